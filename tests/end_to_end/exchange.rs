@@ -207,10 +207,14 @@ assert book.testzip() is None
 main = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 names = [sheet.get("name") for sheet in xml.fromstring(book.read("xl/workbook.xml")).iter(main + "sheet")]
 assert names == ["random-read", "read", "write", "all steps"], names
+texts = ["".join(item.itertext()) for item in xml.fromstring(book.read("xl/sharedStrings.xml"))]
+def content(cell):
+    value = "".join(cell.itertext())
+    return texts[int(value)] if cell.get("t") == "s" else value
 def sheet(number):
     root = xml.fromstring(book.read(f"xl/worksheets/sheet{number}.xml"))
     for row in root.iter(main + "row"):
-        yield {cell.get("r").rstrip("0123456789"): "".join(cell.itertext()) for cell in row}
+        yield {cell.get("r").rstrip("0123456789"): content(cell) for cell in row}
 column = lambda n: chr(65 + n) if n < 26 else column(n // 26 - 1) + chr(65 + n % 26)
 flat = [[row.get(column(n), "") for n in range(len(header))] for row in sheet(4)]
 assert flat == [header] + rows

@@ -2,7 +2,7 @@
 
 use sharebench_analysis::{Analysis, Estimate, Grade, Outcome, Ratio, Section, System};
 
-use crate::escape::csv as field;
+use crate::escape;
 use crate::table::position;
 
 const OUTCOME: [&str; 31] = [
@@ -43,7 +43,7 @@ const RATIO: [&str; 5] = ["ratio", "ratio_low", "ratio_high", "verdict", "pairin
 /// One line per position: section, coordinates, each system's numbers, each comparison's ratio.
 pub fn csv(analysis: &Analysis) -> String {
     let rows = analysis.sections.iter().flat_map(|section| fields(analysis, section));
-    std::iter::once(header(analysis)).chain(rows).map(|fields| line(&fields)).collect()
+    escape::csv(std::iter::once(header(analysis)).chain(rows))
 }
 
 /// Headings of [`fields`].
@@ -56,11 +56,6 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<String> {
         header.extend(RATIO.iter().map(|column| format!("{} {column}", comparison.name)));
     }
     header
-}
-
-fn line(fields: &[String]) -> String {
-    let fields: Vec<String> = fields.iter().map(|text| field(text)).collect();
-    fields.join(",") + "\r\n"
 }
 
 /// One row per position of a section.

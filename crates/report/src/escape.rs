@@ -45,11 +45,25 @@ pub fn markdown(text: &str) -> String {
     safe
 }
 
-/// A CSV field (RFC 4180); one that a spreadsheet would take for a formula is kept as text.
-pub fn csv(text: &str) -> String {
+/// Text for a CSV field: what a spreadsheet would take for a formula gets an apostrophe, so that it stays text.
+///
+/// The `csv` crate adds the quotes.
+pub fn formula(text: String) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
-    let text = if formula { format!("'{text}") } else { text.to_owned() };
-    if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    if formula { format!("'{text}") } else { text }
+}
+
+/// Rows as comma-separated values (RFC 4180), with formulas made harmless.
+pub fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .flexible(true)
+        .from_writer(Vec::new());
+    for row in rows {
+        // Writing to memory cannot fail, and flexible rows may have any length.
+        let _ = writer.write_record(row.into_iter().map(formula));
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -63,7 +77,7 @@ mod tests {
         assert!(!json_in_script(name).contains('<'));
         assert!(!terminal(name).contains('\u{1b}'));
         assert!(markdown(name).contains("\\|") && !markdown(name).contains('<'));
-        assert_eq!(csv("=HYPERLINK(\"x\")"), "\"'=HYPERLINK(\"\"x\"\")\"");
-        assert_eq!(csv("-1.5"), "-1.5");
+        let row = ["=HYPERLINK(\"x\")", "-1.5", ""].map(str::to_owned).to_vec();
+        assert_eq!(csv(std::iter::once(row)), "\"'=HYPERLINK(\"\"x\"\")\",-1.5,\r\n");
     }
 }

@@ -67,20 +67,21 @@ pub fn series_markdown(series: &Series) -> String {
 
 /// One line per test and run.
 pub fn series_csv(series: &Series) -> String {
-    let mut out = String::from("run,started_unix_ms,target,test,rate_per_s,cells,change\r\n");
-    for (number, line) in series.lines.iter().enumerate() {
-        for (index, (run, rate)) in series.runs.iter().zip(&line.rates).enumerate() {
-            let names = [&run.label, &line.target, &line.test].map(|name| escape::csv(name));
-            let [label, target, test] = names;
-            let mark = mark(series, number, index);
-            let _ = write!(
-                out,
-                "{label},{},{target},{test},{rate},{},{mark}\r\n",
-                run.started_unix_ms, line.cells
-            );
-        }
-    }
-    out
+    let header = ["run", "started_unix_ms", "target", "test", "rate_per_s", "cells", "change"];
+    let row = |(number, line): (usize, &SeriesLine), index: usize| {
+        let run = &series.runs[index];
+        let started = run.started_unix_ms.to_string();
+        let rate = line.rates[index].to_string();
+        let change = mark(series, number, index).to_owned();
+        let cells = line.cells.to_string();
+        vec![run.label.clone(), started, line.target.clone(), line.test.clone(), rate, cells, change]
+    };
+    let lines = series.lines.iter().enumerate();
+    let rows = lines.flat_map(|line| {
+        let runs = series.runs.len().min(line.1.rates.len());
+        (0..runs).map(move |index| row(line, index))
+    });
+    escape::csv(std::iter::once(header.map(str::to_owned).to_vec()).chain(rows))
 }
 
 /// All of it.

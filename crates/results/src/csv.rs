@@ -67,30 +67,21 @@ pub(crate) const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)];
 
 /// Writes a run's [`table`] as CSV (RFC 4180, lines end with a line feed).
+///
+/// # Errors
+/// The output cannot be written.
 pub fn write_csv(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
     let table = table(run);
-    write_row(out, table.header.into_iter())?;
-    let text = |entry| match entry {
-        Entry::Empty => String::new(),
-        Entry::Number(number) => number.to_string(),
-        Entry::Text(text) => text,
-    };
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(&table.header)?;
     for row in table.rows {
-        write_row(out, row.into_iter().map(text))?;
+        writer.write_record(row.into_iter().map(|entry| match entry {
+            Entry::Empty => String::new(),
+            Entry::Number(number) => number.to_string(),
+            Entry::Text(text) => text,
+        }))?;
     }
-    out.flush()
-}
-
-fn write_row(out: &mut dyn Write, fields: impl Iterator<Item = String>) -> io::Result<()> {
-    for (index, field) in fields.enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        if field.contains([',', '"', '\n', '\r']) {
-            write!(out, "{comma}\"{}\"", field.replace('"', "\"\""))?;
-        } else {
-            write!(out, "{comma}{field}")?;
-        }
-    }
-    out.write_all(b"\n")
+    writer.flush()
 }
 
 fn column<'r, E: Into<Entry>>(name: &str, fill: impl Fn(&StepResult) -> E + 'r) -> Column<'r> {
@@ -189,7 +180,7 @@ fn wire<'r>() -> Vec<Column<'r>> {
 /// What was seen of caches and durability; empty where nobody looked.
 fn evidence<'r>() -> Vec<Column<'r>> {
     let seen = |name: &str, of: fn(&Evidence) -> Option<u64>| {
-        column(name, move |step| of(&step.measure.evidence).map_or_else(String::new, |seen| seen.to_string()))
+        column(name, move |step| of(&step.measure.evidence))
     };
     vec![
         seen("resident_before_bytes", |seen| seen.before.map(|before| before.resident)),

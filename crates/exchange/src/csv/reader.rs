@@ -1,4 +1,9 @@
 //! Comma-separated values (RFC 4180) with the line of every record.
+//!
+//! The `csv` crate parses. It accepts stray and unclosed quotes without a word, so each record is compared with its
+//! text: a file that was cut or damaged must be an error, never a different number.
+
+use csv::{ReaderBuilder, StringRecord};
 
 use crate::ImportError;
 
@@ -9,7 +14,7 @@ pub(super) struct Record {
     pub fields: Vec<String>,
 }
 
-/// Heading and records: equally many fields in each; empty lines, and lines that begin with `#`, are skipped.
+/// Reads headings and records: equally many fields in each. Empty lines, and lines that begin with `#`, are skipped.
 pub(super) fn read(text: &str) -> Result<(Record, Vec<Record>), ImportError> {
     let mut records = records(text)?.into_iter();
     let header = records.next().ok_or_else(|| ImportError::whole("there is no line of headings"))?;
@@ -24,7 +29,8 @@ pub(super) fn read(text: &str) -> Result<(Record, Vec<Record>), ImportError> {
         return Err(ImportError::at(header.line, problem));
     }
     for row in &rows {
-        let (found, wanted) = (row.fields.len(), header.fields.len());
+        let found = row.fields.len();
+        let wanted = header.fields.len();
         if found != wanted {
             return Err(ImportError::at(row.line, format!("{found} fields where the headings are {wanted}")));
         }
@@ -36,61 +42,90 @@ pub(super) fn read(text: &str) -> Result<(Record, Vec<Record>), ImportError> {
 }
 
 fn records(text: &str) -> Result<Vec<Record>, ImportError> {
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .comment(Some(b'#'))
+        .from_reader(text.as_bytes());
     let mut found = Vec::new();
-    let mut letters = text.chars().peekable();
-    let mut line = 1;
-    while letters.peek().is_some() {
-        let mut record = Record { line, fields: Vec::new() };
-        let mut ended = false;
-        while !ended {
-            let (field, last, newlines) = field(&mut letters, line)?;
-            record.fields.push(field);
-            line += newlines;
-            ended = last;
-        }
+    let mut parsed = StringRecord::new();
+    let mut rest = Rest { text, line: 1 };
+    while reader.read_record(&mut parsed).map_err(|error| ImportError::at(rest.line, error.to_string()))? {
+        rest.skip_ignored_lines();
+        let record = Record { line: rest.line, fields: parsed.iter().map(str::to_owned).collect() };
+        rest.check(&record.fields)?;
         let blank = record.fields.len() == 1 && record.fields[0].trim().is_empty();
-        if !blank && !record.fields[0].starts_with('#') {
+        if !blank {
             found.push(record);
         }
     }
     Ok(found)
 }
 
-/// One field, whether it ends its record, and how many lines it ended.
-fn field(
-    letters: &mut std::iter::Peekable<std::str::Chars<'_>>,
+/// The text after the records that were checked, and the line it begins on.
+struct Rest<'a> {
+    text: &'a str,
     line: usize,
-) -> Result<(String, bool, usize), ImportError> {
-    let mut field = String::new();
-    let mut newlines = 0;
-    let quoted = letters.next_if_eq(&'"').is_some();
-    if quoted {
-        loop {
-            match letters.next() {
-                Some('"') if letters.next_if_eq(&'"').is_some() => field.push('"'),
-                Some('"') => break,
-                Some(letter) => {
-                    newlines += usize::from(letter == '\n');
-                    field.push(letter);
-                }
-                None => return Err(ImportError::at(line, "a quote is never closed: the file was cut")),
-            }
+}
+
+impl Rest<'_> {
+    /// Passes the lines that the parser skips.
+    fn skip_ignored_lines(&mut self) {
+        while self.text.starts_with(['\n', '\r', '#']) {
+            let end = self.text.find(['\n', '\r']).unwrap_or(self.text.len());
+            self.text = &self.text[end..];
+            self.end_line();
         }
     }
-    loop {
-        match letters.next() {
-            Some(',') => return Ok((field, false, newlines)),
-            Some('\r') if letters.peek() == Some(&'\n') => {}
-            Some('\n' | '\r') => return Ok((field, true, newlines + 1)),
-            None => return Ok((field, true, newlines)),
-            Some(_) if quoted => {
-                return Err(ImportError::at(line + newlines, "text follows a closing quote within a field"));
+
+    fn end_line(&mut self) {
+        let rest = self.text.strip_prefix("\r\n").or_else(|| self.text.strip_prefix(['\n', '\r']));
+        if let Some(rest) = rest {
+            self.text = rest;
+            self.line += 1;
+        }
+    }
+
+    /// Passes one record, if it is written as RFC 4180 writes these fields.
+    fn check(&mut self, fields: &[String]) -> Result<(), ImportError> {
+        for (index, field) in fields.iter().enumerate() {
+            if index > 0 {
+                self.text = self.text.strip_prefix(',').unwrap_or(self.text);
             }
-            Some('"') => {
+            self.field(field)?;
+        }
+        self.end_line();
+        Ok(())
+    }
+
+    fn field(&mut self, field: &str) -> Result<(), ImportError> {
+        let line = self.line;
+        let Some(quoted) = self.text.strip_prefix('"') else {
+            if field.contains('"') {
                 return Err(ImportError::at(line, "a quote within a field that does not begin with one"));
             }
-            Some(letter) => field.push(letter),
+            let rest = self.text.strip_prefix(field);
+            self.text = rest.ok_or_else(|| ImportError::at(line, format!("the field '{field}' is damaged")))?;
+            return Ok(());
+        };
+        // Up to the first quote that is not doubled.
+        let mut at = 0;
+        let close = loop {
+            let Some(quote) = quoted[at..].find('"') else {
+                return Err(ImportError::at(line, "a quote is never closed: the file was cut"));
+            };
+            at += quote;
+            if !quoted[at + 1..].starts_with('"') {
+                break at;
+            }
+            at += 2;
+        };
+        self.line += quoted[..close].matches('\n').count();
+        self.text = &quoted[close + 1..];
+        if self.text.is_empty() || self.text.starts_with([',', '\n', '\r']) {
+            return Ok(());
         }
+        Err(ImportError::at(self.line, "text follows a closing quote within a field"))
     }
 }
 
@@ -99,8 +134,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_line_ends_and_comments() {
-        let text = "# told by hand\r\na,\"b,\"\"c\"\r\n1,\"x\ny\"\r\n\r\n2,\n";
+    fn quotes_line_ends_and_comments_are_read() {
+        let text = "# typed by hand, \"so\r\na,\"b,\"\"c\"\r\n1,\"x\ny\"\r\n\r\n2,\n";
         let (header, rows) = read(text).unwrap();
         assert_eq!(header.fields, ["a", "b,\"c"]);
         assert_eq!((rows[0].line, rows[0].fields[1].as_str()), (3, "x\ny"));
@@ -108,12 +143,15 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_stand_on_their_line() {
+    fn a_mistake_is_reported_with_its_line() {
         for (text, line, word) in [
             ("a,b\n1,2,3\n", 2, "3 fields"),
             ("a,b\n1,2\n3\n", 3, "1 fields"),
+            ("a,b\r1,2\r3\r", 3, "1 fields"),
             ("a,b\n1,\"2\n", 2, "never closed"),
+            ("a,b\n1,\"2\n3,4\"\"", 2, "never closed"),
             ("a,b\n1,\"2\"x\n", 2, "closing quote"),
+            ("a,b\n1,\"2\n\"x\n", 3, "closing quote"),
             ("a,b\n1,2\"x\n", 2, "quote within"),
             ("a,a\n1,2\n", 1, "two columns"),
             ("a;b\n1;2\n", 1, "commas"),

@@ -25,16 +25,16 @@ pub struct IozoneText {
 /// One matrix per test that `IOzone` knows: whole KiB per second, medians over repetitions, 0 where nothing was
 /// measured. The run must have one target, and one step at most for each test, file size and record size.
 pub fn iozone_text(run: &StoredRun) -> Result<IozoneText, ExportError> {
-    let no_place = |problem: String| Err(ExportError::NoPlace(problem));
+    let unrepresentable = |problem: String| Err(ExportError::Unrepresentable(problem));
     if run.header.targets.len() > 1 {
         let names: Vec<&str> = run.header.targets.iter().map(|target| target.name.as_str()).collect();
-        return no_place(format!("IOzone's text holds one system, and the run has {}", names.join(", ")));
+        return unrepresentable(format!("IOzone's text holds one system, and the run has {}", names.join(", ")));
     }
     let blocks = blocks(run, axis::FILE_SIZE, axis::RECORD_SIZE);
     let rests: BTreeSet<&Coordinates> = blocks.keys().map(|block| &block.rest).collect();
     if rests.len() > 1 {
         let found: Vec<String> = rests.iter().take(3).map(|rest| format!("'{rest}'")).collect();
-        return no_place(format!(
+        return unrepresentable(format!(
             "IOzone's text has file and record sizes only, and the run varies more: {} ...",
             found.join(", ")
         ));
@@ -63,7 +63,7 @@ pub fn iozone_text(run: &StoredRun) -> Result<IozoneText, ExportError> {
         notes.push(format!("{}: IOzone has no matrix of it", block.test));
     }
     if written == 0 {
-        return no_place(format!("nothing of the run has a place in IOzone's text; {}", notes.join("; ")));
+        return unrepresentable(format!("nothing of the run has a place in IOzone's text; {}", notes.join("; ")));
     }
     Ok(IozoneText { text, notes })
 }

@@ -1,133 +1,95 @@
-//! A run as Parquet: the columns of the CSV, typed; one row group, plain pages, no compression.
-//!
-//! Apache Parquet format 2.x, `parquet.thrift` and `Encodings.md`; numbers in brackets are its field ids.
+//! A run as Parquet: the typed columns of the CSV in one row group, compressed with Snappy.
 
-use sharebench_results::{Entry, StoredRun, table};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ConvertedType, Repetition, Type as PhysicalType};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+use sharebench_results::{Entry, StoredRun, Table, table};
 
 use super::ExportError;
-use super::thrift::{Struct, varint};
 
-const MAGIC: &[u8] = b"PAR1";
-/// Columns that hold text even where every step leaves them empty.
-const TEXTS: [&str; 3] = ["target", "verdict", "checks"];
+/// Columns that hold text even if every step leaves them empty.
+const TEXT_COLUMNS: [&str; 3] = ["target", "verdict", "checks"];
 
-/// `Type`: 64-bit integers and byte arrays.
-const INT64: i32 = 2;
-const BYTE_ARRAY: i32 = 6;
-/// `ConvertedType`: UTF-8 text and unsigned integers.
-const UTF8: i32 = 0;
-const UINT_64: i32 = 14;
-/// `FieldRepetitionType`: the column may be null.
-const OPTIONAL: i32 = 1;
-/// `Encoding` of values and of levels.
-const PLAIN: i32 = 0;
-const RLE: i32 = 3;
-
-struct Column<'a> {
-    name: &'a str,
-    text: bool,
-    /// Bytes in front of its page.
-    offset: usize,
-    /// Its page, header included.
-    len: usize,
-}
-
-/// The run's table as a Parquet file.
+/// Writes the run's table as a Parquet file.
+///
+/// # Errors
+/// The library cannot write the file.
 pub fn parquet(run: &StoredRun) -> Result<Vec<u8>, ExportError> {
+    written(run).map_err(|error| ExportError::Library { format: "Parquet", source: Box::new(error) })
+}
+
+fn written(run: &StoredRun) -> Result<Vec<u8>, ParquetError> {
     let table = table(run);
-    let mut out = MAGIC.to_vec();
-    let mut columns = Vec::new();
-    for (index, name) in table.header.iter().enumerate() {
-        let entries: Vec<&Entry> = table.rows.iter().map(|row| &row[index]).collect();
-        let text =
-            TEXTS.contains(&name.as_str()) || entries.iter().any(|entry| matches!(entry, Entry::Text(_)));
-        let page = page(&entries, text);
-        let size = i32::try_from(page.len()).map_err(|_| ExportError::TooLarge {
-            form: "a Parquet page",
-            limit: "2 GiB",
-            found: page.len(),
-        })?;
-        let header = page_header(size, (entries.len() as u32).cast_signed());
-        columns.push(Column { name, text, offset: out.len(), len: header.len() + page.len() });
-        out.extend(header);
-        out.extend(page);
-    }
-    let footer = footer(run, &columns, table.rows.len());
-    out.extend(&footer);
-    out.extend((footer.len() as u32).to_le_bytes());
-    out.extend(MAGIC);
-    Ok(out)
-}
-
-/// Definition levels, then the values that are not null.
-fn page(entries: &[&Entry], text: bool) -> Vec<u8> {
-    let mut levels = Vec::new();
-    for equal in entries.chunk_by(|one, next| is_null(one) == is_null(next)) {
-        varint(&mut levels, (equal.len() as u64) << 1);
-        levels.push(u8::from(!is_null(equal[0])));
-    }
-    let mut page = (levels.len() as u32).to_le_bytes().to_vec();
-    page.extend(levels);
-    for entry in entries {
-        match entry {
-            Entry::Empty => {}
-            Entry::Number(number) if text => push_text(&mut page, &number.to_string()),
-            Entry::Number(number) => page.extend(number.to_le_bytes()),
-            Entry::Text(value) => push_text(&mut page, value),
+    let texts: Vec<bool> = (0..table.header.len()).map(|column| is_text(&table, column)).collect();
+    let pair = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+    let metadata = vec![pair("title", run.header.title.clone()), pair("run", run.id.to_string())];
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by(concat!("sharebench version ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(metadata))
+        .build();
+    let mut file =
+        SerializedFileWriter::new(Vec::new(), Arc::new(schema(&table, &texts)?), Arc::new(properties))?;
+    let mut group = file.next_row_group()?;
+    for (column, text) in texts.into_iter().enumerate() {
+        let entries = || table.rows.iter().map(|row| &row[column]);
+        // A definition level of 1 marks a value, 0 an empty entry.
+        let levels: Vec<i16> = entries().map(|entry| i16::from(*entry != Entry::Empty)).collect();
+        let Some(mut writer) = group.next_column()? else { break };
+        if text {
+            let values: Vec<ByteArray> = entries().filter_map(text_value).collect();
+            let _ = writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+        } else {
+            let values: Vec<i64> = entries().filter_map(number_value).collect();
+            let _ = writer.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
         }
+        writer.close()?;
     }
-    page
+    let _ = group.close()?;
+    file.into_inner()
 }
 
-fn is_null(entry: &Entry) -> bool {
-    matches!(entry, Entry::Empty)
+fn is_text(table: &Table, column: usize) -> bool {
+    TEXT_COLUMNS.contains(&table.header[column].as_str())
+        || table.rows.iter().any(|row| matches!(row[column], Entry::Text(_)))
 }
 
-fn push_text(page: &mut Vec<u8>, text: &str) {
-    page.extend((text.len() as u32).to_le_bytes());
-    page.extend(text.as_bytes());
-}
-
-/// `PageHeader`: type (1), sizes (2, 3), `DataPageHeader` (5).
-fn page_header(size: i32, values: i32) -> Vec<u8> {
-    let data = Struct::default().i32(1, values).i32(2, PLAIN).i32(3, RLE).i32(4, RLE);
-    Struct::default().i32(1, 0).i32(2, size).i32(3, size).nested(5, data).end()
-}
-
-/// `FileMetaData`: version (1), schema (2), rows (3), row groups (4), key-value metadata (5), writer (6).
-fn footer(run: &StoredRun, columns: &[Column<'_>], rows: usize) -> Vec<u8> {
-    let root = Struct::default().text(4, "run").i32(5, (columns.len() as u32).cast_signed());
-    let leaf = |column: &Column<'_>| {
-        let (kind, converted) = if column.text { (BYTE_ARRAY, UTF8) } else { (INT64, UINT_64) };
-        Struct::default().i32(1, kind).i32(3, OPTIONAL).text(4, column.name).i32(6, converted)
+/// One nullable column per column of the table: UTF-8 text or unsigned 64-bit integers.
+fn schema(table: &Table, texts: &[bool]) -> Result<Type, ParquetError> {
+    let field = |(name, text): (&String, &bool)| {
+        let (physical, converted) = if *text {
+            (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8)
+        } else {
+            (PhysicalType::INT64, ConvertedType::UINT_64)
+        };
+        let field = Type::primitive_type_builder(name, physical)
+            .with_repetition(Repetition::OPTIONAL)
+            .with_converted_type(converted)
+            .build()?;
+        Ok(Arc::new(field))
     };
-    let schema = std::iter::once(root).chain(columns.iter().map(leaf)).collect();
-    let chunk = |column: &Column<'_>| {
-        let (len, offset) = (column.len as u64, column.offset as u64);
-        let meta = Struct::default()
-            .i32(1, if column.text { BYTE_ARRAY } else { INT64 })
-            .i32s(2, &[PLAIN, RLE])
-            .texts(3, &[column.name])
-            .i32(4, 0)
-            .i64(5, rows as u64)
-            .i64(6, len)
-            .i64(7, len)
-            .i64(9, offset);
-        Struct::default().i64(2, offset).nested(3, meta)
-    };
-    let total: usize = columns.iter().map(|column| column.len).sum();
-    let group = Struct::default()
-        .structs(1, columns.iter().map(chunk).collect())
-        .i64(2, total as u64)
-        .i64(3, rows as u64);
-    let pair = |key: &str, value: &str| Struct::default().text(1, key).text(2, value);
-    let metadata = vec![pair("title", &run.header.title), pair("run", &run.id.to_string())];
-    Struct::default()
-        .i32(1, 1)
-        .structs(2, schema)
-        .i64(3, rows as u64)
-        .structs(4, vec![group])
-        .structs(5, metadata)
-        .text(6, concat!("sharebench version ", env!("CARGO_PKG_VERSION")))
-        .end()
+    let fields = table.header.iter().zip(texts).map(field).collect::<Result<_, ParquetError>>()?;
+    Type::group_type_builder("run").with_fields(fields).build()
+}
+
+fn text_value(entry: &Entry) -> Option<ByteArray> {
+    match entry {
+        Entry::Empty => None,
+        Entry::Number(number) => Some(number.to_string().into_bytes().into()),
+        Entry::Text(text) => Some(text.as_str().into()),
+    }
+}
+
+/// The bits of an unsigned number: Parquet stores unsigned integers in its signed type.
+fn number_value(entry: &Entry) -> Option<i64> {
+    match entry {
+        Entry::Number(number) => Some(number.cast_signed()),
+        Entry::Empty | Entry::Text(_) => None,
+    }
 }

@@ -1,23 +1,31 @@
-//! A workbook of sheets of rows.
-//!
-//! ECMA-376 Part 1, `SpreadsheetML`, with inline strings and no styles.
+//! Workbooks: sheets of typed cells, written as Office Open XML.
 
-use std::fmt::Write;
+#[cfg(feature = "xlsx")]
+use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Worksheet, XlsxError};
 
 use super::ExportError;
-use super::zip::Archive;
 
-/// Rows of a sheet and letters of a cell.
+/// Rows of a sheet.
 const MAX_ROWS: usize = 1_048_576;
-const MAX_LETTERS: usize = 32_767;
-/// Letters of a sheet's name.
-const MAX_NAME: usize = 31;
-/// Whole numbers above this are not exact in a workbook, and are written as text.
-const EXACT: u64 = 1 << 53;
-/// Sheets of tests; a run has a dozen.
+/// UTF-16 code units of a cell.
+#[cfg(feature = "xlsx")]
+const MAX_CELL_UNITS: usize = 32_767;
+/// UTF-16 code units of a sheet's name.
+const MAX_NAME_UNITS: usize = 31;
+/// Whole numbers above this are not exact in a workbook, which stores floating-point numbers.
+#[cfg(feature = "xlsx")]
+const MAX_EXACT: u64 = 1 << 53;
+/// Sheets of one workbook; a run has a dozen.
 const MAX_SHEETS: usize = 1000;
+/// Width of the widest column, in pixels: a long sentence must not push the next column off the screen.
+#[cfg(feature = "xlsx")]
+const MAX_COLUMN_PIXELS: u32 = 480;
 
 /// A workbook under construction.
+///
+/// It collects the rows of each sheet, and [`bytes`](Self::bytes) writes all of them at once. Limits of the format are
+/// checked there, so that callers append rows without handling errors. Equal contents give equal bytes: the file
+/// carries no time of creation.
 #[derive(Debug, Default)]
 pub struct Workbook {
     sheets: Vec<Sheet>,
@@ -27,189 +35,177 @@ pub struct Workbook {
 #[derive(Debug)]
 pub struct Sheet {
     name: String,
-    rows: String,
-    next: usize,
+    rows: Vec<Vec<SheetCell>>,
+    /// Index of the heading row that stays visible and has filters.
+    header: Option<usize>,
 }
 
-/// What stands in a cell of a workbook.
+/// The content of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SheetCell {
     /// An empty cell.
-    Nothing,
-    /// Text, cut to what a cell can hold.
+    Empty,
+    /// Text, cut to the length that a cell can hold.
     Text(String),
-    /// A number; nothing where it is not finite.
+    /// A number with decimals; the cell stays empty where it is not finite.
     Number(f64),
     /// A whole number; text where a workbook would round it.
     Whole(u64),
 }
 
 impl Workbook {
-    /// The sheet of that name, made when there is none; names that sheets may not have are mended, and letters of
-    /// either case are the same.
+    /// Returns the sheet of that name, and adds it when there is none. Characters that names of sheets may not have are
+    /// replaced; names that differ only in case are the same sheet.
     ///
     /// # Panics
-    /// Never: the sheet that is given back was found or made.
+    /// Never: the sheet was found or added.
     pub fn sheet(&mut self, name: &str) -> &mut Sheet {
         let name = sheet_name(name);
         let found = self.sheets.iter().position(|sheet| sheet.name.eq_ignore_ascii_case(&name));
         let at = found.unwrap_or_else(|| {
-            self.sheets.push(Sheet { name, rows: String::new(), next: 1 });
+            self.sheets.push(Sheet { name, rows: Vec::new(), header: None });
             self.sheets.len() - 1
         });
         &mut self.sheets[at]
     }
 
-    /// The file.
+    /// Writes the file.
     ///
     /// # Errors
-    /// More rows, sheets or bytes than a workbook holds.
+    /// The workbook has more rows or sheets than the format holds, or the library rejects it.
     pub fn bytes(&self) -> Result<Vec<u8>, ExportError> {
-        let too_large = |limit, found| Err(ExportError::TooLarge { form: "a workbook", limit, found });
+        let too_large = |limit, found| Err(ExportError::TooLarge { format: "a workbook", limit, found });
         if self.sheets.len() > MAX_SHEETS {
             return too_large("1000 sheets", self.sheets.len());
         }
-        if let Some(sheet) = self.sheets.iter().find(|sheet| sheet.next > MAX_ROWS) {
-            return too_large("1048576 rows", sheet.next);
+        if let Some(sheet) = self.sheets.iter().find(|sheet| sheet.rows.len() > MAX_ROWS) {
+            return too_large("1048576 rows", sheet.rows.len());
         }
-        let mut archive = Archive::default();
-        for (name, content) in package(&self.sheets) {
-            archive.add(&name, content.as_bytes());
+        self.written()
+    }
+
+    #[cfg(not(feature = "xlsx"))]
+    fn written(&self) -> Result<Vec<u8>, ExportError> {
+        Err(ExportError::NotBuilt { format: "a workbook", feature: "xlsx" })
+    }
+
+    #[cfg(feature = "xlsx")]
+    fn written(&self) -> Result<Vec<u8>, ExportError> {
+        self.package().map_err(|error| ExportError::Library { format: "a workbook", source: Box::new(error) })
+    }
+
+    #[cfg(feature = "xlsx")]
+    fn package(&self) -> Result<Vec<u8>, XlsxError> {
+        let mut book = rust_xlsxwriter::Workbook::new();
+        // The library's default is the time of writing, which would make equal runs differ.
+        let epoch = ExcelDateTime::from_ymd(1980, 1, 1)?;
+        book.set_properties(&DocProperties::new().set_creation_datetime(&epoch));
+        for sheet in &self.sheets {
+            sheet.write(book.add_worksheet())?;
         }
-        let bytes = archive.end();
-        if bytes.len() > u32::MAX as usize { too_large("4 GiB", bytes.len()) } else { Ok(bytes) }
+        book.save_to_buffer()
     }
 }
 
 impl Sheet {
     /// Appends a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = SheetCell>) {
-        let number = self.next;
-        // Writing to a String cannot fail.
-        let _ = write!(self.rows, "<row r=\"{number}\">");
-        for (column, cell) in cells.into_iter().enumerate() {
-            let at = format!("{}{number}", letters(column));
-            let _ = match cell {
-                SheetCell::Nothing => Ok(()),
-                SheetCell::Number(value) if !value.is_finite() => Ok(()),
-                SheetCell::Number(value) => write!(self.rows, "<c r=\"{at}\"><v>{value}</v></c>"),
-                SheetCell::Whole(value) if value <= EXACT => {
-                    write!(self.rows, "<c r=\"{at}\"><v>{value}</v></c>")
-                }
-                SheetCell::Whole(value) => write_text(&mut self.rows, &at, &value.to_string()),
-                SheetCell::Text(text) => write_text(&mut self.rows, &at, &text),
-            };
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// Appends the row of headings: it is bold, stays visible while the rows below it scroll, and has filters.
+    pub fn header(&mut self, headings: impl IntoIterator<Item = String>) {
+        self.header = Some(self.rows.len());
+        self.row(headings.into_iter().map(SheetCell::Text));
+    }
+
+    #[cfg(feature = "xlsx")]
+    fn write(&self, sheet: &mut Worksheet) -> Result<(), XlsxError> {
+        let bold = Format::new().set_bold();
+        let plain = Format::new();
+        let decimal = Format::new().set_num_format("#,##0.00");
+        let whole = Format::new().set_num_format("0");
+        let _ = sheet.set_name(&self.name)?;
+        for (number, cells) in (0u32..).zip(&self.rows) {
+            let text = if self.header == Some(number as usize) { &bold } else { &plain };
+            for (column, cell) in (0u16..).zip(cells) {
+                let _ = match cell {
+                    SheetCell::Empty => continue,
+                    SheetCell::Number(value) if !value.is_finite() => continue,
+                    SheetCell::Number(value) => {
+                        sheet.write_number_with_format(number, column, *value, &decimal)?
+                    }
+                    SheetCell::Whole(value) if *value <= MAX_EXACT => {
+                        sheet.write_number_with_format(number, column, *value as f64, &whole)?
+                    }
+                    SheetCell::Whole(value) => sheet.write_string(number, column, value.to_string())?,
+                    SheetCell::Text(value) => {
+                        sheet.write_string_with_format(number, column, cut(value, MAX_CELL_UNITS), text)?
+                    }
+                };
+            }
         }
-        self.rows.push_str("</row>");
-        self.next += 1;
+        if let Some(header) = self.header {
+            let header = header as u32;
+            let _ = sheet.set_freeze_panes(header + 1, 0)?;
+            let width = self.rows.iter().map(Vec::len).max().unwrap_or_default();
+            if width > 0 {
+                let last = (self.rows.len() as u32).saturating_sub(1);
+                let _ = sheet.autofilter(header, 0, last, (width - 1) as u16)?;
+            }
+        }
+        let _ = sheet.set_autofit_max_width(MAX_COLUMN_PIXELS).autofit();
+        Ok(())
     }
 }
 
-fn write_text(rows: &mut String, at: &str, text: &str) -> std::fmt::Result {
-    let kept: String = text.chars().take(MAX_LETTERS).collect();
-    write!(rows, "<c r=\"{at}\" t=\"inlineStr\"><is><t xml:space=\"preserve\">{}</t></is></c>", escape(&kept))
+/// The longest start of a text with at most so many UTF-16 code units, which is how Excel counts.
+fn cut(text: &str, units: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, letter)| {
+        used += letter.len_utf16();
+        used > units
+    });
+    end.map_or(text, |(at, _)| &text[..at])
 }
 
-/// `A`, `B`, .. `Z`, `AA`, ..
-fn letters(column: usize) -> String {
-    let letter = char::from(b'A' + (column % 26) as u8);
-    if column < 26 { letter.to_string() } else { letters(column / 26 - 1) + &letter.to_string() }
-}
-
-/// Text for XML 1.0, which has no place for most control characters.
-fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\t' | '\n' | '\r' => safe.push(letter),
-            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            letter if letter < ' ' => safe.push('\u{fffd}'),
-            letter => safe.push(letter),
-        }
-    }
-    safe
-}
-
-/// A name without the letters that sheets may not have.
+/// A name without the characters that Excel forbids.
 fn sheet_name(test: &str) -> String {
-    let allowed = |letter: char| if "[]:*?/\\'".contains(letter) { '-' } else { letter };
-    let name: String = test.chars().map(allowed).take(MAX_NAME).collect();
-    if name.is_empty() { "sheet".to_owned() } else { name }
-}
-
-/// The files of the package.
-fn package(sheets: &[Sheet]) -> Vec<(String, String)> {
-    const XML: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
-    const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
-    const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
-    const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006";
-    const TYPE: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml";
-    let each = |text: &dyn Fn(usize, &Sheet) -> String| -> String {
-        (1..).zip(sheets).map(|(number, sheet)| text(number, sheet)).collect()
+    let allowed = |letter: char| {
+        if "[]:*?/\\'".contains(letter) || letter.is_control() { '-' } else { letter }
     };
-    let types = each(&|n, _| {
-        format!("<Override PartName=\"/xl/worksheets/sheet{n}.xml\" ContentType=\"{TYPE}.worksheet+xml\"/>")
-    });
-    let names = each(&|n, sheet| {
-        format!("<sheet name=\"{}\" sheetId=\"{n}\" r:id=\"rId{n}\"/>", escape(&sheet.name))
-    });
-    let relations = each(&|n, _| {
-        format!(
-            "<Relationship Id=\"rId{n}\" Type=\"{RELATIONS}/worksheet\" Target=\"worksheets/sheet{n}.xml\"/>"
-        )
-    });
-    let mut files = vec![
-        (
-            "[Content_Types].xml".to_owned(),
-            format!(
-                "{XML}<Types xmlns=\"{PACKAGE}/content-types\">\
-                 <Default Extension=\"rels\" ContentType=\"application/vnd.openxmlformats-package.relationships+xml\"/>\
-                 <Override PartName=\"/xl/workbook.xml\" ContentType=\"{TYPE}.sheet.main+xml\"/>{types}</Types>"
-            ),
-        ),
-        (
-            "_rels/.rels".to_owned(),
-            format!(
-                "{XML}<Relationships xmlns=\"{PACKAGE}/relationships\"><Relationship Id=\"rId1\" \
-                 Type=\"{RELATIONS}/officeDocument\" Target=\"xl/workbook.xml\"/></Relationships>"
-            ),
-        ),
-        (
-            "xl/workbook.xml".to_owned(),
-            format!(
-                "{XML}<workbook xmlns=\"{MAIN}\" xmlns:r=\"{RELATIONS}\"><sheets>{names}</sheets></workbook>"
-            ),
-        ),
-        (
-            "xl/_rels/workbook.xml.rels".to_owned(),
-            format!("{XML}<Relationships xmlns=\"{PACKAGE}/relationships\">{relations}</Relationships>"),
-        ),
-    ];
-    for (n, sheet) in (1..).zip(sheets) {
-        let content =
-            format!("{XML}<worksheet xmlns=\"{MAIN}\"><sheetData>{}</sheetData></worksheet>", sheet.rows);
-        files.push((format!("xl/worksheets/sheet{n}.xml"), content));
-    }
-    files
+    let name: String = test.chars().map(allowed).collect();
+    let name = cut(&name, MAX_NAME_UNITS);
+    if name.is_empty() { "sheet".to_owned() } else { name.to_owned() }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "xlsx"))]
 mod tests {
     use super::*;
 
     #[test]
-    fn columns_count_in_letters() {
-        assert_eq!([0, 25, 26, 51, 52, 701, 702].map(letters), ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]);
+    fn sheet_names_are_what_excel_allows() {
+        assert_eq!(sheet_name("a/b[c]"), "a-b-c-");
+        assert_eq!(sheet_name(&"x".repeat(40)).len(), 31);
+        assert_eq!(sheet_name(""), "sheet");
     }
 
     #[test]
-    fn names_and_texts_are_what_xml_and_sheets_allow() {
-        assert_eq!(escape("a<b> & \"c\"\u{1}"), "a&lt;b&gt; &amp; &quot;c&quot;\u{fffd}");
-        assert_eq!(sheet_name("a/b[c]"), "a-b-c-");
-        assert_eq!(sheet_name(&"x".repeat(40)).len(), 31);
+    fn a_workbook_takes_hostile_texts_and_numbers() {
+        let mut book = Workbook::default();
+        book.sheet("\u{1}'a'\u{10ffff}").header(["=1+1".to_owned(), "\u{0}\u{1b}\u{fffe}".to_owned()]);
+        book.sheet("x").row([SheetCell::Number(f64::NAN), SheetCell::Whole(u64::MAX), SheetCell::Empty]);
+        book.sheet("X").row([SheetCell::Text("\u{1f600}".repeat(40_000)), SheetCell::Text("_x0001_".into())]);
+        assert_eq!(book.sheets.len(), 2, "case does not distinguish sheets");
+        assert!(book.bytes().unwrap().starts_with(b"PK\x03\x04"));
+    }
+
+    #[test]
+    fn a_sheet_with_too_many_rows_is_an_error() {
+        let mut book = Workbook::default();
+        for _ in 0..=MAX_ROWS {
+            book.sheet("rows").row([]);
+        }
+        assert!(book.bytes().unwrap_err().to_string().contains("1048576 rows"));
     }
 }

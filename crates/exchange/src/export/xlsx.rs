@@ -52,7 +52,7 @@ fn write_block(sheet: &mut Sheet, run: &StoredRun, block: &Block, cells: &Cells,
     for row in rows {
         let rate = |column: &&Option<Value>| {
             let found = cells.get(&(row.clone(), (*column).clone()));
-            found.map_or(Cell::Nothing, |rate| Cell::Number(rate * factor))
+            found.map_or(Cell::Empty, |rate| Cell::Number(rate * factor))
         };
         sheet.row(std::iter::once(label(row.as_ref())).chain(columns.iter().map(rate)));
     }
@@ -63,17 +63,17 @@ fn label(value: Option<&Value>) -> Cell {
     match value {
         Some(Value::Count(count)) => Cell::Whole(*count),
         Some(other) => Cell::Text(other.to_string()),
-        None => Cell::Nothing,
+        None => Cell::Empty,
     }
 }
 
 /// The columns of the CSV.
 fn flat(sheet: &mut Sheet, run: &StoredRun) {
     let table = table(run);
-    sheet.row(table.header.into_iter().map(Cell::Text));
+    sheet.header(table.header);
     for row in table.rows {
         sheet.row(row.into_iter().map(|entry| match entry {
-            Entry::Empty => Cell::Nothing,
+            Entry::Empty => Cell::Empty,
             Entry::Number(number) => Cell::Whole(number),
             Entry::Text(text) => Cell::Text(text),
         }));

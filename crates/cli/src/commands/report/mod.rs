@@ -143,10 +143,12 @@ fn workbook(analysis: &Analysis) -> Result<Vec<u8>, Failure> {
     let mut book = Workbook::default();
     for sheet in sharebench_report::sheets(analysis) {
         let into = book.sheet(&sheet.name);
-        for row in sheet.rows {
+        let mut rows = sheet.rows.into_iter();
+        into.header(rows.next().unwrap_or_default());
+        for row in rows {
             into.row(row.into_iter().map(|text| match text.parse::<f64>() {
                 Ok(number) if number.is_finite() => SheetCell::Number(number),
-                _ if text.is_empty() => SheetCell::Nothing,
+                _ if text.is_empty() => SheetCell::Empty,
                 _ => SheetCell::Text(text),
             }));
         }
