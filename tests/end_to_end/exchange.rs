@@ -85,7 +85,7 @@ fn run_of_iozone_compares_with_a_new_run() {
     assert_eq!(single_run_ratios(&analysis), 3 * 4);
     assert!(answer(&analysis).contains("old nas"));
     let runs = sharebench.run(&["runs"]).unwrap().expect_success().stdout;
-    assert!(runs.contains("imported") && runs.contains("not told"), "{runs}");
+    assert!(runs.contains("imported") && runs.contains("unknown"), "{runs}");
     let shown = sharebench.run(&["show", "1"]).unwrap().expect_success().stdout;
     assert!(shown.contains("measured by iozone 3.") && shown.contains("resolution 1.00 us"), "{shown}");
     assert_eq!(sharebench.run(&["show", "1", "--plan"]).unwrap().code, Some(2));

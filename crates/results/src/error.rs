@@ -1,4 +1,4 @@
-//! What can go wrong with the file of results.
+//! Errors of the results database.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::stored::RunId;
 pub struct StoreError {
     /// The database file.
     pub path: PathBuf,
-    /// What was being done, such as `record step 17 of run 3`.
+    /// The failed operation, such as `record step 17 of run 3`.
     pub step: String,
     /// Why it failed.
     #[source]
@@ -31,18 +31,29 @@ pub enum Problem {
     /// An SQLite file of another program.
     #[error("not a sharebench database (an SQLite file of another program)")]
     Foreign,
+    /// Written by an older sharebench.
+    #[error(
+        "written by an older sharebench (schema {found}, this program reads {known}); \
+         keep it for the version that wrote it, and name another file with --db"
+    )]
+    Older {
+        /// Schema version of the file.
+        found: i64,
+        /// Version that this program reads and writes.
+        known: i64,
+    },
     /// Written by a newer sharebench.
-    #[error("written by a newer sharebench (schema {found}, this program knows {known}); update sharebench")]
+    #[error("written by a newer sharebench (schema {found}, this program reads {known}); update sharebench")]
     Newer {
         /// Schema version of the file.
         found: i64,
-        /// Newest version this program knows.
+        /// Version that this program reads and writes.
         known: i64,
     },
     /// The file is damaged.
     #[error("the database is damaged: {0}")]
     Corrupt(String),
-    /// No room on the disk.
+    /// The disk is full.
     #[error("the disk is full; steps recorded before are safe")]
     DiskFull,
     /// File, directory or file system does not allow writing.
@@ -57,8 +68,8 @@ pub enum Problem {
     /// The file holds no runs at all.
     #[error("there are no runs yet")]
     NoRuns,
-    /// A finished run does not change.
-    #[error("the run has ended and does not change any more")]
+    /// A finished run is immutable.
+    #[error("the run has ended and is immutable")]
     Ended,
     /// A run belongs to the process that measures it.
     #[error("the run is under way in process {0}")]

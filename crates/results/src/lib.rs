@@ -19,22 +19,18 @@
 //! # }
 //! ```
 
-mod csv;
 mod error;
-mod json;
-mod load_row;
+mod export;
 mod owner;
-mod rank_row;
 mod reference;
+mod rows;
 mod schema;
 mod sink;
-mod step_row;
 mod store;
 mod stored;
 
-pub use csv::{Entry, Table, table, write_csv};
 pub use error::{Problem, StoreError};
-pub use json::{SCHEMA, write_json};
+pub use export::{Entry, SCHEMA, Table, table, write_csv, write_json};
 pub use reference::{ReferenceError, RunReference, WhichRun};
 pub use sink::RunSink;
 pub use store::Store;

@@ -1,14 +1,14 @@
-//! Which process measures a run, and whether it still lives.
+//! The process that measures a run, and whether it is alive.
 
 use std::fs;
 
-/// A process, told from every later one with the same number.
+/// A process, distinguished from later ones with the same number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub pid: u32,
-    /// Start in clock ticks since boot; 0 where the system does not tell.
+    /// Start in clock ticks since boot; 0 where the system does not report it.
     pub started: i64,
-    /// The boot's identity; empty where the system does not tell.
+    /// The boot's identity; empty where the system does not report it.
     pub boot: String,
 }
 
@@ -19,9 +19,9 @@ impl Owner {
         Self { pid, started: started(pid).unwrap_or(0), boot: boot() }
     }
 
-    /// True while that very process runs on this machine. Another machine's or container's processes cannot
-    /// be seen and count as gone.
-    pub fn lives(&self) -> bool {
+    /// True while this process runs on this machine. Processes of another machine or container are invisible and count as
+    /// ended.
+    pub fn is_alive(&self) -> bool {
         self.boot == boot() && started(self.pid) == Some(self.started)
     }
 }
@@ -31,7 +31,7 @@ fn boot() -> String {
 }
 
 /// Field 22 of `/proc/PID/stat` (proc(5)); the name in field 2 may hold anything, even parentheses. A
-/// process that has ended and was not yet waited for (state Z) counts as gone.
+/// process that has ended and was not yet waited for (state Z) counts as ended.
 fn started(pid: u32) -> Option<i64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -44,10 +44,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_lives_and_its_predecessor_does_not() {
+    fn this_process_is_alive_and_its_predecessor_is_not() {
         let this = Owner::this();
-        assert!(this.lives() && this.started > 0 && !this.boot.is_empty());
-        assert!(!Owner { started: this.started - 1, ..this.clone() }.lives());
-        assert!(!Owner { boot: "another".into(), ..this }.lives());
+        assert!(this.is_alive() && this.started > 0 && !this.boot.is_empty());
+        assert!(!Owner { started: this.started - 1, ..this.clone() }.is_alive());
+        assert!(!Owner { boot: "another".into(), ..this }.is_alive());
     }
 }

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_read() {
+    fn references_parse() {
         let read = |text: &str| text.parse::<RunReference>().map(|run| (run.path, run.which));
         let seven = WhichRun::Number(RunId(7));
         assert_eq!(read("7"), Ok((None, seven)));

@@ -1,75 +1,62 @@
-//! The tables, and how older files become current ones.
+//! The tables, and the check that a file has them.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::Problem;
 
-/// `SHBR`: tells our files from other programs' SQLite files.
+/// `SHBR`: distinguishes our files from SQLite files of other programs.
 const APPLICATION_ID: i64 = 0x5348_4252;
 
-/// One entry per schema version; the file's `user_version` counts those applied.
-const MIGRATIONS: &[&str] = &[
-    include_str!("schema_1.sql"),
-    include_str!("schema_passes.sql"),
-    include_str!("schema_precision.sql"),
-    include_str!("schema_evidence.sql"),
-    include_str!("schema_load.sql"),
-    include_str!("schema_server.sql"),
-    include_str!("schema_ranks.sql"),
-    include_str!("schema_steps_done.sql"),
-];
+const TABLES: &str = include_str!("schema.sql");
 
-/// Newest schema this program knows.
-pub(crate) const KNOWN: i64 = MIGRATIONS.len().cast_signed() as i64;
+/// The schema that this program reads and writes, kept in the file's `user_version`.
+///
+/// Versions 1 to 8 were those of development builds and are not read.
+pub(crate) const VERSION: i64 = 9;
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
 }
 
-/// Refuses files that are not ours or too new; gives the file's version, 0 for an empty file.
-pub(crate) fn check(connection: &Connection) -> Result<i64, Problem> {
-    // All that is asked is asked of one moment: another process may be creating the tables right now.
-    standing(&connection.unchecked_transaction()?)
+/// Whether a file has the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tables {
+    /// The file is new: it holds nothing at all.
+    Missing,
+    /// The file has the tables of [`VERSION`].
+    Current,
 }
 
-/// What [`check`] says, within the caller's transaction.
-fn standing(transaction: &Transaction<'_>) -> Result<i64, Problem> {
-    let (found, application) = (pragma(transaction, "user_version")?, pragma(transaction, "application_id")?);
+/// Rejects files of other programs and of other versions of the schema.
+pub(crate) fn check(connection: &Connection) -> Result<Tables, Problem> {
+    // All questions see one moment: another process may be creating the tables right now.
+    check_within(&connection.unchecked_transaction()?)
+}
+
+/// Does what [`check`] does, within the caller's transaction.
+fn check_within(transaction: &Transaction<'_>) -> Result<Tables, Problem> {
+    let found = pragma(transaction, "user_version")?;
+    let application = pragma(transaction, "application_id")?;
     let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application, found) {
-        (0, 0) if tables == 0 => Ok(0),
-        (APPLICATION_ID, _) if found > KNOWN => Err(Problem::Newer { found, known: KNOWN }),
-        (APPLICATION_ID, 1..) => Ok(found),
+        (0, 0) if tables == 0 => Ok(Tables::Missing),
+        (APPLICATION_ID, VERSION) => Ok(Tables::Current),
+        (APPLICATION_ID, 1..VERSION) => Err(Problem::Older { found, known: VERSION }),
+        (APPLICATION_ID, _) if found > VERSION => Err(Problem::Newer { found, known: VERSION }),
         _ => Err(Problem::Foreign),
     }
 }
 
-/// The column of the table `run` that came with version 3; files opened without writing stay as they are.
-pub(crate) fn repeat_column(connection: &Connection) -> rusqlite::Result<&'static str> {
-    Ok(if pragma(connection, "user_version")? >= 3 { "repeat" } else { "NULL" })
-}
-
-/// How many steps the run `?1` has. Runs that ended with version 8 or newer have it written down: counting millions of
-/// steps in a file that is not in memory takes seconds.
-pub(crate) fn steps_done(connection: &Connection) -> rusqlite::Result<&'static str> {
-    Ok(if pragma(connection, "user_version")? >= 8 {
-        "coalesce(steps_done, (SELECT count(*) FROM step WHERE run = ?1))"
-    } else {
-        "(SELECT count(*) FROM step WHERE run = ?1)"
-    })
-}
-
-/// Brings the file to the newest schema; two processes may try at once.
-pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Problem> {
-    if check(connection)? == KNOWN {
+/// Creates the tables of a new file; two processes may try at once.
+pub(crate) fn create(connection: &mut Connection) -> Result<(), Problem> {
+    if check(connection)? == Tables::Current {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found = standing(&transaction)?;
-    for migration in MIGRATIONS.iter().skip(found as usize) {
-        transaction.execute_batch(migration)?;
+    if check_within(&transaction)? == Tables::Missing {
+        transaction.execute_batch(TABLES)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
     }
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", KNOWN)?;
     Ok(transaction.commit()?)
 }

@@ -11,15 +11,25 @@ use sharebench_model::{
 
 use crate::error::{Problem, StoreError};
 use crate::owner::Owner;
-use crate::schema;
-use crate::step_row::{self, from_json, to_json};
+use crate::rows::column::{from_json, to_json};
+use crate::rows::step;
+use crate::schema::{self, Tables};
 use crate::stored::{FinishedRun, RunId, RunState, RunSummary, StoredRun};
 
-/// How long a write waits for another process's.
-const BUSY: Duration = Duration::from_secs(10);
+/// Longest time that a write waits for another process.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One file of runs. Every change is one durable transaction: a step that was recorded survives `kill -9`
-/// and power loss. Several processes may use the same file at once.
+/// The results database: one SQLite file of runs.
+///
+/// A store owns one connection to the file. A run begins with [`begin_run`](Self::begin_run), grows by
+/// [`record_step`](Self::record_step) and ends with [`finish_run`](Self::finish_run); from then on it is immutable, except
+/// that [`reopen_run`](Self::reopen_run) continues a run that ended early. [`RunSink`](crate::RunSink) makes these calls
+/// from the events of the engine.
+///
+/// Each change is one durable transaction, so that a recorded step survives `kill -9` and power loss: a run may take
+/// hours, and the machine may be switched off in the middle. Each read is one transaction too, so that a run that another
+/// process appends to is seen at one moment. Several processes may use the same file at once; a writer waits up to ten
+/// seconds for the others. The file keeps one schema version (see `schema.sql`); files of another version are an error.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
@@ -27,7 +37,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a file for reading and writing; makes it when missing, brings it up to date when older.
+    /// Opens a file for reading and writing, and creates it when it is missing.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
@@ -42,22 +52,22 @@ impl Store {
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, Problem> {
         let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.busy_timeout(BUSY)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         if flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
-            if schema::check(&connection)? == 0 {
+            if schema::check(&connection)? == Tables::Missing {
                 return Err(Problem::NoRuns);
             }
         } else {
-            schema::check(&connection)?;
-            // SQLite falls back to reading when it may not write; better said now than after the first step.
+            let _ = schema::check(&connection)?;
+            // SQLite falls back to reading when it may not write: report that now, not after the first step.
             if connection.is_readonly("main")? {
                 return Err(Problem::ReadOnly);
             }
             // One file and no companions between commits; EXTRA also makes the end of a commit durable.
             connection.pragma_update(None, "journal_mode", "DELETE")?;
             connection.pragma_update(None, "synchronous", "EXTRA")?;
-            schema::migrate(&mut connection)?;
+            schema::create(&mut connection)?;
         }
         Ok(Self { connection, path: path.to_owned() })
     }
@@ -87,7 +97,7 @@ impl Store {
         self.change(|| format!("begin run '{}'", header.title), |transaction| begin(transaction, header))
     }
 
-    /// Keeps what a target negotiated; a resumed run keeps the latest.
+    /// Stores the facts that a target negotiated; a resumed run keeps the latest.
     pub fn set_facts(&mut self, run: RunId, target: u32, facts: &Facts) -> Result<(), StoreError> {
         let step = || format!("record the facts of target {target} of run {run}");
         self.change(step, |transaction| {
@@ -110,11 +120,11 @@ impl Store {
             if twice.exists(params![run.0, result.index])? {
                 return Err(Problem::OutOfOrder("the step was recorded before".into()));
             }
-            step_row::insert(&mut transaction.prepare(step_row::INSERT)?, run, result)
+            step::insert(&mut transaction.prepare(step::INSERT)?, run, result)
         })
     }
 
-    /// Ends a run; it does not change any more.
+    /// Ends a run; from now on it is immutable.
     pub fn finish_run(&mut self, run: RunId, outcome: &RunOutcome) -> Result<(), StoreError> {
         self.change(
             || format!("end run {run}"),
@@ -135,9 +145,9 @@ impl Store {
         )
     }
 
-    /// Hands an interrupted, stopped or broken-off run to this process for its missing steps.
+    /// Makes this process the owner of a run that ended early, so that it can record the missing steps.
     pub fn reopen_run(&mut self, run: RunId) -> Result<(), StoreError> {
-        // A refusal needs no write lock, for which a busy run's own process might keep us waiting.
+        // A rejection needs no write lock, which the process of a busy run may hold.
         self.look(|| format!("resume run {run}"), |connection| check_resumable(connection, run))?;
         self.change(
             || format!("resume run {run}"),
@@ -165,12 +175,12 @@ impl Store {
         attempt().map_err(|problem: Problem| problem.at(&self.path, step()))
     }
 
-    /// Positions in the schedule that need not be measured again.
+    /// Positions in the schedule that are measured already.
     pub fn finished_steps(&self, run: RunId) -> Result<BTreeSet<u32>, StoreError> {
         self.look(
             || format!("read the steps of run {run}"),
             |connection| {
-                standing(connection, run)?;
+                state(connection, run)?;
                 let mut steps = connection.prepare("SELECT position FROM step WHERE run = ?1")?;
                 let steps = steps.query_map([run.0], |row| row.get(0))?;
                 Ok(steps.collect::<rusqlite::Result<_>>()?)
@@ -191,7 +201,7 @@ impl Store {
         self.look(|| "find the last run".into(), |connection| ids(connection)?.pop().ok_or(Problem::NoRuns))
     }
 
-    /// A whole run.
+    /// Loads a run with all its steps.
     pub fn load(&self, run: RunId) -> Result<StoredRun, StoreError> {
         self.look(|| format!("load run {run}"), |connection| load(connection, run))
     }
@@ -237,8 +247,8 @@ fn add_finished(transaction: &Transaction<'_>, finished: &FinishedRun) -> Result
         let sql = "UPDATE target SET facts = ?3 WHERE run = ?1 AND position = ?2";
         transaction.execute(sql, params![run.0, position, facts])?;
     }
-    let mut insert = transaction.prepare(step_row::INSERT)?;
-    finished.steps.iter().try_for_each(|step| step_row::insert(&mut insert, run, step))?;
+    let mut insert = transaction.prepare(step::INSERT)?;
+    finished.steps.iter().try_for_each(|step| step::insert(&mut insert, run, step))?;
     let outcome = to_json("outcome", &RunOutcome::Complete)?;
     transaction.execute(ENDED, params![run.0, outcome])?;
     Ok(run)
@@ -256,7 +266,7 @@ fn check_open(connection: &Connection, run: RunId) -> Result<(), Problem> {
 
 /// A run that ended early, and that no other living process owns.
 fn check_resumable(connection: &Connection, run: RunId) -> Result<(), Problem> {
-    let (state, owner) = standing(connection, run)?;
+    let (state, owner) = state(connection, run)?;
     match state {
         RunState::Ended(RunOutcome::Complete | RunOutcome::Incomplete(StepError::EngineFailed(_))) => {
             Err(Problem::Ended)
@@ -266,7 +276,7 @@ fn check_resumable(connection: &Connection, run: RunId) -> Result<(), Problem> {
     }
 }
 
-fn standing(connection: &Connection, run: RunId) -> Result<(RunState, Owner), Problem> {
+fn state(connection: &Connection, run: RunId) -> Result<(RunState, Owner), Problem> {
     let sql = "SELECT outcome, owner_pid, owner_started, owner_boot FROM run WHERE id = ?1";
     let found = connection.prepare(sql)?.query_row([run.0], |row| {
         let owner = Owner { pid: row.get(1)?, started: row.get(2)?, boot: row.get(3)? };
@@ -275,7 +285,7 @@ fn standing(connection: &Connection, run: RunId) -> Result<(RunState, Owner), Pr
     let (outcome, owner) = found.optional()?.ok_or(Problem::NoRun(run))?;
     let state = match outcome {
         Some(outcome) => RunState::Ended(from_json("outcome", &outcome)?),
-        None if owner.lives() => RunState::Running,
+        None if owner.is_alive() => RunState::Running,
         None => RunState::Interrupted,
     };
     Ok((state, owner))
@@ -288,13 +298,13 @@ fn ids(connection: &Connection) -> Result<Vec<RunId>, Problem> {
 }
 
 fn summary(connection: &Connection, run: RunId) -> Result<RunSummary, Problem> {
-    let (state, _) = standing(connection, run)?;
-    let (repeat, done) = (schema::repeat_column(connection)?, schema::steps_done(connection)?);
-    let sql = format!(
-        "SELECT title, started_unix_ms, steps_planned, {done}, environment, {repeat} FROM run WHERE id = ?1"
-    );
+    let (state, _) = state(connection, run)?;
+    // Counting millions of steps in a file that is not in memory takes seconds: finished runs have the number stored.
+    let sql = "SELECT title, started_unix_ms, steps_planned, \
+               coalesce(steps_done, (SELECT count(*) FROM step WHERE run = ?1)), environment, repeat \
+               FROM run WHERE id = ?1";
     let targets = targets(connection, run)?.into_iter().map(|(target, _)| target.name).collect();
-    let (summary, environment, repeat) = connection.prepare(&sql)?.query_row([run.0], |row| {
+    let (summary, environment, repeat) = connection.prepare(sql)?.query_row([run.0], |row| {
         let summary = RunSummary {
             id: run,
             title: row.get(0)?,
@@ -328,14 +338,11 @@ fn targets(connection: &Connection, run: RunId) -> Result<Vec<(TargetIdentity, F
 }
 
 fn load(connection: &Connection, run: RunId) -> Result<StoredRun, Problem> {
-    let (state, _) = standing(connection, run)?;
+    let (state, _) = state(connection, run)?;
     let (targets, facts) = targets(connection, run)?.into_iter().unzip();
-    let repeat = schema::repeat_column(connection)?;
-    let sql = format!(
-        "SELECT title, started_unix_ms, version, plan, steps_planned, seed, environment, {repeat} FROM run \
-         WHERE id = ?1"
-    );
-    let (mut header, seed, environment, repeat) = connection.query_row(&sql, [run.0], |row| {
+    let sql = "SELECT title, started_unix_ms, version, plan, steps_planned, seed, environment, repeat FROM run \
+               WHERE id = ?1";
+    let (mut header, seed, environment, repeat) = connection.query_row(sql, [run.0], |row| {
         let header = RunHeader {
             title: row.get(0)?,
             started_unix_ms: row.get::<_, i64>(1)?.cast_unsigned(),
@@ -356,7 +363,7 @@ fn load(connection: &Connection, run: RunId) -> Result<StoredRun, Problem> {
     let mut rows = rows.query([run.0])?;
     let mut steps = Vec::new();
     while let Some(row) = rows.next()? {
-        steps.push(step_row::read(row)?);
+        steps.push(step::read(row)?);
     }
     Ok(StoredRun { id: run, header, state, facts, steps })
 }

@@ -1,10 +1,10 @@
-//! What the store gives back.
+//! Runs as the store returns them.
 
 use std::fmt;
 
 use sharebench_model::{Facts, RepeatRule, RunHeader, RunOutcome, StepError, StepResult};
 
-/// Number of a run within its file, from 1; never given twice.
+/// Number of a run within its file, from 1; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(pub i64);
 
@@ -14,14 +14,14 @@ impl fmt::Display for RunId {
     }
 }
 
-/// How a run stands.
+/// State of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunState {
-    /// Its process lives.
+    /// Its process is alive.
     Running,
-    /// Its process went away without an end; it can be resumed.
+    /// Its process ended without finishing it; it can be resumed.
     Interrupted,
-    /// It ended by itself.
+    /// It is finished.
     Ended(RunOutcome),
 }
 
@@ -44,17 +44,17 @@ impl fmt::Display for RunState {
 pub struct RunSummary {
     /// Its number.
     pub id: RunId,
-    /// What the user calls it.
+    /// Title that the user chose.
     pub title: String,
     /// Start, milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
-    /// How it stands.
+    /// Its state.
     pub state: RunState,
     /// Steps recorded.
     pub steps_done: u32,
-    /// Steps the plan holds: at most, where a rule decides how many.
+    /// Steps of the plan; the maximum where a rule decides the number.
     pub steps_planned: u32,
-    /// What decides how often cells are measured; none when the number is fixed.
+    /// The rule that decides how often cells are measured; none when the number is fixed.
     pub repeat: Option<RepeatRule>,
     /// Names of the targets, in the plan's order.
     pub targets: Vec<String>,
@@ -62,27 +62,31 @@ pub struct RunSummary {
     pub imported: bool,
 }
 
-/// A run that is complete before it meets the store, such as an imported one.
+/// A run that is complete before it is stored, such as an imported one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishedRun {
     /// Its title, origin and targets.
     pub header: RunHeader,
-    /// Per target, what is told of it.
+    /// Known facts about each target.
     pub facts: Vec<Facts>,
     /// Its steps; their indexes are distinct.
     pub steps: Vec<StepResult>,
 }
 
-/// A whole run.
+/// A run as it is stored.
+///
+/// It holds everything that the run can be repeated and judged from: the resolved plan with its seed, the environment, the
+/// facts that each target negotiated, and every finished step with its histograms. `facts` has one entry per target of
+/// the header. Steps are in the order of the schedule; a step that was not measured is missing, not empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredRun {
     /// Its number.
     pub id: RunId,
-    /// What is needed to repeat it.
+    /// Plan, seed, environment and targets.
     pub header: RunHeader,
-    /// How it stands.
+    /// Its state.
     pub state: RunState,
-    /// Per target, what was negotiated; empty where it was not reached.
+    /// Facts that each target negotiated; empty for a target that was not reached.
     pub facts: Vec<Facts>,
     /// Finished steps, in the order of the schedule.
     pub steps: Vec<StepResult>,

@@ -79,7 +79,7 @@ fn limited_recorder() {
 }
 
 #[test]
-fn a_disk_that_fills_up_loses_nothing_recorded_before() {
+fn a_full_disk_loses_no_recorded_step() {
     let file = Scratch::new("limited");
     let test = std::env::current_exe().unwrap();
     let script = "ulimit -f 200; trap '' XFSZ; exec \"$0\" --exact limited_recorder";

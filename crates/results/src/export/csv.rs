@@ -10,7 +10,7 @@ use crate::stored::StoredRun;
 /// A column's name and how a step fills it.
 type Column<'r> = (String, Box<dyn Fn(&StepResult) -> Entry + 'r>);
 
-/// What stands in one place of a [`Table`].
+/// Content of one cell of a [`Table`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     /// Nothing was counted, or the step does not lie on that axis.
@@ -48,7 +48,7 @@ impl<T: Into<Self>> From<Option<T>> for Entry {
 /// A run as a flat table: one row per step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Names of the columns; units stand at their ends.
+    /// Names of the columns; each ends with its unit.
     pub header: Vec<String>,
     /// As many entries per row as there are columns.
     pub rows: Vec<Vec<Entry>>,
@@ -63,7 +63,7 @@ pub fn table(run: &StoredRun) -> Table {
 }
 
 /// Quantiles that are written out, with their names.
-pub(crate) const QUANTILES: [(&str, f64); 5] =
+pub(super) const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)];
 
 /// Writes a run's [`table`] as CSV (RFC 4180, lines end with a line feed).
@@ -135,7 +135,8 @@ fn axes(run: &StoredRun) -> Vec<Column<'_>> {
         None => Entry::Empty,
     };
     let named = |(axis, bytes): (&'_ str, bool)| {
-        let (name, axis) = (if bytes { format!("{axis}_bytes") } else { axis.to_owned() }, axis.to_owned());
+        let name = if bytes { format!("{axis}_bytes") } else { axis.to_owned() };
+        let axis = axis.to_owned();
         column(&name, move |step| fill(&axis, step))
     };
     found.into_iter().map(named).collect()
@@ -147,7 +148,7 @@ fn counts<'r>() -> Vec<Column<'r>> {
         column("window_ns", |step| step.measure.window_ns),
         column("busy_ns", |step| step.measure.busy_ns),
         column("rate_base_ns", |step| step.measure.base_ns()),
-        column("rate_told_milli", |step| match step.measure.rate_base {
+        column("rate_reported_milli", |step| match step.measure.rate_base {
             RateBase::Reported { milli } => Some(milli),
             RateBase::Busy | RateBase::Window => None,
         }),
@@ -177,7 +178,7 @@ fn wire<'r>() -> Vec<Column<'r>> {
     ]
 }
 
-/// What was seen of caches and durability; empty where nobody looked.
+/// Observations about caches and durability; empty where there are none.
 fn evidence<'r>() -> Vec<Column<'r>> {
     let seen = |name: &str, of: fn(&Evidence) -> Option<u64>| {
         column(name, move |step| of(&step.measure.evidence))

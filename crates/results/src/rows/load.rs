@@ -1,14 +1,13 @@
-//! A load taken apart, as the JSON of one column and of exports: histograms are HdrHistogram V2 in base64.
+//! A load by transaction and operation, as the JSON of one column and of exports: histograms are HdrHistogram V2 in base64.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
-    ErrorClass, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks,
+    ErrorClass, Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks,
     Timeline,
 };
 use std::collections::BTreeMap;
 
+use super::column::{decoded, encoded};
 use crate::error::Problem;
 
 #[derive(Serialize, Deserialize)]
@@ -32,34 +31,13 @@ struct Row {
     without_session_ns: u64,
     think_ns: u64,
     objective: Option<ObjectiveReport>,
-    // Rows written before these were counted have none of them.
-    #[serde(default)]
     window_unix_ms: u64,
-    #[serde(default)]
     timeline: Timeline,
-    #[serde(default)]
     split: SplitBlocks,
-    #[serde(default)]
     server: Option<ServerLoad>,
-    #[serde(default)]
     set_check: SetCheck,
-    #[serde(default)]
     users_per_session: u32,
-    #[serde(default)]
     left_out: BTreeMap<String, u64>,
-}
-
-/// Times of none take no room.
-pub(crate) fn encoded(times: &Histogram) -> String {
-    if times.is_empty() { String::new() } else { STANDARD.encode(times.to_v2()) }
-}
-
-pub(crate) fn decoded(column: &'static str, text: &str) -> Result<Histogram, Problem> {
-    if text.is_empty() {
-        return Ok(Histogram::new());
-    }
-    let bytes = STANDARD.decode(text).map_err(|error| Problem::value(column, error))?;
-    Histogram::from_v2(&bytes).map_err(|error| Problem::value(column, error))
 }
 
 fn row_of(part: &Part) -> PartRow {
@@ -76,13 +54,14 @@ fn row_of(part: &Part) -> PartRow {
 }
 
 fn part_of(row: PartRow) -> Result<Part, Problem> {
-    let (response, service, lag) =
-        (decoded("load", &row.response)?, decoded("load", &row.service)?, decoded("load", &row.lag)?);
+    let response = decoded("load", &row.response)?;
+    let service = decoded("load", &row.service)?;
+    let lag = decoded("load", &row.lag)?;
     let PartRow { name, count, bytes, missed, errors, .. } = row;
     Ok(Part { name, count, bytes, missed, errors, response, service, lag })
 }
 
-/// The column; none for steps that are no load's.
+/// The column; none for steps of a sweep.
 pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
     if load.is_empty() {
         return Ok(None);

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
 use sharebench_model::{Histogram, LoadDetail, Part, RankShare, RunOutcome, StepResult};
 
-use crate::csv::QUANTILES;
+use super::csv::QUANTILES;
 use crate::stored::{RunState, StoredRun};
 
 /// Name and version of the JSON schema; the version changes when a field changes its meaning or goes away.

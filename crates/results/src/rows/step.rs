@@ -2,15 +2,14 @@
 
 use rusqlite::types::FromSql;
 use rusqlite::{Row, Statement};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sharebench_model::{
     CpuTime, Histogram, IoBytes, Measure, ResponseSampleSize, ServerEvidence, StepResult, WireCount,
 };
 
+use super::column::{from_json, to_json};
+use super::{load, rank};
 use crate::error::Problem;
-use crate::load_row;
-use crate::rank_row;
 use crate::stored::RunId;
 
 pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repetition, coordinates, \
@@ -24,14 +23,6 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
     :wire_payload_sent, :wire_payload_received, :errors, :users_assigned, :users_reported, :censored, \
     :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, \
     :response_sample_size, :evidence, :load, :server, :ranks)";
-
-pub(crate) fn to_json(column: &'static str, value: &impl Serialize) -> Result<String, Problem> {
-    serde_json::to_string(value).map_err(|error| Problem::value(column, error))
-}
-
-pub(crate) fn from_json<T: DeserializeOwned>(column: &'static str, text: &str) -> Result<T, Problem> {
-    serde_json::from_str(text).map_err(|error| Problem::value(column, error))
-}
 
 /// Executes [`INSERT`].
 pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResult) -> Result<(), Problem> {
@@ -67,10 +58,10 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":client_cpu_user_ns": measure.client_cpu.user_ns.cast_signed(),
         ":client_cpu_kernel_ns": measure.client_cpu.kernel_ns.cast_signed(),
         ":checks": to_json("checks", &step.checks)?,
-        ":response_sample_size": worth_json(&measure.response_sample_size)?,
+        ":response_sample_size": sample_size_json(&measure.response_sample_size)?,
         ":evidence": to_json("evidence", &measure.evidence)?,
-        ":load": load_row::to_column(&measure.load)?,
-        ":ranks": rank_row::to_column(&measure.ranks)?,
+        ":load": load::to_column(&measure.load)?,
+        ":ranks": rank::to_column(&measure.ranks)?,
         ":server": server_json(&measure.server)?,
         ":passes": measure.passes.cast_signed(),
         ":shares": to_json("shares", &measure.shares)?,
@@ -121,31 +112,31 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
         verified: number(row, "bytes_verified")?,
         wire: wire(row)?,
         errors: json(row, "errors")?,
-        passes: later(row, "passes", number)?,
+        passes: number(row, "passes")?,
         users_assigned: get(row, "users_assigned")?,
         users_reported: get(row, "users_reported")?,
-        shares: later(row, "shares", json)?,
+        shares: json(row, "shares")?,
         censored: number(row, "censored")?,
         response: histogram(row, "response")?,
-        response_sample_size: later(row, "response_sample_size", worth)?,
+        response_sample_size: sample_size(row, "response_sample_size")?,
         service: histogram(row, "service")?,
         lag: histogram(row, "lag")?,
         client_cpu: CpuTime {
             user_ns: number(row, "client_cpu_user_ns")?,
             kernel_ns: number(row, "client_cpu_kernel_ns")?,
         },
-        evidence: later(row, "evidence", json)?,
-        load: later(row, "load", |row, column| load_row::from_column(get(row, column)?))?,
-        ranks: later(row, "ranks", |row, column| rank_row::from_column(get(row, column)?))?,
-        server: later(row, "server", server)?,
+        evidence: json(row, "evidence")?,
+        load: load::from_column(get(row, "load")?)?,
+        ranks: rank::from_column(get(row, "ranks")?)?,
+        server: server(row, "server")?,
     })
 }
 
-fn worth_json(worth: &[ResponseSampleSize]) -> Result<Option<String>, Problem> {
-    (!worth.is_empty()).then(|| to_json("response_sample_size", &worth)).transpose()
+fn sample_size_json(sizes: &[ResponseSampleSize]) -> Result<Option<String>, Problem> {
+    (!sizes.is_empty()).then(|| to_json("response_sample_size", &sizes)).transpose()
 }
 
-fn worth(row: &Row<'_>, column: &'static str) -> Result<Vec<ResponseSampleSize>, Problem> {
+fn sample_size(row: &Row<'_>, column: &'static str) -> Result<Vec<ResponseSampleSize>, Problem> {
     get::<Option<String>>(row, column)?.map_or(Ok(Vec::new()), |text| from_json(column, &text))
 }
 
@@ -155,15 +146,6 @@ fn server_json(server: &ServerEvidence) -> Result<Option<String>, Problem> {
 
 fn server(row: &Row<'_>, column: &'static str) -> Result<ServerEvidence, Problem> {
     get::<Option<String>>(row, column)?.map_or(Ok(ServerEvidence::default()), |text| from_json(column, &text))
-}
-
-/// A column that files of earlier versions do not have: those that are only read stay as they are.
-fn later<T: Default>(
-    row: &Row<'_>,
-    column: &'static str,
-    read: impl Fn(&Row<'_>, &'static str) -> Result<T, Problem>,
-) -> Result<T, Problem> {
-    if row.as_ref().column_index(column).is_err() { Ok(T::default()) } else { read(row, column) }
 }
 
 fn wire(row: &Row<'_>) -> Result<Option<WireCount>, Problem> {

@@ -1,17 +1,23 @@
--- Integers that are 64-bit unsigned in the program keep their bits: values from 2^63 up read negative here.
+-- Integers that are 64-bit unsigned in the program keep their bits: values from 2^63 up read as negative in SQL.
 CREATE TABLE run (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     title TEXT NOT NULL,
     started_unix_ms INTEGER NOT NULL,
+    -- Version of sharebench that measured or imported the run.
     version TEXT NOT NULL,
     plan TEXT NOT NULL,
     -- Decimal, because seeds use all 64 bits.
     seed TEXT NOT NULL,
     steps_planned INTEGER NOT NULL,
+    -- Number of recorded steps; null while the run is under way or was interrupted.
+    steps_done INTEGER,
+    -- JSON: the rule that decides how often cells are measured; null where the number of steps is fixed.
+    repeat TEXT,
+    -- JSON: facts about the measuring machine, or about the imported file.
     environment TEXT NOT NULL,
     -- JSON; null while the run is under way or was interrupted.
     outcome TEXT,
-    -- The process that measures it, told from later ones with the same number.
+    -- The process that measures the run. Start time and boot distinguish it from later processes with the same number.
     owner_pid INTEGER NOT NULL,
     owner_started INTEGER NOT NULL,
     owner_boot TEXT NOT NULL
@@ -32,11 +38,12 @@ CREATE TABLE step (
     position INTEGER NOT NULL,
     target INTEGER NOT NULL,
     repetition INTEGER NOT NULL,
-    -- Canonical JSON: axes in the order of their names, so that equal text is equal coordinates.
+    -- Canonical JSON: axes in the order of their names, so that equal text means equal coordinates.
     coordinates TEXT NOT NULL,
     started_unix_ms INTEGER NOT NULL,
     window_ns INTEGER NOT NULL,
     busy_ns INTEGER NOT NULL,
+    -- JSON: the time that rates are divided by, or the rate that another program reported.
     rate_base TEXT NOT NULL,
     operations INTEGER NOT NULL,
     transactions INTEGER NOT NULL,
@@ -49,16 +56,32 @@ CREATE TABLE step (
     wire_bytes_received INTEGER,
     wire_payload_sent INTEGER,
     wire_payload_received INTEGER,
+    -- JSON: counts by error class.
     errors TEXT NOT NULL,
+    -- Number of times that a small cell was repeated within the step.
+    passes INTEGER NOT NULL,
     users_assigned INTEGER NOT NULL,
     users_reported INTEGER NOT NULL,
+    -- JSON: contribution of each job of a sweep.
+    shares TEXT NOT NULL,
     censored INTEGER NOT NULL,
     -- HdrHistogram V2, nanoseconds.
     response BLOB NOT NULL,
     service BLOB NOT NULL,
     lag BLOB NOT NULL,
+    -- JSON: effective sample size of the response times at the usual quantiles; null where it was not estimated.
+    response_sample_size TEXT,
     client_cpu_user_ns INTEGER NOT NULL,
     client_cpu_kernel_ns INTEGER NOT NULL,
+    -- JSON: observations about client caches and durability.
+    evidence TEXT NOT NULL,
+    -- JSON: observations about the server's cache and storage; null where there are none.
+    server TEXT,
+    -- JSON: results of a load by transaction, operation and user; null for steps of a sweep.
+    load TEXT,
+    -- JSON: contribution of each rank of a run under MPI; null for runs of one process.
+    ranks TEXT,
+    -- JSON: self-checks with their verdicts.
     checks TEXT NOT NULL,
     PRIMARY KEY (run, position)
 ) STRICT;

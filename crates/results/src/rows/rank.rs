@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sharebench_model::{IoBytes, RankShare};
 
+use super::column::{decoded, encoded, from_json, to_json};
 use crate::error::Problem;
-use crate::load_row::{decoded, encoded};
-use crate::step_row::{from_json, to_json};
 
 /// Name of the column.
 const COLUMN: &str = "ranks";

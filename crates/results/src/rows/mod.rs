@@ -1,0 +1,6 @@
+//! Steps as rows of the table `step`, exactly.
+
+pub(crate) mod column;
+mod load;
+mod rank;
+pub(crate) mod step;
