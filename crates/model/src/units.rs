@@ -1,4 +1,4 @@
-//! Units: binary sizes (`KiB`), SI rates (`MB/s`) and durations, read and written one way everywhere.
+//! Units: binary sizes (`KiB`), SI rates (`MB/s`), durations and instants, read and written one way everywhere.
 
 use std::fmt;
 use std::str::FromStr;
@@ -162,6 +162,26 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     u64::try_from(nanos).map(Duration::from_nanos).map_err(|_| error())
 }
 
+/// Writes a size for people: the exact number of the largest unit that divides it, `64 KiB`; with three significant
+/// digits where that number would be long, `1.81 GiB`.
+///
+/// Plans and axes have exact sizes, which [`ByteSize`] writes; this is for sums and amounts.
+///
+/// ```
+/// use sharebench_model::units::show_size;
+/// assert_eq!(show_size(64 << 10), "64 KiB");
+/// assert_eq!(show_size(33_856 << 10), "33.1 MiB");
+/// ```
+pub fn show_size(bytes: u64) -> String {
+    let exact = SIZES.into_iter().find(|(_, size)| bytes >= *size && bytes.is_multiple_of(*size));
+    let (unit, size) = exact.unwrap_or(("B", 1));
+    if bytes / size < 1000 {
+        return format!("{} {unit}", bytes / size);
+    }
+    let (unit, size) = SIZES.into_iter().find(|(_, size)| bytes >= *size).unwrap_or(("B", 1));
+    format!("{} {unit}", three_digits(bytes as f64 / size as f64))
+}
+
 /// Writes a duration with three significant digits: `1.23 ms`.
 pub fn show_nanos(nanos: f64) -> String {
     let (value, unit) = match nanos {
@@ -189,6 +209,21 @@ pub fn counted(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
+/// Writes an instant, given in milliseconds since 1970, in UTC: `2026-11-21 05:10:00 UTC`.
+///
+/// ```
+/// use sharebench_model::units::show_instant;
+/// assert_eq!(show_instant(951_827_696_000), "2000-02-29 12:34:56 UTC");
+/// ```
+pub fn show_instant(unix_ms: u64) -> String {
+    let instant = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    // Only a damaged file holds an instant after the year 9999.
+    instant.map_or_else(
+        || format!("{unix_ms} ms after 1970"),
+        |instant| instant.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+    )
+}
+
 /// Three significant digits without exponent.
 pub fn three_digits(value: f64) -> String {
     match value.abs() {
@@ -213,6 +248,31 @@ mod tests {
     fn absurd_sizes_are_refused() {
         for text in ["", "-1", "4 parsecs", "1.2.3k", "99999999999999999999T", ".5k", "k"] {
             assert!(text.parse::<ByteSize>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn instants_are_shown_in_utc_whatever_their_value() {
+        assert_eq!(show_instant(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(show_instant(1_709_251_199_000), "2024-02-29 23:59:59 UTC");
+        assert_eq!(show_instant(1_795_237_200_000), "2026-11-21 05:00:00 UTC");
+        assert_eq!(show_instant(u64::MAX), "18446744073709551615 ms after 1970");
+    }
+
+    #[test]
+    fn sizes_for_people_have_few_digits_and_are_read_as_plans_are() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1000 B"),
+            (1025, "1.00 KiB"),
+            (65_536, "64 KiB"),
+            (1536 << 10, "1.50 MiB"),
+            (1_943_000_000, "1.81 GiB"),
+            (1 << 40, "1 TiB"),
+        ] {
+            assert_eq!(show_size(bytes), text);
+            assert!(text.parse::<ByteSize>().is_ok(), "{text}");
         }
     }
 

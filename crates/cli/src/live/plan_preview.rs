@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sharebench_model::units::ByteSize;
+use sharebench_model::units::show_size;
 use sharebench_model::{PrecisionReport, Standing};
 use sharebench_plan::{Bounds, Repeat, ResolvedPlan, Search, Work};
 
@@ -18,8 +18,8 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
         lines.push(format!("{cells} on {targets}, {}", repetition(plan.repeat)));
         lines.push(format!(
             "at least {} of file data to or from each target (fast targets move more), {} of free space needed on each",
-            round_size(plan.least_bytes_moved()),
-            ByteSize(plan.bytes_needed())
+            show_size(plan.least_bytes_moved()),
+            show_size(plan.bytes_needed())
         ));
     }
     if !plan.loads.is_empty() {
@@ -163,20 +163,6 @@ fn times(n: u32) -> String {
     if n == 1 { "once".to_owned() } else { format!("{n} times") }
 }
 
-/// A size with three digits, because sums of many files are rarely whole numbers of a unit.
-fn round_size(bytes: u64) -> String {
-    let units = [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    let unit = units.into_iter().find(|(_, size)| bytes >= *size);
-    unit.map_or_else(
-        || format!("{bytes} B"),
-        |(unit, size)| {
-            let number = bytes as f64 / size as f64;
-            let digits = if number < 10.0 { 2 } else { usize::from(number < 100.0) };
-            format!("{number:.digits$} {unit}")
-        },
-    )
-}
-
 /// Seconds in a suitable unit: `12 s`, `3.5 min`, `2.1 h`.
 pub fn span(seconds: f64) -> String {
     match seconds {
@@ -207,7 +193,7 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
             of(""),
             [
                 "3 cells on 2 targets, 10 to 60 times each, until each confidence interval is ±2%",
-                "at least 1.94 MiB of file data to or from each target (fast targets move more), 128KiB of free space needed on each",
+                "at least 1.94 MiB of file data to or from each target (fast targets move more), 128 KiB of free space needed on each",
                 "at least 60 steps, at most 360; 12 s to 6.0 min, without the preparation of files",
             ]
         );
