@@ -25,18 +25,18 @@
   }
   Charts.csv = (kind, data, section, choice) => text(kind === 'tail' ? tail(data, section, choice) : kind === 'bands' ? bands(data, section) : kind === 'timeline' ? timeline(data) : numbers(data, section));
 
-  // What is known of one cell: a table of systems, then ratios, then what self-checks said.
+  // What is known of one cell: a table of systems, then ratios, then the remarks of the self-checks.
   Charts.cell = (data, section, row) => {
     const known = data.systems.map((name, s) => ({ name, o: row.outcomes[s] }));
     const least = (o, i, value) => (value ? (o.spread && !o.spread[i][2] ? '>= ' : '') + time(value) : '-');
-    const told = (o) => [
+    const cells = (o) => [
       rate(section, o.rate), interval(section, o), o.n, least(o, 0, o.p50), least(o, 1, o.p95), least(o, 2, o.p99), o.cpu_user + o.cpu_kernel ? time(o.cpu_user + o.cpu_kernel) : '-',
       o.mps + ' of ' + o.assigned, o.errors, o.bands ? o.bands.label : '-', o.verdict.replace('-', ' '),
     ];
     return {
       head: ['system', 'throughput', 'interval', 'repetitions', 'p50', 'p95', 'p99', 'CPU per operation', 'users that reported', 'failed', 'where bytes came from', 'self-checks'],
-      rows: known.map(({ name, o }) => [name, ...(o ? told(o) : ['nothing usable'])]),
-      ratios: data.comparisons.flatMap((c, i) => { const r = row.ratios[i]; return r ? [c.name + ': ' + percent(r.ratio) + (r.low === null ? ' (no interval)' : ' (' + percent(r.low) + ' to ' + percent(r.high) + ')') + ', ' + (r.single ? 'single run: more than clocks leave open' : r.standing.replaceAll('-', ' '))] : []; }),
+      rows: known.map(({ name, o }) => [name, ...(o ? cells(o) : ['nothing usable'])]),
+      ratios: data.comparisons.flatMap((c, i) => { const r = row.ratios[i]; return r ? [c.name + ': ' + percent(r.ratio) + (r.low === null ? ' (no interval)' : ' (' + percent(r.low) + ' to ' + percent(r.high) + ')') + ', ' + (r.single ? 'single run: more than clocks explain' : r.standing.replaceAll('-', ' '))] : []; }),
       notes: known.flatMap(({ name, o }) => (o?.notes ?? []).map((note) => name + ': ' + data.notes[note])),
       curves: known.some(({ o }) => o?.curve && o.p50),
     };

@@ -1,4 +1,4 @@
-// Charts of what stands behind the numbers: cache bands, percentiles, the clock, client CPU.
+// Charts of evidence: cache bands, percentiles, the run over time, client CPU.
 'use strict';
 (() => {
   const { base, axis, above, legend, line, bars, series, at, axisName, time, rate, tick, three, escape, tipLine, outcomeTip } = Charts.parts;
@@ -74,12 +74,12 @@
     return '<b>' + (q * 100).toPrecision(5) + ' % are faster than</b>' + lines.join('');
   }
 
-  // Rate of each stretch over the usual one of its cell, along the clock.
+  // Rate of each stretch over the usual one of its cell, over time.
   function timeline(data, section, theme) {
     const option = base(theme), all = data.timelines, many = all.some((t) => t.stretches.length > 80);
     const shares = all.flatMap((t) => t.stretches.flatMap((x) => x[3] ?? [])), low = Math.min(1, ...shares), high = Math.max(1, ...shares);
     const end = Math.max(1, ...all.flatMap((t) => t.stretches.map((x) => x[1] / 1000))), step = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400].find((s) => end / s <= 8) ?? 604800;
-    const spot = (s) => (x) => ({ value: [x[0] / 1000, x[3][1], x[3][0], x[3][2]], stretch: x, symbolSize: x[5] + x[6] ? 9 : many ? 3.5 : 6, itemStyle: x[5] + x[6] ? { color: theme.card, borderColor: series(theme, s), borderWidth: 2 } : undefined });
+    const spot = (s) => (x) => ({ value: [x[0] / 1000, x[3][1], x[3][0], x[3][2]], stretch: x, symbolSize: x[5] + x[6] ? 9 : many ? 3.5 : 6, itemStyle: x[5] + x[6] ? { color: theme.panel, borderColor: series(theme, s), borderWidth: 2 } : undefined });
     option.legend = legend(theme, [...all.map((t) => data.systems[t.system]), 'failed operations']);
     option.grid = { left: 56, right: 20, top: 58, bottom: 48 };
     option.xAxis = axis(theme, 'since the start', { type: 'value', min: 0, max: Math.ceil(end / step * 4) * step / 4, interval: step, splitLine: { show: false }, axisLabel: { showMaxLabel: false, formatter: (v) => (v >= 7200 ? tick(three(v / 3600) + ' h') : v >= 120 ? tick(three(v / 60) + ' min') : v + ' s') } });

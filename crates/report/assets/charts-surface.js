@@ -1,5 +1,5 @@
 // The surface of a test: file size by record size by rate, as IOzone's users know it. Drawn by ECharts GL where the
-// browser has WebGL; the ratio map beside it stays the reference.
+// browser has WebGL; the ratio map next to it stays the reference.
 'use strict';
 (() => {
   const { axisName, at, css, escape, mix, outcomeTip, percent, rate, tick } = Charts.parts;
@@ -14,7 +14,7 @@
     return { xs, ys, cells, pair };
   }
 
-  // All systems have the same scale, so that surfaces can be told apart by their height.
+  // All systems have the same scale, so that heights can be compared.
   function heights(data, section, pair, values) {
     if (pair < 0) return [0, Math.max(...section.rows.flatMap((row) => row.outcomes.map((o) => o?.rate ?? 0)))];
     const reach = Math.max(2, ...values.map(Math.abs));
@@ -28,8 +28,8 @@
     const text = { color: theme.soft, fontSize: 12, lineHeight: 20 };
     const side = (name, labels) => ({ type: 'category', name: name.replace(/^(file|record)$/, '$1 size'), data: labels, nameGap: 26, nameTextStyle: { ...text, color: theme.ink }, axisLabel: text });
     return {
-      backgroundColor: theme.card, animation: false, textStyle: { color: theme.soft },
-      tooltip: { backgroundColor: theme.card, borderColor: theme.line, textStyle: { color: theme.ink, fontSize: 13 }, confine: true, formatter: ({ dataIndex }) => {
+      backgroundColor: theme.panel, animation: false, textStyle: { color: theme.soft },
+      tooltip: { backgroundColor: theme.panel, borderColor: theme.line, textStyle: { color: theme.ink, fontSize: 13 }, confine: true, formatter: ({ dataIndex }) => {
         const row = section.rows[cells[dataIndex]?.index];
         return row ? '<b>' + escape(Charts.where(section, row)) + '</b>' + (pair < 0 ? '' : '<br>' + escape(data.comparisons[pair].name + ' ' + shown(cells[dataIndex].value[2]))) + outcomeTip(data, section, row) : '';
       } },

@@ -20,14 +20,14 @@ const Charts = (() => {
   const base = (theme) => ({
     backgroundColor: 'transparent', animation: false, aria: { enabled: true },
     textStyle: { color: theme.soft, fontFamily: 'system-ui, sans-serif' },
-    tooltip: { backgroundColor: theme.card, borderColor: theme.line, textStyle: { color: theme.ink, fontSize: 13 }, confine: true },
+    tooltip: { backgroundColor: theme.panel, borderColor: theme.line, textStyle: { color: theme.ink, fontSize: 13 }, confine: true },
   });
   const axis = (theme, name, more) => ({
     name, nameLocation: 'middle', nameGap: 30, nameTextStyle: { color: theme.soft }, axisLine: { lineStyle: { color: theme.line } },
     axisTick: { show: false }, splitLine: { lineStyle: { color: theme.line, opacity: 0.7 } }, ...more,
     axisLabel: { color: theme.soft, hideOverlap: true, ...more?.axisLabel },
   });
-  // The name of a vertical axis stands above it.
+  // The name of a vertical axis is above it.
   const above = (theme) => ({ nameLocation: 'end', nameGap: 10, nameTextStyle: { color: theme.soft, align: 'left' } });
   const legend = (theme, data) => ({ data, type: 'scroll', top: 0, left: 0, right: 0, itemWidth: 20, textStyle: { color: theme.ink }, inactiveColor: theme.soft, pageTextStyle: { color: theme.soft }, pageIconColor: theme.soft });
   const line = (theme, system, name, data, more) => ({
@@ -99,7 +99,7 @@ const Charts = (() => {
         return { type: 'group', children: [
           { type: 'rect', shape, style: { fill: 'none', stroke: theme.ink, lineWidth: 2 }, silent: true },
           { type: 'rect', shape: { x: x - 1, y: y - 7, width: 9 + 7 * label.length, height: 15, r: 7 }, style: { fill: theme.ink } },
-          { type: 'text', style: { text: label, x: x + 3.5 + 3.5 * label.length, y: y + 0.5, align: 'center', verticalAlign: 'middle', fill: theme.card, font: '700 11px system-ui, sans-serif' }, silent: true },
+          { type: 'text', style: { text: label, x: x + 3.5 + 3.5 * label.length, y: y + 0.5, align: 'center', verticalAlign: 'middle', fill: theme.panel, font: '700 11px system-ui, sans-serif' }, silent: true },
         ] };
       },
     };
@@ -114,13 +114,13 @@ const Charts = (() => {
       const fill = ratioColour(theme, r, reach), open = r.standing === 'not-resolved' && !r.single;
       return {
         value: [xs.indexOf(at(row, 1)), ys.indexOf(at(row, 0)), Math.log(r.ratio)], visualMap: false, row: index,
-        itemStyle: { color: css(fill), borderColor: open ? theme.soft : theme.card, borderWidth: open ? 1 : 2, borderType: open ? 'dashed' : 'solid', borderRadius: 3 },
+        itemStyle: { color: css(fill), borderColor: open ? theme.soft : theme.panel, borderWidth: open ? 1 : 2, borderType: open ? 'dashed' : 'solid', borderRadius: 3 },
         label: { show: labelled, color: inkOn(fill), fontSize: 11, formatter: open ? '?' : r.standing === 'about-the-same' ? '=' : r.ratio >= 2 || r.ratio <= 0.5 ? '×' + three(r.ratio) : percent(r.ratio).replace(' %', '') },
       };
     });
     const tip = ({ data: item }) => {
       const row = section.rows[item.row], r = row.ratios[choice], bounds = r.low === null ? 'no interval' : percent(r.low) + ' to ' + percent(r.high);
-      return '<span class="tip"><b>' + escape(comparison.name + ' ' + percent(r.ratio)) + '</b> (' + bounds + '), ' + (r.single ? 'single run: more than clocks leave open' : r.standing.replaceAll('-', ' ')) +
+      return '<span class="tip"><b>' + escape(comparison.name + ' ' + percent(r.ratio)) + '</b> (' + bounds + '), ' + (r.single ? 'single run: more than clocks explain' : r.standing.replaceAll('-', ' ')) +
         tipLine(where(section, row)) + outcomeTip(data, section, row) + '<br>click: the cell\'s own section</span>';
     };
     const option = cells(theme, section, items, comparison.name, tip);
@@ -134,7 +134,7 @@ const Charts = (() => {
     const items = section.rows.map((row, index) => ({ row, index, o: row.outcomes[choice] })).filter((c) => c.o).map(({ row, index, o }) => {
       const fill = mix(theme.parity, theme.faster, o.rate / most);
       return {
-        value: [xs.indexOf(at(row, 1)), ys.indexOf(at(row, 0)), o.rate / most], visualMap: false, row: index, itemStyle: { color: css(fill), borderColor: theme.card, borderWidth: 2, borderRadius: 3 },
+        value: [xs.indexOf(at(row, 1)), ys.indexOf(at(row, 0)), o.rate / most], visualMap: false, row: index, itemStyle: { color: css(fill), borderColor: theme.panel, borderWidth: 2, borderRadius: 3 },
         label: { show: width / xs.length > 52, color: inkOn(fill), fontSize: 11, formatter: tick(rate(section, o.rate)) },
       };
     });

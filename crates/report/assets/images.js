@@ -4,7 +4,7 @@
   const data = JSON.parse(document.getElementById('data').textContent), { at } = Charts.parts;
   const style = getComputedStyle(document.documentElement), read = (name) => style.getPropertyValue(name).trim(), rgb = (name) => read(name).split(' ').map(Number);
   const theme = {
-    ink: read('--ink'), soft: read('--soft'), line: read('--line'), card: read('--card'), bad: read('--bad'), series: [0, 1, 2, 3, 4, 5].map((i) => read('--s' + i)), bands: [0, 1, 2, 3].map((i) => read('--b' + i)),
+    ink: read('--ink'), soft: read('--soft'), line: read('--line'), panel: read('--panel'), bad: read('--bad'), series: [0, 1, 2, 3, 4, 5].map((i) => read('--s' + i)), bands: [0, 1, 2, 3].map((i) => read('--b' + i)),
     faster: rgb('--faster'), slower: rgb('--slower'), parity: rgb('--parity'), unsure: rgb('--unsure'),
   };
   const HEIGHTS = { load: 760, depth: 600, bands: 600, tail: 560 }, WIDTH = 960;
@@ -33,7 +33,7 @@
   const base64 = (text) => btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''));
   const drawn = pictures().map(([kind, s, choice, name]) => {
     const height = HEIGHTS[kind] ?? 420, chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height });
-    chart.setOption({ ...Charts.draw[kind](data, data.sections[s], theme, choice, WIDTH - 72), backgroundColor: theme.card });
+    chart.setOption({ ...Charts.draw[kind](data, data.sections[s], theme, choice, WIDTH - 72), backgroundColor: theme.panel });
     const svg = chart.renderToSVGString();
     chart.dispose();
     // The page counts as loaded when its pictures are.

@@ -10,7 +10,7 @@
   function theme() {
     const style = getComputedStyle(document.documentElement), read = (name) => style.getPropertyValue(name).trim(), rgb = (name) => read(name).split(' ').map(Number);
     return {
-      ink: read('--ink'), soft: read('--soft'), line: read('--line'), card: read('--card'), bad: read('--bad'), series: [0, 1, 2, 3, 4, 5].map((i) => read('--s' + i)), bands: [0, 1, 2, 3].map((i) => read('--b' + i)),
+      ink: read('--ink'), soft: read('--soft'), line: read('--line'), panel: read('--panel'), bad: read('--bad'), series: [0, 1, 2, 3, 4, 5].map((i) => read('--s' + i)), bands: [0, 1, 2, 3].map((i) => read('--b' + i)),
       faster: rgb('--faster'), slower: rgb('--slower'), parity: rgb('--parity'), unsure: rgb('--unsure'),
     };
   }

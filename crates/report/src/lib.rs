@@ -1,8 +1,10 @@
 //! An analysis as terminal tables, Markdown, JSON, CSV and one self-contained HTML page.
 //!
-//! Everything here renders and nothing computes: each number and each sentence is taken from
-//! [`Analysis`] as it is. Names, titles and messages come from users and from servers, so every format
-//! escapes them its own way.
+//! The crate renders and computes nothing: each number and each sentence comes from [`Analysis`](sharebench_analysis::Analysis).
+//! Names, titles and messages come from users and from servers, so every format escapes them by its own rules.
+//!
+//! `show` turns quantities into texts, and `tables` puts them into rows; `terminal`, `html` and `export` render sentences
+//! and tables as one format each. `charts` is the data that the script of the HTML page draws.
 //!
 //! ```
 //! use sharebench_analysis::{Options, analyse};
@@ -12,49 +14,17 @@
 //! assert!(markdown(&analysis).starts_with("# "));
 //! ```
 
-mod articles;
-mod chart_data;
-mod chart_rows;
-mod csv;
+mod charts;
 mod escape;
-mod evidence;
-mod evidence_table;
+mod export;
 mod html;
-mod images;
-mod layout;
-mod load_table;
-mod markdown;
-mod method;
-mod page;
-mod rank_table;
-mod runs_page;
-mod series;
-mod sheets;
 mod show;
-mod study;
-mod summary;
-mod table;
+mod tables;
 mod terminal;
 
-use sharebench_analysis::Analysis;
-
-pub use csv::csv;
 pub use escape::terminal as plain;
-pub use html::{html, html_with_surfaces};
-pub use images::{IMAGES_BETWEEN, images_page};
-pub use layout::width as columns;
-pub use markdown::markdown;
-pub use rank_table::ranks;
-pub use runs_page::{RunLine, runs_page};
-pub use series::{series_csv, series_json, series_markdown, series_text};
-pub use sheets::{SheetRows, sheets};
-pub use summary::summary;
-pub use terminal::{Style, terminal};
-
-/// The analysis as it is, indented.
-///
-/// # Errors
-/// Never in practice: the analysis holds nothing that JSON cannot say.
-pub fn json(analysis: &Analysis) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(analysis)
-}
+pub use export::{
+    SheetRows, csv, json, markdown, series_csv, series_json, series_markdown, series_text, sheets,
+};
+pub use html::{IMAGES_BETWEEN, RunLine, html, html_with_surfaces, images_page, runs_page};
+pub use terminal::{Style, ranks, summary, terminal, width as columns};

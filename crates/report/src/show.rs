@@ -2,31 +2,37 @@
 
 use sharebench_analysis::{CheckSummary, Estimate, Outcome, Percentile, RateUnit, Ratio};
 use sharebench_model::Verdict;
-use sharebench_model::units::{show_nanos, show_rate, three_digits};
+use sharebench_model::units::{show_instant, show_nanos, show_rate, three_digits};
 
-/// What stands where there is nothing.
+/// Shown where there is no value.
 pub const NOTHING: &str = "-";
 
-/// Share of the server's processors that was used, where somebody measured it.
+/// Share of the server's processors that was used, where it was measured.
 pub fn server_cpu(outcome: &Outcome) -> String {
     let server = outcome.load.as_ref().and_then(|load| load.server.as_ref());
     server.map_or_else(|| NOTHING.to_owned(), |server| format!("{:.0} %", server.cpu * 100.0))
 }
 
-/// A rate with half the width of its interval: `812 MB/s ±3 %`; without interval the count of runs.
+/// A rate with half the width of its interval: `812 MB/s ±3 %`; without interval the number of repetitions.
 pub fn rate(outcome: &Outcome, unit: RateUnit) -> String {
-    let mark = if outcome.verdict == Verdict::Warning { " !" } else { "" };
+    let mark = if outcome.verdict == Verdict::Warning { WARNING } else { "" };
     let cached = if outcome.is_client_cached() { CACHED } else { "" };
     format!("{} {}{mark}{cached}", bare_rate(outcome.rate.value, unit), spread(&outcome.rate))
 }
 
-/// The mark of what the client's cache served.
+/// The mark of a rate with a warning.
+pub const WARNING: &str = " !";
+/// Meaning of the mark.
+pub const WARNING_LEGEND: &str = "!: a self-check has a warning about a step of this cell.";
+/// Meaning of the mark of ratios that are not resolved.
+pub const NOT_RESOLVED_LEGEND: &str = "?: the ratio is not resolved.";
+/// The mark of bytes that the client's cache served.
 pub const CACHED: &str = " c";
-/// What the mark means.
+/// Meaning of the mark.
 pub const CACHED_LEGEND: &str =
     "c: served by the client's cache: 2 % or more of the bytes did not cross the wire.";
 
-/// Share of the bytes that did not cross the wire; nothing where nobody counts it.
+/// Share of the bytes that did not cross the wire; `-` where it is not counted.
 pub fn cached(outcome: &Outcome) -> String {
     let Some(wire) = &outcome.wire else { return NOTHING.to_owned() };
     let percent = wire.client_cache_share * 100.0;
@@ -37,7 +43,7 @@ pub fn cached(outcome: &Outcome) -> String {
     }
 }
 
-/// Megabytes (1e6 bytes) per second as a number; nothing for tests that move no file data.
+/// Megabytes (1e6 bytes) per second as a number; `-` for tests that move no file data.
 pub fn megabytes(outcome: &Outcome, unit: RateUnit) -> String {
     match unit {
         RateUnit::BytesPerSecond => three_digits(outcome.rate.value / 1e6),
@@ -51,11 +57,6 @@ pub fn bare_rate(rate: f64, unit: RateUnit) -> String {
         RateUnit::BytesPerSecond => show_rate(rate),
         RateUnit::OperationsPerSecond => format!("{} ops/s", three_digits(rate)),
     }
-}
-
-/// Bytes with three digits: `1.23 GB`.
-pub fn size(bytes: u64) -> String {
-    show_rate(bytes as f64).trim_end_matches("/s").to_owned()
 }
 
 /// Bytes per second where they were measured.
@@ -86,13 +87,13 @@ pub fn ratio(ratio: &Ratio) -> String {
     }
 }
 
-/// A mean response time; nothing where no times were told.
+/// A mean response time; `-` where no times are known.
 pub fn mean(nanos: f64) -> String {
     if nanos > 0.0 { show_nanos(nanos) } else { NOTHING.to_owned() }
 }
 
-/// A percentile with half the width of its interval, nothing where no times were told; at least that much
-/// where it is not resolved.
+/// A percentile with half the width of its interval, or as a lower bound where it is not resolved; `-` where no times
+/// are known.
 pub fn percentile(percentile: &Percentile) -> String {
     if percentile.ns == 0 {
         return NOTHING.to_owned();
@@ -107,7 +108,7 @@ pub fn percentile(percentile: &Percentile) -> String {
     }
 }
 
-/// Client CPU of one operation: user + kernel; nothing where none was counted.
+/// Client CPU of one operation: user + kernel; `-` where it was not counted.
 pub fn cpu(outcome: &Outcome) -> String {
     if outcome.cpu_user_ns_per_operation + outcome.cpu_kernel_ns_per_operation == 0.0 {
         return NOTHING.to_owned();
@@ -141,7 +142,7 @@ pub fn participation(outcome: &Outcome) -> String {
     }
 }
 
-/// In how many steps a check held, and in how many not.
+/// Number of steps in which a check held, and in which it did not.
 pub fn counts(check: &CheckSummary) -> String {
     let counts = [
         (check.valid, "held"),
@@ -149,38 +150,11 @@ pub fn counts(check: &CheckSummary) -> String {
         (check.invalid, "invalid"),
         (check.not_known, "not known"),
     ];
-    let told = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}"));
-    told.collect::<Vec<_>>().join(", ")
+    let found = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}"));
+    found.collect::<Vec<_>>().join(", ")
 }
 
-/// Milliseconds since 1970 as `2026-05-28 20:26 UTC`.
-///
-/// Days to a civil date after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+/// An instant in UTC; `unknown` for 0, which imported runs without a start have.
 pub fn instant(unix_ms: u64) -> String {
-    if unix_ms == 0 {
-        return "at a time that is not told".to_owned();
-    }
-    let (days, minutes) = (unix_ms / 86_400_000, unix_ms / 60_000 % 1440);
-    let z = days + 719_468;
-    let (era, day_of_era) = (z / 146_097, z % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let (day, month) =
-        (day_of_year - (153 * shifted + 2) / 5 + 1, if shifted < 10 { shifted + 3 } else { shifted - 9 });
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instants_across_leap_days() {
-        assert_eq!(instant(60_000), "1970-01-01 00:01 UTC");
-        assert_eq!(instant(951_782_400_000), "2000-02-29 00:00 UTC");
-        assert_eq!(instant(1_709_251_199_000), "2024-02-29 23:59 UTC");
-        assert_eq!(instant(1_780_000_000_000), "2026-05-28 20:26 UTC");
-    }
+    if unix_ms == 0 { "unknown".to_owned() } else { show_instant(unix_ms) }
 }

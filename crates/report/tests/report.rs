@@ -42,7 +42,7 @@ fn expect(name: &str, text: &str) {
 }
 
 #[test]
-fn terminal_text_at_80_120_and_200_columns_and_piped() {
+fn terminal_text_is_as_expected_at_80_120_and_200_columns_and_piped() {
     let analysis = two_targets();
     expect("piped.txt", &terminal(&analysis, Style::piped()));
     expect("80.txt", &terminal(&analysis, Style { colour: false, ..Style::terminal(80) }));
@@ -67,7 +67,7 @@ fn piped_text_is_plain_ascii() {
 }
 
 #[test]
-fn markdown_as_expected() {
+fn markdown_is_as_expected() {
     expect("report.md", &markdown(&two_targets()));
 }
 
@@ -88,7 +88,7 @@ fn csv_has_one_line_per_position() {
 }
 
 #[test]
-fn json_is_the_analysis() {
+fn json_reads_back_as_the_analysis() {
     let analysis = two_targets();
     let back: Analysis = serde_json::from_str(&json(&analysis).unwrap()).unwrap();
     assert_eq!(back.findings, analysis.findings);
@@ -96,7 +96,7 @@ fn json_is_the_analysis() {
 }
 
 #[test]
-fn the_page_has_its_parts_in_order_and_reaches_nothing() {
+fn the_page_has_its_parts_in_order_and_loads_nothing() {
     let page = page("everything.html", &[everything(1)]);
     let parts = [
         "id=\"answer\"",
@@ -126,7 +126,7 @@ fn the_page_has_its_parts_in_order_and_reaches_nothing() {
 }
 
 #[test]
-fn hostile_names_do_not_leave_their_place() {
+fn every_format_escapes_hostile_names() {
     let evil = "</script><img src=x onerror=alert(1)>";
     let mut run = Synthetic::new(evil, &[evil, "\u{1b}[31mred"], 3);
     run.sweep(&grid(&[evil], 2, 2), 6, plausible);
@@ -146,7 +146,7 @@ fn hostile_names_do_not_leave_their_place() {
 }
 
 #[test]
-fn a_broken_run_and_a_lone_system_have_pages_too() {
+fn a_broken_run_and_a_single_system_have_pages() {
     let mut run = Synthetic::new("broken", &["smb", "nfs"], 4);
     run.sweep(&grid(&["read", "write"], 3, 3), 3, plausible);
     run.run.steps.truncate(40);
@@ -168,13 +168,15 @@ fn a_broken_run_and_a_lone_system_have_pages_too() {
 }
 
 #[test]
-fn two_thousand_cells_stay_small_and_quick() {
+fn a_page_of_two_thousand_cells_is_below_five_megabytes() {
     let mut run = Synthetic::new("large", &["smb", "nfs"], 5);
     let cells: Vec<_> = (0..22).flat_map(|test| grid(&[&format!("test-{test}")], 12, 10)).collect();
     run.sweep(&cells, 6, plausible);
-    let (cells, start) = (cells.len(), Instant::now());
+    let cells = cells.len();
+    let start = Instant::now();
     let analysis = analyse(&[run.run], &Options::default());
-    let (analysed, start) = (start.elapsed(), Instant::now());
+    let analysed = start.elapsed();
+    let start = Instant::now();
     let page = html(&analysis);
     println!(
         "{cells} cells: analysed in {analysed:?}, rendered in {:?}, {} bytes",
@@ -186,8 +188,8 @@ fn two_thousand_cells_stay_small_and_quick() {
     assert!(page.len() < 5_000_000, "{}", page.len());
 }
 
-/// The three roads of the Windows 2000 study; the mount's random reads come from its cache.
-fn three_roads() -> Analysis {
+/// The three paths of the Windows 2000 study; the mount's random reads come from its cache.
+fn three_paths() -> Analysis {
     let mut run = Synthetic::new("depth", &["smb", "mnt", "disk"], 77);
     let mut cells = depths("read", &[2_048, 1 << 20], &[1, 8]);
     cells.extend(depths("random-read", &[2_048, 1 << 20], &[1, 8]));
@@ -200,7 +202,7 @@ fn three_roads() -> Analysis {
 
 #[test]
 fn a_depth_study_has_the_columns_of_2000_and_fits_120_columns() {
-    let analysis = three_roads();
+    let analysis = three_paths();
     let text = terminal(&analysis, Style { colour: false, ..Style::terminal(120) });
     expect("depth-120.txt", &text);
     let header = text.lines().find(|line| line.contains("access")).unwrap();
@@ -215,7 +217,7 @@ fn a_depth_study_has_the_columns_of_2000_and_fits_120_columns() {
 
 #[test]
 fn cached_cells_are_marked_in_every_format() {
-    let analysis = three_roads();
+    let analysis = three_paths();
     let page = html(&analysis);
     keep("depth.html", &page);
     let legend = "c: served by the client";
@@ -243,8 +245,8 @@ fn ranks_have_a_table_in_every_format_and_the_slow_one_is_named() {
     let page = html(&analysis);
     keep("ranks.html", &page);
     for text in [terminal(&analysis, Style::piped()), markdown(&analysis), page.clone()] {
-        for told in ["rank 2 (c2) is slow: each of its users did 50 %", "start skew: at most"] {
-            assert_eq!(text.matches(told).count(), 1, "'{told}' in {text}");
+        for sentence in ["rank 2 (c2) is slow: each of its users did 50 %", "start skew: at most"] {
+            assert_eq!(text.matches(sentence).count(), 1, "'{sentence}' in {text}");
         }
         assert!(text.contains("ranks differ in memory: most have 16 GiB"), "{text}");
     }
@@ -257,9 +259,10 @@ fn ranks_have_a_table_in_every_format_and_the_slow_one_is_named() {
 }
 
 #[test]
-fn surfaces_are_there_only_where_they_are_asked_for() {
+fn only_a_page_with_surfaces_has_the_library_of_surfaces() {
     let analysis = two_targets();
-    let (plain, with) = (html(&analysis), html_with_surfaces(&analysis));
+    let plain = html(&analysis);
+    let with = html_with_surfaces(&analysis);
     assert!(!plain.contains("data-kind=\"surface\" data-table") && plain.len() < 900_000, "{}", plain.len());
     assert_eq!(with.matches("<figure data-section=\"0\" data-kind=\"surface\"").count(), 1);
     assert_eq!(with.matches("data-kind=\"surface\" data-table").count(), 1, "none for a load");

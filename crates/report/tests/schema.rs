@@ -20,11 +20,11 @@ fn read(text: &str) -> Json {
 /// Holds what was printed against a schema.
 fn holds(schema: &str, printed: &str) {
     let mistakes = validator::mistakes(&read(schema), &read(printed));
-    assert!(mistakes.is_empty(), "the schema is behind, or ahead:\n{}", mistakes.join("\n"));
+    assert!(mistakes.is_empty(), "the schema differs from the output:\n{}", mistakes.join("\n"));
 }
 
-/// Steps with all that a look behind the server brings: probes that tell, that do not, and none.
-fn looked_behind() -> RunData {
+/// Steps with server evidence: probes that distinguish caches, probes that do not, and none.
+fn with_probes() -> RunData {
     let mut run = Synthetic::new("bands", &["smb", "nfs"], 8);
     run.sweep(&grid(&["read"], 3, 3), 6, plausible);
     let times =
@@ -35,7 +35,7 @@ fn looked_behind() -> RunData {
         let cold = if step.index.is_multiple_of(5) { 10 } else { 98 };
         let probes = ProbeTimes { ahead: times(40), hot: times(1), cold: times(cold), known_hot: times(0) };
         step.measure.server = if step.index.is_multiple_of(3) {
-            ServerEvidence { without_probes: Some("no road".into()), ..ServerEvidence::default() }
+            ServerEvidence { without_probes: Some("no path".into()), ..ServerEvidence::default() }
         } else {
             let while_probed = Some(WhileProbed { read: 8, storage_read: 3 });
             ServerEvidence { probes, storage_read: Some(7), while_probed, ..ServerEvidence::default() }
@@ -53,7 +53,7 @@ fn ranked() -> RunData {
 }
 
 #[test]
-fn every_kind_of_run_prints_what_the_schema_says() {
+fn the_json_of_every_kind_of_run_matches_the_schema() {
     let two = |tests: &[&str]| {
         let mut run = Synthetic::new("two", &["smb", "nfs"], 21);
         run.sweep(&grid(tests, 4, 3), 10, plausible);
@@ -68,7 +68,7 @@ fn every_kind_of_run_prints_what_the_schema_says() {
         (vec![everything(3)], Options::default()),
         (vec![two(&["read", "write"])], Options { weights, ..Options::default() }),
         (vec![two(&["read"]), everything(4)], Options { link, ..Options::default() }),
-        (vec![looked_behind()], Options::default()),
+        (vec![with_probes()], Options::default()),
         (vec![ranked()], Options::default()),
         (Vec::new(), Options::default()),
     ] {
@@ -77,7 +77,7 @@ fn every_kind_of_run_prints_what_the_schema_says() {
 }
 
 #[test]
-fn a_series_prints_what_its_schema_says() {
+fn the_json_of_a_series_matches_the_schema() {
     let night = |index: u64| {
         let mut night = Synthetic::new("nightly", &["smb"], index);
         (night.noise, night.drift) = (0.01, 0.01);
@@ -92,7 +92,7 @@ fn a_series_prints_what_its_schema_says() {
 }
 
 #[test]
-fn the_validator_finds_what_is_wrong() {
+fn the_validator_finds_mistakes() {
     let schema = json!({
         "type": "object", "required": ["a"], "additionalProperties": false,
         "properties": {

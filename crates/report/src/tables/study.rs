@@ -5,9 +5,9 @@ use sharebench_model::axis;
 use sharebench_model::units::{show_nanos, three_digits};
 
 use crate::show::{self, NOTHING};
-use crate::table::{Cell, Table, axis_name, position};
+use super::table::{Cell, Table, axis_name, position};
 
-/// What a line is about.
+/// The cell and system of a line.
 struct Line<'a> {
     section: &'a Section,
     row: &'a Row,
@@ -18,7 +18,7 @@ struct Line<'a> {
 struct Column {
     heading: &'static str,
     cell: fn(&Line<'_>) -> String,
-    /// What to call it where all lines agree and it is told once instead; none for columns that always stand.
+    /// Name in the note that replaces the column where all lines agree; none for columns that are always shown.
     folds_as: Option<&'static str>,
 }
 
@@ -54,7 +54,7 @@ const CAPTION: &str = "Client CPU is that of the measuring thread, per operation
     the bytes that did not cross the wire.";
 
 /// The study's table of a depth section; none for other sections. With `folded`, columns in which all lines
-/// agree are told once in a note instead, so that the table fits a terminal.
+/// agree become one note instead, so that the table fits a terminal.
 pub fn study_table(analysis: &Analysis, section: &Section, folded: bool) -> Option<Table> {
     if section.view != View::Depth {
         return None;
@@ -86,7 +86,7 @@ pub fn study_table(analysis: &Analysis, section: &Section, folded: bool) -> Opti
     Some(Table { caption: CAPTION.to_owned(), header, keys, rows, notes })
 }
 
-/// One line per system that yielded something.
+/// One line per system with a result.
 fn lines<'a>(analysis: &'a Analysis, section: &'a Section, row: &'a Row) -> impl Iterator<Item = Line<'a>> {
     let measured = analysis.systems.iter().zip(&row.outcomes);
     measured

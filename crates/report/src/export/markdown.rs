@@ -2,17 +2,15 @@
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Analysis, Sentence, Status, Tone};
+use sharebench_analysis::{Analysis, Status, Sentence, Tone};
 
 use crate::escape::markdown as safe;
-use crate::evidence_table::bands_table;
-use crate::load_table::load_tables;
-use crate::rank_table::rank_tables;
 use crate::show::counts;
-use crate::study::study_table;
-use crate::table::{Table, cost_table, main_table, times_table};
+use crate::tables::{
+    Table, bands_table, cost_table, load_tables, main_table, rank_tables, study_table, times_table,
+};
 
-/// Answer first, then trust, tables, findings and how to repeat it.
+/// Renders the analysis as Markdown: the answer, the statuses, findings, tables, and how to repeat the run.
 pub fn markdown(analysis: &Analysis) -> String {
     let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
     let mut out = format!("# {}\n", safe(title));
@@ -27,8 +25,8 @@ pub fn markdown(analysis: &Analysis) -> String {
         let _ = writeln!(out, "- {light}: {}: {}", safe(&line.subject), safe(&line.text));
     }
     sentences(&mut out, "Contradictions", &analysis.contradictions);
-    sentences(&mut out, "What was found", &analysis.findings);
-    sentences(&mut out, "What was not resolved", &analysis.not_resolved);
+    sentences(&mut out, "Findings", &analysis.findings);
+    sentences(&mut out, "Not resolved", &analysis.not_resolved);
     if !analysis.unmatched.is_empty() {
         out.push_str("\n## Not aligned\n\n");
         for unmatched in &analysis.unmatched {
@@ -38,7 +36,8 @@ pub fn markdown(analysis: &Analysis) -> String {
     if !analysis.self_checks.is_empty() {
         out.push_str("\n## Self-checks\n\n| check | steps | such as |\n| --- | --- | --- |\n");
         for check in &analysis.self_checks {
-            let (name, example) = (safe(&check.name), safe(&check.example));
+            let name = safe(&check.name);
+            let example = safe(&check.example);
             let _ = writeln!(out, "| {name} | {} | {example} |", counts(check));
         }
     }

@@ -1,39 +1,11 @@
-//! Tables of a section: the same cells for every format.
+//! Tables of a section: throughput and ratios, response times, cost.
 
-use sharebench_analysis::{Analysis, Outcome, Ratio, RatioVerdict, Row, Section, View};
-use sharebench_model::{Value, axis};
+use sharebench_analysis::{Analysis, Outcome, Ratio, Row, Section, RatioVerdict, View};
+use sharebench_model::Verdict;
+use sharebench_model::units::show_size;
 
+use super::table::{Cell, Table, axis_name, position};
 use crate::show;
-
-/// One cell.
-#[derive(Debug, Clone, Default)]
-pub struct Cell {
-    /// What it says.
-    pub text: String,
-    /// For ratios: how they stand, so that formats can colour or mark it.
-    pub standing: Option<RatioVerdict>,
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self { text, standing: None }
-    }
-}
-
-/// Cells in rows under headings; the first `keys` columns say where a row stands.
-#[derive(Debug, Clone)]
-pub struct Table {
-    /// One sentence on how to read it.
-    pub caption: String,
-    /// Column headings.
-    pub header: Vec<String>,
-    /// How many leading columns name the row.
-    pub keys: usize,
-    /// The cells.
-    pub rows: Vec<Vec<Cell>>,
-    /// What its marks mean, to be told below it.
-    pub notes: Vec<String>,
-}
 
 type OutcomeColumn = (&'static str, fn(&Outcome, &Section) -> String);
 
@@ -41,7 +13,7 @@ type OutcomeColumn = (&'static str, fn(&Outcome, &Section) -> String);
 pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
     let rate: OutcomeColumn = ("", |o, s| show::rate(o, s.unit));
     let mut columns: Vec<OutcomeColumn> = match section.view {
-        // The depth study has a table of its own beside this one.
+        // A depth study has another table next to this one.
         View::Sweep | View::Depth => vec![rate],
         View::Load => vec![
             rate,
@@ -88,11 +60,11 @@ pub fn times_table(analysis: &Analysis, section: &Section) -> Table {
     build(analysis, section, caption, &columns, false)
 }
 
-/// What the work took: operations, bytes, client CPU, and what a client's cache spared.
+/// Cost of the work: operations, bytes, client CPU, and the share that a client cache served.
 pub fn cost_table(analysis: &Analysis, section: &Section) -> Table {
     let mut columns: Vec<OutcomeColumn> = vec![
         ("operations", |o, _| o.operations.to_string()),
-        ("moved", |o, _| show::size(o.bytes)),
+        ("moved", |o, _| show_size(o.bytes)),
         ("CPU/op", |o, _| show::cpu(o)),
         ("CPU/MB", |o, _| show::cpu_per_megabyte(o)),
     ];
@@ -133,9 +105,32 @@ fn build(
         cells
     });
     let rows = rows.collect();
-    let notes =
-        if section.rows.iter().any(is_cached) { vec![show::CACHED_LEGEND.to_owned()] } else { Vec::new() };
+    let notes = legends(section, ratios);
     Table { caption: caption.to_owned(), header, keys: section.axes.len(), rows, notes }
+}
+
+/// The meaning of each mark that a table of this section has.
+fn legends(section: &Section, ratios: bool) -> Vec<String> {
+    let any = |has: fn(&Row) -> bool| section.rows.iter().any(has);
+    let mut legends = Vec::new();
+    if ratios && any(has_warning) {
+        legends.push(show::WARNING_LEGEND.to_owned());
+    }
+    if ratios && any(is_not_resolved) {
+        legends.push(show::NOT_RESOLVED_LEGEND.to_owned());
+    }
+    if any(is_cached) {
+        legends.push(show::CACHED_LEGEND.to_owned());
+    }
+    legends
+}
+
+fn has_warning(row: &Row) -> bool {
+    row.outcomes.iter().flatten().any(|outcome| outcome.verdict == Verdict::Warning)
+}
+
+fn is_not_resolved(row: &Row) -> bool {
+    row.ratios.iter().any(|ratio| ratio_cell(ratio.as_ref()).standing == Some(RatioVerdict::NotResolved))
 }
 
 fn is_cached(row: &Row) -> bool {
@@ -144,25 +139,7 @@ fn is_cached(row: &Row) -> bool {
 
 fn ratio_cell(ratio: Option<&Ratio>) -> Cell {
     let text = ratio.map_or_else(|| show::NOTHING.to_owned(), show::ratio);
-    // A single run beyond its blur is neither a difference nor open: it stands as it is.
+    // The ratio of single runs that clocks cannot explain is neither a difference nor open: it has no mark.
     let beyond = |ratio: &&Ratio| ratio.single_run.is_some_and(|single| single.resolved);
     Cell { text, standing: ratio.filter(|ratio| !beyond(ratio)).map(|ratio| ratio.verdict) }
-}
-
-/// A position on an axis.
-pub fn position(value: Option<&Value>) -> String {
-    value.map_or_else(|| show::NOTHING.to_owned(), ToString::to_string)
-}
-
-/// An axis as headings say it.
-pub fn axis_name(name: &str) -> &str {
-    match name {
-        axis::FILE_SIZE => "file",
-        axis::RECORD_SIZE => "record",
-        axis::USERS => "users",
-        axis::JOBS => "jobs",
-        axis::RATE => "starts/s",
-        axis::QUEUE_DEPTH => "depth",
-        other => other,
-    }
 }

@@ -1,13 +1,12 @@
-//! What the charts of the page draw: the analysis reduced to short names and four digits.
+//! The analysis as JSON for the charts of the page, reduced to short names and four digits.
 
 use serde::Serialize;
 use sharebench_analysis::{
-    Analysis, Comparison, DifferingRegion, Grade, RateUnit, RatioVerdict, Section, StressPoint,
-    SystemTimeline, View,
+    Analysis, Comparison, DifferingRegion, RateUnit, Section, RatioVerdict, StressPoint, SystemTimeline, View,
 };
-use sharebench_model::Value;
 
-use crate::chart_rows::{Notes, RowData, row};
+use super::digits::{digits_of, four_digits};
+use super::rows::{Notes, RowData, row};
 
 #[derive(Serialize)]
 struct Data<'a> {
@@ -15,9 +14,9 @@ struct Data<'a> {
     comparisons: Vec<Pair<'a>>,
     sections: Vec<SectionData<'a>>,
     timelines: Vec<TimelineData<'a>>,
-    /// What self-checks said, each text once.
+    /// Remarks of the self-checks, each text once.
     notes: Vec<&'a str>,
-    /// Memory of the measuring machine in bytes, where the run tells it.
+    /// Memory of the measuring machine in bytes, where the run recorded it.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<u64>,
 }
@@ -78,7 +77,7 @@ pub fn region_id(comparison: usize, region: usize) -> String {
     format!("region-{comparison}-{}", region_number(region))
 }
 
-/// JSON for the page's charts; `{}` if that fails, which it cannot.
+/// JSON for the charts of the page.
 pub fn chart_data(analysis: &Analysis) -> String {
     let mut notes = Notes::default();
     let sections =
@@ -92,6 +91,7 @@ pub fn chart_data(analysis: &Analysis) -> String {
         notes: notes.into_texts(),
         memory: memory(analysis),
     };
+    // Strings, numbers and lists always have a JSON form.
     serde_json::to_string(&data).unwrap_or_else(|_| "{}".to_owned())
 }
 
@@ -145,62 +145,19 @@ fn timeline(timeline: &SystemTimeline) -> TimelineData<'_> {
     let from = timeline.segments.first().map_or(0, |stretch| stretch.from_unix_ms);
     let stretches = timeline.segments.iter().map(|stretch| {
         let relative = stretch.relative.map(|(low, middle, high)| [low, middle, high].map(four_digits));
-        let (begin, end) = (stretch.from_unix_ms - from, stretch.to_unix_ms.saturating_sub(from));
+        let begin = stretch.from_unix_ms - from;
+        let end = stretch.to_unix_ms.saturating_sub(from);
         let at = stretch.coordinates.as_ref().map(ToString::to_string);
-        let complaints = stretch.failed_checks.as_slice();
+        let failed_checks = stretch.failed_checks.as_slice();
         let counts = (stretch.errors, stretch.warnings, stretch.invalid);
-        (begin, end, stretch.steps, relative, counts.0, counts.1, counts.2, complaints, at)
+        (begin, end, stretch.steps, relative, counts.0, counts.1, counts.2, failed_checks, at)
     });
     TimelineData { system: timeline.system, from, stretches: stretches.collect() }
 }
 
 /// The smallest memory among the machines that measured: `16384256 kB` as bytes.
 fn memory(analysis: &Analysis) -> Option<u64> {
-    let told = analysis.methods.iter().filter_map(|method| method.environment.get("memory"));
-    let bytes = told.filter_map(|text| text.strip_suffix("kB")?.trim().parse::<u64>().ok());
+    let known = analysis.methods.iter().filter_map(|method| method.environment.get("memory"));
+    let bytes = known.filter_map(|text| text.strip_suffix("kB")?.trim().parse::<u64>().ok());
     bytes.map(|kib| kib * 1024).min()
-}
-
-/// An estimate and its interval in four digits.
-pub fn digits_of(estimate: &sharebench_analysis::Estimate) -> [Option<f64>; 3] {
-    let bound = |of: fn(&sharebench_analysis::Interval) -> f64| estimate.interval.as_ref().map(of);
-    [Some(estimate.value), bound(|i| i.low), bound(|i| i.high)].map(|value| value.map(four_digits))
-}
-
-/// The letter of a grade.
-pub fn grade(grade: Grade) -> &'static str {
-    match grade {
-        Grade::A => "A",
-        Grade::B => "B",
-        Grade::C => "C",
-    }
-}
-
-/// A size or count as a number; nothing for names.
-pub fn number(value: Option<&Value>) -> Option<u64> {
-    match value? {
-        Value::Bytes(number) | Value::Count(number) => Some(*number),
-        Value::Text(_) => None,
-    }
-}
-
-/// Four significant digits, which is more than any interval here deserves.
-pub fn four_digits(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return 0.0;
-    }
-    let scale = 10f64.powf(3.0 - value.abs().log10().floor());
-    (value * scale).round() / scale
-}
-
-#[cfg(test)]
-mod tests {
-    use super::four_digits;
-
-    #[test]
-    fn digits_are_significant_ones() {
-        assert!((four_digits(123_456.0) - 123_500.0).abs() < 1e-6);
-        assert!((four_digits(0.001_234_56) - 0.001_235).abs() < 1e-12);
-        assert!(four_digits(f64::NAN).abs() < 1e-12);
-    }
 }

@@ -3,7 +3,7 @@
 use sharebench_analysis::{Analysis, Estimate, Grade, Outcome, Ratio, Section, System};
 
 use crate::escape;
-use crate::table::position;
+use crate::tables::position;
 
 const OUTCOME: [&str; 31] = [
     "rate_per_s",
@@ -40,14 +40,14 @@ const OUTCOME: [&str; 31] = [
 ];
 const RATIO: [&str; 5] = ["ratio", "ratio_low", "ratio_high", "verdict", "pairing"];
 
-/// One line per position: section, coordinates, each system's numbers, each comparison's ratio.
+/// Renders the analysis as CSV, one line per position: section, coordinates, each system's numbers, each comparison's ratio.
 pub fn csv(analysis: &Analysis) -> String {
     let rows = analysis.sections.iter().flat_map(|section| fields(analysis, section));
     escape::csv(std::iter::once(header(analysis)).chain(rows))
 }
 
 /// Headings of [`fields`].
-pub(crate) fn header(analysis: &Analysis) -> Vec<String> {
+pub(super) fn header(analysis: &Analysis) -> Vec<String> {
     let mut header: Vec<String> = ["section", "view", "unit", "coordinates"].map(str::to_owned).to_vec();
     for system in &analysis.systems {
         header.extend(OUTCOME.iter().map(|column| format!("{} {column}", system.name)));
@@ -59,7 +59,7 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<String> {
 }
 
 /// One row per position of a section.
-pub(crate) fn fields(analysis: &Analysis, section: &Section) -> impl Iterator<Item = Vec<String>> {
+pub(super) fn fields(analysis: &Analysis, section: &Section) -> impl Iterator<Item = Vec<String>> {
     section.rows.iter().map(move |row| {
         let axes = section.axes.iter().zip(&row.position);
         let at: Vec<String> =

@@ -33,7 +33,7 @@ pub fn pad(text: &str, columns: usize, left: bool) -> String {
 
 /// Splits columns of the given widths into blocks that fit `limit`, each repeating the `keys` first ones.
 ///
-/// A block has at least one column beside the keys, even where that is too wide.
+/// A block has at least one column besides the keys, even where that is too wide.
 pub fn blocks(widths: &[usize], keys: usize, gap: usize, limit: usize) -> Vec<Vec<usize>> {
     let span = |column: usize| widths[column] + gap;
     let key_span: usize = (0..keys).map(span).sum();

@@ -1,12 +1,12 @@
-//! One position of a section as the charts take it.
+//! One position of a section as JSON for the charts.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sharebench_analysis::{CacheShares, Curve, Outcome, Percentile, Ratio, RatioVerdict, Row};
+use sharebench_analysis::{CacheShares, Curve, Outcome, Percentile, Ratio, Row, RatioVerdict};
 use sharebench_model::Verdict;
 
-use crate::chart_data::{digits_of, four_digits, grade, number};
+use super::digits::{digits_of, four_digits, grade, number};
 
 /// Texts, each kept once.
 #[derive(Default)]
@@ -87,7 +87,7 @@ struct CurveData<'a> {
     resolved: f64,
 }
 
-/// Shares of the client's cache, of the server's, of storage, and of both together where they are not told apart.
+/// Shares of the client's cache, of the server's, of storage, and of both together where they are not distinguished.
 #[derive(Serialize)]
 struct BandsData {
     shares: [f64; 4],
@@ -101,7 +101,7 @@ struct RatioData {
     low: Option<f64>,
     high: Option<f64>,
     standing: RatioVerdict,
-    /// True for a single run that is further from one than its clocks and equals leave open.
+    /// True for a ratio of single runs that is further from one than clocks and runs declared equal explain.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     single: bool,
 }
@@ -161,7 +161,9 @@ fn spread(percentile: Percentile) -> SpreadData {
 fn bands(bands: &CacheShares) -> BandsData {
     // Bounds that leave everything open are drawn as one band.
     let apart = bands.storage.half_width() * 2.0 < 1.0 - bands.client.middle() || bands.storage.high == 0.0;
-    let (client, server, storage) = (bands.client.middle(), bands.server.middle(), bands.storage.middle());
+    let client = bands.client.middle();
+    let server = bands.server.middle();
+    let storage = bands.storage.middle();
     let shares = if apart { [client, server, storage, 0.0] } else { [client, 0.0, 0.0, 1.0 - client] };
     BandsData { shares: shares.map(four_digits), grade: grade(bands.grade), label: bands.label() }
 }

@@ -1,17 +1,17 @@
-//! Tables of a load taken apart: by kind of transaction, by kind of operation.
+//! Tables of a load by kind of transaction and by kind of operation.
 
 use sharebench_analysis::{Analysis, LoadOutcome, Outcome, PartOutcome, Row, Section, View};
 use sharebench_model::units::{show_nanos, three_digits};
 
 use crate::show::NOTHING;
-use crate::table::{Cell, Table, axis_name, position};
+use super::table::{Cell, Table, axis_name, position};
 
 const TRANSACTIONS: &str =
     "By kind of transaction: response (ART, p50, p95, p99), service and lag, failures, deadlines missed.";
 const OPERATIONS: &str = "By kind of operation: time from request to reply.";
 
-/// Both tables of a section of users; none for other sections. With `peak`, only of the step of each system that
-/// yielded most, so that they fit a terminal.
+/// Both tables of a section of users; none for other sections. With `peak`, only of the step with the highest
+/// throughput of each system, so that they fit a terminal.
 pub fn load_tables(analysis: &Analysis, section: &Section, peak: bool) -> Vec<Table> {
     if section.view != View::Load {
         return Vec::new();
@@ -84,7 +84,7 @@ fn table(caption: &str, head: &[&str], section: &Section, peak: bool, rows: Vec<
     let keys = header.len() + 1;
     header.extend(head.iter().map(|text| (*text).to_owned()));
     let notes = if peak {
-        let more = "Of the step that yielded most; the md, html and json formats have every step.";
+        let more = "Of the step with the highest throughput; the md, html and json formats have every step.";
         vec![format!("{caption} {more}")]
     } else {
         Vec::new()

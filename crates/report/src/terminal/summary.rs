@@ -1,35 +1,36 @@
-//! What fits one screen after a run: the answer, what speaks against it, and one line per test.
+//! One screen after a run: the answer, the statuses that are not ok, and one line per test.
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Analysis, Section, Sentence, Status, TrustLine};
+use sharebench_analysis::{Analysis, Status, Section, Sentence, TrustLine};
 
+use super::parts::{statuses, sentences, write_table};
+use super::style::{BOLD, DIM, Style};
 use crate::show;
-use crate::table::{Cell, Table};
-use crate::terminal::{BOLD, DIM, Style, lights, sentences, write_table};
+use crate::tables::{Cell, Table};
 
-/// Fewest sentences and tests that are told however low the screen is.
-const FEWEST: usize = 3;
+/// Fewest sentences and tests on a screen, even if they do not fit.
+const MIN_SHOWN: usize = 3;
 
-/// The answer, the lights that are not green, and a line per test, in about `rows` rows.
+/// Renders the answer, the statuses that are not ok, and a line per test, in about `rows` rows.
 pub fn summary(analysis: &Analysis, style: Style, rows: usize) -> String {
     let mut out = String::new();
-    let third = (rows / 3).max(FEWEST);
-    let told: Vec<Sentence> = analysis.answer.iter().take(third / 2 + 1).cloned().collect();
-    sentences(&mut out, style, "ANSWER", &told);
-    if told.len() < analysis.answer.len() {
-        let more = format!("  and {} more sentences", analysis.answer.len() - told.len());
-        // After the sentences, before the empty line behind them.
+    let third = (rows / 3).max(MIN_SHOWN);
+    let shown: Vec<Sentence> = analysis.answer.iter().take(third / 2 + 1).cloned().collect();
+    sentences(&mut out, style, "ANSWER", &shown);
+    if shown.len() < analysis.answer.len() {
+        let more = format!("  and {} more sentences", analysis.answer.len() - shown.len());
+        // After the sentences, before the empty line that follows them.
         let at = out.len() - 1;
         out.insert_str(at, &format!("{}\n", style.paint(DIM, &more)));
     }
     let worst = |light: Status| analysis.trust.iter().filter(move |line| line.status == light);
-    let doubts: Vec<&TrustLine> = worst(Status::Failed).chain(worst(Status::Warning)).take(third).collect();
-    if doubts.is_empty() {
-        let text = format!("{} lights, all green", analysis.trust.len());
+    let open: Vec<&TrustLine> = worst(Status::Failed).chain(worst(Status::Warning)).take(third).collect();
+    if open.is_empty() {
+        let text = format!("{} checks, all ok", analysis.trust.len());
         let _ = writeln!(out, "{}  {text}\n", style.paint(BOLD, "CAN I TRUST IT?"));
     } else {
-        lights(&mut out, style, &doubts);
+        statuses(&mut out, style, &open);
     }
     let tests = analysis.sections.len();
     let mut table = tests_table(analysis);
@@ -79,7 +80,8 @@ fn range(section: &Section, system: usize) -> String {
     if most == 0.0 {
         return show::NOTHING.to_owned();
     }
-    let (least, most) = (show::bare_rate(least, section.unit), show::bare_rate(most, section.unit));
+    let least = show::bare_rate(least, section.unit);
+    let most = show::bare_rate(most, section.unit);
     match (least.split_once(' '), most.split_once(' ')) {
         _ if least == most => most,
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {most}"),

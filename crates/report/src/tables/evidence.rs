@@ -1,11 +1,11 @@
-//! Tables of what stands behind the numbers: where bytes came from, and the run along the clock.
+//! Tables of evidence: which cache served the bytes, and the run over time.
 
 use sharebench_analysis::{Analysis, Section, SystemTimeline};
 
 use crate::show::NOTHING;
-use crate::table::{Cell, Table, axis_name, position};
+use super::table::{Cell, Table, axis_name, position};
 
-/// Where the bytes of each cell came from; none where nobody knows.
+/// Where the bytes of each cell came from; none where it is unknown.
 pub fn bands_table(analysis: &Analysis, section: &Section) -> Option<Table> {
     let known = |system: usize| {
         section.rows.iter().any(|row| row.outcomes[system].as_ref().is_some_and(|o| o.cache_shares.is_some()))
@@ -23,19 +23,17 @@ pub fn bands_table(analysis: &Analysis, section: &Section) -> Option<Table> {
             let bands = row.outcomes[*system].as_ref().and_then(|outcome| outcome.cache_shares.as_ref());
             let note = bands.and_then(|bands| bands.note.clone()).filter(|note| !notes.contains(note));
             notes.extend(note);
-            cells.push(
-                bands.map_or_else(|| NOTHING.to_owned(), sharebench_analysis::CacheShares::label).into(),
-            );
+            cells.push(bands.map_or_else(|| NOTHING.to_owned(), sharebench_analysis::CacheShares::label).into());
         }
         cells
     });
     let rows = rows.collect();
     let caption = "Where the bytes came from, or went to. Grade A: counters on both sides; B: probes ahead of the \
-        workload (J: how well hot and cold ones were told apart); C: bounds only.";
+        workload (J: how well they separate hot and cold reads); C: bounds only.";
     Some(Table { caption: caption.to_owned(), header, keys: section.axes.len(), rows, notes })
 }
 
-/// Every stretch of a run.
+/// Every stretch of a run over time.
 pub fn timeline_table(analysis: &Analysis, timeline: &SystemTimeline) -> Table {
     let header = ["after", "steps", "where", "rate", "failed", "warnings", "left out", "failed checks"];
     let from = timeline.segments.first().map_or(0, |stretch| stretch.from_unix_ms);
@@ -61,7 +59,7 @@ pub fn timeline_table(analysis: &Analysis, timeline: &SystemTimeline) -> Table {
     });
     Table {
         caption: format!(
-            "{} along the clock: each step's rate over the median rate of its cell.",
+            "{} over time: rate of each step over the median rate of its cell.",
             analysis.systems[timeline.system].name
         ),
         header: header.map(str::to_owned).to_vec(),

@@ -1,25 +1,10 @@
-//! What each of several load machines did: a table for every format, with the ranks that are unlike the others named.
+//! The part of each of several load machines, with the ranks that differ from the others named.
 
-use sharebench_analysis::{Analysis, RankDeviation, RankSummary, RankTable};
+use sharebench_analysis::{Analysis, RankSummary, RankTable, RankDeviation};
 use sharebench_model::units::{show_nanos, show_rate, three_digits};
 
+use super::table::{Cell, Table};
 use crate::show;
-use crate::table::{Cell, Table};
-use crate::terminal::{Style, heading, write_table};
-
-/// Most ranks with a line of their own on a terminal.
-const SHOWN: usize = 64;
-
-/// For the terminal: a table for each run of several ranks; nothing for others.
-pub fn ranks(analysis: &Analysis, style: Style) -> String {
-    let mut out = String::new();
-    for (title, table) in rank_tables(analysis, Some(SHOWN)) {
-        heading(&mut out, style, &title);
-        write_table(&mut out, style, &table);
-        out.push('\n');
-    }
-    out
-}
 
 /// Title and table of each run of several ranks, at most `most` lines each; those that are unlike are among them.
 pub fn rank_tables(analysis: &Analysis, most: Option<usize>) -> Vec<(String, Table)> {
@@ -68,11 +53,8 @@ fn row(rank: &RankSummary) -> Vec<Cell> {
         Some(ratio) => three_digits(ratio) + sign,
         None => show::NOTHING.to_owned(),
     };
-    let (slow, waits) = match rank.unlike() {
-        Some(RankDeviation::Slow) => (mark, ""),
-        Some(RankDeviation::Waits) => ("", mark),
-        None => ("", ""),
-    };
+    let slow = if matches!(rank.unlike(), Some(RankDeviation::Slow)) { mark } else { "" };
+    let waits = if matches!(rank.unlike(), Some(RankDeviation::Waits)) { mark } else { "" };
     let texts = [
         rank.rank.to_string(),
         rank.host.clone(),

@@ -7,7 +7,7 @@ use sharebench_model::units::show_rate;
 
 use crate::escape;
 
-/// For the terminal: what changed, then every test with its runs; an arrow stands where a new level begins.
+/// Renders a series for the terminal: what changed, then every test with its runs; an arrow marks the start of a new level.
 pub fn series_text(series: &Series) -> String {
     let mut out = String::from("CHANGES\n");
     for sentence in &series.sentences {
@@ -24,7 +24,8 @@ pub fn series_text(series: &Series) -> String {
     for (number, line) in series.lines.iter().enumerate() {
         let _ = writeln!(out, "\n{}", escape::terminal(&title(line)));
         for (index, (run, rate)) in series.runs.iter().zip(&line.rates).enumerate() {
-            let (label, mark) = (escape::terminal(&run.label), mark(series, number, index));
+            let label = escape::terminal(&run.label);
+            let mark = mark(series, number, index);
             let _ = writeln!(out, "{mark:>1} {:>12}  {label}", show_rate(*rate));
         }
     }
@@ -46,7 +47,7 @@ fn mark(series: &Series, line: usize, run: usize) -> &'static str {
     }
 }
 
-/// The same as a Markdown section.
+/// Renders a series as a Markdown section.
 pub fn series_markdown(series: &Series) -> String {
     let mut out = String::from("## Changes\n\n");
     for sentence in &series.sentences {
@@ -65,7 +66,7 @@ pub fn series_markdown(series: &Series) -> String {
     out
 }
 
-/// One line per test and run.
+/// Renders a series as CSV: one line per test and run.
 pub fn series_csv(series: &Series) -> String {
     let header = ["run", "started_unix_ms", "target", "test", "rate_per_s", "cells", "change"];
     let row = |(number, line): (usize, &SeriesLine), index: usize| {
@@ -84,10 +85,10 @@ pub fn series_csv(series: &Series) -> String {
     escape::csv(std::iter::once(header.map(str::to_owned).to_vec()).chain(rows))
 }
 
-/// All of it.
+/// Renders a series as JSON.
 ///
 /// # Errors
-/// Never in practice: a series holds nothing that JSON cannot say.
+/// Never in practice: strings, numbers and lists always have a JSON form.
 pub fn series_json(series: &Series) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(series)
 }

@@ -1,8 +1,8 @@
-//! The analysis as sheets of a workbook: what was found, then a sheet per test.
+//! The analysis as sheets of a workbook: findings, then a sheet per test.
 
 use sharebench_analysis::{Analysis, Status};
 
-use crate::csv::{fields, header};
+use super::csv::{fields, header};
 
 /// A sheet: its name, and rows of texts; those that are numbers are to be written as numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub struct SheetRows {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Findings and lights, then the columns of the CSV for each test.
+/// Findings and statuses, then the columns of the CSV for each test.
 pub fn sheets(analysis: &Analysis) -> Vec<SheetRows> {
-    let mut rows = vec![vec!["part".to_owned(), "what was found".to_owned()]];
+    let mut rows = vec![vec!["part".to_owned(), "finding".to_owned()]];
     let parts = [
         ("answer", &analysis.answer),
         ("contradiction", &analysis.contradictions),
@@ -26,14 +26,14 @@ pub fn sheets(analysis: &Analysis) -> Vec<SheetRows> {
         rows.extend(sentences.iter().map(|sentence| vec![part.to_owned(), sentence.text.clone()]));
     }
     rows.extend(analysis.trust.iter().map(|line| {
-        let light = match line.status {
+        let part = match line.status {
             Status::Ok => "trust: ok",
             Status::Warning => "trust: warning",
             Status::Failed => "trust: failed",
         };
-        vec![light.to_owned(), format!("{}: {}", line.subject, line.text)]
+        vec![part.to_owned(), format!("{}: {}", line.subject, line.text)]
     }));
-    rows.extend(analysis.methods.iter().map(|method| vec!["again".to_owned(), method.command.clone()]));
+    rows.extend(analysis.methods.iter().map(|method| vec!["repeat with".to_owned(), method.command.clone()]));
     let mut sheets = vec![SheetRows { name: "findings".to_owned(), rows }];
     sheets.extend(analysis.sections.iter().map(|section| SheetRows {
         name: section.title.clone(),

@@ -1,0 +1,7 @@
+//! The data that the page's charts draw.
+
+mod data;
+mod digits;
+mod rows;
+
+pub use data::{chart_data, region_id, region_number};

@@ -1,0 +1,135 @@
+//! One test or workload on the page: findings, charts, and the tables that the charts draw.
+
+use maud::{Markup, html};
+use sharebench_analysis::{Analysis, Section, Sentence, View};
+
+use super::parts::{listed, table};
+use crate::tables::{load_tables, main_table, study_table};
+
+/// A place for a chart; the page's script draws it.
+pub struct Figure<'a> {
+    /// Index of the section; none for charts that choose one.
+    pub section: Option<usize>,
+    /// Kind of the chart, as the script names it.
+    pub kind: &'a str,
+    /// Title of the chart.
+    pub title: &'a str,
+    /// How to read it.
+    pub hint: &'a str,
+    /// Class of the plot's height, such as `tall`; empty for the usual one.
+    pub height: &'a str,
+    /// Id of the table with the same numbers.
+    pub table: &'a str,
+}
+
+impl Figure<'_> {
+    /// The place.
+    pub fn place(&self) -> Markup {
+        let plot = if self.height.is_empty() { "plot".to_owned() } else { format!("plot {}", self.height) };
+        html! {
+            figure data-section=[self.section] data-kind=(self.kind) data-table=(self.table) {
+                figcaption { span.what { (self.title) } }
+                div class=(plot) role="img" aria-label=(self.title) {}
+                p.hint { (self.hint) }
+            }
+        }
+    }
+}
+
+/// Findings, charts and tables of one section; with `surfaces` the surface of a sweep too.
+pub fn article(analysis: &Analysis, index: usize, section: &Section, surfaces: bool) -> Markup {
+    let about: Vec<&Sentence> =
+        analysis.findings.iter().filter(|found| found.section == Some(index)).collect();
+    let numbers = format!("t{index}");
+    html! {
+        article.panel id=(format!("s{index}")) {
+            h3 { (section.title) }
+            @if !about.is_empty() {
+                (listed(about.into_iter(), &format!("{}: ", section.title), section.view != View::Load))
+            }
+            div.charts {
+                @for figure in figures(index, section, &numbers, surfaces) { (figure.place()) }
+            }
+            (table(&numbers, "The numbers", &main_table(analysis, section), Some(index)))
+            @if let Some(study) = study_table(analysis, section, false) {
+                (table(&format!("study{index}"), "In the columns of the Windows 2000 study", &study, None))
+            }
+            @for (part, parts) in load_tables(analysis, section, false).iter().enumerate() {
+                (table(&format!("parts{index}-{part}"), "By transaction and operation", parts, None))
+            }
+        }
+        "\n"
+    }
+}
+
+fn figures<'a>(index: usize, section: &Section, numbers: &'a str, surfaces: bool) -> Vec<Figure<'a>> {
+    let compared = section.rows.iter().any(|row| row.ratios.iter().any(Option::is_some));
+    let figure = |kind, title, hint, height| Figure {
+        section: Some(index),
+        kind,
+        title,
+        hint,
+        height,
+        table: numbers,
+    };
+    let ratio = || {
+        figure(
+            "ratio",
+            "Ratio of throughputs",
+            "Colour: which system is faster and by how much; paler with a wider interval; dashed: not resolved; single runs are pale. A frame is a region. Click a cell for its numbers.",
+            "",
+        )
+    };
+    let mut figures = Vec::new();
+    match section.view {
+        View::Load => figures.push(figure(
+            "load",
+            "Throughput, response and participation against users",
+            "Response: p50 thin, p95 with its interval, p99 dotted. Dotted straight line: users who never wait for each other. Dashed: stress point, knee, objective.",
+            "highest",
+        )),
+        View::Sweep => {
+            figures.extend(compared.then(ratio));
+            if surfaces && has_area(section) {
+                figures.push(figure(
+                    "surface",
+                    "Surface",
+                    "Height and colour: throughput, the same scale for all systems; or the difference of a pair in percent. Drag to turn it. The map is the reference: a slope hides what lies after it.",
+                    "tall",
+                ));
+            }
+            figures.push(figure(
+                "throughput",
+                "Throughput",
+                "Median of the repetitions with its interval, by record size.",
+                "",
+            ));
+        }
+        View::Depth => {
+            figures.push(figure(
+                "depth",
+                "Throughput and client CPU against depth",
+                "Median with its interval; below, client CPU of one operation.",
+                "tall",
+            ));
+            figures.push(figure(
+                "level",
+                "Request size against depth",
+                "Stronger: nearer to the highest throughput of this system in this test. Click a cell for its numbers.",
+                "",
+            ));
+            figures.extend(compared.then(ratio));
+        }
+    }
+    figures
+}
+
+/// True when both axes have two sizes or more; with fewer there is no surface.
+fn has_area(section: &Section) -> bool {
+    let several = |axis: usize| {
+        let mut values = section.rows.iter().map(|row| row.position.get(axis));
+        let first = values.next().flatten();
+        first.is_some() && values.any(|value| value.is_some() && value != first)
+    };
+    several(0) && several(1)
+}

@@ -1,0 +1,275 @@
+//! The analysis as one self-contained HTML page, the page of the list of runs, and the page that draws images.
+
+mod articles;
+mod document;
+mod evidence;
+mod images;
+mod method;
+mod parts;
+mod runs_page;
+
+use maud::{Markup, html};
+use sharebench_analysis::{Analysis, View};
+
+use crate::charts::chart_data;
+use crate::show;
+use crate::tables::{Table, rank_tables};
+use articles::article;
+use document::{Document, charts, data, document, library};
+use evidence::{cost, tails, why};
+use method::method;
+use parts::{sentences, table, trust};
+
+pub use images::{IMAGES_BETWEEN, images_page};
+pub use runs_page::{RunLine, runs_page};
+
+const SURFACE: &str = include_str!("../../assets/charts-surface.js");
+const PAGE: &str = include_str!("../../assets/page.js");
+
+/// The page runs its own inline style and script, and loads nothing.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+/// The library of surfaces writes sizes as expressions and evaluates them.
+const POLICY_GL: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data:";
+
+/// Renders the analysis as one HTML page.
+///
+/// The page is one file that needs no network, follows the light or dark theme, and prints. Its parts come in the order
+/// in which a reader needs them: the answer, whether to trust it, users, differences, queue depth, causes, tails, cost, what
+/// was not resolved, and how to repeat the run. The script draws the charts from JSON within the page; every number is
+/// in a table as well, so that the page is complete without script. Text from users and servers is escaped.
+pub fn html(analysis: &Analysis) -> String {
+    page(analysis, false)
+}
+
+/// Renders the page of [`html`](fn@html) with a surface in three dimensions next to each map.
+///
+/// Surfaces need WebGL, and make the page larger by the library that draws them.
+pub fn html_with_surfaces(analysis: &Analysis) -> String {
+    page(analysis, true)
+}
+
+fn page(analysis: &Analysis, surfaces: bool) -> String {
+    let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
+    let parts = parts(analysis, surfaces);
+    let body = html! {
+        (header(analysis, title))
+        nav aria-label="Parts of the report" {
+            ul {
+                @for part in &parts { li { a href=(format!("#{}", part.id)) { (part.title) } } }
+            }
+        }
+        "\n"
+        main {
+            @for part in &parts {
+                @let heading = format!("{}-h", part.id);
+                section id=(part.id) aria-labelledby=(heading) {
+                    h2 id=(heading) { (part.title) }
+                    (part.body)
+                }
+                "\n"
+            }
+        }
+        "\n"
+        (footer(analysis, surfaces))
+    };
+    let scripts = html! {
+        (data(&chart_data(analysis)))
+        (library(surfaces))
+        (charts(if surfaces { &[SURFACE, PAGE] } else { &[PAGE] }))
+    };
+    document(&Document { title, policy: Some(if surfaces { POLICY_GL } else { POLICY }), body, scripts })
+}
+
+fn header(analysis: &Analysis, title: &str) -> Markup {
+    let known = analysis.methods.iter().map(|method| method.started_unix_ms).filter(|start| *start > 0);
+    let starts: Vec<String> = known.map(show::instant).collect();
+    html! {
+        header {
+            p.brand {
+                "sharebench report"
+                @if !starts.is_empty() { " · measured " (starts.join(", ")) }
+            }
+            h1 { (title) }
+            ul.systems {
+                @for (index, system) in analysis.systems.iter().enumerate() {
+                    li {
+                        span.dot style=(format!("background: var(--s{})", index % 6)) {}
+                        b { (system.name) }
+                        " " (system.url)
+                    }
+                }
+            }
+        }
+        "\n"
+    }
+}
+
+fn footer(analysis: &Analysis, surfaces: bool) -> Markup {
+    let version = analysis.methods.first().map_or("", |method| method.version.as_str());
+    html! {
+        footer {
+            "Made by sharebench " (version) ". Charts by Apache ECharts 6.1.0 (Apache-2.0)"
+            @if surfaces { ", surfaces by ECharts GL 2.1.0 (BSD-3-Clause)" }
+            ". This page loads nothing from the network."
+        }
+        "\n"
+    }
+}
+
+struct Part {
+    id: &'static str,
+    title: &'static str,
+    body: Markup,
+}
+
+/// The parts that have any content.
+fn parts(analysis: &Analysis, surfaces: bool) -> Vec<Part> {
+    let answer = html! { div.panel.answer { (sentences(analysis.answer.iter())) } };
+    let contradictions = html! { div.panel { (sentences(analysis.contradictions.iter())) } };
+    let alone = analysis.comparisons.is_empty();
+    let open = !analysis.not_resolved.is_empty() || !analysis.left_out.is_empty();
+    let parts = [
+        ("answer", "Answer", Some(answer)),
+        ("trust", "Can I trust it?", Some(trust(analysis))),
+        ("contradictions", "Contradictions", (!analysis.contradictions.is_empty()).then_some(contradictions)),
+        ("users", "Users it carries", view_part(analysis, View::Load, surfaces)),
+        (
+            "differ",
+            if alone { "Each test" } else { "Where they differ" },
+            view_part(analysis, View::Sweep, surfaces),
+        ),
+        ("depth", "Queue depth", view_part(analysis, View::Depth, surfaces)),
+        ("why", "Why: caches and settings", why(analysis)),
+        ("tails", "Tails", tails(analysis)),
+        ("cost", "What it costs", cost(analysis)),
+        ("ranks", "The machines that measured", ranks(analysis)),
+        ("open", "What was not resolved", open.then(|| not_resolved(analysis))),
+        ("method", "Method and raw data", Some(method(analysis))),
+    ];
+    parts.into_iter().filter_map(|(id, title, body)| Some(Part { id, title, body: body? })).collect()
+}
+
+fn view_part(analysis: &Analysis, view: View, surfaces: bool) -> Option<Markup> {
+    let sections: Vec<_> =
+        analysis.sections.iter().enumerate().filter(|(_, section)| section.view == view).collect();
+    if sections.is_empty() {
+        return None;
+    }
+    Some(html! {
+        @if view != View::Load && !analysis.comparisons.is_empty() { (key()) }
+        @if sections.len() >= FILTERED_FROM { (filter()) }
+        @for (index, section) in &sections { (article(analysis, *index, section, surfaces)) }
+    })
+}
+
+/// Number of tests from which a filter helps.
+const FILTERED_FROM: usize = 3;
+
+/// Hides tests; the script fills in how many are left. Without script the filter stays hidden.
+fn filter() -> Markup {
+    html! {
+        form.filter hidden {
+            label { "Tests " input type="search" placeholder="part of a name"; }
+            " "
+            label {
+                "Show "
+                select {
+                    option value="" { "all" }
+                    option value="difference" { "with a difference" }
+                    option value="same" { "about the same" }
+                    option value="not-resolved" { "not resolved" }
+                }
+            }
+            " "
+            output {}
+        }
+        "\n"
+    }
+}
+
+/// How to read the heatmaps.
+fn key() -> Markup {
+    html! {
+        div.key {
+            span { "slower" }
+            span.ramp {}
+            span { "faster" }
+            span { "numbers in percent" }
+            span { "pale: wide interval" }
+            span.swatch {}
+            span { "? not resolved" }
+            span { "= about the same" }
+            span.frame { "1" }
+            span { "region, with its sentence" }
+        }
+        "\n"
+    }
+}
+
+/// Each rank's part of runs of several; ranks that differ from the others are named above the table.
+fn ranks(analysis: &Analysis) -> Option<Markup> {
+    let tables = rank_tables(analysis, None);
+    if tables.is_empty() {
+        return None;
+    }
+    Some(html! {
+        @for (index, (title, ranks)) in tables.into_iter().enumerate() {
+            article.panel {
+                h3 { (title) }
+                @for note in &ranks.notes { p { (note) } }
+                (table(&format!("ranks{index}"), "Each rank", &Table { notes: Vec::new(), ..ranks }, None))
+            }
+            "\n"
+        }
+    })
+}
+
+fn not_resolved(analysis: &Analysis) -> Markup {
+    html! {
+        div.panel {
+            (sentences(analysis.not_resolved.iter()))
+            @if !analysis.left_out.is_empty() { (left_out(analysis)) }
+            @if !analysis.unmatched.is_empty() {
+                details {
+                    summary { "Positions without counterpart" }
+                    ul {
+                        @for unmatched in &analysis.unmatched { li { (unmatched.words(analysis)) } }
+                    }
+                }
+            }
+        }
+        "\n"
+    }
+}
+
+fn left_out(analysis: &Analysis) -> Markup {
+    html! {
+        details {
+            summary { "Steps left out" }
+            div.scroll tabindex="0" {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "system" }
+                            th.left scope="col" { "where" }
+                            th scope="col" { "repetition" }
+                            th.left scope="col" { "why" }
+                        }
+                    }
+                    tbody {
+                        @for step in &analysis.left_out {
+                            tr {
+                                th scope="row" { (analysis.systems[step.system].name) }
+                                td.wrap { (step.coordinates) }
+                                td { (step.repetition) }
+                                td.wrap { (step.reason) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

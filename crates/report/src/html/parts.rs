@@ -1,0 +1,175 @@
+//! Pieces of the HTML page: sentences, statuses, tables.
+
+use maud::{Markup, html};
+use sharebench_analysis::{Analysis, Status, RegionReference, Sentence, RatioVerdict, Tone};
+
+use crate::charts::{region_id, region_number};
+use crate::show;
+use crate::tables::{Cell, Table};
+
+/// Sentences as a list, each with the mark of its tone; those of a region link to the sentence below its map.
+pub fn sentences<'a>(all: impl Iterator<Item = &'a Sentence>) -> Markup {
+    html! {
+        ul.sentences {
+            @for sentence in all {
+                li class=(class(sentence.tone)) {
+                    (sentence.text)
+                    @if let Some(at) = &sentence.region {
+                        @let number = region_number(at.region);
+                        " "
+                        a.region href=(link(at)) title=(format!("region {number} on its map")) { (number) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sentences below a heading that says `prefix` already; those of a region have its number and id.
+///
+/// Without a map they keep their ids alone.
+pub fn listed<'a>(all: impl Iterator<Item = &'a Sentence>, prefix: &str, map: bool) -> Markup {
+    html! {
+        ul.sentences {
+            @for sentence in all {
+                @let id = sentence.region.as_ref().map(|at| region_id(at.comparison, at.region));
+                li class=(class(sentence.tone)) id=[id] {
+                    // The number comes first, as on the map.
+                    @if let Some(at) = sentence.region.as_ref().filter(|_| map) {
+                        (badge(at)) " "
+                    }
+                    (sentence.text.strip_prefix(prefix).unwrap_or(&sentence.text))
+                }
+            }
+        }
+    }
+}
+
+fn badge(at: &RegionReference) -> Markup {
+    let number = region_number(at.region);
+    html! {
+        a.region href=(link(at)) data-comparison=(at.comparison)
+            title=(format!("show region {number} on the map")) { (number) }
+    }
+}
+
+fn link(at: &RegionReference) -> String {
+    format!("#{}", region_id(at.comparison, at.region))
+}
+
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Alarm => "alarm",
+        Tone::Difference => "difference",
+        Tone::Same => "same",
+        Tone::NotResolved => "not-resolved",
+        Tone::Note => "note",
+    }
+}
+
+/// The list of statuses, and every self-check with its counts and its arithmetic.
+pub fn trust(analysis: &Analysis) -> Markup {
+    html! {
+        ul.trust {
+            @for line in &analysis.trust {
+                @let class = match line.status {
+                    Status::Ok => "ok",
+                    Status::Warning => "warning",
+                    Status::Failed => "failed",
+                };
+                li class=(class) { b { (line.subject) } (line.text) }
+            }
+        }
+        @if !analysis.self_checks.is_empty() {
+            details {
+                summary { "Self-checks" }
+                div.scroll tabindex="0" {
+                    table {
+                        thead {
+                            tr {
+                                th scope="col" { "check" }
+                                th.left scope="col" { "steps" }
+                                th.left scope="col" { "such as" }
+                            }
+                        }
+                        tbody {
+                            @for check in &analysis.self_checks {
+                                tr {
+                                    th scope="row" { (check.name) }
+                                    td.wrap { (show::counts(check)) }
+                                    td.wrap { (check.example) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A table that opens from its summary line; with `section`, each row has an id and links to its cell.
+pub fn table(id: &str, summary: &str, table: &Table, section: Option<usize>) -> Markup {
+    html! {
+        details id=(id) {
+            summary { (summary) }
+            div.scroll tabindex="0" role="group" aria-label=(summary) {
+                table {
+                    caption { (table.caption) }
+                    thead {
+                        tr {
+                            @for name in &table.header { th scope="col" { (name) } }
+                        }
+                    }
+                    tbody {
+                        @for (number, cells) in table.rows.iter().enumerate() {
+                            tr id=[section.map(|section| format!("r{section}-{number}"))] {
+                                @for (column, cell) in cells.iter().enumerate() {
+                                    @if column < table.keys {
+                                        (key(cell, section.filter(|_| column == 0), number))
+                                    } @else {
+                                        (value(cell))
+                                    }
+                                }
+                            }
+                            "\n"
+                        }
+                    }
+                }
+            }
+            @for note in &table.notes { p { (note) } }
+        }
+    }
+}
+
+/// A cell that names its row.
+fn key(cell: &Cell, section: Option<usize>, row: usize) -> Markup {
+    html! {
+        th scope="row" {
+            @if let Some(section) = section {
+                a href=(format!("#cell-{section}-{row}")) { (cell.text) }
+            } @else {
+                (cell.text)
+            }
+        }
+    }
+}
+
+fn value(cell: &Cell) -> Markup {
+    html! {
+        @if let Some(standing) = cell.standing {
+            td class=(standing.word().replace(' ', "-")) { (cell.text) " " (mark(standing)) }
+        } @else {
+            td { (cell.text) }
+        }
+    }
+}
+
+fn mark(standing: RatioVerdict) -> &'static str {
+    match standing {
+        RatioVerdict::Faster => "▲",
+        RatioVerdict::Slower => "▼",
+        RatioVerdict::AboutTheSame => "=",
+        RatioVerdict::NotResolved => "?",
+    }
+}

@@ -1,0 +1,15 @@
+//! The tables of a report, before any format.
+
+mod evidence;
+mod load;
+mod ranks;
+mod section;
+mod study;
+mod table;
+
+pub use evidence::{bands_table, timeline_table};
+pub use load::load_tables;
+pub use ranks::rank_tables;
+pub use section::{cost_table, main_table, times_table};
+pub use study::study_table;
+pub use table::{Cell, Table, position};

@@ -1,0 +1,137 @@
+//! The analysis as terminal text.
+
+mod layout;
+mod parts;
+mod style;
+mod summary;
+
+use std::fmt::Write;
+
+use sharebench_analysis::Analysis;
+use sharebench_model::Verdict;
+
+use crate::escape::terminal as safe;
+use crate::show::counts;
+use crate::tables::{load_tables, main_table, rank_tables, study_table};
+use layout::{pad, wrap};
+use parts::{heading, statuses, sentences, write_table};
+use style::{BOLD, DIM, GREEN, RED, YELLOW};
+
+pub use layout::width;
+pub use style::Style;
+pub use summary::summary;
+
+/// Renders the analysis as text for a terminal, a pipe or a file.
+///
+/// The answer and the statuses come first, then findings and what was not resolved, then the tables with the numbers.
+/// [`Style`] decides the width, which splits tables into blocks and wraps sentences; piped text is plain ASCII without
+/// a limit. Control characters in names and messages are replaced, so that a server cannot send escape sequences.
+pub fn terminal(analysis: &Analysis, style: Style) -> String {
+    let mut out = String::new();
+    if !analysis.title.is_empty() {
+        let _ = writeln!(out, "{}\n", style.paint(BOLD, &safe(&analysis.title)));
+    }
+    sentences(&mut out, style, "ANSWER", &analysis.answer);
+    statuses(&mut out, style, &analysis.trust.iter().collect::<Vec<_>>());
+    sentences(&mut out, style, "CONTRADICTIONS", &analysis.contradictions);
+    sentences(&mut out, style, "FINDINGS", &analysis.findings);
+    sentences(&mut out, style, "NOT RESOLVED", &analysis.not_resolved);
+    not_aligned(&mut out, style, analysis);
+    for section in &analysis.sections {
+        heading(&mut out, style, &safe(&section.title));
+        write_table(&mut out, style, &main_table(analysis, section));
+        if let Some(study) = study_table(analysis, section, true) {
+            out.push('\n');
+            write_table(&mut out, style, &study);
+        }
+        for table in load_tables(analysis, section, true) {
+            out.push('\n');
+            write_table(&mut out, style, &table);
+        }
+        out.push('\n');
+    }
+    out.push_str(&ranks(analysis, style));
+    left_out(&mut out, style, analysis);
+    self_checks(&mut out, style, analysis);
+    for method in &analysis.methods {
+        let line = format!("again: {}", safe(&method.command));
+        let _ = writeln!(out, "{}", style.paint(DIM, &line));
+    }
+    out
+}
+
+/// Most lines of a list; the other formats have all of them.
+const MAX_LISTED: usize = 20;
+
+/// Positions without counterpart, in groups with their reasons.
+fn not_aligned(out: &mut String, style: Style, analysis: &Analysis) {
+    if analysis.unmatched.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{}", style.paint(BOLD, "NOT ALIGNED"));
+    for unmatched in analysis.unmatched.iter().take(MAX_LISTED) {
+        for line in wrap(&safe(&unmatched.words(analysis)), style.limit() - 2, 2) {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    if let Some(more @ 1..) = analysis.unmatched.len().checked_sub(MAX_LISTED) {
+        let _ = writeln!(out, "  and {more} more (in the other formats)");
+    }
+    out.push('\n');
+}
+
+fn left_out(out: &mut String, style: Style, analysis: &Analysis) {
+    if analysis.left_out.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{}", style.paint(BOLD, "LEFT OUT"));
+    for step in analysis.left_out.iter().take(MAX_LISTED) {
+        let system = &analysis.systems[step.system].name;
+        let text = format!("{system}, {}, repetition {}: {}", step.coordinates, step.repetition, step.reason);
+        for line in wrap(&safe(&text), style.limit() - 2, 2) {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    if let Some(more @ 1..) = analysis.left_out.len().checked_sub(MAX_LISTED) {
+        let _ = writeln!(out, "  and {more} more (in the json and html formats)");
+    }
+    out.push('\n');
+}
+
+/// One line per check: the number of steps in which it held, and its arithmetic.
+fn self_checks(out: &mut String, style: Style, analysis: &Analysis) {
+    if analysis.self_checks.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{}", style.paint(BOLD, "SELF-CHECKS"));
+    let names = analysis.self_checks.iter().map(|check| width(&safe(&check.name))).max().unwrap_or(0);
+    for check in &analysis.self_checks {
+        let (mark, colour) = match check.verdict() {
+            Verdict::Valid => (style.mark("✓", "ok   "), GREEN),
+            Verdict::NotKnown => (style.mark("·", "-    "), DIM),
+            Verdict::Warning => (style.mark("!", "warn "), YELLOW),
+            Verdict::Invalid => (style.mark("✕", "FAIL "), RED),
+        };
+        let indent = names + if style.unicode { 4 } else { 8 };
+        let text = format!("{}; {}", counts(check), safe(&check.example));
+        let lines = wrap(&text, style.limit().saturating_sub(indent).max(20), 0);
+        let gap = format!("\n{}", " ".repeat(indent));
+        let name = pad(&safe(&check.name), names, false);
+        let _ = writeln!(out, "{} {name}  {}", style.paint(colour, mark), lines.join(&gap));
+    }
+    out.push('\n');
+}
+
+/// Most ranks with a line of their own on a terminal.
+const MAX_RANKS_SHOWN: usize = 64;
+
+/// Renders a table for each run of several ranks; empty for other runs.
+pub fn ranks(analysis: &Analysis, style: Style) -> String {
+    let mut out = String::new();
+    for (title, table) in rank_tables(analysis, Some(MAX_RANKS_SHOWN)) {
+        heading(&mut out, style, &title);
+        write_table(&mut out, style, &table);
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,111 @@
+//! Pieces of terminal text: headings, tables, sentences, statuses.
+
+use std::fmt::Write;
+
+use sharebench_analysis::{Status, Sentence, RatioVerdict, Tone, TrustLine};
+
+use super::layout::{blocks, pad, width, wrap};
+use super::style::{BLUE, BOLD, DIM, GREEN, RED, Style, YELLOW};
+use crate::escape::terminal as safe;
+use crate::tables::{Cell, Table};
+
+/// Blanks between columns.
+const GAP: usize = 2;
+
+pub(super) fn heading(out: &mut String, style: Style, text: &str) {
+    let rule = style.mark("─", "-").repeat(width(text).max(8));
+    let _ = writeln!(out, "{}\n{}", style.paint(BOLD, text), style.paint(DIM, &rule));
+}
+
+pub(super) fn write_table(out: &mut String, style: Style, table: &Table) {
+    let header: Vec<String> = table.header.iter().map(|text| safe(text)).collect();
+    let cells: Vec<Vec<String>> =
+        table.rows.iter().map(|row| row.iter().map(|cell| marked(style, cell)).collect()).collect();
+    let column = |c: usize| cells.iter().map(|row| width(&row[c])).max().unwrap_or(0).max(width(&header[c]));
+    let widths: Vec<usize> = (0..header.len()).map(column).collect();
+    for (index, block) in blocks(&widths, table.keys, GAP, style.limit()).iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let line = |text: &dyn Fn(usize) -> String| {
+            let padded: Vec<String> = block.iter().map(|c| text(*c)).collect();
+            padded.join(&" ".repeat(GAP)).trim_end().to_owned()
+        };
+        let head = line(&|c| pad(&header[c], widths[c], true));
+        let _ = writeln!(out, "{}", style.paint(DIM, &head));
+        for (row, texts) in table.rows.iter().zip(&cells) {
+            let text = line(&|c| paint_cell(style, &row[c], &pad(&texts[c], widths[c], true)));
+            let _ = writeln!(out, "{text}");
+        }
+    }
+    for note in &table.notes {
+        for line in wrap(&safe(note), style.limit(), 2) {
+            let _ = writeln!(out, "{}", style.paint(DIM, &line));
+        }
+    }
+}
+
+/// The text of a cell with the mark of its ratio, which does not depend on colours.
+fn marked(style: Style, cell: &Cell) -> String {
+    let text = if style.unicode { safe(&cell.text) } else { safe(&cell.text).replace('±', "+-") };
+    match cell.standing {
+        Some(RatioVerdict::Faster) => text + style.mark(" ▲", " >"),
+        Some(RatioVerdict::Slower) => text + style.mark(" ▼", " <"),
+        Some(RatioVerdict::AboutTheSame) => text + " =",
+        Some(RatioVerdict::NotResolved) => text + " ?",
+        None => text,
+    }
+}
+
+fn paint_cell(style: Style, cell: &Cell, text: &str) -> String {
+    match cell.standing {
+        Some(RatioVerdict::Faster) => style.paint(BLUE, text),
+        Some(RatioVerdict::Slower) => style.paint(YELLOW, text),
+        Some(RatioVerdict::NotResolved) => style.paint(DIM, text),
+        _ => text.to_owned(),
+    }
+}
+
+pub(super) fn sentences(out: &mut String, style: Style, title: &str, sentences: &[Sentence]) {
+    if sentences.is_empty() && title != "ANSWER" {
+        return;
+    }
+    let _ = writeln!(out, "{}", style.paint(BOLD, title));
+    for sentence in sentences {
+        let (mark, colour) = match sentence.tone {
+            Tone::Alarm => ("!", RED),
+            Tone::Difference => (style.mark("▲", ">"), BLUE),
+            Tone::Same => ("=", GREEN),
+            Tone::NotResolved => ("?", YELLOW),
+            Tone::Note => (style.mark("·", "-"), DIM),
+        };
+        let lines = wrap(&safe(&sentence.text), style.limit() - 2, 0);
+        for (index, line) in lines.iter().enumerate() {
+            let mark = if index == 0 { style.paint(colour, mark) } else { " ".to_owned() };
+            let line = if sentence.tone == Tone::Alarm { style.paint(RED, line) } else { line.clone() };
+            let _ = writeln!(out, "{mark} {line}");
+        }
+    }
+    out.push('\n');
+}
+
+/// Statuses, one line or more each; none without any.
+pub(super) fn statuses(out: &mut String, style: Style, trust: &[&TrustLine]) {
+    if trust.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{}", style.paint(BOLD, "CAN I TRUST IT?"));
+    let subjects = trust.iter().map(|line| width(&line.subject)).max().unwrap_or(0);
+    for line in trust {
+        let light = match line.status {
+            Status::Ok => style.paint(GREEN, style.mark("✓", "ok   ")),
+            Status::Warning => style.paint(YELLOW, style.mark("!", "warn ")),
+            Status::Failed => style.paint(RED, style.mark("✕", "FAIL ")),
+        };
+        let indent = subjects + if style.unicode { 4 } else { 8 };
+        let lines = wrap(&safe(&line.text), style.limit().saturating_sub(indent).max(20), 0);
+        let gap = format!("\n{}", " ".repeat(indent));
+        let _ = writeln!(out, "{light} {}  {}", pad(&safe(&line.subject), subjects, false), lines.join(&gap));
+    }
+    out.push('\n');
+}
