@@ -63,11 +63,11 @@ impl Cell {
         coordinates
     }
 
-    /// What the source says the cell yielded. Every job or user moves its file once; where no file size is told, the
-    /// measure holds one second's worth.
+    /// The results that the source reports for the cell. Every job or user moves its file once; where no file size is known,
+    /// the measure holds the work of one second.
     pub fn measure(&self) -> Measure {
         let streams = self.users.or(self.jobs).unwrap_or(1);
-        // Tables of operations tell bytes too, once the record size is known.
+        // Operations give bytes too where the record size is known.
         let milli = match (self.unit, self.record_size) {
             (RateUnit::Operations, Some(record)) => self.milli.saturating_mul(record),
             _ => self.milli,
@@ -78,7 +78,8 @@ impl Cell {
             _ => u128::from(milli / 1000).max(1),
         };
         let nanos = (amount * 1_000_000_000_000 + u128::from(milli / 2)) / u128::from(milli.max(1));
-        let (amount, nanos) = (saturate(amount), saturate(nanos).max(1));
+        let amount = saturate(amount);
+        let nanos = saturate(nanos).max(1);
         let bytes = if of_bytes { amount } else { 0 };
         let operations = match self.record_size {
             Some(record) => bytes.div_ceil(record),
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_told_rate_stays_exact_and_the_time_follows_from_it() {
+    fn a_reported_rate_stays_exact_and_the_time_follows_from_it() {
         let cell = Cell {
             test: "rewrite".into(),
             file_size: Some(64 << 10),

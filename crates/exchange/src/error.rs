@@ -1,13 +1,13 @@
-//! What can be wrong with a file that is to be imported.
+//! Errors of a file that is to be imported.
 
 use std::fmt;
 
-/// A file that is not imported, and where its first mistake stands.
+/// A file that is not imported, and the line of its first mistake.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ImportError {
-    /// Line, from 1, where one line is at fault.
+    /// Line number, from 1, where the mistake is on one line.
     pub line: Option<usize>,
-    /// What is wrong there, and what would help.
+    /// The mistake, and what would help.
     pub problem: String,
 }
 

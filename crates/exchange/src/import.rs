@@ -1,4 +1,4 @@
-//! A foreign file as runs of ours: its form is found, its origin is written down.
+//! A foreign file as runs: detects the format and records the origin.
 
 use sha2::{Digest, Sha256};
 use sharebench_model::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, StepResult, TargetIdentity};
@@ -13,7 +13,7 @@ use crate::{ImportError, fio, text};
 pub const CLOCK_FROM_FACT: &str = "clock_known_from";
 /// Fact that the analysis reads the clock's resolution from, in nanoseconds.
 const CLOCK_FACT: &str = "clock_resolution_ns";
-/// Most steps of one file.
+/// Maximum number of steps in one file.
 const MAX_STEPS: usize = 1_000_000;
 
 /// Forms of foreign results.
@@ -58,7 +58,7 @@ pub fn import(name: &str, bytes: &[u8], options: &Options) -> Result<Imported, I
     let text = text::decode(bytes)?;
     if options.clock_ns == Some(0) {
         return Err(ImportError::whole(
-            "--clock 0: no clock resolves everything; leave it away where it is not known",
+            "--clock 0: no clock has that resolution; omit the flag where it is unknown",
         ));
     }
     let format = options.format.map_or_else(|| detect(text, options), Ok)?;
@@ -116,8 +116,8 @@ fn environment(name: &str, bytes: &[u8], source: &Source, options: &Options) -> 
         note("program", program.clone());
     }
     let clock = match (options.clock_ns, source.clock_ns) {
-        (Some(told), _) => Some((told, "told with --clock")),
-        (None, Some(found)) => Some((found, "told by the file")),
+        (Some(given), _) => Some((given, "--clock")),
+        (None, Some(found)) => Some((found, "the file")),
         (None, None) => None,
     };
     if let Some((nanos, from)) = clock {
@@ -138,11 +138,11 @@ fn finished(
     let title = options.title.as_deref().unwrap_or(stem);
     let title = if run.name.is_empty() { title.to_owned() } else { format!("{title}: {}", run.name) };
     let alone = run.targets.len() == 1;
-    let target = |(told, _): &(String, Facts)| {
+    let target = |(reported, _): &(String, Facts)| {
         let chosen = options.system.as_ref().filter(|_| alone);
         let name = match chosen {
             Some(chosen) => chosen.clone(),
-            None if !told.is_empty() => told.clone(),
+            None if !reported.is_empty() => reported.clone(),
             None if !run.name.is_empty() => run.name.clone(),
             None => stem.split('.').next().unwrap_or(stem).to_owned(),
         };

@@ -1,14 +1,14 @@
-//! Rates as other programs tell them: exact decimals with a unit.
+//! Rates as other programs report them: exact decimals with a unit.
 
 use std::str::FromStr;
 
-/// More than this many bytes (or operations) per second is a mistake in the file: 100 TB/s.
-const ABSURD: u128 = 100_000_000_000_000;
+/// Bytes (or operations) per second; a larger rate is a mistake in the file: 100 TB/s.
+const MAX_PLAUSIBLE: u128 = 100_000_000_000_000;
 
 /// What a rate counts, and how many of it make one unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateUnit {
-    /// So many bytes per second.
+    /// Bytes per second, with the number of bytes per unit.
     Bytes(u64),
     /// Operations per second.
     Operations,
@@ -30,7 +30,7 @@ impl FromStr for RateUnit {
             "ops/s" => Self::Operations,
             _ => {
                 let known = "B/s, KB/s, MB/s, GB/s (thousands), KiB/s, MiB/s, GiB/s (1024) or ops/s";
-                return Err(format!("'{text}' is no unit of a rate; known are {known}"));
+                return Err(format!("'{text}' is not a unit of rate; known are {known}"));
             }
         })
     }
@@ -43,11 +43,11 @@ pub(crate) fn milli_per_s(text: &str, unit: RateUnit) -> Result<u64, String> {
         RateUnit::Operations => 1,
     };
     let (digits, scale) = decimal(text)
-        .ok_or_else(|| format!("'{text}' is no rate; write digits with one point at most, such as 1234.5"))?;
+        .ok_or_else(|| format!("'{text}' is not a rate; write digits with one point at most, such as 1234.5"))?;
     let scaled = digits * u128::from(factor) * 1000;
     let divisor = 10u128.pow(scale);
     let milli = (scaled + divisor / 2) / divisor;
-    if milli > ABSURD * 1000 {
+    if milli > MAX_PLAUSIBLE * 1000 {
         return Err(format!("a rate of {text} cannot be true (above 100 TB/s)"));
     }
     if milli == 0 && digits > 0 {

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_encodings_are_named_with_their_line() {
+    fn errors_name_other_encodings_with_their_line() {
         assert_eq!(decode(b"\xef\xbb\xbfa\r\n"), Ok("a\r\n"));
         for (bytes, line, word) in [
             (&b"\xff\xfea\0"[..], Some(1), "UTF-16"),
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_end_is_one() {
+    fn lines_end_with_any_line_end() {
         for text in ["a\nb", "a\r\nb\r\n", "a\rb"] {
             assert_eq!(lines(text), [(1, "a"), (2, "b")]);
         }

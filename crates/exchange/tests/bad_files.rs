@@ -1,4 +1,4 @@
-//! Files that are cut, mixed up or absurd are refused with the line at fault, and nothing of them is imported.
+//! `import` rejects files that are cut, mixed up or implausible, names the line, and imports nothing of them.
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
 
 use std::path::Path;
@@ -9,8 +9,8 @@ fn data(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
 }
 
-/// The refusal's line and words.
-fn refused(text: &str, options: &Options, line: Option<usize>, words: &[&str]) {
+/// Asserts the line and words of the error.
+fn rejected(text: &str, options: &Options, line: Option<usize>, words: &[&str]) {
     let error = match import("x.txt", text.as_bytes(), options) {
         Err(error) => error,
         Ok(imported) => panic!("{words:?} was taken: {} runs", imported.runs.len()),
@@ -27,28 +27,28 @@ fn line_of(text: &str, part: &str) -> Option<usize> {
 }
 
 #[test]
-fn iozone_outputs_that_cannot_be_trusted() {
+fn import_rejects_damaged_iozone_outputs() {
     let plain = Options::default();
     let auto = data("iozone-3.489-auto-R.txt");
     let row = auto.lines().find(|line| line.trim_start().starts_with("128       8")).unwrap().to_owned();
     let at = line_of(&auto, &row);
     let with = |new: &str| auto.replace(&row, new);
     let cut = &auto[..auto.find("iozone test complete").unwrap()];
-    refused(cut, &plain, Some(cut.lines().count()), &["cut"]);
-    refused(&auto.repeat(2), &plain, Some(auto.lines().count() + 1), &["second run", "line 1"]);
-    refused(&with(&row[..30]), &plain, at, &["stands below no heading"]);
-    refused(&with(&row.replace("128       8", "128     256")), &plain, at, &["do not fit"]);
-    refused(&with(&row.replace("128       8", "128       4")), &plain, at, &["twice"]);
-    refused(&with(&format!("{row} 77")), &plain, at, &["14 numbers for 13 columns"]);
+    rejected(cut, &plain, Some(cut.lines().count()), &["cut"]);
+    rejected(&auto.repeat(2), &plain, Some(auto.lines().count() + 1), &["second run", "line 1"]);
+    rejected(&with(&row[..30]), &plain, at, &["is below no heading"]);
+    rejected(&with(&row.replace("128       8", "128     256")), &plain, at, &["do not fit"]);
+    rejected(&with(&row.replace("128       8", "128       4")), &plain, at, &["twice"]);
+    rejected(&with(&format!("{row} 77")), &plain, at, &["14 numbers for 13 columns"]);
     let words: Vec<&str> = row.split_whitespace().collect();
-    refused(&with(&words[..9].join(" ")), &plain, at, &["spacing"]);
-    refused(&auto.replace("bkwd", "fwd "), &plain, line_of(&auto, "reclen"), &["'fwd read'", "newer"]);
-    refused(&auto.replace(words[2], "12x4"), &plain, at, &["'12x4'"]);
-    refused(&auto.replace(words[2], "999999999999999"), &plain, at, &["cannot be true"]);
+    rejected(&with(&words[..9].join(" ")), &plain, at, &["spacing"]);
+    rejected(&auto.replace("bkwd", "fwd "), &plain, line_of(&auto, "reclen"), &["'fwd read'", "newer"]);
+    rejected(&auto.replace(words[2], "12x4"), &plain, at, &["'12x4'"]);
+    rejected(&auto.replace(words[2], "999999999999999"), &plain, at, &["cannot be true"]);
     let speed = auto.replace("Output is in kBytes/sec", "Output is in furlongs/fortnight");
-    refused(&speed, &plain, line_of(&auto, "Output is in"), &["furlongs"]);
+    rejected(&speed, &plain, line_of(&auto, "Output is in"), &["furlongs"]);
     let micro = data("iozone-3.489-microseconds.txt");
-    refused(&micro, &plain, line_of(&micro, "Microseconds"), &["-N"]);
+    rejected(&micro, &plain, line_of(&micro, "Microseconds"), &["-N"]);
     let dos = auto.replace('\n', "\r\n");
     assert_eq!(
         import("x", dos.as_bytes(), &plain).unwrap().runs[0].steps,
@@ -57,56 +57,56 @@ fn iozone_outputs_that_cannot_be_trusted() {
 }
 
 #[test]
-fn matrices_that_cannot_be_trusted() {
+fn import_rejects_damaged_matrices() {
     let matrices = Options { format: Some(Format::IozoneMatrices), ..Options::default() };
     let auto = data("iozone-3.489-auto-R.txt");
     let second = auto.replace("Re-writer report", "Writer report");
-    refused(&second, &matrices, line_of(&auto, "Re-writer report"), &["second 'Writer report'"]);
+    rejected(&second, &matrices, line_of(&auto, "Re-writer report"), &["second 'Writer report'"]);
     let newer = auto.replace("Stride read report", "Sideways read report");
-    refused(&newer, &matrices, line_of(&auto, "Stride read report"), &["Sideways", "newer"]);
+    rejected(&newer, &matrices, line_of(&auto, "Stride read report"), &["Sideways", "newer"]);
     let last = auto.find("\"Re-Fread report\"").unwrap();
     let cut = &auto[..last + auto[last..].match_indices('\n').nth(1).unwrap().0];
-    refused(cut, &matrices, line_of(&auto, "Re-Fread report"), &["has no row"]);
+    rejected(cut, &matrices, line_of(&auto, "Re-Fread report"), &["has no row"]);
     let at = line_of(&auto, "\"Writer report\"").unwrap();
     let row = auto.lines().nth(at + 1).unwrap();
     let fewer = auto.replacen(row, row.trim_end().rsplit_once(' ').unwrap().0, 1);
-    refused(&fewer, &Options::default(), Some(at + 2), &["records of 64 kB", "cut"]);
+    rejected(&fewer, &Options::default(), Some(at + 2), &["records of 64 kB", "cut"]);
     let other = auto.replacen(row, &row.replace(row.split_whitespace().nth(1).unwrap(), "4711"), 1);
-    refused(&other, &Options::default(), Some(at + 2), &["the matrix says something else", "write"]);
+    rejected(&other, &Options::default(), Some(at + 2), &["the matrix says something else", "write"]);
     let table_only = data("iozone-3.489-some-tests.txt");
-    refused(&table_only, &matrices, None, &["-R"]);
+    rejected(&table_only, &matrices, None, &["-R"]);
 }
 
 #[test]
-fn fio_outputs_that_cannot_be_trusted() {
+fn import_rejects_damaged_fio_outputs() {
     let plain = Options::default();
     let json = data("fio-3.33.json");
     let cut: String = json.split_inclusive('\n').take(100).collect();
-    refused(&cut, &plain, Some(101), &["cut"]);
+    rejected(&cut, &plain, Some(101), &["cut"]);
     for (version, word) in [("fio-2.21", "other units"), ("fio-4.0", "fio 3"), ("nonsense", "fio 3")] {
-        refused(&json.replace("fio-3.33", version), &plain, None, &[version, word]);
+        rejected(&json.replace("fio-3.33", version), &plain, None, &[version, word]);
     }
     // The line at which the object without the field ends.
     let nameless = json.replace("\"io_bytes\"", "\"bytes\"");
-    refused(&nameless, &plain, line_of(&json, "\"write\" : {").map(|line| line - 1), &["io_bytes"]);
-    refused(
+    rejected(&nameless, &plain, line_of(&json, "\"write\" : {").map(|line| line - 1), &["io_bytes"]);
+    rejected(
         &json.replace("\"bs\" : \"4k\"", "\"bs\" : \"4 furlongs\""),
         &plain,
         None,
         &["seq-write", "furlongs"],
     );
-    refused(
+    rejected(
         &json.replace("\"total_ios\" : 256,", "\"total_ios\" : 0,"),
         &plain,
         None,
         &["seq-write", "cannot be true"],
     );
-    refused(&json.replace("\"rw\" : \"write\"", "\"rw\" : \"sideways\""), &plain, None, &["sideways"]);
-    refused("{\"fio version\": \"fio-3.33\", \"jobs\": []}", &plain, None, &["no job"]);
+    rejected(&json.replace("\"rw\" : \"write\"", "\"rw\" : \"sideways\""), &plain, None, &["sideways"]);
+    rejected("{\"fio version\": \"fio-3.33\", \"jobs\": []}", &plain, None, &["no job"]);
 }
 
 #[test]
-fn tables_that_cannot_be_trusted() {
+fn import_rejects_damaged_tables() {
     let with = |map: &[&str]| {
         let map = map.iter().map(|mapping| mapping.parse().unwrap()).collect();
         Options { format: Some(Format::Csv), map, ..Options::default() }
@@ -114,19 +114,19 @@ fn tables_that_cannot_be_trusted() {
     let map = ["file_size=mb:MiB", "record_size=record:B", "rate.write=write:B/s"];
     let full = with(&map);
     let table = "mb,record,write\n1,512,293718\n2,512,296207\n";
-    refused(table, &with(&[]), Some(1), &["--map", "mb, record, write"]);
-    refused(
+    rejected(table, &with(&[]), Some(1), &["--map", "mb, record, write"]);
+    rejected(
         table,
         &with(&["file_size=size:MiB", "rate.write=write:B/s"]),
         Some(1),
         &["'size'", "mb, record, write"],
     );
-    refused(table, &with(&map[..2]), None, &["must name a rate"]);
-    refused(table, &with(&["rate=write:B/s"]), None, &["needs a test"]);
-    refused(table, &with(&[map[0], map[0], map[2]]), None, &["twice"]);
+    rejected(table, &with(&map[..2]), None, &["must name a rate"]);
+    rejected(table, &with(&["rate=write:B/s"]), None, &["needs a test"]);
+    rejected(table, &with(&[map[0], map[0], map[2]]), None, &["twice"]);
     for (from, to, line, word) in [
         ("2,512,296207", "2,512", 3, "2 fields"),
-        ("2,512,296207", "1,512,296207", 3, "stood at line 2"),
+        ("2,512,296207", "1,512,296207", 3, "is on line 2"),
         ("2,512,296207", "2,512,-1", 3, "'-1'"),
         ("2,512,296207", "2,512,1e9", 3, "'1e9'"),
         ("2,512,296207", "0,512,1", 3, "file size of 0"),
@@ -135,18 +135,18 @@ fn tables_that_cannot_be_trusted() {
         ("1,512", "99999999999999,512", 2, "cannot be true"),
         ("293718", "\"293718", 2, "never closed"),
     ] {
-        refused(&table.replacen(from, to, 1), &full, Some(line), &[word]);
+        rejected(&table.replacen(from, to, 1), &full, Some(line), &[word]);
     }
-    refused("mb,record,write\n1,512,0\n", &full, None, &["nothing was measured"]);
-    refused("a 1\nb 2\n", &Options::default(), None, &["--format"]);
+    rejected("mb,record,write\n1,512,0\n", &full, None, &["nothing was measured"]);
+    rejected("a 1\nb 2\n", &Options::default(), None, &["--format"]);
     let semicolons = "mb;write\n1;293,7\n";
-    refused(semicolons, &Options::default(), None, &["separated by commas"]);
-    refused(semicolons, &Options { format: None, ..full.clone() }, Some(1), &["separated by commas"]);
-    refused("mb,record,write\n1,512,\"293,718\"\n", &full, Some(2), &["'293,718'", "one point at most"]);
-    refused(table, &Options { clock_ns: Some(0), ..full.clone() }, None, &["--clock"]);
+    rejected(semicolons, &Options::default(), None, &["separated by commas"]);
+    rejected(semicolons, &Options { format: None, ..full.clone() }, Some(1), &["separated by commas"]);
+    rejected("mb,record,write\n1,512,\"293,718\"\n", &full, Some(2), &["'293,718'", "one point at most"]);
+    rejected(table, &Options { clock_ns: Some(0), ..full.clone() }, None, &["--clock"]);
     let two = Options { system: Some("nas".into()), ..with(&["target=mb", map[1], map[2]]) };
-    refused(table, &two, None, &["--system", "1, 2"]);
-    refused("\u{feff}", &full, None, &["empty"]);
+    rejected(table, &two, None, &["--system", "1, 2"]);
+    rejected("\u{feff}", &full, None, &["empty"]);
     for bytes in [&b"\xff\xfem\0b\0"[..], b"mb,record,write\n1,512,\xe4\n"] {
         assert!(import("x", bytes, &full).unwrap_err().to_string().contains("UTF-8"));
     }

@@ -19,7 +19,7 @@ fn stored(run: FinishedRun) -> StoredRun {
 }
 
 #[test]
-fn iozone_text_survives_the_round_trip() {
+fn exported_iozone_text_imports_as_the_same_steps() {
     let first = imported("iozone-3.489-auto-R.txt");
     let exported = iozone_text(&first).unwrap();
     assert_eq!(exported.notes, Vec::<String>::new());
@@ -32,7 +32,7 @@ fn iozone_text_survives_the_round_trip() {
 }
 
 #[test]
-fn what_iozone_has_no_place_for_is_told() {
+fn iozone_text_reports_what_it_cannot_represent() {
     let mut run = imported("iozone-3.489-some-tests.txt");
     run.steps.truncate(12);
     let odd = run.steps[0].coordinates.clone().with("record_size", Value::Bytes(512));
@@ -47,7 +47,7 @@ fn what_iozone_has_no_place_for_is_told() {
 }
 
 #[test]
-fn our_own_csv_comes_back_with_every_number() {
+fn exported_csv_imports_with_the_same_numbers() {
     for name in ["fio-3.33-plus.json", "iozone-3.489-throughput.txt"] {
         let mut first = imported(name);
         let mut csv = Vec::new();
@@ -65,7 +65,7 @@ fn our_own_csv_comes_back_with_every_number() {
                     other.measure.response.quantile(quantile)
                 );
             }
-            // Between the quantiles that a table tells, histograms may differ.
+            // Between the quantiles of a table, histograms may differ.
             for step in [one, other] {
                 step.measure.response = Histogram::default();
                 step.measure.service = Histogram::default();

@@ -41,7 +41,7 @@ fn kib(step: &StepResult) -> u64 {
 }
 
 #[test]
-fn iozones_table_and_its_matrices_are_the_same_run() {
+fn table_and_matrices_of_iozone_import_as_the_same_run() {
     let name = "iozone-3.489-auto-R.txt";
     let table = plain(name);
     let run = &table.runs[0];
@@ -75,8 +75,8 @@ fn iozones_table_and_its_matrices_are_the_same_run() {
         "fread",
         "freread",
     ];
-    for (test, told) in tests.iter().zip(&first[2..]) {
-        assert_eq!(kib(find(&table, &at(test, 64, 4))), *told, "{test}");
+    for (test, reported) in tests.iter().zip(&first[2..]) {
+        assert_eq!(kib(find(&table, &at(test, 64, 4))), *reported, "{test}");
     }
     let matrices = read(name, &Options { format: Some(Format::IozoneMatrices), ..Options::default() });
     assert_eq!(matrices.runs[0].steps, run.steps);
@@ -115,7 +115,7 @@ fn operations_per_second_become_bytes_and_options_become_axes() {
 }
 
 #[test]
-fn throughput_mode_counts_processes_as_motors() {
+fn throughput_mode_counts_processes_as_jobs() {
     let imported = plain("iozone-3.489-throughput.txt");
     for users in 1..=2 {
         for test in ["write", "rewrite", "read", "reread"] {
@@ -133,19 +133,19 @@ fn fio_jobs_become_steps() {
     assert_eq!((run.steps.len(), run.header.environment["program"].as_str()), (4, "fio 3.33"));
     assert!(run.header.started_unix_ms > 1_700_000_000_000);
     let json: serde_json::Value = serde_json::from_slice(&data("fio-3.33.json")).unwrap();
-    let told = |job: usize, side: &str, name: &str| json["jobs"][job][side][name].as_u64().unwrap();
+    let reported = |job: usize, side: &str, name: &str| json["jobs"][job][side][name].as_u64().unwrap();
     let write = find(&imported, &at("write", 1024, 4));
-    assert_eq!(write.measure.bytes.written, told(0, "write", "io_bytes"));
-    assert_eq!(write.measure.busy_ns, told(0, "write", "runtime") * 1_000_000);
-    assert_eq!(write.measure.throughput().unwrap() as u64, told(0, "write", "bw_bytes"));
+    assert_eq!(write.measure.bytes.written, reported(0, "write", "io_bytes"));
+    assert_eq!(write.measure.busy_ns, reported(0, "write", "runtime") * 1_000_000);
+    assert_eq!(write.measure.throughput().unwrap() as u64, reported(0, "write", "bw_bytes"));
     let p99 = json["jobs"][0]["write"]["clat_ns"]["percentile"]["99.000000"].as_u64().unwrap();
     assert!(write.measure.response.quantile(0.99).abs_diff(p99) * 1000 <= p99);
     let mix = find(&imported, &at("random-mix", 1024, 4));
-    assert_eq!(mix.measure.bytes.read, told(2, "read", "io_bytes"));
-    assert_eq!(mix.measure.bytes.written, told(2, "write", "io_bytes"));
+    assert_eq!(mix.measure.bytes.read, reported(2, "read", "io_bytes"));
+    assert_eq!(mix.measure.bytes.written, reported(2, "write", "io_bytes"));
     // Two processes without group reporting are two entries and one step.
     let two = find(&imported, &at("random-read", 1024, 4).with(axis::JOBS, Value::Count(2)));
-    assert_eq!(two.measure.bytes.read, told(3, "read", "io_bytes") + told(4, "read", "io_bytes"));
+    assert_eq!(two.measure.bytes.read, reported(3, "read", "io_bytes") + reported(4, "read", "io_bytes"));
     assert!(two.measure.response.is_empty() && imported.notes[0].contains("json+"), "{:?}", imported.notes);
 }
 
@@ -168,18 +168,18 @@ fn bins_of_json_plus_are_whole_histograms() {
 }
 
 #[test]
-fn a_job_that_wrote_its_file_again_and_again_is_told() {
+fn import_notes_a_job_that_rewrote_its_file() {
     let once = String::from_utf8(data("fio-3.33.json")).unwrap();
     let notes = |text: &str| import("x", text.as_bytes(), &Options::default()).unwrap().notes;
     assert!(!notes(&once).iter().any(|note| note.contains("rewrites")));
     // The first job wrote its 1 MiB; a third as much again is not one file any more.
     let again = once.replacen("\"io_bytes\" : 1048576", "\"io_bytes\" : 1398101", 1);
-    let told = notes(&again);
-    assert!(told.iter().any(|note| note.contains("'seq-write'") && note.contains("rewrites")), "{told:?}");
+    let reported = notes(&again);
+    assert!(reported.iter().any(|note| note.contains("'seq-write'") && note.contains("rewrites")), "{reported:?}");
 }
 
 #[test]
-fn an_empty_field_of_an_axis_is_its_usual_position() {
+fn an_empty_field_of_an_axis_means_its_usual_position() {
     let map = ["file_size=mb:MiB", "axis.shell=shell", "rate.write=write:B/s"];
     let map = map.map(|mapping| mapping.parse().unwrap()).to_vec();
     let table = b"mb,shell,write\n1,,10\n1,netx,20\n";
@@ -227,7 +227,7 @@ fn the_table_of_1993_is_a_run_per_configuration() {
 }
 
 #[test]
-fn tables_of_users_bring_their_response_times_and_who_reported() {
+fn tables_of_users_have_response_times_and_users_that_reported() {
     let table =
         b"server,users,kBps,art_s,reporting\nold,10,1000,0.5,10\nold,50,2000,0.9,33\nnew,10,1100,0.45,\n";
     let map = [
@@ -241,15 +241,15 @@ fn tables_of_users_bring_their_response_times_and_who_reported() {
     let map: Vec<_> = map.iter().map(|text| text.parse().unwrap()).collect();
     let imported = import("users.csv", table, &Options { map, ..Options::default() }).unwrap();
     let steps = &imported.runs[0].steps;
-    let told: Vec<_> = steps
+    let reported: Vec<_> = steps
         .iter()
         .map(|step| {
             (step.measure.response.mean() / 1e9, step.measure.users_reported, step.measure.users_assigned)
         })
         .collect();
-    assert!((told[0].0 - 0.5).abs() < 1e-3 && (told[1].0 - 0.9).abs() < 1e-3, "{told:?}");
-    assert_eq!((told[1].1, told[1].2), (33, 50), "17 did not report");
-    assert_eq!((told[2].1, told[2].2), (10, 10), "nobody told");
+    assert!((reported[0].0 - 0.5).abs() < 1e-3 && (reported[1].0 - 0.9).abs() < 1e-3, "{reported:?}");
+    assert_eq!((reported[1].1, reported[1].2), (33, 50), "17 did not report");
+    assert_eq!((reported[2].1, reported[2].2), (10, 10), "no count reported");
     assert_eq!(steps[0].measure.response.len(), 1, "a mean says nothing of percentiles");
     let two = ["rate.read=kBps:kB/s", "rate.write=users:kB/s", "response=art_s:s"]
         .map(|text| text.parse().unwrap());

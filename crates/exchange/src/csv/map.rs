@@ -23,21 +23,21 @@ pub(super) enum From {
 /// What a value means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Key {
-    /// Tells several runs of one file apart.
+    /// Distinguishes several runs of one file.
     Run,
     /// The system that was measured.
     Target,
     Test,
-    /// An axis of sizes, so many bytes per unit.
+    /// An axis of sizes, with the number of bytes per unit.
     Size(&'static str, u64),
     /// An axis of counts.
     Count(&'static str),
     /// An axis of names.
     Axis(String),
     Repetition,
-    /// What is told of a system besides numbers.
+    /// A fact about a system.
     Fact(String),
-    /// Mean response time of the row (ART), so many nanoseconds per unit.
+    /// Mean response time of the row (ART), with the number of nanoseconds per unit.
     Response(u64),
     /// Users that reported (MPS).
     Reported,
@@ -52,11 +52,11 @@ impl FromStr for Mapping {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (key, value) = text.split_once('=').ok_or_else(|| format!("'{text}' maps nothing; {HELP}"))?;
+        let (key, value) = text.split_once('=').ok_or_else(|| format!("'{text}' is not a mapping; {HELP}"))?;
         let (value, constant) = value.strip_prefix('=').map_or((value, false), |value| (value, true));
         let plain = |key: Key| Ok((key, value));
         let unit = || {
-            let needs = || format!("'{text}' needs a unit behind the column, such as :KiB or :B/s");
+            let needs = || format!("'{text}' needs a unit after the column, such as :KiB or :B/s");
             value.rsplit_once(':').ok_or_else(needs)
         };
         let rate = |test: Option<&str>| {
@@ -84,7 +84,7 @@ impl FromStr for Mapping {
                 Some(("rate", test)) if !test.is_empty() => rate(Some(test)),
                 Some(("axis", axis)) if !axis.is_empty() => plain(Key::Axis(axis.to_owned())),
                 Some(("fact", fact)) if !fact.is_empty() => plain(Key::Fact(fact.to_owned())),
-                _ => Err(format!("'{key}' is no key of a map; {HELP}")),
+                _ => Err(format!("'{key}' is not a key of a map; {HELP}")),
             },
         }?;
         let name = name.to_owned();
@@ -102,7 +102,7 @@ fn nanos(unit: &str) -> Result<u64, String> {
         "us" => 1_000,
         "ms" => 1_000_000,
         "s" => 1_000_000_000,
-        _ => return Err(format!("'{unit}' is no unit of a time; known are us, ms, s")),
+        _ => return Err(format!("'{unit}' is not a unit of time; known are us, ms, s")),
     })
 }
 
@@ -116,7 +116,7 @@ fn bytes(unit: &str) -> Result<u64, String> {
         "KiB" => 1 << 10,
         "MiB" => 1 << 20,
         "GiB" => 1 << 30,
-        _ => return Err(format!("'{unit}' is no unit of a size; known are B, KB, MB, GB, KiB, MiB, GiB")),
+        _ => return Err(format!("'{unit}' is not a unit of size; known are B, KB, MB, GB, KiB, MiB, GiB")),
     })
 }
 
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mappings_are_read() {
+    fn mappings_parse() {
         let read = |text: &str| text.parse::<Mapping>();
         let column = |name: &str| From::Column(name.to_owned());
         let size = Mapping { key: Key::Size("file_size", 1 << 20), from: column("file_size_mb") };
@@ -154,15 +154,15 @@ mod tests {
         let constant = Mapping { key: Key::Test, from: From::Constant("read".into()) };
         assert_eq!(read("test==read"), Ok(constant));
         for (text, word) in [
-            ("file_size", "maps nothing"),
-            ("size=x", "no key"),
+            ("file_size", "not a mapping"),
+            ("size=x", "not a key"),
             ("rate=x", "unit"),
             ("rate=x:KBps", "KBps"),
-            ("file_size=x:MB/s", "no unit of a size"),
+            ("file_size=x:MB/s", "not a unit of size"),
             ("response=art", "unit"),
-            ("response=art:h", "no unit of a time"),
+            ("response=art:h", "not a unit of time"),
             ("run=", "names no column"),
-            ("axis.=x", "no key"),
+            ("axis.=x", "not a key"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(word), "{text}: {error}");

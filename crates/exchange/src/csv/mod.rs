@@ -129,7 +129,7 @@ fn check_keys(bound: &[Bound<'_>]) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// What the rows have yielded so far.
+/// The runs from the rows read so far.
 #[derive(Default)]
 struct Mapped {
     runs: Vec<SourceRun>,
@@ -187,12 +187,12 @@ impl Mapped {
                 .fold(cell.coordinates(), |all, (axis, value)| all.with(axis.clone(), Value::text(value)));
             let key = (run, target, place.repetition, coordinates.clone());
             if let Some(first) = self.seen.insert(key, row.line) {
-                let help = "map a column to run, target, repetition or axis.NAME to tell them apart";
-                return Err(format!("{coordinates} stood at line {first} already; {help}"));
+                let help = "map a column to run, target, repetition or axis.NAME to distinguish them";
+                return Err(format!("{coordinates} is on line {first} already; {help}"));
             }
             let mut measure = cell.measure();
             if let Some(response) = place.response {
-                // Once: the mean is told, and nothing of how times spread around it.
+                // Once: the mean is known, and nothing about the distribution around it.
                 measure.response.record(response);
             }
             if let Some(reported) = place.reported {
@@ -219,7 +219,7 @@ impl Mapped {
         for (fact, value) in &place.facts {
             if targets[target].1.get(fact).is_some_and(|known| known != value) {
                 return Err(format!(
-                    "fact.{fact} differs within one run and target; map what tells them apart"
+                    "fact.{fact} differs within one run and target; map the column that distinguishes them"
                 ));
             }
         }
@@ -249,7 +249,7 @@ fn place(row: &Record, bound: &[Bound<'_>]) -> Result<Place, String> {
             Key::Test => empty("test").map(|()| place.test = Some(test_name(text)))?,
             Key::Size(axis, unit) => drop(place.sizes.insert(axis, size(axis, text, *unit)?)),
             Key::Count(axis) => drop(place.counts.insert(axis, count(axis, text, 1)?)),
-            // A row without a name on an axis stands at its usual position, as in runs of ours.
+            // A row without a name on an axis gets the usual position, as in our own runs.
             Key::Axis(_) | Key::Response(_) | Key::Reported if text.is_empty() => {}
             Key::Axis(axis) => place.axes.push((axis.clone(), text.to_owned())),
             Key::Repetition => place.repetition = count("repetition", text, 0)? as u32,

@@ -14,8 +14,8 @@ use crate::source::{Source, SourceRun, SourceStep};
 
 /// Headings with which every export begins.
 const START: &str = "run,step,target,repetition,";
-/// The first heading behind the axes.
-const BEHIND_AXES: &str = "started_unix_ms";
+/// The first heading after the axes.
+const AFTER_AXES: &str = "started_unix_ms";
 
 const CLASSES: [ErrorClass; 14] = [
     ErrorClass::Refused,
@@ -38,7 +38,7 @@ const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)];
 
 pub(super) fn is_ours(header: &Record) -> bool {
-    header.fields.join(",").starts_with(START) && header.fields.iter().any(|name| name == BEHIND_AXES)
+    header.fields.join(",").starts_with(START) && header.fields.iter().any(|name| name == AFTER_AXES)
 }
 
 /// A row with the names of its fields.
@@ -53,7 +53,7 @@ impl Row<'_> {
     }
 
     fn wrong(&self, name: &str) -> ImportError {
-        ImportError::at(self.row.line, format!("'{}' is no {name}", self.text(name)))
+        ImportError::at(self.row.line, format!("'{}' is not a valid {name}", self.text(name)))
     }
 
     /// None for an empty field.
@@ -78,9 +78,9 @@ impl Row<'_> {
 
 pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportError> {
     let names: BTreeMap<&str, usize> = header.fields.iter().map(String::as_str).zip(0..).collect();
-    let behind = names[BEHIND_AXES];
+    let after = names[AFTER_AXES];
     let axes: Vec<(usize, &str)> =
-        (4..behind).map(|column| (column, header.fields[column].as_str())).collect();
+        (4..after).map(|column| (column, header.fields[column].as_str())).collect();
     let counts: Vec<bool> = axes.iter().map(|(column, name)| is_count(name, *column, rows)).collect();
     let mut runs: Vec<SourceRun> = Vec::new();
     for record in rows {
@@ -114,7 +114,7 @@ pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportErr
                 == (step.target, step.repetition, &step.coordinates)
         };
         if runs[at].steps.iter().any(twin) {
-            let problem = format!("{}, repetition {}, stands twice", step.coordinates, step.repetition);
+            let problem = format!("{}, repetition {}, is listed twice", step.coordinates, step.repetition);
             return Err(ImportError::at(record.line, problem));
         }
         runs[at].steps.push(step);
@@ -124,7 +124,7 @@ pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportErr
     }
     let started = runs.iter().flat_map(|run| &run.steps).map(|step| step.started_unix_ms).min();
     let notes = vec![
-        "of response times a CSV export tells percentiles only; means read from it are too large".into(),
+        "a CSV export has percentiles of response times only; means read from it are too large".into(),
     ];
     Ok(Source {
         program: Some("sharebench".into()),
@@ -138,8 +138,8 @@ pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportErr
 /// Axes are counts where every field is a number, save those that are names by nature.
 fn is_count(name: &str, column: usize, rows: &[Record]) -> bool {
     let named = [axis::TEST, axis::WORKLOAD].contains(&name);
-    let mut told = rows.iter().map(|row| row.fields[column].as_str()).filter(|text| !text.is_empty());
-    !named && told.all(|text| text.parse::<u64>().is_ok())
+    let mut known = rows.iter().map(|row| row.fields[column].as_str()).filter(|text| !text.is_empty());
+    !named && known.all(|text| text.parse::<u64>().is_ok())
 }
 
 fn position(
@@ -172,7 +172,7 @@ fn checks(row: &Row<'_>) -> Result<Vec<Check>, ImportError> {
 
 fn measure(row: &Row<'_>) -> Result<Measure, ImportError> {
     let (window_ns, busy_ns) = (row.number("window_ns")?, row.number("busy_ns")?);
-    let rate_base = match row.optional("rate_told_milli")? {
+    let rate_base = match row.optional("rate_reported_milli")? {
         Some(milli) => RateBase::Reported { milli },
         None if row.number("rate_base_ns")? == busy_ns => RateBase::Busy,
         None => RateBase::Window,
@@ -221,12 +221,12 @@ fn wire(row: &Row<'_>) -> Result<Option<WireCount>, ImportError> {
 }
 
 fn times(row: &Row<'_>, name: &str, count: u64) -> Result<Histogram, ImportError> {
-    let mut told = Vec::new();
+    let mut known = Vec::new();
     for (short, quantile) in QUANTILES {
         if let Some(nanos) = row.optional(&format!("{name}_{short}_ns"))? {
-            told.push((quantile, nanos));
+            known.push((quantile, nanos));
         }
     }
     let Some(max) = row.optional(&format!("{name}_max_ns"))? else { return Ok(Histogram::new()) };
-    Ok(from_quantiles(count, &told, max))
+    Ok(from_quantiles(count, &known, max))
 }

@@ -159,7 +159,7 @@ impl Sheet {
     }
 }
 
-/// The longest start of a text with at most so many UTF-16 code units, which is how Excel counts.
+/// The longest start of a text with at most that number of UTF-16 code units, which is how Excel counts.
 fn cut(text: &str, units: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, letter)| {

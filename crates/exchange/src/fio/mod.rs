@@ -42,10 +42,10 @@ pub(crate) fn read(text: &str) -> Result<Source, ImportError> {
     if steps.is_empty() {
         return Err(ImportError::whole("no job of the file moved any data"));
     }
-    tell_apart(&mut steps)?;
+    number_repeats(&mut steps)?;
     if cold && steps.iter().any(|(_, step)| reads_at_random(&step.coordinates)) {
-        let note = "fio drops its files from the client's cache before a job, unless told not to (invalidate=0): \
-                    its random reads are cold, where ours may find the file there";
+        let note = "fio drops its files from the client's cache before a job, unless the job says invalidate=0: \
+                    its random reads are cold, those of sharebench may find the file there";
         notes.push(note.to_owned());
     }
     let steps: Vec<SourceStep> = steps.into_iter().map(|(_, step)| step).collect();
@@ -69,7 +69,7 @@ fn json_part(text: &str) -> Result<(usize, &str), ImportError> {
         };
         (before, rest) = (before + 1, next);
     }
-    // With `normal,json` the other form follows behind the closing brace.
+    // With `normal,json` the other format follows after the closing brace.
     let end = rest.find("\n}").map_or(rest.len(), |at| at + 2);
     Ok((before, &rest[..end]))
 }
@@ -215,7 +215,7 @@ fn measure(
 }
 
 /// Jobs that stand at one position get their name as one more axis.
-fn tell_apart(steps: &mut [(String, SourceStep)]) -> Result<(), ImportError> {
+fn number_repeats(steps: &mut [(String, SourceStep)]) -> Result<(), ImportError> {
     let positions: Vec<Coordinates> = steps.iter().map(|(_, step)| step.coordinates.clone()).collect();
     for (index, (name, step)) in steps.iter_mut().enumerate() {
         let twins = positions.iter().filter(|position| **position == positions[index]).count();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::output::Job;
 
-/// Options of a job, with the global ones behind them.
+/// Options of a job, followed by the global ones.
 pub(super) struct Options<'a> {
     own: &'a BTreeMap<String, String>,
     global: &'a BTreeMap<String, String>,
@@ -45,7 +45,7 @@ impl<'a> Options<'a> {
     /// Our name of what the job did, given the directions in which it moved data.
     pub fn test(&self, moved: &[&str]) -> Result<String, String> {
         let pattern = self.either(["rw", "readwrite"]).unwrap_or("read");
-        // `randread:8` skips; that is told by its name only.
+        // `randread:8` skips records; only its name shows that.
         let pattern = pattern.split(':').next().unwrap_or(pattern);
         let test = match pattern {
             "read" => "read",
@@ -58,7 +58,7 @@ impl<'a> Options<'a> {
             "trim" => "trim",
             "randtrim" => "random-trim",
             "trimwrite" | "randtrimwrite" => pattern,
-            other => return Err(format!("rw={other} is not known; is it a newer fio's?")),
+            other => return Err(format!("rw={other} is not known; is it from a newer fio?")),
         };
         // Writes that are verified are read back as well; such a job is not what its pattern says.
         let sides = match test {
@@ -89,18 +89,18 @@ impl<'a> Options<'a> {
                 "a mix with operations of several sizes (bs={sizes}) has no place on the record axis"
             ));
         }
-        self.size(chosen).ok_or_else(|| format!("bs={sizes} is no number of bytes"))
+        self.size(chosen).ok_or_else(|| format!("bs={sizes} is not a number of bytes"))
     }
 
-    /// Bytes per process and file; none where it is not told in bytes.
+    /// Bytes per process and file; none where it is not given in bytes.
     pub fn file_size(&self) -> Result<Option<u64>, String> {
         let files = self.number("nrfiles").unwrap_or(1).max(1);
         match (self.get("filesize"), self.get("size")) {
             (Some(text), _) if !text.contains('-') => {
-                self.size(text).map(Some).ok_or_else(|| format!("filesize={text} is no number of bytes"))
+                self.size(text).map(Some).ok_or_else(|| format!("filesize={text} is not a number of bytes"))
             }
             (None, Some(text)) if !text.ends_with('%') => {
-                let size = self.size(text).ok_or_else(|| format!("size={text} is no number of bytes"))?;
+                let size = self.size(text).ok_or_else(|| format!("size={text} is not a number of bytes"))?;
                 Ok(Some(size / files))
             }
             _ => Ok(None),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_as_fio_reads_them() {
+    fn sizes_parse_as_in_fio() {
         with(&[], |options| {
             let sizes = ["4096", "4k", "4KB", "4KiB", "1m", "2g", "k", "4x", "1.5m", "99999999999p"];
             let read = sizes.map(|size| options.size(size));

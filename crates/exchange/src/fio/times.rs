@@ -5,7 +5,7 @@ use sharebench_model::Histogram;
 use super::output::{Direction, Times};
 use crate::quantiles::from_quantiles;
 
-/// All times in one histogram; none where several must be merged and one tells percentiles only.
+/// All times in one histogram; none where several must be merged and one has percentiles only.
 pub(super) fn merged(sides: &[&Direction]) -> Option<Histogram> {
     let counted: Vec<&Times> = sides.iter().map(|side| &side.clat_ns).filter(|times| times.n > 0).collect();
     if let [only] = counted.as_slice() {
@@ -27,11 +27,11 @@ fn from_bins(times: &Times) -> Option<Histogram> {
     (histogram.len() == times.n && times.n > 0).then_some(histogram)
 }
 
-/// What the percentiles tell.
+/// A histogram with these percentiles.
 fn from_percentiles(times: &Times) -> Histogram {
-    let told = times.percentile.iter();
-    let told = told.filter_map(|(percent, nanos)| Some((percent.parse::<f64>().ok()? / 100.0, *nanos)));
-    let mut told: Vec<(f64, u64)> = told.filter(|(quantile, _)| (0.0..=1.0).contains(quantile)).collect();
-    told.sort_by(|one, other| one.0.total_cmp(&other.0));
-    if told.is_empty() { Histogram::new() } else { from_quantiles(times.n, &told, times.max) }
+    let known = times.percentile.iter();
+    let known = known.filter_map(|(percent, nanos)| Some((percent.parse::<f64>().ok()? / 100.0, *nanos)));
+    let mut known: Vec<(f64, u64)> = known.filter(|(quantile, _)| (0.0..=1.0).contains(quantile)).collect();
+    known.sort_by(|one, other| one.0.total_cmp(&other.0));
+    if known.is_empty() { Histogram::new() } else { from_quantiles(times.n, &known, times.max) }
 }

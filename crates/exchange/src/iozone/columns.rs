@@ -30,7 +30,7 @@ const SLACK: usize = 3;
 /// A number ends at most this far from the end of its heading: one letter more of it would be a cut number.
 const BESIDE: usize = 1;
 
-/// A heading: the column at which its last letter stands, and its test.
+/// A heading: the column of its last letter, and its test.
 type Heading = (usize, &'static str);
 
 /// Words with the position after their last letter.
@@ -119,7 +119,7 @@ fn read_row(
         if numbers.iter().all(|(_, number)| *number == "0") { Ok(()) } else { Err(wrong(problem)) }
     })?;
     if numbers.len() < headings.len() && record_end.abs_diff(sizes_end) > BESIDE {
-        let problem = "its spacing was changed, so that numbers cannot be told to be of which test";
+        let problem = "its spacing was changed, so that the test of each number is unknown";
         return Err(wrong(format!(
             "{} numbers for {} columns, and {problem}",
             numbers.len(),
@@ -136,11 +136,11 @@ fn read_row(
     for (index, (end, text)) in numbers.iter().enumerate() {
         let by_place = || headings.iter().find(|(heading, _)| heading.abs_diff(*end) <= BESIDE);
         let Some((_, test)) = (if whole { headings.get(index) } else { by_place() }) else {
-            return Err(wrong(format!("the number {text} stands below no heading")));
+            return Err(wrong(format!("the number {text} is below no heading")));
         };
         let milli = milli_per_s(text, header.unit).map_err(wrong)?;
         if grid.insert(((*test).to_owned(), file, record), Told { line: number, milli }).is_some() {
-            let problem = format!("{test} with {file} kB and records of {record} kB stands twice");
+            let problem = format!("{test} with {file} kB and records of {record} kB is listed twice");
             return Err(wrong(format!("{problem}; import one run at a time")));
         }
     }

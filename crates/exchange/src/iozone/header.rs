@@ -83,7 +83,7 @@ impl Header {
             return Err(ImportError::at(number, problem));
         } else if let Some(rest) = lower.strip_prefix("time resolution =") {
             self.clock_ns = Some(clock(rest).ok_or_else(|| {
-                ImportError::at(number, format!("'{line}' tells no time resolution in seconds"))
+                ImportError::at(number, format!("'{line}' has no time resolution in seconds"))
             })?);
         } else {
             self.option(line);

@@ -103,7 +103,7 @@ fn read_row(
         }
         let position = (test.to_owned(), file, *record);
         if grid.insert(position, Told { line: number, milli }).is_some() {
-            return Err(wrong(format!("the file size {file} stands twice")));
+            return Err(wrong(format!("the file size {file} is listed twice")));
         }
     }
     Ok(file)

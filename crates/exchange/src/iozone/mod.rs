@@ -72,13 +72,13 @@ fn nothing() -> ImportError {
 
 /// Table and matrices of one output say the same.
 fn check_agreement(table: &Grid, matrices: &Grid) -> Result<(), ImportError> {
-    for (position, told) in matrices.iter().filter(|(_, told)| told.milli > 0) {
+    for (position, rate) in matrices.iter().filter(|(_, rate)| rate.milli > 0) {
         let (test, file, record) = position;
-        if table.get(position).is_none_or(|other| other.milli != told.milli) {
+        if table.get(position).is_none_or(|other| other.milli != rate.milli) {
             let problem = format!(
                 "the matrix says something else of {test} with {file} kB and records of {record} kB than the table"
             );
-            return Err(ImportError::at(told.line, problem));
+            return Err(ImportError::at(rate.line, problem));
         }
     }
     Ok(())
@@ -91,7 +91,7 @@ fn test_name(test: &str, header: &Header) -> String {
 
 fn source(header: &Header, grid: &Grid) -> Result<Source, ImportError> {
     let mut steps = Vec::new();
-    for ((test, file_kib, record_kib), told) in grid.iter().filter(|(_, told)| told.milli > 0) {
+    for ((test, file_kib, record_kib), rate) in grid.iter().filter(|(_, rate)| rate.milli > 0) {
         let cell = Cell {
             test: test_name(test, header),
             file_size: Some(file_kib * 1024),
@@ -99,7 +99,7 @@ fn source(header: &Header, grid: &Grid) -> Result<Source, ImportError> {
             queue_depth: 1,
             jobs: None,
             users: None,
-            milli: told.milli,
+            milli: rate.milli,
             unit: header.unit,
         };
         steps.push(step(&cell, header));

@@ -46,7 +46,7 @@ pub(super) fn read(lines: &[(usize, &str)], header: &Header) -> Result<Option<So
         }
         let step = step(&cell, header);
         if steps.iter().any(|other| other.coordinates == step.coordinates) {
-            let problem = format!("{} stands twice; import one run at a time", step.coordinates);
+            let problem = format!("{} is listed twice; import one run at a time", step.coordinates);
             return Err(ImportError::at(*number, problem));
         }
         steps.push(step);
@@ -84,10 +84,10 @@ fn cell(rest: &str, file: u64, record: u64, header: &Header) -> Result<Cell, Str
     let (_, test) = TESTS
         .iter()
         .find(|(known, _)| *known == name)
-        .ok_or_else(|| format!("the test '{name}' is not known; is it a newer iozone's?"))?;
+        .ok_or_else(|| format!("the test '{name}' is not known; is it from a newer iozone?"))?;
     let (rate, unit) = rate.trim().split_once(' ').ok_or_else(odd)?;
     if !matches!(unit.trim(), "kB/sec" | "KB/sec" | "ops/sec") {
-        return Err(format!("'{unit}' is no unit that is understood here"));
+        return Err(format!("'{unit}' is not a known unit"));
     }
     check_sizes(Some(file * 1024), Some(record * 1024))?;
     Ok(Cell {
