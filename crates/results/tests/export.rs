@@ -42,7 +42,7 @@ fn csv_has_one_row_per_step_and_one_column_per_axis() {
     let p50: u64 = smb["response_p50_ns"].parse().unwrap();
     assert!((999_000..=1_001_000).contains(&p50), "{p50}");
     assert_eq!((smb["lag_p50_ns"], smb["verdict"]), ("", "warning"));
-    assert_eq!(smb["checks"], "little suspicious: N is 3, X*R is 2");
+    assert_eq!(smb["checks"], "little warning: N is 3, X*R is 2");
 }
 
 #[test]
