@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
     CpuTime, ErrorClass, Evidence, Histogram, IoBytes, JobShare, LoadDetail, Measure, OpError, RateBase,
-    ServerEvidence, WireCount,
+    ServerEvidence, WhileProbed, WireCount,
 };
 
 use crate::record::occupancy::Occupancy;
@@ -93,43 +93,77 @@ impl Tally {
 
     /// Adds another thread's counts; windows are the same instants on all threads.
     pub fn merge(&mut self, other: Self) {
-        self.operations += other.operations;
-        self.transactions += other.transactions;
-        self.bytes.read += other.bytes.read;
-        self.bytes.written += other.bytes.written;
-        self.verified += other.verified;
-        self.wire += other.wire;
-        self.mount_wire.join(other.mount_wire);
-        for (class, count) in other.errors {
+        // No `..` here: a field that is added to the tally and not merged does not compile.
+        let Self {
+            operations,
+            transactions,
+            bytes,
+            verified,
+            wire,
+            mount_wire,
+            errors,
+            failure_samples,
+            response,
+            service,
+            lag,
+            slices,
+            seconds,
+            busy_ns,
+            window_ns,
+            cpu,
+            generator_ns,
+            busiest,
+            span,
+            occupancy,
+            unfinished,
+            passes,
+            shares,
+            users_reported,
+            users_engaged,
+            censored,
+            evidence,
+            detail,
+            late_ns,
+            server,
+        } = other;
+        self.operations += operations;
+        self.transactions += transactions;
+        self.bytes.read += bytes.read;
+        self.bytes.written += bytes.written;
+        self.verified += verified;
+        self.wire += wire;
+        self.mount_wire.join(mount_wire);
+        for (class, count) in errors {
             *self.errors.entry(class).or_default() += count;
         }
-        self.failure_samples.extend(other.failure_samples);
+        self.failure_samples.extend(failure_samples);
         self.failure_samples.truncate(MAX_FAILURE_SAMPLES);
-        self.response.merge(&other.response);
-        self.service.merge(&other.service);
-        self.lag.merge(&other.lag);
-        self.slices.merge(other.slices);
-        self.seconds.merge(&other.seconds);
-        self.busy_ns += other.busy_ns;
-        self.window_ns = self.window_ns.max(other.window_ns);
-        self.cpu.user_ns += other.cpu.user_ns;
-        self.cpu.kernel_ns += other.cpu.kernel_ns;
-        self.generator_ns += other.generator_ns;
-        self.busiest = std::cmp::max_by_key(self.busiest, other.busiest, |cpu| cpu.total_ns());
-        if let Some((from, to)) = other.span {
+        self.response.merge(&response);
+        self.service.merge(&service);
+        self.lag.merge(&lag);
+        self.slices.merge(slices);
+        self.seconds.merge(&seconds);
+        self.busy_ns += busy_ns;
+        self.window_ns = self.window_ns.max(window_ns);
+        self.cpu.user_ns += cpu.user_ns;
+        self.cpu.kernel_ns += cpu.kernel_ns;
+        self.generator_ns += generator_ns;
+        self.busiest = std::cmp::max_by_key(self.busiest, busiest, |cpu| cpu.total_ns());
+        if let Some((from, to)) = span {
             self.spans(from, to);
         }
-        self.occupancy += other.occupancy;
-        self.unfinished.response.merge(&other.unfinished.response);
-        self.unfinished.service.merge(&other.unfinished.service);
-        self.passes += other.passes;
-        self.shares.extend(other.shares);
-        self.users_reported += other.users_reported;
-        self.users_engaged += other.users_engaged;
-        self.censored += other.censored;
-        self.evidence.merge(other.evidence);
-        self.detail.merge(other.detail);
-        self.late_ns = self.late_ns.max(other.late_ns);
+        self.occupancy += occupancy;
+        self.unfinished.response.merge(&unfinished.response);
+        self.unfinished.service.merge(&unfinished.service);
+        self.passes += passes;
+        self.shares.extend(shares);
+        self.users_reported += users_reported;
+        self.users_engaged += users_engaged;
+        self.censored += censored;
+        self.evidence.merge(evidence);
+        self.detail.merge(detail);
+        self.late_ns = self.late_ns.max(late_ns);
+        merge_server(&mut self.server, server);
     }
 
     /// Something was measured from `from` to `to`.
@@ -172,5 +206,41 @@ impl Tally {
             ranks: Vec::new(),
             server: self.server,
         }
+    }
+}
+
+/// Adds what another thread or rank saw of the server. Storage is one for all of them: the greater of two counts of
+/// the same time is the later reading, and includes the other one.
+fn merge_server(server: &mut ServerEvidence, other: ServerEvidence) {
+    let ServerEvidence { probes, without_probes, cold_passes, storage_read, while_probed } = other;
+    server.probes.ahead.extend(probes.ahead);
+    server.probes.hot.extend(probes.hot);
+    server.probes.cold.extend(probes.cold);
+    server.probes.known_hot.extend(probes.known_hot);
+    server.without_probes = server.without_probes.take().or(without_probes);
+    server.cold_passes += cold_passes;
+    server.storage_read = server.storage_read.max(storage_read);
+    server.while_probed = match (server.while_probed, while_probed) {
+        (Some(one), Some(other)) => Some(WhileProbed {
+            read: one.read + other.read,
+            storage_read: one.storage_read.max(other.storage_read),
+        }),
+        (one, other) => one.or(other),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_into_an_empty_tally_keeps_the_evidence_of_the_server() {
+        let server = ServerEvidence { cold_passes: 2, storage_read: Some(4096), ..ServerEvidence::default() };
+        let other = Tally { server: server.clone(), ..Tally::default() };
+        let mut merged = Tally::default();
+        merged.merge(other.clone());
+        assert_eq!(merged.server, server);
+        merged.merge(other);
+        assert_eq!((merged.server.cold_passes, merged.server.storage_read), (4, Some(4096)));
     }
 }

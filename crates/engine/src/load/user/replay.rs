@@ -107,9 +107,12 @@ impl VirtualUser<'_> {
     }
 
     async fn line(&mut self, file: &Loadfile, line: &LoadfileLine, window: Window) -> Result<(), OpError> {
+        if let Some(handle) = handle_of(&line.call) {
+            let held = self.replay.open.get(&handle).copied();
+            let closed = || OpError::new(ErrorClass::Io, "replay", format!("handle {handle} is not open"));
+            return self.line_on_handle(file, line, held.ok_or_else(closed)?, window).await;
+        }
         let path = |user: &Self, name: u32| user.replayed_path(file, name);
-        let held = handle_of(&line.call).and_then(|handle| self.replay.open.get(&handle).copied());
-        let (handle, name) = held.map_or((None, 0), |held| (held.file, held.name));
         let op = match &line.call {
             Call::Create { name, directory: true, disposition, handle } => {
                 return self
@@ -126,34 +129,17 @@ impl VirtualUser<'_> {
             Call::Find { directory, mask } => {
                 return self.find(path(self, *directory), mask, line.expected, window).await;
             }
-            Call::Read { offset, len, want, .. } => {
-                let Some(handle) = handle else { return Ok(()) };
-                return self.read_line(file, (handle, name), *offset, (*len, *want), window).await;
-            }
-            Call::Write { offset, len, .. } => {
-                let Some(handle) = handle else { return Ok(()) };
-                return self.write_line(file, (handle, name), *offset, *len, window).await;
-            }
-            Call::Flush { .. } => {
-                let Some(handle) = handle else { return Ok(()) };
-                return self.flush(handle, window).await;
-            }
-            Call::Close { handle: number } => {
-                self.replay.open.remove(number);
-                let Some(file) = handle else { return Ok(()) };
-                MetaOp::Close { file }
-            }
-            Call::SetFile { .. } => {
-                let Some(file) = handle else { return Ok(()) };
-                let size = self.replay.files.get(&name).map_or(0, |stored| stored.own.bytes);
-                MetaOp::SetSize { file, size }
-            }
             Call::QueryPath { name } => MetaOp::Stat { path: path(self, *name) },
-            Call::QueryFile { .. } => MetaOp::Stat { path: path(self, name) },
             Call::QueryFs | Call::Lock => MetaOp::Space,
             Call::Mkdir { name } => MetaOp::MakeDir { path: path(self, *name) },
             Call::Rmdir { name } => MetaOp::RemoveDir { path: path(self, *name) },
             Call::Unlink { name } => MetaOp::Remove { path: path(self, *name) },
+            Call::Read { .. }
+            | Call::Write { .. }
+            | Call::Flush { .. }
+            | Call::Close { .. }
+            | Call::SetFile { .. }
+            | Call::QueryFile { .. } => return Ok(()),
         };
         let done = self.timed(op, line.expected, window).await?;
         if let (Call::Unlink { name }, Some(_)) = (&line.call, done) {
@@ -162,7 +148,38 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    /// The path of a name of the loadfile, below the user's own directory.
+    /// Performs a line that works on an open file or directory. What has no meaning for a directory is not sent.
+    async fn line_on_handle(
+        &mut self,
+        file: &Loadfile,
+        line: &LoadfileLine,
+        held: Held,
+        window: Window,
+    ) -> Result<(), OpError> {
+        let Held { file: handle, name } = held;
+        let op = match (&line.call, handle) {
+            (Call::QueryFile { .. }, _) => MetaOp::Stat { path: self.replayed_path(file, name) },
+            (Call::Close { handle: number }, handle) => {
+                self.replay.open.remove(number);
+                let Some(file) = handle else { return Ok(()) };
+                MetaOp::Close { file }
+            }
+            (Call::Read { offset, len, want, .. }, Some(handle)) => {
+                return self.read_line(file, (handle, name), *offset, (*len, *want), window).await;
+            }
+            (Call::Write { offset, len, .. }, Some(handle)) => {
+                return self.write_line(file, (handle, name), *offset, *len, window).await;
+            }
+            (Call::Flush { .. }, Some(handle)) => return self.flush(handle, window).await,
+            (Call::SetFile { .. }, Some(file)) => {
+                let size = self.replay.files.get(&name).map_or(0, |stored| stored.own.bytes);
+                MetaOp::SetSize { file, size }
+            }
+            _ => return Ok(()),
+        };
+        self.timed(op, line.expected, window).await.map(drop)
+    }
+
     pub(crate) fn replayed_path(&self, file: &Loadfile, name: u32) -> String {
         let path = file.names.get(name as usize).map_or("", String::as_str);
         self.own_path(path).trim_end_matches('/').to_owned()
