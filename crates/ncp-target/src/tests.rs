@@ -163,7 +163,10 @@ async fn connect_errors_name_their_part_of_the_url() {
         assert!(!error.to_string().contains(PASSWORD));
     }
     let deep = refused(connect(&at("SHARE"), 4, 512).await);
-    assert!(deep.to_string().contains("one per connection") && deep.to_string().contains("connections=4"));
+    assert!(
+        deep.to_string().contains("one outstanding request per connection")
+            && deep.to_string().contains("connections=4")
+    );
     let Capabilities { max_record, max_queue_depth, .. } =
         at("SHARE?buffer=1024&connections=3").capabilities();
     assert_eq!((max_record, max_queue_depth), (1024, 3));

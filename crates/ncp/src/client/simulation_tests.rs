@@ -161,7 +161,7 @@ fn watchdog_keeps_answering_clients_and_removes_silent_ones() {
 proptest! {
     /// Unrelated messages leave the connection unchanged.
     #[test]
-    fn hostile_replies_are_told_from_the_reply(
+    fn hostile_messages_are_distinguished_from_the_reply(
         bytes in prop::collection::vec(prop_oneof![Just(0x33u8), Just(0), Just(1), any::<u8>()], 0..60),
         start in 0..12usize,
     ) {
