@@ -58,7 +58,7 @@ fn reads_from_the_kernel_client_cache_are_flagged_and_direct_reads_are_not() {
     let words = [
         "c: served by the client's cache",
         "client cache",
-        "as users feel it",
+        "as users see it",
         "direct",
         "mounted",
         "local",

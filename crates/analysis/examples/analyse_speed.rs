@@ -9,7 +9,7 @@ use std::time::Instant;
 use sharebench_analysis::{Options, analyse};
 use synthetic::{Synthetic, grid, plausible};
 
-/// The fastest of so many passes is the one that other programs disturbed least.
+/// Number of passes; the fastest is the one that other programs disturbed least.
 const PASSES: usize = 5;
 
 fn main() {

@@ -116,7 +116,7 @@ fn a_coarse_clock_takes_the_claim_away() {
 }
 
 #[test]
-fn invalid_steps_are_left_out_and_listed_and_suspicious_ones_marked() {
+fn invalid_steps_are_left_out_and_listed_and_warnings_marked() {
     let mut run = Synthetic::new("checks", &["a", "b"], 5);
     run.sweep(&grid(&["read"], 2, 2), 7, plausible);
     run.check(0, Verdict::Invalid, "little", "10 users, 3 accounted for");
@@ -138,8 +138,11 @@ fn invalid_steps_are_left_out_and_listed_and_suspicious_ones_marked() {
     );
     let thinned = &analysis.comparisons[0].thinned;
     assert_eq!((thinned.len(), thinned[0].steps, thinned[0].whole), (1, 1, false));
-    let told = texts(&analysis.not_resolved);
-    assert!(told.contains("b/a: 1 cell lost 1 step to failed self-checks; 0 of these cells"), "{told}");
+    let found_text = texts(&analysis.not_resolved);
+    assert!(
+        found_text.contains("b/a: 1 cell lost 1 step to failed self-checks; 0 of these cells"),
+        "{found_text}"
+    );
     let summed: Vec<_> = analysis.self_checks.iter().map(|c| (c.name.as_str(), c.verdict())).collect();
     assert!(summed.contains(&("little", Verdict::Invalid)) && summed.contains(&("hiccup", Verdict::Warning)));
 }
@@ -149,7 +152,7 @@ fn checks_that_held_and_checks_without_evidence_are_summed_up_and_taint_nothing(
     let mut run = Synthetic::new("checks", &["a", "b"], 5);
     run.sweep(&grid(&["read"], 2, 2), 6, plausible);
     run.check(0, Verdict::Valid, "little", "1.00 of 1 in flight");
-    run.check(1, Verdict::NotKnown, "steal", "the kernel does not tell");
+    run.check(1, Verdict::NotKnown, "steal", "the kernel does not report it");
     let analysis = analyse(&[run.run], &Options::default());
     let lines = analysis.trust.iter().filter(|line| line.subject == "self-checks");
     assert!(
@@ -211,7 +214,7 @@ fn loads_name_their_stress_point_and_silent_users() {
 }
 
 #[test]
-fn depth_studies_are_told_from_sweeps_and_say_what_is_enough() {
+fn depth_studies_are_distinguished_from_sweeps_and_name_a_sufficient_depth() {
     let mut run = Synthetic::new("depth", &["a", "b"], 8);
     run.sweep(&depths("read", &[4096, 65_536], &[1, 2, 4, 8, 16]), 6, plausible);
     run.sweep(
@@ -223,7 +226,7 @@ fn depth_studies_are_told_from_sweeps_and_say_what_is_enough() {
     let views: Vec<View> = analysis.sections.iter().map(|section| section.view).collect();
     assert_eq!(views, [View::Sweep, View::Depth]);
     let found = texts(&analysis.findings);
-    assert!(found.contains("a with 4KiB records needs 8 in flight"), "{found}");
+    assert!(found.contains("a with 4KiB records needs queue depth 8"), "{found}");
     let outcome = analysis.sections[1].rows[0].outcomes[0].as_ref().unwrap();
     assert!((outcome.cpu_user_ns_per_operation - 2100.0).abs() < 1.0);
     assert!((outcome.cpu_kernel_ns_per_operation - 4204.0).abs() < 1.0);
@@ -247,7 +250,7 @@ fn the_json_holds_all_of_it() {
 fn an_empty_run_is_said_to_be_empty() {
     let run = Synthetic::new("nothing", &["a"], 1).run;
     let analysis = analyse(&[run], &Options::default());
-    assert!(analysis.answer[0].text.contains("yielded nothing"), "{:?}", analysis.answer);
+    assert!(analysis.answer[0].text.contains("no operation could be measured"), "{:?}", analysis.answer);
     assert!(analyse(&[], &Options::default()).sections.is_empty());
 }
 
@@ -264,22 +267,19 @@ fn what_the_client_cache_served_is_no_part_of_the_answer_about_servers() {
 
     let overall = &analysis.comparisons[0].overall.as_ref().unwrap().summary;
     assert!((overall.typical.value / 1.1).ln().abs() < 0.02, "{overall:?}");
-    let told = overall.cached.unwrap();
-    assert_eq!((overall.cells, told.cells, told.one_sided), (4, 4, 4));
-    let felt = told.all_cells.unwrap();
+    let found_text = overall.cached.unwrap();
+    assert_eq!((overall.cells, found_text.cells, found_text.one_sided), (4, 4, 4));
+    let felt = found_text.all_cells.unwrap();
     assert!(felt.cells == 8 && (felt.typical.value / 22f64.sqrt()).ln().abs() < 0.02, "{felt:?}");
     let answer = texts(&analysis.answer);
     assert!(answer.starts_with("Over 4 cells in 1 test, mount is "), "{answer}");
     assert!(
-        answer.contains("Left out: 4 cells that the client's cache served on one side alone; with them, as users feel it: mount is 4."),
+        answer.contains("Excluded: 4 cells that the client's cache served on one side only; including them, as users see it: mount is 4."),
         "{answer}"
     );
     // The test in which no cell crossed the wire has a sentence that says so.
     let found = texts(&analysis.findings);
-    assert!(
-        found.contains("reread: mount is ") && found.contains("served every one of these cells"),
-        "{found}"
-    );
+    assert!(found.contains("reread: mount is ") && found.contains("served all of these cells"), "{found}");
     let line = analysis.trust.iter().find(|line| line.subject == "client cache").unwrap();
     assert!(
         line.status == Status::Warning

@@ -14,7 +14,7 @@ const MAP: [&str; 6] = [
     "rate.read=read_Bps:B/s",
 ];
 
-/// The table of 1993, a run per configuration; nothing is told of its clock.
+/// The table of 1993, a run per configuration; its clock is not stated.
 fn doupnik() -> Vec<RunData> {
     let table = include_bytes!("../../exchange/tests/data/doupnik1993.csv");
     let map = MAP.iter().map(|mapping| mapping.parse().unwrap()).collect();
@@ -52,10 +52,10 @@ fn trust(analysis: &Analysis) -> String {
 #[test]
 fn the_dos_timer_shows_itself_and_single_runs_claim_nothing() {
     let analysis = compared(&["bnetx_nw311", "netx_nw311"], &Options::default());
-    let told = trust(&analysis);
+    let found_text = trust(&analysis);
     assert!(
-        told.contains("100 % of 18 times are whole ticks of 54.925 ms, printed in steps of 10 ms"),
-        "{told}"
+        found_text.contains("100 % of 18 times are whole ticks of 54.925 ms, printed in steps of 10 ms"),
+        "{found_text}"
     );
     let ratios = || {
         analysis.sections.iter().flat_map(|section| &section.rows).flat_map(|row| row.ratios.iter().flatten())
@@ -67,8 +67,11 @@ fn the_dos_timer_shows_itself_and_single_runs_claim_nothing() {
     let resolved: Vec<bool> = ratios().map(|ratio| ratio.single_run.unwrap().resolved).collect();
     assert_eq!(resolved.iter().filter(|resolved| **resolved).count(), 11, "{resolved:?}");
     let answer = texts(&analysis.answer);
-    assert!(answer.contains("(single run; 11 of 18 cells differ by more than clocks"), "{answer}");
-    assert!(answer.ends_with("Single runs have no interval, and nothing is said of chance."), "{answer}");
+    assert!(
+        answer.contains("(single run; 11 of 18 cells differ by more than the uncertainty of clocks)"),
+        "{answer}"
+    );
+    assert!(answer.ends_with("One run each: chance cannot be ruled out."), "{answer}");
     assert!(!answer.contains("faster than"), "{answer}");
 }
 
@@ -77,10 +80,10 @@ fn signatures_cost_a_fifth_up_to_4_kib_and_less_above() {
     let analysis = compared(&["vlm_cachebuf_default", "vlm_sig2"], &Options::default());
     let settings = &analysis.comparisons[0].settings;
     assert_eq!(settings.len(), 1, "{settings:?}");
-    assert_eq!(settings[0].words(), "signature: 2 against not told");
+    assert_eq!(settings[0].words(), "signature: 2 against not stated");
     let found = texts(&analysis.findings);
     assert!(
-        found.contains("write: signature 2 instead of what is not told: records of 512B to 4KiB 22 % slower"),
+        found.contains("write: signature 2 instead of no stated value: records of 512B to 4KiB 22 % slower"),
         "{found}"
     );
     assert!(found.contains("records of 8KiB 15 % slower"), "{found}");
@@ -91,21 +94,22 @@ fn signatures_cost_a_fifth_up_to_4_kib_and_less_above() {
 fn a_configuration_that_shows_no_effect_of_its_signature_is_doubted() {
     let names = ["vlm_cachebuf_default", "vlm_sig2", "vlm_truecommit_sig2", "vlm_checksum"];
     let analysis = compared(&names, &Options::default());
-    let told = texts(&analysis.contradictions);
-    assert!(told.contains("vlm_checksum equals vlm_cachebuf_default to one tick"), "{told}");
-    assert!(told.contains("tells signature 2, which makes vlm_sig2 2"), "{told}");
-    assert!(told.contains("but shows none of it"), "{told}");
-    assert!(!told.contains("vlm_sig2 equals vlm_cachebuf_default"), "{told}");
+    let found_text = texts(&analysis.contradictions);
+    assert!(found_text.contains("vlm_checksum equals vlm_cachebuf_default to one tick"), "{found_text}");
+    assert!(found_text.contains("states signature 2, which makes vlm_sig2 2"), "{found_text}");
+    assert!(found_text.contains("but shows no such effect"), "{found_text}");
+    assert!(!found_text.contains("vlm_sig2 equals vlm_cachebuf_default"), "{found_text}");
     let found = texts(&analysis.findings);
     assert!(!found.contains("checksum default instead of"), "nothing is concluded from it: {found}");
 }
 
 #[test]
 fn titles_that_the_transcriber_doubted_are_shown() {
-    let told = texts(&compared(&["vlm_conn_high", "vlm_ipxncp_high"], &Options::default()).contradictions);
+    let found_text =
+        texts(&compared(&["vlm_conn_high", "vlm_ipxncp_high"], &Options::default()).contradictions);
     assert!(
-        told.contains("the source contradicts itself") && told.contains("TITLE says conn high"),
-        "{told}"
+        found_text.contains("the source contradicts itself") && found_text.contains("TITLE says conn high"),
+        "{found_text}"
     );
 }
 
@@ -118,11 +122,11 @@ fn the_unix_cache_ends_between_8_and_16_mib_and_exceeds_the_wire_before() {
     assert!(found.contains("unix_local falls from 4.82 MB/s to 637 kB/s at files of 16MiB"), "{found}");
     // Hundredths of a second are all there is of this clock.
     assert!(trust(&analysis).contains("whole ticks of 10 ms ("), "{}", trust(&analysis));
-    let told = texts(&analysis.contradictions);
-    assert!(told.contains("a client's cache gave at least 84.5 % of it"), "{told}");
+    let found_text = texts(&analysis.contradictions);
+    assert!(found_text.contains("a client's cache served at least 84.5 % of it"), "{found_text}");
     assert!(
-        told.contains("Fastest: unix_nfs_nw311, ") && !told.contains("unix_local"),
-        "a local disk has no link: {told}"
+        found_text.contains("Fastest: unix_nfs_nw311, ") && !found_text.contains("unix_local"),
+        "a local disk has no link: {found_text}"
     );
     let served = "read: unix_nfs_nw311: the client's cache serves at least half of files up to 8MiB, records of 2KiB and more";
     assert!(found.contains(served), "{found}");

@@ -25,12 +25,12 @@ fn what_has_no_counterpart_is_listed_with_its_reason() {
     let deep = cell("read", 1 << 20, 4096).with(axis::QUEUE_DEPTH, Value::Count(8));
     other.sweep(&[deep], 6, |_, _| 1e8);
     let analysis = analyse(&[one.run, other.run], &Options::default());
-    let told = unmatched(&analysis);
+    let found_text = unmatched(&analysis);
     let missing = "write: all 4 positions not on b: this test was not measured there";
-    assert!(told.contains(missing), "{told}");
-    assert!(told.contains("these positions were not measured there"), "{told}");
-    assert!(told.contains("are nearly the same size: import with the right unit"), "{told}");
-    assert!(told.contains("queue depth 8 here"), "{told}");
+    assert!(found_text.contains(missing), "{found_text}");
+    assert!(found_text.contains("these positions were not measured there"), "{found_text}");
+    assert!(found_text.contains("are nearly the same size: import with the right unit"), "{found_text}");
+    assert!(found_text.contains("queue depth 8 here"), "{found_text}");
     let positions: usize = analysis.unmatched.iter().map(|group| group.positions).sum();
     assert_eq!(positions, analysis.unaligned.len(), "all of them, each once");
 }
@@ -84,13 +84,19 @@ fn survivors_and_users_that_do_not_add_up_are_shown_with_the_arithmetic() {
         step.measure.response = times;
         step.measure.users_reported = if users == 50 { 33 } else { 25 };
     }
-    let told = texts(&analyse(&[run.run], &Options::default()).contradictions);
-    assert!(told.contains("with 50 users the mean response time is better (9"), "{told}");
-    assert!(told.contains("only 33 of them finished: it is that of the survivors"), "{told}");
-    assert!(told.contains("would take") && told.contains("but there were 25"), "{told}");
+    let found_text = texts(&analyse(&[run.run], &Options::default()).contradictions);
+    assert!(found_text.contains("with 50 users the mean response time is lower (9"), "{found_text}");
+    assert!(
+        found_text.contains("only 33 of them finished a transaction: the mean covers these only"),
+        "{found_text}"
+    );
+    assert!(
+        found_text.contains("would need at least") && found_text.contains("but there were 25"),
+        "{found_text}"
+    );
 }
 
-/// A table of another program: told rates from times that are whole ticks.
+/// A table of another program: printed rates of times that are whole ticks.
 fn table(title: &str, tick_s: f64, seed: u64) -> RunData {
     let mut run = Synthetic::new(title, &[title], seed);
     let mut random = Random::new(seed, 41);
@@ -121,15 +127,15 @@ fn the_clock_of_a_table_is_found_and_used() {
             lines.map(|line| line.text.clone()).collect::<Vec<_>>().join("\n")
                 + &texts(&analysis.contradictions)
         };
-        let told = clocks(&[one.clone(), other.clone()]);
-        assert!(told.contains(&format!("of 24 times are whole ticks of {words}")), "{told}");
-        assert!(told.contains("taken for the clock's resolution"), "{told}");
+        let found_text = clocks(&[one.clone(), other.clone()]);
+        assert!(found_text.contains(&format!("of 24 times are whole ticks of {words}")), "{found_text}");
+        assert!(found_text.contains("taken as the clock's resolution"), "{found_text}");
         let analysis = analyse(&[one.clone(), other.clone()], &Options::default());
         let single = analysis.sections[0].rows[0].ratios[0].as_ref().unwrap().single_run.unwrap();
         assert!(single.clock_share.unwrap() > 0.0, "the tick widens what is open");
-        // A clock that is told to be finer than the times are contradicts them.
+        // A stated resolution that is finer than that of the times is a contradiction.
         other.header.environment.insert("clock_resolution_ns".to_owned(), "1000".to_owned());
-        assert!(clocks(&[one, other]).contains("although 0.001 ms is told"));
+        assert!(clocks(&[one, other]).contains("although 0.001 ms is stated"));
     }
 }
 
@@ -140,7 +146,7 @@ fn speeds_above_the_link_bound_the_client_s_cache() {
     run.sweep(&[cell("read", 1 << 20, 8192)], 1, |_, _| 8_065_969.0);
     run.sweep(&[cell("read", 16 << 20, 8192)], 1, |_, _| 309_000.0);
     let options = Options { link: Some("10Mbit".parse().unwrap()), ..Options::default() };
-    let told = texts(&analyse(&[run.run], &options).contradictions);
-    assert!(told.contains("1 cell is above the 10Mbit of the link"), "{told}");
-    assert!(told.contains("a client's cache gave at least 84.5 % of it"), "{told}");
+    let found_text = texts(&analyse(&[run.run], &options).contradictions);
+    assert!(found_text.contains("1 cell is above the 10Mbit of the link"), "{found_text}");
+    assert!(found_text.contains("a client's cache served at least 84.5 % of it"), "{found_text}");
 }

@@ -32,7 +32,7 @@ fn planted(seed: u64) -> Analysis {
 }
 
 #[test]
-fn a_region_is_found_named_and_told_in_the_answer() {
+fn a_region_is_found_named_and_in_the_answer() {
     let analysis = planted(3);
     let differences = &analysis.comparisons[0].differences;
     let scanned = differences.scanned.unwrap();
@@ -50,7 +50,7 @@ fn a_region_is_found_named_and_told_in_the_answer() {
     assert!(region.total_work.unwrap().interval.unwrap().contains(1.12), "{region:?}");
     let answer = texts(&analysis.answer);
     assert!(answer.starts_with("Over 44 cells in 2 tests, "), "{answer}");
-    assert!(answer.contains("Most of all in read, records of 64KiB and more: b is "), "{answer}");
+    assert!(answer.contains("Largest difference: read, records of 64KiB and more: b is "), "{answer}");
     assert_eq!(analysis.answer.len(), 2, "{answer}");
     // The largest files alone have all records: along them the ratio breaks where it was made to.
     let found = texts(&analysis.findings);
@@ -58,7 +58,7 @@ fn a_region_is_found_named_and_told_in_the_answer() {
 }
 
 #[test]
-fn two_sides_are_both_told_and_equal_systems_are_told_to_be() {
+fn both_directions_are_reported_and_equal_systems_too() {
     let mut run = Synthetic::new("crossing", &["a", "b"], 5);
     run.sweep(&grid(&["read"], 5, 5), 10, |target, at| {
         1e8 * match (target, at.number(axis::FILE_SIZE).unwrap() > 1 << 20) {
@@ -70,7 +70,7 @@ fn two_sides_are_both_told_and_equal_systems_are_told_to_be() {
     let answer = texts(&analyse(&[run.run], &quick()).answer);
     assert!(answer.contains("read, files of 4MiB and more: b is 15"), "{answer}");
     assert!(answer.contains("read, files up to 1MiB: a is 17"), "{answer}");
-    assert!(answer.contains("The other way round in "), "{answer}");
+    assert!(answer.contains("In the opposite direction: "), "{answer}");
     let mut claimed = 0;
     for seed in 0..12 {
         let mut run = Synthetic::new("equal", &["a", "b"], 900 + seed);
@@ -107,7 +107,7 @@ fn one_side_s_cache_is_no_region() {
     let analysis = analyse(&[run.run], &quick());
     let differences = &analysis.comparisons[0].differences;
     assert!(differences.regions.is_empty(), "{:#?}", differences.regions);
-    assert!(texts(&analysis.answer).contains("as users feel it"), "{}", texts(&analysis.answer));
+    assert!(texts(&analysis.answer).contains("as users see it"), "{}", texts(&analysis.answer));
 }
 
 /// A random rectangle of one of two tests in which `b` differs, or none.
@@ -182,17 +182,18 @@ fn planted_truths_are_found_and_little_else() {
         });
         let analysis = analyse(&[run.run], &quick());
         let regions = analysis.comparisons[0].differences.regions.iter();
-        let told: Vec<_> = regions.filter(|region| region.verdict != RatioVerdict::NotResolved).collect();
+        let found_text: Vec<_> =
+            regions.filter(|region| region.verdict != RatioVerdict::NotResolved).collect();
         planted += usize::from(plant.is_some());
-        claims += told.len();
+        claims += found_text.len();
         let hits = |region: &&&DifferingRegion| {
             plant.as_ref().is_some_and(|plant| {
                 agreement(&analysis, region, plant) >= 0.5
                     && (region.typical.value > 1.0) == (plant.effect > 0.0)
             })
         };
-        right += told.iter().filter(hits).count();
-        found += usize::from(told.iter().any(|region| hits(&region)));
+        right += found_text.iter().filter(hits).count();
+        found += usize::from(found_text.iter().any(|region| hits(&region)));
     }
     let precision = right as f64 / claims as f64;
     let recall = found as f64 / planted as f64;

@@ -22,7 +22,7 @@ fn cells(tests: &[&str]) -> Vec<Coordinates> {
     cells
 }
 
-/// So many nights of which the reads of those from `from` on are 10 % slower.
+/// A series of nights; from night `from` on reads are 10 % slower.
 fn nights(runs: usize, from: usize) -> Vec<RunData> {
     let night = |index: usize| {
         let mut night = Synthetic::new("nightly", &["smb"], 300 + index as u64);
@@ -58,7 +58,7 @@ fn equal_nights_say_so_and_few_nights_are_refused() {
     let found = series(&nights(12, 99), &Options::default()).unwrap();
     assert!(found.changes.is_empty());
     assert!(
-        found.sentences[0].text.starts_with("No change in 2 tests over 12 runs"),
+        found.sentences[0].text.starts_with("No significant change in 2 tests over 12 runs"),
         "{:?}",
         found.sentences
     );
@@ -92,10 +92,13 @@ fn an_answer_for_the_user_s_files_weighs_their_cells() {
     let ratio = found.ratio.unwrap();
     assert!((ratio.value - 1.0 / 0.95).abs() < 0.02, "{ratio:?}");
     assert!(ratio.interval.is_some() && (found.covered - 1.0).abs() < 1e-9 && found.cells == 2);
-    let told = mixed.answer.iter().find(|sentence| sentence.text.starts_with("For your files (mine.toml): "));
+    let found_text =
+        mixed.answer.iter().find(|sentence| sentence.text.starts_with("For your files (mine.toml): "));
     assert!(
-        told.is_some_and(|told| told.text.contains("new is 5.") && told.text.contains("2 cells")),
-        "{told:?}"
+        found_text.is_some_and(
+            |found_text| found_text.text.contains("new is 5.") && found_text.text.contains("2 cells")
+        ),
+        "{found_text:?}"
     );
     let large = weighed(vec![part(64 << 10, 1.0), Weight { file_size: 1 << 30, ..part(64 << 10, 2.0) }]);
     assert!((large.weighted[0].covered - 1.0 / 3.0).abs() < 1e-9);

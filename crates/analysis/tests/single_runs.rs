@@ -9,7 +9,7 @@ fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
     sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// A run that another program measured: one repetition, and a clock that may be told.
+/// A run that another program measured: one repetition, and a clock that may be stated.
 fn imported(title: &str, rate: f64, clock_ns: Option<&str>) -> RunData {
     let mut made = Synthetic::new(title, &[title], 5);
     made.noise = 0.0;
@@ -34,7 +34,7 @@ fn single_runs_are_resolved_only_beyond_their_clocks_and_beyond_what_equals_diff
         let answer = texts(&analysis.answer);
         assert!(answer.contains("single run") && !answer.contains("interleaved"), "{answer}");
         let trust: String = analysis.trust.iter().map(|line| line.text.as_str()).collect();
-        assert!(trust.contains("imported from") && !trust.contains("held in every check"), "{trust}");
+        assert!(trust.contains("imported from") && !trust.contains("passed every check"), "{trust}");
         ratio.single_run.unwrap().resolved
     };
     // Steps last about 500 ms: a clock of 10 ms leaves 4 % open.
@@ -51,7 +51,7 @@ fn single_runs_are_resolved_only_beyond_their_clocks_and_beyond_what_equals_diff
 }
 
 #[test]
-fn results_declared_equal_tell_their_spread() {
+fn results_declared_equal_have_a_spread() {
     let one = imported("a", 1e8, None);
     let mut other = imported("b", 1e8, None);
     assert!(declared_equal_spread(&one, &other).unwrap() < 1e-6);
@@ -80,10 +80,12 @@ fn the_spread_of_a_repeated_run_blurs_its_ratio_to_a_single_one() {
     let near = judge(1.1e8);
     let far = judge(9e8);
     assert_eq!((resolved(&near), resolved(&far)), (0, 4));
-    let told = texts(&near.answer);
+    let found_text = texts(&near.answer);
     assert!(
-        told.contains("0 of 4 cells differ by more than clocks or the spread of repetitions can blur"),
-        "{told}"
+        found_text.contains(
+            "0 of 4 cells differ by more than the uncertainty of clocks or the spread of repetitions"
+        ),
+        "{found_text}"
     );
     // The mean over all cells is that of the cells' own ratios.
     let logs: Vec<f64> =

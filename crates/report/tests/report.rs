@@ -164,7 +164,7 @@ fn a_broken_run_and_a_single_system_have_pages() {
     let alone = page("alone.html", &[alone.run]);
     assert!(alone.contains("there is nothing to compare it with"));
     assert!(!alone.contains("data-kind=\"ratio\" data-table"));
-    assert!(page("empty.html", &[Synthetic::new("nothing", &["smb"], 1).run]).contains("yielded nothing"));
+    assert!(page("empty.html", &[Synthetic::new("nothing", &["smb"], 1).run]).contains("no operation could be measured"));
 }
 
 #[test]

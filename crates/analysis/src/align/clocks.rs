@@ -12,27 +12,27 @@ const SAME: f64 = 1.02;
 /// A run's clock.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
-    /// Resolution in nanoseconds that intervals are widened by; none where nothing is known.
+    /// Resolution in nanoseconds by which intervals are widened; none if it is unknown.
     pub resolution_ns: Option<f64>,
-    /// What the run tells of it.
+    /// Resolution that the run reports.
     pub reported_ns: Option<f64>,
-    /// Ticks that the printed times show, the printing first.
+    /// Ticks that the printed times fit; the tick of the printing first.
     pub found: Vec<Quantum>,
-    /// How many times were looked at.
+    /// Number of times examined.
     pub times: usize,
 }
 
 impl Clock {
-    /// Looks at a run. Times of our own are read from a clock whose step is known; only told rates are judged.
+    /// Infers the clock of a run. Own runs report the resolution; of imported runs the printed rates are examined.
     pub fn of(run: &RunData) -> Self {
-        let times = if run.header.is_imported() { told_times(&run.steps) } else { Vec::new() };
+        let times = if run.header.is_imported() { reported_times(&run.steps) } else { Vec::new() };
         let found = clock_quanta(&times);
         let reported_ns = run.clock_reported_ns();
-        let betrayed = found.last().map(|quantum| quantum.seconds * 1e9);
-        Self { resolution_ns: reported_ns.or(betrayed), reported_ns, found, times: times.len() }
+        let inferred = found.last().map(|quantum| quantum.seconds * 1e9);
+        Self { resolution_ns: reported_ns.or(inferred), reported_ns, found, times: times.len() }
     }
 
-    /// What the times show, where they show anything.
+    /// The inferred tick in words, if there is one.
     pub fn words(&self) -> Option<String> {
         let tick = self.found.last()?;
         let printed = if self.found.len() > 1 {
@@ -40,13 +40,13 @@ impl Clock {
         } else {
             String::new()
         };
-        let told = match self.reported_ns {
-            None => ": taken for the clock's resolution, which is not told".to_owned(),
-            Some(told) if within(told, tick.seconds * 1e9) => ", as told".to_owned(),
-            Some(told) => format!(", although {} is told", milliseconds(told / 1e9)),
+        let reported = match self.reported_ns {
+            None => ": taken as the clock's resolution, which is not stated".to_owned(),
+            Some(reported) if within(reported, tick.seconds * 1e9) => ", as stated".to_owned(),
+            Some(reported) => format!(", although {} is stated", milliseconds(reported / 1e9)),
         };
         Some(format!(
-            "{:.0} % of {} are whole ticks of {}{printed} ({:.0} % of any times would be){told}",
+            "{:.0} % of {} are whole ticks of {}{printed} ({:.0} % of arbitrary times would be){reported}",
             tick.share * 100.0,
             counted(self.times, "time"),
             milliseconds(tick.seconds),
@@ -54,9 +54,10 @@ impl Clock {
         ))
     }
 
-    /// True when the times contradict what is told of the clock: they are coarser.
+    /// True if the times are coarser than the reported resolution.
     pub fn is_contradicted(&self) -> bool {
-        let coarser = |tick: &Quantum| self.reported_ns.is_some_and(|told| tick.seconds * 1e9 > told * SAME);
+        let coarser =
+            |tick: &Quantum| self.reported_ns.is_some_and(|reported| tick.seconds * 1e9 > reported * SAME);
         self.found.last().is_some_and(coarser)
     }
 }
@@ -70,9 +71,9 @@ fn milliseconds(seconds: f64) -> String {
     format!("{} ms", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The times behind told rates: whole numbers of bytes or of KiB per second.
-fn told_times(steps: &[StepResult]) -> Vec<TimeRange> {
-    let told: Vec<(f64, u64)> = steps
+/// The times from which reported rates were computed: whole numbers of bytes or of KiB per second.
+fn reported_times(steps: &[StepResult]) -> Vec<TimeRange> {
+    let reported: Vec<(f64, u64)> = steps
         .iter()
         .filter_map(|step| match step.measure.rate_base {
             RateBase::Reported { milli } if step.measure.bytes.total() > 0 && milli > 0 => {
@@ -81,9 +82,9 @@ fn told_times(steps: &[StepResult]) -> Vec<TimeRange> {
             _ => None,
         })
         .collect();
-    let unit = if told.iter().all(|(_, milli)| milli.is_multiple_of(1024 * 1000)) { 1024.0 } else { 1.0 };
-    // Rates that were not printed as whole numbers say more than a tick could.
+    let unit = if reported.iter().all(|(_, milli)| milli.is_multiple_of(1024 * 1000)) { 1024.0 } else { 1.0 };
+    // Rates that are not whole numbers are more precise than a tick.
     let whole = |(_, milli): &&(f64, u64)| unit > 1.0 || milli.is_multiple_of(1000);
     let range = |(bytes, milli): &(f64, u64)| TimeRange::of_rate(bytes / unit, *milli as f64 / 1e3 / unit);
-    told.iter().filter(whole).map(range).collect()
+    reported.iter().filter(whole).map(range).collect()
 }

@@ -138,7 +138,7 @@ fn axes_of(view: View, coordinates: &Coordinates, options: &Options) -> Vec<Stri
     axes.into_iter().map(str::to_owned).collect()
 }
 
-/// Titles: the test or workload, and whatever else tells two sections apart.
+/// Titles: the test or workload, and every other coordinate that distinguishes two sections.
 fn name(sections: &mut [Layout], keys: &[(View, Coordinates)]) {
     for (section, (_, key)) in sections.iter_mut().zip(keys) {
         let mut words: Vec<String> =

@@ -51,7 +51,7 @@ fn reason(step: &StepResult) -> String {
     if reasons.is_empty() {
         let errors = step.measure.errors.iter().map(|(class, count)| format!("{count} {class}"));
         reasons.extend(errors);
-        reasons.insert(0, "nothing was moved".to_owned());
+        reasons.insert(0, "no operation succeeded".to_owned());
     }
     reasons.join("; ")
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::types::{SettingChange, System};
 
-/// Facts that say where or when, or that follow from others, but not how a system is set.
+/// Facts about place and time, and facts that follow from others: no settings.
 const NO_SETTINGS: [&str; 16] = [
     "access",
     "block_size",
@@ -24,11 +24,11 @@ const NO_SETTINGS: [&str; 16] = [
     "server_time",
 ];
 
-/// Words of prose that stand between a setting and its value.
+/// Words of prose between a setting and its value.
 const FILLING: [&str; 10] =
     ["line", "lines", "level", "windows", "shown", "shows", "net.cfg", "says", "show", "is"];
 
-/// Every setting that is told of a system.
+/// Every stated setting of a system.
 pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     if let Some((scheme, _)) = system.url.split_once("://") {
@@ -40,7 +40,7 @@ pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {
         }
         let parts = clauses(value);
         if parts.len() > 1 {
-            // What a description says of titles is a doubt of the source's, not a setting.
+            // A remark of the source about titles is no setting.
             let settings = parts.iter().filter(|clause| !clause.to_lowercase().contains("title"));
             found.extend(settings.map(|clause| setting_of(clause)));
         } else {
@@ -50,7 +50,7 @@ pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {
     found
 }
 
-/// Where two systems differ. What one alone tells counts: the other's is not known.
+/// Settings in which two systems differ. A setting that only one system states counts as a difference.
 pub(crate) fn changes(a: &System, b: &System) -> Vec<SettingChange> {
     let a = settings(a);
     let b = settings(b);

@@ -29,7 +29,7 @@ pub(crate) fn systems(runs: &[RunData]) -> Vec<System> {
     systems
 }
 
-/// The least time that a plan asks each cell to be measured, as the plan writes it.
+/// Minimum measured time per cell, as the plan states it.
 pub(crate) fn min_sample_time(plan: &str) -> Option<String> {
     let mut top = plan.lines().take_while(|line| !line.starts_with('['));
     let value = top.find_map(|line| line.strip_prefix("min_sample_time")?.trim_start().strip_prefix('='))?;
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_asked_for_stands_at_the_top_of_the_plan() {
+    fn the_minimum_time_is_read_from_the_top_of_the_plan() {
         assert_eq!(min_sample_time("seed = 1\nmin_sample_time = \"200ms\"\n[sweep]\n"), Some("200ms".into()));
         assert_eq!(min_sample_time("seed = 1\n[sweep]\nmin_sample_time = \"1s\"\n"), None);
     }

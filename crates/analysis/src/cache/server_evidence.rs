@@ -5,50 +5,50 @@ use sharebench_stats::{Attribution, AttributionError, Probes, attribute};
 
 use crate::types::{CacheShares, CountedBytes, Grade, StorageEvidence};
 
-/// Most points by which counters and probes may disagree, unless two standard errors are more.
+/// Largest difference of counters and probes that is no disagreement, unless two standard errors are more.
 const AGREEMENT: f64 = 0.10;
 
-/// From here on what storage read beyond what was asked of the server is told.
+/// Read-ahead of storage is reported from this factor on.
 const READS_AHEAD: f64 = 1.05;
 
 impl StorageEvidence {
-    /// What is to be minded of counters beside the probes, where a client's cache served this share.
+    /// Remarks on counters compared with probes, if the client's cache served this share.
     pub(crate) fn words(&self, client: f64) -> Option<String> {
-        let refused = self.rejected.as_ref().map(|why| format!("probes refused: {why}"));
+        let refused = self.rejected.as_ref().map(|why| format!("probes rejected: {why}"));
         let words = [refused, self.disagreement(client), self.change(), self.read_ahead()];
         let words: Vec<String> = words.into_iter().flatten().collect();
         (!words.is_empty()).then(|| words.join("; "))
     }
 
-    /// V3: the server's counters against the probes, over the same reads where they were counted there too.
+    /// V3: the server's counters compared with the probes, over the same reads if these were counted.
     fn disagreement(&self, client: f64) -> Option<String> {
         let probes = self.probes?;
         let error = self.error?;
-        // Of what the client's cache serves, probes cannot know whether the server would have had to fetch it.
+        // Probes cannot determine whether the server has cached what the client's cache serves.
         let (counted, when, open) = match (self.while_probed, self.timed) {
-            (Some(counted), _) => (counted.min(1.0), "as the workload went on", client),
+            (Some(counted), _) => (counted.min(1.0), "while the probes ran", client),
             (None, Some(counted)) => (counted.min(1.0), "while the cell was timed", 0.0),
             (None, None) => return None,
         };
         let allowed = AGREEMENT.max(2.0 * error);
         (counted < probes - open - allowed || counted > probes + allowed).then(|| {
             format!(
-                "the server counts {:.0} % from storage {when}, probes say {:.0} %: {}something else reads there, or the probes are \
-                 wrong",
+                "the server counts {:.0} % from storage {when}, the probes {:.0} %: {}another program reads there, or the probes \
+                 are wrong",
                 counted * 100.0,
                 probes * 100.0,
-                if self.while_probed.is_some() { "it reads ahead what nobody asks for, " } else { "its state changed, " }
+                if self.while_probed.is_some() { "it reads ahead, " } else { "its state changed, " }
             )
         })
     }
 
-    /// The cell and what came after it are two states of the server.
+    /// The server's state while the cell was timed differs from that while probes ran.
     fn change(&self) -> Option<String> {
         let timed = self.timed?.min(1.0);
         let later = self.while_probed?.min(1.0);
         ((timed - later).abs() > AGREEMENT).then(|| {
             format!(
-                "its state changed: the server counts {:.0} % from storage while the cell was timed, {:.0} % as the workload went on",
+                "its state changed: the server counts {:.0} % from storage while the cell was timed, {:.0} % while the probes ran",
                 timed * 100.0,
                 later * 100.0
             )
@@ -66,8 +66,8 @@ pub(crate) fn storage_per_byte(counted: WhileProbed) -> Option<f64> {
     (counted.read > 0).then(|| counted.storage_read as f64 / counted.read as f64)
 }
 
-/// Probes tell what the workload finds as it goes on. What was timed began, so many times, with the server's cache emptied:
-/// those passes came from storage whole, as the cold reserve, emptied with them, shows.
+/// Corrects for passes that began with an emptied server cache. Probes estimate the share of storage while the workload
+/// continues; the passes after an emptied cache came from storage entirely.
 pub(crate) fn after_cold(found: Attribution, (passes, emptied): (u64, u64)) -> Attribution {
     if passes == 0 {
         return found;
@@ -76,16 +76,16 @@ pub(crate) fn after_cold(found: Attribution, (passes, emptied): (u64, u64)) -> A
     Attribution { storage: cold + (1.0 - cold) * found.storage, error: (1.0 - cold) * found.error, ..found }
 }
 
-/// What the steps of one position saw behind the server.
-pub(crate) struct Behind {
-    /// The probes judged; none where there were none.
+/// Server evidence of the steps of one position: probes, and counters of its storage.
+pub(crate) struct ServerEvidence {
+    /// The estimate by probes; none without probes.
     pub probes: Option<Result<Attribution, AttributionError>>,
-    /// What was counted there.
+    /// Bytes counted by the server's system.
     pub counted: CountedBytes,
     without: Option<String>,
 }
 
-impl Behind {
+impl ServerEvidence {
     pub fn of(steps: &[&StepResult]) -> Self {
         let seen = || steps.iter().map(|step| &step.measure.server);
         let times = |of: fn(&ProbeTimes) -> &Vec<u64>| -> Vec<f64> {
@@ -99,7 +99,7 @@ impl Behind {
         let probes = (!ahead.is_empty()).then(|| attribute(&probes));
         let passes = steps.iter().map(|step| step.measure.passes).sum();
         let emptied = seen().map(|server| server.cold_passes).sum();
-        // One repetition without a count leaves the others without meaning.
+        // The sum is meaningful only if every repetition was counted.
         let storage = seen().map(|server| server.storage_read).sum();
         let add = |sum: WhileProbed, more: WhileProbed| WhileProbed {
             read: sum.read + more.read,
@@ -111,7 +111,7 @@ impl Behind {
         Self { probes, counted, without: seen().find_map(|server| server.without_probes.clone()) }
     }
 
-    /// Says why there were no probes where some were asked for.
+    /// Adds the reason why requested probes are missing.
     pub fn explain(&self, cache_shares: CacheShares) -> CacheShares {
         match &self.without {
             Some(why) if self.probes.is_none() => {
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn probes_are_held_against_what_was_counted_while_they_were_made() {
-        assert_eq!(seen(0.83, 0.95, 0.97).change().map(|told| told.contains("83 %")), Some(true));
+    fn probes_are_compared_with_the_count_of_the_same_reads() {
+        assert_eq!(seen(0.83, 0.95, 0.97).change().map(|remark| remark.contains("83 %")), Some(true));
         assert_eq!(seen(0.83, 0.95, 0.97).disagreement(0.0), None, "the timed passes were another state");
-        let told = seen(0.2, 0.6, 0.2).words(0.0).unwrap();
+        let remark = seen(0.2, 0.6, 0.2).words(0.0).unwrap();
         assert!(
-            told.starts_with("the server counts 60 % from storage as the workload went on, probes say 20 %")
+            remark.starts_with("the server counts 60 % from storage while the probes ran, the probes 20 %")
         );
-        assert!(told.contains("its state changed: the server counts 20 %"), "{told}");
+        assert!(remark.contains("its state changed: the server counts 20 %"), "{remark}");
         assert_eq!(seen(0.3, 0.3, 0.3).words(0.0), None);
         // The client's cache hides up to its share of what probes find cold.
         assert_eq!(seen(0.3, 0.3, 0.8).disagreement(0.5), None);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_reads_ahead_is_told() {
+    fn read_ahead_of_the_server_is_reported() {
         assert_eq!(seen(1.31, 1.2, 1.0).words(0.0).unwrap(), "storage read 1.31 bytes per byte delivered");
     }
 }

@@ -9,10 +9,10 @@ use sharebench_model::units::BitRate;
 use sharebench_model::{CLIENT_CACHED_FROM, Measure, StepResult, WireCount};
 use sharebench_stats::{Attribution, AttributionError, Confidence};
 
-use crate::cache::server_evidence::{Behind, after_cold, storage_per_byte};
+use crate::cache::server_evidence::{ServerEvidence, after_cold, storage_per_byte};
 use crate::types::{CacheShares, CountedBytes, Grade, ShareRange, StorageEvidence};
 
-/// The bands of a read. None where nothing was counted.
+/// The bands of a read. None without counters.
 pub fn read_cache_shares(
     counted: &CountedBytes,
     probes: Option<&Result<Attribution, AttributionError>>,
@@ -46,8 +46,8 @@ pub fn read_cache_shares(
     let by_probes = probes.map(|found| match found {
         Ok(found) => {
             let found = after_cold(*found, counted.passes);
-            let told = split(&base, rest, found.storage, 1.96 * found.error, Grade::B, low(&found));
-            if client < CLIENT_CACHED_FROM { told } else { behind_client(told, client, &found) }
+            let shares = split(&base, rest, found.storage, 1.96 * found.error, Grade::B, low(&found));
+            if client < CLIENT_CACHED_FROM { shares } else { uncached_by_client(shares, client, &found) }
         }
         Err(refused) => {
             let note = format!("server cache and storage not separable: {refused}");
@@ -64,9 +64,9 @@ pub fn read_cache_shares(
     Some(split(&base, rest, timed.min(1.0), 0.0, Grade::A, base.storage_evidence.words(client)))
 }
 
-/// Probes look at what the workload will read, the records that the client's cache will serve among them. Whether the
-/// server holds those too is not known: storage gave the rest at least `w - f_C`, at most `w` of all bytes.
-fn behind_client(told: CacheShares, client: f64, found: &Attribution) -> CacheShares {
+/// Probes also read records that the client's cache will serve. Whether the server caches those is unknown, so that the
+/// share of storage in all bytes is at least `w - f_C` and at most `w`.
+fn uncached_by_client(shares: CacheShares, client: f64, found: &Attribution) -> CacheShares {
     let rest = 1.0 - client;
     let error = 1.96 * found.error;
     let low = (found.storage - client - error).clamp(0.0, rest);
@@ -74,7 +74,7 @@ fn behind_client(told: CacheShares, client: f64, found: &Attribution) -> CacheSh
     CacheShares {
         storage: ShareRange { low, high },
         server: ShareRange { low: rest - high, high: rest - low },
-        ..told
+        ..shares
     }
 }
 
@@ -100,7 +100,7 @@ fn split(
 }
 
 /// The bands of a write: kept by the client at the end of the timed part, acknowledged as stable, and the rest in
-/// the server's cache. None where nothing was counted.
+/// the server's cache. None without counters.
 pub fn write_cache_shares(application: u64, wire: Option<u64>, stable_share: f64) -> Option<CacheShares> {
     let wire = wire.filter(|_| application > 0)? as f64 / application as f64;
     let client = (1.0 - wire).max(0.0);
@@ -113,14 +113,14 @@ pub fn write_cache_shares(application: u64, wire: Option<u64>, stable_share: f64
         grade: Grade::A,
         separation: None,
         amplification: Some(wire).filter(|ratio| *ratio > 1.0),
-        note: (storage > 0.0).then(|| "stable as acknowledged, not as proved".to_owned()),
+        note: (storage > 0.0).then(|| "reported as stable by the server, not verified".to_owned()),
         server_examined: false,
         storage_evidence: StorageEvidence::default(),
     })
 }
 
 /// The bands of one system's steps at one position: counted where the wire was, bounded by the link where it was
-/// not and the system is behind one. None for mixes of reads and writes, and where nothing is known.
+/// not and the system uses one. None for mixes of reads and writes, and where nothing is known.
 pub(crate) fn cache_shares_of(
     steps: &[&StepResult],
     rate: f64,
@@ -136,10 +136,10 @@ pub(crate) fn cache_shares_of(
     let cache_shares = match (read, written) {
         (1.., 0) => {
             let wire = wire(|wire| wire.payload_received);
-            let behind = Behind::of(steps);
-            let counted = CountedBytes { application: read, wire, ..behind.counted };
-            read_cache_shares(&counted, behind.probes.as_ref())
-                .map(|cache_shares| behind.explain(cache_shares))
+            let evidence = ServerEvidence::of(steps);
+            let counted = CountedBytes { application: read, wire, ..evidence.counted };
+            read_cache_shares(&counted, evidence.probes.as_ref())
+                .map(|cache_shares| evidence.explain(cache_shares))
         }
         (0, 1..) => {
             let stable = |m: &Measure| m.evidence.sent.stable.max(m.evidence.sent.through).min(m.operations);
@@ -174,7 +174,7 @@ pub fn bound_cache_shares(rate: f64, link: BitRate) -> CacheShares {
 mod tests {
     use super::*;
 
-    type Told = Result<Attribution, AttributionError>;
+    type Estimated = Result<Attribution, AttributionError>;
 
     fn attribution(storage: f64, error: f64, separation: f64) -> Attribution {
         let confidence = if separation < 0.7 { Confidence::Low } else { Confidence::High };
@@ -187,38 +187,46 @@ mod tests {
 
     #[test]
     fn probes_split_what_crossed_the_wire() {
-        let cache_shares =
-            read_cache_shares(&counted(1000, 1000, None), Some(&Told::Ok(attribution(0.78, 0.0255, 0.99))))
-                .unwrap();
+        let cache_shares = read_cache_shares(
+            &counted(1000, 1000, None),
+            Some(&Estimated::Ok(attribution(0.78, 0.0255, 0.99))),
+        )
+        .unwrap();
         assert_eq!(
             cache_shares.label(),
             "0 % client / 22 % server cache / 78 % storage ±5 (grade B, J 0.99)"
         );
-        let half = read_cache_shares(&counted(1000, 500, None), Some(&Told::Ok(attribution(0.5, 0.01, 0.9))))
-            .unwrap();
+        let half =
+            read_cache_shares(&counted(1000, 500, None), Some(&Estimated::Ok(attribution(0.5, 0.01, 0.9))))
+                .unwrap();
         assert_eq!((half.client, half.grade), (ShareRange::exactly(0.5), Grade::B));
         let sum = half.client.middle() + half.server.middle() + half.storage.middle();
         assert!((sum - 1.0).abs() < 1e-9 && (half.storage.middle() - 0.25).abs() < 1e-9);
-        let low = read_cache_shares(&counted(1000, 1000, None), Some(&Told::Ok(attribution(0.5, 0.01, 0.6))))
-            .unwrap();
+        let low =
+            read_cache_shares(&counted(1000, 1000, None), Some(&Estimated::Ok(attribution(0.5, 0.01, 0.6))))
+                .unwrap();
         assert!(low.note.unwrap().starts_with("low confidence"));
     }
 
     #[test]
-    fn counters_win_and_disagreement_is_told() {
-        let agreed =
-            read_cache_shares(&counted(1000, 1000, Some(700)), Some(&Told::Ok(attribution(0.78, 0.02, 0.9))))
-                .unwrap();
+    fn counters_win_and_disagreement_is_reported() {
+        let agreed = read_cache_shares(
+            &counted(1000, 1000, Some(700)),
+            Some(&Estimated::Ok(attribution(0.78, 0.02, 0.9))),
+        )
+        .unwrap();
         assert_eq!((agreed.grade, agreed.note.clone()), (Grade::A, None));
         assert_eq!(agreed.label(), "0 % client / 30 % server cache / 70 % storage (grade A, J 0.90)");
-        let apart =
-            read_cache_shares(&counted(1000, 1000, Some(100)), Some(&Told::Ok(attribution(0.78, 0.02, 0.9))))
-                .unwrap();
+        let apart = read_cache_shares(
+            &counted(1000, 1000, Some(100)),
+            Some(&Estimated::Ok(attribution(0.78, 0.02, 0.9))),
+        )
+        .unwrap();
         assert!(
             apart
                 .note
                 .unwrap()
-                .contains("the server counts 10 % from storage while the cell was timed, probes say 78 %")
+                .contains("the server counts 10 % from storage while the cell was timed, the probes 78 %")
         );
         // Read-ahead of the server is no more than all.
         assert!(

@@ -93,7 +93,7 @@ fn merge(steps: &[&StepResult], curve: bool) -> Measure {
     total
 }
 
-/// All times in one, the widest histogram first: its room is allocated once and none has to grow.
+/// All times in one histogram. The widest part comes first, so that memory is allocated once.
 fn merged(mut parts: Vec<&Histogram>) -> Histogram {
     parts.sort_by_key(|times| std::cmp::Reverse(times.max()));
     let mut parts = parts.into_iter();
@@ -103,7 +103,7 @@ fn merged(mut parts: Vec<&Histogram>) -> Histogram {
 }
 
 /// Quantiles at even steps of nines: 0, 0.44, 0.68, 0.82, 0.9, .. up to what the counts can show.
-fn curves(total: &Measure, told: [Percentile; 3]) -> Curve {
+fn curves(total: &Measure, known: [Percentile; 3]) -> Curve {
     let along = |times: &Histogram| -> Vec<(f64, u64)> {
         let steps = (times.len() as f64).max(1.0).log10() * 4.0;
         (0..=steps as u32)
@@ -113,8 +113,8 @@ fn curves(total: &Measure, told: [Percentile; 3]) -> Curve {
     };
     let lag = if total.lag.max() > 1 { along(&total.lag) } else { Vec::new() };
     let independent = 1.0 - RESOLVED_TAIL / (total.response.len() as f64).max(RESOLVED_TAIL);
-    // What queues says less than its number.
-    let open = told.iter().zip([0.5, 0.95, 0.99]).find(|(told, _)| !told.resolved);
+    // Dependent times resolve less than their number.
+    let open = known.iter().zip([0.5, 0.95, 0.99]).find(|(known, _)| !known.resolved);
     let resolved_to = independent.min(open.map_or(1.0, |(_, quantile)| quantile));
     Curve { response: along(&total.response), service: along(&total.service), lag, resolved_to }
 }

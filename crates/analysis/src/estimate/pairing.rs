@@ -23,7 +23,7 @@ impl Pairs {
 
     /// True when the client's cache served about the same share of both sides.
     pub(crate) fn has_equal_cache_share(&self) -> bool {
-        // What nobody counts passed no cache that could be told.
+        // Without a count no cache is known.
         let (a, b) = self.client_shares;
         (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() <= EQUAL_CACHE_SHARE && !self.has_unequal_storage()
     }
@@ -51,11 +51,11 @@ pub(crate) struct Pairs {
     pub rates_a: Vec<f64>,
     pub rates_b: Vec<f64>,
     pub work: Vec<(Work, Work)>,
-    /// Resolution of either clock; none where an imported result does not tell it.
+    /// Resolution of either clock; none if an imported result does not state it.
     pub clocks_ns: (Option<f64>, Option<f64>),
     /// Whether the client's cache served either side.
     pub cached: (bool, bool),
-    /// Share of the bytes that the client's cache served on either side; none where nobody counted.
+    /// Share of the bytes that the client's cache served on either side; none without a count.
     pub client_shares: (Option<f64>, Option<f64>),
     /// Share of the bytes that storage gave on either side; none where it is not known.
     pub storage_shares: (Option<f64>, Option<f64>),

@@ -12,15 +12,15 @@ use crate::types::Percentile;
 pub(crate) fn percentile(steps: &[&StepResult], total: &Measure, p: f64, level: f64) -> Percentile {
     let times = &total.response;
     let n = times.len();
-    let worths: Vec<(u64, EffectiveSampleSize)> = steps
+    let sizes: Vec<(u64, EffectiveSampleSize)> = steps
         .iter()
         .filter(|step| !step.measure.response.is_empty())
-        .filter_map(|step| Some((step.measure.response.len(), worth_at(step, p)?)))
+        .filter_map(|step| Some((step.measure.response.len(), sample_size_at(step, p)?)))
         .collect();
-    let told = worths.len() == steps.iter().filter(|step| !step.measure.response.is_empty()).count();
+    let all_known = sizes.len() == steps.iter().filter(|step| !step.measure.response.is_empty()).count();
     // Not the number of times: what did not end may be among them with the time it had waited so far.
     let bounded = is_lower_bound(p, total.transactions, total.censored);
-    if told && worths.len() >= SMALLEST_SAMPLE_95 && worths.iter().all(|(_, worth)| is_resolved(p, *worth)) {
+    if all_known && sizes.len() >= SMALLEST_SAMPLE_95 && sizes.iter().all(|(_, size)| is_resolved(p, *size)) {
         let logs: Vec<f64> = steps
             .iter()
             .filter(|step| !step.measure.response.is_empty())
@@ -37,15 +37,15 @@ pub(crate) fn percentile(steps: &[&StepResult], total: &Measure, p: f64, level: 
     }
     let at = |rank: u64| times.quantile(rank as f64 / n as f64) as f64;
     let between = |ranks: Ranks| Interval::new(at(ranks.low), at(ranks.high));
-    let (ranks, resolved) = match pooled_sample_size(&worths).filter(|_| told) {
-        Some(worth) => (dependent_quantile_ranks(n, p, worth, level), is_resolved(p, worth)),
+    let (ranks, resolved) = match pooled_sample_size(&sizes).filter(|_| all_known) {
+        Some(size) => (dependent_quantile_ranks(n, p, size, level), is_resolved(p, size)),
         None => (quantile_ranks(n, p, level), n as f64 * (1.0 - p) >= RESOLVED_TAIL),
     };
     Percentile { ns: times.quantile(p), interval: ranks.map(between), resolved: resolved && !bounded }
 }
 
-/// What a step's times are worth at a quantile, where it says so.
-fn worth_at(step: &StepResult, p: f64) -> Option<EffectiveSampleSize> {
+/// Effective sample size of a step's times at a quantile, if the step has it.
+fn sample_size_at(step: &StepResult, p: f64) -> Option<EffectiveSampleSize> {
     let found = step.measure.response_sample_size.iter().find(|worth| (worth.quantile - p).abs() < 1e-9)?;
     Some(EffectiveSampleSize { n: found.n, degrees_of_freedom: found.degrees_of_freedom })
 }

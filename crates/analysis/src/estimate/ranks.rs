@@ -31,18 +31,18 @@ pub(crate) fn tables(runs: &[RunData]) -> Vec<RankTable> {
 }
 
 fn table(run: &RunData) -> Option<RankTable> {
-    let told = || run.steps.iter().filter(|step| step.measure.ranks.len() > 1);
-    let start_skew_ns = told().filter_map(|step| RankShare::start_skew_ns(&step.measure.ranks)).max()?;
+    let ranked = || run.steps.iter().filter(|step| step.measure.ranks.len() > 1);
+    let start_skew_ns = ranked().filter_map(|step| RankShare::start_skew_ns(&step.measure.ranks)).max()?;
     let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
-    for step in told() {
+    for step in ranked() {
         add(&mut sums, step);
     }
-    let errors = told().flat_map(|step| &step.measure.ranks).map(|share| share.clock_error_ns);
+    let errors = ranked().flat_map(|step| &step.measure.ranks).map(|share| share.clock_error_ns);
     let differences = run.header.environment.get(DIFFERENCES).map(|text| text.split("; ").map(str::to_owned));
     Some(RankTable {
         run: run.label.clone(),
         ranks: sums.into_iter().map(|(rank, sum)| sum.line(rank)).collect(),
-        steps: told().count(),
+        steps: ranked().count(),
         start_skew_ns,
         clock_error_ns: errors.max().unwrap_or(0),
         differences: differences.map(Iterator::collect).unwrap_or_default(),
@@ -58,7 +58,7 @@ fn add(sums: &mut BTreeMap<u32, Sum>, step: &StepResult) {
     let usual_work = middle(&per_user);
     let usual_wait = middle(&half);
     // Of two nobody can say which is the unlike one, and few transactions differ by chance.
-    let told =
+    let ranked =
         busy().count() > 2 && busy().all(|share| usual_work * f64::from(share.users) >= RankShare::FEW);
     for share in shares {
         let sum = sums.entry(share.rank).or_default();
@@ -71,7 +71,7 @@ fn add(sums: &mut BTreeMap<u32, Sum>, step: &StepResult) {
         sum.errors += share.errors;
         sum.late_ns = sum.late_ns.max(share.late_ns);
         sum.response.merge(&share.response);
-        if told && share.users > 0 {
+        if ranked && share.users > 0 {
             sum.works.push(per_user(share) / usual_work);
             sum.waits.extend((usual_wait > 0.0).then(|| half(share) / usual_wait));
         }

@@ -23,7 +23,7 @@ impl SingleRun {
         // The nearer of ratio and inverse ratio, so that the order of the two does not matter.
         let distance = log.value.exp_m1().abs().min((-log.value).exp_m1().abs());
         let judged = clock_share.is_some() || equal_share.is_some();
-        // Spreads are of logs and know no bound, so that a ratio large enough always stands out of them.
+        // Spreads are of logarithms and unbounded, so that a ratio that is large enough always exceeds them.
         let beyond = |spread: Option<f64>| spread.is_none_or(|spread| log.value.abs() > spread);
         let resolved = judged
             && clock_share.is_none_or(|share| distance > share)

@@ -12,8 +12,8 @@ use crate::types::{
 
 /// Sums up the cells of one comparison; none without a cell.
 ///
-/// Cells that a client's cache served say nothing of a server, so they stay out where there are others; what
-/// all cells give together is told beside.
+/// Cells that a client's cache served say nothing of a server, so they are excluded if there are others; the
+/// mean over all cells is a field of its own.
 pub(crate) fn summary<'a>(
     cells: &[&Pairs],
     ratios: impl Iterator<Item = &'a Ratio>,
@@ -39,18 +39,23 @@ pub(crate) fn summary<'a>(
     let one_sided = cached.iter().filter(|cell| cell.cached.0 != cell.cached.1).count();
     let alike: Vec<&Pairs> = cells.iter().copied().filter(|cell| cell.has_equal_cache_share()).collect();
     let equal_cache_share = over(&alike, &[], options).map(of);
-    let told = |all_cells| Some(CachedCells { cells: cached.len(), one_sided, all_cells, equal_cache_share });
+    let cached_cells =
+        |all_cells| Some(CachedCells { cells: cached.len(), one_sided, all_cells, equal_cache_share });
     if crossed.is_empty() {
-        return all().map(|summary| Summary { cached: told(None), ..summary });
+        return all().map(|summary| Summary { cached: cached_cells(None), ..summary });
     }
     let felt = all().map(of);
     let ratios: Vec<&Ratio> = ratios.iter().copied().filter(|ratio| !ratio.client_cached).collect();
-    over(&crossed, &ratios, options).map(|summary| Summary { cached: told(felt), unequal_storage, ..summary })
+    over(&crossed, &ratios, options).map(|summary| Summary {
+        cached: cached_cells(felt),
+        unequal_storage,
+        ..summary
+    })
 }
 
 /// The mean over all the cells given.
 ///
-/// Cells of one repetition share its weather, so they are averaged first and only repetitions count as
+/// Cells of one repetition share its conditions, so they are averaged first and only repetitions count as
 /// independent.
 fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summary> {
     let (complete, repetitions_shared) = complete(cells)?;

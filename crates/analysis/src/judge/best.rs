@@ -6,17 +6,17 @@ use crate::types::{Comparison, Summary};
 const MOST: usize = 3;
 
 /// For each comparison whether the answer speaks of it. Comparisons that hang together, however indirectly, have one
-/// best system, and the pairs that it is part of are told.
+/// best system, and the pairs that it is part of are reported.
 pub(crate) fn spoken_of(systems: usize, comparisons: &[Comparison]) -> Vec<bool> {
     let best = best_of_each(systems, comparisons);
     let mut left = MOST;
     let pairs = comparisons.iter();
-    let told = pairs.map(|comparison| {
-        let told = left > 0 && (best.contains(&comparison.a) || best.contains(&comparison.b));
-        left -= usize::from(told);
-        told
+    let reported = pairs.map(|comparison| {
+        let reported = left > 0 && (best.contains(&comparison.a) || best.contains(&comparison.b));
+        left -= usize::from(reported);
+        reported
     });
-    told.collect()
+    reported.collect()
 }
 
 /// The section in which two systems differ most.

@@ -18,10 +18,10 @@ const FEWEST_EQUAL: usize = 8;
 /// An effect below this share is none that another system would have to show.
 const EFFECT: f64 = 0.05;
 
-/// Most that users and what they account for may differ by.
+/// Largest deviation from Little's law that is no contradiction.
 const LITTLE: f64 = 0.10;
 
-/// Everything that contradicts itself or something else.
+/// All contradictions, in the order of the report.
 pub(crate) fn find(aligned: &Aligned<'_>, estimated: &Estimated, options: &Options) -> Vec<Sentence> {
     let mut found = Vec::new();
     for (run, clock) in aligned.runs.iter().zip(&aligned.clocks).filter(|(_, clock)| clock.is_contradicted())
@@ -44,7 +44,7 @@ pub(crate) fn find(aligned: &Aligned<'_>, estimated: &Estimated, options: &Optio
     found
 }
 
-/// Systems that are equal in nearly every cell, although they are told to be set otherwise.
+/// Systems that are equal in nearly every cell although their stated settings differ.
 fn equal_systems(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sentence> {
     let mut found = Vec::new();
     let n = aligned.systems.len();
@@ -56,24 +56,24 @@ fn equal_systems(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sentence> 
         };
         let one = &aligned.systems[a].name;
         let other = &aligned.systems[b].name;
-        let told: Vec<String> = differing.iter().map(crate::types::SettingChange::words).collect();
+        let stated: Vec<String> = differing.iter().map(crate::types::SettingChange::words).collect();
         let mut text = format!(
-            "{other} equals {one} to one tick of the clock in {equal} of {}, although they are told to differ ({}): \
-             settings without effect here, or not set as told",
+            "{other} equals {one} to one tick of the clock in {equal} of {}, although their stated settings differ ({}): \
+             these have no effect here, or were not set as stated",
             counted(all, "cell"),
-            told.join("; ")
+            stated.join("; ")
         );
         let suspect =
             [(a, b), (b, a)].into_iter().find_map(|(a, b)| shows_no_effect(aligned, estimated, a, b));
         if let Some(suspect) = suspect {
-            text = format!("{text}. {suspect}; it takes no part in what settings cost");
+            text = format!("{text}. {suspect}; it is excluded from the effects of settings");
         }
         found.push(Sentence::new(Tone::Note, text + "."));
     }
     found
 }
 
-/// Systems that tell a setting whose effect they do not show.
+/// Systems that state a setting but do not show its effect.
 pub(crate) fn suspects(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<usize> {
     let n = aligned.systems.len();
     let suspect = |b: usize| {
@@ -104,19 +104,19 @@ fn equal_cells(aligned: &Aligned<'_>, estimated: &Estimated, a: usize, b: usize)
     (all >= FEWEST_EQUAL && equal as f64 >= EQUAL * all as f64).then_some((equal, all))
 }
 
-/// `b` equals `a` and tells a setting that makes a third system, otherwise like `a`, slower or faster.
+/// `b` equals `a`, but states a setting that makes a third system, otherwise like `a`, slower or faster.
 fn shows_no_effect(aligned: &Aligned<'_>, estimated: &Estimated, a: usize, b: usize) -> Option<String> {
-    let told = settings(&aligned.systems[b]);
+    let stated = settings(&aligned.systems[b]);
     let third = (0..aligned.systems.len()).filter(|c| *c != a && *c != b);
     third.into_iter().find_map(|c| {
         let changed = changes(&aligned.systems[a], &aligned.systems[c]);
         let [change] = changed.as_slice() else { return None };
-        let value = change.b.as_ref().filter(|value| told.get(&change.name) == Some(*value))?;
+        let value = change.b.as_ref().filter(|value| stated.get(&change.name) == Some(*value))?;
         let effect = median_effect(&estimated.sections, a, c)?.value.exp_m1();
         let word = if effect < 0.0 { "slower" } else { "faster" };
         (effect.abs() > EFFECT).then(|| {
             format!(
-                "{} tells {} {value}, which makes {} {:.0} % {word} than {} (median of its cells), but shows none of it",
+                "{} states {} {value}, which makes {} {:.0} % {word} than {} (median of its cells), but shows no such effect",
                 aligned.systems[b].name,
                 change.name,
                 aligned.systems[c].name,
@@ -127,7 +127,7 @@ fn shows_no_effect(aligned: &Aligned<'_>, estimated: &Estimated, a: usize, b: us
     })
 }
 
-/// Titles that contradict what was negotiated or told.
+/// Titles that contradict negotiated or stated settings.
 fn titles(aligned: &Aligned<'_>) -> Vec<Sentence> {
     let mut found = Vec::new();
     for system in &aligned.systems {
@@ -142,9 +142,9 @@ fn titles(aligned: &Aligned<'_>) -> Vec<Sentence> {
                 found.push(Sentence::new(Tone::Note, text));
             }
         }
-        // What a table itself tells of its titles.
-        for told in system.facts.values().filter(|told| told.to_lowercase().contains("title says")) {
-            let text = format!("{}: the source contradicts itself: {told}.", system.name);
+        // Remarks of a table on its own titles.
+        for stated in system.facts.values().filter(|stated| stated.to_lowercase().contains("title says")) {
+            let text = format!("{}: the source contradicts itself: {stated}.", system.name);
             found.push(Sentence::new(Tone::Note, text));
         }
     }
@@ -203,8 +203,8 @@ fn above_the_link(aligned: &Aligned<'_>, estimated: &Estimated, link: BitRate) -
     }
     let (section, row, name, rate) = cells.iter().max_by(|x, y| x.3.total_cmp(&y.3))?;
     let text = format!(
-        "{} above the {link} of the link ({}): their bytes cannot all have crossed it. Fastest: {name}, {} {}, {}, so \
-         that a client's cache gave at least {:.1} % of it.",
+        "{} above the {link} of the link ({}): their bytes cannot all have crossed it. Fastest: {name}, {} {}, {}: a \
+         client's cache served at least {:.1} % of it.",
         match cells.len() {
             1 => "1 cell is".to_owned(),
             n => format!("{n} cells are"),
@@ -218,7 +218,7 @@ fn above_the_link(aligned: &Aligned<'_>, estimated: &Estimated, link: BitRate) -
     Some(Sentence::new(Tone::Note, text))
 }
 
-/// Users that do not add up, and survivors that look fast.
+/// Rates that need more users than there were, and response times that cover only some users.
 fn load(name: &str, section: &Section, system: usize) -> Vec<String> {
     let steps: Vec<&Outcome> = section.rows.iter().filter_map(|row| row.outcomes[system].as_ref()).collect();
     let mut found = Vec::new();
@@ -227,8 +227,8 @@ fn load(name: &str, section: &Section, system: usize) -> Vec<String> {
         let busy = outcome.transactions_per_s * outcome.response_mean_ns / 1e9;
         if users > 0.0 && busy > users * (1.0 + LITTLE) {
             found.push(format!(
-                "{name}: {} transactions/s of {} each would take {} users at least, but there were {users:.0}: rate and \
-                 times do not belong together (Little's law, R11).",
+                "{name}: {} transactions/s of {} each would need at least {} users, but there were {users:.0}: rate and \
+                 response times are inconsistent (Little's law).",
                 three_digits(outcome.transactions_per_s),
                 show_nanos(outcome.response_mean_ns),
                 three_digits(busy)
@@ -241,8 +241,8 @@ fn load(name: &str, section: &Section, system: usize) -> Vec<String> {
         let silent = many.users_reported < many.users_assigned;
         if silent && many.response_mean_ns > 0.0 && many.response_mean_ns < few.response_mean_ns {
             found.push(format!(
-                "{name}: with {} users the mean response time is better ({}) than with {} ({}), but only {} of them \
-                 finished: it is that of the survivors.",
+                "{name}: with {} users the mean response time is lower ({}) than with {} ({}), but only {} of them \
+                 finished a transaction: the mean covers these only.",
                 many.users_assigned,
                 show_nanos(many.response_mean_ns),
                 few.users_assigned,

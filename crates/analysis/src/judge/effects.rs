@@ -7,10 +7,10 @@ use sharebench_stats::{Estimate, median};
 
 use crate::types::{Comparison, Pairing, Section};
 
-/// Neighbouring record sizes whose effects differ by less than this (in logarithm) are told together.
+/// Neighbouring record sizes whose effects differ by less than this (in logarithm) are merged.
 const ALIKE: f64 = 0.05;
 
-/// Fewest cells that an effect is told of.
+/// Fewest cells of a reported effect.
 pub(crate) const FEWEST_EFFECT_CELLS: usize = 3;
 
 /// A setting's name, and its values before and after.
@@ -89,7 +89,7 @@ pub(crate) fn middle(values: &[f64]) -> f64 {
     median(&sorted).unwrap_or(0.0)
 }
 
-/// The effect of a setting between two systems that differ in it alone, for those who look for contradictions.
+/// The effect of a setting between two systems that differ in it alone, for the search for contradictions.
 pub(crate) fn median_effect(sections: &[Section], from: usize, to: usize) -> Option<Estimate> {
     let logs: Vec<f64> = sections
         .iter()

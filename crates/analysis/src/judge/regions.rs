@@ -59,13 +59,13 @@ pub(crate) fn differences(
         ..Differences::default()
     };
     for ((grid, surface), regions) in grids.iter().zip(&surfaces).zip(found) {
-        let told: Vec<DifferingRegion> =
+        let reported: Vec<DifferingRegion> =
             regions.iter().filter(|region| !region.negligible).map(|r| grid.region(r, options)).collect();
         // Only where something differs for sure is it worth asking from where on.
-        if !told.is_empty() {
+        if !reported.is_empty() {
             differences.breaks.extend(grid.breaks(surface, options));
         }
-        differences.regions.extend(told);
+        differences.regions.extend(reported);
     }
     differences
 }

@@ -36,7 +36,7 @@ fn count(summary: &mut CheckSummary, check: &Check) {
     } += 1;
 }
 
-/// The cells of a comparison that lost steps; `compared` tells which are still compared.
+/// The cells of a comparison that lost steps; `compared` is true for those that are still compared.
 pub(crate) fn thinned(
     systems: [usize; 2],
     left_out: &[LeftOut],

@@ -1,4 +1,4 @@
-//! When each system was fast, slow, failing or suspect.
+//! When each system was fast, slow, failing or with warnings.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::types::{Section, SystemTimeline, TimelineSegment};
 /// Most stretches of one system; of longer runs each is several steps.
 const MOST: usize = 300;
 
-/// The timelines of all systems whose steps tell when they were measured.
+/// The timelines of all systems whose steps have a start time.
 pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<SystemTimeline> {
     let medians: BTreeMap<&Coordinates, (&Section, usize)> = estimated
         .sections
@@ -28,8 +28,8 @@ pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sys
         let mut steps: Vec<&StepResult> =
             run.steps.iter().filter(|step| described.owns(described.run, step)).collect();
         steps.sort_by_key(|step| (step.started_unix_ms, step.index));
-        let told = steps.first().zip(steps.last());
-        let moves = told.is_some_and(|(first, last)| first.started_unix_ms < last.started_unix_ms);
+        let ends = steps.first().zip(steps.last());
+        let moves = ends.is_some_and(|(first, last)| first.started_unix_ms < last.started_unix_ms);
         if run.header.is_imported() || !moves {
             return None;
         }

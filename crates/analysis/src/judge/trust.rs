@@ -17,7 +17,7 @@ fn line(status: Status, subject: &str, text: impl Into<String>) -> TrustLine {
     TrustLine { status, subject: subject.to_owned(), text: text.into() }
 }
 
-/// All lights, in a fixed order.
+/// All lines, in a fixed order.
 pub(crate) fn lines(
     aligned: &Aligned<'_>,
     estimated: &Estimated,
@@ -28,14 +28,14 @@ pub(crate) fn lines(
 ) -> Vec<TrustLine> {
     let runs = aligned.runs;
     let line_of = |run: &RunData| {
-        if run.header.is_imported() { origin(run, runs.len()) } else { ending(run, runs.len()) }
+        if run.header.is_imported() { origin(run, runs.len()) } else { run_state(run, runs.len()) }
     };
     let mut lines: Vec<TrustLine> = runs.iter().map(line_of).collect();
     let steps: Vec<&StepResult> = runs.iter().flat_map(|run| &run.steps).collect();
     let ours = runs.iter().filter(|run| !run.header.is_imported()).flat_map(|run| &run.steps);
     let ours: Vec<&StepResult> = ours.collect();
     let imported = runs.iter().any(|run| run.header.is_imported());
-    // Of imported steps nobody can say that their checks held or that their bytes were right.
+    // Imported steps have no self-checks, and their data was not verified.
     if !imported || !ours.is_empty() {
         lines.push(self_checks(&ours, checks));
         lines.push(integrity(&ours));
@@ -50,38 +50,38 @@ pub(crate) fn lines(
     lines.extend(clock(runs, &aligned.clocks));
     if contradictions > 0 {
         let text = format!(
-            "{} below: numbers that cannot be what they are said to be",
-            counted(contradictions, "entry").replace("entrys", "entries")
+            "{} below: numbers that contradict each other or their description",
+            counted(contradictions, "contradiction")
         );
         lines.push(line(Status::Failed, "contradictions", text));
     }
     lines
 }
 
-/// What is known of a run that another program measured.
+/// Origin of a run that another program measured.
 fn origin(run: &RunData, runs: usize) -> TrustLine {
     let fact = |name: &str| run.header.environment.get(name).map_or("", String::as_str);
     let program = Some(fact("program")).filter(|program| !program.is_empty());
     let subject = if runs == 1 { "origin".to_owned() } else { format!("origin {}", run.label) };
     let text = format!(
-        "imported from {} ({}, SHA-256 {:.12}), measured by {}: {}, nothing of which could be checked here",
+        "imported from {} ({}, SHA-256 {:.12}), measured by {}: {}; without self-checks",
         fact("file"),
         counted(fact("file_bytes").parse().unwrap_or(0), "byte"),
         fact("file_sha256"),
-        program.unwrap_or("a program that is not told"),
+        program.unwrap_or("an unknown program"),
         counted(run.steps.len(), "step"),
     );
     line(Status::Warning, &subject, text)
 }
 
-fn ending(run: &RunData, runs: usize) -> TrustLine {
+fn run_state(run: &RunData, runs: usize) -> TrustLine {
     let subject = if runs == 1 { "run".to_owned() } else { format!("run {}", run.label) };
     let steps = run.steps.len();
     let most = run.header.steps_planned;
     let done = match run.header.repeat {
         None => format!("{steps} of {most} planned steps were measured"),
         Some(rule) => format!(
-            "{steps} steps were measured (planned: at least {}, at most {most}, as precision or a search asks)",
+            "{steps} steps were measured (planned: {} to {most}, depending on precision or a search)",
             rule.steps_least
         ),
     };
@@ -108,17 +108,17 @@ fn ending(run: &RunData, runs: usize) -> TrustLine {
 fn self_checks(steps: &[&StepResult], summaries: &[CheckSummary]) -> TrustLine {
     let of = |verdict: Verdict| steps.iter().filter(|step| step.verdict() == verdict).count();
     let invalid = of(Verdict::Invalid);
-    let suspicious = of(Verdict::Warning);
-    let status = match (invalid, suspicious) {
+    let warnings = of(Verdict::Warning);
+    let status = match (invalid, warnings) {
         (0, 0) => Status::Ok,
         (0, _) => Status::Warning,
         _ => Status::Failed,
     };
     let text = if status == Status::Ok {
-        format!("all {} held in every check", counted(steps.len(), "step"))
+        format!("all {} passed every check", counted(steps.len(), "step"))
     } else {
         format!(
-            "of {}, {invalid} invalid (left out) and {suspicious} suspicious (marked)",
+            "of {}, {invalid} invalid (left out) and {warnings} with a warning (marked !)",
             counted(steps.len(), "step")
         )
     };
@@ -132,13 +132,14 @@ fn self_checks(steps: &[&StepResult], summaries: &[CheckSummary]) -> TrustLine {
     line(status, "self-checks", text + &unknown)
 }
 
-/// One line per check that complained; its arithmetic stands with the self-checks.
+/// One line per check that did not pass; its arithmetic is listed with the self-checks.
 fn remarks(summaries: &[CheckSummary]) -> Vec<TrustLine> {
     let failed_checks = summaries.iter().filter(|summary| summary.verdict() > Verdict::Valid);
     let remark = |summary: &CheckSummary| {
         let status = if summary.invalid > 0 { Status::Failed } else { Status::Warning };
         let steps = summary.valid + summary.not_known + summary.warnings + summary.invalid;
-        let text = format!("against {} of {}", summary.warnings + summary.invalid, counted(steps, "step"));
+        let text =
+            format!("not passed in {} of {}", summary.warnings + summary.invalid, counted(steps, "step"));
         line(status, &format!("check {}", summary.name), text)
     };
     failed_checks.map(remark).collect()
@@ -152,15 +153,15 @@ fn integrity(steps: &[&StepResult]) -> TrustLine {
         return line(
             Status::Failed,
             "data",
-            format!("{wrong} operations returned other bytes than were written"),
+            format!("{wrong} operations returned data that differs from what was written"),
         );
     }
     let share = if read == 0 { 1.0 } else { (verified as f64 / read as f64).min(1.0) };
     let status = if share >= 1.0 { Status::Ok } else { Status::Warning };
     let text = if read == 0 {
-        "nothing was read back".to_owned()
+        "no data was read back".to_owned()
     } else {
-        format!("{:.0} % of the bytes read were checked, all right", (share * 100.0).floor())
+        format!("{:.0} % of the bytes read were verified, without a mismatch", (share * 100.0).floor())
     };
     line(status, "data", text)
 }
@@ -195,7 +196,7 @@ fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
     let reported = worst.measure.users_reported;
     let assigned = worst.measure.users_assigned;
     let text = format!(
-        "in {} some users never finished ({reported} of {assigned} at worst): response times are mostly those of the others",
+        "in {} some users finished no transaction (at worst {reported} of {assigned} finished): response times cover mostly the others",
         counted(silent.len(), "step")
     );
     Some(line(Status::Failed, "users", text))
@@ -218,7 +219,9 @@ fn client_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<TrustLine>
             ([], _) if system.access != Access::Mounted || outcomes.is_empty() => continue,
             ([], 0) => (
                 Status::Warning,
-                format!("{name}: nobody counted the wire of this mount, so a cache may have served any cell"),
+                format!(
+                    "{name}: bytes on the wire of this mount were not counted, so that the client's cache may have served any cell"
+                ),
             ),
             ([], n) => (
                 Status::Ok,
@@ -234,7 +237,7 @@ fn client_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<TrustLine>
                 let range = if least == most { most } else { format!("{least} to {most}") };
                 let cells = counted(n, "cell");
                 let text = format!(
-                    "{name}: the client's cache served {} of {cells} ({range} % of their bytes did not cross the wire): what users feel, not what the server does",
+                    "{name}: the client's cache served {} of {cells} ({range} % of their bytes did not cross the wire): the rate that users see, not that of the server",
                     shares.len()
                 );
                 (Status::Warning, text)
@@ -253,23 +256,25 @@ fn percent(share: f64) -> String {
 fn order(comparisons: &[Comparison]) -> Option<TrustLine> {
     let pairing = comparisons.iter().flat_map(|c| c.sections.iter().flatten()).map(|s| s.pairing);
     Some(match pairing.max()? {
-        Pairing::Interleaved => {
-            line(Status::Ok, "order", "systems took turns within each repetition: drift met them alike")
-        }
+        Pairing::Interleaved => line(
+            Status::Ok,
+            "order",
+            "the systems are interleaved within each repetition: drift affects all of them equally",
+        ),
         Pairing::NotInterleaved => line(
             Status::Warning,
             "order",
-            "some systems were not measured in turns: what changed between the series cannot be told from a difference",
+            "some systems were not interleaved: a change over time cannot be distinguished from a difference",
         ),
         Pairing::SingleRun => line(
             Status::Warning,
             "order",
-            "some positions were measured once: nothing can be said of chance there",
+            "some positions were measured once: chance cannot be ruled out there",
         ),
     })
 }
 
-/// What difference the intervals would have shown, from their median half-width.
+/// Smallest difference that the intervals detect, from their median half-width.
 fn smallest_difference(estimated: &Estimated, tolerance: f64) -> Option<TrustLine> {
     let rows = estimated.sections.iter().flat_map(|section| &section.rows);
     let ratios: Vec<_> = rows.flat_map(|row| row.ratios.iter().flatten()).collect();
@@ -282,20 +287,19 @@ fn smallest_difference(estimated: &Estimated, tolerance: f64) -> Option<TrustLin
     let Some(half_width) = median(&widths) else {
         return Some(line(
             Status::Warning,
-            "sharpness",
-            "fewer than 6 repetitions: no intervals, so no claims",
+            "sensitivity",
+            "fewer than 6 repetitions: no intervals, so no verdicts",
         ));
     };
     let visible = half_width.exp_m1() + tolerance;
     let status = if visible <= 0.1 { Status::Ok } else { Status::Warning };
-    let text =
-        format!("a difference of {:.1} % in one cell would typically have been called", visible * 100.0);
-    Some(line(status, "sharpness", text))
+    let text = format!("a difference of {:.1} % in one cell would typically be detected", visible * 100.0);
+    Some(line(status, "sensitivity", text))
 }
 
-/// Which cells became as precise as the run was asked for, where repetition stopped on precision.
+/// Which cells reached the requested precision, if repetition stops on precision.
 fn precision(run: &RunData) -> Option<TrustLine> {
-    // A search for loads says nothing of the cells.
+    // A search for loads has no precision of cells.
     let rule = run.header.repeat.filter(|rule| rule.half_width.is_some() || rule.budget_ns.is_some())?;
     let widths = cell_widths(run);
     let mut known: Vec<f64> = widths.iter().filter_map(|width| *width).collect();
@@ -303,16 +307,16 @@ fn precision(run: &RunData) -> Option<TrustLine> {
     let widest = known.last()?.exp_m1() * 100.0;
     let middle = median(&known)?.exp_m1() * 100.0;
     let cells = counted(widths.len(), "cell");
-    let Some(asked) = rule.half_width else {
+    let Some(requested) = rule.half_width else {
         let text = format!(
-            "the time given brought half of {cells} to ±{middle:.1} % or better, the widest to ±{widest:.1} %"
+            "within the time budget half of {cells} reached ±{middle:.1} % or better, the widest ±{widest:.1} %"
         );
         return Some(line(Status::Ok, "precision", text));
     };
-    let reached = known.iter().filter(|width| **width <= asked.ln_1p()).count();
-    let share = asked * 100.0;
+    let reached = known.iter().filter(|width| **width <= requested.ln_1p()).count();
+    let share = requested * 100.0;
     Some(if reached == widths.len() {
-        line(Status::Ok, "precision", format!("all {cells} were repeated until ±{share} %"))
+        line(Status::Ok, "precision", format!("all {cells} reached ±{share} %"))
     } else {
         let open = widths.len() - reached;
         let text = format!("{open} of {cells} did not reach ±{share} %: the widest is ±{widest:.1} %");
@@ -320,7 +324,7 @@ fn precision(run: &RunData) -> Option<TrustLine> {
     })
 }
 
-/// One line for the clocks that are known, and one for each that is not, or that the times themselves tell.
+/// One line for the known clocks, and one for each clock that is unknown or inferred from its times.
 fn clock(runs: &[RunData], clocks: &[Clock]) -> Vec<TrustLine> {
     let mut lines = Vec::new();
     let known = || runs.iter().zip(clocks).filter_map(|(run, clock)| Some((run, clock.resolution_ns?)));
@@ -346,7 +350,7 @@ fn clock(runs: &[RunData], clocks: &[Clock]) -> Vec<TrustLine> {
             (None, Some(_)) => continue,
             (None, None) => {
                 format!(
-                    "{} does not tell its resolution (import --clock): no ratio with it is resolved",
+                    "{}: the resolution is not stated (import --clock), so that no ratio with it is resolved",
                     run.label
                 )
             }

@@ -61,7 +61,7 @@ fn why(
         return near;
     }
     if missing.iter().any(|system| !has(*system)) {
-        // Another test of the same name may differ in an axis that one side does not tell.
+        // Another test of the same name may differ in an axis that one side does not state.
         let alike = estimated.sections.iter().find_map(|other| other_axes(section, other, missing));
         return alike.unwrap_or_else(|| "this test was not measured there".to_owned());
     }
@@ -95,7 +95,7 @@ fn sizes(at: &Coordinates) -> impl Iterator<Item = (&str, u64)> {
     })
 }
 
-/// What tells a section from another one that the missing systems have.
+/// Axes that distinguish a section from another one that the missing systems have.
 fn other_axes(section: &Section, other: &Section, missing: &[usize]) -> Option<String> {
     let one = &section.rows.first()?.coordinates;
     let two = &other.rows.first()?.coordinates;
@@ -106,12 +106,18 @@ fn other_axes(section: &Section, other: &Section, missing: &[usize]) -> Option<S
     }
     let axes: BTreeSet<&str> = one.iter().chain(two.iter()).map(|(axis, _)| axis).collect();
     let free = |axis: &&str| !section.axes.iter().any(|a| a == axis) && one.get(axis) != two.get(axis);
-    let told = |value: Option<&Value>| value.map_or_else(|| "not told".to_owned(), ToString::to_string);
+    let stated = |value: Option<&Value>| value.map_or_else(|| "not stated".to_owned(), ToString::to_string);
     let differing = axes.into_iter().filter(free);
     let words: Vec<String> = differing
         .map(|axis| {
-            format!("{} {} here, {} there", axis.replace('_', " "), told(one.get(axis)), told(two.get(axis)))
+            format!(
+                "{} {} here, {} there",
+                axis.replace('_', " "),
+                stated(one.get(axis)),
+                stated(two.get(axis))
+            )
         })
         .collect();
-    (!words.is_empty()).then(|| format!("the same test was measured otherwise there: {}", words.join("; ")))
+    (!words.is_empty())
+        .then(|| format!("the same test was measured with other parameters there: {}", words.join("; ")))
 }

@@ -5,7 +5,7 @@ use sharebench_stats::{Capacity, LoadPoint, fit_capacity, forecast};
 
 use crate::types::{CapacityReport, Row};
 
-/// Seed of the resampling behind a forecast's interval: the same numbers give the same interval.
+/// Seed of the resampling for a forecast's interval: the same numbers give the same interval.
 const FORECAST_SEED: u64 = 0x10AD;
 
 /// A forecast is made for this multiple of the largest load measured; stats refuses more than twice it.
@@ -43,7 +43,7 @@ fn capacity(rows: &[Row], system: usize) -> Option<CapacityReport> {
     };
     match forecast(&points, think, largest * REACH, FORECAST_SEED) {
         Ok(found) => {
-            // A knee beyond what may be predicted is no more than a guess.
+            // A knee beyond the reach of a forecast is not reported.
             report.knee = found.model.knee().filter(|knee| knee.is_finite() && *knee <= largest * REACH);
             report.forecast = Some((largest * REACH, found.throughput));
         }

@@ -37,7 +37,7 @@ pub(crate) fn claim(ratio: &Estimate, verdict: RatioVerdict, a: &str, b: &str) -
     }
 }
 
-/// What single runs let one say: a ratio, and how many cells stand out of what blurs them.
+/// The claim of single runs: a ratio, and how many cells exceed the uncertainty of clocks and equal runs.
 pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str) -> String {
     let (cells, resolved) = summary.single_runs;
     let spread = if summary.spread_known { " or the spread of repetitions" } else { "" };
@@ -52,15 +52,15 @@ pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str)
     let ratio = summary.typical.value;
     let (ratio, more, less) = if ratio < 1.0 { (1.0 / ratio, b, a) } else { (ratio, a, b) };
     format!(
-        "{more} shows {} times the rate of {less} {scope} (single run; {differ} by more than clocks{spread}{equal} can blur)",
+        "{more} shows {} times the rate of {less} {scope} (single run; {differ} by more than the uncertainty of clocks{spread}{equal})",
         three_digits(ratio)
     )
 }
 
-/// What all ratios of single runs have in common; said once.
+/// The caveat of all ratios of single runs; reported once.
 pub(crate) fn single_run_caveat(again: bool) -> String {
-    let remedy = if again { "; 6 interleaved repetitions would give one" } else { "" };
-    format!("Single runs have no interval, and nothing is said of chance{remedy}.")
+    let remedy = if again { "; 6 interleaved repetitions give an interval" } else { "" };
+    format!("One run each: chance cannot be ruled out{remedy}.")
 }
 
 fn faster(ratio: &Estimate, fast: &str, slow: &str) -> String {
@@ -81,7 +81,7 @@ pub(crate) fn show_ratio(ratio: &Estimate) -> String {
     }
 }
 
-/// `10 interleaved repetitions`, or what must be confessed instead.
+/// `10 interleaved repetitions`, or the number of repetitions with the caveat.
 pub(crate) fn basis(pairing: Pairing, n: usize) -> String {
     let plural = if n == 1 { "" } else { "s" };
     match pairing {

@@ -6,14 +6,14 @@ use crate::cache::rectangles::Shares;
 use crate::text::stages::Stages;
 use crate::types::{Section, Sentence, Tone, View};
 
-/// A cache that serves this share is what one measures; one below it, weakly.
+/// From this share on the client's cache determines the rate.
 const STRONG: f64 = 0.5;
 
-/// Below this share it changes nothing.
+/// Below this share it has no effect.
 const WEAK: f64 = sharebench_model::CLIENT_CACHED_FROM;
 
 /// One sentence per system whose client's cache served any cell of a section, and one where it did nothing there
-/// although it did elsewhere.
+/// although it did in others.
 pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
     let section = &stages.estimated.sections[index];
     if section.view == View::Load {

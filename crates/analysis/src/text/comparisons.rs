@@ -7,20 +7,20 @@ use crate::text::position::position;
 use crate::text::stages::Stages;
 use crate::types::{Comparison, Pairing, RatioVerdict, Sentence, SettingChange, Summary, Tone, View};
 
-/// More repetitions than this are not worth recommending.
+/// Largest number of repetitions that a sentence recommends.
 const REPETITIONS_WORTH: usize = 500;
 
 pub(crate) fn names<'a>(stages: &'a Stages<'_>, comparison: &Comparison) -> (&'a str, &'a str) {
     (&stages.aligned.systems[comparison.a].name, &stages.aligned.systems[comparison.b].name)
 }
 
-/// Single runs are worth a note at most: never a difference.
+/// Single runs are never called a difference.
 fn single_run_tone(summary: &Summary) -> Tone {
     let (cells, resolved) = summary.single_runs;
     if resolved > 0 && resolved == cells { Tone::Note } else { Tone::NotResolved }
 }
 
-/// What it would take, when it is not resolved.
+/// The repetitions that would resolve it, if it is not resolved.
 fn remedy(summary: &Summary) -> String {
     if summary.verdict != RatioVerdict::NotResolved {
         return String::new();
@@ -29,7 +29,7 @@ fn remedy(summary: &Summary) -> String {
         Some(n) if n <= REPETITIONS_WORTH => {
             format!("; about {n} repetitions would probably resolve it")
         }
-        _ => "; it sits on the edge of the tolerance, and no sensible number of repetitions will move it"
+        _ => "; it lies at the edge of the tolerance, so that more repetitions are unlikely to resolve it"
             .to_owned(),
     }
 }
@@ -43,7 +43,7 @@ pub(crate) fn overall_sentence(
     let (a, b) = names(stages, comparison);
     if summary.pairing == Pairing::SingleRun {
         let scope = format!("over {} in {}", counted(summary.cells, "cell"), counted(tests, "test"));
-        let text = format!("Over all, {}.", single_run_claim(summary, a, b, &scope));
+        let text = format!("Overall, {}.", single_run_claim(summary, a, b, &scope));
         return Sentence::new(single_run_tone(summary), text);
     }
     let text = format!(
@@ -57,33 +57,33 @@ pub(crate) fn overall_sentence(
     Sentence::new(tone(summary.verdict), text)
 }
 
-/// What caches did to a mean; empty where they did nothing.
+/// The effect of caches on a mean; empty without one.
 fn cached_note(summary: &Summary, a: &str, b: &str) -> String {
     let apart = summary.unequal_storage.as_ref().map_or_else(String::new, |apart| {
         let alike = apart.alike.as_ref().map_or_else(String::new, |alike| {
             let claim = claim(&alike.typical, alike.verdict, a, b);
-            format!("; over {} where storage gave both alike: {claim}", counted(alike.cells, "cell"))
+            format!("; over {} with equal shares of storage: {claim}", counted(alike.cells, "cell"))
         });
         format!(
-            " In {} storage gave one side more of the bytes, the server's cache the other{alike}.",
+            " In {} storage served a larger share of the bytes on one side{alike}.",
             counted(apart.cells, "cell")
         )
     });
     apart + &client_cached_note(summary, a, b)
 }
 
-/// What client caches did to a mean; empty where they did nothing.
+/// The effect of client caches on a mean; empty without one.
 fn client_cached_note(summary: &Summary, a: &str, b: &str) -> String {
     let Some(cached) = &summary.cached else { return String::new() };
     let one_sided = match (cached.one_sided, cached.cells) {
         (0, _) => String::new(),
-        (some, all) if some == all => " on one side alone".to_owned(),
-        (some, _) => format!(", {some} of them on one side alone"),
+        (some, all) if some == all => " on one side only".to_owned(),
+        (some, _) => format!(", {some} of them on one side only"),
     };
     let alike = match &cached.equal_cache_share {
-        // Without cells that are cached alike this is the mean over uncached ones again.
+        // Otherwise this is the mean over uncached cells again.
         Some(alike) if cached.one_sided < cached.cells => format!(
-            " Over {} that it served alike on both sides: {}.",
+            " Over {} with equal shares of the client's cache: {}.",
             counted(alike.cells, "cell"),
             claim(&alike.typical, alike.verdict, a, b)
         ),
@@ -91,11 +91,11 @@ fn client_cached_note(summary: &Summary, a: &str, b: &str) -> String {
     };
     let Some(felt) = &cached.all_cells else {
         return format!(
-            " The client's cache served every one of these cells{one_sided}: this is what users feel, and says nothing of a server.{alike}"
+            " The client's cache served all of these cells{one_sided}: this is the rate that users see, not that of the server.{alike}"
         );
     };
     format!(
-        " Left out: {} that the client's cache served{one_sided}; with them, as users feel it: {}.{alike}",
+        " Excluded: {} that the client's cache served{one_sided}; including them, as users see it: {}.{alike}",
         counted(cached.cells, "cell"),
         claim(&felt.typical, felt.verdict, a, b)
     )
@@ -121,7 +121,7 @@ pub(crate) fn section_sentence(
     }
     let stalls = if summary.stalls > 0 {
         format!(
-            "; in {} stalls decide, so total work differs from the typical ratio",
+            "; in {} stalls dominate, so that total work differs from the typical ratio",
             counted(summary.stalls, "cell")
         )
     } else {
@@ -137,7 +137,7 @@ pub(crate) fn section_sentence(
     Sentence::new(tone(summary.verdict), text).about(index)
 }
 
-/// Cells of one section that stay open, in one sentence.
+/// Cells of one section that are not resolved, in one sentence.
 pub(crate) fn open_cells(
     stages: &Stages<'_>,
     comparison: &Comparison,
@@ -156,11 +156,11 @@ pub(crate) fn open_cells(
     let mut needed: Vec<usize> = again.filter_map(|ratio| ratio.repetitions_needed).collect();
     needed.sort_unstable();
     let help = match needed.get(needed.len() / 2) {
-        Some(n) if *n <= REPETITIONS_WORTH => format!("; about {n} repetitions would settle half of them"),
+        Some(n) if *n <= REPETITIONS_WORTH => format!("; about {n} repetitions would resolve half of them"),
         _ => String::new(),
     };
     let text = format!(
-        "{}: {} of {} taken alone are not resolved between {}{help}.",
+        "{}: {} of {} are not resolved individually between {}{help}.",
         stages.estimated.sections[section].title,
         open.len(),
         counted(judged.len(), "cell"),
@@ -187,6 +187,6 @@ pub(crate) fn settings_sentence(stages: &Stages<'_>, comparison: &Comparison) ->
         0 => String::new(),
         n => format!("; and {n} more"),
     };
-    let text = format!("{}: settings told to differ: {}{more}.", comparison.name, listed.join("; "));
+    let text = format!("{}: stated settings that differ: {}{more}.", comparison.name, listed.join("; "));
     Some(Sentence::new(Tone::Note, text))
 }

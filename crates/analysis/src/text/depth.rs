@@ -4,7 +4,7 @@ use crate::text::position::show;
 use crate::text::stages::Stages;
 use crate::types::Section;
 
-/// A depth that yields this share of the best is as good as the best.
+/// A depth with this share of the best rate is as good as the best.
 const NEAR_BEST: f64 = 0.95;
 
 /// Per system and record size: how many operations in flight are enough.
@@ -25,7 +25,7 @@ pub(crate) fn depth_sentences(stages: &Stages<'_>, section: &Section) -> Vec<Str
             let record =
                 enough.0[0].as_ref().map_or_else(String::new, |value| format!(" with {value} records"));
             sentences.push(format!(
-                "{}: {}{record} needs {depth} in flight for {} ({} of one at a time: {}).",
+                "{}: {}{record} needs queue depth {depth} for {} ({} the rate of the smallest depth: {}).",
                 section.title,
                 named.name,
                 show(section.unit, enough.1),
@@ -38,5 +38,5 @@ pub(crate) fn depth_sentences(stages: &Stages<'_>, section: &Section) -> Vec<Str
 }
 
 fn times(factor: f64) -> String {
-    format!("{factor:.1} times that")
+    format!("{factor:.1} times")
 }

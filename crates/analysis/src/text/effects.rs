@@ -14,7 +14,7 @@ use crate::types::span::place_words;
 use crate::types::{Pairing, RatioVerdict, Sentence, SettingChange, Span, Tone};
 
 /// One sentence per test and setting. Only changes that at least one pair of systems isolates, `suspects` aside:
-/// systems that are probably not set as they tell.
+/// systems that are probably not set as they state.
 pub(crate) fn sentences(stages: &Stages<'_>) -> Vec<Sentence> {
     let suspects = &stages.judged.suspects;
     let mut isolated: BTreeMap<Change, Vec<(usize, usize)>> = BTreeMap::new();
@@ -24,7 +24,7 @@ pub(crate) fn sentences(stages: &Stages<'_>) -> Vec<Sentence> {
                 continue;
             }
             if let [SettingChange { name, a: from, b: to }] = changes(one, other).as_slice() {
-                // From what is not told, or what sorts first, so that pairs the other way round are the same.
+                // A missing value comes first, then the smaller one, so that both directions of a pair are one change.
                 let (from, to, pair) = if from <= to { (from, to, (a, b)) } else { (to, from, (b, a)) };
                 isolated.entry((name.clone(), from.clone(), to.clone())).or_default().push(pair);
             }
@@ -36,7 +36,7 @@ pub(crate) fn sentences(stages: &Stages<'_>) -> Vec<Sentence> {
         if pairs.len() == 1 && is_repeated(&stages.judged.comparisons, pairs[0]) {
             continue;
         }
-        let of = |value: Option<String>| value.unwrap_or_else(|| "what is not told".to_owned());
+        let of = |value: Option<String>| value.unwrap_or_else(|| "no stated value".to_owned());
         let words = format!("{name} {} instead of {}", of(to), of(from));
         found.extend(of_setting(stages, &words, &pairs));
     }

@@ -8,10 +8,10 @@ use crate::text::position::{position, show};
 use crate::text::stages::Stages;
 use crate::types::{CapacityReport, LoadOutcome, Outcome, Section, StressPoint};
 
-/// Below this share of even service users were treated differently (Jain's index; 0.9 is one of ten users left out).
+/// Below this share of even service users are treated unequally (Jain's index; 0.9 is one of ten users left out).
 const FAIR: f64 = 0.9;
 
-/// What was found of a load.
+/// The findings on a load.
 pub(crate) fn load_sentences(stages: &Stages<'_>, section: &Section) -> Vec<String> {
     let mut sentences = Vec::new();
     for stress in &section.stress {
@@ -40,7 +40,7 @@ pub(crate) fn load_sentences(stages: &Stages<'_>, section: &Section) -> Vec<Stri
     sentences
 }
 
-/// What is not predicted, and why.
+/// Rejected forecasts with the reason.
 pub(crate) fn refused_forecasts(stages: &Stages<'_>, section: &Section) -> Vec<String> {
     let refused = |report: &CapacityReport| {
         let name = &stages.aligned.systems[report.system].name;
@@ -55,11 +55,11 @@ fn stress_point(stages: &Stages<'_>, section: &Section, stress: &StressPoint) ->
     let most = format!("{} at {} users", show(section.unit, stress.peak.1), stress.peak.0);
     match stress.after {
         Some(users) => format!(
-            "{title}: {name} passes its stress point after {users} users: the next step gives {:.0} % less. Most was {most}.",
+            "{title}: {name} passes its stress point after {users} users: the next step is {:.0} % slower. Peak: {most}.",
             stress.decline * 100.0
         ),
         None => {
-            format!("{title}: {name} reached no stress point up to {} users. Most was {most}.", stress.tried)
+            format!("{title}: {name} reached no stress point up to {} users. Peak: {most}.", stress.tried)
         }
     }
 }
@@ -81,7 +81,7 @@ fn judged(section: &Section, system: usize) -> Vec<(u64, bool, &LoadOutcome)> {
     judged
 }
 
-/// Up to which load an objective was kept, and where it was missed first.
+/// The largest load that meets an objective, and the smallest that misses it.
 fn kept(section: &Section, system: usize, name: &str) -> Option<String> {
     let judged = judged(section, system);
     let wanted = &judged.first()?.2.objective.as_ref()?.wanted;
@@ -95,14 +95,14 @@ fn kept(section: &Section, system: usize, name: &str) -> Option<String> {
     Some(match (highest, missed) {
         (Some((most, _, load)), None) => {
             format!(
-                "{title}: {name} keeps {wanted} up to {most} {unit}, the most that was tried ({}).",
+                "{title}: {name} meets {wanted} up to {most} {unit}, the largest load measured ({}).",
                 detail(load)
             )
         }
         (Some((most, ..)), Some((least, _, load))) => {
             let knee = if open { "its knee: " } else { "" };
             format!(
-                "{title}: {knee}{name} keeps {wanted} up to {most} {unit} and misses it at {least} ({}).",
+                "{title}: {knee}{name} meets {wanted} up to {most} {unit} and misses it at {least} ({}).",
                 detail(load)
             )
         }
@@ -113,7 +113,7 @@ fn kept(section: &Section, system: usize, name: &str) -> Option<String> {
     })
 }
 
-/// Users at a fixed pace: how many are carried without overload.
+/// Users at a fixed pace: how many are sustained without overload.
 fn paced(section: &Section, system: usize, name: &str) -> Option<String> {
     let overloaded = |outcome: &Outcome| outcome.remarks.iter().any(|remark| remark.starts_with("pace: "));
     let mut steps: Vec<(u64, bool)> = section
@@ -127,17 +127,18 @@ fn paced(section: &Section, system: usize, name: &str) -> Option<String> {
     let (least, _) = steps.iter().find(|(_, overloaded)| *overloaded)?;
     let carried = steps.iter().take_while(|(_, overloaded)| !overloaded).last();
     let carried = carried.map_or_else(|| "no step".to_owned(), |(users, _)| format!("{users} users"));
-    Some(format!("{}: {name} carries {carried} at their pace and is overloaded with {least}.", section.title))
+    Some(format!(
+        "{}: {name} sustains {carried} at their pace and is overloaded with {least}.",
+        section.title
+    ))
 }
 
 fn predicted(section: &Section, report: &CapacityReport, name: &str) -> Option<String> {
     let (users, estimate) = report.forecast.as_ref()?;
     let model = report.model.as_deref().unwrap_or("model");
-    let knee = report
-        .knee
-        .map_or_else(String::new, |knee| format!("its knee is at {} users, and ", three_digits(knee)));
+    let knee = report.knee.map_or_else(String::new, |knee| format!("knee at {} users; ", three_digits(knee)));
     Some(format!(
-        "{}: by the {model} that predicted the last steps best, {knee}{name} would give {} transactions/s to {users:.0} users.",
+        "{}: forecast by the {model}, which predicts the last steps best: {knee}{name} reaches {} transactions/s with {users:.0} users.",
         section.title,
         spread(estimate)
     ))
@@ -157,7 +158,7 @@ fn spread(estimate: &Estimate) -> String {
 
 fn silent_users(title: &str, name: &str, at: &str, outcome: &Outcome) -> String {
     format!(
-        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} counts the others, if at all, with the time they had waited so far.",
+        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} includes the others, if at all, with the time that they had waited.",
         outcome.users_reported,
         outcome.users_assigned,
         show_nanos(outcome.response_mean_ns)

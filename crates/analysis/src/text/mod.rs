@@ -35,27 +35,27 @@ pub(crate) struct Text {
     pub answer: Vec<Sentence>,
     /// What was found, per section.
     pub findings: Vec<Sentence>,
-    /// What was not, and what it would take.
+    /// What is not resolved, and what would resolve it.
     pub not_resolved: Vec<Sentence>,
 }
 
-/// Writes the answer, the findings and what was not resolved.
+/// Writes the answer, the findings and what is not resolved.
 pub(crate) fn write(stages: &Stages<'_>) -> Text {
-    let mut told = alarms(stages, stages.aligned.runs);
+    let mut answer = alarms(stages, stages.aligned.runs);
     let mut found = Vec::new();
     let mut open = Vec::new();
     let spoken_of = spoken_of(stages.aligned.systems.len(), &stages.judged.comparisons);
-    // Of several pairs the answer says who wins; where it does stands among the findings.
+    // Of several pairs the answer names the faster system; regions are listed among the findings.
     let alone = stages.judged.comparisons.len() == 1;
     for (index, comparison) in stages.judged.comparisons.iter().enumerate() {
         if let Some(overall) = &comparison.overall {
             let sentence = overall_sentence(stages, comparison, &overall.summary, overall.tests);
             match (spoken_of[index], sentence.tone) {
-                (true, _) => told.push(sentence),
+                (true, _) => answer.push(sentence),
                 (false, Tone::NotResolved) => open.push(sentence),
                 (false, _) => found.push(sentence),
             }
-            told.extend(
+            answer.extend(
                 stages
                     .judged
                     .weighted
@@ -64,7 +64,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
                     .map(|w| weights_sentence(stages, w)),
             );
             if alone {
-                told.extend(regions::answer(stages, comparison));
+                answer.extend(regions::answer(stages, comparison));
             }
         }
         found.extend(settings_sentence(stages, comparison));
@@ -74,7 +74,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
             let view = stages.estimated.sections[section].view;
             let counts = view == View::Load || (view == View::Depth && comparison.overall.is_none());
             if counts && spoken_of[index] && (alone || widest(comparison) == Some(section)) {
-                told.push(sentence.clone());
+                answer.push(sentence.clone());
             }
             if sentence.tone == Tone::NotResolved {
                 open.push(sentence);
@@ -87,7 +87,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
     }
     if stages.judged.comparisons.iter().any(Comparison::rests_on_single_runs) {
         let caveat = Sentence::new(Tone::Note, single_run_caveat(can_repeat(stages)));
-        if told.is_empty() { found.push(caveat) } else { told.push(caveat) }
+        if answer.is_empty() { found.push(caveat) } else { answer.push(caveat) }
     }
     for (index, section) in stages.estimated.sections.iter().enumerate() {
         let sentences = match section.view {
@@ -97,9 +97,9 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
         };
         found.extend(sentences.into_iter().map(|text| Sentence::new(Tone::Note, text).about(index)));
         found.extend(client_cache::sentences(stages, index));
-        let behind = server_cache::sentences(stages, index);
+        let server = server_cache::sentences(stages, index);
         let (unclear, clear): (Vec<_>, Vec<_>) =
-            behind.into_iter().partition(|sentence| sentence.tone == Tone::NotResolved);
+            server.into_iter().partition(|sentence| sentence.tone == Tone::NotResolved);
         found.extend(clear);
         open.extend(unclear);
         found.extend(curves::sentences(stages, index));
@@ -107,11 +107,11 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
         open.extend(refused.into_iter().map(|text| Sentence::new(Tone::NotResolved, text).about(index)));
     }
     found.extend(effects::sentences(stages));
-    if told.is_empty() {
-        told.push(lone_system(stages));
+    if answer.is_empty() {
+        answer.push(lone_system(stages));
     }
     open.extend(absences(stages));
-    Text { answer: told, findings: found, not_resolved: open }
+    Text { answer: answer, findings: found, not_resolved: open }
 }
 
 /// What makes numbers unusable, before any number.
@@ -122,16 +122,13 @@ fn alarms(stages: &Stages<'_>, runs: &[RunData]) -> Vec<Sentence> {
         let wrong: u64 = steps().filter_map(|step| step.measure.errors.get(&ErrorClass::DataMismatch)).sum();
         if wrong > 0 {
             alarms.push(format!(
-                "{} returned wrong data: {} read other bytes than were written. Do not trust this server with files.",
+                "{} returned wrong data: {} read data that differs from what was written. Do not store files on this server.",
                 system.name,
                 counted(wrong as usize, "operation")
             ));
         }
         if steps().next().is_none() || !steps().any(has_rate) {
-            alarms.push(format!(
-                "{} yielded nothing that could be measured.",
-                stages.aligned.systems[index].name
-            ));
+            alarms.push(format!("{}: no operation could be measured.", stages.aligned.systems[index].name));
         }
     }
     for run in runs {
@@ -141,7 +138,8 @@ fn alarms(stages: &Stages<'_>, runs: &[RunData]) -> Vec<Sentence> {
                 run.label
             )),
             Some(RunOutcome::Incomplete(StepError::TargetLost { reason, .. })) => {
-                alarms.push(format!("Run {} lost a target: {reason}. What follows is partial.", run.label));
+                alarms
+                    .push(format!("Run {} lost a target: {reason}. The results are incomplete.", run.label));
             }
             _ => {}
         }
@@ -161,19 +159,19 @@ fn lone_system(stages: &Stages<'_>) -> Sentence {
     let name = stages.aligned.systems.first().map_or("nothing", |system| system.name.as_str());
     let rows = stages.estimated.sections.iter().map(|section| section.rows.len()).sum();
     let text = format!(
-        "{name} alone: {} of {} measured; there is nothing to compare it with.",
+        "{name}: {} of {} measured; there is no other system to compare with.",
         counted(rows, "position"),
         sections.join(", ")
     );
     Sentence::new(Tone::Note, text)
 }
 
-/// Positions without counterpart and steps left out, counted; the lists stand behind.
+/// Positions without counterpart and steps left out, counted; the report lists them at its end.
 fn absences(stages: &Stages<'_>) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     if !stages.aligned.unaligned.is_empty() && stages.aligned.systems.len() > 1 {
         let text = format!(
-            "{} not measured (or not usable) on every system; listed, and not part of any comparison.",
+            "{} not measured (or not usable) on every system; listed, and excluded from comparisons.",
             match stages.aligned.unaligned.len() {
                 1 => "1 position was".to_owned(),
                 n => format!("{n} positions were"),
@@ -183,7 +181,7 @@ fn absences(stages: &Stages<'_>) -> Vec<Sentence> {
     }
     if !stages.aligned.left_out.is_empty() {
         let text = format!(
-            "{} took no part in any number; the reasons are listed.",
+            "{} left out of all results; the reasons are listed.",
             counted(stages.aligned.left_out.len(), "step")
         );
         sentences.push(Sentence::new(Tone::Note, text));

@@ -8,14 +8,14 @@ use crate::text::stages::Stages;
 use crate::types::span::{place_words, position_words};
 use crate::types::{Comparison, DifferingRegion, RatioBreak, RatioVerdict, RegionReference, Sentence, Tone};
 
-/// Ratios of typical and total work further apart than this are both told.
+/// Typical and total-work ratio are both reported if they differ by more than this.
 const APART: f64 = 0.03;
 
 /// Regions and breaks of one comparison that speak of one section.
 pub(crate) fn of_section(stages: &Stages<'_>, comparison: &Comparison, section: usize) -> Vec<Sentence> {
     let differences = &comparison.differences;
     let whole = comparison.sections[section].as_ref();
-    // One of every cell says what the section's own sentence says.
+    // A region of every cell repeats the section's own sentence.
     let repeats = |region: &DifferingRegion| {
         !region.refines
             && whole.is_some_and(|all| region.rows.len() >= all.cells && region.verdict == all.verdict)
@@ -40,20 +40,20 @@ pub(crate) fn of_section(stages: &Stages<'_>, comparison: &Comparison, section: 
     found
 }
 
-/// The second and third sentence of an answer: where most of the difference is, and where it is the other way round.
+/// The second and third sentence of an answer: the largest difference, and the largest in the opposite direction.
 pub(crate) fn answer(stages: &Stages<'_>, comparison: &Comparison) -> Vec<Sentence> {
     let differences = &comparison.differences;
     let Some(scanned) = &differences.scanned else { return Vec::new() };
-    let mut told: Vec<&DifferingRegion> =
+    let mut different: Vec<&DifferingRegion> =
         differences.regions.iter().filter(|region| is_difference(region)).collect();
-    // A region of everything says what the first sentence says.
-    if told.iter().any(|region| region.rows.len() == scanned.cells) {
+    // A region of every cell repeats the first sentence.
+    if different.iter().any(|region| region.rows.len() == scanned.cells) {
         return Vec::new();
     }
-    told.sort_by(|x, y| importance(y).total_cmp(&importance(x)));
-    let Some(first) = told.first() else {
+    different.sort_by(|x, y| importance(y).total_cmp(&importance(x)));
+    let Some(first) = different.first() else {
         let text = format!(
-            "{}: no region of 4 cells or more differs by more than {:.0} % for sure ({} in {}, {}).",
+            "{}: no region of 4 cells or more differs significantly by more than {:.0} % ({} in {}, {}).",
             comparison.name,
             stages.options.tolerance * 100.0,
             counted(scanned.cells, "cell"),
@@ -68,17 +68,17 @@ pub(crate) fn answer(stages: &Stages<'_>, comparison: &Comparison) -> Vec<Senten
             .about(region.section)
             .about_region(reference(stages, comparison, region))
     };
-    let mut found = vec![say("Most of all in ", first)];
+    let mut found = vec![say("Largest difference: ", first)];
     let winner = |region: &DifferingRegion| region.typical.value > 1.0;
-    let opposite = told.iter().find(|region| winner(region) != winner(first));
-    let more = told.iter().filter(|region| !region.refines && region.section != first.section).count();
+    let opposite = different.iter().find(|region| winner(region) != winner(first));
+    let more = different.iter().filter(|region| !region.refines && region.section != first.section).count();
     match (opposite, more) {
-        (Some(region), _) => found.push(say("The other way round in ", region)),
+        (Some(region), _) => found.push(say("In the opposite direction: ", region)),
         (None, 1..) => {
             found.push(Sentence::new(
                 Tone::Note,
                 format!(
-                    "{} in other tests with the same winner; none the other way round.",
+                    "{} in other tests with the same faster system; none in the opposite direction.",
                     counted(more, "region")
                 ),
             ));
@@ -88,7 +88,7 @@ pub(crate) fn answer(stages: &Stages<'_>, comparison: &Comparison) -> Vec<Senten
     found
 }
 
-/// Where a region stands in the analysis.
+/// Index of a region in the analysis.
 fn reference(
     stages: &Stages<'_>,
     comparison: &Comparison,
@@ -113,7 +113,7 @@ fn region_words(stages: &Stages<'_>, comparison: &Comparison, region: &Differing
     let b = &stages.aligned.systems[comparison.b].name;
     let what = if region.verdict == RatioVerdict::NotResolved && !region.refines {
         format!(
-            "{a} and {b} differ (p = {:.3}), by how much is not resolved: ratio {}",
+            "{a} and {b} differ (p = {:.3}), but the size is not resolved: ratio {}",
             region.p_value,
             show_ratio(&region.typical)
         )
@@ -123,9 +123,9 @@ fn region_words(stages: &Stages<'_>, comparison: &Comparison, region: &Differing
     let apart = |total: &Estimate| (total.value / region.typical.value).ln().abs() > APART.ln_1p();
     let total = region.total_work.filter(apart).map_or(String::new(), |total| {
         let verdict = RatioVerdict::of(&total.map(f64::ln), stages.options.tolerance);
-        format!("; over the work of all of them {}", claim(&total, verdict, a, b))
+        format!("; by total work {}", claim(&total, verdict, a, b))
     });
-    let part = if region.refines { "part of the above, where it is another: " } else { "" };
+    let part = if region.refines { "part of the region above, with another ratio: " } else { "" };
     let pairing =
         comparison.differences.scanned.map_or(crate::types::Pairing::SingleRun, |scanned| scanned.pairing);
     format!(

@@ -18,7 +18,7 @@ fn moved(ratio: &Estimate, verdict: RatioVerdict) -> String {
         },
     );
     match verdict {
-        RatioVerdict::NotResolved => format!("not resolved by how much: ratio {}", show_ratio(ratio)),
+        RatioVerdict::NotResolved => format!("the size is not resolved: ratio {}", show_ratio(ratio)),
         _ => format!("{} % {word}{bounds}", percent(ratio.value)),
     }
 }
@@ -50,8 +50,8 @@ pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
     if series.changes.is_empty() {
         let widest = series.lines.iter().map(|line| line.spread).fold(0.0, f64::max);
         let text = format!(
-            "No change in {} over {} that chance would not make in one of {:.0} such tables (runs differ by {:.1} % at \
-             most as a rule).",
+            "No significant change in {} over {} (a false change is reported in at most 1 of {:.0} such tables; the typical \
+             difference between runs is at most {:.1} %).",
             counted(series.lines.len(), "test"),
             counted(series.runs.len(), "run"),
             1.0 / series.error,
@@ -61,13 +61,13 @@ pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
     }
     let incomplete: usize = series.lines.iter().map(|line| line.incomplete_cells).sum();
     if incomplete > 0 {
-        let text = format!("{} not measured in every run: left out.", counted(incomplete, "cell"));
+        let text = format!("{} not measured in every run: excluded.", counted(incomplete, "cell"));
         sentences.push(Sentence::new(Tone::Note, text));
     }
-    let told: Vec<u64> =
+    let known: Vec<u64> =
         series.runs.iter().map(|run| run.started_unix_ms).filter(|started| *started > 0).collect();
-    if !told.is_sorted() {
-        let text = "The runs are not named in the order in which they were made.".to_owned();
+    if !known.is_sorted() {
+        let text = "The runs are not given in the order of their start times.".to_owned();
         sentences.push(Sentence::new(Tone::Alarm, text));
     }
     sentences

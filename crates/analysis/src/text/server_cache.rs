@@ -7,15 +7,15 @@ use crate::text::position::position;
 use crate::text::stages::Stages;
 use crate::types::{CacheShares, Grade, Section, Sentence, Tone, View};
 
-/// Up to so many cells are told one by one.
+/// Up to this number, cells are reported one by one.
 const ONE_BY_ONE: usize = 6;
 
-/// Storage that gives this share decides the speed; one that gives less than the other does not matter.
+/// From this share on storage determines the rate; below the other it has no effect.
 const STRONG: f64 = 0.5;
 
 const WEAK: f64 = 0.02;
 
-/// What was found behind the servers of a section: sentences for the findings, and for what stays open.
+/// Server cache and storage of a section: findings, and estimates that are not resolved.
 pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
     let section = &stages.estimated.sections[index];
     if section.view == View::Load {
@@ -25,38 +25,38 @@ pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
     for (system, named) in stages.aligned.systems.iter().enumerate() {
         let lead = format!("{}: {}: ", section.title, named.name);
         let say = |tone, text: String| Sentence::new(tone, format!("{lead}{text}.")).about(index);
-        found.extend(told(section, system).into_iter().map(|text| say(Tone::Note, text)));
-        found.extend(refused(section, system).map(|text| say(Tone::NotResolved, text)));
+        found.extend(estimated(section, system).into_iter().map(|text| say(Tone::Note, text)));
+        found.extend(rejected(section, system).map(|text| say(Tone::NotResolved, text)));
     }
     found
 }
 
-/// Cells of a system that somebody looked behind.
-fn looked(section: &Section, system: usize) -> impl Iterator<Item = (&crate::types::Row, &CacheShares)> {
+/// Cells of a system with evidence from the server.
+fn examined(section: &Section, system: usize) -> impl Iterator<Item = (&crate::types::Row, &CacheShares)> {
     section.rows.iter().filter_map(move |row| {
         let cache_shares = row.outcomes[system].as_ref()?.cache_shares.as_ref()?;
         cache_shares.server_examined.then_some((row, cache_shares))
     })
 }
 
-fn told(section: &Section, system: usize) -> Vec<String> {
+fn estimated(section: &Section, system: usize) -> Vec<String> {
     let known: Vec<_> =
-        looked(section, system).filter(|(_, cache_shares)| cache_shares.grade < Grade::C).collect();
+        examined(section, system).filter(|(_, cache_shares)| cache_shares.grade < Grade::C).collect();
     if known.len() <= ONE_BY_ONE {
-        let tell = |(row, cache_shares): &(&crate::types::Row, &CacheShares)| {
+        let describe = |(row, cache_shares): &(&crate::types::Row, &CacheShares)| {
             let note = cache_shares.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
             format!("{}: {}{note}", position(section, &row.position), cache_shares.label())
         };
-        return known.iter().map(tell).collect();
+        return known.iter().map(describe).collect();
     }
     let share = |cache_shares: &CacheShares| {
         (cache_shares.server_examined && cache_shares.grade < Grade::C).then(|| cache_shares.storage.middle())
     };
     let shares = Shares::of(section, system, share);
     let parts = [
-        shares.part(section, STRONG, f64::INFINITY, "storage gives half or more of"),
-        shares.part(section, WEAK, STRONG, "storage gives less than half of"),
-        shares.part(section, -1.0, WEAK, "memory gives all of"),
+        shares.part(section, STRONG, f64::INFINITY, "storage serves half or more of"),
+        shares.part(section, WEAK, STRONG, "storage serves less than half of"),
+        shares.part(section, -1.0, WEAK, "the server's cache serves all of"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     vec![format!("{}{}", parts.join("; "), grades(&known))]
@@ -75,10 +75,10 @@ fn grades(known: &[(&crate::types::Row, &CacheShares)]) -> String {
     format!(" (grade {worst:?}{separation})")
 }
 
-/// Cells behind which nothing could be told, with the first reason.
-fn refused(section: &Section, system: usize) -> Option<String> {
+/// Cells whose estimate was rejected, with the first reason.
+fn rejected(section: &Section, system: usize) -> Option<String> {
     let open: Vec<_> =
-        looked(section, system).filter(|(_, cache_shares)| cache_shares.grade == Grade::C).collect();
+        examined(section, system).filter(|(_, cache_shares)| cache_shares.grade == Grade::C).collect();
     let note = open.iter().find_map(|(_, cache_shares)| cache_shares.note.as_deref())?;
     let more = if open.len() > 1 {
         format!(" (the first of {})", counted(open.len(), "cell"))

@@ -12,8 +12,8 @@ pub(crate) fn weights_sentence(stages: &Stages<'_>, weighted: &WeightedCompariso
     let b = &stages.aligned.systems[comparison.b].name;
     let (Some(ratio), Some(pairing)) = (&weighted.ratio, weighted.pairing) else {
         let text = format!(
-            "For your files ({}): {:.0} % of their bytes were measured between {b} and {a}, too little for an answer; measure \
-             files and records of their sizes.",
+            "For your files ({}): only {:.0} % of their bytes have a cell in both {b} and {a}, too few for an answer; measure \
+             files and records of these sizes.",
             weighted.name,
             100.0 * weighted.covered
         );
@@ -26,12 +26,12 @@ pub(crate) fn weights_sentence(stages: &Stages<'_>, weighted: &WeightedCompariso
     };
     let rest = match 1.0 - weighted.covered {
         open if open < 0.005 => String::new(),
-        open => format!("; {:.0} % of the bytes have no cell near and are left out", 100.0 * open),
+        open => format!("; {:.0} % of the bytes have no similar cell and are excluded", 100.0 * open),
     };
     let cached = match weighted.cached_on_one_side {
         share if share < 0.005 => String::new(),
         share => format!(
-            "; {:.0} % of the time is in cells that a client's cache served on one side alone, as users feel it",
+            "; {:.0} % of the time is in cells that a client's cache served on one side only, as users see it",
             100.0 * share
         ),
     };

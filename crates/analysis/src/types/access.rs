@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, Facts};
 
-/// The road to the files; in the study's words "UNC path", "mapped drive" and "local disk".
+/// The path to the files; in the study's words "UNC path", "mapped drive" and "local disk".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -30,7 +30,7 @@ impl Access {
         }
     }
 
-    /// The word.
+    /// The name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Direct => "direct",
@@ -40,7 +40,7 @@ impl Access {
     }
 }
 
-/// Who may buffer, by the study's letters. "Client" is the operating system's cache in front of the road,
+/// Who may buffer, by the study's letters. "Client" is the operating system's cache on the client,
 /// "beyond" the server and its devices, or the disk's own cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -87,7 +87,7 @@ mod tests {
     use sharebench_model::Value;
 
     #[test]
-    fn roads_are_told_by_fact_url_and_file_system() {
+    fn access_follows_from_fact_url_and_file_system() {
         let fact = |name: &str, value: &str| Facts::from([(name.to_owned(), value.to_owned())]);
         assert_eq!(Access::of("smb://nas/share", &Facts::new()), Access::Direct);
         assert_eq!(Access::of("/mnt", &fact("access", "mounted")), Access::Mounted);

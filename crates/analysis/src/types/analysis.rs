@@ -8,12 +8,12 @@ use crate::types::{
     WeightedComparison,
 };
 
-/// A step that took no part in any number, and why.
+/// A step that is left out of all results, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Index into [`Analysis::systems`].
     pub system: usize,
-    /// Where it stood.
+    /// Its position.
     pub coordinates: Coordinates,
     /// Which repetition.
     pub repetition: u32,
@@ -24,20 +24,20 @@ pub struct LeftOut {
 /// A position that not every system has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unaligned {
-    /// Where it stands.
+    /// Its position.
     pub coordinates: Coordinates,
     /// Systems that have no usable step there.
     pub missing: Vec<usize>,
 }
 
-/// How one run was made, and how to make it again.
+/// How one run was measured, and how to repeat it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Method {
-    /// What tells the run from others.
+    /// Label that distinguishes the run from others.
     pub label: String,
-    /// What the user calls it.
+    /// Title given by the user.
     pub title: String,
-    /// Repeats it.
+    /// Command that repeats it.
     pub command: String,
     /// The resolved plan.
     pub plan: String,
@@ -64,35 +64,35 @@ pub struct Analysis {
     pub title: String,
     /// The answer, alarms first.
     pub answer: Vec<Sentence>,
-    /// Why to believe it, or not.
+    /// Reasons to trust the results or not.
     pub trust: Vec<TrustLine>,
     /// Every self-check over all steps.
     #[serde(default)]
     pub self_checks: Vec<CheckSummary>,
     /// Systems under comparison.
     pub systems: Vec<System>,
-    /// Which were compared, and how they stand.
+    /// The comparisons with their verdicts.
     pub comparisons: Vec<Comparison>,
-    /// The same comparisons weighed by what the user does; empty where nobody asked.
+    /// The same comparisons weighted by a workload; empty without weights.
     #[serde(default)]
     pub weighted: Vec<WeightedComparison>,
     /// Tests and workloads with their numbers.
     pub sections: Vec<Section>,
     /// What was found, per section.
     pub findings: Vec<Sentence>,
-    /// What was not, and what it would take.
+    /// What is not resolved, and what would resolve it.
     pub not_resolved: Vec<Sentence>,
-    /// What contradicts itself, or something else that is told.
+    /// Numbers that contradict each other or their description.
     #[serde(default)]
     pub contradictions: Vec<Sentence>,
-    /// Steps that took no part.
+    /// Steps that are left out.
     pub left_out: Vec<LeftOut>,
     /// Positions that not every system has.
     pub unaligned: Vec<Unaligned>,
     /// The same in groups, with the reasons.
     #[serde(default)]
     pub unmatched: Vec<Unmatched>,
-    /// Each system along the clock.
+    /// Each system over time.
     #[serde(default)]
     pub timelines: Vec<SystemTimeline>,
     /// What each rank did, of runs that several processes measured.

@@ -28,7 +28,7 @@ impl ShareRange {
         f64::midpoint(self.low, self.high)
     }
 
-    /// Half of what is open.
+    /// Half of the width.
     pub fn half_width(self) -> f64 {
         (self.high - self.low) / 2.0
     }
@@ -56,16 +56,16 @@ pub struct CacheShares {
     pub storage: ShareRange,
     /// What the split rests on.
     pub grade: Grade,
-    /// How well hot and cold probes were told apart (J), where there were any.
+    /// How well hot and cold probes were separated (J); none without probes.
     pub separation: Option<f64>,
     /// Bytes on the wire per byte of the application, where they were counted and more than one.
     pub amplification: Option<f64>,
-    /// Why server cache and storage stay one, or what else to mind.
+    /// Why server cache and storage are not separated, or another remark.
     pub note: Option<String>,
-    /// True when somebody looked behind the server: with probes, or at its storage's counter.
+    /// True if there is evidence from the server: probes, or its storage's counter.
     #[serde(default)]
     pub server_examined: bool,
-    /// What was seen there.
+    /// Evidence from the server.
     #[serde(default)]
     pub storage_evidence: StorageEvidence,
 }
@@ -105,7 +105,7 @@ impl CacheShares {
 pub struct CountedBytes {
     /// Delivered to, or accepted from, the application.
     pub application: u64,
-    /// On the wire; none where nobody counted.
+    /// On the wire; none without a count.
     pub wire: Option<u64>,
     /// What the client's cache may have fetched beyond what was asked for: its read-ahead window.
     pub read_ahead: u64,

@@ -19,9 +19,9 @@ pub struct DifferingRegion {
     pub typical: Estimate,
     /// Ratio of the times that it takes to do the same work in all its cells once, interval of its own (bootstrap).
     pub total_work: Option<Estimate>,
-    /// What may be said.
+    /// Its verdict.
     pub verdict: RatioVerdict,
-    /// True when it is part of a region told before, in which the difference is another than in the rest of it.
+    /// True if it is part of an earlier region, and its ratio deviates from that of the rest.
     #[serde(default)]
     pub refines: bool,
     /// Chance that two equal systems would show one as clear anywhere; of a part, that it does not differ from

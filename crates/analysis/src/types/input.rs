@@ -11,7 +11,7 @@ pub const CLOCK_RESOLUTION_FACT: &str = "clock_resolution_ns";
 /// A finished run.
 #[derive(Debug, Clone)]
 pub struct RunData {
-    /// What tells this run from others, such as its number in the store.
+    /// Label that distinguishes this run from others, such as its number in the store.
     pub label: String,
     /// The command that repeats it, as the user would type it.
     pub command: String,
@@ -26,17 +26,17 @@ pub struct RunData {
 }
 
 impl RunData {
-    /// Resolution of the clock in nanoseconds; 1 when the environment does not say.
+    /// Resolution of the clock in nanoseconds; 1 if the environment does not state it.
     pub fn clock_resolution_ns(&self) -> f64 {
         self.clock_reported_ns().unwrap_or(1.0)
     }
 
-    /// Resolution of the clock in nanoseconds; none for imported results that do not tell it.
+    /// Resolution of the clock in nanoseconds; none for imported results that do not state it.
     pub fn clock_reported_ns(&self) -> Option<f64> {
         let fact = self.header.environment.get(CLOCK_RESOLUTION_FACT);
-        let told =
+        let reported =
             fact.and_then(|text| text.trim().parse().ok()).filter(|q: &f64| q.is_finite() && *q >= 0.0);
-        told.or_else(|| (!self.header.is_imported()).then_some(1.0))
+        reported.or_else(|| (!self.header.is_imported()).then_some(1.0))
     }
 
     /// The same run with some of its targets only, in their order; what each step's place in the schedule says
@@ -58,7 +58,7 @@ impl RunData {
     }
 }
 
-/// How sure, and how different, is sure and different enough.
+/// Settings of an analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Level of every interval.
@@ -75,7 +75,7 @@ pub struct Options {
     pub equal_spread: Option<f64>,
     /// Rate of the link between clients and servers: what is faster did not cross it.
     pub link: Option<BitRate>,
-    /// What the answer is to be weighed by; none for all cells alike.
+    /// Workload by which the answer is weighted; none for equal weights.
     pub weights: Option<Weights>,
     /// The two axes that tests are laid out and scanned on; empty for the usual ones.
     pub axes: Vec<String>,

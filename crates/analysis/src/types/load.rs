@@ -11,13 +11,13 @@ use sharebench_stats::Estimate;
 pub struct PartOutcome {
     /// Such as `text-to-server`, or `open`.
     pub name: String,
-    /// How many ended well.
+    /// Number of successes.
     pub count: u64,
     /// How many of them per second.
     pub per_s: f64,
     /// Application bytes they moved.
     pub bytes: u64,
-    /// Those behind their deadline.
+    /// Those that missed their deadline.
     pub missed: u64,
     /// How many failed, by class.
     pub errors: BTreeMap<ErrorClass, u64>,
@@ -31,14 +31,14 @@ pub struct PartOutcome {
     pub lag_ns: u64,
 }
 
-/// A load of one system at one position, taken apart.
+/// A load of one system at one position, by kind of transaction and operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadOutcome {
     /// By kind of transaction.
     pub transactions: Vec<PartOutcome>,
     /// By kind of operation; those that happened.
     pub operations: Vec<PartOutcome>,
-    /// How evenly users were served.
+    /// Fairness among users.
     pub fairness: Fairness,
     /// Sessions lost.
     pub sessions_lost: u64,
@@ -58,31 +58,31 @@ pub struct LoadOutcome {
 pub struct CapacityReport {
     /// Index into [`crate::Analysis::systems`].
     pub system: usize,
-    /// Largest number of users that was tried.
+    /// Largest number of users measured.
     pub tried: u64,
     /// The model that predicted the last steps best from the others: `hinge`, `queue` or `scalability law`; none where
     /// there are too few steps to choose.
     pub model: Option<String>,
-    /// Users from which more only wait, or get less, by that model; none where it knows none, or a forecast is refused.
+    /// Users from which additional users only wait, or get less, by that model; none if it has no knee, or without a forecast.
     pub knee: Option<f64>,
     /// Users and transactions per second that are predicted.
     pub forecast: Option<(f64, Estimate)>,
-    /// Why nothing is predicted.
+    /// Why there is no forecast.
     pub rejected: Option<String>,
 }
 
-/// Where one system began to yield less.
+/// The load above which throughput of one system falls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StressPoint {
     /// Index into [`crate::Analysis::systems`].
     pub system: usize,
-    /// Users of the step after which more users gave less; none when no step did.
+    /// Users of the step before the first decline; none without a decline.
     pub after: Option<u64>,
     /// Decline of the next step, as a share.
     pub decline: f64,
     /// Users of the step with the highest rate, and that rate.
     pub peak: (u64, f64),
-    /// Largest number of users that was tried.
+    /// Largest number of users measured.
     pub tried: u64,
 }
 
@@ -92,7 +92,7 @@ pub struct LoadLines {
     /// Index into [`crate::Analysis::systems`].
     pub system: usize,
     /// Rate per user as long as none waits for another, in the section's unit: the interactive law `N/(R + Z)`
-    /// with the response time of the smallest load. More than this per user is not to be had.
+    /// with the response time of the smallest load. This is the upper bound per user.
     pub unhindered_per_user: Option<f64>,
     /// Users, and the rate that is predicted for them, in the section's unit.
     pub forecast: Option<(f64, Estimate)>,

@@ -59,9 +59,9 @@ pub struct Outcome {
     pub cpu_kernel_ns_per_byte: Option<f64>,
     /// Time that rates are divided by, mean of the repetitions, nanoseconds.
     pub measured_ns: f64,
-    /// Who may buffer on the way.
+    /// Which caches may take part.
     pub buffering: Buffering,
-    /// Bytes on the wire against bytes of the application; none where nobody counts them.
+    /// Bytes on the wire against bytes of the application; none without a count.
     pub wire: Option<WireTraffic>,
     /// Where the bytes came from, or went to; none where nothing is known.
     #[serde(default)]
@@ -74,11 +74,11 @@ pub struct Outcome {
     pub errors: BTreeMap<ErrorClass, u64>,
     /// Worst verdict of the repetitions.
     pub verdict: Verdict,
-    /// What the self-checks said, each once.
+    /// Results of the self-checks that did not pass, each once.
     pub remarks: Vec<String>,
     /// Percentile curves, where kept.
     pub curve: Option<Curve>,
-    /// A load taken apart; none for other steps.
+    /// Details of a load; none for other steps.
     #[serde(default)]
     pub load: Option<LoadOutcome>,
 }

@@ -8,9 +8,9 @@ use sharebench_stats::Interval;
 pub struct Percentile {
     /// The time: of the typical repetition where there are enough of them, of all together otherwise.
     pub ns: u64,
-    /// Where the truth lies. Across repetitions by Hodges-Lehmann from 6 on, where each places it by itself;
-    /// otherwise by what the times are worth although they queue behind each other; as if independent, and
-    /// then too narrow, only for runs whose steps do not tell.
+    /// Confidence interval. By Hodges-Lehmann across repetitions from 6 on, if each repetition resolves the percentile;
+    /// otherwise by the effective sample size, since queued times depend on each other. Runs without effective sample
+    /// sizes treat the times as independent, which makes the interval too narrow.
     pub interval: Option<Interval>,
     /// False when too few independent observations lie beyond it, or too many never finished: the truth may
     /// be larger.

@@ -35,21 +35,21 @@ pub struct RankSummary {
     pub operations: u64,
     /// Failures of all classes.
     pub errors: u64,
-    /// Median response over all steps, nanoseconds; 0 where no times were told.
+    /// Median response over all steps, nanoseconds; 0 without times.
     pub p50_ns: u64,
     /// 99th percentile of the same.
     pub p99_ns: u64,
     /// How long after the common start it began at worst, nanoseconds.
     pub late_ns: u64,
-    /// What each of its users did over what those of the middle rank did, in the typical step; none where that is too
-    /// little to tell.
+    /// What each of its users did over what those of the middle rank did, in the typical step; none if there are too
+    /// few transactions.
     pub work: Option<f64>,
     /// Its median response over that of the middle rank, in the typical step.
     pub wait: Option<f64>,
 }
 
 impl RankSummary {
-    /// In what it is unlike the others, if it is: the words of the engine's check `ranks`, over the whole run.
+    /// How it deviates from the others, by the limits of the engine's check `ranks`, over the whole run.
     pub fn unlike(&self) -> Option<RankDeviation> {
         match (self.work, self.wait) {
             (Some(work), _) if work < RankShare::SLOW => Some(RankDeviation::Slow),
@@ -59,7 +59,7 @@ impl RankSummary {
     }
 }
 
-/// In what a rank is unlike the others.
+/// How a rank deviates from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RankDeviation {
     /// Its users do less.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sharebench_stats::{Estimate, Interval};
 
-/// What may be said of a ratio.
+/// The verdict on a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RatioVerdict {
@@ -18,7 +18,7 @@ pub enum RatioVerdict {
 }
 
 impl RatioVerdict {
-    /// What a log ratio may be called, with `tolerance` as a share (0.02).
+    /// The verdict on a log ratio, with `tolerance` as a share (0.02).
     pub fn of(log_ratio: &Estimate, tolerance: f64) -> Self {
         let edge = tolerance.ln_1p();
         match log_ratio.interval {
@@ -29,7 +29,7 @@ impl RatioVerdict {
         }
     }
 
-    /// The word itself.
+    /// The word in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Faster => "faster",
@@ -40,11 +40,11 @@ impl RatioVerdict {
     }
 }
 
-/// How two systems were brought together, strongest first.
+/// How the repetitions of two systems were paired, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pairing {
-    /// Paired repetitions of one interleaved run: drift met both.
+    /// Paired repetitions of one interleaved run: drift affects both.
     Interleaved,
     /// Several repetitions each, but one after the other or in different runs: drift is not excluded.
     NotInterleaved,
@@ -53,11 +53,11 @@ pub enum Pairing {
 }
 
 impl Pairing {
-    /// What a sentence must add; empty for the strongest.
+    /// The caveat of a sentence; empty for the strongest.
     pub fn caveat(self) -> &'static str {
         match self {
             Self::Interleaved => "",
-            Self::NotInterleaved => "not interleaved: what changed between the series is not excluded",
+            Self::NotInterleaved => "not interleaved: changes over time are not excluded",
             Self::SingleRun => "single run",
         }
     }
@@ -68,15 +68,15 @@ impl Pairing {
 pub struct Ratio {
     /// Hodges-Lehmann of the pairs' ratios, or the ratio of medians when not interleaved.
     pub typical: Estimate,
-    /// All work over all time; it differs from the typical ratio when stalls decide.
+    /// All work over all time; it differs from the typical ratio if stalls dominate.
     pub total_work: Option<Estimate>,
     /// True when the two ratios differ by more than 3 %.
     pub stalls_decide: bool,
-    /// What may be said.
+    /// Its verdict.
     pub verdict: RatioVerdict,
-    /// How the systems were brought together.
+    /// How the repetitions were paired.
     pub pairing: Pairing,
-    /// True when the client's cache served one side at least: it compares what users feel, not servers.
+    /// True when the client's cache served one side at least: it compares what users see, not servers.
     pub client_cached: bool,
     /// Two-sided signed-rank p-value against no difference; interleaved pairs only.
     pub p_value: Option<f64>,
@@ -84,14 +84,14 @@ pub struct Ratio {
     pub q_value: Option<f64>,
     /// Repetitions that would probably resolve it; none when it is resolved or none would.
     pub repetitions_needed: Option<usize>,
-    /// What can be said where a side was measured once; none elsewhere.
+    /// Uncertainty of single measurements; none if both sides were repeated.
     pub single_run: Option<SingleRun>,
 }
 
-/// A ratio of single measurements against what would blur it. Nothing here speaks of chance.
+/// A ratio of single measurements compared with known uncertainties. Chance is not among them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SingleRun {
-    /// What the clocks leave open, as a share; none where a clock's resolution is not known.
+    /// Uncertainty by the clocks, as a share; none where a clock's resolution is not known.
     pub clock_share: Option<f64>,
     /// Three robust standard deviations of results declared to be equal, as a share; none where none are.
     pub equal_share: Option<f64>,

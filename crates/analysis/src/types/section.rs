@@ -5,7 +5,7 @@ use sharebench_model::{Coordinates, Value};
 
 use crate::types::{CapacityReport, LoadLines, Outcome, Ratio, ResponseLimit, StressPoint};
 
-/// How a section wants to be drawn.
+/// How to draw a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum View {
@@ -58,7 +58,7 @@ pub struct Section {
     /// Per system, for loads of users: how far they can be predicted.
     #[serde(default)]
     pub capacity: Vec<CapacityReport>,
-    /// Per system, for loads of users: what to draw beside what was measured.
+    /// Per system, for loads of users: lines to draw with the measured points.
     #[serde(default)]
     pub lines: Vec<LoadLines>,
     /// Response times that the objective of a load promises.

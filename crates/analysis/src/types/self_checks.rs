@@ -8,13 +8,13 @@ use sharebench_model::{Coordinates, Verdict};
 pub struct CheckSummary {
     /// Short name, such as `little`.
     pub name: String,
-    /// Steps in which it held.
+    /// Steps that passed it.
     pub valid: usize,
-    /// Steps that it made warnings.
+    /// Steps with a warning.
     pub warnings: usize,
     /// Steps that it made invalid.
     pub invalid: usize,
-    /// Steps in which there was nothing to check with.
+    /// Steps without the data that it needs.
     pub not_known: usize,
     /// The arithmetic of the first step with the worst verdict.
     pub example: String,
@@ -35,7 +35,7 @@ impl CheckSummary {
 /// A cell of a comparison that lost steps, on either side, to failed checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThinnedCell {
-    /// Where it stands.
+    /// Its position.
     pub coordinates: Coordinates,
     /// Steps left out.
     pub steps: usize,

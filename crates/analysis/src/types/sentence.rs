@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a sentence wants to be read.
+/// How to read a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
@@ -27,7 +27,7 @@ pub struct RegionReference {
     pub region: usize,
 }
 
-/// One finding with its scope and its honesty.
+/// One finding in words, with its scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence {
     /// How to read it.

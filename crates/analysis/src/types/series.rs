@@ -8,9 +8,9 @@ use crate::types::{RatioVerdict, Sentence};
 /// One run of a series.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesRun {
-    /// What tells it from the others.
+    /// Label that distinguishes it from the others.
     pub label: String,
-    /// Start, milliseconds since 1970 (UTC); 0 where it is not told.
+    /// Start, milliseconds since 1970 (UTC); 0 if it is unknown.
     pub started_unix_ms: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct LineChange {
     pub line: usize,
     /// Rate from the change to the next one over that from the one before to it.
     pub ratio: Estimate,
-    /// What may be said of it.
+    /// Its verdict.
     pub verdict: RatioVerdict,
 }
 
@@ -74,9 +74,9 @@ pub struct Series {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
     /// Too few runs.
-    #[error("{0} runs are too few to tell a change from chance; 6 are the fewest")]
+    #[error("{0} runs are too few to distinguish a change from chance; at least 6 are needed")]
     TooFew(usize),
     /// Nothing in common.
-    #[error("no position was measured in every run: a series is of runs of one plan")]
+    #[error("no position was measured in every run: a series needs runs of one plan")]
     NothingInCommon,
 }

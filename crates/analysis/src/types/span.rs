@@ -15,11 +15,11 @@ pub struct Span {
 }
 
 /// Values of an axis, and the indices from and to, end excluded.
-type Part<'a> = (&'a [Option<Value>], (usize, usize));
+type AxisRange<'a> = (&'a [Option<Value>], (usize, usize));
 
 /// The parts of a rectangle: per axis its values and the indices from and to (end excluded).
-pub(crate) fn spans_of(axes: &[String], parts: [Part<'_>; 2]) -> Vec<Span> {
-    let span = |(axis, (values, (from, to))): (&String, Part<'_>)| Span {
+pub(crate) fn spans_of(axes: &[String], parts: [AxisRange<'_>; 2]) -> Vec<Span> {
+    let span = |(axis, (values, (from, to))): (&String, AxisRange<'_>)| Span {
         axis: axis.clone(),
         from: if from == 0 { None } else { values[from].clone() },
         to: if to == values.len() { None } else { values[to - 1].clone() },
@@ -56,7 +56,7 @@ impl Span {
     }
 }
 
-/// What stands before and after a value of an axis.
+/// Words before and after a value of an axis.
 fn noun(axis: &str) -> (&str, &str) {
     match axis {
         axis::FILE_SIZE => ("files", ""),

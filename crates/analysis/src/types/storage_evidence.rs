@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Evidence of a server's storage, each part by itself; none where nobody looked, or nothing was to be told.
+/// Evidence of a server's storage. Each part is none if it was not measured or not conclusive.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StorageEvidence {
     /// Bytes that storage read per byte that the server delivered while the cell was timed, by its system's counter; above
@@ -14,6 +14,6 @@ pub struct StorageEvidence {
     pub probes: Option<f64>,
     /// Its standard error.
     pub error: Option<f64>,
-    /// Why the probes tell nothing, where they do not.
+    /// Why the estimate by probes was rejected, if it was.
     pub rejected: Option<String>,
 }

@@ -5,7 +5,7 @@ use sharebench_stats::Estimate;
 
 use crate::types::{Pairing, Ratio, RatioVerdict};
 
-/// How many cells got which word, each judged alone.
+/// Number of cells per verdict, each judged individually.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerdictCounts {
     /// Above the tolerance.
@@ -38,7 +38,7 @@ impl VerdictCounts {
 pub struct CachedCells {
     /// How many.
     pub cells: usize,
-    /// Those among them that it served on one side alone.
+    /// Those among them that it served on one side only.
     pub one_sided: usize,
     /// All cells together; none where no other cell is left, so that the mean itself is over these.
     pub all_cells: Option<MeanRatio>,
@@ -47,12 +47,12 @@ pub struct CachedCells {
     pub equal_cache_share: Option<MeanRatio>,
 }
 
-/// The mean over all cells, cached or not: as users feel it.
+/// A mean ratio over some of the cells.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MeanRatio {
     /// Geometric mean of the cells' ratios.
     pub typical: Estimate,
-    /// What may be said.
+    /// Its verdict.
     pub verdict: RatioVerdict,
     /// Cells it covers.
     pub cells: usize,
@@ -72,7 +72,7 @@ pub struct UnequalStorage {
 pub struct Summary {
     /// Geometric mean of the cells' ratios; `n` counts whole repetitions.
     pub typical: Estimate,
-    /// What may be said.
+    /// Its verdict.
     pub verdict: RatioVerdict,
     /// The weakest evidence among the cells.
     pub pairing: Pairing,
@@ -82,16 +82,16 @@ pub struct Summary {
     pub incomplete_cells: usize,
     /// Cells that a client's cache served, which are left out of everything here unless there are no others.
     pub cached: Option<CachedCells>,
-    /// Cells in which the two systems' storage had unlike shares; none where there is none, or nobody looked.
+    /// Cells in which the two systems' storage had unlike shares; none without such cells, or without evidence from the servers.
     #[serde(default)]
     pub unequal_storage: Option<UnequalStorage>,
-    /// Cells judged alone.
+    /// Cells judged individually.
     pub counts: VerdictCounts,
-    /// Cells in which stalls decide.
+    /// Cells in which stalls dominate.
     pub stalls: usize,
     /// Repetitions that would probably resolve it.
     pub repetitions_needed: Option<usize>,
-    /// Cells measured once on a side, and how many of them differ by more than would blur them.
+    /// Cells measured once on a side, and how many of them differ by more than their uncertainty.
     pub single_runs: (usize, usize),
     /// What results declared to be equal leave open in them, as a share; none where none are declared.
     pub equal_share: Option<f64>,

@@ -18,7 +18,7 @@ pub struct System {
     pub target: u32,
     /// How it is reached.
     pub access: Access,
-    /// Least time that its plan asks of each cell; none where the plan does not say.
+    /// Minimum measured time per cell; none if the plan does not state it.
     pub min_sample_time: Option<String>,
     /// What was negotiated.
     pub facts: Facts,
@@ -30,11 +30,11 @@ impl System {
         self.run == run && self.target == step.target
     }
 
-    /// True when its bytes have to cross a link. Of imported systems only their description can tell.
+    /// True if its bytes cross a link. For imported systems this follows from their description.
     pub(crate) fn uses_link(&self) -> bool {
-        let local = |told: &String| {
-            let told = told.to_lowercase();
-            told.contains("no network") || told.contains("local disk")
+        let local = |fact: &String| {
+            let fact = fact.to_lowercase();
+            fact.contains("no network") || fact.contains("local disk")
         };
         if self.url.starts_with("imported from ") {
             !self.facts.values().any(local)

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sharebench_model::Coordinates;
 
-/// One system along the clock.
+/// One system over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SystemTimeline {
     /// Index into [`Analysis::systems`].
@@ -26,12 +26,12 @@ pub struct TimelineSegment {
     pub relative: Option<(f64, f64, f64)>,
     /// Failed operations.
     pub errors: u64,
-    /// Steps that a self-check doubts.
+    /// Steps with a warning.
     pub warnings: usize,
     /// Steps that are left out.
     pub invalid: usize,
-    /// Names of the checks that did not hold, each once.
+    /// Names of the checks that did not pass, each once.
     pub failed_checks: Vec<String>,
-    /// Where it stood, when it is one step.
+    /// Its position, if it is one step.
     pub coordinates: Option<Coordinates>,
 }

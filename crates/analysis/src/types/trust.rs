@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A traffic light.
+/// The status of a trust line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Nothing against it.
+    /// No objection.
     Ok,
     /// Compare with care.
     Warning,
@@ -14,13 +14,13 @@ pub enum Status {
     Failed,
 }
 
-/// One reason to believe the numbers, or not to.
+/// One reason to trust the numbers or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustLine {
-    /// How it stands.
+    /// Its status.
     pub status: Status,
-    /// What was looked at, in two or three words.
+    /// The subject, in two or three words.
     pub subject: String,
-    /// What was seen, and what it invalidates.
+    /// The observation, and what it invalidates.
     pub text: String,
 }

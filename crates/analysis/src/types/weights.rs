@@ -23,10 +23,10 @@ pub struct Weight {
     pub bytes: f64,
 }
 
-/// What somebody does with their files.
+/// A workload: bytes moved per kind of request and size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
-    /// What to call it.
+    /// Its name.
     pub name: String,
     /// All of it.
     pub parts: Vec<Weight>,
@@ -53,22 +53,22 @@ impl Weights {
     }
 }
 
-/// A comparison weighed.
+/// A comparison weighted by a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WeightedComparison {
     /// Index into [`Analysis::comparisons`].
     pub comparison: usize,
-    /// What it was weighed by.
+    /// Name of the workload.
     pub name: String,
     /// Work done in the same time; none where too little of it was measured.
     pub ratio: Option<Estimate>,
-    /// What may be said.
+    /// Its verdict.
     pub verdict: RatioVerdict,
     /// Share of the bytes for which there is a cell.
     pub covered: f64,
     /// Cells that stand for them.
     pub cells: usize,
-    /// Share of the time, on the slower side of each cell, in cells that a client's cache served on one side alone.
+    /// Share of the time, on the slower side of each cell, in cells that a client's cache served on one side only.
     pub cached_on_one_side: f64,
     /// What it rests on; none where too little of it was measured.
     pub pairing: Option<Pairing>,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sharebench_model::{CLIENT_CACHED_FROM, StepResult};
 
-/// File bytes on the wire beside those of the application, over the repetitions that were counted.
+/// File bytes on the wire compared with those of the application, over the repetitions with a count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WireTraffic {
     /// Bytes the application read and wrote.
@@ -17,7 +17,7 @@ pub struct WireTraffic {
 }
 
 impl WireTraffic {
-    /// None where nothing moved, or nobody counted.
+    /// None without bytes or without a count.
     pub(crate) fn of(steps: &[&StepResult]) -> Option<Self> {
         let mut application_bytes = 0;
         let mut wire_bytes = 0;
@@ -37,7 +37,7 @@ impl WireTraffic {
         })
     }
 
-    /// True when the client's cache served so much that the rate is not the server's.
+    /// True if the client's cache served so much that the rate is not that of the server.
     pub fn is_client_cached(&self) -> bool {
         self.client_cache_share >= CLIENT_CACHED_FROM
     }

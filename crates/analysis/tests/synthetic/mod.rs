@@ -169,8 +169,8 @@ impl Synthetic {
             };
             measure.ranks = (0..count).map(share).collect();
         }
-        let told = "memory: most have 16 GiB, but rank 1 (c1) 8 GiB".to_owned();
-        self.run.header.environment.insert("rank_differences".to_owned(), told);
+        let found_text = "memory: most have 16 GiB, but rank 1 (c1) 8 GiB".to_owned();
+        self.run.header.environment.insert("rank_differences".to_owned(), found_text);
     }
 
     fn times(&mut self, mean: f64, n: usize) -> Histogram {
