@@ -162,7 +162,7 @@ fn a_broken_run_and_a_single_system_have_pages() {
     let mut alone = Synthetic::new("one system", &["smb"], 4);
     alone.step(0, 0, cell("read", 1 << 20, 65_536), 5e8);
     let alone = page("alone.html", &[alone.run]);
-    assert!(alone.contains("there is nothing to compare it with"));
+    assert!(alone.contains("there is no other system to compare with"));
     assert!(!alone.contains("data-kind=\"ratio\" data-table"));
     assert!(page("empty.html", &[Synthetic::new("nothing", &["smb"], 1).run]).contains("no operation could be measured"));
 }
