@@ -123,7 +123,8 @@ fn results_pages_are_served_to_this_machine_only() {
     assert!(ask(&at, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n").contains("421"));
     assert!(ask(&at, &format!("DELETE / HTTP/1.1\r\nHost: {at}\r\n\r\n")).contains("405"));
     assert!(
-        ask(&at, &"x".repeat(20_000)).starts_with("HTTP/1.1 431") || ask(&at, "x y z\r\n\r\n").contains("400")
+        ask(&at, &"x".repeat(20_000)).starts_with("HTTP/1.1 431")
+            || ask(&at, "x y z\r\n\r\n").contains("400")
     );
     assert_eq!(fs::read(sharebench.home().join("sharebench.db")).unwrap(), before, "nothing is changed");
     let refused = sharebench.run(&["report", "--serve", "0.0.0.0:0"]).unwrap();

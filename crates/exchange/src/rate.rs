@@ -42,8 +42,9 @@ pub(crate) fn milli_per_s(text: &str, unit: RateUnit) -> Result<u64, String> {
         RateUnit::Bytes(factor) => factor,
         RateUnit::Operations => 1,
     };
-    let (digits, scale) = decimal(text)
-        .ok_or_else(|| format!("'{text}' is not a rate; write digits with one point at most, such as 1234.5"))?;
+    let (digits, scale) = decimal(text).ok_or_else(|| {
+        format!("'{text}' is not a rate; write digits with one point at most, such as 1234.5")
+    })?;
     let scaled = digits * u128::from(factor) * 1000;
     let divisor = 10u128.pow(scale);
     let milli = (scaled + divisor / 2) / divisor;

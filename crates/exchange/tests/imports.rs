@@ -175,7 +175,10 @@ fn import_notes_a_job_that_rewrote_its_file() {
     // The first job wrote its 1 MiB; a third as much again is not one file any more.
     let again = once.replacen("\"io_bytes\" : 1048576", "\"io_bytes\" : 1398101", 1);
     let reported = notes(&again);
-    assert!(reported.iter().any(|note| note.contains("'seq-write'") && note.contains("rewrites")), "{reported:?}");
+    assert!(
+        reported.iter().any(|note| note.contains("'seq-write'") && note.contains("rewrites")),
+        "{reported:?}"
+    );
 }
 
 #[test]

@@ -31,10 +31,8 @@ pub fn formula(text: String) -> String {
 
 /// Rows as comma-separated values (RFC 4180), with formulas made harmless.
 pub fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut writer = csv::WriterBuilder::new()
-        .terminator(csv::Terminator::CRLF)
-        .flexible(true)
-        .from_writer(Vec::new());
+    let mut writer =
+        csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).flexible(true).from_writer(Vec::new());
     for row in rows {
         // Writing to memory cannot fail, and flexible rows may have any length.
         let _ = writer.write_record(row.into_iter().map(formula));

@@ -164,7 +164,10 @@ fn a_broken_run_and_a_single_system_have_pages() {
     let alone = page("alone.html", &[alone.run]);
     assert!(alone.contains("there is no other system to compare with"));
     assert!(!alone.contains("data-kind=\"ratio\" data-table"));
-    assert!(page("empty.html", &[Synthetic::new("nothing", &["smb"], 1).run]).contains("no operation could be measured"));
+    assert!(
+        page("empty.html", &[Synthetic::new("nothing", &["smb"], 1).run])
+            .contains("no operation could be measured")
+    );
 }
 
 #[test]

@@ -33,7 +33,11 @@ pub fn runs(args: &RunsArgs) -> Result<ExitCode, Failure> {
             out,
             "{:<4} {:<23}  {:<13}  {steps:<9}  {} ({})",
             run.id.to_string(),
-            if run.started_unix_ms == 0 { UNKNOWN_START.to_owned() } else { show_instant(run.started_unix_ms) },
+            if run.started_unix_ms == 0 {
+                UNKNOWN_START.to_owned()
+            } else {
+                show_instant(run.started_unix_ms)
+            },
             state,
             run.title,
             run.targets.join(", ")

@@ -231,8 +231,12 @@ impl<'a> Measurement<'a> {
             return Err(Failure::Storing(error));
         }
         let reason = match &end.outcome {
-            RunOutcome::Incomplete(StepError::TargetLost { reason: why, .. }) => Some(format!("target lost: {why}; finished steps are kept")),
-            RunOutcome::Incomplete(StepError::PreStepCommandFailed(why)) => Some(format!("{why}; finished steps are kept")),
+            RunOutcome::Incomplete(StepError::TargetLost { reason: why, .. }) => {
+                Some(format!("target lost: {why}; finished steps are kept"))
+            }
+            RunOutcome::Incomplete(StepError::PreStepCommandFailed(why)) => {
+                Some(format!("{why}; finished steps are kept"))
+            }
             RunOutcome::Incomplete(StepError::EngineFailed(why)) => Some(format!("the engine failed: {why}")),
             RunOutcome::Incomplete(StepError::Stopped) => Some("stopped; finished steps are kept".to_owned()),
             RunOutcome::Complete => None,
@@ -241,7 +245,8 @@ impl<'a> Measurement<'a> {
             message(reason);
         }
         let run = events_sink.sink.run();
-        let is_resumable = !matches!(end.outcome, RunOutcome::Complete | RunOutcome::Incomplete(StepError::EngineFailed(_)));
+        let is_resumable =
+            !matches!(end.outcome, RunOutcome::Complete | RunOutcome::Incomplete(StepError::EngineFailed(_)));
         if let Some(run) = run.filter(|_| is_resumable) {
             message(format_args!("finish it by: sharebench run --resume {run}"));
         }
@@ -272,7 +277,8 @@ impl<'a> Measurement<'a> {
     /// stored as failed at once; the user did not stop it.
     fn check_ranks(&self, group: &RankGroup, events_sink: &mut EventSink, stop: &StopSignal) {
         let Some(why) = group.missing() else { return };
-        events_sink.take(&RunEvent::Finished(RunOutcome::Incomplete(StepError::EngineFailed(why.clone()))), stop);
+        events_sink
+            .take(&RunEvent::Finished(RunOutcome::Incomplete(StepError::EngineFailed(why.clone()))), stop);
         message(format_args!("{why}; finished steps are kept"));
         for index in 0..self.targets.len() {
             message(self.leftovers_on(index));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sharebench_model::{ProbeTimes, StepResult, axis};
 use sharebench_plan::Plan;
 use sharebench_server::{DeviceRecord, DeviceRequest, NodeId, ServiceTime};
-use sharebench_stats::{Attribution, Probes, AttributionError, attribute};
+use sharebench_stats::{Attribution, AttributionError, Probes, attribute};
 
 use crate::prove::fixture::{Fixture, run};
 use crate::prove::{Attempt, Conditions, ProveError, Row};

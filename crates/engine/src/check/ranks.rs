@@ -146,7 +146,10 @@ mod tests {
         let mut shares: Vec<RankShare> =
             (0..6).map(|rank| share(rank, 1000 + u64::from(rank), 500, 0)).collect();
         let alike = alike(&shares).unwrap();
-        assert!(alike.verdict == Verdict::Valid && alike.detail.contains("rank 0 (c0), completed 99"), "{alike:?}");
+        assert!(
+            alike.verdict == Verdict::Valid && alike.detail.contains("rank 0 (c0), completed 99"),
+            "{alike:?}"
+        );
         shares[4].transactions = 500;
         let slow = super::alike(&shares).unwrap();
         assert!(slow.verdict == Verdict::Warning && slow.detail.contains("rank 4 (c4) is slow"), "{slow:?}");

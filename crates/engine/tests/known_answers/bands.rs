@@ -6,7 +6,7 @@ use std::time::Duration;
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Served, ServerCache, Service, SimulatedTarget};
 use sharebench_model::{ProbeTimes, StepResult};
-use sharebench_stats::{Attribution, Probes, AttributionError, attribute};
+use sharebench_stats::{Attribution, AttributionError, Probes, attribute};
 use sharebench_target::{MemoryTarget, NullTarget};
 
 use crate::cached_client::CachedClient;

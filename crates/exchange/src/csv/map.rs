@@ -52,7 +52,8 @@ impl FromStr for Mapping {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (key, value) = text.split_once('=').ok_or_else(|| format!("'{text}' is not a mapping; {HELP}"))?;
+        let (key, value) =
+            text.split_once('=').ok_or_else(|| format!("'{text}' is not a mapping; {HELP}"))?;
         let (value, constant) = value.strip_prefix('=').map_or((value, false), |value| (value, true));
         let plain = |key: Key| Ok((key, value));
         let unit = || {

@@ -123,9 +123,8 @@ pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportErr
         only.name.clear();
     }
     let started = runs.iter().flat_map(|run| &run.steps).map(|step| step.started_unix_ms).min();
-    let notes = vec![
-        "a CSV export has percentiles of response times only; means read from it are too large".into(),
-    ];
+    let notes =
+        vec!["a CSV export has percentiles of response times only; means read from it are too large".into()];
     Ok(Source {
         program: Some("sharebench".into()),
         started_unix_ms: started.unwrap_or(0),

@@ -105,7 +105,8 @@ impl Rest<'_> {
                 return Err(ImportError::at(line, "a quote within a field that does not begin with one"));
             }
             let rest = self.text.strip_prefix(field);
-            self.text = rest.ok_or_else(|| ImportError::at(line, format!("the field '{field}' is damaged")))?;
+            self.text =
+                rest.ok_or_else(|| ImportError::at(line, format!("the field '{field}' is damaged")))?;
             return Ok(());
         };
         // Up to the first quote that is not doubled.

@@ -28,7 +28,10 @@ pub fn iozone_text(run: &StoredRun) -> Result<IozoneText, ExportError> {
     let unrepresentable = |problem: String| Err(ExportError::Unrepresentable(problem));
     if run.header.targets.len() > 1 {
         let names: Vec<&str> = run.header.targets.iter().map(|target| target.name.as_str()).collect();
-        return unrepresentable(format!("IOzone's text holds one system, and the run has {}", names.join(", ")));
+        return unrepresentable(format!(
+            "IOzone's text holds one system, and the run has {}",
+            names.join(", ")
+        ));
     }
     let blocks = blocks(run, axis::FILE_SIZE, axis::RECORD_SIZE);
     let rests: BTreeSet<&Coordinates> = blocks.keys().map(|block| &block.rest).collect();
@@ -63,7 +66,10 @@ pub fn iozone_text(run: &StoredRun) -> Result<IozoneText, ExportError> {
         notes.push(format!("{}: IOzone has no matrix of it", block.test));
     }
     if written == 0 {
-        return unrepresentable(format!("nothing of the run has a place in IOzone's text; {}", notes.join("; ")));
+        return unrepresentable(format!(
+            "nothing of the run has a place in IOzone's text; {}",
+            notes.join("; ")
+        ));
     }
     Ok(IozoneText { text, notes })
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sharebench_analysis::{
-    Analysis, Comparison, DifferingRegion, RateUnit, Section, RatioVerdict, StressPoint, SystemTimeline, View,
+    Analysis, Comparison, DifferingRegion, RateUnit, RatioVerdict, Section, StressPoint, SystemTimeline, View,
 };
 
 use super::digits::{digits_of, four_digits};

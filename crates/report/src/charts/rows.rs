@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sharebench_analysis::{CacheShares, Curve, Outcome, Percentile, Ratio, Row, RatioVerdict};
+use sharebench_analysis::{CacheShares, Curve, Outcome, Percentile, Ratio, RatioVerdict, Row};
 use sharebench_model::Verdict;
 
 use super::digits::{digits_of, four_digits, grade, number};

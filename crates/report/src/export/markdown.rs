@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Analysis, Status, Sentence, Tone};
+use sharebench_analysis::{Analysis, Sentence, Status, Tone};
 
 use crate::escape::markdown as safe;
 use crate::show::counts;

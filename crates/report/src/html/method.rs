@@ -23,7 +23,9 @@ fn run(method: &Method) -> Markup {
     let state = match &method.outcome {
         Some(RunOutcome::Complete) => "complete".to_owned(),
         Some(RunOutcome::Incomplete(StepError::Stopped)) => "stopped by the user".to_owned(),
-        Some(RunOutcome::Incomplete(StepError::TargetLost { reason, .. })) => format!("target lost: {reason}"),
+        Some(RunOutcome::Incomplete(StepError::TargetLost { reason, .. })) => {
+            format!("target lost: {reason}")
+        }
         Some(RunOutcome::Incomplete(StepError::PreStepCommandFailed(reason))) => {
             format!("the user's command failed: {reason}")
         }

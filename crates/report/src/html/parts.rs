@@ -1,7 +1,7 @@
 //! Pieces of the HTML page: sentences, statuses, tables.
 
 use maud::{Markup, html};
-use sharebench_analysis::{Analysis, Status, RegionReference, Sentence, RatioVerdict, Tone};
+use sharebench_analysis::{Analysis, RatioVerdict, RegionReference, Sentence, Status, Tone};
 
 use crate::charts::{region_id, region_number};
 use crate::show;

@@ -2,8 +2,8 @@
 
 use sharebench_analysis::{Analysis, Section, SystemTimeline};
 
-use crate::show::NOTHING;
 use super::table::{Cell, Table, axis_name, position};
+use crate::show::NOTHING;
 
 /// Where the bytes of each cell came from; none where it is unknown.
 pub fn bands_table(analysis: &Analysis, section: &Section) -> Option<Table> {
@@ -23,7 +23,9 @@ pub fn bands_table(analysis: &Analysis, section: &Section) -> Option<Table> {
             let bands = row.outcomes[*system].as_ref().and_then(|outcome| outcome.cache_shares.as_ref());
             let note = bands.and_then(|bands| bands.note.clone()).filter(|note| !notes.contains(note));
             notes.extend(note);
-            cells.push(bands.map_or_else(|| NOTHING.to_owned(), sharebench_analysis::CacheShares::label).into());
+            cells.push(
+                bands.map_or_else(|| NOTHING.to_owned(), sharebench_analysis::CacheShares::label).into(),
+            );
         }
         cells
     });

@@ -3,8 +3,8 @@
 use sharebench_analysis::{Analysis, LoadOutcome, Outcome, PartOutcome, Row, Section, View};
 use sharebench_model::units::{show_nanos, three_digits};
 
-use crate::show::NOTHING;
 use super::table::{Cell, Table, axis_name, position};
+use crate::show::NOTHING;
 
 const TRANSACTIONS: &str =
     "By kind of transaction: response (ART, p50, p95, p99), service and lag, failures, deadlines missed.";

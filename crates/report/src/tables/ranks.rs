@@ -1,6 +1,6 @@
 //! The part of each of several load machines, with the ranks that differ from the others named.
 
-use sharebench_analysis::{Analysis, RankSummary, RankTable, RankDeviation};
+use sharebench_analysis::{Analysis, RankDeviation, RankSummary, RankTable};
 use sharebench_model::units::{show_nanos, show_rate, three_digits};
 
 use super::table::{Cell, Table};

@@ -1,6 +1,6 @@
 //! Tables of a section: throughput and ratios, response times, cost.
 
-use sharebench_analysis::{Analysis, Outcome, Ratio, Row, Section, RatioVerdict, View};
+use sharebench_analysis::{Analysis, Outcome, Ratio, RatioVerdict, Row, Section, View};
 use sharebench_model::Verdict;
 use sharebench_model::units::show_size;
 

@@ -4,8 +4,8 @@ use sharebench_analysis::{Analysis, Outcome, Row, Section, System, View};
 use sharebench_model::axis;
 use sharebench_model::units::{show_nanos, three_digits};
 
-use crate::show::{self, NOTHING};
 use super::table::{Cell, Table, axis_name, position};
+use crate::show::{self, NOTHING};
 
 /// The cell and system of a line.
 struct Line<'a> {

@@ -14,7 +14,7 @@ use crate::escape::terminal as safe;
 use crate::show::counts;
 use crate::tables::{load_tables, main_table, rank_tables, study_table};
 use layout::{pad, wrap};
-use parts::{heading, statuses, sentences, write_table};
+use parts::{heading, sentences, statuses, write_table};
 use style::{BOLD, DIM, GREEN, RED, YELLOW};
 
 pub use layout::width;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Status, Sentence, RatioVerdict, Tone, TrustLine};
+use sharebench_analysis::{RatioVerdict, Sentence, Status, Tone, TrustLine};
 
 use super::layout::{blocks, pad, width, wrap};
 use super::style::{BLUE, BOLD, DIM, GREEN, RED, Style, YELLOW};

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Analysis, Status, Section, Sentence, TrustLine};
+use sharebench_analysis::{Analysis, Section, Sentence, Status, TrustLine};
 
-use super::parts::{statuses, sentences, write_table};
+use super::parts::{sentences, statuses, write_table};
 use super::style::{BOLD, DIM, Style};
 use crate::show;
 use crate::tables::{Cell, Table};

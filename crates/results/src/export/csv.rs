@@ -180,9 +180,8 @@ fn wire<'r>() -> Vec<Column<'r>> {
 
 /// Observations about caches and durability; empty where there are none.
 fn evidence<'r>() -> Vec<Column<'r>> {
-    let seen = |name: &str, of: fn(&Evidence) -> Option<u64>| {
-        column(name, move |step| of(&step.measure.evidence))
-    };
+    let seen =
+        |name: &str, of: fn(&Evidence) -> Option<u64>| column(name, move |step| of(&step.measure.evidence));
     vec![
         seen("resident_before_bytes", |seen| seen.before.map(|before| before.resident)),
         seen("cache_grown_bytes", |seen| seen.grown),

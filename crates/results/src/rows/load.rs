@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
-    ErrorClass, Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks,
-    Timeline,
+    ErrorClass, Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks, Timeline,
 };
 use std::collections::BTreeMap;
 
