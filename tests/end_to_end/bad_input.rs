@@ -67,7 +67,7 @@ fn mistakes_are_reported_without_a_server() {
             USAGE,
             &["--pre-step-cmd 'echo in use", "exit code 7", "in use", "finished steps are kept"],
         ),
-        (&["load", "./here", "--users", "0"], USAGE, &["steps", "0"]),
+        (&["load", "./here", "--users", "0"], USAGE, &["users", "0"]),
         (&["load", "./here", "--workload", "no-such"], USAGE, &["workload", "no-such"]),
         (&["show", "12345"], USAGE, &["12345"]),
         (&["run", "no-such-plan.toml"], USAGE, &["no-such-plan.toml"]),
@@ -103,7 +103,7 @@ fn command_in_a_plan_is_shown_and_runs_only_when_allowed() {
     sharebench.write("plan.toml", plan).unwrap();
     let shown = sharebench.run(&["plan", "check", "plan.toml"]).unwrap().expect_success();
     assert!(shown.stdout.contains("before each step this machine runs: echo ran >> ran"), "{}", shown.stdout);
-    let words = ["plan.toml", "between", "echo ran >> ran", "--allow-pre-step-cmd"];
+    let words = ["plan.toml", "pre_step_cmd", "echo ran >> ran", "--allow-pre-step-cmd"];
     expect(&sharebench.run(&["run", "plan.toml"]).unwrap(), USAGE, &words);
     assert!(!sharebench.home().join("ran").exists());
     let _ = sharebench.run(&["run", "plan.toml", "--allow-pre-step-cmd"]).unwrap().expect_success();

@@ -97,7 +97,7 @@ fn targets_of_one_run_are_compared_and_mistakes_are_named() {
         let ended = sharebench.run(&[&["compare"], line].concat()).unwrap();
         assert!(ended.code == Some(2) && ended.text().contains(word), "{line:?}: {}", ended.text());
     };
-    refused(&["1/four"], "has no target 'four'; it has one, two, three");
+    refused(&["1/four"], "has no target 'four'; its targets are one, two, three");
     refused(&["1/one"], "one target cannot be compared");
     refused(&["1", "--link", "10MB"], "link");
     refused(&["1", "--axes", "record_size"], "two different axes");

@@ -92,7 +92,7 @@ fn run_of_iozone_compares_with_a_new_run() {
     assert_eq!(sharebench.run(&["run", "--resume", "1"]).unwrap().code, Some(2));
     let _ = sharebench.run(&["report", "1", "2", "-o", "r.html"]).unwrap().expect_success();
     let page = std::fs::read_to_string(sharebench.home().join("r.html")).unwrap();
-    assert!(page.contains("This imported it") && page.contains("file_sha256"));
+    assert!(page.contains("This command imported it") && page.contains("file_sha256"));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn table_of_1993_compares_with_itself_and_with_a_new_run() {
     let line = ["compare", "1", "2", "--noise-baseline", "6", "7", "--format", "json"];
     let equal = sharebench.run(&line).unwrap().expect_success().stdout;
     assert!(equal.contains("\"equal_share\": 0."), "{equal}");
-    assert!(equal.contains("more than clocks or runs declared equal ("), "{equal}");
+    assert!(equal.contains("more than the uncertainty of clocks or runs declared equal ("), "{equal}");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn failed_import_stores_nothing() {
     let map = ["--map", "run=server", "--map", "file_size=mb:MiB", "--map", "rate.write=write:B/s"];
     let refused = sharebench.run(&[&["import", "t.csv"], &map[..]].concat()).unwrap();
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("t.csv: line 3: 'none' is no rate"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("t.csv: line 3: 'none' is not a rate"), "{}", refused.stderr);
     assert!(!sharebench.home().join("sharebench.db").exists());
     for line in [&["import", "missing.txt"][..], &["import", "."], &["import", "t.csv", "--map", "size=mb"]] {
         assert_eq!(sharebench.run(line).unwrap().code, Some(2), "{line:?}");

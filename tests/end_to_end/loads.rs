@@ -50,7 +50,7 @@ fn commands_of_the_documentation_of_loads_run_unchanged() {
         fs::write(mounted.join(name), vec![7; bytes]).unwrap();
     }
     let docs = include_str!("../../docs/loads.md");
-    let chapter = docs.split("## How many users does my NAS carry?").nth(1).unwrap();
+    let chapter = docs.split("## How many users does my NAS support?").nth(1).unwrap();
     let chapter = chapter.split("\n## ").next().unwrap();
     let commands: Vec<&str> =
         chapter.lines().map(str::trim).filter(|line| line.starts_with("sharebench ")).collect();
@@ -217,7 +217,7 @@ fn restarted_server_fails_one_step_and_not_the_run() {
         "{seen}"
     );
     assert!(seen["bytes"].as_u64() > Some(500_000), "{seen}");
-    assert!(running.output().contains("all hold what was last written to them"), "{}", running.output());
+    assert!(running.output().contains("all hold the data last written to them"), "{}", running.output());
     assert_eq!(after["load"]["set_check"]["files"], 0, "{after}");
     assert_eq!((&hit["users_reported"], after["errors"].to_string().as_str()), (&3.into(), "{}"), "{after}");
     assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());

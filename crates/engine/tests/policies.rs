@@ -211,7 +211,7 @@ fn a_cold_read_of_a_cached_file_gets_a_warning_with_the_share() {
         assert_eq!(step.measure.evidence.before.map(|seen| seen.resident), read.then_some(16_384));
         assert_eq!(check(step, "cold").map(|check| check.verdict), read.then_some(Verdict::Warning));
         if let Some(check) = check(step, "cold") {
-            assert!(check.detail.contains("asked cold, 25 %"), "{check:?}");
+            assert!(check.detail.contains("a cold start was requested, but 25 %"), "{check:?}");
         }
     }
     let (_, steps) = run("", "tests = ['read']", &[Arc::new(Paged::new(0, 0))]);

@@ -10,7 +10,7 @@
 //! use sharebench_ncp::wire::login::{KeyedLogin, USER};
 //! use sharebench_ncp::wire::{Pstr, Request};
 //!
-//! The server has sent the key, and the id of the object BENCH.
+//! // The server has sent the key, and the id of the object BENCH.
 //! let key = [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
 //! let id = 0x0001_0002;
 //! let response = password::response(&key, &password::hash(id, b"BENCHPW"));

@@ -56,7 +56,7 @@
     if (entry.kind === 'surface' && !hasDepth()) {
       // A text is no picture.
       for (const name of ['role', 'aria-label']) plot.removeAttribute(name);
-      plot.replaceChildren(element('p', { class: 'absent' }, 'This browser has no WebGL, so that the surface cannot be drawn. The map beside it and the table hold the same numbers.'));
+      plot.replaceChildren(element('p', { class: 'absent' }, 'This browser has no WebGL, so that the surface cannot be drawn. The map next to it and the table show the same numbers.'));
       return;
     }
     if (entry.chart && entry.width !== width) entry.chart.resize();
@@ -100,7 +100,7 @@
     found.scrollIntoView({ block: 'center' });
   }
 
-  // Opens the table behind a chart and takes the reader to it.
+  // Opens the table of a chart and scrolls to it.
   function openTable(id) {
     const table = document.getElementById(id);
     if (!table) return;

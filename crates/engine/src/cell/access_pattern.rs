@@ -38,7 +38,8 @@ impl FilePart {
         let border = |index: u32| {
             (u128::from(grid.records) * u128::from(index) / u128::from(self.count.max(1))) as u64
         };
-        let (from, to) = (border(self.index), border(self.index + 1));
+        let from = border(self.index);
+        let to = border(self.index + 1);
         Grid { first: grid.first + from * grid.spacing, records: to - from, ..grid }
     }
 }
@@ -55,7 +56,7 @@ pub(crate) struct AccessPattern {
     /// Scatters the reads of a mix among its writes.
     turns: Permutation,
     next: u64,
-    /// Where a strided pass stands.
+    /// The position of a strided pass.
     at: u64,
 }
 
@@ -72,7 +73,8 @@ impl AccessPattern {
                 (wanted / 100) as u64 + u64::from(random.below(100) < (wanted % 100) as u64)
             }
         };
-        let (pattern, stride) = (work.test.pattern(), u64::from(work.stride));
+        let pattern = work.test.pattern();
+        let stride = u64::from(work.stride);
         Self::over(grid, pattern, stride, reads, random)
     }
 
@@ -162,7 +164,8 @@ impl Permutation {
     fn permute(&self, number: u64) -> u64 {
         // Parts of unequal width, so that the domain is less than twice the count.
         let [high_mask, low_mask] = self.masks;
-        let (mut high, mut low) = (number >> self.low_bits, number & low_mask);
+        let mut high = number >> self.low_bits;
+        let mut low = number & low_mask;
         for pair in self.keys.chunks_exact(2) {
             high ^= sharebench_model::mix(low ^ pair[0]) & high_mask;
             low ^= sharebench_model::mix(high ^ pair[1]) & low_mask;

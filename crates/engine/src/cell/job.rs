@@ -23,9 +23,9 @@ pub(crate) enum Phase {
     Connect,
     /// Make a new file.
     Create,
-    /// Open the file and bring it into the state that the test asks for.
+    /// Opens the file and brings it into the state that the test requires.
     Prepare { first: bool },
-    /// So many measured passes.
+    /// N measured passes.
     Run {
         passes: u64,
         /// When to start; 0 for at once.
@@ -57,7 +57,9 @@ pub(crate) struct Job<'a> {
 impl<'a> Job<'a> {
     /// Job `number` of its cell, not yet connected.
     pub fn new(cell: &'a CellContext<'a>, number: u32, file: FileState) -> Self {
-        let (clock, stop, verify) = (cell.clock, cell.stop, cell.verify);
+        let clock = cell.clock;
+        let stop = cell.stop;
+        let verify = cell.verify;
         let context = PassContext { clock, stop, verify, deadline: Deadline::new(clock, cell.timeout) };
         let random = Random::new(cell.seed, 0x20_0000 + u64::from(number));
         Self {
@@ -115,7 +117,8 @@ impl<'a> Job<'a> {
     }
 
     async fn connect(&mut self) -> Result<(), OpError> {
-        let (slots, slot_bytes) = (self.cell.work.queue_depth, self.cell.work.request_size());
+        let slots = self.cell.work.queue_depth;
+        let slot_bytes = self.cell.work.request_size();
         let spec = SessionSpec { slots, slot_bytes, connect_timeout: self.cell.timeout, allow_split: false };
         let session = self.cell.target.connect(&spec).await;
         let session = session.map_err(|error| OpError::new(error.class, "connect", error.to_string()))?;

@@ -117,7 +117,9 @@ impl Pass<'_, '_> {
     }
 
     fn op(&self, visit: RecordAccess) -> DataOp {
-        let (file, offset, len) = (self.handle, visit.offset, self.record_size);
+        let file = self.handle;
+        let offset = visit.offset;
+        let len = self.record_size;
         if visit.write {
             DataOp::Write { file, offset, len, stability: Stability::Unstable }
         } else {

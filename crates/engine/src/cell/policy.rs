@@ -111,7 +111,7 @@ async fn look(
     }
 }
 
-/// What belongs to the time of a test beside its operations.
+/// What the time of a test includes in addition to its operations.
 pub(crate) enum TimedFinish {
     Flush(FileRef),
     /// Closing the file, or giving back its mapping.
@@ -126,7 +126,8 @@ impl TimedFinish {
         context: &mut PassContext<'_>,
         tally: &mut Tally,
     ) -> Result<(), StepError> {
-        let (meter, begin) = (Meter::start(context.clock, session), context.clock.now());
+        let meter = Meter::start(context.clock, session);
+        let begin = context.clock.now();
         let flushes = matches!(self, Self::Flush(_));
         let result = match self {
             Self::Flush(file) => flushed(session, file, context).await,

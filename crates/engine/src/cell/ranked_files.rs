@@ -26,7 +26,9 @@ pub(crate) fn lent_by_ranks(
         return Ok(None);
     }
     let own: Vec<KnownFile> = numbers.iter().filter_map(|number| known(cell.work, *number, target)).collect();
-    let (rank, size, shift) = (ranks.rank(), ranks.size(), ranks.division().shift());
+    let rank = ranks.rank();
+    let size = ranks.size();
+    let shift = ranks.division().shift();
     let files: Vec<KnownFile> =
         ranks.exchange((rank + size - shift) % size, (rank + shift) % size, &own).map_err(rank_lost)?;
     if files.len() != numbers.len() {
@@ -58,10 +60,11 @@ pub(crate) fn given_back_to_ranks(
     for (number, file) in numbers.iter().copied().zip(files) {
         own.get_or_insert_with(|| file.clone()).adopt(file, range(number));
     }
-    let told = ranks.gather(&(numbers.to_vec(), own.as_ref().map(FileState::known))).map_err(rank_lost)?;
+    let reported =
+        ranks.gather(&(numbers.to_vec(), own.as_ref().map(FileState::known))).map_err(rank_lost)?;
     let known = target.files.get_mut(&job_file_name(cell.work, 0));
     let Some(known) = known.filter(|_| ranks.is_leader()) else { return Ok(true) };
-    for (numbers, file) in told {
+    for (numbers, file) in reported {
         let Some(file) = file.map(FileState::of) else { continue };
         for number in numbers {
             known.adopt(&file, range(number));

@@ -25,7 +25,7 @@ pub(crate) struct RecordPass<'a> {
 }
 
 impl RecordPass<'_> {
-    /// Brings the file into the state that the test asks for, unmeasured, and looks at it. `first` is true
+    /// Brings the file into the state that the test requires, unmeasured, and examines it. `first` is true
     /// before the first of several passes: what was read by the pass before need not be read again.
     pub async fn prepare(
         &mut self,
@@ -33,7 +33,8 @@ impl RecordPass<'_> {
         random: &mut Random,
         context: &mut PassContext<'_>,
     ) -> Result<CacheObservation, StepError> {
-        let (start, maps) = (self.work.test.start(), self.work.test.access() == Access::Mapping);
+        let start = self.work.test.start();
+        let maps = self.work.test.access() == Access::Mapping;
         let handle = self.open()?;
         let mut dropped = None;
         // What lies in a cache that is to be passed would be written back or thrown out by the first pass.
@@ -66,9 +67,11 @@ impl RecordPass<'_> {
     ) -> Result<(), StepError> {
         let handle = self.open()?;
         let Self { work, part, session, file, .. } = self;
-        let (session, file) = (&mut **session, &mut **file);
+        let session = &mut **session;
+        let file = &mut **file;
         let content = work.test.writes().then(|| file.next_generation());
-        let (record_size, depth) = (work.record_size, work.queue_depth);
+        let record_size = work.record_size;
+        let depth = work.queue_depth;
         if work.test.access() == Access::Stream {
             let buffer = work.stream_buffer;
             StreamPass::new(context, session, file, handle, record_size, buffer).run(content, tally).await?;

@@ -35,7 +35,8 @@ pub(crate) async fn measure(
     context: &mut PassContext<'_>,
     tally: &mut Tally,
 ) -> Result<(), StepError> {
-    let (name, fresh) = (data_name(work), work.test.start() == Start::Fresh);
+    let name = data_name(work);
+    let fresh = work.test.start() == Start::Fresh;
     prepare(work, target, context).await?;
     target.merge_pending_failures(tally);
     target.drain(context).await?;
@@ -63,7 +64,7 @@ pub(crate) async fn measure(
     Ok(())
 }
 
-/// A pass over a file in the state that the test asks for.
+/// A pass over a file in the state that the test requires.
 async fn one_pass(
     work: &RecordWork,
     target: &mut TargetFiles,

@@ -32,7 +32,7 @@ pub(crate) struct StreamPass<'a, 'b> {
     replies: Vec<Reply>,
 }
 
-/// Where a stream stands.
+/// The position of a stream.
 struct Stream {
     /// Offset of the buffer in the file.
     start: u64,
@@ -71,7 +71,8 @@ impl<'a, 'b> StreamPass<'a, 'b> {
     }
 
     async fn drive(&mut self, content: Option<Content>, tally: &mut Tally) -> Result<(), StepError> {
-        let (len, size) = (self.record.len() as u64, self.file.size);
+        let len = self.record.len() as u64;
+        let size = self.file.size;
         let mut idle_since = self.context.clock.now();
         for offset in (0..size / len).map(|record| record * len) {
             if self.context.stop.is_stopped() {
@@ -121,7 +122,9 @@ impl<'a, 'b> StreamPass<'a, 'b> {
     }
 
     async fn write_out(&mut self, content: Content, tally: &mut Tally) -> Result<(), OpError> {
-        let (file, offset, len) = (self.handle, self.stream.start, self.stream.used as u32);
+        let file = self.handle;
+        let offset = self.stream.start;
+        let len = self.stream.used as u32;
         let write = DataOp::Write { file, offset, len, stability: Stability::Unstable };
         let outcome = self.request(write, len, offset).await;
         self.stream.start += u64::from(len);

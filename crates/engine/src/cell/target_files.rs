@@ -22,7 +22,7 @@ pub(crate) struct TargetFiles {
     pub directory: String,
     pub facts: Facts,
     pub files: BTreeMap<String, FileState>,
-    /// The system's page cache stands before the target: it is a path.
+    /// The target is a path, so the system's page cache is between the engine and its files.
     pub paged: bool,
     /// Smallest piece that any step writes, for the generation maps.
     unit: u64,
@@ -33,7 +33,7 @@ pub(crate) struct TargetFiles {
 
 impl TargetFiles {
     /// Takes over a fresh session and makes the directory; a directory of that name that exists already
-    /// is refused, unless `replace` says that it is the remains of this very run.
+    /// is refused, unless `replace` marks it as leftovers of this run.
     pub async fn prepare(
         session: Box<dyn Session>,
         directory: String,
@@ -63,8 +63,10 @@ impl TargetFiles {
     /// Takes over a fresh session, to work in a directory that another process made and will remove; `ids` are
     /// where this process's numbers of files begin.
     pub fn join(session: Box<dyn Session>, directory: String, unit: u64, ids: u32) -> Self {
-        let (facts, next_id) = (session.facts(), ids.max(1));
-        let (files, aftermath) = (BTreeMap::new(), Tally::default());
+        let facts = session.facts();
+        let next_id = ids.max(1);
+        let files = BTreeMap::new();
+        let aftermath = Tally::default();
         Self { session, directory, facts, files, paged: false, unit, next_id, aftermath }
     }
 
@@ -73,7 +75,7 @@ impl TargetFiles {
         self.release(context).await
     }
 
-    /// Bytes that this user may still write; none where the target cannot tell.
+    /// Bytes that this user may still write; none where the target does not report them.
     pub async fn available(&mut self, context: &mut PassContext<'_>) -> Option<u64> {
         match context.deadline.call(self.session.as_mut(), MetaOp::Space).await {
             Ok(MetaYield::Space(space)) => Some(space.available),
@@ -156,7 +158,7 @@ impl TargetFiles {
         pass.run(order, &mut self.aftermath).await
     }
 
-    /// Hands over what was wrong with files that were given up, to be told with the step that follows.
+    /// Returns the failures of abandoned files, to be reported with the next step.
     pub fn merge_pending_failures(&mut self, tally: &mut Tally) {
         let aftermath = std::mem::take(&mut self.aftermath);
         for (class, count) in aftermath.errors {
@@ -254,7 +256,7 @@ impl TargetFiles {
         Ok(())
     }
 
-    /// Goes on with a new session.
+    /// Continues with a new session.
     pub fn take(&mut self, session: Box<dyn Session>) {
         self.session = session;
     }

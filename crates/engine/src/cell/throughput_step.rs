@@ -4,7 +4,7 @@
 //! In a round every job makes the same number of whole passes. The round's window runs from the first
 //! job's start to the last one's end, and the cell's rate is all bytes by the sum of its windows. IOzone
 //! by default stops everybody when the first worker is done (its "stonewall"); here nobody is stopped, the
-//! jobs' shares tell how evenly they worked, and a window in which some were idle is marked.
+//! jobs' shares show how evenly they worked, and a window in which some were idle is marked.
 
 use std::sync::mpsc;
 
@@ -91,7 +91,8 @@ fn on_threads(
         let mut channels = Vec::new();
         let mut workers = Vec::new();
         for lot in lots {
-            let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
+            let (send_phase, phases) = mpsc::channel();
+            let (send_span, spans) = mpsc::channel();
             workers.push(scope.spawn(move || {
                 if blocking {
                     own_descriptors();
@@ -124,13 +125,17 @@ fn on_threads(
 /// Phases in their order until the sample is full; gives the sum of the windows.
 async fn rounds(cell: &CellContext<'_>, mut here: impl AsyncFnMut(Phase) -> Span) -> Result<u64, StepError> {
     let mut all = async |phase| together(cell.clock, cell.ranks, here(phase).await);
-    let (work, start) = (cell.work, cell.work.test.start());
+    let work = cell.work;
+    let start = cell.work.test.start();
     let fresh = start == Start::Fresh;
-    // A pass that needs a new file, an empty cache or a file to be opened again stands alone.
+    // A pass that needs a new file, an empty cache or a file to be opened again runs on its own.
     let cold = start == Start::Cold && cell.target.capabilities().drop_cache;
     let alone = fresh || cold || work.include_close;
     let sample = work.min_sample_time.as_nanos() as u64;
-    let (mut window, mut done, mut passes, mut first) = (0, 0, 1, true);
+    let mut window = 0;
+    let mut done = 0;
+    let mut passes = 1;
+    let mut first = true;
     let begin = all(Phase::Connect).await?.now;
     let mut now = begin;
     while first || (window < sample && now - begin < sample * MAX_WALL) {
@@ -215,7 +220,7 @@ impl<'a> Team<'a> {
         for (number, job) in self.jobs {
             let share = job.share();
             let mut tally = job.tally;
-            // Jobs that share a thread cannot tell their CPU time apart: it is the thread's.
+            // Jobs that share a thread have no CPU time of their own, only the thread has.
             tally.cpu = CpuTime::default();
             total.merge(tally);
             returned.push((number, share, job.file));
@@ -253,7 +258,8 @@ async fn lend(
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
 ) -> Result<Vec<FileState>, StepError> {
-    let (size, fresh) = (cell.work.file_size, cell.work.test.start() == Start::Fresh);
+    let size = cell.work.file_size;
+    let fresh = cell.work.test.start() == Start::Fresh;
     let prepared = prepare(cell.work, cell.ranks, target, context).await;
     agreed(cell.ranks, prepared)?;
     if let Some(lent) = lent_by_ranks(cell, numbers, target)? {

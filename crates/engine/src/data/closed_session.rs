@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use sharebench_model::{DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, WireCount};
 use sharebench_target::{LocalBoxFuture, Session};
 
-/// Stands where a session was, and fails everything.
+/// Takes the place of a closed session; every operation fails.
 #[derive(Debug, Default)]
 pub(crate) struct ClosedSession {
     answered: Vec<Reply>,

@@ -36,15 +36,17 @@ pub(crate) fn fill(body: &mut [u8], kind: DataKind, key: u64) {
 fn text(body: &mut [u8], mut bits: Bits) {
     static INDEX: std::sync::OnceLock<Vec<&str>> = std::sync::OnceLock::new();
     let words = INDEX.get_or_init(|| WORDS.split_whitespace().collect());
-    let (mut at, mut random, mut left) = (0, 0, 0);
+    let mut at = 0;
+    let mut random = 0;
+    let mut left = 0;
     while at < body.len() {
         if left == 0 {
             (random, left) = (bits.next(), 7);
         }
         let word = words[(random & 0x7F) as usize % words.len()].as_bytes();
-        let ending: &[u8] = if random & 0x180 == 0 { b".\r\n" } else { b" " };
+        let separator: &[u8] = if random & 0x180 == 0 { b".\r\n" } else { b" " };
         (random, left) = (random >> 9, left - 1);
-        for piece in [word, ending] {
+        for piece in [word, separator] {
             let len = piece.len().min(body.len() - at);
             body[at..at + len].copy_from_slice(&piece[..len]);
             at += len;
@@ -70,7 +72,8 @@ fn records(body: &mut [u8], mut bits: Bits) {
 
 /// Rows of pixels of three bytes: areas of one colour, some noise.
 fn image(body: &mut [u8], mut bits: Bits) {
-    let (mut colour, mut area) = ([0u8; 3], 0u64);
+    let mut colour = [0u8; 3];
+    let mut area = 0u64;
     for pixel in body.chunks_mut(3) {
         if area == 0 {
             let random = bits.next();

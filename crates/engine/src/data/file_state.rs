@@ -62,19 +62,21 @@ impl FileState {
     pub fn known(&self) -> KnownFile {
         let same = |a: &u32, b: &u32| a == b;
         let runs = self.generations.chunk_by(same).map(|run| (run.len() as u32, run[0])).collect();
-        let (path, id, size) = (self.path.clone(), self.id, self.size);
+        let path = self.path.clone();
+        let id = self.id;
+        let size = self.size;
         KnownFile { path, id, size, layout: self.layout, unit: self.unit, newest: self.newest, runs }
     }
 
-    /// A file of which another process told; not open.
+    /// A file that another process reported; not open.
     pub fn of(known: KnownFile) -> Self {
         let mut file = Self::new(known.path, known.id, known.size, known.unit.max(1));
         (file.layout, file.newest) = (known.layout, known.newest);
-        let told = known
+        let reported = known
             .runs
             .into_iter()
             .flat_map(|(pieces, generation)| std::iter::repeat_n(generation, pieces as usize));
-        file.generations.iter_mut().zip(told).for_each(|(piece, generation)| *piece = generation);
+        file.generations.iter_mut().zip(reported).for_each(|(piece, generation)| *piece = generation);
         file
     }
 
@@ -162,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn what_others_are_told_of_a_file_is_what_is_known_here() {
+    fn other_processes_receive_the_complete_state_of_a_file() {
         let mut file = FileState::new("f".into(), 7, 4096, 512);
         for (offset, len) in [(0, 4096), (512, 1024), (3584, 512)] {
             let content = file.next_generation();
             file.written(offset, len, content.generation);
         }
-        let told = serde_json::to_string(&file.known()).unwrap();
-        let mut other = FileState::of(serde_json::from_str(&told).unwrap());
+        let reported = serde_json::to_string(&file.known()).unwrap();
+        let mut other = FileState::of(serde_json::from_str(&reported).unwrap());
         assert!(file.expected(0, 4096).eq(other.expected(0, 4096)));
         assert_eq!(other.next_generation(), file.next_generation());
     }

@@ -22,16 +22,19 @@ pub(crate) fn write(session: &mut dyn Session, file: FileRef, offset: u64, len: 
     (DataOp::Write { file, offset, len, stability }, len)
 }
 
-/// How a block of `bytes` is sent, where that is not one request: the fact of a target, and what the user is told.
+/// How a block of `bytes` is sent, where that is not one request: a fact of the target, which is also reported to the user.
 pub(crate) fn fact(session: &dyn Session, bytes: u32, slot_bytes: u32) -> Option<String> {
-    let (mut at, mut requests, mut most) = (0, 0u32, 0);
+    let mut at = 0;
+    let mut requests = 0u32;
+    let mut most = 0;
     while at < bytes {
         let op = DataOp::Read { file: FileRef(0), offset: u64::from(at), len: bytes - at };
         let len = max_transfer(session, op, slot_bytes);
         (at, requests, most) = (at + len, requests + 1, len.max(most));
     }
     (requests > 1).then(|| {
-        let (block, most) = (ByteSize(bytes.into()), ByteSize(most.into()));
+        let block = ByteSize(bytes.into());
+        let most = ByteSize(most.into());
         format!("{block} sent as {requests} requests of at most {most}")
     })
 }

@@ -2,7 +2,8 @@
 //!
 //! A sector starts with a 32-byte stamp (magic, file, generation, offset, checksum of these); the rest is
 //! a keystream of the same three numbers, or data of a kind that compresses as files of that kind do
-//! (docs/loads.md). So data is unique on the target, and a wrong sector tells whether it is stale, shifted, of another file, or nothing we wrote.
+//! (docs/loads.md). So data is unique on the target, and the stamp of a wrong sector shows whether it
+//! is stale, shifted, of another file, or not written by us.
 
 use std::fmt;
 
@@ -52,7 +53,7 @@ pub enum Found {
     Offset(u64),
     /// Another file of this run.
     File(u32),
-    /// A right stamp with wrong bytes behind it.
+    /// A right stamp, followed by wrong bytes.
     Damaged,
     /// Nothing that was written by this run.
     Foreign,
@@ -69,7 +70,7 @@ impl fmt::Display for Mismatch {
             Found::Generation { expected, found } => write!(f, "generation {found}, expected {expected}"),
             Found::Offset(offset) => write!(f, "data that belongs to offset {offset}"),
             Found::File(file) => write!(f, "data of another file ({file})"),
-            Found::Damaged => f.write_str("damaged data behind a right stamp"),
+            Found::Damaged => f.write_str("damaged data after a right stamp"),
             Found::Foreign => f.write_str("data that was never written here"),
         }
     }
@@ -158,8 +159,10 @@ fn write_sector(sector: &mut [u8], content: Content, start: u64) {
 
 fn check_stamp(found: &[u8], content: Content, start: u64) -> Result<(), Mismatch> {
     let word = |at: usize| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|i| found[at + i]));
-    let (file, generation) = (word(8) as u32, (word(8) >> 32) as u32);
-    let (offset, check) = (word(16), word(24));
+    let file = word(8) as u32;
+    let generation = (word(8) >> 32) as u32;
+    let offset = word(16);
+    let check = word(24);
     let stamped = Content { file, generation, ..content };
     if word(0) == MAGIC && stamped == content && offset == start && check == key(content, start) {
         return Ok(());

@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// What became of a set that another run had begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KeptSetState {
+pub(crate) enum KeptDataSetState {
     /// There is none.
     Nothing,
     /// It is whole.
@@ -38,23 +38,23 @@ pub(crate) async fn look(
     session: &mut dyn Session,
     directory: &str,
     context: &mut PassContext<'_>,
-) -> Result<KeptSetState, OpError> {
+) -> Result<KeptDataSetState, OpError> {
     let first = grown(session, directory, context).await?;
     // Who is slower than that has given up by itself.
     let patience = context.deadline.limit() + 5 * BEAT;
     let until = context.clock.now() + patience.as_nanos() as u64;
     loop {
         if size(session, directory, COMPLETE, context).await?.is_some() {
-            return Ok(KeptSetState::Complete);
+            return Ok(KeptDataSetState::Complete);
         }
         if size(session, directory, "", context).await?.is_none() {
-            return Ok(KeptSetState::Nothing);
+            return Ok(KeptDataSetState::Nothing);
         }
         if grown(session, directory, context).await? != first {
-            return Ok(KeptSetState::RunResources);
+            return Ok(KeptDataSetState::RunResources);
         }
         if context.stop.is_stopped() || context.clock.now() >= until {
-            return Ok(KeptSetState::Abandoned);
+            return Ok(KeptDataSetState::Abandoned);
         }
         context.clock.sleep_coarse(context.clock.now() + LOOK.as_nanos() as u64).await;
     }

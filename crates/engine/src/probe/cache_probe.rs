@@ -1,7 +1,7 @@
-//! Looks ahead of a cell's workload over a connection of its own, to tell server cache from storage
+//! Probes ahead of a cell's workload over a separate connection, to distinguish server cache and storage
 //! (docs/measurement-rules.md R8).
 //!
-//! When the cell has been measured, its workload goes on unmeasured. Now and then it pauses for a triple of reads: of a
+//! After the cell has been measured, its workload continues unmeasured. At intervals it pauses for a triple of reads: of a
 //! record that it will need later, of the same record again, and of a record that nobody has read since it was
 //! pushed out. Nothing of this is in the cell's time.
 
@@ -25,14 +25,14 @@ use crate::probe::probe_connection::SideConnection;
 use crate::probe::server_disk_stat;
 use crate::record::tally::Tally;
 
-/// Names of the files beside those of the cells.
+/// Names of the files in addition to those of the cells.
 pub(crate) const RESERVE: &str = "reserve";
 pub(crate) const KNOWN_HOT: &str = "known-hot";
 pub(crate) const PUSH_OUT: &str = "push-out";
 /// Operations of the workload between two triples: at least, and how many more by lot. The probes of the
 /// workload's own records stay below 2 % of its operations.
 const SPACING: (u64, u64) = (50, 51);
-/// A cell is looked behind no longer than this, nanoseconds.
+/// Maximum time of the probes of one cell, in nanoseconds.
 const LONGEST: u64 = 120_000_000_000;
 
 /// The records that a workload will read, as far ahead as anybody looked.
@@ -83,7 +83,7 @@ impl From<StepError> for Ended {
     }
 }
 
-/// One cell looked behind.
+/// The probes of one cell.
 pub(crate) struct ProbeSeries<'a> {
     pub bands: &'a CacheProbePlan,
     pub work: &'a RecordWork,
@@ -182,7 +182,7 @@ impl ProbeSeries<'_> {
     }
 }
 
-/// The connection beside the workload, and the files that are read over it.
+/// The probe connection, and the files that are read over it.
 struct Probe<'a> {
     side: &'a mut SideConnection,
     data: FileRef,
@@ -223,23 +223,23 @@ impl Probe<'_> {
         }
         let records = CacheProbePlan::known_hot(self.record) / u64::from(self.record);
         let hot = self.random.below(records) * u64::from(self.record);
-        seen.known_hot.push(self.read_behind(hot, self.known_hot, hot, context).await?);
+        seen.known_hot.push(self.read_after(hot, self.known_hot, hot, context).await?);
         Ok(())
     }
 
-    /// A timed read behind one that is not, of the known-hot file's first record.
+    /// A timed read after an untimed one, of the known-hot file's first record.
     async fn read(
         &mut self,
         file: FileRef,
         offset: u64,
         context: &mut PassContext<'_>,
     ) -> Result<u64, OpError> {
-        self.read_behind(0, file, offset, context).await
+        self.read_after(0, file, offset, context).await
     }
 
     /// A server that has nothing to do sleeps, and whichever kind of probe came first would pay for waking it: a read from
     /// `first` of the known-hot file does.
-    async fn read_behind(
+    async fn read_after(
         &mut self,
         first: u64,
         file: FileRef,
@@ -251,7 +251,7 @@ impl Probe<'_> {
     }
 }
 
-/// The cell's workload, going on.
+/// The cell's workload, which continues unmeasured.
 struct Workload<'a> {
     work: &'a RecordWork,
     upcoming: Upcoming<'a>,
@@ -264,7 +264,7 @@ impl<'a> Workload<'a> {
         Self { work, upcoming: Upcoming::new(work, Random::new(seed, 0)), left: 0 }
     }
 
-    /// Performs so many operations, a new pass beginning wherever one ends.
+    /// Performs N operations; a new pass begins when one ends.
     async fn go_on(
         &mut self,
         pass: &mut RecordPass<'_>,
@@ -282,8 +282,10 @@ impl<'a> Workload<'a> {
             let count = operations.min(self.left);
             let visits: Vec<RecordAccess> = (0..count).map(|_| self.upcoming.next()).collect();
             let handle = pass.open()?;
-            let (record_size, depth) = (self.work.record_size, self.work.queue_depth);
-            let (session, file) = (&mut *pass.session, &mut *pass.file);
+            let record_size = self.work.record_size;
+            let depth = self.work.queue_depth;
+            let session = &mut *pass.session;
+            let file = &mut *pass.file;
             let pass = Pass { context, session, file, handle, record_size, depth, content: None };
             let mut unmeasured = Tally::default();
             pass.run(visits.into_iter(), &mut unmeasured).await?;

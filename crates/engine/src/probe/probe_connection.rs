@@ -1,4 +1,4 @@
-//! A connection beside the workload's: one read at a time, timed.
+//! A connection in addition to the workload's: one timed read at a time.
 
 use sharebench_model::{DataOp, FileRef, IoPolicy, MetaOp, OpError, OpenHow, Slot};
 use sharebench_target::{ConnectError, Session, SessionSpec, Target};

@@ -1,11 +1,11 @@
-//! What a server's system counts of its storage's reads, where a file of this machine tells it.
+//! The reads of a server's storage, as its system counts them, where a file of this machine reports them.
 
 use std::path::Path;
 
 /// Bytes of a sector in the kernel's statistics, whatever the device's own are.
 const SECTOR: u64 = 512;
 
-/// Bytes read so far; none where the file cannot be read or tells nothing.
+/// Bytes read so far; none where the file cannot be read or has no such count.
 pub(crate) fn read_so_far(path: &Path) -> Option<u64> {
     parse(&std::fs::read_to_string(path).ok()?)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Meter {
 impl Meter {
     /// Begins now.
     pub fn start(clock: &Clock, session: &dyn Session) -> Self {
-        // Files of the system tell it, which takes its time: first here, and last at the end.
+        // The count comes from files of the system, and reading them takes time: so it is read first here, and last at the end.
         let mount = session.mount_wire();
         Self { mount, cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What users did in the window, beside the transactions that ended in it; all in nanoseconds.
+/// Times of users in the window in addition to the transactions that ended in it; all in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the unit comes last")]
 pub(crate) struct Occupancy {

@@ -8,7 +8,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Most stretches of a window that are kept: of one longer than this many seconds, each is some seconds long.
 const MOST: u64 = 4096;
 
-/// Bytes by the second of the window, or by stretches of a few seconds. Room is made when a window begins, so that
+/// Bytes by the second of the window, or by intervals of a few seconds. The list is allocated when a window begins, so that
 /// users do nothing but add.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seconds {
@@ -19,7 +19,7 @@ pub(crate) struct Seconds {
 }
 
 impl Seconds {
-    /// Room for a window; what is left of it behind the last whole stretch is not judged.
+    /// An empty record of a window. The part after the last complete interval is not judged.
     pub fn over(window: Window) -> Self {
         let window_ns = window.end - window.measure;
         let whole = window_ns / SECOND_NS;
@@ -54,13 +54,15 @@ mod tests {
     use super::*;
 
     fn over(seconds: u64) -> Seconds {
-        let (start, measure) = (0, 7 * SECOND_NS);
+        let start = 0;
+        let measure = 7 * SECOND_NS;
         Seconds::over(Window { start, measure, end: measure + seconds * SECOND_NS + SECOND_NS / 2 })
     }
 
     #[test]
     fn bytes_stand_in_their_second_and_those_of_several_threads_add_up() {
-        let (mut one, mut other) = (over(3), over(3));
+        let mut one = over(3);
+        let mut other = over(3);
         for (since, bytes) in [(0, 1), (999_999_999, 2), (1_000_000_000, 4), (3_200_000_000, 8)] {
             one.record(since, bytes);
         }

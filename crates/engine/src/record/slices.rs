@@ -138,7 +138,7 @@ impl Slices {
             self.coarsen();
         }
         for (offset, slice) in other.kept.iter().enumerate().filter(|(_, slice)| !slice.counts.is_empty()) {
-            // Making room may lengthen our slices, so the start is told in nanoseconds.
+            // Merging may lengthen our slices, so the start is passed in nanoseconds.
             let at = self.slice((other.first + offset as u64) << other.shift);
             self.kept[at].join(slice);
         }
@@ -192,9 +192,11 @@ mod tests {
     #[test]
     fn slices_of_several_threads_are_the_same_stretches_of_time() {
         let mut random = Random::new(3, 0);
-        let (mut whole, mut parts) = (Slices::default(), [Slices::default(), Slices::default()]);
+        let mut whole = Slices::default();
+        let mut parts = [Slices::default(), Slices::default()];
         for step in 0..20_000u64 {
-            let (at, nanos) = (7_000_000_000 + step * 400_000, 1_000 + random.below(1_000_000));
+            let at = 7_000_000_000 + step * 400_000;
+            let nanos = 1_000 + random.below(1_000_000);
             whole.record(at, nanos);
             // The second thread begins late and ends early.
             let part = usize::from(random.below(2) == 1 && (2_000..9_000).contains(&step));
@@ -215,12 +217,15 @@ mod tests {
     fn intervals_from_slices_hold_the_truth_in_a_queue() {
         const SEEDS: u64 = 100;
         const SERVICE: f64 = 1e6;
-        let (mut covered, mut wrong) = ([0; 2], [0; 2]);
+        let mut covered = [0; 2];
+        let mut wrong = [0; 2];
         for seed in 0..SEEDS {
             let mut random = Random::new(seed, 15);
             let mut exponential = |mean: f64| -mean * (1.0 - random.unit()).ln();
-            let (mut arrival, mut response) = (0.0, exponential(SERVICE / 0.3));
-            let (mut slices, mut times) = (Slices::default(), Histogram::new());
+            let mut arrival = 0.0;
+            let mut response = exponential(SERVICE / 0.3);
+            let mut slices = Slices::default();
+            let mut times = Histogram::new();
             for _ in 0..10_000 {
                 slices.record((arrival + response) as u64, response as u64);
                 times.record(response as u64);

@@ -14,7 +14,7 @@ use crate::record::slices::Slices;
 
 use crate::record::mount_wire::MountWire;
 
-/// Most failures of one step that are told in words; all are counted.
+/// Maximum number of failures of one step that are reported with their text; all are counted.
 const MAX_FAILURE_SAMPLES: usize = 5;
 
 /// How long transactions had lasted when the window ended before them.
@@ -28,7 +28,8 @@ impl Unfinished {
     /// Counts those as "at least so long" that have lasted longer than anything that ended; for the others
     /// the ended ones stand (of a steady load, one transaction enters the window for each that leaves it).
     pub fn count_in(&self, measure: &mut Measure) {
-        let (response, service) = (measure.response.max(), measure.service.max());
+        let response = measure.response.max();
+        let service = measure.service.max();
         measure.response.merge_above(&self.response, response);
         measure.service.merge_above(&self.service, service);
     }
@@ -172,7 +173,7 @@ impl Tally {
         self.span = Some((first.min(from), last.max(to)));
     }
 
-    /// CPU time of the operations themselves. Taken from the sums, because the kernel tells user from kernel
+    /// CPU time of the operations themselves. Taken from the sums, because the kernel distinguishes user from kernel
     /// time by ticks, which are longer than most passes.
     pub fn operations_cpu(&self) -> CpuTime {
         CpuTime { user_ns: self.cpu.user_ns.saturating_sub(self.generator_ns), ..self.cpu }

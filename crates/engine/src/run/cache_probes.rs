@@ -15,8 +15,8 @@ use crate::run::Run;
 use crate::run::target_state::TargetState;
 
 impl Run<'_> {
-    /// The plan of the bands of a cell; none in steps that are not looked behind.
-    fn behind(&self, step: &StepPlan, work: &RecordWork) -> Option<&CacheProbePlan> {
+    /// The plan of a cell's cache probes; none in steps without probes.
+    fn probe_plan(&self, step: &StepPlan, work: &RecordWork) -> Option<&CacheProbePlan> {
         // Once per cell; not at first, when caches are still as the making of the files left them.
         let turn = u32::from(self.plan.repeat.certain() > 1);
         self.plan.cache_probes.as_ref().filter(|_| step.repetition == turn && CacheProbePlan::covers(work))
@@ -37,7 +37,7 @@ impl Run<'_> {
         files: &mut TargetFiles,
         context: &mut PassContext<'_>,
     ) -> Result<(), StepError> {
-        let Some(bands) = self.behind(step, work) else { return Ok(()) };
+        let Some(bands) = self.probe_plan(step, work) else { return Ok(()) };
         let record = work.record_size;
         files.ensure(RESERVE, bands.reserve(record), record, context).await?;
         files.ensure(KNOWN_HOT, CacheProbePlan::known_hot(record), record, context).await?;
@@ -52,7 +52,7 @@ impl Run<'_> {
         size.0.next_multiple_of(u64::from(self.plan.max_record()))
     }
 
-    /// Looks behind a cell that was just measured.
+    /// Runs the cache probes of a cell that was just measured.
     pub(crate) async fn probe_caches(
         &self,
         step: &StepPlan,
@@ -62,11 +62,10 @@ impl Run<'_> {
         tally: &mut Tally,
     ) -> Result<(), StepError> {
         tally.server.cold_passes = self.cold_passes(work);
-        let Some(bands) = self.behind(step, work) else { return Ok(()) };
+        let Some(bands) = self.probe_plan(step, work) else { return Ok(()) };
         let target = self.targets[step.target as usize].as_ref();
         let Some(road) = target.bypass().or_else(|| (!has_cache(target)).then_some(target)) else {
-            let why =
-                "its reads go through a cache of this machine, and no road beside it is named (--bypass)";
+            let why = "its reads go through a cache of this machine, and no path around it is set (--bypass)";
             tally.server.without_probes = Some(why.to_owned());
             return Ok(());
         };

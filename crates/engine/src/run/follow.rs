@@ -10,7 +10,7 @@ use crate::run::Run;
 use crate::run::rounds::RunResources;
 
 impl Run<'_> {
-    /// Tells the others what to measure next, where there are others.
+    /// Sends the next command to the other ranks, where there are any.
     pub(crate) fn order(&self, step: &StepPlan) -> Result<(), StepError> {
         let Some(ranks) = self.ranks else { return Ok(()) };
         let order = LeaderCommand::step(step, self.plan);
@@ -30,7 +30,7 @@ impl Run<'_> {
                     "rank 0 ordered a step that the plan does not have: {order:?}"
                 )));
             };
-            // Why it ended early was told to all, and the leader decides what follows.
+            // All ranks know why it ended early, and the leader decides what follows.
             let _ = self.perform(&step, &mut under_way).await;
         }
     }

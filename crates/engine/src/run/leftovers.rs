@@ -16,7 +16,8 @@ pub fn remove_leftovers(
     only: Option<&str>,
     timeout: std::time::Duration,
 ) -> Result<Vec<String>, StartError> {
-    let (clock, stop) = (Clock::start(), StopSignal::default());
+    let clock = Clock::start();
+    let stop = StopSignal::default();
     let removed = clock.block_on(async {
         let verify = sharebench_plan::Verify::Off;
         let deadline = Deadline::new(&clock, timeout);

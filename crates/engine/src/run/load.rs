@@ -25,7 +25,7 @@ impl Run<'_> {
     ) -> Result<Tally, StepError> {
         self.lay_out(work, step, state, context).await?;
         let users = self.own_users(work.users);
-        let send = |event| self.tell(event);
+        let send = |event| self.emit(event);
         let observer = LoadObserver::new(&send, step, self.clock.now());
         let load = LoadStep {
             target: self.targets[step.target as usize].as_ref(),
@@ -45,7 +45,7 @@ impl Run<'_> {
             looked_at: &AtomicU32::new(0),
             file_store: &state.file_store,
             seed: self.plan.seed ^ u64::from(step.index),
-            warn: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
+            warn: &|why| self.emit(RunEvent::Warning(format!("{} {why}", step.coordinates))),
             observer: &observer,
         };
         let mut tally = load.measure().await.map_err(StepError::EngineFailed)?;
@@ -79,7 +79,7 @@ impl Run<'_> {
     ) -> Result<(), StepError> {
         let target = self.targets[step.target as usize].as_ref();
         let on_progress = |done, of| {
-            self.tell(RunEvent::Preparing { target: step.target, what: "files of the data set", done, of });
+            self.emit(RunEvent::Preparing { target: step.target, what: "files of the data set", done, of });
         };
         let site = BuildSite { target, spec: self.spec(target), on_progress: &on_progress };
         let keep = self.plan.typed.load.as_ref().and_then(|load| load.keep_data).unwrap_or(false);
@@ -91,7 +91,7 @@ impl Run<'_> {
             return Err(StepError::Stopped);
         }
         if let Some(said) = said? {
-            self.tell(RunEvent::Warning(said));
+            self.emit(RunEvent::Warning(said));
         }
         Ok(())
     }

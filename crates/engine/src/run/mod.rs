@@ -1,4 +1,4 @@
-//! The engine: runs the schedule of a resolved plan, step by step, and tells all it learns as events.
+//! The engine: runs the steps of a resolved plan in order, and reports everything as events.
 
 pub(crate) mod cache_probes;
 pub(crate) mod follow;
@@ -52,9 +52,9 @@ pub struct Run<'a> {
     pub done: &'a [StepResult],
     /// Name of the run on its targets, see [`crate::data::directory::directory_on`]; starts with [`crate::data::directory::DIRECTORY_PREFIX`].
     pub directory: &'a str,
-    /// True when the directory may hold remains of this very run.
+    /// True if the directory may hold leftovers of this run.
     pub resumed: bool,
-    /// Asks the run to stop.
+    /// Requests the run to stop.
     pub stop: &'a StopSignal,
     /// The clock of all its instants: [`Clock::start`], or a virtual one.
     pub clock: &'a Clock,
@@ -64,7 +64,7 @@ pub struct Run<'a> {
     pub ranks: Option<&'a Ranks>,
 }
 
-/// How a run went, beside its events.
+/// The end state of a run, in addition to its events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunEnd {
     /// Also sent as the last event.
@@ -82,7 +82,7 @@ impl Run<'_> {
             Err(ClockError::Runtime(why)) => Err(StartError::Runtime(why)),
             Err(deadlock @ ClockError::Deadlock { .. }) => {
                 let outcome = RunOutcome::Incomplete(StepError::EngineFailed(deadlock.to_string()));
-                self.tell(RunEvent::Finished(outcome.clone()));
+                self.emit(RunEvent::Finished(outcome.clone()));
                 let left = |index| (index as u32, deadlock.to_string());
                 Ok(RunEnd { outcome, leftovers: (0..self.targets.len()).map(left).collect() })
             }
@@ -90,14 +90,15 @@ impl Run<'_> {
     }
 
     async fn drive(&self) -> Result<RunEnd, StartError> {
-        let (clock, verify) = (self.clock, self.plan.verify);
+        let clock = self.clock;
+        let verify = self.plan.verify;
         let deadline = Deadline::new(clock, self.plan.timeout);
         let mut context = PassContext { clock, stop: self.stop, verify, deadline };
         let mut states = Vec::new();
         let prepared = self.prepare(&mut states, &mut context).await;
         if let Err(error) = self.prepared_together(prepared) {
             for state in states {
-                // The first error is the one to tell.
+                // The first error is the one to report.
                 let _ = if self.leads() {
                     state.files.clean(&mut context).await
                 } else {
@@ -121,7 +122,7 @@ impl Run<'_> {
         let mut leftovers = Vec::new();
         if !self.leads() {
             for state in states {
-                // What it leaves open ends with its session; the leader tells what could not be removed.
+                // What it leaves open ends with its session; the leader reports what could not be removed.
                 let _ = state.files.leave(&mut context).await;
             }
             self.wait_for_all();
@@ -129,17 +130,18 @@ impl Run<'_> {
         }
         self.wait_for_all();
         for (index, state) in states.into_iter().enumerate() {
-            let (mut facts, target) = (state.files.facts.clone(), index as u32);
+            let mut facts = state.files.facts.clone();
+            let target = index as u32;
             if let Err(error) = self.clean(index, state, &mut context).await {
                 leftovers.push((target, error));
             }
             let counted = self.targets[index].final_facts();
             if !counted.is_empty() {
                 facts.extend(counted);
-                self.tell(RunEvent::TargetDone { target, facts });
+                self.emit(RunEvent::TargetDone { target, facts });
             }
         }
-        self.tell(RunEvent::Finished(outcome.clone()));
+        self.emit(RunEvent::Finished(outcome.clone()));
         Ok(RunEnd { outcome, leftovers })
     }
 
@@ -174,15 +176,16 @@ impl Run<'_> {
             })?;
             let mut files = files;
             files.paged = target.capabilities().blocking;
-            self.tell_parts(name, &mut files);
-            self.tell_sharing(name, target.as_ref());
-            self.tell(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
+            self.report_splitting(name, &mut files);
+            self.report_sharing(name, target.as_ref());
+            self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
             states.push(TargetState {
                 files,
                 set: SharedSet::default(),
                 file_store: UserFileStore::default(),
             });
-            let (needed, state) = (self.plan.bytes_needed(), states.len() - 1);
+            let needed = self.plan.bytes_needed();
+            let state = states.len() - 1;
             if let Some(available) = states[state].files.available(context).await
                 && available < needed
             {
@@ -201,7 +204,8 @@ impl Run<'_> {
         context: &mut PassContext<'_>,
     ) -> Result<(), StepError> {
         let Some(command) = &self.plan.pre_step_cmd else { return Ok(()) };
-        let (state, ranks) = (&mut states[step.target as usize], self.ranks);
+        let state = &mut states[step.target as usize];
+        let ranks = self.ranks;
         let made = match &step.work {
             Work::Records(work) if work.jobs.is_some() => {
                 throughput_step::prepare(work, ranks, &mut state.files, context).await
@@ -235,22 +239,23 @@ impl Run<'_> {
     pub(crate) fn spec(&self, target: &dyn Target) -> SessionSpec {
         let most = target.capabilities().max_record;
         let slot_bytes = self.plan.max_record().max(self.plan.max_block().min(most));
-        let (slots, parts) = (self.plan.max_depth(), self.plan.cells.is_empty());
+        let slots = self.plan.max_depth();
+        let parts = self.plan.cells.is_empty();
         SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout, allow_split: parts }
     }
 
     /// Says how blocks of the load are sent that one request does not carry.
-    fn tell_parts(&self, name: &str, files: &mut TargetFiles) {
+    fn report_splitting(&self, name: &str, files: &mut TargetFiles) {
         let slot_bytes = files.session.buffer(Slot(0)).len() as u32;
         if let Some(said) = request_splitting::fact(files.session.as_ref(), self.plan.max_block(), slot_bytes)
         {
-            self.tell(RunEvent::Warning(format!("{name}: a block of {said}")));
+            self.emit(RunEvent::Warning(format!("{name}: a block of {said}")));
             files.facts.insert(request_splitting::FACT.to_owned(), said);
         }
     }
 
     /// Says where users of one session must wait for each other.
-    fn tell_sharing(&self, name: &str, target: &dyn Target) {
+    fn report_sharing(&self, name: &str, target: &dyn Target) {
         let carried = target.capabilities().max_queue_depth;
         let users = self.plan.works().map(|work| match work {
             Work::Transactions(work) => work.users_per_session,
@@ -258,7 +263,7 @@ impl Run<'_> {
         });
         if let Some(users) = users.max().filter(|users| *users > carried) {
             let plural = if carried == 1 { "" } else { "s" };
-            self.tell(RunEvent::Warning(format!(
+            self.emit(RunEvent::Warning(format!(
                 "{name}: {users} users share a session that carries {carried} request{plural} at a time: the others wait"
             )));
         }
@@ -290,8 +295,8 @@ impl Run<'_> {
         result.map_err(|error| error.to_string())
     }
 
-    pub(crate) fn tell(&self, event: RunEvent) {
-        // A receiver that is gone has its own reasons; the run is told through the stop signal.
+    pub(crate) fn emit(&self, event: RunEvent) {
+        // A receiver may end first; the stop signal then ends the run.
         let _ = self.events.send(event);
     }
 }

@@ -12,11 +12,11 @@ use sharebench_model::StepError;
 const LOOK: Duration = Duration::from_millis(10);
 /// How long the last words of a command that failed are waited for.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Most bytes of them that are told.
+/// Maximum number of their bytes that are reported.
 const MAX_WORDS: u64 = 4096;
 
 /// Runs a command by `sh -c`, without input and with its output dropped, until it ends. A request to stop
-/// ends it as well. A failure tells its exit code and what it wrote to standard error.
+/// ends it as well. A failure reports its exit code and what it wrote to standard error.
 pub(crate) fn run(command: &str, stop: &StopSignal) -> Result<(), StepError> {
     let failed = |why: String| StepError::PreStepCommandFailed(format!("--pre-step-cmd '{command}' {why}"));
     let mut child = Command::new("sh")
@@ -58,13 +58,13 @@ fn listen(child: &mut Child) -> mpsc::Receiver<String> {
 }
 
 fn wait(child: &mut Child, stop: &StopSignal) -> std::io::Result<ExitStatus> {
-    let mut told = false;
+    let mut reported = false;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if stop.is_stopped() && !told {
-            told = true;
+        if stop.is_stopped() && !reported {
+            reported = true;
             // SAFETY: the child has not been waited for, so that its number is still its own.
             unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
         }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_command_is_told_with_its_code_and_words() {
+    fn a_failing_command_is_reported_with_its_code_and_output() {
         assert_eq!(run_now("true"), Ok(()));
         let failed = run_now("echo out; echo target is busy >&2; exit 32").unwrap_err().to_string();
         let wanted = "--pre-step-cmd 'echo out; echo target is busy >&2; exit 32' failed with exit code 32: target is busy";

@@ -1,4 +1,4 @@
-//! What a plan asks for against what a target can do, before anything is made.
+//! Compares the requirements of a plan with the capabilities of a target, before anything is created.
 
 use sharebench_plan::ResolvedPlan;
 use sharebench_target::Target;
@@ -6,10 +6,11 @@ use sharebench_target::Target;
 use crate::run::start_error::StartError;
 use crate::threads::descriptor_limit;
 
-/// Refuses a target that cannot do all that the plan asks for; looks at it, and makes nothing on it.
+/// Rejects a target that cannot do everything that the plan requires. Examines the target without creating anything.
 pub(crate) fn check(plan: &ResolvedPlan, name: &str, target: &dyn Target) -> Result<(), StartError> {
     let capabilities = target.capabilities();
-    let (depth, record) = (plan.max_depth(), plan.max_record());
+    let depth = plan.max_depth();
+    let record = plan.max_record();
     let beyond = |problem| Err(StartError::Beyond { target: name.to_owned(), problem });
     if depth > capabilities.max_queue_depth {
         return beyond(format!(

@@ -34,10 +34,10 @@ impl Run<'_> {
         })
     }
 
-    /// Tells the others that it is over, and how.
+    /// Sends the end of the run, and its outcome, to the other ranks.
     pub(crate) fn finish_together(&self, outcome: &RunOutcome) {
         if let Some(ranks) = self.ranks.filter(|ranks| ranks.is_leader()) {
-            // Who is lost cannot be told.
+            // A lost rank cannot be reached.
             let _ = ranks.broadcast(Some(&LeaderCommand::Finish(outcome.clone())));
         }
     }

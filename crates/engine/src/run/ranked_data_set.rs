@@ -42,13 +42,14 @@ impl Run<'_> {
         };
         let ground = agreed(Some(ranks), ground)?;
         if let Some(said) = ground.as_ref().and_then(|ground| ground.said.clone()) {
-            self.tell(RunEvent::Warning(said));
+            self.emit(RunEvent::Warning(said));
         }
-        let told = ground.map(|ground| (ground.directory, ground.complete));
-        let (directory, complete): (String, bool) = ranks.broadcast(told.as_ref()).map_err(rank_lost)?;
+        let reported = ground.map(|ground| (ground.directory, ground.complete));
+        let (directory, complete): (String, bool) = ranks.broadcast(reported.as_ref()).map_err(rank_lost)?;
         if !complete {
             let session = state.files.session.as_mut();
-            let (part, of) = (ranks.rank() as usize, ranks.size() as usize);
+            let part = ranks.rank() as usize;
+            let of = ranks.size() as usize;
             let own: Vec<(usize, &DataFile)> = shared(&work.workload).skip(part).step_by(of).collect();
             let written = build_files(site, session, own, &directory, None, context).await;
             let stopped = if context.stop.is_stopped() { Err(StepError::Stopped) } else { Ok(()) };

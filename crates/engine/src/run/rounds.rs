@@ -75,7 +75,7 @@ impl Run<'_> {
                 break;
             }
             let steps = schedule.round(&cells);
-            self.tell(RunEvent::Round(Round {
+            self.emit(RunEvent::Round(Round {
                 number: stopper.round(),
                 steps_before: steps.first().map_or(0, |step| step.index),
                 cells: cells.len() as u32,
@@ -98,7 +98,7 @@ impl Run<'_> {
             stopper.end_round(&cells);
         }
         if !self.plan.repeat.is_fixed() {
-            self.tell(RunEvent::Precision(Box::new(stopper.report())));
+            self.emit(RunEvent::Precision(Box::new(stopper.report())));
         }
         Ok(())
     }
@@ -138,8 +138,10 @@ impl Run<'_> {
         if self.stop.is_stopped() {
             return Err(StepError::Stopped);
         }
-        let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
-        self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
+        let target = step.target;
+        let repetition = step.repetition;
+        let coordinates = step.coordinates.clone();
+        self.emit(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
         self.order(step)?;
         let measured = self.perform(step, under_way).await;
         let measured = measured.and_then(|result| {
@@ -147,11 +149,11 @@ impl Run<'_> {
         });
         match measured {
             Ok(result) => {
-                self.tell(RunEvent::StepFinished(Box::new(result.clone())));
+                self.emit(RunEvent::StepFinished(Box::new(result.clone())));
                 Ok(result)
             }
             Err(StepError::TargetLost { class, reason }) => {
-                self.tell(RunEvent::Failure { index: step.index, class, detail: reason.clone() });
+                self.emit(RunEvent::Failure { index: step.index, class, detail: reason.clone() });
                 let name = &self.plan.targets[step.target as usize].name;
                 let reason = format!("{name}: {reason}, in step {}", step.coordinates);
                 Err(StepError::TargetLost { class, reason })

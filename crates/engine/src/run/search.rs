@@ -1,4 +1,4 @@
-//! Steps behind those that a plan names: up to the stress point, or in search of the knee.
+//! Steps after those that a plan names: up to the stress point, or in search of the knee.
 //!
 //! What comes next follows from the results so far alone, so that a resumed run takes the same steps.
 
@@ -22,7 +22,7 @@ const MIN_POOL: u32 = 32;
 /// Most users of a step.
 const MAX_USERS: u32 = 100_000;
 
-/// The next number of users on the way to the stress point; none when every target has passed it, or when so many
+/// The next number of users on the way to the stress point; none when every target has passed it, or when too many
 /// steps were added that there seems to be none. `rates` has a list of (users, rate) for each target.
 fn next_users(rates: &[Vec<(u32, f64)>], added: u32) -> Option<u32> {
     let fell = |steps: &Vec<(u32, f64)>| {
@@ -54,7 +54,7 @@ fn next_rate(ceiling: f64, tried: &[(u32, bool)]) -> Option<u32> {
 }
 
 impl Run<'_> {
-    /// Goes on behind the steps of users that the plan names; `measured` are those.
+    /// Continues after the load steps that the plan names; `measured` are those.
     pub(crate) async fn search(
         &self,
         schedule: &mut StepOrder<'_>,
@@ -98,7 +98,7 @@ impl Run<'_> {
         while let Some(users) = next_users(&standing, added) {
             let each = self.targets.iter().map(|target| target.descriptors()).max().unwrap_or(1);
             if let Err(why) = descriptor_limit::ensure_descriptors(users, each) {
-                self.tell(RunEvent::Warning(format!("no step of {users} users is added: {why}")));
+                self.emit(RunEvent::Warning(format!("no step of {users} users is added: {why}")));
                 break;
             }
             let cell = TransactionWork { users, ..work.clone() }.into_cell();
@@ -124,7 +124,7 @@ impl Run<'_> {
             && let (false, said) = slo.judge(&first.measure)
         {
             let users = first.measure.users_assigned;
-            self.tell(RunEvent::Warning(format!(
+            self.emit(RunEvent::Warning(format!(
                 "the objective is missed with {users} users already ({said}): there is no knee to find below"
             )));
             return Ok(());
@@ -132,7 +132,7 @@ impl Run<'_> {
         let rates = measured.iter().filter_map(|step| step.measure.transaction_rate());
         let ceiling = rates.fold(0.0, f64::max);
         if ceiling < MIN_CEILING {
-            self.tell(RunEvent::Warning(format!(
+            self.emit(RunEvent::Warning(format!(
                 "the closed load reached {ceiling:.1} transactions/s, and rates are whole numbers: use a smaller \
                  workload, or more users in --users, to search for a knee"
             )));

@@ -10,7 +10,7 @@ pub enum StartError {
     /// A target cannot be reached or refused us.
     #[error("{0}")]
     Connect(#[from] ConnectError),
-    /// Our directory cannot be made, or room cannot be asked for.
+    /// Our directory cannot be created, or the free space cannot be queried.
     #[error("{target}: cannot prepare {directory}: {error}")]
     Prepare {
         /// Name of the target.
@@ -20,7 +20,7 @@ pub enum StartError {
         /// What the target said.
         error: OpError,
     },
-    /// The target has too little room.
+    /// The target has too little free space.
     #[error(
         "{target}: not enough space: the plan needs {}, but only {} are free; use smaller files or fewer users",
         ByteSize(*needed),
@@ -34,7 +34,7 @@ pub enum StartError {
         /// Bytes free.
         available: u64,
     },
-    /// The plan asks for more than the target can do.
+    /// The plan requires more than the target can do.
     #[error("{target}: {problem}")]
     Beyond {
         /// Name of the target.
@@ -42,7 +42,7 @@ pub enum StartError {
         /// What is too much, and what would do.
         problem: String,
     },
-    /// Other ranks cannot go on; each is named.
+    /// Other ranks cannot continue; each is named.
     #[error("{0}")]
     Ranks(String),
     /// The engine's own machinery failed.

@@ -36,11 +36,13 @@ impl Run<'_> {
             }
         };
         for error in std::mem::take(&mut tally.failure_samples) {
-            self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
+            self.emit(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
         }
         let machinery =
             machine.filter(|_| ranked.is_none()).map(|machine| machine.during(step, blocking, &tally));
-        let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
+        let work = &step.work;
+        let verify = self.plan.verify;
+        let occupancy = tally.occupancy;
         let unfinished = std::mem::take(&mut tally.unfinished);
         let seconds = std::mem::take(&mut tally.seconds);
         let mut measure = self.measure_of(step, tally);
@@ -79,8 +81,11 @@ impl Run<'_> {
         match &step.work {
             Work::Records(work) if work.jobs.is_some() => {
                 let target = self.targets[step.target as usize].as_ref();
-                let (clock, stop, ranks) = (context.clock, self.stop, self.ranks);
-                let (verify, timeout) = (self.plan.verify, self.plan.timeout);
+                let clock = context.clock;
+                let stop = self.stop;
+                let ranks = self.ranks;
+                let verify = self.plan.verify;
+                let timeout = self.plan.timeout;
                 let seed = self.plan.seed ^ u64::from(step.index);
                 let cell = CellContext { target, work, clock, stop, verify, timeout, seed, ranks };
                 throughput_step::measure(&cell, work.jobs.unwrap_or(1), &mut state.files, context).await

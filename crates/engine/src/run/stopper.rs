@@ -7,7 +7,7 @@ use sharebench_model::{CellPrecision, Measure, PrecisionReport, Standing, StepRe
 use sharebench_plan::{ResolvedPlan, StepPlan};
 use sharebench_stats::{Decision, Repetition, StoppingRule, repetitions_needed, widest_half_width};
 
-/// Under a budget, one in so many cells takes part in a round once widths are known: the widest.
+/// Under a time budget, one in N cells takes part in a round once widths are known: the widest.
 const WIDEST_SHARE: usize = 4;
 
 /// Follows the widths of all cells. Given the same results in the same rounds it decides the same, which
@@ -86,7 +86,8 @@ impl<'p> Stopper<'p> {
 
     /// Steps that open cells will probably still take: the width shrinks with the root of the repetitions.
     pub fn expected_steps(&self) -> u32 {
-        let (least, most) = (self.rule.least, self.rule.most);
+        let least = self.rule.least;
+        let most = self.rule.most;
         let more = |cell: &CellState| {
             let needed = match cell.half_width {
                 Some(width) if cell.rounds >= least => {
@@ -170,7 +171,8 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
         rounds: usize,
         noise: fn(usize) -> f64,
     ) -> (Vec<Vec<StepPlan>>, PrecisionReport) {
-        let (mut stopper, mut schedule) = (Stopper::new(plan, 1.0), StepOrder::new(plan));
+        let mut stopper = Stopper::new(plan, 1.0);
+        let mut schedule = StepOrder::new(plan);
         let mut laid_out = Vec::new();
         while laid_out.len() < rounds {
             let cells = stopper.open();
@@ -221,7 +223,8 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
     fn the_sign_of_a_difference_changes_nothing() {
         let plan = plan("");
         let sizes = |shift: f64| {
-            let (mut stopper, mut schedule) = (Stopper::new(&plan, 0.0), StepOrder::new(&plan));
+            let mut stopper = Stopper::new(&plan, 0.0);
+            let mut schedule = StepOrder::new(&plan);
             let mut sizes = Vec::new();
             while !stopper.open().is_empty() {
                 let cells = stopper.open();
@@ -267,7 +270,8 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
     #[test]
     fn a_cell_that_yields_nothing_usable_is_given_up() {
         let plan = plan("");
-        let (mut stopper, mut schedule) = (Stopper::new(&plan, 0.0), StepOrder::new(&plan));
+        let mut stopper = Stopper::new(&plan, 0.0);
+        let mut schedule = StepOrder::new(&plan);
         while !stopper.open().is_empty() {
             let cells = stopper.open();
             for step in schedule.round(&cells) {

@@ -15,7 +15,7 @@ use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
 
 /// Endings of names whose data is known; what is not here is plain data.
-const ENDINGS: [(&str, DataKind, bool); 44] = [
+const EXTENSIONS: [(&str, DataKind, bool); 44] = [
     ("txt", DataKind::Text, false),
     ("log", DataKind::Text, false),
     ("csv", DataKind::Text, false),
@@ -106,10 +106,10 @@ impl Survey {
     }
 }
 
-/// The type of data that the ending of a name stands for.
+/// The type of data that the extension of a name stands for.
 fn type_of(name: &str) -> DataType {
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
-    let known = ENDINGS.iter().find(|(known, ..)| *known == ending);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
+    let known = EXTENSIONS.iter().find(|(known, ..)| *known == extension);
     known.map_or(DataType { kind: DataKind::Data, compressed: false }, |(_, kind, compressed)| DataType {
         kind: *kind,
         compressed: *compressed,
@@ -118,7 +118,8 @@ fn type_of(name: &str) -> DataType {
 
 /// Looks at up to `most` files of a target. Changes nothing there.
 pub fn survey(target: &dyn Target, most: u64, timeout: Duration) -> Result<Survey, StartError> {
-    let (clock, stop) = (Clock::start(), StopSignal::default());
+    let clock = Clock::start();
+    let stop = StopSignal::default();
     let found = clock.block_on(async {
         let deadline = Deadline::new(&clock, timeout);
         let mut context = PassContext { clock: &clock, stop: &stop, verify: Verify::Off, deadline };
@@ -173,12 +174,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_stand_for_types_of_data() {
+    fn extensions_indicate_types_of_data() {
         for (name, wanted) in [
             ("a.txt", "text"),
             ("photo.JPG", "image-compressed"),
             ("setup.exe", "binary"),
-            ("ledger", "data"),
+            ("journal", "data"),
             ("b.tar.gz", "data-compressed"),
         ] {
             assert_eq!(type_of(name).name(), wanted, "{name}");

@@ -11,7 +11,7 @@ use crate::time::virtual_time::VirtualTime;
 
 /// Nanoseconds since the clock was made, never going back, untouched by changes of the wall clock.
 ///
-/// A virtual clock stands still while anything can be done and then jumps to the next timer, so that a run
+/// A virtual clock stops while any task can run and then jumps to the next timer, so that a run
 /// of hours takes seconds and is the same to the nanosecond whenever it is repeated.
 #[derive(Debug, Clone)]
 pub struct Clock(ClockKind);
@@ -117,7 +117,7 @@ impl Clock {
         matches!(self.0, ClockKind::Virtual(_))
     }
 
-    /// The virtual time behind the clock, if it is virtual.
+    /// The virtual time of the clock, if it is virtual.
     pub(crate) fn virtual_time(&self) -> Option<&VirtualTime> {
         match &self.0 {
             ClockKind::Real(_) => None,

@@ -1,4 +1,4 @@
-//! Timers finer than tokio's ticks: one timerfd per thread for all of its waits, watched by the runtime beside its
+//! Timers finer than tokio's ticks: one timerfd per thread for all of its waits, watched by the runtime together with its
 //! sockets.
 //!
 //! The kernel fires it from its high-resolution timers, to which timer slack does not apply, and the thread stays
@@ -111,7 +111,7 @@ impl Queue {
         waker
     }
 
-    /// Setting it also clears what an earlier setting left behind.
+    /// Setting it also clears the effect of an earlier setting.
     fn set_for(&mut self, until: u64) -> io::Result<()> {
         let Some(timer) = &self.watched else { return Ok(()) };
         let it_value =
@@ -123,7 +123,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Asks the runtime to call the alarm when the timer fires, from now on.
+    /// Registers the alarm with the runtime: it is called when the timer fires, from now on.
     fn listen(&self) {
         let Some(timer) = &self.watched else { return };
         let alarm = Waker::from(Arc::new(Alarm));

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Asks a run to stop after the operation under way; clones share the request.
+/// Requests a run to stop after the current operation; clones share the request.
 #[derive(Debug, Clone, Default)]
 pub struct StopSignal(Arc<AtomicBool>);
 
 impl StopSignal {
-    /// Asks to stop.
+    /// Requests the stop.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

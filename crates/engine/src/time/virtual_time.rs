@@ -128,7 +128,8 @@ mod tests {
         let clock = Clock::virtual_at(0);
         let log = RefCell::new(Vec::new());
         let sleeper = |name: u32, instant: u64| {
-            let (clock, log) = (clock.clone(), &log);
+            let clock = clock.clone();
+            let log = &log;
             async move {
                 clock.sleep_precise(instant).await;
                 log.borrow_mut().push((name, clock.now()));
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_given_up_leaves_no_timer_behind() {
+    fn a_cancelled_sleep_leaves_no_timer() {
         let clock = Clock::virtual_at(0);
         let end = clock.block_on(async {
             let mut late = clock.sleep_precise(1_000);

@@ -157,7 +157,8 @@ struct Place {
 impl Mapped {
     fn take(&mut self, row: &Record, bound: &[Bound<'_>]) -> Result<(), String> {
         let place = place(row, bound)?;
-        let (file, record) = (place.sizes.get("file_size").copied(), place.sizes.get("record_size").copied());
+        let file = place.sizes.get("file_size").copied();
+        let record = place.sizes.get("record_size").copied();
         check_sizes(file, record)?;
         let (run, target) = self.find(&place)?;
         for mapping in bound {
@@ -272,7 +273,8 @@ fn time(text: &str, unit: u64) -> Result<u64, String> {
 /// A whole number of bytes.
 fn size(axis: &str, text: &str, unit: u64) -> Result<u64, String> {
     let (digits, scale) = decimal(text).ok_or_else(|| format!("'{text}' is no {axis}"))?;
-    let (bytes, divisor) = (digits * u128::from(unit), 10u128.pow(scale));
+    let bytes = digits * u128::from(unit);
+    let divisor = 10u128.pow(scale);
     if !bytes.is_multiple_of(divisor) {
         return Err(format!("a {axis} of {text} is no whole number of bytes"));
     }

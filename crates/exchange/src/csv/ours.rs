@@ -170,7 +170,8 @@ fn checks(row: &Row<'_>) -> Result<Vec<Check>, ImportError> {
 }
 
 fn measure(row: &Row<'_>) -> Result<Measure, ImportError> {
-    let (window_ns, busy_ns) = (row.number("window_ns")?, row.number("busy_ns")?);
+    let window_ns = row.number("window_ns")?;
+    let busy_ns = row.number("busy_ns")?;
     let rate_base = match row.optional("rate_reported_milli")? {
         Some(milli) => RateBase::Reported { milli },
         None if row.number("rate_base_ns")? == busy_ns => RateBase::Busy,

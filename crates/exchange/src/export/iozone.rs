@@ -45,11 +45,13 @@ pub fn iozone_text(run: &StoredRun) -> Result<IozoneText, ExportError> {
     let mut text = format!("\tsharebench {}\n\tOutput is in kBytes/sec\n", env!("CARGO_PKG_VERSION"));
     let clock = run.header.environment.get("clock_resolution_ns").and_then(|fact| fact.parse::<u64>().ok());
     if let Some(nanos) = clock.filter(|nanos| *nanos > 0) {
-        let (seconds, rest) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+        let seconds = nanos / 1_000_000_000;
+        let rest = nanos % 1_000_000_000;
         let _ = writeln!(text, "\tTime Resolution = {seconds}.{rest:09} seconds.");
     }
     text.push_str("Excel output is below:\n");
-    let (mut notes, mut written) = (Vec::new(), 0);
+    let mut notes = Vec::new();
+    let mut written = 0;
     for (title, test) in TITLES {
         let Some((_, cells)) = blocks.iter().find(|(block, _)| block.test == test) else { continue };
         let (matrix, odd) = matrix(cells);

@@ -3,7 +3,7 @@
 //! Tests that were not run leave their columns blank, so numbers find their test by where they stand.
 
 use super::header::Header;
-use super::{Grid, Told};
+use super::{Grid, ReportedRate};
 use crate::ImportError;
 use crate::cell::check_sizes;
 use crate::rate::{decimal, milli_per_s};
@@ -28,7 +28,7 @@ const COLUMNS: [(&str, &str, &str); 13] = [
 /// Words of the two lines of headings belong together when they end this close.
 const SLACK: usize = 3;
 /// A number ends at most this far from the end of its heading: one letter more of it would be a cut number.
-const BESIDE: usize = 1;
+const MAX_COLUMN_OFFSET: usize = 1;
 
 /// A heading: the column of its last letter, and its test.
 type Heading = (usize, &'static str);
@@ -113,12 +113,13 @@ fn read_row(
     let [(_, file), (record_end, record), numbers @ ..] = words.as_slice() else {
         return Err(wrong(format!("'{}' is no row of the table", line.trim())));
     };
-    let (file, record) = (kib(file).map_err(wrong)?, kib(record).map_err(wrong)?);
+    let file = kib(file).map_err(wrong)?;
+    let record = kib(record).map_err(wrong)?;
     check_sizes(Some(file * 1024), Some(record * 1024)).or_else(|problem| {
         // It writes a row of zeros for a record that does not fit its file.
         if numbers.iter().all(|(_, number)| *number == "0") { Ok(()) } else { Err(wrong(problem)) }
     })?;
-    if numbers.len() < headings.len() && record_end.abs_diff(sizes_end) > BESIDE {
+    if numbers.len() < headings.len() && record_end.abs_diff(sizes_end) > MAX_COLUMN_OFFSET {
         let problem = "its spacing was changed, so that the test of each number is unknown";
         return Err(wrong(format!(
             "{} numbers for {} columns, and {problem}",
@@ -134,12 +135,12 @@ fn read_row(
     }
     let whole = numbers.len() == headings.len();
     for (index, (end, text)) in numbers.iter().enumerate() {
-        let by_place = || headings.iter().find(|(heading, _)| heading.abs_diff(*end) <= BESIDE);
+        let by_place = || headings.iter().find(|(heading, _)| heading.abs_diff(*end) <= MAX_COLUMN_OFFSET);
         let Some((_, test)) = (if whole { headings.get(index) } else { by_place() }) else {
             return Err(wrong(format!("the number {text} is below no heading")));
         };
         let milli = milli_per_s(text, header.unit).map_err(wrong)?;
-        if grid.insert(((*test).to_owned(), file, record), Told { line: number, milli }).is_some() {
+        if grid.insert(((*test).to_owned(), file, record), ReportedRate { line: number, milli }).is_some() {
             let problem = format!("{test} with {file} kB and records of {record} kB is listed twice");
             return Err(wrong(format!("{problem}; import one run at a time")));
         }

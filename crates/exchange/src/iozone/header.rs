@@ -19,7 +19,7 @@ const END: &str = "iozone test complete.";
 pub(super) struct Header {
     pub unit: RateUnit,
     /// False where the file does not say its unit and kBytes/sec is assumed.
-    unit_told: bool,
+    unit_stated: bool,
     /// The program with its version: `IOzone`, or this one where it wrote the matrices.
     program: Option<String>,
     clock_ns: Option<u64>,
@@ -35,7 +35,7 @@ impl Header {
     pub fn read(lines: &[(usize, &str)]) -> Result<Self, ImportError> {
         let mut header = Self {
             unit: RateUnit::Bytes(1024),
-            unit_told: false,
+            unit_stated: false,
             program: None,
             clock_ns: None,
             facts: Facts::new(),
@@ -72,11 +72,11 @@ impl Header {
         } else if line.starts_with(OURS) {
             self.program = Some(line.to_owned());
         } else if lower.trim_matches('"') == "output is in kbytes/sec" {
-            self.unit_told = true;
+            self.unit_stated = true;
         } else if lower.starts_with("output is in ") {
             return Err(ImportError::at(number, format!("'{line}': only kBytes/sec and -O are understood")));
         } else if lower.starts_with("ops mode") {
-            (self.unit, self.unit_told) = (RateUnit::Operations, true);
+            (self.unit, self.unit_stated) = (RateUnit::Operations, true);
         } else if lower.starts_with("microseconds/op mode") {
             let problem = "the numbers are whole microseconds per operation (-N), too coarse for a rate; \
                            run iozone without -N";
@@ -123,7 +123,7 @@ impl Header {
     /// A source without numbers yet.
     pub fn source(&self) -> Source {
         let mut notes = Vec::new();
-        if !self.unit_told {
+        if !self.unit_stated {
             notes.push(
                 "the file does not say its unit; kBytes/sec (KiB/s), IOzone's default, was taken".into(),
             );

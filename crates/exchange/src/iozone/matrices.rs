@@ -2,7 +2,7 @@
 
 use super::columns::kib;
 use super::header::Header;
-use super::{Grid, Told};
+use super::{Grid, ReportedRate};
 use crate::ImportError;
 use crate::cell::check_sizes;
 use crate::rate::milli_per_s;
@@ -102,7 +102,7 @@ fn read_row(
             check_sizes(Some(file * 1024), Some(record * 1024)).map_err(wrong)?;
         }
         let position = (test.to_owned(), file, *record);
-        if grid.insert(position, Told { line: number, milli }).is_some() {
+        if grid.insert(position, ReportedRate { line: number, milli }).is_some() {
             return Err(wrong(format!("the file size {file} is listed twice")));
         }
     }

@@ -32,13 +32,13 @@ type Position = (String, u64, u64);
 
 /// A number of a table, in the file's own unit, with its line. Zero means: not measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Told {
+struct ReportedRate {
     line: usize,
     milli: u64,
 }
 
 /// All numbers of a table or of its matrices.
-type Grid = BTreeMap<Position, Told>;
+type Grid = BTreeMap<Position, ReportedRate>;
 
 /// True when the text looks like one of `IOzone`'s outputs.
 pub(crate) fn looks_like(text: &str) -> bool {

@@ -145,7 +145,7 @@ impl BlockCache {
     }
 
     /// Drops the blocks of a file from `size` bytes on, because truncation removed their content.
-    pub(super) fn drop_behind(&mut self, node: NodeId, size: u64) {
+    pub(super) fn drop_after(&mut self, node: NodeId, size: u64) {
         let first = size.div_ceil(self.block_bytes);
         let blocks = self.by_block.range((node, first)..=(node, u64::MAX));
         for at in blocks.map(|(_, at)| *at).collect::<Vec<_>>() {
@@ -221,7 +221,7 @@ mod tests {
                         prop_assert_eq!(cache.clean(NodeId(node)), cleaned as u64);
                     }
                     1 => {
-                        cache.drop_behind(NodeId(node), block * 4096 - block.min(1));
+                        cache.drop_after(NodeId(node), block * 4096 - block.min(1));
                         reference.blocks.retain(|((other, at), _)| *other != node || *at < block);
                     }
                     kind => {

@@ -78,7 +78,7 @@ impl<V: Volume> Volume for DeviceVolume<V> {
     fn set_attributes(&self, node: NodeId, change: &SetAttributes) -> VolumeResult<Attributes> {
         let attributes = self.inner.set_attributes(node, change)?;
         if let Some(size) = change.size {
-            self.lock_device().cache.drop_behind(node, size);
+            self.lock_device().cache.drop_after(node, size);
         }
         Ok(attributes)
     }
@@ -130,7 +130,7 @@ impl<V: Volume> DeviceVolume<V> {
     /// Drops the blocks of a file without a name.
     fn drop_blocks_if_deleted(&self, node: NodeId) {
         if self.inner.attributes(node).is_err() {
-            self.lock_device().cache.drop_behind(node, 0);
+            self.lock_device().cache.drop_after(node, 0);
         }
     }
 }

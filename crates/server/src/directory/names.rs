@@ -100,7 +100,7 @@ impl Listings {
 
 /// The names after `cookie`, grouped by equal cookies. A page must end between two groups, because it could not continue
 /// within one.
-pub(super) fn groups_behind(names: &[Named], cookie: u64) -> impl Iterator<Item = &[Named]> {
+pub(super) fn groups_after(names: &[Named], cookie: u64) -> impl Iterator<Item = &[Named]> {
     let start = names.partition_point(|(other, _)| *other <= cookie);
     names[start..].chunk_by(|one, other| one.0 == other.0)
 }

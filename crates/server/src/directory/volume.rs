@@ -11,7 +11,7 @@ use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
 use crate::directory::DirectoryVolume;
 use crate::directory::errno::volume_error;
-use crate::directory::names::{Which, groups_behind, read_names};
+use crate::directory::names::{Which, groups_after, read_names};
 use crate::directory::open_files::OpenNode;
 use crate::directory::status::{Kind, Status};
 use crate::name::{check_name, fold_case};
@@ -167,7 +167,7 @@ impl Volume for DirectoryVolume {
         let open = self.tree.directory(directory)?;
         let names = self.tree.listings.names(directory, open.fd(), cookie == 0)?;
         let mut entries = Vec::new();
-        for group in groups_behind(&names, cookie) {
+        for group in groups_after(&names, cookie) {
             // Return at least one group, even if it exceeds the limit: otherwise no listing could pass it.
             if !entries.is_empty() && entries.len() + group.len() > limit {
                 break;

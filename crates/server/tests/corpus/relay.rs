@@ -51,11 +51,11 @@ impl Changes {
         }
         let len = usize::from(self.rest.pop().unwrap_or(0));
         let bytes: Vec<u8> = (0..len).map_while(|_| self.rest.pop()).collect();
-        let (first, behind) = bytes.split_first().unwrap_or((&0, &[]));
+        let (first, rest) = bytes.split_first().unwrap_or((&0, &[]));
         let at = usize::from(*first) | usize::from(what >> 3 & 3) << 8;
         match what % 8 {
             2 => {
-                for (place, byte) in message.iter_mut().skip(at).zip(behind) {
+                for (place, byte) in message.iter_mut().skip(at).zip(rest) {
                     *place = *byte;
                 }
             }
