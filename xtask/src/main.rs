@@ -20,56 +20,13 @@ use citations::Documents;
 use source::Source;
 use vocabulary::Vocabulary;
 
-const USAGE: &str = "usage: cargo xtask check [--all] [PATH]
+const USAGE: &str = "usage: cargo xtask check [PATH]
        cargo xtask counts [ROOT]
        cargo xtask soak MINUTES target/release/sharebench
 
-check   Print every violation of the rules; --all includes checks that are not enforced yet,
-        PATH selects the findings below that path
+check   Print every violation of the rules; PATH selects the findings below that path
 counts  Print figures of the language per crate, of the repository at ROOT
 soak    Run a mixed load on every protocol and print what grows";
-
-/// Paths below which a check is not enforced yet; `check --all` includes them.
-const PENDING: [(&str, &[&str]); 4] = [
-    (
-        "vocabulary",
-        &[
-            "crates/analysis/",
-            "crates/cli/",
-            "crates/engine/",
-            "crates/exchange/",
-            "crates/model/",
-            "crates/ncp/",
-            "crates/ncp-target/",
-            "crates/report/",
-            "crates/results/",
-            "crates/server/",
-            "tests/end_to_end/exchange.rs",
-        ],
-    ),
-    ("modules", &["crates/report/", "crates/results/", "crates/server/"]),
-    ("citations", &["Cargo.toml", "crates/exchange/", "crates/report/"]),
-    (
-        "packing",
-        &[
-            "crates/cli/",
-            "crates/engine/",
-            "crates/exchange/",
-            "crates/ncp/",
-            "crates/ncp-target/",
-            "crates/report/",
-            "crates/results/",
-            "crates/server/",
-        ],
-    ),
-];
-
-/// One rule with the places that violate it.
-struct Check {
-    name: &'static str,
-    /// Each in one line that starts with the path of the file.
-    findings: Vec<String>,
-}
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints its findings")]
 fn main() -> ExitCode {
@@ -77,10 +34,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let done = match words.as_slice() {
-        ["check"] => check(root, false, ""),
-        ["check", "--all"] => check(root, true, ""),
-        ["check", "--all", path] => check(root, true, path),
-        ["check", path] if !path.starts_with('-') => check(root, false, path),
+        ["check"] => check(root, ""),
+        ["check", path] if !path.starts_with('-') => check(root, path),
         ["counts"] => counts::print(root, &mut io::stdout()).map(|()| Vec::new()),
         ["counts", root] => counts::print(Path::new(root), &mut io::stdout()).map(|()| Vec::new()),
         ["soak", minutes, program] if minutes.parse::<u64>().is_ok_and(|minutes| minutes > 0) => {
@@ -112,19 +67,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the findings below a path; the pending ones only on request.
-fn check(root: &Path, all: bool, path: &str) -> io::Result<Vec<String>> {
-    let mut kept = Vec::new();
-    for Check { name, findings } in checks(root)? {
-        let pending = PENDING.iter().find(|(check, _)| *check == name).map_or(&[][..], |(_, paths)| *paths);
-        let enforced = |finding: &String| all || !pending.iter().any(|path| finding.starts_with(path));
-        kept.extend(findings.into_iter().filter(|finding| finding.starts_with(path) && enforced(finding)));
-    }
-    Ok(kept)
-}
-
-/// Runs every check.
-fn checks(root: &Path) -> io::Result<Vec<Check>> {
+/// Runs every check and returns the findings below a path, each in one line that starts with its file.
+fn check(root: &Path, path: &str) -> io::Result<Vec<String>> {
     let sources = Source::all(root)?;
     let documents = Source::documents(root)?;
     let files = [sources.as_slice(), documents.as_slice()].concat();
@@ -136,16 +80,19 @@ fn checks(root: &Path) -> io::Result<Vec<Check>> {
     let mut targets = Documents::new(&files);
     targets.add_files(misplaced::tracked(root));
     let citations = files.iter().flat_map(|file| targets.check(file)).collect();
-    Ok(vec![
-        Check { name: "dependencies", findings: dependencies::check(root)? },
-        Check { name: "sizes", findings: sizes::check(&sources, &exceptions) },
-        Check { name: "openings", findings: openings::check(&sources) },
-        Check { name: "misplaced", findings: misplaced::check(root) },
-        Check { name: "vocabulary", findings: vocabulary },
-        Check { name: "modules", findings: module_graph::check(&sources) },
-        Check { name: "citations", findings: citations },
-        Check { name: "packing", findings: sources.iter().flat_map(packing::check).collect() },
-    ])
+    let mut findings: Vec<String> = [
+        dependencies::check(root)?,
+        sizes::check(&sources, &exceptions),
+        openings::check(&sources),
+        misplaced::check(root),
+        vocabulary,
+        module_graph::check(&sources),
+        citations,
+        sources.iter().flat_map(packing::check).collect(),
+    ]
+    .concat();
+    findings.retain(|finding| finding.starts_with(path));
+    Ok(findings)
 }
 
 #[cfg(test)]
@@ -155,14 +102,7 @@ mod tests {
     #[test]
     fn every_check_reads_the_repository() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let checks = super::checks(root).unwrap();
-        assert!(super::PENDING.iter().all(|(name, _)| checks.iter().any(|check| check.name == *name)));
+        super::check(root, "").unwrap();
         assert!(super::Source::all(root).unwrap().iter().any(|source| source.path == "xtask/src/main.rs"));
-    }
-
-    #[test]
-    fn selected_findings_are_below_the_path() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        assert!(super::check(root, true, "xtask/").unwrap().iter().all(|line| line.starts_with("xtask/")));
     }
 }

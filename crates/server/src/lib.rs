@@ -30,6 +30,7 @@ mod read_only;
 mod servers;
 mod smb;
 mod volume;
+mod volume_error;
 
 pub use arenas::share_arenas;
 pub use device::{
@@ -44,6 +45,5 @@ pub use ncp::{CommitPolicy, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServe
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
 pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions};
-pub use volume::{
-    Attributes, DirectoryEntry, NodeId, ROOT, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
-};
+pub use volume::{Attributes, DirectoryEntry, NodeId, ROOT, SetAttributes, Volume, VolumeSpace};
+pub use volume_error::{VolumeError, VolumeResult};

@@ -1,6 +1,6 @@
 //! Valid names of files and directories.
 
-use crate::{VolumeError, VolumeResult};
+use crate::volume_error::{VolumeError, VolumeResult};
 
 /// Longest name in bytes, as on common Unix file systems.
 pub const MAX_NAME_BYTES: usize = 255;

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use crate::name::fold_case;
+use crate::volume_error::{VolumeError, VolumeResult};
 
 /// Number of a file or directory. It is stable while the object exists, also across renames, and is never reused for
 /// another object within the life of the volume.
@@ -81,50 +82,6 @@ pub struct VolumeSpace {
     /// Number of files that can still be created.
     pub free_files: u64,
 }
-
-/// Why a volume rejects an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum VolumeError {
-    /// No such name or node.
-    #[error("not found")]
-    NotFound,
-    /// The node no longer exists.
-    #[error("stale")]
-    Stale,
-    /// The name already exists.
-    #[error("exists")]
-    Exists,
-    /// The node is not a directory.
-    #[error("not a directory")]
-    NotDirectory,
-    /// The node is a directory.
-    #[error("is a directory")]
-    IsDirectory,
-    /// The directory is not empty.
-    #[error("not empty")]
-    NotEmpty,
-    /// Permission denied, or the name leads out of the volume.
-    #[error("denied")]
-    Denied,
-    /// No space, or a limit of the volume is reached.
-    #[error("no space")]
-    NoSpace,
-    /// The volume is read-only.
-    #[error("read-only")]
-    ReadOnly,
-    /// A file larger than the volume can hold, or an offset beyond 2^63.
-    #[error("too big")]
-    TooBig,
-    /// The name is empty, `.`, `..`, too long, or contains `/` or NUL.
-    #[error("bad name")]
-    BadName,
-    /// The system failed with this errno.
-    #[error("errno {0}")]
-    Io(i32),
-}
-
-/// Result of a volume operation.
-pub type VolumeResult<T> = Result<T, VolumeError>;
 
 /// A tree of files and directories that front ends serve.
 ///

@@ -147,13 +147,14 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let database = &args.database.db;
     let chosen = chosen(&args.runs, database)?;
     let several = chosen.len() > 1;
-    let of = |chosen: &Chosen| match &chosen.targets {
-        None => run_data(&chosen.run, several),
-        Some(targets) => {
-            run_data(&chosen.run, several).only(|name| targets.iter().any(|wanted| wanted == name))
+    let of = |chosen: Chosen| {
+        let run = run_data(chosen.run, several);
+        match chosen.targets {
+            None => run,
+            Some(targets) => run.only(|name| targets.iter().any(|wanted| wanted == name)),
         }
     };
-    let data: Vec<RunData> = chosen.iter().map(of).collect();
+    let data: Vec<RunData> = chosen.into_iter().map(of).collect();
     if args.series {
         return series(&data, args);
     }
@@ -161,7 +162,7 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("RUN: one target cannot be compared; give another run"));
     }
     let equal = args.noise_baseline.iter().map(|run| load(run, database)).collect::<Result<Vec<_>, _>>()?;
-    let equal: Vec<RunData> = equal.iter().map(|run| run_data(run, false)).collect();
+    let equal: Vec<RunData> = equal.into_iter().map(|run| run_data(run, false)).collect();
     let mut spreads = Vec::new();
     for pair in equal.chunks_exact(2) {
         let few = || {

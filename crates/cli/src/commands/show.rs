@@ -34,5 +34,5 @@ pub fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
         }
         return print_out(&run.header.plan);
     }
-    print_out(&render(&analysis(&[run]), args.format)?)
+    print_out(&render(&analysis(vec![run]), args.format)?)
 }

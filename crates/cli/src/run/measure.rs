@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal, own_descriptors};
 use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepError, StepResult};
 use sharebench_plan::ResolvedPlan;
-use sharebench_results::{RunId, RunSink, Store};
+use sharebench_results::{RunId, RunSink, RunState, Store};
 use sharebench_target::Target;
 
 use crate::exit::{self, Failure};
@@ -32,14 +32,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub fn finish(measured: &Measured, report: Option<&Path>, output: &OutputFlags) -> Result<ExitCode, Failure> {
     if let Some(run) = measured.run {
         let stored = measured.store.load(run)?;
-        if let Some(path) = report {
-            run_store::write_report(std::slice::from_ref(&stored), path)?;
+        let complete = stored.state == RunState::Ended(RunOutcome::Complete);
+        let steps = stored.steps.len();
+        // JSON lines alone need no analysis.
+        let analysis = (report.is_some() || !output.json).then(|| run_store::analysis(vec![stored]));
+        if let (Some(path), Some(analysis)) = (report, &analysis) {
+            run_store::write_report(analysis, path)?;
         }
-        let finished = FinishedRun { run: &stored, store: measured.store.path(), report };
-        if output.json {
-            finished.print_object();
-        } else {
-            finished.print(output.quiet);
+        let finished = FinishedRun { id: run, complete, steps, store: measured.store.path(), report };
+        match analysis {
+            Some(analysis) if !output.json => finished.print(&analysis, output.quiet),
+            _ => finished.print_object(),
         }
     }
     Ok(measured.exit_code())

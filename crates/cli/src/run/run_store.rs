@@ -10,9 +10,9 @@ use crate::flags::format::Format;
 use crate::output::style;
 use crate::run::environment::COMMAND_FACT;
 
-/// Writes the HTML report of runs.
-pub fn write_report(runs: &[StoredRun], path: &Path) -> Result<(), Failure> {
-    let html = sharebench_report::html(&analysis(runs));
+/// Writes an analysis as an HTML report.
+pub fn write_report(analysis: &Analysis, path: &Path) -> Result<(), Failure> {
+    let html = sharebench_report::html(analysis);
     std::fs::write(path, html)
         .map_err(|error| Failure::usage(format!("--report {}: {error}", path.display())))
 }
@@ -25,28 +25,22 @@ pub fn load(reference: &RunReference, default: &Path) -> Result<StoredRun, Failu
 }
 
 /// Analyses runs with the default options.
-pub fn analysis(runs: &[StoredRun]) -> Analysis {
+pub fn analysis(runs: Vec<StoredRun>) -> Analysis {
     let several = runs.len() > 1;
-    let data: Vec<RunData> = runs.iter().map(|run| run_data(run, several)).collect();
+    let data: Vec<RunData> = runs.into_iter().map(|run| run_data(run, several)).collect();
     analyse(&data, &Options::default())
 }
 
-/// A stored run as input of the analysis. If there are several runs, its label contains its number.
-pub fn run_data(run: &StoredRun, several: bool) -> RunData {
+/// A stored run as input of the analysis. If there are several runs, its label contains its number. It takes the run by
+/// value, because the steps hold histograms and a run may have 100,000 of them.
+pub fn run_data(run: StoredRun, several: bool) -> RunData {
     let label = if several { format!("{} #{}", run.header.title, run.id) } else { run.header.title.clone() };
     let command = run.header.environment.get(COMMAND_FACT).cloned().unwrap_or_default();
-    let outcome = match &run.state {
-        RunState::Ended(outcome) => Some(outcome.clone()),
+    let outcome = match run.state {
+        RunState::Ended(outcome) => Some(outcome),
         RunState::Running | RunState::Interrupted => None,
     };
-    RunData {
-        label,
-        command,
-        header: run.header.clone(),
-        facts: run.facts.clone(),
-        steps: run.steps.clone(),
-        outcome,
-    }
+    RunData { label, command, header: run.header, facts: run.facts, steps: run.steps, outcome }
 }
 
 /// Renders an analysis in a format.

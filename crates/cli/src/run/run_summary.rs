@@ -4,16 +4,18 @@ use std::io::{IsTerminal, stdout};
 use std::path::Path;
 
 use sharebench_analysis::{Analysis, Status};
-use sharebench_model::RunOutcome;
 use sharebench_report::Style;
-use sharebench_results::{RunState, StoredRun};
+use sharebench_results::RunId;
 
 use crate::output::{has_colours, line, print_object, print_out, terminal_size};
-use crate::run::run_store::analysis;
 
 /// A run after its end, with what was written for it.
 pub struct FinishedRun<'a> {
-    pub run: &'a StoredRun,
+    pub id: RunId,
+    /// True if every planned step was measured.
+    pub complete: bool,
+    /// Number of measured steps.
+    pub steps: usize,
     /// The results database.
     pub store: &'a Path,
     /// The report that was written, if any.
@@ -22,19 +24,18 @@ pub struct FinishedRun<'a> {
 
 impl FinishedRun<'_> {
     /// Prints the summary as text.
-    pub fn print(&self, quiet: bool) {
-        let analysis = analysis(std::slice::from_ref(self.run));
-        let measured = !self.run.steps.is_empty();
+    pub fn print(&self, analysis: &Analysis, quiet: bool) {
+        let measured = self.steps > 0;
         let screen = terminal_size().filter(|_| stdout().is_terminal());
         if measured {
             let text = match screen {
                 // Leave rows for the lines that follow and for the shell's prompt.
                 Some((columns, rows)) => {
                     let style = Style { colour: has_colours(), ..Style::terminal(columns) };
-                    let summary = sharebench_report::summary(&analysis, style, rows.saturating_sub(14));
-                    summary + &sharebench_report::ranks(&analysis, style)
+                    let summary = sharebench_report::summary(analysis, style, rows.saturating_sub(14));
+                    summary + &sharebench_report::ranks(analysis, style)
                 }
-                None => sharebench_report::terminal(&analysis, Style::piped()),
+                None => sharebench_report::terminal(analysis, Style::piped()),
             };
             // The exit code is that of the run, even if nobody reads its result.
             let _ = print_out(&text);
@@ -45,10 +46,10 @@ impl FinishedRun<'_> {
         if quiet {
             return;
         }
-        let id = self.run.id;
+        let id = self.id;
         let store = self.store.display();
         line(format_args!("run {id} in {store}; show it again by: sharebench show {id}"));
-        if let Some(next) = self.next(&analysis).filter(|_| measured) {
+        if let Some(next) = self.next(analysis).filter(|_| measured) {
             line(format_args!("next: {next}"));
         }
     }
@@ -56,16 +57,16 @@ impl FinishedRun<'_> {
     /// Prints the last JSON line.
     pub fn print_object(&self) {
         print_object(&serde_json::json!({
-            "event": "stored", "run": self.run.id.0, "store": self.store.display().to_string(),
-            "steps": self.run.steps.len(), "report": self.report.map(|path| path.display().to_string()),
+            "event": "stored", "run": self.id.0, "store": self.store.display().to_string(),
+            "steps": self.steps, "report": self.report.map(|path| path.display().to_string()),
         }));
     }
 
     /// The command that is most useful next.
     fn next(&self, analysis: &Analysis) -> Option<String> {
-        let id = self.run.id;
+        let id = self.id;
         // The command that finishes an incomplete run was already printed.
-        if self.run.state != RunState::Ended(RunOutcome::Complete) {
+        if !self.complete {
             return None;
         }
         let has_warning = |line: &&sharebench_analysis::TrustLine| {

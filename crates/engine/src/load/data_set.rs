@@ -19,7 +19,7 @@ use crate::data::stamp;
 use crate::data::stamp::Content;
 use crate::load::data_set_builder::{BuildSite, build};
 use crate::load::kept_data_set;
-use crate::load::kept_data_set::{Heartbeat, KeptDataSetState};
+use crate::load::kept_data_set::{DataSetState, Heartbeat};
 
 /// Changes when the same plan would lay out other bytes.
 const FORMAT: u64 = 1;
@@ -101,14 +101,12 @@ async fn keep_set(
         return Err(StepError::Stopped);
     }
     match begun {
-        KeptDataSetState::RunResources => return Ok(None),
-        KeptDataSetState::Complete if is_unchanged(session, workload, directory, context).await? => {
+        DataSetState::RunResources => return Ok(None),
+        DataSetState::Complete if is_unchanged(session, workload, directory, context).await? => {
             return Ok(Some(format!("the data set in {directory} is unchanged and used again")));
         }
-        KeptDataSetState::Complete | KeptDataSetState::Abandoned => {
-            remove_tree(session, directory, context).await?
-        }
-        KeptDataSetState::Nothing => {}
+        DataSetState::Complete | DataSetState::Abandoned => remove_tree(session, directory, context).await?,
+        DataSetState::Nothing => {}
     }
     match make(session, directory, context).await {
         // Somebody began a moment ago.

@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// What became of a set that another run had begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KeptDataSetState {
+pub(crate) enum DataSetState {
     /// There is none.
     Nothing,
     /// It is whole.
@@ -38,23 +38,23 @@ pub(crate) async fn look(
     session: &mut dyn Session,
     directory: &str,
     context: &mut PassContext<'_>,
-) -> Result<KeptDataSetState, OpError> {
+) -> Result<DataSetState, OpError> {
     let first = grown(session, directory, context).await?;
     // Who is slower than that has given up by itself.
     let patience = context.deadline.limit() + 5 * BEAT;
     let until = context.clock.now() + patience.as_nanos() as u64;
     loop {
         if size(session, directory, COMPLETE, context).await?.is_some() {
-            return Ok(KeptDataSetState::Complete);
+            return Ok(DataSetState::Complete);
         }
         if size(session, directory, "", context).await?.is_none() {
-            return Ok(KeptDataSetState::Nothing);
+            return Ok(DataSetState::Nothing);
         }
         if grown(session, directory, context).await? != first {
-            return Ok(KeptDataSetState::RunResources);
+            return Ok(DataSetState::RunResources);
         }
         if context.stop.is_stopped() || context.clock.now() >= until {
-            return Ok(KeptDataSetState::Abandoned);
+            return Ok(DataSetState::Abandoned);
         }
         context.clock.sleep_coarse(context.clock.now() + LOOK.as_nanos() as u64).await;
     }

@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("../../assets/report.css");
 const ECHARTS: &str = include_str!("../../assets/echarts/echarts-6.1.0.custom.min.js");
-/// The same library with the parts that draw surfaces; BSD-3-Clause (crates/report/assets/echarts/README.md).
+/// The same library with the parts that draw surfaces; BSD-3-Clause (the README of its folder lists its sources).
 const ECHARTS_GL: &str = include_str!("../../assets/echarts/echarts-6.1.0-gl-2.1.0.custom.min.js");
 const CHARTS: [&str; 3] = [
     include_str!("../../assets/charts.js"),

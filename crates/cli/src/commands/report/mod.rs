@@ -95,7 +95,7 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--surfaces: only the html format has surfaces"));
     }
     let runs = args.runs.iter().map(|run| load(run, &args.database.db)).collect::<Result<Vec<_>, _>>()?;
-    let analysis = analysis(&runs);
+    let analysis = analysis(runs);
     let mut summary = String::new();
     if let Some(directory) = &args.images {
         let count = images::write(&analysis, directory, args.browser.as_deref())?;

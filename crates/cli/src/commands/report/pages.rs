@@ -135,7 +135,7 @@ async fn report(State(pages): State<Arc<Pages>>, Query(parameters): Parameters) 
 fn page(database: &Path, ids: &[i64], surfaces: bool) -> Result<String, StoreError> {
     let store = Store::open_read_only(database)?;
     let runs = ids.iter().map(|id| store.load(RunId(*id))).collect::<Result<Vec<StoredRun>, _>>()?;
-    let analysis = analysis(&runs);
+    let analysis = analysis(runs);
     Ok(if surfaces { html_with_surfaces(&analysis) } else { html(&analysis) })
 }
 
