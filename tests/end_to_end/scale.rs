@@ -119,7 +119,7 @@ fn six_clients_sweep_samba_and_ganesha_together_and_read_files_of_their_neighbou
         for step in &stored.steps {
             adds_up(step);
             assert_start_skew_is_reported(step);
-            assert_eq!(step["coordinates"]["users"]["count"], 6, "{}", step["coordinates"]);
+            assert_eq!(step["coordinates"]["jobs"]["count"], 6, "{}", step["coordinates"]);
             assert_eq!(step["verified_bytes"], step["bytes"]["read"]);
             assert!(step["errors"].as_object().unwrap().is_empty(), "{}", step["errors"]);
         }

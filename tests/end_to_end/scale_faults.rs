@@ -91,7 +91,7 @@ fn ranks_with_different_arguments_are_rejected_and_several_processes_need_mpi() 
          -np 1 {binary} load share --measure 10s : -np 1 {binary} load share --measure 5s"
     );
     let ended = sharebench.run_by(&["sh", "-c", &script]).unwrap();
-    let message = "its plan says 'measure = \"5s\"' where rank 0 has 'measure = \"10s\"'";
+    let message = "its plan contains 'measure = \"5s\"' where rank 0 has 'measure = \"10s\"'";
     assert_eq!(ended.text().matches(message).count(), 2, "on every rank: {}", ended.text());
     assert_eq!(ended.code, Some(2), "{}", ended.text());
     let plain = Sharebench::new().unwrap();
