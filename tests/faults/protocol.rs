@@ -1,4 +1,4 @@
-//! Faults of the protocol: expired sessions, missing credits, NFS3ERR_JUKEBOX, damaged data, removed shares.
+//! Faults of the protocol: expired sessions, missing credits, `NFS3ERR_JUKEBOX`, damaged data, removed shares.
 
 use std::collections::HashSet;
 use std::fs;
@@ -29,7 +29,7 @@ const SMB_READ: u16 = 8;
 const NFS_STATUS: usize = PREFIX + 24;
 const NFS_READ: u32 = 6;
 const JUKEBOX: u32 = 10_008;
-/// Consecutive replies with NFS3ERR_JUKEBOX.
+/// Consecutive replies with `NFS3ERR_JUKEBOX`.
 const LATER: usize = 20;
 
 const fn expired(at: Kind) -> Case {

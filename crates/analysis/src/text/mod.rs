@@ -111,7 +111,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
         answer.push(lone_system(stages));
     }
     open.extend(absences(stages));
-    Text { answer: answer, findings: found, not_resolved: open }
+    Text { answer, findings: found, not_resolved: open }
 }
 
 /// What makes numbers unusable, before any number.

@@ -41,7 +41,9 @@ pub fn clean(args: &CleanArgs) -> Result<ExitCode, Failure> {
     )?;
     let mut out = String::new();
     for name in &names {
-        out += &format!("removed {name}\n");
+        for part in ["removed ", name, "\n"] {
+            out.push_str(part);
+        }
     }
     if names.is_empty() {
         out = format!("no leftovers on {}\n", target.url());

@@ -194,7 +194,7 @@ fn urls(servers: &EmbeddedServers, args: &ServeArgs) -> String {
         // IFACE is a placeholder, because the client's interface is on another machine.
         urls.push(format!("ncp://{account}{server}/{volume}?transport=ether&iface=IFACE&frame={frame}"));
     }
-    urls.iter().map(|url| format!("{url}\n")).collect()
+    urls.join("\n") + "\n"
 }
 
 fn volume(args: &ServeArgs) -> Result<Arc<dyn Volume>, Failure> {

@@ -26,6 +26,7 @@ pub(crate) fn keep_worst(mine: &mut Option<StepError>, other: Option<StepError>)
 }
 
 /// A rank that cannot be reached ends the step as a failure of the engine: its counts are missing.
+#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
 pub(crate) fn rank_lost(lost: Lost) -> StepError {
     StepError::EngineFailed(lost.to_string())
 }

@@ -15,7 +15,7 @@ impl Reader<'_> {
             "count" => probes.count = self.count("cache_probes.count", value),
             "distance" => probes.distance = self.parsed("cache_probes.distance", value),
             "server_disk_stat" => {
-                probes.server_disk_stat = self.string("cache_probes.server_disk_stat", value)
+                probes.server_disk_stat = self.string("cache_probes.server_disk_stat", value);
             }
             "bypass" => probes.bypass = self.items("cache_probes.bypass", value),
             _ => {}

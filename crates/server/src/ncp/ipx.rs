@@ -135,11 +135,8 @@ impl IpxServer {
             {
                 // The watchdog socket of a client is one above its request socket (docs/protocols/ncp.md 1.7).
                 let address = Address { socket: address.socket.wrapping_add(1), ..address };
-                let client = IpxClient {
-                    address: address,
-                    hop: *hop,
-                    checks: self.state.server.requires_checksums(peer),
-                };
+                let client =
+                    IpxClient { address, hop: *hop, checks: self.state.server.requires_checksums(peer) };
                 self.send(packet_type::NCP, socket::NCP, &Notice::Watchdog.packet(connection), client).await;
             }
         }

@@ -107,7 +107,7 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
         None => return print_bytes(&rendered(&analysis, format, args.surfaces)?),
         Some(path) => {
             write(path, &rendered(&analysis, format, args.surfaces)?)?;
-            summary += &format!("report: {}\n", path.display());
+            summary = format!("{summary}report: {}\n", path.display());
         }
     }
     print_bytes(summary.as_bytes())
