@@ -14,6 +14,7 @@
 //!       cell::record_step      a cell with one job  -> cell::pass: operations at one queue depth
 //!       cell::throughput_step  a cell with several jobs, in phases -> cell::pass
 //!       load::load_step        a load: threads of virtual users -> load::user::virtual_user
+//!         record::request      what all of them share: a reply is checked for its length, then verified and counted
 //!     probe::cache_probe       reads after a cell, which separate server cache from storage
 //!     check::checks            verdicts on the measure, by arithmetic alone
 //! ```
@@ -27,7 +28,7 @@
 //! | `time` | the clock (real or virtual), sleeps, deadlines, the stop signal |
 //! | `data` | stamped content, the state of files, directories, splitting of blocks into requests |
 //! | `threads` | number of threads, descriptor tables and limits, timer slack |
-//! | `record` | tallies, histograms by slices and seconds, meters |
+//! | `record` | one request from submission to verification; tallies, histograms by slices and seconds, meters |
 //! | `ranks` | agreement of several processes, their contributions, the leader's commands |
 //! | `cell` | passes over files in records: access patterns, policies, jobs |
 //! | `load` | load steps, data sets, extension of windows; `load/user`: the virtual user |

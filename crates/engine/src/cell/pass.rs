@@ -1,23 +1,17 @@
 //! One pass over a file: the innermost loop, with `depth` operations in flight.
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, Reply, Slot, Stability, StepError};
-use sharebench_plan::Verify;
+use sharebench_model::{DataOp, FileRef, OpError, Reply, Slot, Stability, StepError};
 use sharebench_target::Session;
 
 use crate::cell::access_pattern::RecordAccess;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
-use crate::data::mismatch::mismatch_error;
-use crate::data::mismatch::short;
 use crate::data::stamp;
 use crate::data::stamp::Content;
 use crate::record::meter::Meter;
+use crate::record::request::complete;
 use crate::record::tally::Tally;
-
-/// True for failures that no later operation of the step can survive.
-pub(crate) const fn is_fatal(class: ErrorClass) -> bool {
-    !matches!(class, ErrorClass::DataMismatch | ErrorClass::Busy | ErrorClass::Io)
-}
+use crate::record::verify::verify;
 
 /// An operation in flight.
 #[derive(Clone, Copy, Default)]
@@ -134,7 +128,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Books one reply; an error means that the target is lost.
+    /// Counts one reply; an error means that the target is lost.
     fn finish(
         &mut self,
         reply: Reply,
@@ -142,55 +136,25 @@ impl Pass<'_, '_> {
         ended: u64,
         tally: &mut Tally,
     ) -> Result<(), OpError> {
-        tally.operations += 1;
-        tally.transactions += 1;
-        tally.service.record(ended - flight.started);
-        tally.slices.record(ended, ended - flight.started);
+        tally.operation(flight.started, ended);
         let RecordAccess { offset, write } = flight.visit;
-        let outcome = match (reply.result, self.content.filter(|_| write)) {
-            (Err(error), _) => Err(error),
-            (Ok(bytes), _) if bytes != self.record_size => Err(short(bytes, self.record_size, offset)),
-            (Ok(_), Some(content)) => {
-                self.file.written(offset, self.record_size, content.generation);
-                tally.bytes.written += u64::from(self.record_size);
-                Ok(())
+        let len = self.record_size;
+        let mut result = complete(self.op(flight.visit), reply.result);
+        if let (true, Some(content)) = (write, self.content) {
+            if result.is_ok() {
+                self.file.written(offset, len, content.generation);
+                tally.bytes.written += u64::from(len);
+            } else {
+                self.file.lost(offset, len);
             }
-            (Ok(_), None) => {
-                tally.bytes.read += u64::from(self.record_size);
-                self.verify(reply.slot, offset, tally)
-            }
-        };
-        let Err(error) = outcome else { return Ok(()) };
-        if write {
-            self.file.lost(offset, self.record_size);
+        } else if result.is_ok() {
+            tally.bytes.read += u64::from(len);
+            let buffer = &self.session.buffer(reply.slot)[..len as usize];
+            let expected = self.file.expected(offset, len);
+            let verified = verify(self.context.verify, &self.file.path, buffer, offset, expected);
+            tally.verified += verified.bytes;
+            result = verified.result;
         }
-        let fatal = is_fatal(error.class).then(|| error.clone());
-        tally.failure(error);
-        fatal.map_or(Ok(()), Err)
+        tally.outcome(result)
     }
-
-    fn verify(&mut self, slot: Slot, offset: u64, tally: &mut Tally) -> Result<(), OpError> {
-        let buffer = &self.session.buffer(slot)[..self.record_size as usize];
-        verify(self.context.verify, self.file, buffer, offset, tally)
-    }
-}
-
-/// Checks what was read at `offset` against what the file should hold.
-pub(crate) fn verify(
-    how: Verify,
-    file: &FileState,
-    buffer: &[u8],
-    offset: u64,
-    tally: &mut Tally,
-) -> Result<(), OpError> {
-    if how == Verify::Off {
-        return Ok(());
-    }
-    for (at, len, content) in file.expected(offset, buffer.len() as u32) {
-        let from = (at - offset) as usize;
-        stamp::verify(&buffer[from..from + len], content, at, how)
-            .map_err(|mismatch| mismatch_error(&file.path, &mismatch))?;
-        tally.verified += len as u64;
-    }
-    Ok(())
 }

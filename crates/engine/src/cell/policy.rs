@@ -2,15 +2,15 @@
 
 use sharebench_model::{
     CachePolicy, DataOp, ErrorClass, Evidence, FileRef, MetaOp, MetaYield, OpError, OpenHow, PolicyCount,
-    Residency, Slot, StepError,
+    Residency, StepError,
 };
 use sharebench_plan::RecordWork;
 use sharebench_target::Session;
 
-use crate::cell::pass::is_fatal;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
 use crate::record::meter::Meter;
+use crate::record::request::transfer;
 use crate::record::tally::Tally;
 
 /// Makes sure that an existing file is open with the policy of `work`, and gives its handle.
@@ -130,7 +130,7 @@ impl TimedFinish {
         let begin = context.clock.now();
         let flushes = matches!(self, Self::Flush(_));
         let result = match self {
-            Self::Flush(file) => flushed(session, file, context).await,
+            Self::Flush(file) => transfer(session, &mut context.deadline, DataOp::Flush { file }).await,
             Self::Close(op) => context.deadline.call(session, op).await.map(drop),
         };
         let spent = context.clock.now() - begin;
@@ -142,22 +142,6 @@ impl TimedFinish {
         } else {
             tally.evidence.close_ns += spent;
         }
-        if let Err(error) = result {
-            let fatal = is_fatal(error.class).then(|| error.clone());
-            tally.failure(error);
-            return fatal.map_or(Ok(()), |error| Err(error.into()));
-        }
-        Ok(())
+        Ok(tally.outcome(result)?)
     }
-}
-
-async fn flushed(
-    session: &mut dyn Session,
-    file: FileRef,
-    context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
-    let mut replies = Vec::with_capacity(1);
-    session.submit(Slot(0), DataOp::Flush { file });
-    context.deadline.replies(session, &mut replies).await?;
-    replies.swap_remove(0).result.map(drop)
 }

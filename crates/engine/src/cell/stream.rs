@@ -5,20 +5,17 @@
 //! shorter. Records larger than the buffer go through it in pieces. An operation is one record, from the
 //! call to its return; most return without a request, and the last one waits until the buffer is written.
 
-use sharebench_model::{DataOp, FileRef, OpError, Reply, Slot, Stability, StepError};
+use sharebench_model::{DataOp, FileRef, OpError, Stability, StepError};
 use sharebench_target::Session;
 
-use crate::cell::pass::{is_fatal, verify};
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
-use crate::data::mismatch::short;
 use crate::data::stamp;
 use crate::data::stamp::Content;
 use crate::record::meter::Meter;
+use crate::record::request::{SLOT, transfer};
 use crate::record::tally::Tally;
-
-/// The stream's buffer is the session's only slot in use.
-const SLOT: Slot = Slot(0);
+use crate::record::verify::verify;
 
 /// A pass of records through a stream, from the start of the file to its end.
 pub(crate) struct StreamPass<'a, 'b> {
@@ -29,7 +26,6 @@ pub(crate) struct StreamPass<'a, 'b> {
     /// What the application works on: as long as a record.
     record: Vec<u8>,
     stream: Stream,
-    replies: Vec<Reply>,
 }
 
 /// The position of a stream.
@@ -59,7 +55,7 @@ impl<'a, 'b> StreamPass<'a, 'b> {
         // Not zeros: pages that were never touched would be faulted in by the first measured copy.
         let record = vec![1; record_size as usize];
         let stream = Stream { start: 0, used: 0, filled: 0, failed: false, len: buffer as usize };
-        Self { context, session, file, handle, record, stream, replies: Vec::with_capacity(1) }
+        Self { context, session, file, handle, record, stream }
     }
 
     /// Writes the whole file with `content`, or reads it where there is none.
@@ -89,17 +85,16 @@ impl<'a, 'b> StreamPass<'a, 'b> {
             };
             let ended = self.context.clock.now();
             idle_since = ended;
-            tally.operations += 1;
-            tally.transactions += 1;
-            tally.service.record(ended - started);
-            tally.slices.record(ended, ended - started);
+            tally.operation(started, ended);
             tally.busy_ns += ended - started;
             let whole = outcome?;
             if content.is_none() && whole {
                 tally.bytes.read += len;
-                if let Err(error) = verify(self.context.verify, self.file, &self.record, offset, tally) {
-                    tally.failure(error);
-                }
+                let expected = self.file.expected(offset, self.record.len() as u32);
+                let how = self.context.verify;
+                let verified = verify(how, &self.file.path, &self.record, offset, expected);
+                tally.verified += verified.bytes;
+                tally.outcome(verified.result)?;
             }
         }
         Ok(())
@@ -126,20 +121,16 @@ impl<'a, 'b> StreamPass<'a, 'b> {
         let offset = self.stream.start;
         let len = self.stream.used as u32;
         let write = DataOp::Write { file, offset, len, stability: Stability::Unstable };
-        let outcome = self.request(write, len, offset).await;
+        let outcome = transfer(self.session, &mut self.context.deadline, write).await;
         self.stream.start += u64::from(len);
         self.stream.used = 0;
-        match outcome {
-            Ok(()) => {
-                self.file.written(offset, len, content.generation);
-                tally.bytes.written += u64::from(len);
-                Ok(())
-            }
-            Err(error) => {
-                self.file.lost(offset, len);
-                book(error, tally)
-            }
+        if outcome.is_ok() {
+            self.file.written(offset, len, content.generation);
+            tally.bytes.written += u64::from(len);
+        } else {
+            self.file.lost(offset, len);
         }
+        tally.outcome(outcome)
     }
 
     /// Fills the record from the buffer, which is read anew each time it is used up; false when a part of
@@ -168,30 +159,10 @@ impl<'a, 'b> StreamPass<'a, 'b> {
         let offset = self.stream.start + self.stream.filled as u64;
         let len = (self.stream.len as u64).min(size - offset) as u32;
         let read = DataOp::Read { file: self.handle, offset, len };
-        let outcome = self.request(read, len, offset).await;
+        let outcome = transfer(self.session, &mut self.context.deadline, read).await;
         let failed = outcome.is_err();
         let filled = len as usize;
         self.stream = Stream { start: offset, used: 0, filled, failed, len: self.stream.len };
-        outcome.or_else(|error| book(error, tally))
+        tally.outcome(outcome)
     }
-
-    /// One request of the whole length.
-    async fn request(&mut self, op: DataOp, len: u32, offset: u64) -> Result<(), OpError> {
-        self.session.submit(SLOT, op);
-        self.replies.clear();
-        self.context.deadline.replies(self.session, &mut self.replies).await?;
-        match self.replies.pop().map(|reply| reply.result) {
-            Some(Ok(bytes)) if bytes == len => Ok(()),
-            Some(Ok(bytes)) => Err(short(bytes, len, offset)),
-            Some(Err(error)) => Err(error),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Counts a failure; gives it back when nothing later can succeed.
-fn book(error: OpError, tally: &mut Tally) -> Result<(), OpError> {
-    let fatal = is_fatal(error.class).then(|| error.clone());
-    tally.failure(error);
-    fatal.map_or(Ok(()), Err)
 }

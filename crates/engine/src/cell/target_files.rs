@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{
-    CachePolicy, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, StepError,
+    CachePolicy, DataOp, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, StepError,
 };
 use sharebench_plan::{RecordWork, Start, Verify};
 use sharebench_target::Session;
@@ -14,6 +14,7 @@ use crate::data::closed_session::ClosedSession;
 use crate::data::context::PassContext;
 use crate::data::directory::remove_tree;
 use crate::data::file_state::FileState;
+use crate::record::request::{SLOT, transfer};
 use crate::record::tally::Tally;
 
 /// One target as the engine uses it: its session, its directory, its files.
@@ -150,7 +151,7 @@ impl TargetFiles {
     async fn read(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), StepError> {
         let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
         let Some(handle) = file.file else { return Ok(()) };
-        let slot_bytes = session.buffer(sharebench_model::Slot(0)).len() as u64;
+        let slot_bytes = session.buffer(SLOT).len() as u64;
         let record_size = largest_record(file.size, self.unit, slot_bytes);
         let order = AccessPattern::scanning(file.size, record_size);
         let record_size = record_size as u32;
@@ -219,7 +220,7 @@ impl TargetFiles {
     ) -> Result<(), StepError> {
         let Some(handle) = file.file else { return Ok(()) };
         // Records of streams may be larger than what a session takes at once.
-        let record = u64::from(file.layout).min(self.session.buffer(sharebench_model::Slot(0)).len() as u64);
+        let record = u64::from(file.layout).min(self.session.buffer(SLOT).len() as u64);
         let record_size = if file.size.is_multiple_of(record) {
             record
         } else {
@@ -240,11 +241,8 @@ impl TargetFiles {
 
     /// Brings a file to stable storage.
     async fn flush(&mut self, file: FileRef, context: &mut PassContext<'_>) -> Result<(), StepError> {
-        self.session.submit(sharebench_model::Slot(0), sharebench_model::DataOp::Flush { file });
-        let mut replies = Vec::new();
-        context.deadline.replies(self.session.as_mut(), &mut replies).await?;
-        let reply = replies.swap_remove(0);
-        reply.result.map(drop).map_err(StepError::from)
+        let flush = DataOp::Flush { file };
+        Ok(transfer(self.session.as_mut(), &mut context.deadline, flush).await?)
     }
 
     /// Closes what is open and gives the session back; until [`Self::take`] nothing works.

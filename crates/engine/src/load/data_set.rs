@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use sharebench_model::{
-    DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Slot, StepError, mix,
-};
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, StepError, mix};
 use sharebench_plan::{TransactionWork, Verify, Workload};
 use sharebench_target::Session;
 
@@ -20,6 +18,7 @@ use crate::data::stamp::Content;
 use crate::load::data_set_builder::{BuildSite, build};
 use crate::load::kept_data_set;
 use crate::load::kept_data_set::{DataSetState, Heartbeat};
+use crate::record::request::{SLOT, exchange};
 
 /// Changes when the same plan would lay out other bytes.
 const FORMAT: u64 = 1;
@@ -146,7 +145,7 @@ async fn is_unchanged(
             Ok(_) => return Ok(false),
             Err(error) => return missing(error),
         };
-        let most = session.buffer(Slot(0)).len() as u64;
+        let most = session.buffer(SLOT).len() as u64;
         let len = file.bytes.min(most);
         let mut right = size == file.bytes;
         for offset in [0, file.bytes - len] {
@@ -170,15 +169,12 @@ async fn holds(
     context: &mut PassContext<'_>,
 ) -> Result<bool, OpError> {
     let mut offset = bytes.start;
-    let mut replies = Vec::new();
     while offset < bytes.end {
-        let slot_bytes = session.buffer(Slot(0)).len() as u32;
+        let slot_bytes = session.buffer(SLOT).len() as u32;
         let len = (bytes.end - offset).min(u64::from(slot_bytes)) as u32;
         let len = request_splitting::max_transfer(session, DataOp::Read { file, offset, len }, slot_bytes);
-        session.submit(Slot(0), DataOp::Read { file, offset, len });
-        context.deadline.replies(session, &mut replies).await?;
-        let read = replies.swap_remove(0).result?;
-        let found = &session.buffer(Slot(0))[..read as usize];
+        let read = exchange(session, &mut context.deadline, DataOp::Read { file, offset, len }).await?;
+        let found = &session.buffer(SLOT)[..read as usize];
         if read != len || stamp::verify(found, content, offset, Verify::Full).is_err() {
             return Ok(false);
         }

@@ -5,16 +5,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use sharebench_model::{DataOp, MetaOp, OpError, OpenHow, Slot, StepError};
+use sharebench_model::{DataOp, MetaOp, OpError, OpenHow, StepError};
 use sharebench_plan::{DataFile, Workload};
 use sharebench_target::{Session, SessionSpec, Target};
 
 use crate::data::context::PassContext;
-use crate::data::request_splitting;
 use crate::data::set_content::{set_content, shared};
-use crate::data::stamp;
 use crate::data::stamp::Content;
 use crate::load::kept_data_set::Heartbeat;
+use crate::record::request::{transfer, write_next};
 
 /// Most sessions that work on a set.
 const MAX_BUILDERS: usize = 8;
@@ -171,20 +170,13 @@ async fn write_file(
     let open = MetaOp::open(path, OpenHow::CreateNew);
     let (handle, _) = context.deadline.call(session, open).await?.into_opened()?;
     let mut offset = 0;
-    let mut replies = Vec::new();
     while offset < bytes {
-        let (op, len) = request_splitting::write(session, handle, offset, bytes - offset);
-        stamp::fill(&mut session.buffer(Slot(0))[..len as usize], content, offset);
-        session.submit(Slot(0), op);
-        context.deadline.replies(session, &mut replies).await?;
-        replies.swap_remove(0).result?;
-        offset += u64::from(len);
+        let written = write_next(session, &mut context.deadline, handle, offset..bytes, content).await?;
+        offset += u64::from(written);
         if let Some(growing) = &mut growing {
             growing.beat(session, context).await?;
         }
     }
-    session.submit(Slot(0), DataOp::Flush { file: handle });
-    context.deadline.replies(session, &mut replies).await?;
-    replies.swap_remove(0).result?;
+    transfer(session, &mut context.deadline, DataOp::Flush { file: handle }).await?;
     context.deadline.call(session, MetaOp::Close { file: handle }).await.map(drop)
 }

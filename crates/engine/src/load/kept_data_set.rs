@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Slot};
+use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow};
 use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::data::request_splitting;
+use crate::record::request::transfer;
 
 /// Name of the file that marks a complete set.
 pub(crate) const COMPLETE: &str = "complete";
@@ -114,10 +115,7 @@ impl Heartbeat {
         }
         self.last = context.clock.now();
         let (op, len) = request_splitting::write(session, self.file, self.bytes, STEP);
-        session.submit(Slot(0), op);
-        let mut replies = Vec::new();
-        context.deadline.replies(session, &mut replies).await?;
-        replies.swap_remove(0).result?;
+        transfer(session, &mut context.deadline, op).await?;
         self.bytes += u64::from(len);
         Ok(())
     }

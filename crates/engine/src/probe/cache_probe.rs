@@ -11,11 +11,11 @@ use sharebench_model::{
     CachePolicy, FileRef, IoPolicy, OpError, ProbeTimes, Random, ServerEvidence, StepError, SyncPolicy,
     WhileProbed,
 };
-use sharebench_plan::{CacheProbePlan, Cold, RecordWork, Start, Verify};
+use sharebench_plan::{CacheProbePlan, Cold, RecordWork, Start};
 
 use crate::cell::access_pattern::{AccessPattern, FilePart, RecordAccess};
 use crate::cell::file_names::data_name;
-use crate::cell::pass::{Pass, verify};
+use crate::cell::pass::Pass;
 use crate::cell::policy;
 use crate::cell::record_pass::RecordPass;
 use crate::cell::target_files::TargetFiles;
@@ -24,6 +24,7 @@ use crate::data::file_state::FileState;
 use crate::probe::probe_connection::SideConnection;
 use crate::probe::server_disk_stat;
 use crate::record::tally::Tally;
+use crate::record::verify::verify;
 
 /// Names of the files in addition to those of the cells.
 pub(crate) const RESERVE: &str = "reserve";
@@ -210,11 +211,9 @@ impl Probe<'_> {
         }
         seen.ahead.push(self.read(self.data, ahead, context).await?);
         // What is checked here is none of the cell's bytes; what is wrong here is wrong.
-        let mut unmeasured = Tally::default();
-        if context.verify != Verify::Off
-            && let Err(error) =
-                verify(context.verify, file, self.side.buffer(self.record), ahead, &mut unmeasured)
-        {
+        let expected = file.expected(ahead, self.record);
+        let buffer = self.side.buffer(self.record);
+        if let Err(error) = verify(context.verify, &file.path, buffer, ahead, expected).result {
             tally.failure(error);
         }
         seen.hot.push(self.read(self.data, ahead, context).await?);

@@ -83,13 +83,34 @@ pub(crate) struct Tally {
     pub server: ServerEvidence,
 }
 
+/// True for failures after which no later operation of a step can succeed.
+const fn ends_step(class: ErrorClass) -> bool {
+    !matches!(class, ErrorClass::DataMismatch | ErrorClass::Busy | ErrorClass::Io)
+}
+
 impl Tally {
-    /// Counts a failure, and keeps its words while there are few.
+    /// Counts an operation of a pass, whatever its result: instants of its start and end, nanoseconds.
+    pub fn operation(&mut self, started: u64, ended: u64) {
+        self.operations += 1;
+        self.transactions += 1;
+        self.service.record(ended - started);
+        self.slices.record(ended, ended - started);
+    }
+
+    /// Counts a failure, and keeps its text while there are few.
     pub fn failure(&mut self, error: OpError) {
         *self.errors.entry(error.class).or_default() += 1;
         if self.failure_samples.len() < MAX_FAILURE_SAMPLES {
             self.failure_samples.push(error);
         }
+    }
+
+    /// Counts the failure of an operation. Returns it when no later operation of the step can succeed.
+    pub fn outcome(&mut self, result: Result<(), OpError>) -> Result<(), OpError> {
+        let Err(error) = result else { return Ok(()) };
+        let fatal = ends_step(error.class).then(|| error.clone());
+        self.failure(error);
+        fatal.map_or(Ok(()), Err)
     }
 
     /// Adds another thread's counts; windows are the same instants on all threads.

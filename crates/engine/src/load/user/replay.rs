@@ -328,8 +328,9 @@ impl VirtualUser<'_> {
             let read = u64::from(*result.as_ref().unwrap_or(&0));
             self.count(OperationKind::Read, started, result.as_ref().err(), read, window);
             let read = u64::from(result?.min(part));
-            wrong = wrong.or(self.verify_replayed(file, name, at, read)?);
-            (at, requests) = (at + read, requests + 1);
+            wrong = wrong.or(self.verify_replayed(file, name, at, read).err());
+            at += read;
+            requests += 1;
             if read < u64::from(part) {
                 break;
             }

@@ -1,15 +1,14 @@
 //! The directory in which a user replays its loadfile: created before the first line, removed after the last.
 
-use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Slot};
+use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpError, OpenHow};
 use sharebench_plan::{Loadfile, Verify};
 
-use crate::data::mismatch::{mismatch_error, short};
-use crate::data::request_splitting;
-use crate::data::stamp;
 use crate::data::stamp::Content;
-use crate::load::user::replay_state::Stored;
+use crate::load::user::replay_state::{Replay, Stored};
 use crate::load::user::user_files::OwnFile;
 use crate::load::user::virtual_user::VirtualUser;
+use crate::record::operation_kind::OperationKind;
+use crate::record::request::write_next;
 use crate::time::window::Window;
 
 impl VirtualUser<'_> {
@@ -38,11 +37,11 @@ impl VirtualUser<'_> {
                 Some(bytes) => self.give(file, given.name, path, bytes).await?,
             }
         }
-        self.replay = crate::load::user::replay_state::Replay {
+        self.replay = Replay {
             ready: true,
             files: std::mem::take(&mut self.replay.files),
             generation: self.replay.generation,
-            ..crate::load::user::replay_state::Replay::default()
+            ..Replay::default()
         };
         if let Some(session) = self.session.as_deref() {
             // What was sent for this is no line's.
@@ -61,14 +60,10 @@ impl VirtualUser<'_> {
         let mut offset = 0;
         while offset < bytes {
             self.turn().await;
-            let (op, len) = request_splitting::write(self.session_mut()?, handle, offset, bytes - offset);
-            stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
-            let written = self.reply(op).await?;
-            if written != len {
-                return Err(short(written, len, offset));
-            }
-            own.written(offset, u64::from(len), generation);
-            offset += u64::from(len);
+            let (session, deadline) = self.link()?;
+            let written = write_next(session, deadline, handle, offset..bytes, content).await?;
+            own.written(offset, u64::from(written), generation);
+            offset += u64::from(written);
         }
         self.reply(DataOp::Flush { file: handle }).await?;
         self.call(MetaOp::Close { file: handle }).await?;
@@ -156,48 +151,29 @@ impl VirtualUser<'_> {
             Err(error) => Err(error),
         };
         if let Some(window) = window {
-            self.count(
-                crate::record::operation_kind::OperationKind::List,
-                started,
-                result.as_ref().err(),
-                0,
-                window,
-            );
+            self.count(OperationKind::List, started, result.as_ref().err(), 0, window);
         }
         result
     }
 
-    /// Looks at what was read at `at`, as far as it is known.
+    /// Verifies what was read at `at`, as far as its content is known.
     pub(crate) fn verify_replayed(
         &mut self,
         file: &Loadfile,
         name: u32,
         at: u64,
         read: u64,
-    ) -> Result<Option<OpError>, OpError> {
-        let verify = self.thread.verify;
-        if verify == Verify::Off {
-            return Ok(None);
+    ) -> Result<(), OpError> {
+        if self.thread.verify == Verify::Off {
+            return Ok(());
         }
-        let Some(stored) = self.replay.files.get(&name) else { return Ok(None) };
-        let pieces: Vec<(u64, usize, Content)> = stored
+        let Some(stored) = self.replay.files.get(&name) else { return Ok(()) };
+        let runs = stored
             .own
             .expected(at, read)
             .map(|(from, len, generation)| (from, len, self.replayed_content(file, stored.id, generation)))
             .collect();
-        let mut verified = 0;
-        let mut wrong = None;
         let path = file.names.get(name as usize).map_or("", String::as_str);
-        let buffer = self.session_mut()?.buffer(Slot(0));
-        for (from, len, content) in pieces {
-            match stamp::verify(&buffer[(from - at) as usize..][..len], content, from, verify) {
-                Ok(()) => verified += len as u64,
-                Err(mismatch) => wrong = wrong.or(Some(mismatch_error(path, &mismatch))),
-            }
-        }
-        if self.last_counted {
-            self.thread.tally.borrow_mut().verified += verified;
-        }
-        Ok(wrong)
+        self.verify_read(path, at, runs)
     }
 }

@@ -1,12 +1,9 @@
 //! Requests of a user: each is timed, counted by kind, and verified.
 
-use sharebench_model::{
-    DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot, Stability,
-};
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Stability};
 use sharebench_plan::{Owner, Verify};
 use sharebench_target::Session;
 
-use crate::data::mismatch::{mismatch_error, short};
 use crate::data::request_splitting;
 use crate::data::set_content::{kind_of, set_content};
 use crate::data::stamp;
@@ -14,6 +11,9 @@ use crate::data::stamp::Content;
 use crate::load::user::user_files::OwnFile;
 use crate::load::user::virtual_user::VirtualUser;
 use crate::record::operation_kind::OperationKind;
+use crate::record::request::{SLOT, complete, exchange, write_next};
+use crate::record::verify::{ContentRun, verify};
+use crate::time::deadline::Deadline;
 use crate::time::window::Window;
 
 /// Where a request of a file goes.
@@ -86,15 +86,10 @@ impl VirtualUser<'_> {
             let mut offset = 0;
             while offset < file.bytes {
                 self.turn().await;
-                let (op, len) =
-                    request_splitting::write(self.session_mut()?, handle, offset, file.bytes - offset);
-                stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
-                let written = self.reply(op).await?;
-                if written != len {
-                    return Err(short(written, len, offset));
-                }
-                self.own_mut(index).written(offset, u64::from(len), generation);
-                offset += u64::from(len);
+                let (session, deadline) = self.link()?;
+                let written = write_next(session, deadline, handle, offset..file.bytes, content).await?;
+                self.own_mut(index).written(offset, u64::from(written), generation);
+                offset += u64::from(written);
             }
             self.reply(DataOp::Flush { file: handle }).await?;
             self.call(MetaOp::Close { file: handle }).await?;
@@ -186,33 +181,35 @@ impl VirtualUser<'_> {
     async fn read_part(&mut self, part: Piece, window: Window) -> Result<(), OpError> {
         let Piece { handle, file, offset, len } = part;
         self.data(OperationKind::Read, DataOp::Read { file: handle, offset, len }, len, window).await?;
-        let thread = self.thread;
-        let verify = self.thread.verify;
-        let described = &thread.work.workload.set.files[file];
-        let mut verified = 0;
-        let mut wrong = None;
-        if verify != Verify::Off {
-            let pieces: Vec<(u64, usize, Content)> = match described.owner {
-                Owner::Shared => vec![(offset, len as usize, set_content(file, described))],
-                Owner::User => {
-                    let own = self.own.files.get(&file).into_iter();
-                    let runs = own.flat_map(|own| own.expected(offset, u64::from(len)));
-                    runs.map(|(at, len, generation)| (at, len, self.own_content(file, generation))).collect()
-                }
-            };
-            let buffer = self.session_mut()?.buffer(Slot(0));
-            for (at, len, content) in pieces {
-                let found = &buffer[(at - offset) as usize..][..len];
-                match stamp::verify(found, content, at, verify) {
-                    Ok(()) => verified += len as u64,
-                    Err(mismatch) => wrong = wrong.or(Some(mismatch_error(&described.path, &mismatch))),
-                }
+        if self.thread.verify == Verify::Off {
+            return Ok(());
+        }
+        let described = &self.thread.work.workload.set.files[file];
+        let runs = match described.owner {
+            Owner::Shared => vec![(offset, len as usize, set_content(file, described))],
+            Owner::User => {
+                let own = self.own.files.get(&file).into_iter();
+                let runs = own.flat_map(|own| own.expected(offset, u64::from(len)));
+                runs.map(|(at, len, generation)| (at, len, self.own_content(file, generation))).collect()
             }
-        }
+        };
+        self.verify_read(&described.path, offset, runs)
+    }
+
+    /// Verifies what the last request read at `offset`. The bytes count when the request counted.
+    pub(crate) fn verify_read(
+        &mut self,
+        path: &str,
+        offset: u64,
+        runs: Vec<ContentRun>,
+    ) -> Result<(), OpError> {
+        let thread = self.thread;
+        let buffer = self.session_mut()?.buffer(SLOT);
+        let verified = verify(thread.verify, path, buffer, offset, runs.into_iter());
         if self.last_counted {
-            self.thread.tally.borrow_mut().verified += verified;
+            thread.tally.borrow_mut().verified += verified.bytes;
         }
-        wrong.map_or(Ok(()), Err)
+        verified.result
     }
 
     /// Writes a piece of the user's own file, with that content, by as many requests as it takes; `own` says how much
@@ -232,7 +229,7 @@ impl VirtualUser<'_> {
             let stability = Stability::Unstable;
             let op = DataOp::Write { file: left.handle, offset: left.offset, len: left.len, stability };
             let Piece { handle, file, offset, len } = left.split_off(self.max_transfer(op)?);
-            stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
+            stamp::fill(&mut self.session_mut()?.buffer(SLOT)[..len as usize], content, offset);
             let op = DataOp::Write { file: handle, offset, len, stability };
             if let Some(own) = &mut own {
                 own.begin(offset, u64::from(len));
@@ -254,8 +251,13 @@ impl VirtualUser<'_> {
     }
 
     pub(crate) fn session_mut(&mut self) -> Result<&mut dyn Session, OpError> {
+        Ok(self.link()?.0)
+    }
+
+    /// The session with the deadline of its replies; an error for a user that has lost its session.
+    pub(crate) fn link(&mut self) -> Result<(&mut dyn Session, &mut Deadline), OpError> {
         match self.session.as_deref_mut() {
-            Some(session) => Ok(session),
+            Some(session) => Ok((session, &mut self.deadline)),
             None => Err(OpError::new(ErrorClass::Disconnected, "session", "no session")),
         }
     }
@@ -277,11 +279,8 @@ impl VirtualUser<'_> {
 
     /// A metadata operation that is no part of a transaction.
     pub(crate) async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
-        let Self { session, deadline, .. } = self;
-        match session.as_deref_mut() {
-            Some(session) => deadline.call(session, op).await,
-            None => Err(OpError::new(ErrorClass::Disconnected, "session", "no session")),
-        }
+        let (session, deadline) = self.link()?;
+        deadline.call(session, op).await
     }
 
     /// A metadata operation, timed and counted.
@@ -295,14 +294,8 @@ impl VirtualUser<'_> {
 
     /// The reply of one data operation.
     pub(crate) async fn reply(&mut self, op: DataOp) -> Result<u32, OpError> {
-        let Self { session, deadline, .. } = self;
-        let Some(session) = session.as_deref_mut() else {
-            return Err(OpError::new(ErrorClass::Disconnected, "session", "no session"));
-        };
-        let mut replies: Vec<Reply> = Vec::with_capacity(1);
-        session.submit(Slot(0), op);
-        deadline.replies(session, &mut replies).await?;
-        replies.swap_remove(0).result
+        let (session, deadline) = self.link()?;
+        exchange(session, deadline, op).await
     }
 
     /// Brings a file to stable storage, timed and counted.
@@ -322,15 +315,9 @@ impl VirtualUser<'_> {
         window: Window,
     ) -> Result<(), OpError> {
         let started = self.thread.clock.now();
-        let result = match self.reply(op).await {
-            Ok(bytes) if bytes != len => {
-                let (DataOp::Read { offset, .. } | DataOp::Write { offset, .. }) = op else { return Ok(()) };
-                Err(short(bytes, len, offset))
-            }
-            result => result,
-        };
+        let result = complete(op, self.reply(op).await);
         self.count(kind, started, result.as_ref().err(), u64::from(len), window);
-        result.map(drop)
+        result
     }
 
     /// Counts an operation when it ends within the measured window.
