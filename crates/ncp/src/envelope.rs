@@ -17,6 +17,8 @@ pub fn close_request(
     signer: Option<&mut Signer>,
     reply_buffer: u32,
 ) {
+    // The space of the signature is part of the length already: on TCP it was reserved by `open`, and the
+    // length is signed (docs/protocols/ncp.md 5.1).
     let wire_len = out.len() - begin;
     let signature = signer.map(|signer| signer.request(&out[start..], wire_len));
     if transport == TransportKind::Tcp {

@@ -62,6 +62,7 @@ impl EtherSocket {
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<([u8; 6], Range<usize>)>> {
         let len = (&self.frames).read(buffer)?;
         let Ok(Some(frame)) = Frame::decode(&buffer[..len]) else { return Ok(None) };
+        // A packet socket also receives what this machine sends.
         if frame.framing != self.framing || frame.source == self.mac {
             return Ok(None);
         }
@@ -84,10 +85,14 @@ impl EtherSocket {
         const CLEAR_BIT: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
         const JUMP_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
         const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+        // The Ethernet header, then the extra header of the framing, which is what it takes from 1500 bytes,
+        // then 16 bytes to the destination socket of IPX.
         let at = 14 + (1500 - self.framing.max_packet()) + 16;
         let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
         let mut steps = [
             step(LOAD_HALF, 0, 0, at as u32),
+            // The watchdog socket is the next one after the client's (docs/protocols/ncp.md 1.7), so the lowest
+            // bit is ignored.
             step(CLEAR_BIT, 0, 0, 0xFFFE),
             step(JUMP_EQUAL, 0, 1, u32::from(socket & 0xFFFE)),
             step(RETURN, 0, 0, u32::MAX),

@@ -30,6 +30,7 @@ pub struct AuthSys {
 impl AuthSys {
     fn put(&self, writer: &mut Writer) {
         let machine = &self.machine.as_bytes()[..self.machine.len().min(255)];
+        // AUTH_SYS has space for 16 groups. A longer list would be rejected as a whole.
         let groups = &self.groups[..self.groups.len().min(MAX_GROUPS)];
         let body = 4 + 4 + machine.len().next_multiple_of(4) + 8 + 4 + 4 * groups.len();
         writer.u32(AUTH_SYS);
@@ -138,6 +139,8 @@ impl CallTemplate {
     #[inline]
     pub fn put(&self, writer: &mut Writer, xid: u32, procedure: u32) {
         writer.u32(xid);
+        // The procedure is the fifth word after the xid (message type, RPC version, program, version,
+        // procedure), so its offset is fixed and a call is one copy and one patch.
         let at = writer.len() + 16;
         writer.raw(&self.bytes);
         writer.patch(at, procedure);

@@ -176,6 +176,7 @@ impl Writer {
 
     #[cold]
     fn grow(&mut self, end: usize) {
+        // Doubling makes the cost of growth constant per byte; only new memory is filled with zeros.
         self.bytes.resize(end.max(self.bytes.len() * 2).max(512), 0);
     }
 

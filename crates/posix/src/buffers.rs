@@ -22,6 +22,7 @@ impl Buffers {
     pub fn new(slots: u32, slot_bytes: u32) -> Result<Self, Errno> {
         let slots = slots as usize;
         let slot_bytes = slot_bytes as usize;
+        // Direct I/O needs memory that is aligned to the blocks of the device.
         let stride = slot_bytes.max(1).next_multiple_of(PAGE);
         let len = stride.checked_mul(slots.max(1)).ok_or(Errno(libc::ENOMEM))?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -38,6 +39,8 @@ impl Buffers {
                 // Registered buffers are copied piece by piece; measured at 1 MiB and depth 32: 1.3x less CPU time.
                 libc::madvise(base.as_ptr().cast(), len, libc::MADV_HUGEPAGE);
             }
+            // Faults every page in now: the first operations would otherwise pay for page faults of the
+            // generator.
             base.as_ptr().write_bytes(0, len);
         }
         Ok(Self { base, stride, slot_bytes, slots: slots.max(1) })

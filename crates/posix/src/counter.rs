@@ -55,6 +55,7 @@ fn nfs(text: &str, point: &str) -> Option<WireCount> {
         if line.starts_with("device ") {
             ours = is_nfs_at(line, point);
             if ours {
+                // A later line with the same point is mounted above the earlier one, so it replaces it.
                 found = Some(Vec::new());
             }
         } else if let (true, Some(lines)) = (ours, &mut found) {

@@ -51,6 +51,7 @@ impl Mapping {
         };
         PLACES[place].failed.store(false, Ordering::Relaxed);
         PLACES[place].len.store(len, Ordering::Relaxed);
+        // The base is stored last: the handler reads it first, and must then see the length.
         PLACES[place].base.store(base.as_ptr() as usize, Ordering::Release);
         Ok(Self { base, len, place })
     }
@@ -128,6 +129,7 @@ fn install() -> Result<(), i32> {
     let installed = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as usize;
+        // On the alternative stack where the thread has one, as Rust's threads do.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigaction(libc::SIGBUS, &raw const action, ptr::null_mut())
     };
@@ -154,6 +156,7 @@ extern "C" fn on_bus_error(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut l
                 return;
             }
         }
+        // Not one of our mappings: the faulting instruction runs again and now ends the process.
         libc::signal(libc::SIGBUS, libc::SIG_DFL);
     }
 }

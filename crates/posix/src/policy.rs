@@ -62,6 +62,7 @@ impl Policies {
         let flags = libc::O_RDWR | libc::O_TMPFILE | libc::O_DIRECT;
         let unnamed = sys::openat(root.as_fd(), c".", flags);
         // Other failures come from unnamed files, not from direct I/O.
+        // Only EINVAL means that the file system rejects the flag O_DIRECT (open(2)).
         let can_direct = !matches!(unnamed, Err(Errno(libc::EINVAL)));
         let said = unnamed.ok().and_then(|file| sys::direct_alignment(file.as_raw_fd()));
         let block = || sys::fstatfs(root.as_raw_fd()).map_or(4096, |fs| fs.f_bsize.unsigned_abs());

@@ -79,6 +79,7 @@ fn write_all(
         offset += bytes as u64;
         match (from.is_empty(), bytes) {
             (true, _) => return Ok(()),
+            // Nothing written and no reason given: trying again would never end.
             (false, 0) => return Err(Errno(libc::EIO)),
             _ => {}
         }

@@ -90,6 +90,7 @@ impl SessionCore {
         if names::is_dir(&stat) {
             return Err(Errno(libc::EISDIR).at("openat"));
         }
+        // Without a policy there is nothing that the file system could have ignored.
         if flags != 0 {
             *requests += 1;
             check_flags(fd.as_raw_fd(), flags)?;

@@ -44,6 +44,7 @@ impl DialError {
 
 /// Resolves a host name or address literal to its first address.
 pub async fn resolve(host: &str) -> Result<IpAddr, DialError> {
+    // A literal needs no resolver, which may be slow or absent.
     if let Ok(address) = host.parse() {
         return Ok(address);
     }
@@ -56,6 +57,7 @@ pub async fn resolve(host: &str) -> Result<IpAddr, DialError> {
 /// `silent` is the part to check if nothing answers at all.
 pub fn connect_error(address: SocketAddr, error: &io::Error, port: UrlPart, silent: UrlPart) -> DialError {
     let (part, class) = match error.kind() {
+        // The system answered that no route leads there: the port cannot be the mistake.
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
             (UrlPart::Host, ErrorClass::Disconnected)
         }

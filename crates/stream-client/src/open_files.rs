@@ -70,6 +70,8 @@ impl<T> OpenFileTable<T> {
         let index = index(file);
         let entry = &mut self.entries[index as usize];
         let open = entry.file.take().ok_or_else(not_open)?;
+        // Only the lower 12 bits of the generation fit into a reference: an old one becomes valid again after
+        // 4096 reuses of its entry.
         entry.generation = entry.generation.wrapping_add(1);
         self.free.push(index);
         Ok(open)

@@ -62,6 +62,8 @@ impl ReceiveBuffer {
     /// Consumes `count` bytes from the front.
     #[inline]
     pub fn consume(&mut self, count: usize) {
+        // Clamped, because `count` may come from a length on the wire: bytes of a peer must never lead to a
+        // panic.
         self.start = (self.start + count).min(self.end);
     }
 
@@ -76,6 +78,8 @@ impl ReceiveBuffer {
     #[inline]
     pub fn space(&mut self, wanted: usize, headroom: usize) -> &mut [u8] {
         buffer_pool::ensure(&mut self.memory, self.memory_bytes);
+        // What is left is at most the start of one reply, so the copy is short; a ring buffer would split
+        // replies at its end and they could not be decoded in place.
         self.memory.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;

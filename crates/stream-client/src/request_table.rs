@@ -41,6 +41,7 @@ impl<Id: Copy + Default + PartialEq, R: TrackedRequest> RequestTable<Id, R> {
     /// Makes a table for `slots` data operations and one metadata request.
     pub fn new(slots: usize) -> Self {
         let idle = Entry { id: Id::default(), state: State::Idle };
+        // One more entry than slots: the metadata request has no slot and must not wait for one.
         Self { entries: vec![idle; slots + 1], in_flight: 0, direct_reads: 0 }
     }
 

@@ -102,6 +102,8 @@ impl<B: GatherBuffer> SendQueue<B> {
         let len = self.gathered.as_slice().len() - start;
         match self.parts.back_mut() {
             Some(Part::Gathered(before)) => *before += len,
+            // A new part only after payload. Requests without payload extend the part before them, so that a
+            // burst of READs is one part and needs no list of slices.
             _ => self.parts.push_back(Part::Gathered(len)),
         }
     }
@@ -131,6 +133,7 @@ impl<B: GatherBuffer> SendQueue<B> {
         while !self.parts.is_empty() {
             let count = ready!(self.poll_write(stream, cx, slots))?;
             if count == 0 {
+                // A socket that takes nothing without an error would make this loop endless.
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             *sent += count as u64;
@@ -159,6 +162,7 @@ impl<B: GatherBuffer> SendQueue<B> {
             return Pin::new(stream).poll_write(cx, &bytes_of(*part)[self.part_sent..]);
         }
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+        // Only the first part can be partly sent: `take` resets the offset to 0 for all others.
         let mut skip = self.part_sent;
         let mut used = 0;
         for (part, slice) in self.parts.iter().zip(&mut slices) {
@@ -182,6 +186,9 @@ impl<B: GatherBuffer> SendQueue<B> {
             self.part_sent = 0;
             self.parts.pop_front();
         }
+        // Clearing keeps the memory and costs nothing. Moving the unsent rest to the front is a copy, so it
+        // waits until enough bytes were sent to be worth it; without it, a queue that never becomes empty
+        // would grow without bound.
         if self.parts.is_empty() {
             self.clear();
         } else if self.gathered_sent > MAX_SENT_BYTES {

@@ -94,6 +94,8 @@ pub(crate) fn checks(measure: &Measure, evidence: &StepEvidence<'_>) -> Vec<Chec
 
 fn errors(measure: &Measure) -> Vec<Check> {
     let failed = |(class, count): (&ErrorClass, &u64)| {
+        // A busy server may accept the same operation later; any other failure changes the meaning of the
+        // number.
         let verdict = if *class == ErrorClass::Busy { Verdict::Warning } else { Verdict::Invalid };
         check("errors", verdict, format!("{count} of {} operations failed: {class}", measure.operations))
     };
@@ -163,6 +165,7 @@ fn little(measure: &Measure, depth: u32) -> Vec<Check> {
     let detail = format!("rate x service time gives {} of {depth} in flight", three_digits(in_flight));
     let wide = in_flight > f64::from(depth) * (1.0 + LITTLE_TOLERANCE);
     let law = unless("little", wide, detail, "more than were allowed: times or counts are wrong");
+    // Too few operations: filling and draining the depth at both ends would dominate the average.
     if wide || measure.service.len() < 100 * u64::from(depth) {
         return vec![law];
     }
@@ -177,6 +180,8 @@ fn interactive_law(measure: &Measure, work: &TransactionWork, occupancy: Occupan
         return check("little", Verdict::NotKnown, "no transaction ended in the window".into());
     }
     let responding = measure.response.mean() * measure.response.len() as f64;
+    // The law holds over an interval if time in flight counts where it was spent: the part of the first
+    // transactions before the window is subtracted, the part of unfinished ones is added.
     let edges = occupancy.unfinished_ns as f64 - occupancy.before_ns as f64;
     let users = (responding + occupancy.thinking_ns as f64 + edges) / measure.window_ns as f64;
     let assigned = f64::from(work.users);
@@ -254,6 +259,7 @@ fn lateness(measure: &Measure) -> Result<(bool, String), Check> {
         let detail = format!("{} starts are too few to judge", measure.lag.len());
         return Err(check("lag", Verdict::NotKnown, detail));
     }
+    // The limit of docs/measurement-rules.md 1.2.
     let limit = (measure.service.quantile(0.5) / 10).max(LATE_NS);
     let late = measure.lag.quantile(1.0 - LATE_SHARE);
     let shown = show_nanos(late as f64);

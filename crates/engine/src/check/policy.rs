@@ -32,6 +32,7 @@ pub(crate) fn policy(work: &RecordWork, measure: &Measure, reported: bool) -> Ve
             push("cold", Verdict::Valid, detail);
         }
     }
+    // Flags can be accepted and ignored; pages that appear in the cache cannot be explained away.
     if let Some(grown) = seen.grown.filter(|grown| *grown > 0) {
         let policy = work.policy.cache;
         let grown = ByteSize(grown);

@@ -57,6 +57,7 @@ fn alike(shares: &[RankShare]) -> Option<Check> {
     let least = per_user(slowest) / middle;
     let named = name(slowest);
     // Few transactions differ by chance: four standard deviations of a count do not.
+    // The standard deviation of a Poisson count is its square root.
     let missing = expected(slowest) - slowest.transactions as f64;
     let half = |share: &RankShare| share.response.quantile(0.5) as f64;
     let usual = median(busy.iter().map(|share| half(share)));
@@ -97,6 +98,7 @@ fn worst(shares: &[RankShare], machines: &[(u32, Vec<Check>)]) -> Vec<Check> {
                 order.push(&check.name);
                 (*rank, check)
             });
+            // The first rank with the worst verdict is named: `>` keeps it when others are equal.
             if check.verdict > known.1.verdict {
                 *known = (*rank, check);
             }

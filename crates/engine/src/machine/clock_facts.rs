@@ -1,8 +1,9 @@
-//! How fine the engine's clock is, and what reading it costs.
+//! The resolution of the engine's clock and the cost of reading it.
 
 use crate::time::clock::Clock;
 
-/// The clock, measured.
+/// Resolution and cost of the clock, measured at the start of a run. Self-checks and intervals use them: a time below
+/// 200 steps of the clock is too short (docs/measurement-rules.md 1.9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockFacts {
     /// Smallest step between two readings, nanoseconds; at least 1.
@@ -26,6 +27,8 @@ impl ClockFacts {
             for _ in 0..BATCH {
                 let now = clock.now();
                 if now > last {
+                    // The smallest step that was seen: larger ones include the cost of reading, or an
+                    // interruption.
                     resolution_ns = resolution_ns.min(now - last);
                 }
                 last = now;
@@ -37,6 +40,7 @@ impl ClockFacts {
             // A clock that does not advance while it is read: its resolution is unknown.
             resolution_ns = 1;
         }
+        // The median, because a batch that was interrupted says nothing about the cost.
         Self { resolution_ns, cost_ns: costs[BATCHES / 2] }
     }
 }

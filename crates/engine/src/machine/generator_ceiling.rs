@@ -61,6 +61,7 @@ pub async fn generator_ceiling(clock: &Clock, kind: CeilingKind, verify: Verify)
         let pass = Pass { context: &mut context, session, file, handle, record_size, depth, content };
         pass.run(order, &mut tally).await.ok()?;
         if std::mem::take(&mut first) {
+            // The first pass fills the slots and allocates, so it is not counted.
             tally = Tally::default();
         }
     }

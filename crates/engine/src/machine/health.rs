@@ -1,4 +1,4 @@
-//! The hiccup meter: what this machine did to us while we measured, from one cheap thread.
+//! The hiccup meter: one cheap thread that records how this machine disturbed the measurement.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use crate::time::clock::Clock;
 
 /// The meter's sleep, as in jHiccup (Gil Tene).
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// A wake-up that much too late is a stall; what is less belongs to the timer.
+/// A wake-up that is this late is a stall; a smaller lateness belongs to the timer.
 const STALL_NS: u64 = 1_000_000;
 /// Naps between two readings of the kernel's counters.
 const NAPS_PER_READING: u32 = 100;
@@ -24,7 +24,8 @@ const MIN_SPAN_NS: u64 = 1_000_000_000;
 /// Stalls and readings kept at most: an hour of readings.
 const KEPT: usize = 36_000;
 
-/// What was read over a span of time. What could not be read is not known, never fine.
+/// The readings over a span of time. A value that could not be read is none, and checks report it as "not known",
+/// never as valid.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Health {
     /// Length of the span in nanoseconds.
@@ -41,7 +42,7 @@ pub struct Health {
     pub pressure: Option<f64>,
 }
 
-/// A thread that sleeps 1 ms over and over and notes when it woke up too late.
+/// A thread that repeatedly sleeps 1 ms and records each wake-up that came too late.
 ///
 /// ```
 /// use sharebench_engine::{Clock, HealthMeter};
@@ -102,7 +103,7 @@ impl HealthMeter {
         let now = self.shared.clock.now();
         let last_wake = self.shared.last_wake.load(Ordering::Acquire);
         let mut seen = self.shared.seen();
-        // A stall under way is noted only when it is over.
+        // The thread records a stall only when it is over, so one that is still in progress is added here.
         let under_way = (now, now.saturating_sub(last_wake + POLL_INTERVAL.as_nanos() as u64));
         let stalls = seen.stalls.iter().copied().chain((under_way.1 >= STALL_NS).then_some(under_way));
         let mut worst_stall_ns = 0;
@@ -118,6 +119,8 @@ impl HealthMeter {
         let begin = from.min(to.saturating_sub(MIN_SPAN_NS));
         let first = seen.readings.iter().rev().find(|(at, _)| *at <= begin).or(seen.readings.front());
         let (steal, pressure) = first.map_or((None, None), |(at, counters)| {
+            // At the start of a run no reading is old enough; half of the span still averages over 50 ticks of
+            // 10 ms.
             let whole = now - at >= MIN_SPAN_NS / 2;
             let shares = latest.1.since(counters, now - at);
             if whole { shares } else { (None, None) }
@@ -149,6 +152,8 @@ impl Shared {
         let mut naps = 0;
         while !self.stop.load(Ordering::Relaxed) {
             if naps % NAPS_PER_READING == 0 {
+                // Ten readings per second cost little CPU time (docs/adr/0015) and let any later span begin near
+                // one of them.
                 let reading = (before, Counters::read());
                 self.seen().note(reading);
             }
@@ -159,6 +164,7 @@ impl Shared {
             let late = (now - before).saturating_sub(POLL_INTERVAL.as_nanos() as u64);
             before = now;
             let mut seen = self.seen();
+            // Every lateness is recorded, because the median of all shows the timer's own precision.
             seen.overshoot.record(late);
             if late >= STALL_NS {
                 seen.stalls.push_back((now, late));

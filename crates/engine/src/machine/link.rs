@@ -1,4 +1,4 @@
-//! The link to a target, and how fast it can be.
+//! The network link to a target, and its rate.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::Path;
@@ -6,24 +6,25 @@ use std::path::Path;
 use sharebench_model::units::BitRate;
 use sharebench_target::TargetUrl;
 
-/// What is known of the link between this machine and a target.
+/// The link between this machine and a target, as far as it is known. The check `link` compares measured rates with
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Link {
     /// No link: a local path.
     None,
-    /// A rate, and who says so.
+    /// A known rate and its source.
     Rate {
         /// Bits per second.
         rate: BitRate,
         /// Such as `--link` or `eth0`.
         source: String,
     },
-    /// There is one, but nobody says how fast it is; why.
+    /// There is a link, but its rate is not known; the text states why.
     NotKnown(String),
 }
 
 impl Link {
-    /// The link to a target: what the user said, else what the device of the route says.
+    /// The link to a target: the rate that the user stated, otherwise that of the device of the route.
     ///
     /// `url` is the target's; a local path on a network file system leads to its server.
     pub fn to(url: &str, said: Option<BitRate>) -> Self {
@@ -37,7 +38,7 @@ impl Link {
         }
     }
 
-    /// What the kernel says of a network device.
+    /// The link of a network device, as the kernel reports it.
     pub fn of_device(device: &str) -> Self {
         let speed = std::fs::read_to_string(format!("/sys/class/net/{device}/speed"));
         of_speed(device, speed.ok().as_deref())
@@ -46,6 +47,7 @@ impl Link {
 
 /// `speed` is in Mbit/s; virtual devices give -1, an error or a fancy.
 fn of_speed(device: &str, speed: Option<&str>) -> Link {
+    // A rate of loopback would be one of the processor, not of a link.
     if device == "lo" {
         return Link::NotKnown("loopback has no rate".into());
     }
@@ -88,6 +90,7 @@ fn device_to(host: &str) -> Result<String, String> {
     let to = (host, 9).to_socket_addrs().map_err(not_known)?.next().ok_or_else(|| format!("no {host}"))?;
     let any: SocketAddr = if to.is_ipv4() { ([0u8; 4], 0).into() } else { ([0u16; 8], 0).into() };
     let socket = UdpSocket::bind(any).map_err(not_known)?;
+    // Connecting a UDP socket only looks up the route and selects the source address.
     socket.connect(to).map_err(not_known)?;
     let own = socket.local_addr().map_err(not_known)?.ip();
     device_with(own).ok_or_else(|| format!("no device has the address {own}"))

@@ -1,4 +1,4 @@
-//! What is known of the machine while one step ran.
+//! Readings of the machine over one step.
 
 use crate::machine::clock_facts::ClockFacts;
 use crate::machine::health::Health;

@@ -1,4 +1,4 @@
-//! The machine as a run's self-checks see it: read once per run, once per kind of cell, and once per step.
+//! The measuring machine, for the self-checks of a run: read once per run, once per kind of cell, and once per step.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,7 +18,9 @@ use crate::time::clock::Clock;
 /// Below this the kernel's ticks are too coarse to distinguish user and kernel time.
 const MIN_CPU_NS: u64 = 50_000_000;
 
-/// What is known of this machine.
+/// The measuring machine during a run. It owns the hiccup meter, the facts of the clock, the link to each target and
+/// the generator's ceiling for each kind of cell. It is made when a run starts, after its targets are prepared, and
+/// ends with the run; in virtual time there is none.
 pub(crate) struct Machine {
     meter: Option<HealthMeter>,
     clock: ClockFacts,
@@ -46,7 +48,7 @@ impl Machine {
         }
     }
 
-    /// The machine during a step.
+    /// The readings of the machine over the span of a step.
     pub fn during(&self, step: &StepPlan, blocking: bool, tally: &Tally) -> MachineReadings<'_> {
         let work = &step.work;
         let users = match work {
@@ -59,6 +61,7 @@ impl Machine {
             health: self.meter.as_ref().zip(tally.span).map(|(meter, (from, to))| meter.read(from, to)),
             clock: self.clock,
             link: &self.links[step.target as usize],
+            // The ceiling was measured on one thread; the step uses several.
             ceiling: ceiling.map(|rate| rate * threads),
             busiest: busiest(work, blocking, tally),
             blocking,

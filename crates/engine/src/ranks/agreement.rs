@@ -69,6 +69,7 @@ pub(crate) fn together(
         Ok(span) => (span.map(|(from, to)| (ranks.to_leader_clock(from), ranks.to_leader_clock(to))), None),
         Err(error) => (None, Some(named(error, ranks))),
     };
+    // Zero is neutral for `max` below, so that the leader's reading survives the reduction.
     let now = if ranks.is_leader() { now } else { 0 };
     let all = ranks.all_reduce((span, error, now), |mine, (span, error, now)| {
         mine.0 = match (mine.0, span) {

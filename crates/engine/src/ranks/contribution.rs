@@ -69,8 +69,11 @@ impl Contribution {
     /// Adds what others counted.
     pub fn merge(&mut self, other: Self) {
         keep_worst(&mut self.error, other.error);
+        // Histograms add up bucket by bucket, so that percentiles of all ranks are exact; percentiles
+        // themselves cannot be added (docs/adr/0033).
         self.tally.merge(other.tally);
         self.failure_samples.extend(other.failure_samples);
+        // Bounded: the message to the parent must not grow with the number of ranks.
         self.failure_samples.truncate(MAX_FAILURE_TEXTS);
         self.users.extend(other.users);
         self.shares.extend(other.shares);

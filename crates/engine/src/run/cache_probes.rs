@@ -69,6 +69,8 @@ impl Run<'_> {
             tally.server.without_probes = Some(why.to_owned());
             return Ok(());
         };
+        // The files exist already if a pre-step command made them cold. This call then finds them and writes
+        // nothing.
         self.lay_reserve(step, work, &mut state.files, context).await?;
         record_step::prepare(work, &mut state.files, context).await?;
         let mut side = match SideConnection::open(road, &self.spec(road), context.clock).await {
@@ -78,6 +80,7 @@ impl Run<'_> {
                 return Ok(());
             }
         };
+        // A stream of its own, so that probing does not change the order of the cells' records.
         let random = Random::new(self.plan.seed, 0x30_0000 + u64::from(step.index));
         let study = ProbeSeries { bands, work, push: self.push_out(bands), random };
         let mut seen = ServerEvidence::default();

@@ -31,6 +31,7 @@ impl Run<'_> {
                 )));
             };
             // All ranks know why it ended early, and the leader decides what follows.
+            // An error is not lost: every step that can fail is agreed upon, so the leader has the same one.
             let _ = self.perform(&step, &mut under_way).await;
         }
     }

@@ -32,6 +32,7 @@ pub fn remove_leftovers(
             Ok(_) => Vec::new(),
             Err(error) => return Err(failed(error)),
         };
+        // The prefix is what makes removal safe: sharebench never touches a name that it did not create.
         let ours = |name: &str| name.starts_with(DIRECTORY_PREFIX) && only.is_none_or(|only| only == name);
         let names: Vec<String> = entries
             .into_iter()

@@ -128,6 +128,7 @@ impl Run<'_> {
             self.wait_for_all();
             return Ok(RunEnd { outcome, leftovers });
         }
+        // The leader removes the directory only after every rank has closed its files in it.
         self.wait_for_all();
         for (index, state) in states.into_iter().enumerate() {
             let mut facts = state.files.facts.clone();
@@ -151,6 +152,8 @@ impl Run<'_> {
         context: &mut PassContext<'_>,
     ) -> Result<(), StartError> {
         for (planned, target) in self.plan.targets.iter().zip(self.targets) {
+            // All targets are checked before the first is connected, so that a mistake leaves no trace on any of
+            // them.
             preflight::check(self.plan, &planned.name, target.as_ref())?;
         }
         for (index, target) in self.targets.iter().enumerate() {
@@ -158,6 +161,8 @@ impl Run<'_> {
             let session = target.connect(&self.spec(target.as_ref())).await?;
             let directory = directory_on(self.directory, index);
             if let Some(ranks) = self.ranks.filter(|ranks| !ranks.is_leader()) {
+                // File ids are part of the stamps. Each rank has a range of its own, so that no two ranks stamp
+                // different files alike.
                 let ids = ((ranks.rank() & 0x7FF) << 20) + 1;
                 let mut files = TargetFiles::join(session, directory, self.unit(), ids);
                 files.paged = target.capabilities().blocking;
@@ -216,6 +221,7 @@ impl Run<'_> {
             },
             Work::Transactions(work) => self.lay_out(work, step, state, context).await,
         };
+        // Open files and sessions keep caches alive and block an unmount.
         let released = match made {
             Ok(()) => release_all(states, context).await,
             Err(end) => Err(end),
@@ -240,6 +246,8 @@ impl Run<'_> {
         let most = target.capabilities().max_record;
         let slot_bytes = self.plan.max_record().max(self.plan.max_block().min(most));
         let slots = self.plan.max_depth();
+        // A record of a cell is one request, or the cell means nothing; a block of a load may be several
+        // (docs/adr/0026).
         let parts = self.plan.cells.is_empty();
         SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout, allow_split: parts }
     }
@@ -285,6 +293,7 @@ impl Run<'_> {
         state: TargetState,
         context: &mut PassContext<'_>,
     ) -> Result<(), String> {
+        // The session may be the very thing that failed, so cleaning up is tried once more over a new one.
         let Err(first) = state.files.clean(context).await else { return Ok(()) };
         tracing::debug!(error = %first, "cleaning up over a new session");
         let spec =

@@ -51,6 +51,7 @@ fn listen(child: &mut Child) -> mpsc::Receiver<String> {
             let mut words = Vec::new();
             let _ = stderr.by_ref().take(MAX_WORDS).read_to_end(&mut words);
             let _ = sender.send(String::from_utf8_lossy(&words).trim().to_owned());
+            // The remainder is read and dropped: a full pipe would block the command for ever.
             let _ = std::io::copy(&mut stderr, &mut std::io::sink());
         });
     }
@@ -60,6 +61,7 @@ fn listen(child: &mut Child) -> mpsc::Receiver<String> {
 fn wait(child: &mut Child, stop: &StopSignal) -> std::io::Result<ExitStatus> {
     let mut reported = false;
     loop {
+        // Polled, because a blocking wait could not notice the request to stop.
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }

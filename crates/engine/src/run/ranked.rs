@@ -62,6 +62,8 @@ impl Run<'_> {
             Ok(tally) => self.contribution(ranks, step, tally, machine),
             Err(error) => Contribution::failed(error, ranks),
         };
+        // A rank that failed contributes its error: it must take part, because the others wait in the same
+        // reduction.
         let all = ranks.reduce(own, Contribution::merge).map_err(rank_lost)?;
         if let Some(error) = ranks.broadcast(all.as_ref().map(|all| &all.error)).map_err(rank_lost)? {
             return Err(error);

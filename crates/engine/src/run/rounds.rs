@@ -111,6 +111,7 @@ impl Run<'_> {
         let used = if done.values().any(|step| is_load(step)) {
             whole
         } else {
+            // Stored results are all that a resumed run knows of the time that was used.
             done.values().map(|step| step.measure.window_ns).sum()
         };
         Some(Budget { ends_ns: now + whole.saturating_sub(used) })
@@ -172,6 +173,7 @@ impl Run<'_> {
     ) -> Result<Option<StepResult>, StepError> {
         if let Some(ranks) = self.ranks {
             let clock = self.clock;
+            // Before each step: the drift since the last exchange would add to the start skew (docs/adr/0033).
             ranks.align(EXCHANGES, &|| clock.now()).map_err(rank_lost)?;
         }
         if let Some(machine) = under_way.machine {

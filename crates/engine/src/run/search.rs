@@ -34,6 +34,7 @@ fn next_users(rates: &[Vec<(u32, f64)>], added: u32) -> Option<u32> {
     let users: Vec<u32> = rates.first()?.iter().map(|(users, _)| *users).collect();
     let last = *users.last()?;
     let before = users.len().checked_sub(2).map_or(0, |index| users[index]);
+    // Growing distances reach a distant stress point within the steps that may be added (docs/adr/0023).
     let next = last.saturating_add((last - before).max(last / 4).max(1));
     (next <= MAX_USERS).then_some(next)
 }
@@ -139,6 +140,7 @@ impl Run<'_> {
             return Ok(());
         }
         let users = measured.iter().map(|step| step.measure.users_assigned).max().unwrap_or(1);
+        // The users of an open load are a pool: where none is free, a start waits.
         let users = users.saturating_mul(2).clamp(MIN_POOL, MAX_USERS);
         let mut tried: Vec<(u32, bool)> = Vec::new();
         while let Some(rate) = next_rate(ceiling, &tried) {

@@ -52,11 +52,15 @@ impl Run<'_> {
         if let Work::Transactions(work) = work {
             checks.extend(steadiness(&seconds, work));
         }
+        // After the checks: they judge what completed, while the stored percentiles include what was in flight
+        // as lower bounds.
         unfinished.count_in(&mut measure);
         if let Work::Transactions(work) = work {
             measure.load.objective = self.objective(work, &measure);
         }
         if let Some((shares, machines)) = ranked.take() {
+            // Each rank has read its own machine; of each check the worst is reported with its rank
+            // (docs/adr/0033).
             checks.extend(crate::check::ranks::checks(&shares, measure.window_ns, &machines));
             measure.ranks = shares;
         }
@@ -91,6 +95,8 @@ impl Run<'_> {
                 throughput_step::measure(&cell, work.jobs.unwrap_or(1), &mut state.files, context).await
             }
             Work::Records(work) => {
+                // The stream depends on the step alone, so that a resumed run reads the same records in the same
+                // order.
                 let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
                 let mut tally = Tally::default();
                 // What making its file reads is not the cell's.

@@ -101,6 +101,7 @@ impl Survey {
             return;
         }
         let found = self.types.entry(type_of(name)).or_default();
+        // Size classes keep the survey small, whatever the number of files.
         *found.sizes.entry(size.next_power_of_two().max(512)).or_default() += 1;
         found.bytes += size;
     }

@@ -18,6 +18,7 @@ pub(crate) async fn release_all(
     context: &mut PassContext<'_>,
 ) -> Result<(), StepError> {
     for state in states {
+        // All targets and not only the next one: the command may purge a cache that they share.
         state.files.release(context).await?;
     }
     Ok(())

@@ -1,8 +1,9 @@
-//! File descriptors: as many as the sessions of a step take, or words about how to get them.
+//! File descriptors: raises the limit to what the sessions of a step need, or explains how to raise it.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Most logins of a thread at once: more would find the server's queue of connections full, and wait for its next try.
+/// Maximum number of concurrent logins per thread. With more of them the server's queue of connections overflows, and
+/// TCP waits a second before it tries again (docs/adr/0026).
 pub(crate) const LOGINS: usize = 64;
 
 /// Descriptors other than those of sessions: the results database, event queues, timers, the engine's own sessions.
@@ -11,10 +12,10 @@ const OTHER_DESCRIPTORS: u64 = 128;
 /// Ensures that the process may open `sessions` x `each` descriptors; raises its own limit where allowed.
 ///
 /// # Errors
-/// What is missing, and how to get it, for people.
+/// The number of missing descriptors and how to get them, as a text for the user.
 pub(crate) fn ensure_descriptors(sessions: u32, each: u32) -> Result<(), String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // A login under way may take one more.
+    // A login in progress may use one more descriptor.
     let logins = u64::from(sessions).min((LOGINS * cores) as u64);
     let needed = u64::from(sessions) * u64::from(each) + logins + OTHER_DESCRIPTORS;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -23,6 +24,8 @@ pub(crate) fn ensure_descriptors(sessions: u32, each: u32) -> Result<(), String>
         return Ok(());
     }
     let most = maximum.unwrap_or(u64::MAX).max(needed);
+    // First as far as the hard limit allows without privileges, then beyond it, which only a privileged
+    // process may.
     let raised = [(needed.max(maximum.unwrap_or(needed)), maximum), (needed, Some(most))].into_iter().any(
         |(wanted, most)| {
             most.is_none_or(|most| most >= wanted)

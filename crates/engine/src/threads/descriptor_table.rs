@@ -1,14 +1,15 @@
-//! Descriptor tables for threads alone, so that their system calls count no references.
+//! A descriptor table for each thread, so that its system calls need no reference counting.
 //!
 //! While threads share a table, Linux takes and drops a reference to the file at every read and write (`fdget`), some
-//! percent of a small one out of the page cache. They would be charged to the target; a program of one thread,
-//! which is what a local target is compared with, does not pay them.
+//! percent of a small one out of the page cache. That time would count as the target's, and a program of one thread,
+//! with which local targets are compared, does not spend it.
 
 use std::sync::Once;
 
-/// Gives the calling thread a descriptor table of its own: what is open by now is open in both, what either
-/// opens or closes from now on is its own affair. For threads that open and close their own sessions; while they
-/// last, they keep open what others close. False where the kernel's guard refuses; only speed differs.
+/// Gives the calling thread a descriptor table of its own. Descriptors that are open now are open in both tables;
+/// later changes affect one table only. It is meant for threads that open and close their own sessions. While such a
+/// thread lives, it keeps files open that other threads close. It returns false where a sandbox forbids the call;
+/// only speed differs.
 pub fn own_descriptors() -> bool {
     static SHARED: Once = Once::new();
     // The first runtime makes descriptors that those of all threads use (tokio's pipe for signals).
@@ -17,8 +18,8 @@ pub fn own_descriptors() -> bool {
     unsafe { libc::unshare(libc::CLONE_FILES) == 0 }
 }
 
-/// The same with nothing but standard input, output and error in it, for a thread that has just begun and uses
-/// nothing that was opened by others. False where the kernel (before Linux 5.9) or its guard refuses.
+/// Gives the calling thread a descriptor table with standard input, output and error only, for a new thread that uses
+/// no file of other threads. It returns false on Linux before 5.9 and where a sandbox forbids the call.
 pub(crate) fn no_descriptors() -> bool {
     const FIRST: libc::c_uint = 3;
     let unshare = libc::CLOSE_RANGE_UNSHARE as libc::c_uint;

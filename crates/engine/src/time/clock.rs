@@ -1,4 +1,4 @@
-//! The engine's one clock, real or virtual: every instant of a run is read here, every wait ends here.
+//! The engine's one clock, real or virtual. Every instant of a run is read from it, and every wait goes through it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use sharebench_model::CpuTime;
 use crate::time::sleep::Sleep;
 use crate::time::virtual_time::VirtualTime;
 
-/// Nanoseconds since the clock was made, never going back, untouched by changes of the wall clock.
+/// A monotonic clock in nanoseconds since it was made; changes of the wall clock do not affect it.
 ///
-/// A virtual clock stops while any task can run and then jumps to the next timer, so that a run
-/// of hours takes seconds and is the same to the nanosecond whenever it is repeated.
+/// A virtual clock stops while any task can run and then jumps to the next timer, so that a run of hours takes
+/// seconds and is identical to the nanosecond in every repetition.
 #[derive(Debug, Clone)]
 pub struct Clock(ClockKind);
 
@@ -22,16 +22,16 @@ enum ClockKind {
     Virtual(Arc<VirtualTime>),
 }
 
-/// Why a clock could not drive a run to its end.
+/// The reason why a clock could not drive a run to its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClockError {
-    /// The system gave no event queue or timer.
+    /// The system provides no event queue or timer for the runtime.
     #[error("cannot start the runtime: {0}")]
     Runtime(String),
     /// Virtual time only: everything waits and no timer is set, so nothing would ever happen again.
     #[error("deadlock in virtual time at {at_ns} ns: everything waits, and no timer is set")]
     Deadlock {
-        /// When the last thing happened.
+        /// The instant of the last event.
         at_ns: u64,
     },
 }
@@ -42,10 +42,11 @@ impl Clock {
         Self(ClockKind::Real(Instant::now()))
     }
 
-    /// A real clock that shows `nanos` now: that of a rank, set by the leader's. On a machine that was started less
-    /// than that long ago it shows less.
+    /// A real clock that shows `nanos` now. A rank sets its clock by the leader's in this way. On a machine that has
+    /// run for a shorter time it shows less.
     pub fn showing(nanos: u64) -> Self {
         let now = Instant::now();
+        // `Instant` cannot represent times before its own origin, which is the machine's start on Linux.
         Self(ClockKind::Real(now.checked_sub(Duration::from_nanos(nanos)).unwrap_or(now)))
     }
 
@@ -54,8 +55,8 @@ impl Clock {
         Self(ClockKind::Virtual(Arc::new(VirtualTime::new(unix_ms))))
     }
 
-    /// Sets the wall clock of a virtual clock by `by_ms` when `at_ns` is reached, as an administrator or a
-    /// time service might. Labels follow it, measured times must not. A real clock is left alone.
+    /// Steps the wall clock of a virtual clock by `by_ms` when `at_ns` is reached, as an administrator or a time
+    /// service might. Labels follow the step, measured times must not. A real clock is not changed.
     #[must_use]
     pub fn with_wall_step(self, at_ns: u64, by_ms: i64) -> Self {
         if let ClockKind::Virtual(time) = &self.0 {
@@ -73,13 +74,14 @@ impl Clock {
         }
     }
 
-    /// Waits until [`Self::now`] has reached `instant`, as exactly as the system allows: in real time it
-    /// ends some microseconds late on a quiet machine (docs/adr/0010), in virtual time never.
+    /// Waits until [`Self::now`] has reached `instant`, as exactly as the system allows: in real time the wait ends
+    /// some microseconds late on a quiet machine (docs/adr/0010), in virtual time exactly.
     pub fn sleep_precise(&self, instant: u64) -> Sleep {
         Sleep::exact(self.clone(), instant)
     }
 
-    /// The same for waits where a millisecond does not matter: cheaper in real time, equal in virtual time.
+    /// Waits as [`Self::sleep_precise`] does where a millisecond does not matter. This is cheaper in real time, and
+    /// equal in virtual time.
     pub fn sleep_coarse(&self, instant: u64) -> Sleep {
         Sleep::coarse(self.clone(), instant)
     }
@@ -91,6 +93,7 @@ impl Clock {
             ClockKind::Real(_) => {
                 let end = self.now() + nanos;
                 while self.now() < end {
+                    // A sleep would let other tasks of the thread run, which a busy generator does not.
                     std::hint::spin_loop();
                 }
             }
@@ -102,6 +105,7 @@ impl Clock {
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, ClockError> {
         match &self.0 {
             ClockKind::Real(_) => {
+                // One thread: users on one runtime record into the same histograms without a lock.
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
                     .build()

@@ -1,4 +1,4 @@
-//! Deadlines that cost nothing while replies come: a timer is touched only when there is nothing to do.
+//! Deadlines that cost nothing while replies arrive: a timer is set only when a session has nothing to return.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -11,7 +11,8 @@ use sharebench_target::Session;
 use crate::time::clock::Clock;
 use crate::time::sleep::Sleep;
 
-/// A deadline for one wait after the other.
+/// The deadline of each wait of a session, one wait after the other. One timer serves them all, because arming a
+/// timer for each operation would cost more than many operations do.
 pub(crate) struct Deadline {
     clock: Clock,
     limit: Duration,
@@ -19,17 +20,17 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// Every wait may last `limit`.
+    /// Makes a deadline that allows each wait to last `limit`.
     pub fn new(clock: &Clock, limit: Duration) -> Self {
         Self { clock: clock.clone(), limit, sleep: None }
     }
 
-    /// How long a wait may last.
+    /// The longest time that a wait may take.
     pub fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// The same for somebody else.
+    /// Makes a deadline with the same limit and a timer of its own, for another session.
     pub fn another(&self) -> Self {
         Self::new(&self.clock, self.limit)
     }
@@ -69,6 +70,7 @@ impl Deadline {
         waiting: &mut Option<u64>,
         step: &'static str,
     ) -> Poll<Result<(), OpError>> {
+        // Computed at the first pending poll only: while replies arrive, no clock is read here.
         let end = *waiting.get_or_insert_with(|| self.clock.now() + self.limit.as_nanos() as u64);
         let sleep = self.sleep.get_or_insert_with(|| self.clock.sleep_coarse(end));
         while Pin::new(&mut *sleep).poll(cx).is_ready() {

@@ -2,10 +2,10 @@
 //! sockets.
 //!
 //! The kernel fires it from its high-resolution timers, to which timer slack does not apply, and the thread stays
-//! free for replies meanwhile; a spinning wait would take the processor from the very server that is measured. Only
-//! what is nearer than setting the timer and waking by it takes is waited for by taking turns with everything else
-//! on the thread. One timer is set for the earliest wait and lets go everyone who is due or near, so that a dense
-//! schedule costs fewer wake-ups the denser it is.
+//! free for replies meanwhile; a spinning wait would take the processor from the very server that is measured. A wait
+//! that is shorter than setting the timer takes yields to everything else on the thread instead. One timer is set for
+//! the earliest wait and wakes every wait that is due or nearly due, so that a denser schedule costs fewer wake-ups
+//! per wait.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::unconstrained;
 
-/// A wait this near is not worth the timer: on a virtual machine, setting it and waking by it took some 5 us of CPU
-/// time and 10 us of waiting.
+/// A wait of at most this length does not use the timer: on a virtual machine, setting it and waking by it took some
+/// 5 us of CPU time and 10 us of waiting.
 pub(crate) const NEAR_NS: u64 = 20_000;
 const SECOND: u64 = 1_000_000_000;
 
@@ -30,11 +30,11 @@ thread_local! {
     static QUEUE: RefCell<Queue> = const { RefCell::new(Queue::new()) };
 }
 
-/// One wait of nanosecond grain.
+/// One wait with a resolution of nanoseconds.
 #[derive(Debug)]
 pub(crate) struct FineTimer(Key);
 
-/// When it ends, in nanoseconds of `CLOCK_MONOTONIC`, and which of those that end together.
+/// The end of a wait in nanoseconds of `CLOCK_MONOTONIC`, and a number that distinguishes waits with the same end.
 type Key = (u64, u64);
 
 impl FineTimer {
@@ -67,9 +67,9 @@ impl Drop for FineTimer {
 struct Queue {
     waits: BTreeMap<Key, Waker>,
     number: u64,
-    /// What the timer is set for; the end of time when it is not.
+    /// The instant for which the timer is set; the largest value while it is not set.
     set: u64,
-    /// While anybody waits: a runtime may end before the thread does.
+    /// The timer while a wait exists. A runtime may end before the thread does, so the timer is not kept registered.
     watched: Option<AsyncFd<OwnedFd>>,
     spare: Option<OwnedFd>,
 }
@@ -94,6 +94,7 @@ impl Queue {
             self.set = u64::MAX;
             self.listen();
         }
+        // Only an earlier wait costs a system call; later ones are found when the timer fires.
         if until < self.set {
             self.set_for(until)?;
         }
@@ -106,6 +107,8 @@ impl Queue {
     fn remove(&mut self, key: Key) -> Option<Waker> {
         let waker = self.waits.remove(&key);
         if self.waits.is_empty() {
+            // The descriptor is kept for the next wait but leaves the runtime, which may end before the thread
+            // does.
             self.spare = self.watched.take().map(AsyncFd::into_inner);
         }
         waker
@@ -128,8 +131,10 @@ impl Queue {
         let Some(timer) = &self.watched else { return };
         let alarm = Waker::from(Arc::new(Alarm));
         let mut cx = Context::from_waker(&alarm);
-        // The user whose turn it is does not pay for this out of its share of the thread.
+        // The task that is being polled does not pay for this from its cooperative budget.
         let listening = pin!(unconstrained(poll_fn(|cx| {
+            // Polling until it is pending leaves the alarm's waker registered. The value is never read: setting
+            // the timer again clears it.
             while let Poll::Ready(Ok(mut fired)) = timer.poll_read_ready(cx) {
                 fired.clear_ready();
             }
@@ -138,16 +143,18 @@ impl Queue {
         let _ = listening.poll(&mut cx);
     }
 
-    /// Takes out everyone who is due or near, and sets the timer for the next.
+    /// Removes every wait that is due or nearly due, and sets the timer for the next one.
     fn fire(&mut self) -> Vec<Waker> {
         self.listen();
+        // Waits that are nearly due are woken as well, because setting the timer for them would take longer
+        // than they last.
         let later = self.waits.split_off(&(now() + NEAR_NS + 1, 0));
         let mut due: Vec<Waker> = std::mem::replace(&mut self.waits, later).into_values().collect();
         self.set = u64::MAX;
         if let Some(((until, _), _)) = self.waits.first_key_value()
             && self.set_for(*until).is_err()
         {
-            // Everyone looks at the clock and waits otherwise.
+            // Without a timer every wait is woken; each reads the clock and waits in another way.
             due.extend(std::mem::take(&mut self.waits).into_values());
         }
         due

@@ -1,4 +1,4 @@
-//! The clock of a run and everything that waits by it: real or virtual time, sleeps, deadlines, the stop signal.
+//! The clock of a run and everything that waits for it: real or virtual time, sleeps, deadlines, the stop signal.
 
 pub(crate) mod clock;
 pub(crate) mod deadline;

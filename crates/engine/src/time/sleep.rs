@@ -16,7 +16,8 @@ use crate::time::virtual_time::TimerKey;
 /// a millisecond late.
 const TICKS_NS: u64 = 4_000_000;
 
-/// A wait for an instant; made by [`Clock::sleep_precise`] and [`Clock::sleep_coarse`]. May be used again.
+/// A wait for an instant, made by [`Clock::sleep_precise`] and [`Clock::sleep_coarse`]. [`Self::reset`] uses it again
+/// for another instant, which saves the allocation of a timer.
 #[derive(Debug)]
 pub struct Sleep {
     clock: Clock,
@@ -47,7 +48,7 @@ impl Sleep {
         self.until
     }
 
-    /// Waits for another instant from now on.
+    /// Makes this future wait for another instant from now on.
     pub fn reset(&mut self, until: u64) {
         self.until = until;
         self.cancel();
@@ -75,8 +76,10 @@ impl Sleep {
         }
     }
 
-    /// One poll of the timer that suits what is left; true when it fired and should be looked at again.
+    /// Polls the timer that suits the time left; true when it fired, so that the clock has to be read again.
     fn poll_real(&mut self, cx: &mut Context<'_>, left: u64) -> bool {
+        // Yields to everything else on the thread and is polled again. The timer would take longer than what
+        // is left (docs/adr/0041).
         if self.exact && left <= NEAR_NS {
             cx.waker().wake_by_ref();
             return false;
@@ -106,6 +109,7 @@ impl Sleep {
     }
 
     fn ticking(&self, left: u64) -> Timer {
+        // An exact wait ends its coarse part early; the fine timer covers the remainder.
         let left = if self.exact && left > TICKS_NS { left - TICKS_NS } else { left };
         Timer::Ticking(Box::pin(tokio::time::sleep_until(Instant::now() + Duration::from_nanos(left))))
     }

@@ -1,4 +1,4 @@
-//! Virtual time: a discrete-event executor for one thread, the same at every repetition.
+//! Virtual time: a discrete-event executor for one thread, which runs identically in every repetition.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -9,13 +9,13 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use crate::time::clock::ClockError;
 
-/// An instant and the order in which its timers were set: what falls due first comes first, and of one
-/// instant what was set first.
+/// The instant of a timer and its number in the order of setting. Timers fire in the order of their keys: by instant,
+/// and for one instant in the order in which they were set.
 pub(crate) type TimerKey = (u64, u64);
 
-/// Time that moves only when nothing can be done.
+/// Time that advances only when no task can run.
 ///
-/// Locks and atomics are there because wakers must be able to cross threads; nothing ever does.
+/// Wakers must be able to cross threads, so that the state needs locks and atomics, although only one thread uses it.
 #[derive(Debug, Default)]
 pub(crate) struct VirtualTime {
     now: AtomicU64,
@@ -47,8 +47,8 @@ impl VirtualTime {
         lock(&self.wall_steps).push((at_ns, by_ms));
     }
 
-    /// What the wall clock shows: the origin and the steps met so far. It does not advance by itself, so
-    /// that labels of a repeated run are the same.
+    /// The wall clock's time: the origin and the steps reached so far. It does not advance by itself, so that labels
+    /// of a repeated run are the same.
     pub fn unix_ms(&self) -> u64 {
         let now = self.now();
         let steps = lock(&self.wall_steps);
@@ -65,7 +65,7 @@ impl VirtualTime {
         key
     }
 
-    /// Another waker for a timer; one that has fired stays fired.
+    /// Replaces the waker of a timer. A timer that has fired is not set again.
     pub fn replace_waker(&self, key: TimerKey, waker: &Waker) {
         if let Some(known) = lock(&self.timers).waiting.get_mut(&key) {
             known.clone_from(waker);
@@ -76,7 +76,7 @@ impl VirtualTime {
         lock(&self.timers).waiting.remove(&key);
     }
 
-    /// Polls `future` while it is woken; then lets time jump to the next timer.
+    /// Polls `future` while it is woken, then lets time jump to the next timer, until the future is ready.
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, ClockError> {
         let mut future = pin!(future);
         let woken = Arc::new(Woken(AtomicBool::new(true)));
@@ -88,10 +88,14 @@ impl VirtualTime {
                     return Ok(output);
                 }
             }
+            // Nothing can run, so time may jump. The key orders by instant and then by order of setting, which
+            // makes every repetition identical.
             let next = lock(&self.timers).waiting.pop_first();
             let Some(((instant, _), waker)) = next else {
                 return Err(ClockError::Deadlock { at_ns: self.now() });
             };
+            // `fetch_max`, because `spend` may have moved time beyond this timer: it then fires late, as it
+            // would on a busy thread.
             self.now.fetch_max(instant, Ordering::Relaxed);
             waker.wake();
         }

@@ -3,10 +3,10 @@
 /// The measured part of a step, in nanoseconds of the engine's clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
-    /// When users may begin.
+    /// The instant at which the first users may begin their warm-up.
     pub start: u64,
-    /// When measuring begins.
+    /// The instant at which counting begins.
     pub measure: u64,
-    /// When everything ends.
+    /// The instant at which counting ends and users stop to start transactions.
     pub end: u64,
 }

@@ -32,6 +32,7 @@ impl OutgoingBurst {
     pub fn fragments(&self, fragment_len: usize) -> Vec<Fragment> {
         let mut fragments = self.missing_fragments([Missing { offset: 0, length: u16::MAX }], fragment_len);
         if fragments.is_empty() {
+            // An empty burst still needs one packet, because its end mark is what the peer waits for.
             fragments.push(Fragment { offset: 0, len: 0, last: true });
         }
         fragments
@@ -45,6 +46,7 @@ impl OutgoingBurst {
     ) -> Vec<Fragment> {
         let mut fragments = Vec::new();
         for part in missing {
+            // Clamped: the ranges come from the peer.
             let start = (part.offset as usize).min(self.bytes.len());
             let end = (start + usize::from(part.length)).min(self.bytes.len());
             let offsets = (start..end).step_by(fragment_len.max(1));
@@ -55,6 +57,8 @@ impl OutgoingBurst {
             }));
         }
         if let Some(fragment) = fragments.last_mut() {
+            // Each transmission ends with the end mark, also a partial one: it makes the receiver check again
+            // for holes (docs/protocols/ncp.md 4.4).
             fragment.last = true;
         }
         fragments
@@ -120,6 +124,7 @@ impl BurstConnection {
             source: self.local_id,
             destination: self.remote_id,
             sequence,
+            // The wire has units of 100 µs (docs/protocols/ncp.md 4.2).
             delay: (self.gap.as_micros() / 100) as u32,
             burst,
             acknowledged,

@@ -18,6 +18,8 @@ pub struct Reassembly {
 impl Reassembly {
     /// Starts the reassembly of a burst of `total` bytes, which the caller has bounded.
     pub fn new(total: usize) -> Self {
+        // One buffer for the whole burst, so that a fragment goes to its place by its offset and nothing is
+        // copied again at the end.
         Self { bytes: vec![0; total], parts: Vec::new() }
     }
 
@@ -47,6 +49,7 @@ impl Reassembly {
             start = start.min(low.0);
             end = end.max(high.1);
         }
+        // Ranges that touch are merged, so that a complete burst is exactly one range.
         self.parts.splice(first..after, [(start, end)]);
     }
 
@@ -64,6 +67,7 @@ impl Reassembly {
             offset: start as u32,
             length: u16::try_from(end - start).unwrap_or(u16::MAX),
         });
+        // A list has to fit into one packet; the remaining holes are requested after these have arrived.
         missing.take(MAX_HOLES).collect()
     }
 

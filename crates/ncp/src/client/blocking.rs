@@ -57,6 +57,7 @@ impl TcpTransport {
     /// Connects to a server.
     pub fn connect(server: SocketAddr, timeout: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&server, timeout)?;
+        // A request is one small message that is awaited; Nagle's algorithm would delay it.
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(timeout))?;
         Ok(Self { stream, start: Instant::now(), input: Vec::new(), taken: 0 })
@@ -74,6 +75,7 @@ impl TcpTransport {
             if left.is_zero() {
                 return Err(ErrorKind::TimedOut.into());
             }
+            // `None` would wait for ever and zero is an error, so an expired deadline returned above.
             self.stream.set_read_timeout(Some(left))?;
             let start = self.input.len();
             self.input.resize(start + CHUNK, 0);
@@ -143,6 +145,7 @@ impl UdpTransport {
             SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
         };
         let socket = UdpSocket::bind(any)?;
+        // A connected UDP socket discards datagrams of other senders in the kernel.
         socket.connect(server)?;
         socket.set_write_timeout(Some(timeout))?;
         Ok(Self { socket, start: Instant::now(), input: vec![0; MAX_MESSAGE], taken: 0 })

@@ -59,12 +59,14 @@ impl<C: Transport> Client<C> {
     /// Calls 0x65 if bursts are wanted and possible: on datagrams without signatures.
     pub(super) async fn offer_burst(&mut self) -> Result<(), ClientError> {
         const STEP: &str = "offer burst";
+        // A second login negotiates anew; ids of an earlier burst connection are not valid any more.
         self.burst = None;
         let transport = self.connection.transport_kind();
         let Some(options) = self.options.burst.filter(|_| transport.is_datagram() && !self.signs) else {
             return Ok(());
         };
         let packet = self.burst_packet(options.packet);
+        // The call of 24 bytes precedes the data of a write in the same burst (docs/protocols/ncp.md 4.3).
         let limit = options.window + 24;
         let offer =
             OfferBurst { id: OWN, max_packet: packet, socket: 0, max_send: limit, max_receive: limit };
@@ -74,6 +76,7 @@ impl<C: Transport> Client<C> {
             Err(ClientError::Refused { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
+        // The documented reply has 8 bytes; only mars appends limits (docs/protocols/ncp.md 4.1).
         let (send, receive) = accepted.limits.unwrap_or((limit, limit));
         let window = options.window.min(send.min(receive).saturating_sub(24)) as usize;
         let fragment_len = fragment_len(accepted.max_packet.min(packet), transport);
@@ -146,6 +149,7 @@ impl<C: Transport> Client<C> {
         let number = burst.next;
         burst.next = number.wrapping_add(1);
         // The acknowledgement covers the previous reply.
+        // The reply to burst n has the number n, so n - 1 was received and n is expected next.
         let mut out = OutgoingBurst { burst: number, acknowledged: number, bytes: Vec::new() };
         BurstCall::put(call, &mut out.bytes);
         out.bytes.extend_from_slice(data);
@@ -195,9 +199,13 @@ impl<C: Transport> Client<C> {
             return Poll::Ready(Ok(quiet));
         };
         while let Some(packet) = transfer.queue.front() {
+            // The gap is kept by waiting in `poll_receive`, so that a missing-fragment list that arrives
+            // meanwhile is served at once.
             if self.transport.now() < transfer.next {
                 return Poll::Ready(Ok(transfer.next.min(self.wait.deadline)));
             }
+            // The packet is built once: a send that is not ready must be repeated with the same bytes, and
+            // building it again would consume another packet sequence number.
             if transfer.packet.is_empty() {
                 let number = transfer.out.burst;
                 let out = &mut transfer.packet;
@@ -217,6 +225,8 @@ impl<C: Transport> Client<C> {
             transfer.queue.pop_front();
             let now = self.transport.now();
             transfer.next = now + connection.gap;
+            // The silence is measured from the last packet sent. Otherwise a long burst with a gap would time
+            // out while it is being sent.
             self.wait.again = now + self.wait.pause;
         }
         Poll::Ready(Ok(self.wait.again.min(self.wait.deadline)))
@@ -227,6 +237,7 @@ impl<C: Transport> Client<C> {
     fn request_missing(&mut self) {
         let now = self.transport.now();
         let Some(ClientBurst { connection, transfer: Some(transfer), .. }) = &mut self.burst else { return };
+        // While packets wait to be sent, the server cannot have answered yet.
         if now < self.wait.again || !transfer.queue.is_empty() {
             return;
         }
@@ -260,10 +271,12 @@ impl<C: Transport> Client<C> {
         if fields.flags & flag::ABORT != 0 {
             return Some(Err(ClientError::BurstAborted { step }));
         }
+        // Busy is no loss: the server has the burst and needs time (docs/protocols/ncp.md 4.4).
         if fields.flags & flag::BUSY != 0 {
             self.extend_for_busy();
             return None;
         }
+        // Any packet of this burst shows that the server is alive, so the pauses start small again.
         self.wait.pause = self.options.retry;
         self.wait.again = self.transport.now() + self.wait.pause;
         if fields.flags & flag::SYSTEM != 0 {
@@ -272,6 +285,8 @@ impl<C: Transport> Client<C> {
             transfer.queue.extend(again.into_iter().map(OutgoingPacket::Fragment));
             return None;
         }
+        // The total comes from the server and sizes the buffer of the reassembly, so it is bounded by what was
+        // requested. Only the first packet decides: mars sets another total in retransmissions.
         let limit = REPLY_LEN + transfer.expected.unwrap_or(0);
         let total = fields.total as usize;
         if transfer.answer.is_none() && total > limit {

@@ -78,6 +78,8 @@ impl ConnectionState {
     pub fn create(&mut self) -> &[u8] {
         self.number = NO_CONNECTION;
         self.sequence = 0;
+        // A new connection has not logged in, and signing begins with the first request after the login
+        // (docs/protocols/ncp.md 5.1).
         self.signer = None;
         self.send(ClientKind::Create, |out| out.push(0))
     }
@@ -137,9 +139,13 @@ impl ConnectionState {
                 None => (message, None),
             },
         };
+        // The header is decoded before the signature is checked: only the sequence number shows whether the
+        // message is the awaited reply at all, and only that one has a signature of this chain.
         let header = ServerHeader::decode(packet)?;
         let Some(kind) = self.waiting else { return Ok(Received::Unrelated) };
         let created = kind == ClientKind::Create;
+        // The task number is not compared, because mars answers a destroy with task 0 (docs/protocols/ncp.md
+        // 1.4). A reply to a create carries a new connection number.
         if header.sequence != self.sequence || !created && header.connection != self.number {
             return Ok(Received::Unrelated);
         }
@@ -151,7 +157,9 @@ impl ConnectionState {
         {
             return Ok(Received::BadSignature);
         }
+        // From now on a duplicate of this reply is unrelated.
         self.waiting = None;
+        // A refused create (0xF9, no free slot) assigns no number.
         if created && header.completion.is_success() {
             self.number = header.connection;
         }

@@ -146,6 +146,7 @@ impl<C: Transport> Client<C> {
             last: now + timeout * (MAX_BUSY + 1),
             bad_signature: false,
         };
+        // TCP retransmits by itself. A second copy of a request would only be a duplicate for the server.
         if self.transport.kind() == TransportKind::Tcp {
             self.wait.again = self.wait.last;
         }
@@ -155,6 +156,7 @@ impl<C: Transport> Client<C> {
     pub(super) fn extend(&mut self, by: Duration) {
         self.wait.deadline += by;
         self.wait.last += by;
+        // `again` follows `last`, so that TCP still never retransmits.
         if self.transport.kind() == TransportKind::Tcp {
             self.wait.again = self.wait.last;
         }
@@ -178,6 +180,8 @@ impl<C: Transport> Client<C> {
                 return Poll::Ready(io(error));
             }
             if self.wait.send {
+                // The same bytes as before: signing the request again would advance the chain
+                // (docs/protocols/ncp.md 5.1).
                 let message = self.connection.last_message();
                 if let Err(error) = ready!(self.transport.poll_send(cx, message, self.wait.deadline)) {
                     return Poll::Ready(io(error));
@@ -185,6 +189,7 @@ impl<C: Transport> Client<C> {
                 self.counts.sent += message.len() as u64;
                 self.wait.send = false;
             }
+            // The socket waits until whichever timer fires first; which of them it was is decided below.
             let until = self.wait.again.min(self.wait.deadline);
             match ready!(self.transport.poll_receive(cx, until)) {
                 Ok(true) => {
@@ -201,9 +206,13 @@ impl<C: Transport> Client<C> {
             if now >= self.wait.deadline {
                 let bad = self.wait.bad_signature;
                 let late = io(io::ErrorKind::TimedOut.into());
+                // A wrong signature explains the silence better than a timeout does: the genuine reply was
+                // probably the one that was discarded.
                 return Poll::Ready(if bad { Err(ClientError::BadSignature { step }) } else { late });
             }
             if now >= self.wait.again {
+                // Doubling keeps a slow link from being filled with retransmissions; a pause that is too short
+                // saturates it (docs/protocols/ncp.md 4.5).
                 self.wait.pause = (self.wait.pause * 2).min(self.options.retry * MAX_PAUSE);
                 self.wait.again = now + self.wait.pause;
                 self.wait.send = true;
@@ -241,6 +250,8 @@ impl<C: Transport> Client<C> {
     /// Checks whether the message is a watchdog query and prepares the answer to it.
     pub(super) fn take_watchdog(&mut self) -> bool {
         let Some(watchdog) = IpWatchdog::decode(self.transport.message()) else { return false };
+        // Our own answer may come back on a shared network; answering it would make two clients answer each
+        // other.
         let ours = !watchdog.is_answer() && watchdog.connection() == self.connection.number();
         self.watchdog_reply = ours.then(|| watchdog.answer());
         true
@@ -249,6 +260,7 @@ impl<C: Transport> Client<C> {
     /// Extends the wait after "busy": the server has the request, so only the reply is missing.
     pub(super) fn extend_for_busy(&mut self) {
         let now = self.transport.now();
+        // `last` bounds it, so that a server that answers "busy" for ever does not hold the client for ever.
         self.wait.deadline = self.wait.last.min(now + self.options.timeout);
         self.wait.pause = self.options.retry;
         let datagrams = self.transport.kind().is_datagram();
@@ -280,6 +292,8 @@ impl<C: Transport> Client<C> {
             Ok(Received::BadSignature) => return Some(Err(ClientError::BadSignature { step })),
             Err(source) => return Some(Err(ClientError::Wire { step, source })),
         };
+        // Checked before the completion code: such a reply has the code 0, which would otherwise look like
+        // success (docs/protocols/ncp.md 1.4).
         if reply.status.has(ConnectionStatus::BAD_CONNECTION) {
             return Some(Err(ClientError::ConnectionLost { step }));
         }

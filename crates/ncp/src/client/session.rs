@@ -21,6 +21,8 @@ impl<C: Transport> Client<C> {
         client.begin_wait("create connection");
         client.finish().await?;
         client.negotiate().await?;
+        // Asked once: byte 85 of the server information announces the calls with 64-bit offsets
+        // (docs/protocols/ncp.md 3.5).
         client.large = client.server_info().await?.large_files == 1;
         Ok(client)
     }
@@ -69,6 +71,8 @@ impl<C: Transport> Client<C> {
             Err(ClientError::Refused { completion: Completion::SignatureRequired, .. })
                 if self.options.signatures == Level::IfRequested && !self.signs =>
             {
+                // A server of level 2 cannot request signatures before it sees the login fail, so the client
+                // negotiates again, once (docs/adr/0017).
                 self.negotiate_with(Security::SIGNATURE).await?;
                 self.login_once(login).await
             }
@@ -90,6 +94,7 @@ impl<C: Transport> Client<C> {
 
     async fn login_once(&mut self, login: Login<'_>) -> Result<(), ClientError> {
         const STEP: &str = "login";
+        // Bindery names are in upper case, and so are passwords before hashing (docs/protocols/ncp.md 2.4).
         let name = login.user.to_ascii_uppercase();
         let name = Pstr::new(name.as_bytes()).map_err(wire(STEP))?;
         let key = LoginKey::decode(self.call(STEP, &GetLoginKey {}.into()).await?).map_err(wire(STEP))?.key;
@@ -102,10 +107,12 @@ impl<C: Transport> Client<C> {
             Ok(_) | Err(ClientError::Refused { completion: Completion::PasswordExpired, .. }) => {}
             Err(error) => return Err(error),
         }
+        // Signing starts after the reply to the login, which is itself unsigned (docs/protocols/ncp.md 5.1).
         if self.signs {
             let transport = self.connection.transport_kind();
             self.connection.sign(Signer::new(&hash, &key, transport));
         }
+        // After the login, because bursts are not signed: whether this connection signs has to be known first.
         self.offer_burst().await
     }
 }

@@ -35,6 +35,7 @@ pub fn hash_upper(id: u32, password: &str) -> PasswordHash {
     let mut upper = password.to_ascii_uppercase().into_bytes();
     let hash = hash(id, &upper);
     upper.fill(0);
+    // Without this the compiler may remove the fill, because nobody reads the bytes afterwards.
     std::hint::black_box(&upper);
     hash
 }

@@ -48,12 +48,15 @@ impl Signer {
 
     /// Signs the reply to the last request; the chain does not advance.
     pub fn reply(&self, packet: &[u8], wire_len: usize) -> Signature {
+        // Replies over UDP leave out completion code and status; observed with libncp and the kernel's client
+        // (docs/protocols/ncp.md 5.1).
         let start = if self.transport == TransportKind::Udp { 8 } else { 6 };
         first_half(self.step(packet, wire_len, start))
     }
 
     fn step(&self, packet: &[u8], wire_len: usize, start: usize) -> [u8; 16] {
         let total = match self.transport {
+            // The byte order differs between the transports; both were observed (docs/protocols/ncp.md 5.1).
             TransportKind::Tcp => (wire_len as u32).to_be_bytes(),
             _ => (packet.len() as u32).to_le_bytes(),
         };

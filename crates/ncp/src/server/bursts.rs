@@ -86,9 +86,12 @@ pub fn offer(
     offer: OfferBurst,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
+    // The client then continues with ordinary calls (docs/protocols/ncp.md 4.1). A signature has no place
+    // in a burst packet.
     if transport == TransportKind::Tcp || connection.signer.is_some() {
         return Err(Completion::UnknownFunction);
     }
+    // Clamped at both ends: the client's number determines how many packets a reply has.
     let max_packet = offer.max_packet.clamp(256, MAX_PACKET.min(largest));
     // The id contains the connection number, so that no two clients have the same.
     let own = 0x0100_0000 | u32::from(connection.number);
@@ -143,6 +146,8 @@ impl<V: Volume, W: Environment> Server<V, W> {
                 gap: Duration::ZERO,
                 sequence: 0,
             };
+            // A request of this client is executing. Waiting for its lock would block the thread that receives
+            // for all clients.
             let busy = (flag::BUSY, packet.fields.burst, packet.fields.burst);
             // An empty list always fits.
             out.push(|out| connection.put_control(busy, &[], out).unwrap_or_default());
@@ -152,6 +157,8 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let ours =
             |burst: &&mut ServerBurst| welcome && packet.fields.destination == burst.connection.local_id;
         let Some(burst) = connection.burst.as_mut().filter(ours) else { return PendingWork::Done };
+        // The receiver of a burst determines its pace: it states the gap in its own packets
+        // (docs/protocols/ncp.md 4.5).
         out.gap = Duration::from_micros(u64::from(packet.fields.delay) * 100).min(MAX_GAP);
         burst.connection.gap = out.gap;
         if burst.take(&packet, out) { PendingWork::Burst } else { PendingWork::Done }
@@ -161,11 +168,14 @@ impl<V: Volume, W: Environment> Server<V, W> {
     pub fn execute_burst(&self, peer: Peer, out: &mut Datagrams) {
         let Some(known) = lock(&self.connections).get(peer) else { return };
         let mut connection = lock(&known.connection);
+        // Taken out, because executing it borrows the connection.
         let Some(mut burst) = connection.burst.take() else { return };
         if let Some((number, whole)) = burst.incoming.take_if(|(_, incoming)| incoming.is_complete()) {
             let bytes = execute(&self.shared, &connection, whole.bytes());
             let reply = OutgoingBurst { burst: number, acknowledged: number.wrapping_add(1), bytes };
             let fragments = reply.fragments(burst.connection.fragment_len);
+            // Kept until the next burst replaces it: the client may request any fragment again, and nothing is
+            // executed twice (docs/protocols/ncp.md 4.4).
             burst.last = Some(reply);
             out.gap = burst.connection.gap;
             burst.send(&fragments, out);
@@ -216,6 +226,7 @@ impl ServerBurst {
         let fields = packet.fields;
         let number = packet.fields.burst;
         let total = fields.total as usize;
+        // The length is the client's word and sizes a buffer, so it is checked before anything is allocated.
         if !(CALL_LEN..=MAX_BURST).contains(&total) {
             return false;
         }
@@ -261,6 +272,7 @@ fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8])
                 Ok(()) => DONE,
                 Err(_) => IO_ERROR,
             };
+            // A failed read must not send the bytes that were read before the failure.
             out.truncate(if result == DONE { out.len() } else { REPLY_LEN });
             let mut head = Vec::new();
             let length = if result == DONE { length } else { 0 };
@@ -269,6 +281,8 @@ fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8])
         }
         WRITE => {
             let data = &burst[CALL_LEN..];
+            // The call states the length and the burst has one: where they differ, nothing is written rather
+            // than a part.
             let whole = data.len() == call.length as usize && !data.is_empty();
             let written =
                 whole && files::write(shared, connection, call.file, (u64::from(call.offset), data)).is_ok();

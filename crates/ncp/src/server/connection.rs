@@ -146,6 +146,8 @@ impl Connection {
         self.check_file_limit()?;
         self.records.open_files().open(file.place, self.records.owner(), file.access)?;
         loop {
+            // Any handle but zero is valid (docs/protocols/ncp.md 3.1). Numbers in use are skipped,
+            // which ends because of `MAX_FILES`.
             self.next_file = self.next_file.wrapping_add(1).max(1);
             if let std::collections::btree_map::Entry::Vacant(slot) = self.files.entry(self.next_file) {
                 slot.insert(file);
@@ -213,6 +215,7 @@ impl Connection {
 
     /// Stores the directory of a search by 0x3E and returns its two-byte id.
     pub fn add_search(&mut self, directory: VolumeNode) -> [u8; 2] {
+        // A ring: the client states no end of a search, so old ones are replaced instead of refused.
         let id = self.next_search % MAX_SEARCHES;
         self.next_search = id + 1;
         if let Some(place) = self.searches.get_mut(id) {
@@ -231,6 +234,7 @@ impl Connection {
 
     /// Stores the position of a search and returns its number, never 0 or FFFF.
     pub fn add_position(&mut self, position: SearchPosition) -> u16 {
+        // FFFF means the start of a search (docs/protocols/ncp.md 3.2).
         self.next_position = self.next_position % (u16::MAX - 1) + 1;
         if self.positions.len() >= MAX_POSITIONS {
             self.positions.pop_front();
@@ -259,6 +263,7 @@ impl Connection {
         self.user = None;
         self.key = None;
         self.wait = None;
+        // Locks before files: each lock belongs to an open file.
         self.records.clear();
         self.close_those(|_| true);
         self.handles.clear();

@@ -45,6 +45,7 @@ impl ConnectionTable {
     /// An empty table for up to `limit` connections, which share `open_files`.
     pub fn new(limit: u16, open_files: Arc<OpenFileTable>) -> Self {
         Self {
+            // 0xFFFF is the number in a create request, so it can belong to no connection.
             limit: limit.min(NO_CONNECTION - 1),
             peers: HashMap::new(),
             numbers: BTreeSet::new(),
@@ -71,6 +72,8 @@ impl ConnectionTable {
 
     /// Creates a connection for a client and removes its previous one; none when the table is full.
     pub fn create(&mut self, peer: Peer, transport: TransportKind, now: Duration) -> Option<u16> {
+        // A create from an address that owns a connection initialises it again and closes its files
+        // (docs/protocols/ncp.md 1.4).
         self.remove(peer);
         let number = (1..=self.limit).find(|number| !self.numbers.contains(number))?;
         let known = ConnectionSlot {
@@ -95,6 +98,7 @@ impl ConnectionTable {
         for (peer, known) in self.peers.iter().filter(|(_, known)| known.transport.is_datagram()) {
             let heard = Duration::from_millis(known.heard_ms.load(Ordering::Relaxed));
             let sent = known.queries.load(Ordering::Relaxed) as u32;
+            // The n-th query is due n intervals after the idle time; a packet of the client resets both.
             if now < heard + watchdog.idle + watchdog.interval * sent {
                 continue;
             }

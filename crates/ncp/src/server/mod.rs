@@ -130,9 +130,12 @@ impl<V: Volume, W: Environment> Server<V, W> {
     /// delimits messages. A datagram that arrives while its connection executes another request is answered with
     /// "busy".
     pub fn receive(&self, peer: Peer, transport: TransportKind, message: &[u8], out: &mut Vec<u8>) {
+        // The lock of the table is released with this statement. Holding it during a request would make one
+        // slow volume block every client.
         let known = lock(&self.connections).get(peer);
         let Some(known) = known else { return self.receive_unknown(peer, transport, message, out) };
         known.note_activity(self.environment.now());
+        // The answer to a watchdog query has done its work by arriving.
         if transport.is_datagram() && IpWatchdog::decode(message).is_some() {
             return;
         }
@@ -146,12 +149,16 @@ impl<V: Volume, W: Environment> Server<V, W> {
                 }
                 return;
             }
+            // On TCP a client cannot send a second request before the reply to the first, except after an error;
+            // waiting is then harmless.
             Err(TryLockError::WouldBlock) => lock(&known.connection),
         };
+        // Parsed only now: whether a message carries a signature is known to the connection alone.
         let Some(packet) = Packet::new(transport, message, connection.signer.is_some()) else { return };
         match packet.header.kind {
             ClientKind::Create => {
                 drop(connection);
+                // The guard is dropped before, because creating a connection removes the old one of this client.
                 self.create(peer, &packet, out);
             }
             _ if packet.header.connection != connection.number => reply_no_connection(&packet, out),
@@ -225,16 +232,20 @@ impl<V: Volume, W: Environment> Server<V, W> {
     fn receive_known(&self, connection: &mut Connection, packet: &Packet<'_>, out: &mut Vec<u8>) {
         match connection.last {
             Some(last) if last == packet.header.sequence => {
+                // A retransmission of a request that waits for a lock: there is no reply to repeat yet.
                 if connection.wait.is_some() && packet.transport.is_datagram() {
                     return ServerHeader::put(&ServerHeader::busy(&packet.header), out);
                 }
                 return out.extend_from_slice(&connection.last_answer);
             }
+            // An older duplicate that the network delayed. Executing it would undo what came after it.
             Some(last) if last.wrapping_add(1) != packet.header.sequence => return,
             _ => {}
         }
         if let Some(signer) = &mut connection.signer {
             // A destroy may be unsigned: it does no more than closing the transport would.
+            // The chain advances only with a valid request, so that a forged packet cannot put the two sides out
+            // of step.
             let mut next = signer.clone();
             let right = packet.signature == Some(next.request(packet.ncp, packet.wire_len));
             if !right && packet.header.kind == ClientKind::Request {
@@ -242,12 +253,16 @@ impl<V: Volume, W: Environment> Server<V, W> {
             }
             *signer = next;
         }
+        // A new request shows that the client no longer waits for its lock; a client has at most one
+        // outstanding request (docs/protocols/ncp.md 1.4).
         Self::cancel_wait(connection, out);
         let start = out.len();
         // The reply to the login itself is not signed.
         let signer = connection.signer.clone();
         answer(packet.transport, signer.as_ref(), out, |out| self.reply(connection, packet, out));
         connection.last = Some(packet.header.sequence);
+        // The request waits for a lock. Its reply follows from `resume`, so the one that was built is taken
+        // back.
         if Self::defer_reply(connection, packet) {
             out.truncate(start);
         }
@@ -279,9 +294,12 @@ impl<V: Volume, W: Environment> Server<V, W> {
         };
         let done = match Request::decode(packet.body()) {
             Ok(request) => execute(&self.shared, connection, &context, &request, out),
+            // A malformed request is answered and not dropped: silence would make the client retransmit it until
+            // its deadline.
             Err(_) => Err(Completion::Failure),
         };
         if let Err(completion) = done {
+            // A refused reply carries no data, and clients parse none (docs/protocols/ncp.md 1.3).
             out.truncate(start + SERVER_HEADER_LEN);
             out[start + COMPLETION] = completion.code();
         }

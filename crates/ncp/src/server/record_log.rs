@@ -104,11 +104,15 @@ impl RecordLog {
             .collect();
         let done = self.open_files.lock(&wanted);
         if done != Ok(true) {
+            // A range that could not be locked must not stay logged, or a later request for the set would lock
+            // it.
             self.logged.truncate(before);
             return done;
         }
         for logged in self.logged[places].iter_mut().filter(|of| changed(of)) {
             let new = record(logged);
+            // The old lock is released after the new one was granted, so that no other client gets the range in
+            // between.
             if let Some(old) = logged.held.replace(new) {
                 self.open_files.unlock(logged.place, &old);
             }

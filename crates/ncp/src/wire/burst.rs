@@ -81,6 +81,8 @@ impl<'a> BurstPacket<'a> {
             return Err(WireError::BadValue { field: "type", value: u32::from(kind) });
         }
         let fields = reader.get::<Fields>()?;
+        // List and data are both taken from the packet before either is used, so that no later access can pass
+        // its end.
         let listed = usize::from(fields.missing) * MISSING_LEN;
         let body = reader.take(listed + usize::from(fields.length))?;
         Ok(Self { fields, body })

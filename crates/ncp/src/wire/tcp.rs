@@ -39,6 +39,8 @@ pub fn message_len(direction: Direction, stream: &[u8]) -> Result<Option<usize>,
     if [a, b, c, d] != marker {
         return Err(WireError::BadValue { field: "marker", value: u32::from_be_bytes([a, b, c, d]) });
     }
+    // ncpfs accepts signed replies with the top bit clear, so the bit is ignored instead of required
+    // (docs/protocols/ncp.md 1.5).
     let length = u32::from_be_bytes(length) & LENGTH_BITS;
     let fits = (header..=MAX_MESSAGE).contains(&(length as usize));
     if fits { Ok(Some(length as usize)) } else { Err(WireError::BadValue { field: "length", value: length }) }

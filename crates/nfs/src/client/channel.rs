@@ -142,6 +142,7 @@ impl Channel {
             let at = begin_record(writer);
             template.put(writer, xid, procedure as u32);
             arguments(writer);
+            // The record's length includes the payload and its padding, which follow outside the gather buffer.
             end_record(writer, at, payload.next_multiple_of(4));
         });
         // The payload stays in its slot; only its padding is copied.
@@ -151,6 +152,8 @@ impl Channel {
                 self.send_queue.gather(|writer, _| writer.pad(payload));
             }
         }
+        // Counted when the call is queued: it cannot be taken back any more, and a lost connection fails it
+        // with its count.
         self.wire.requests += 1;
         self.wire.payload_sent += payload as u64;
     }
@@ -190,6 +193,7 @@ impl Channel {
         {
             return Err(connection_error::disconnected(error.to_string()));
         }
+        // Nothing is awaited, so nothing is read: an idle session is not woken by its socket.
         if self.calls.in_flight() == 0 {
             return Ok(());
         }

@@ -25,6 +25,8 @@ const RESERVED_PORTS: std::ops::Range<u16> = 665..1024;
 
 /// A random number.
 pub(crate) fn random() -> u32 {
+    // The standard library seeds `RandomState` from the system's randomness. Nothing here is a secret, so
+    // no crate for random numbers is needed.
     RandomState::new().hash_one(0) as u32
 }
 
@@ -137,6 +139,7 @@ impl Service {
         }
         let mut reader = Reader::new(reassembly.record());
         let (xid, outcome) = get_reply(&mut reader).map_err(|error| undecodable(error, step))?;
+        // One call at a time on a new connection: any other xid means that the peer is no RPC server.
         if xid != self.xid {
             return Err(broken(format!("a reply to xid {xid:#010x}, which was not sent")));
         }

@@ -87,6 +87,8 @@ impl NfsSession {
             MetaOp::List { path } => self.list(path).await,
             MetaOp::Remove { path } => self.change_name(Procedure::Remove, path).await,
             MetaOp::RemoveDir { path } => {
+                // Before the call: if the reply is lost, the directory may be gone, and a kept handle would be
+                // stale.
                 self.directories.remove(path);
                 self.change_name(Procedure::RmDir, path).await
             }

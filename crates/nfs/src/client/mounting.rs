@@ -83,12 +83,16 @@ async fn mount(
     if options.path.len() > MAX_PATH_BYTES {
         return Err(DialError::new(UrlPart::Path, ErrorClass::Unsupported, "longer than 1024 bytes"));
     }
+    // The URL does not show where the export ends and the directory below it begins, so the prefixes are
+    // tried, the longest first.
     for (export, below) in candidates(&options.path) {
         let mounted = mounting
             .call("MNT", MNT, |writer| put_path(writer, &export), get_mounted)
             .await
             .map_err(DialError::blame(UrlPart::Option("mountport")))?;
         match mounted {
+            // Other flavors (Kerberos) are not implemented; without this check the first call would fail with an
+            // error that does not name the cause.
             Ok(mounted) if mounted.auth_sys => return Ok((export, below, mounted)),
             Ok(_) => {
                 let detail = format!("{export} requires a security flavor other than sys");

@@ -158,6 +158,7 @@ impl Receiver {
         completions: &mut Vec<Completion>,
     ) -> Result<bool, OpError> {
         let fits = FRAGMENT_HEADER_BYTES + fragment.len <= self.buffer.capacity();
+        // Small replies share a burst, so the remainder of this one is awaited in the buffer.
         if fragment.last && fits && fragment.len < MIN_DIRECT_BYTES as usize {
             return Ok(false);
         }
@@ -189,13 +190,18 @@ impl Receiver {
         let (index, len, count) = match parsed {
             Ok(Some(read)) => read,
             Ok(None) => return Ok(DirectStart::Other),
+            // Truncated means here that the head has not arrived yet, not that the message is malformed: the
+            // record's length promises more.
             Err(XdrError::Truncated { .. }) => return Ok(DirectStart::NeedMore),
             Err(error) => return Err(error),
         };
         let used = head.len() - reader.rest().len();
+        // More data than requested would pass the end of the record in the slot.
         if count > len {
             return Err(XdrError::TooLong { field: "READ data", len: count, max: len as usize });
         }
+        // The data must end where the record ends; otherwise the bytes after them would be taken for the next
+        // record.
         if used + (count as usize).next_multiple_of(4) != fragment.len {
             let value = fragment.len as u32;
             return Err(XdrError::BadValue { field: "length of a READ reply", value });
@@ -236,6 +242,8 @@ impl Receiver {
         if whole {
             let record = self.reassembly.record();
             completions.push(accept(record, calls, buffers, &mut self.metadata_result)?);
+            // Memory above the buffer's size is freed, because one listing of a large directory must not stay
+            // allocated for the whole run.
             self.reassembly.reset(self.buffer.capacity());
         }
         Ok(whole)

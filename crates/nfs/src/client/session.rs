@@ -23,6 +23,8 @@ use crate::status::NfsStatus;
 use crate::xdr::{Reader, Writer};
 
 /// Delays between repetitions of a call that the server answers with `NFS3ERR_JUKEBOX`: the first one, then doubled.
+// Short at first, because a grace period may be nearly over, and at most a second, so that the end of
+// it is noticed soon.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -169,6 +171,8 @@ impl NfsSession {
                 let open = self.files.get(file)?;
                 let handle = open.handle;
                 let stability = open.stability(stability);
+                // Counted by what each request carries, not by the plan, so that the check
+                // `write-through` compares what was sent.
                 self.policy.through += u64::from(stability == Stability::Durable);
                 let expected = ExpectedReply::Write { file: file.0, len, stability };
                 self.channel.call(index, expected, Procedure::Write, len, |writer| {
@@ -283,11 +287,13 @@ impl Session for NfsSession {
         let before = replies.len();
         replies.append(&mut self.rejected);
         let mut completions = std::mem::take(&mut self.completions);
+        // The result is ignored: rejected operations make the session ready even if the channel is pending.
         let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
         for Completion { index, expected, result } in completions.drain(..) {
             // The caller of a metadata call may have dropped its future: its reply belongs to no slot.
             if expected != ExpectedReply::Metadata {
                 let result = result.and_then(|content| self.check_reply(expected, content));
+                // Always 1: a data operation is exactly one call, even if the connection broke before its reply.
                 replies.push(Reply { slot: Slot(index as u32), result, requests: 1 });
             }
         }
@@ -320,6 +326,7 @@ impl Session for NfsSession {
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         Box::pin(async move {
+            // The connection is closed first: UMNT goes to the mount service over a connection of its own.
             drop(self.channel);
             self.mount.unmount().await;
         })

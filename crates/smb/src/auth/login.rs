@@ -160,6 +160,8 @@ impl Identified<'_> {
             &self.identity.password_key,
             challenge.nonce,
             fresh.client_challenge,
+            // The server's own time, if it sends one (MS-NLMP 3.1.5.1.2), because the clocks of client and
+            // server need not agree.
             info.time.unwrap_or(fresh.now),
             &info.bytes,
         );

@@ -71,6 +71,8 @@ impl Channel {
         Self {
             stream,
             send_queue: SendQueue::default(),
+            // A frame holds a slot's payload or a metadata reply, whichever is larger, and its headers. A longer
+            // frame is an error, so that a peer cannot make this client allocate what it likes.
             receiver: Receiver::new(slots, slot_bytes, slot_bytes.max(FRAME_ALLOWANCE) + FRAME_ALLOWANCE),
             requests: Requests::new(slots),
             waiting: VecDeque::with_capacity(slots + 1),
@@ -98,6 +100,8 @@ impl Channel {
     /// Returns the memory that only requests need, unless one is in flight.
     pub(crate) fn release_buffers(&mut self) {
         if self.requests.in_flight() == 0 && self.waiting.is_empty() && self.send_queue.is_empty() {
+            // A new queue frees the gather buffer; `clear` would keep it, and thousands of idle sessions would
+            // hold it (docs/adr/0026).
             self.send_queue = SendQueue::default();
             self.receiver.release_buffers();
             self.buffers.release_buffers();
@@ -122,6 +126,7 @@ impl Channel {
     #[cold]
     pub(crate) fn give_up(&mut self, error: OpError) {
         self.send_queue.clear();
+        // The first error is the cause; later ones are its consequences.
         self.lost.get_or_insert(error);
     }
 
@@ -142,6 +147,8 @@ impl Channel {
             }
         }
         for completion in completions.iter() {
+            // Counted here and not in the receiver, because only a completed READ delivered its payload to the
+            // caller.
             if let (Request::Read { .. }, Ok(count)) = (completion.request, &completion.result) {
                 self.wire.payload_received += u64::from(*count);
             }
@@ -171,6 +178,8 @@ impl Channel {
                 Poll::Pending => break,
             }
         }
+        // Nothing is awaited, so nothing is read: an idle session leaves no waker with its socket and is not
+        // woken.
         if self.requests.in_flight() == 0 {
             self.reject_unaffordable(completions);
             return Ok(false);
@@ -209,6 +218,7 @@ impl Channel {
         let always_sign = matches!(request, Request::Metadata { .. }) && self.exchange.always_sign;
         let signed = self.security.signs(always_sign);
         let header = Header {
+            // CreditCharge is 0 where the connection has no requests of several credits (MS-SMB2 3.2.4.1.5).
             credit_charge: if self.credits.by_size { charge } else { 0 },
             command: request.command(),
             credits: self.credits.request(charge),
@@ -252,6 +262,8 @@ impl Channel {
     fn send_gathered(&mut self, index: usize, header: &Header, request: Request) {
         let Self { send_queue, security, exchange, buffers, .. } = self;
         send_queue.gather(|bytes, start| {
+            // Prefix and transform header come first on the wire but are known last (length, nonce, tag): their
+            // space is reserved now and filled below.
             let transform_len = if security.encryption.is_some() { transform::LEN } else { 0 };
             let at = start + PREFIX_LEN + transform_len;
             bytes.resize(at, 0);
@@ -264,10 +276,14 @@ impl Channel {
                 }
                 _ => encode_data(request, bytes),
             }
+            // The signature covers the plain message, so it is computed before encryption; a session never does
+            // both.
             if header.is(flags::SIGNED) {
                 security.sign(&mut bytes[at..]);
             }
             if matches!(request, Request::Metadata { .. }) {
+                // After signing and before encryption: the preauthentication hash covers the message as it was
+                // sent in plain text.
                 exchange.keep_request(&bytes[at..]);
             }
             if let Some(encryption) = &security.encryption {
@@ -290,6 +306,7 @@ impl Channel {
         let available = self.credits.available();
         let detail = format!("the request costs {charge} credits, the server grants {available}");
         let error = OpError::new(ErrorClass::Unsupported, command::name(request.command()), detail);
+        // 0 requests: it never reached the wire, and the wire counts must agree with the operations' counts.
         completions.push(Completion { index, request, result: Err(error), requests: 0 });
     }
 

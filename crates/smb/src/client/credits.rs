@@ -22,6 +22,7 @@ pub(crate) struct Credits {
 impl Credits {
     /// A new connection has one credit; `target` is the number to request.
     pub(crate) fn new(target: u32) -> Self {
+        // Every connection starts with one credit, which NEGOTIATE uses.
         Self { next_id: 0, available: 1, spent: 0, target, by_size: false }
     }
 
@@ -31,6 +32,7 @@ impl Credits {
         if !self.by_size {
             return 1;
         }
+        // A request without payload costs one credit as well (MS-SMB2 3.1.5.2).
         u16::try_from(bytes.div_ceil(BYTES_PER_CREDIT).max(1)).unwrap_or(u16::MAX)
     }
 
@@ -41,6 +43,7 @@ impl Credits {
         self.available = self.available.checked_sub(charge)?;
         self.spent = self.spent.saturating_add(charge);
         let id = self.next_id;
+        // A request of several credits consumes as many consecutive ids (MS-SMB2 3.2.4.1.3).
         self.next_id += u64::from(charge);
         Some(id)
     }
@@ -48,6 +51,8 @@ impl Credits {
     /// The number of credits that the request being sent should request.
     #[inline]
     pub(crate) fn request(&self, charge: u16) -> u16 {
+        // Paid credits return with the replies, so they count as owned. Each request also requests its own
+        // cost, which replaces what it spends.
         let missing = self.target.saturating_sub(self.available.saturating_add(self.spent));
         u16::try_from(missing.saturating_add(u32::from(charge))).unwrap_or(u16::MAX)
     }

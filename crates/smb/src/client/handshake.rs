@@ -34,12 +34,15 @@ pub(crate) async fn open_session(options: &SmbOptions, spec: &SessionSpec) -> Re
     // The preauthentication hash covers the requests of NEGOTIATE and SESSION_SETUP as they are on the wire.
     channel.exchange.keep_requests = true;
     let mut negotiated = negotiate(&mut channel, options, &mut hash).await?;
+    // Before the login: a record that cannot fit is a mistake in the plan, and no password has to be sent
+    // to report it.
     if !spec.allow_split {
         check_limits(&negotiated, spec)?;
     }
     let encryption = login(&mut channel, options, &mut negotiated, hash).await?;
     channel.exchange.keep_requests = false;
     connect_tree(&mut channel, options, &mut negotiated, encryption).await?;
+    // After the login, because the request has to be signed, and that needs the session's key.
     validate(&mut channel, &negotiated).await?;
     // Without this the first cell would measure a connection with fewer credits than the later ones.
     gather_credits(&mut channel).await?;
@@ -145,6 +148,8 @@ async fn gather_credits(channel: &mut Channel) -> Result<(), DialError> {
         }
         let echo = Empty::default();
         channel.request(command::ECHO, |body| echo.encode(body)).await.map_err(blame(UrlPart::Share))?;
+        // A server that does not grow the balance has reached its own limit; further requests would only take
+        // time.
         if channel.credits.available() <= before {
             break;
         }

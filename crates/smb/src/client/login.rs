@@ -58,6 +58,8 @@ pub(crate) async fn login(
     let keys = SessionKeys::derive(negotiated.dialect, &key, preauth, negotiated.cipher);
     let signing =
         SigningKey::new(negotiated.signing, &keys.signing).map_err(DialError::protocol_violation)?;
+    // Before the key is used for anything: a server that does not know the session key must not receive a
+    // path or data.
     verify_last_response(channel, negotiated, &header, &signing)?;
     ntlm.check_final(&last.token).map_err(login_failed)?;
     channel.security.signing = Some(signing);
@@ -117,6 +119,8 @@ fn verify_last_response(
     if !signed && !required {
         return Ok(());
     }
+    // A signature that is present is verified even where it is optional: a wrong one shows a changed
+    // message or a wrong key.
     if signed && key.verify(&mut channel.exchange.reply) {
         return Ok(());
     }
@@ -148,6 +152,8 @@ fn protect(
     if required || options.encrypt == Protection::Required {
         return encrypt(channel, options, negotiated, encryption).map(|()| None);
     }
+    // Not needed yet. The share may still require encryption (MS-SMB2 2.2.10), so the keys are kept for
+    // TREE_CONNECT.
     Ok(encryption)
 }
 

@@ -81,6 +81,7 @@ impl MessageSecurity {
         };
         let header = TransformHeader::decode(frame).map_err(protocol_violation)?;
         let len = frame.len().saturating_sub(transform::LEN);
+        // One connection carries one session here, so any other id belongs to no key of this client.
         if header.session_id != encryption.session_id || header.original_len as usize != len {
             return Err(protocol_violation(format!(
                 "an encrypted message of {len} bytes claims session {:#x} and {} bytes",

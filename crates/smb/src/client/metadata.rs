@@ -105,6 +105,7 @@ impl SmbSession {
         let (file, response) = self.create(path, rights, disposition, options).await?;
         match self.files.open(OpenFile { id: file, policy }) {
             Ok(file) => Ok(MetaYield::Opened { file, size: response.end_of_file }),
+            // The server has opened the file, but nobody would ever close it: the table of open files is full.
             Err(error) => {
                 self.close_file(file).await?;
                 Err(error)
@@ -126,6 +127,8 @@ impl SmbSession {
         let options = kind | options::OPEN_REPARSE_POINT;
         let (file, _) =
             self.create(path, access::DELETE | ATTRIBUTE_ACCESS, disposition::OPEN, options).await?;
+        // FileDispositionInformation, and not the option DELETE_ON_CLOSE: that one hides that a directory is
+        // not empty (docs/adr/0040).
         self.change_and_close(file, DISPOSITION, vec![1]).await
     }
 
@@ -161,6 +164,7 @@ impl SmbSession {
         let rights = access::READ_DATA | ATTRIBUTE_ACCESS;
         let (directory, _) = self.create(path, rights, disposition::OPEN, options::DIRECTORY_FILE).await?;
         let listed = self.read_directory(directory).await;
+        // Closed even if listing failed: the handle would stay open on the server until the session ends.
         let closed = self.close_file(directory).await;
         let entries = listed?;
         closed?;
@@ -182,6 +186,7 @@ impl SmbSession {
             }
             let page = InfoResponse::decode(&self.channel.exchange.reply).and_then(entries);
             let page = page.map_err(unreadable(step))?;
+            // An empty page that is not the last would make this loop endless.
             if page.is_empty() {
                 let detail = "a page without entries that is not the last page";
                 return Err(OpError::new(ErrorClass::Protocol, step, detail));

@@ -54,6 +54,8 @@ impl Channel {
             return Err(at_step(error));
         }
         let index = self.metadata_index();
+        // A caller dropped its future while the request was in flight. Its reply would be taken for the reply
+        // to this request, so the connection is given up.
         if !self.is_idle(index) {
             let error = abandoned_request(step);
             self.give_up(error.clone());

@@ -37,6 +37,8 @@ pub(crate) async fn negotiate(
         capabilities: offer.capabilities,
         client_guid: offer.guid,
         dialects: offer.dialects.clone(),
+        // Contexts replace fields that older dialects define otherwise, so they are sent only with 3.1.1 (MS-
+        // SMB2 2.2.3).
         contexts: if offer.dialects.contains(&0x0311) { contexts(options) } else { Vec::new() },
     };
     let header = channel
@@ -59,6 +61,7 @@ pub(crate) async fn negotiate(
     let response =
         NegotiateResponse::decode(&channel.exchange.reply).map_err(DialError::protocol_violation)?;
     let mut negotiated = Negotiated::new(offer, &response);
+    // A dialect that was not offered would measure something other than the user selected.
     if !negotiated.offer.dialects.contains(&response.dialect) {
         let detail = format!("the server answers with dialect {}", negotiated.dialect_name());
         return Err(DialError::new(UrlPart::Option("dialect"), ErrorClass::Protocol, detail));
@@ -67,6 +70,7 @@ pub(crate) async fn negotiate(
         apply_contexts(&response.contexts, &mut negotiated).map_err(DialError::protocol_violation)?;
     }
     check(options, &negotiated)?;
+    // From here on: NEGOTIATE itself always costs one credit.
     channel.credits.by_size = negotiated.multi_credit();
     Ok(negotiated)
 }
@@ -94,6 +98,8 @@ fn check(options: &SmbOptions, negotiated: &Negotiated) -> Result<(), DialError>
 fn offer(options: &SmbOptions) -> Offer {
     let newest = options.dialects.iter().max().copied().unwrap_or_default();
     let mut capabilities = if newest > 0x0202 { LARGE_MTU } else { 0 };
+    // With `encrypt=off` the capability is withheld, so that a server which would encrypt on its own
+    // reports it as an error instead.
     if newest >= 0x0300 && options.encrypt != Protection::Off {
         capabilities |= ENCRYPTION;
     }

@@ -44,6 +44,8 @@ pub(crate) struct PendingReplies<'a> {
 /// Finds the request that a message answers; none if the message is a notification.
 fn matching(header: &Header, requests: &Requests) -> Result<Option<(usize, InFlight)>, OpError> {
     let name = command::name(header.command);
+    // This client never sends compounds, and a server may only compound replies to compounded requests
+    // (MS-SMB2 3.3.4.1.3).
     if header.next != 0 {
         return Err(protocol_violation(format!("a compound reply to {name}, which was not compounded")));
     }
@@ -71,6 +73,7 @@ impl PendingReplies<'_> {
         if !encrypted {
             self.security.verify(&header, sent.signed, message)?;
         }
+        // Interim responses grant credits as well, so they are counted before the status is looked at.
         self.credits.granted(header.credits);
         let status = NtStatus(header.status);
         // An interim response: the final one follows under the same message id (MS-SMB2 3.2.5.1.5).
@@ -100,11 +103,14 @@ impl PendingReplies<'_> {
         message: &[u8],
     ) -> Result<Result<u32, OpError>, WireError> {
         if let Request::Metadata { .. } = request {
+            // The whole message is kept, because the handshake hashes it and each command decodes its own body.
             self.metadata_reply.clear();
             self.metadata_reply.extend_from_slice(message);
             return Ok(Ok(0));
         }
         if status != NtStatus::SUCCESS {
+            // Decoded only to be checked: the status is known, but a malformed error means that the stream is
+            // out of step.
             ErrorResponse::decode(message)?;
             // A READ at or past the end of file is a read of 0 bytes, as in every other client.
             if status == NtStatus::END_OF_FILE && matches!(request, Request::Read { .. }) {
@@ -123,6 +129,7 @@ impl PendingReplies<'_> {
             }
             Request::Write { len, .. } => {
                 let count = WriteResponse::decode(message)?.count;
+                // A short write is an error of the operation and not of the connection: the stream is intact.
                 Ok(if count == len { Ok(len) } else { Err(submit_error::short_write(count, len)) })
             }
             Request::Flush { .. } | Request::Metadata { .. } => Empty::decode(message).map(|_| Ok(0)),

@@ -91,6 +91,8 @@ impl Receiver {
         let count = ready!(self.poll_read(stream, cx, pending.requests, pending.buffers))
             .map_err(|error| disconnected(error.to_string()))?;
         if count == 0 {
+            // Reading 0 bytes is the end of the stream; the receiver reads only while a reply is awaited, so the
+            // end is always premature.
             return Poll::Ready(Err(closed_by_server()));
         }
         *received += count as u64;
@@ -109,8 +111,11 @@ impl Receiver {
             && let Some(rest) = buffers.payload_of(index, len).and_then(|payload| payload.get_mut(filled..))
         {
             // The buffer is empty here: what it held of the data is already in the slot.
+            // The same system call also takes the head of the next reply, which would otherwise cost a call of
+            // its own.
             let next = self.buffer.space(HEAD_BYTES, 0);
             let count = ready!(poll_read_both(stream, cx, rest, next))?;
+            // A vectored read fills the slices in order, so all bytes beyond the first slice are in the buffer.
             let beyond = count.saturating_sub(rest.len());
             self.buffer.received(beyond);
             if let Some(direct) = &mut self.direct {
@@ -155,6 +160,8 @@ impl Receiver {
             }
             let bytes = self.buffer.bytes_mut();
             let Some((prefix, rest)) = bytes.split_first_chunk_mut::<PREFIX_LEN>() else { return Ok(()) };
+            // The length is checked before any byte of the frame is awaited: a wrong one would make the client
+            // wait for bytes that never come.
             let len = frame::length(*prefix).filter(|len| *len <= self.max_frame).ok_or_else(|| {
                 protocol_violation(format!("{prefix:02x?} is no frame of at most {} bytes", self.max_frame))
             })?;
@@ -170,6 +177,7 @@ impl Receiver {
     /// Decides how to receive the remainder of an incomplete frame; false if it fits into the buffer.
     fn begin_large(&mut self, len: usize, pending: &mut PendingReplies<'_>) -> Result<bool, OpError> {
         let here = self.buffer.bytes().get(PREFIX_LEN..).unwrap_or_default();
+        // Smaller replies share a burst: one system call receives several of them.
         if len >= MIN_DIRECT_BYTES as usize
             && let Some(mut direct) = direct_read(here, len, pending).map_err(protocol_violation)?
         {
@@ -185,6 +193,8 @@ impl Receiver {
         if PREFIX_LEN + len <= self.buffer.capacity() {
             return Ok(false);
         }
+        // It grows and is not shrunk: the next large frame has the same size as a rule, and filling it with
+        // zeros again would cost a pass over memory.
         if self.large.len() < len {
             self.large.resize(len, 0);
         }
@@ -233,6 +243,7 @@ fn direct_read(
     let reply = ReadResponse::decode(here)?;
     let head = usize::from(reply.data_offset);
     let len = reply.len as usize;
+    // More data than requested would overwrite the slot beyond the record that verification looks at.
     if reply.len > requested {
         return Err(WireError::Field { what: "ReadResponse", field: "DataLength", value: len as u64 });
     }

@@ -132,6 +132,8 @@ impl Requests {
         let likely = self.ring[message_id as usize & (self.ring.len() - 1)] as usize;
         match self.table.get(likely, message_id) {
             Some(request) => Some((likely, request)),
+            // Only a request that was overtaken by a whole ring of others gets here, so a linear search is
+            // acceptable.
             None => self.table.search(message_id),
         }
     }

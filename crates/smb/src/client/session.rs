@@ -125,6 +125,8 @@ impl Session for SmbSession {
     #[inline]
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if let Err(error) = self.try_submit(slot, op) {
+            // `submit` returns nothing, so that accepted and rejected operations take the same way back: a
+            // reply.
             self.rejected.push(Reply { slot, result: Err(error), requests: 0 });
         }
     }
@@ -132,7 +134,10 @@ impl Session for SmbSession {
     fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
         replies.append(&mut self.rejected);
+        // The list belongs to the session, so that polling does not allocate; it is taken because the channel
+        // is borrowed mutably at the same time.
         let mut completions = std::mem::take(&mut self.completions);
+        // The result is ignored: rejected operations make the session ready even if the channel is pending.
         let _ = self.channel.poll(cx, &mut completions);
         for Completion { index, request, result, requests } in completions.drain(..) {
             // The caller of a metadata request may have dropped its future: its reply belongs to no slot.

@@ -38,6 +38,8 @@ impl SlotBuffers {
     #[inline]
     fn slot(&mut self, index: usize) -> Option<&mut [u8]> {
         let slot = self.slots.get_mut(index)?;
+        // Allocated on first use and not in `new`: most of ten thousand users are idle at any time
+        // (docs/adr/0026).
         buffer_pool::ensure(slot, self.bytes);
         Some(slot)
     }
@@ -74,6 +76,8 @@ impl SlotBuffers {
 
     /// Puts the head of a READ response directly in front of where its data go; false if it does not fit.
     pub(crate) fn put_reply_head(&mut self, index: usize, head: &[u8]) -> bool {
+        // The data offset comes from the server: a head that is longer than the headroom takes the slower way
+        // instead of an error.
         let Some(start) = HEADROOM.checked_sub(head.len()) else { return false };
         let Some(place) = self.slots.get_mut(index).and_then(|slot| slot.get_mut(start..HEADROOM)) else {
             return false;
