@@ -69,6 +69,7 @@ pub fn differences(infos: &[RankInfo]) -> Vec<String> {
 fn differing(name: &str, infos: &[RankInfo]) -> Option<String> {
     let value = |info: &RankInfo| info.facts.get(name).map_or("not known", String::as_str).to_owned();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    // The majority and not the leader is the reference: the odd machine is what the user has to look at.
     for info in infos {
         *counts.entry(value(info)).or_default() += 1;
     }

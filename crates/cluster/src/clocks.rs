@@ -36,17 +36,20 @@ pub(crate) fn align(
     let mut own = ClockAlignment::default();
     if let Some(parent) = tree::parent(transport.rank()) {
         for _ in 0..exchanges {
+            // Spinning, because a sleep before the time stamp would count as travel time of the message.
             transport.receive(parent, WaitMode::Spin)?;
             let received = now();
             transport.send(parent, &stamps(received, now()))?;
         }
         let result = transport.receive(parent, WaitMode::Sleep)?;
+        // A rank knows its own offset before it measures its children, so that offsets add up along the path.
         own = read(&result).ok_or_else(|| unreadable(parent))?;
     }
     for child in tree::children(transport.rank(), transport.size()) {
         let seen = offset_of(transport, child, exchanges, now)?;
         let theirs = ClockAlignment {
             offset_ns: own.offset_ns.saturating_add(seen.offset_ns),
+            // The errors of the branches of a path add up in the worst case.
             error_ns: own.error_ns.saturating_add(seen.error_ns),
             round_trip_ns: own.round_trip_ns.max(seen.error_ns.saturating_mul(2)),
         };

@@ -81,6 +81,7 @@ fn measure_one<T: Clone + Serialize + DeserializeOwned>(
     Ok(Costs {
         ranks: ranks.size(),
         barrier_ns,
+        // The barrier inside `broadcast` belongs to the measurement, not to the operation.
         broadcast_ns: median(ranks, broadcast)?.saturating_sub(barrier_ns),
         clocks_ns: median(ranks, || ranks.align(EXCHANGES, &now).map(drop))?,
         reduction_ns: median(ranks, || ranks.reduce(load.counts.clone(), merge).map(drop))?,

@@ -16,6 +16,7 @@ const VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NU
 /// Reads the environment; returns `None` for a process that no launcher started.
 pub fn launched(read: impl Fn(&str) -> Option<String>) -> Option<Launched> {
     VARIABLES.into_iter().find_map(|variable| {
+        // A launcher that starts one process needs no coordination.
         let size = read(variable)?.trim().parse().ok().filter(|size| *size > 1)?;
         Some(Launched { size, variable })
     })

@@ -65,6 +65,7 @@ impl Ranks {
                 info.version
             ))
         };
+        // Agreed upon before anything else is exchanged: other versions may encode their messages differently.
         ranks.agree(same)?;
         let infos = ranks.gather(info)?;
         let hosts = infos.iter().map(|info| info.host.clone()).collect();
@@ -213,6 +214,7 @@ impl Ranks {
     pub fn common_instant(&self, now: u64, min_ns: u64) -> Result<u64, Lost> {
         let known = self.aligned();
         let instant = now + start_lead_ns(known.round_trip_ns, min_ns);
+        // One instant of the leader's clock for all; each rank converts it with its own offset.
         let instant = self.broadcast(self.is_leader().then_some(&instant))?;
         Ok(self.to_own_clock(instant))
     }

@@ -30,6 +30,7 @@ struct Flight {
 impl Flight {
     /// The result of the operation; none if a part of it is still to be done.
     fn settle(&mut self, result: i32) -> Option<Result<u32, Errno>> {
+        // A completion holds a negative error number instead of setting errno.
         let Ok(bytes) = u32::try_from(result) else { return Some(Err(Errno(-result))) };
         match self.op {
             DataOp::Write { len, .. } => {
@@ -40,6 +41,7 @@ impl Flight {
                     (false, _) => None,
                 }
             }
+            // A short read is the end of the file, so it is not continued.
             DataOp::Read { .. } | DataOp::Flush { .. } => Some(Ok(bytes)),
         }
     }
@@ -75,6 +77,8 @@ pub(crate) struct UringSession {
 fn ring(entries: u32) -> std::io::Result<IoUring> {
     let modern = IoUring::builder()
         .setup_submit_all()
+        // One thread submits and reaps, so the kernel needs no locking and can run completions when this
+        // thread enters.
         .setup_single_issuer()
         .setup_defer_taskrun()
         .dontfork()
@@ -151,6 +155,7 @@ impl UringSession {
             }
             DataOp::Flush { .. } => opcode::Fsync::new(fd).build(),
         };
+        // The completion finds its slot by this number alone, in any order.
         entry.user_data(u64::from(slot.0))
     }
 
@@ -247,6 +252,8 @@ impl Session for UringSession {
         let before = replies.len();
         replies.append(&mut self.answered);
         self.reap(replies);
+        // All queued operations are submitted even if replies are ready: the depth must not shrink while the
+        // engine verifies them. The call blocks only while there is nothing to return.
         while self.queued > 0 || (self.flying > 0 && replies.len() == before) {
             if let Err(errno) = self.enter(usize::from(replies.len() == before)) {
                 self.give_up(errno, replies);

@@ -22,6 +22,8 @@ impl Owner {
     /// True while this process runs on this machine. Processes of another machine or container are invisible and count as
     /// ended.
     pub fn is_alive(&self) -> bool {
+        // A process number alone may belong to another program by now; number, start time and boot together do
+        // not.
         self.boot == boot() && started(self.pid) == Some(self.started)
     }
 }

@@ -35,6 +35,7 @@ impl FromStr for RunReference {
 
     fn from_str(text: &str) -> Result<Self, ReferenceError> {
         let error = || ReferenceError(text.to_owned());
+        // The last colon: a path may contain colons itself.
         let (path, which) = match text.rsplit_once(':') {
             Some(("", _)) => return Err(error()),
             Some((path, which)) => (Some(PathBuf::from(path)), which),

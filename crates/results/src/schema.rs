@@ -53,6 +53,7 @@ pub(crate) fn create(connection: &mut Connection) -> Result<(), Problem> {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Checked again under the write lock: the other process may have been first.
     if check_within(&transaction)? == Tables::Missing {
         transaction.execute_batch(TABLES)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;

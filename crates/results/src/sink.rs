@@ -49,6 +49,7 @@ impl RunSink {
                     self.run = Some(self.store.begin_run(header)?);
                     Ok(())
                 }
+                // The first `Started` of a resumed run repeats the header that is stored already.
                 Some(_) if std::mem::take(&mut self.resumed) => Ok(()),
                 Some(run) => Err(self.out_of_order(&format!("run {run} has started before"))),
             },

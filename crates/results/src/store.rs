@@ -53,12 +53,14 @@ impl Store {
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, Problem> {
         let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
+        // SQLite does not enforce foreign keys unless each connection requests it.
         connection.pragma_update(None, "foreign_keys", true)?;
         if flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
             if schema::check(&connection)? == Tables::Missing {
                 return Err(Problem::NoRuns);
             }
         } else {
+            // Before anything is written: a file of another program must stay as it is.
             let _ = schema::check(&connection)?;
             // SQLite falls back to reading when it may not write: report that now, not after the first step.
             if connection.is_readonly("main")? {
@@ -83,6 +85,9 @@ impl Store {
         change: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
     ) -> Result<T, StoreError> {
         let attempt = || {
+            // Immediate takes the write lock at the start, so that the transaction waits for another writer. A
+            // deferred one that reads before it writes can fail at once instead, because SQLite avoids the
+            // deadlock.
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let value = change(&transaction)?;
             transaction.commit()?;
@@ -117,6 +122,7 @@ impl Store {
         self.change(step, |transaction| {
             check_open(transaction, run)?;
             let mut twice = transaction.prepare("SELECT 1 FROM step WHERE run = ?1 AND position = ?2")?;
+            // Checked instead of left to the primary key, so that the message names the mistake.
             if twice.exists(params![run.0, result.index])? {
                 return Err(Problem::OutOfOrder("the step was recorded before".into()));
             }
@@ -221,6 +227,7 @@ fn begin(transaction: &Transaction<'_>, header: &RunHeader) -> Result<RunId, Pro
             header.started_unix_ms.cast_signed(),
             header.version,
             header.plan,
+            // As text: the seed uses all 64 bits, and integers of SQLite are signed (docs/adr/0006).
             header.seed.to_string(),
             header.steps_planned,
             to_json("environment", &header.environment)?,
@@ -271,6 +278,7 @@ fn check_resumable(connection: &Connection, run: RunId) -> Result<(), Problem> {
         RunState::Ended(RunOutcome::Complete | RunOutcome::Incomplete(StepError::EngineFailed(_))) => {
             Err(Problem::Ended)
         }
+        // A run of this very process may be reopened: the sink does so when it resumes.
         RunState::Running if owner != Owner::this() => Err(Problem::UnderWay(owner.pid)),
         _ => Ok(()),
     }

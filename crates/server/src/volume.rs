@@ -111,6 +111,8 @@ pub trait Volume: Send + Sync {
             for entry in page {
                 if fold_case(&entry.name) == folded {
                     if found.is_some() {
+                        // Two names that differ only in case: choosing one of them could read or overwrite the
+                        // wrong file.
                         return Err(VolumeError::NotFound);
                     }
                     found = Some((entry.name, entry.attributes));

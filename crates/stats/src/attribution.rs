@@ -91,6 +91,7 @@ pub enum AttributionError {
 pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
     let few = probes.ahead.len().min(probes.hot.len()).min(probes.cold.len());
     let all = [probes.ahead, probes.hot, probes.cold, probes.known_hot].concat();
+    // Logarithms and geometric means follow, so every time has to be positive.
     if few < FEWEST || all.iter().any(|time| !time.is_finite() || *time <= 0.0) {
         return Err(AttributionError::TooFew(few));
     }
@@ -106,6 +107,8 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
     if drift > COLD_DRIFT + SURE * noise {
         return Err(AttributionError::ReserveWarms(drift));
     }
+    // The geometric mean: times of caches differ by factors, so the middle between them is one of
+    // logarithms (docs/measurement-rules.md 2.2).
     let threshold = (hot_median * cold_median).sqrt();
     let above = |times: &[f64]| times.iter().filter(|t| **t > threshold).count() as f64 / times.len() as f64;
     let a = above(probes.hot);
@@ -122,6 +125,8 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
     if between > THIRD_STATE {
         return Err(AttributionError::ThirdState(between));
     }
+    // Rogan-Gladen: `a` of the hot and `1 - b` of the cold probes are on the wrong side of the threshold,
+    // and the share is corrected for both. Chance can carry the result outside of 0..1.
     let share = |p: f64| ((p - a) / separation).clamp(0.0, 1.0);
     let binomial = |p: f64, n: usize| p * (1.0 - p) / n as f64;
     let error = |p: f64, n: usize| {
@@ -155,6 +160,7 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
 /// single probes has no effect; and its standard error, from the scatter of the tenths around it.
 fn trend(times: &[f64]) -> (f64, f64) {
     let blocks: Vec<f64> = times
+        // Tenths, whose medians no single stall can move.
         .chunks(times.len().div_ceil(10))
         .filter_map(|block| Some(median(&sorted(block))?.ln()))
         .collect();

@@ -67,6 +67,7 @@ fn bca(pairs: &[(Work, Work)], ratio: f64, level: f64, resamples: usize, seed: u
     let n = pairs.len();
     let mut drawn: Vec<f64> = (0..resamples)
         .map(|_| Sums::of((0..n).map(|_| &pairs[random.below(n as u64) as usize])).ratio())
+        // A resample may draw only pairs without work; its ratio has no logarithm.
         .filter(|x| *x > 0.0 && x.is_finite())
         .collect();
     if drawn.is_empty() {
@@ -75,6 +76,7 @@ fn bca(pairs: &[(Work, Work)], ratio: f64, level: f64, resamples: usize, seed: u
     // Half of those that are equal count as below.
     let halves: usize = drawn.iter().map(|x| usize::from(*x < ratio) + usize::from(*x <= ratio)).sum();
     let share = halves as f64 / 2.0 / drawn.len() as f64;
+    // Clamped, because all resamples may lie on one side and the quantile of 0 or 1 is infinite.
     let bias = normal_quantile(share.clamp(1e-6, 1.0 - 1e-6));
     let acceleration = acceleration(pairs);
     let mut bound = |tail: f64| {
@@ -100,5 +102,6 @@ fn acceleration(pairs: &[(Work, Work)]) -> f64 {
         cubes += (mean - x).powi(3);
     }
     let acceleration = cubes / (6.0 * squares.powf(1.5));
+    // Equal pairs have no spread: 0 / 0. The interval is then the bias-corrected one.
     if acceleration.is_finite() { acceleration } else { 0.0 }
 }

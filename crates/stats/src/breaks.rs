@@ -58,6 +58,7 @@ pub fn break_points(profiles: &[Vec<f64>], level: f64, seed: u64) -> Vec<Break> 
             change_points(&mean_profile(&held, &drawn), penalty, 1)
         })
         .collect();
+    // Bonferroni over the breaks, so that the intervals hold for all of them at once.
     let together = 1.0 - (1.0 - level) / (starts.len().max(2) - 1) as f64;
     let of = |window: &[usize]| {
         let from = window[0];
@@ -95,6 +96,7 @@ fn noise(profiles: &[Vec<f64>]) -> f64 {
     let everyone: Vec<usize> = (0..profiles.len()).collect();
     let mean = mean_profile(profiles, &everyone);
     let middle = mean.iter().sum::<f64>() / k;
+    // What shifts a whole sweep moves no break, so it is removed before the noise is measured.
     let shocks: Vec<f64> = profiles.iter().map(|p| p.iter().sum::<f64>() / k - middle).collect();
     let variance = |j: usize| {
         let squares = profiles.iter().zip(&shocks).map(|(p, shock)| (p[j] - shock - mean[j]).powi(2));
@@ -112,6 +114,7 @@ fn merged(mean: &[f64], mut starts: Vec<usize>) -> Vec<usize> {
         let smallest = ends.windows(3).map(change).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
         match smallest {
             Some((index, change)) if change < NEGLIGIBLE => {
+                // The smallest change first: removing it may bring its neighbours above the limit.
                 starts.remove(index + 1);
             }
             _ => return starts,

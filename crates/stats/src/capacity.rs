@@ -122,6 +122,8 @@ pub fn fit_capacity(points: &[LoadPoint], think: f64) -> Result<Capacity, Foreca
     if loads.len() < FEWEST {
         return Err(ForecastError::TooFewSteps(loads.len()));
     }
+    // The last loads, not random ones: a forecast extrapolates, so the models compete in that
+    // (docs/measurement-rules.md 1.8).
     let from = loads[loads.len() - (loads.len() / 4).max(1)];
     let (known, left_out): (Vec<LoadPoint>, Vec<LoadPoint>) = sorted.iter().partition(|p| p.load < from);
     let candidates = models(&known, think);
@@ -142,6 +144,8 @@ pub fn forecast(points: &[LoadPoint], think: f64, load: f64, seed: u64) -> Resul
     let (Some(first), Some(last)) = (points.iter().min_by(by_load), points.iter().max_by(by_load)) else {
         return Err(ForecastError::TooFewSteps(0));
     };
+    // Beyond twice the largest load the error of the USL is tens of percent (docs/measurement-rules.md
+    // 1.8).
     if load > last.load * REACH {
         return Err(ForecastError::TooFar(last.load));
     }
@@ -192,6 +196,7 @@ fn models(points: &[LoadPoint], think: f64) -> Vec<Capacity> {
 
 /// Weighted squared error of ln X.
 fn squares(model: &Capacity, points: &[LoadPoint]) -> f64 {
+    // Logarithms, because the noise of a rate is proportional to the rate.
     points.iter().map(|p| p.weight * (model.throughput(p.load) / p.throughput).ln().powi(2)).sum()
 }
 
@@ -225,6 +230,7 @@ fn fit_demand(points: &[LoadPoint], think: f64, servers: u32) -> Capacity {
     let mut low = (0.1 / fastest).ln();
     let mut high = (slowest * f64::from(servers) * 2.0).max(1.0 / fastest).ln();
     let golden = (5f64.sqrt() - 1.0) / 2.0;
+    // Golden section needs no derivative of the throughput.
     while high - low > 1e-9 {
         let left = high - golden * (high - low);
         let right = low + golden * (high - low);

@@ -13,6 +13,7 @@ pub fn change_points(series: &[f64], penalty: f64, shortest: usize) -> Vec<usize
     // best[t]: cost of the first t values; from[t]: start of their last segment.
     let mut best = vec![f64::INFINITY; n + 1];
     let mut from = vec![0; n + 1];
+    // The first segment is free: n segments cost n - 1 penalties.
     best[0] = -penalty;
     for t in shortest..=n {
         for start in 0..=t - shortest {

@@ -32,6 +32,7 @@ pub struct EffectiveSampleSize {
 /// Batches must be longer than the correlation of the observations. Batches with exactly equal shares (for example, all
 /// observations below) show no dependence, and the stream counts in full.
 pub fn effective_sample_size(batches: &[Batch]) -> Option<EffectiveSampleSize> {
+    // An empty batch has no share, and would count as a degree of freedom without information.
     let held: Vec<&Batch> = batches.iter().filter(|batch| batch.n > 0).collect();
     if held.len() < 2 {
         return None;
@@ -44,6 +45,8 @@ pub fn effective_sample_size(batches: &[Batch]) -> Option<EffectiveSampleSize> {
     let deviation = |batch: &&Batch| (batch.below as f64 - share * batch.n as f64).powi(2);
     let variance = held.iter().map(deviation).sum::<f64>() * m / (m - 1.0) / (total * total);
     let independent = share * (1.0 - share);
+    // At most the real number: negative correlation by chance must not make an interval narrower than
+    // independence does.
     let n = if variance > 0.0 { (independent / variance).min(total) } else { total };
     Some(EffectiveSampleSize { n, degrees_of_freedom: m - 1.0 })
 }
@@ -82,6 +85,7 @@ pub fn dependent_quantile_ranks(n: u64, p: f64, size: EffectiveSampleSize, level
 /// Quantiles above the recorded share are therefore unknown.
 pub fn is_lower_bound(p: f64, recorded: u64, censored: u64) -> bool {
     let share = censored as f64 / (recorded + censored).max(1) as f64;
+    // 1 % is the limit above which percentiles are lower bounds (docs/measurement-rules.md 1.7).
     share > 0.01 && p >= 1.0 - share
 }
 

@@ -11,6 +11,8 @@ pub fn adjust_p_values(p_values: &[f64]) -> Vec<f64> {
     let mut smallest = 1.0f64;
     for (position, index) in order.into_iter().enumerate() {
         let rank = (p_values.len() - position) as f64;
+        // A running minimum from the largest p-value down, so that a smaller p-value never gets a larger
+        // adjusted one.
         smallest = smallest.min(p_values[index] * p_values.len() as f64 / rank);
         adjusted[index] = smallest;
     }

@@ -31,6 +31,7 @@ pub(crate) fn least_squares<const P: usize>(
     let mut damping = 1e-3;
     for _ in 0..ITERATIONS {
         let (matrix, gradient) = normal_equations(&at, &scale, &current, &residuals);
+        // A parameter at its bound stays there unless the error falls inwards.
         let free = std::array::from_fn(|i| at[i] > least[i] || gradient[i] < 0.0);
         let Some(step) = solve(damped(matrix, damping), gradient, free) else { break };
         let next: [f64; P] = std::array::from_fn(|i| (at[i] - step[i]).max(least[i]));
@@ -39,11 +40,13 @@ pub(crate) fn least_squares<const P: usize>(
         if reached <= error {
             let moved = (0..P).any(|i| (next[i] - at[i]).abs() > 1e-12 * (scale[i] + at[i].abs()));
             (at, current, error) = (next, there, reached);
+            // Success: the next step is closer to Gauss-Newton, which converges fast near the minimum.
             damping = (damping / 10.0).max(1e-12);
             if !moved {
                 break;
             }
         } else {
+            // Failure: the next step is closer to a short step down the gradient.
             damping *= 10.0;
             if damping > 1e12 {
                 break;
@@ -113,6 +116,7 @@ fn solve<const P: usize>(mut matrix: Matrix<P>, mut right: [f64; P], free: [bool
         matrix.swap(column, pivot);
         right.swap(column, pivot);
         let head = matrix[column][column];
+        // Singular: two parameters have the same effect on these points.
         if head == 0.0 || !head.is_finite() {
             return None;
         }

@@ -61,6 +61,7 @@ fn divide(
         null.push(self::highest(&part, &order).map_or(0.0, |(statistic, _)| statistic));
     }
     let above = null.iter().filter(|statistic| **statistic >= highest).count();
+    // The order that was observed is one of the permutations, so p is never 0.
     let p_value = (above + 1) as f64 / (SHUFFLES + 1) as f64;
     if p_value > error {
         return;
@@ -71,6 +72,7 @@ fn divide(
     let changed = |values: &Vec<f64>| statistic(values, &straight, at) >= critical;
     let series_changed = (0..part.len()).filter(|index| changed(&part[*index])).collect();
     found.push(LevelShift { at: from + at, p_value, series: series_changed });
+    // Half of the error for each part, so that all parts together stay within it.
     divide(series, (from, from + at), error / 2.0, random, found);
     divide(series, (from + at, to), error / 2.0, random, found);
 }
@@ -82,6 +84,7 @@ fn standardised(values: &[f64]) -> Vec<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let deviation = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt();
+    // A constant series has no scale; zeros take part without ever being the maximum.
     let scale = if deviation > 1e-12 { 1.0 / deviation } else { 0.0 };
     values.iter().map(|value| (value - mean) * scale).collect()
 }

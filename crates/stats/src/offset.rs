@@ -52,6 +52,7 @@ pub struct ClockOffset {
 /// assert_eq!((offset.offset_ns, offset.error_ns), (4_999_000_000, 2_000_000));
 /// ```
 pub fn clock_offset(exchanges: &[Exchange]) -> Option<ClockOffset> {
+    // The two ways of the shortest round trip can differ least, and their difference is the error.
     let best = exchanges.iter().min_by_key(|exchange| exchange.round_trip_ns())?;
     Some(ClockOffset { offset_ns: best.offset_ns(), error_ns: best.round_trip_ns().div_ceil(2) })
 }

@@ -48,6 +48,7 @@ fn binomial_ranks(n: u64, p: f64, tail: f64) -> (u64, u64) {
             high = k + 1;
             break;
         }
+        // Logarithms, because binomial coefficients of some thousand observations exceed a double.
         log_choose += ((n - k) as f64 / (k + 1) as f64).ln();
     }
     (low, high)

@@ -54,11 +54,13 @@ fn longest(times: &[TimeRange], margin: f64, above: f64) -> Option<Quantum> {
         return None;
     }
     let n = times.len() as f64;
+    // The longest tick first: times that fit 20 ms also fit 10 ms and 1 ms.
     TICKS.into_iter().filter(|tick| *tick > above * 1.01).find_map(|tick| {
         let fits = |t: &&TimeRange| ((t.low - margin) / tick).ceil() <= ((t.high + margin) / tick).floor();
         let share = times.iter().filter(fits).count() as f64 / n;
         let width = |t: &TimeRange| ((t.high - t.low + 2.0 * margin) / tick).min(1.0);
         let by_chance = times.iter().map(width).sum::<f64>() / n;
+        // Short ticks fit anything within the precision of printing, so the share by chance has to be small.
         (share >= FITTING && by_chance <= BY_CHANCE).then_some(Quantum { seconds: tick, share, by_chance })
     })
 }

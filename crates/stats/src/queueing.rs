@@ -12,6 +12,7 @@ pub fn mean_value_analysis(demands: &[f64], think: f64, users: u32) -> (f64, f64
     let mut response = 0.0;
     for n in 1..=users {
         let residence: Vec<f64> =
+            // The arrival theorem: an arriving user finds the queues that n - 1 users would have.
             demands.iter().zip(&queues).map(|(demand, queue)| demand * (1.0 + queue)).collect();
         response = residence.iter().sum();
         throughput = f64::from(n) / (think + response);

@@ -8,6 +8,7 @@ use crate::{Estimate, Interval, sample_median};
 /// under independence. It says nothing about what changed between the two series. None when a sample is
 /// empty or not positive.
 pub fn separate_log_ratio(a: &[f64], b: &[f64], level: f64) -> Option<Estimate> {
+    // Logarithms follow.
     if a.iter().chain(b).any(|x| *x <= 0.0) {
         return None;
     }

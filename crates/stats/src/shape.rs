@@ -101,6 +101,7 @@ fn level(points: &[ShapePoint]) -> Option<usize> {
         high <= low * LEVEL
     };
     let first = (0..points.len()).find(flat)?;
+    // Points whose own uncertainty exceeds the tolerance would look flat whatever the truth is.
     let known = points[first..].iter().all(|point| point.margin <= LEVEL.ln());
     (known && points.len() - first >= SHORTEST_LEVEL).then_some(first)
 }

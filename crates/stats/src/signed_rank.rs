@@ -39,6 +39,7 @@ pub fn upper_tail(n: usize, w: usize) -> f64 {
 /// Largest `k` for which the Walsh averages ranked `k` and `M+1-k` enclose the centre at `level`.
 fn interval_rank(n: usize, level: f64) -> Option<usize> {
     let tail = (1.0 - level) / 2.0;
+    // The exact distribution takes time in proportion to the cube of n.
     if n > EXACT_UP_TO {
         let m = n as f64 * (n as f64 + 1.0) / 2.0;
         let n = n as f64;
@@ -67,6 +68,7 @@ pub fn hodges_lehmann(differences: &[f64], level: f64) -> Option<Estimate> {
     }
     let n = differences.len();
     let mut walsh = Vec::with_capacity(n * (n + 1) / 2);
+    // i <= j, so every observation is also averaged with itself (docs/measurement-rules.md R1).
     for (i, a) in differences.iter().enumerate() {
         walsh.extend(differences[i..].iter().map(|b| f64::midpoint(*a, *b)));
     }

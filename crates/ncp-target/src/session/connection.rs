@@ -114,6 +114,7 @@ impl Connection {
     /// Requests sent, including retransmissions.
     pub(crate) const fn sent(&self) -> u64 {
         let counts = self.client.counts();
+        // Retransmissions are requests on the wire, and a capture counts them as well.
         counts.requests + counts.resent
     }
 
@@ -136,6 +137,8 @@ impl Connection {
             return Err(OpError::new(ErrorClass::Busy, "submit", detail));
         }
         self.client()?;
+        // A write-back failed after its write had been reported as done; the next operation is the first that
+        // can report it.
         if let Some(error) = self.deferred_errors.remove(&file_of(op)) {
             return Err(error);
         }
@@ -172,6 +175,8 @@ impl Connection {
         let client = self.client()?;
         let part = |offset: u64, len: u32| {
             let at = offset.saturating_add(u64::from(done));
+            // Depends on the offset: a call with 32-bit offsets must not cross a multiple of the buffer size
+            // (docs/protocols/ncp.md 2.2).
             (at, client.max_transfer(at, (len - done) as usize) as u32)
         };
         let (begun, part) = match pending.op {
@@ -189,6 +194,7 @@ impl Connection {
                 (Ok(()), 0)
             }
         };
+        // Nothing was sent yet, so the connection stays usable.
         begun.map_err(|error| failure(&error))?;
         Ok(RequestPurpose::Part(part))
     }

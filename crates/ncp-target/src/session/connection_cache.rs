@@ -152,6 +152,8 @@ impl Connection {
     /// # Errors
     /// The first error of a write-back since the last operation on the file.
     pub(crate) async fn write_back(&mut self, name: FileRef, file: File) -> Result<(), OpError> {
+        // The first error is kept, because later ones are usually its consequences. The loop continues until
+        // no dirty range is left.
         let mut first = self.deferred_errors.remove(&name);
         while let Some((store, data)) = self
             .caches

@@ -98,6 +98,7 @@ impl NcpSession {
                 "record of {len} bytes exceeds one request of {max_transfer} bytes; split=on uses several"
             ));
         }
+        // In NCP a write of 0 bytes sets the size of the file to the offset (docs/protocols/ncp.md 3.2).
         if let DataOp::Write { len: 0, .. } = op {
             return unfit("a write of 0 bytes would set the file size".into());
         }
@@ -187,6 +188,7 @@ impl Session for NcpSession {
     fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
         replies.append(&mut self.refused);
+        // Every connection is polled even if one is ready: each one drives its own retransmissions.
         for index in 0..self.connections.len() {
             if let Poll::Ready(ended) = self.connections[index].poll(cx, &mut self.buffers) {
                 replies.push(Reply { slot: ended.slot, result: ended.result, requests: ended.requests });

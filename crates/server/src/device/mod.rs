@@ -153,6 +153,8 @@ impl<V> DeviceVolume<V> {
             if needs_device { device.queue.admit(received_ns, service_ns, work.bytes) } else { received_ns };
         drop(device);
         if needs_device {
+            // Waits until the computed instant and not for the service time: a late wake-up then delays this
+            // request only, and not the queue.
             wait_until(self.origin + Duration::from_nanos(due_ns), self.options.spin);
         }
         let ended_ns = self.now_ns();

@@ -138,6 +138,7 @@ impl Content {
                 return Some(Err(error));
             }
         }
+        // `max`, because a concurrent write may have extended the file further.
         self.size.fetch_max(end, Ordering::AcqRel);
         Some(Ok(()))
     }
@@ -154,6 +155,7 @@ impl Content {
 
     /// Allocates memory for `end` bytes: small files stay small, growing ones soon get the full page.
     fn grow_page(&self, page: &mut Vec<u8>, end: usize, budget: &Budget) -> VolumeResult<()> {
+        // Doubling limits the number of copies of a page that is filled by small writes.
         let wanted = end.next_multiple_of(GRAIN_BYTES).max((page.len() * 2).min(PAGE_BYTES as usize));
         let more = (wanted - page.len()) as u64;
         budget.take(more)?;
@@ -204,6 +206,8 @@ impl Content {
 /// Removes everything after `keep` and returns the number of freed bytes.
 fn cut_page(page: &mut Vec<u8>, keep: usize) -> u64 {
     let Some(tail) = page.get_mut(keep..) else { return 0 };
+    // The page keeps whole grains, and its bytes after the new end must read as zeros when the file grows
+    // again.
     tail.fill(0);
     let before = page.len();
     page.truncate(keep.next_multiple_of(GRAIN_BYTES));

@@ -110,6 +110,7 @@ impl MemoryVolume {
         check_name(name)?;
         let parent = self.node(directory)?;
         let mut names = write_lock(&parent.directory()?.names);
+        // A removal between the look-up and this lock: a name added now would be lost with the directory.
         if names.removed {
             return Err(VolumeError::Stale);
         }
@@ -157,6 +158,7 @@ impl MemoryVolume {
             (false, true) => Err(VolumeError::IsDirectory),
             (true, false) => Err(VolumeError::NotDirectory),
             (false, false) => Ok(Some(old)),
+            // Marked before the move, so that nothing is added to the directory that is about to be replaced.
             (true, true) => self.mark_removed(old.node).map(|()| Some(old)),
         }
     }
@@ -259,6 +261,7 @@ impl Volume for MemoryVolume {
         if from == to && name == new_name {
             return Ok(());
         }
+        // A directory moved below itself would become an unreachable cycle.
         if moved.directory && self.lies_within(to, moved.node)? {
             return Err(VolumeError::BadName);
         }

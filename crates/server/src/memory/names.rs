@@ -48,6 +48,8 @@ impl Names {
 
     /// Adds a new name after all others.
     pub(super) fn insert(&mut self, name: &str, node: NodeId, directory: bool) {
+        // Cookies are never reused, so that a listing that continues after a removal neither repeats nor skips
+        // an entry.
         self.last_cookie += 1;
         let cookie = self.last_cookie;
         let name = Arc::<str>::from(name);

@@ -30,6 +30,8 @@ impl ConnectionSlot {
         let slot = Self(Arc::clone(state));
         let open = state.open_connections.fetch_add(1, Ordering::Relaxed);
         state.counters.connections.fetch_add(1, Ordering::Relaxed);
+        // The slot is counted before the comparison and released by its drop, so that concurrent accepts
+        // cannot both take the last one.
         (open < state.options.max_connections).then_some(slot)
     }
 }
@@ -70,6 +72,7 @@ async fn serve_inline(mut stream: TcpStream, state: &ServerState) -> io::Result<
                 Frame::Reassembled(record) => record,
             };
             state.answer(record, &mut out).map_err(garbage)?;
+            // A client that sends many calls at once must not make the server hold all of their replies.
             if out.len() >= SEND_BYTES {
                 send(&stream, &mut out, io_timeout).await?;
             }
@@ -135,6 +138,8 @@ impl WorkerConnection {
             let has_capacity = self.in_flight < self.state.options.max_in_flight.max(1);
             tokio::select! {
                 Some(job) = self.done.recv() => self.send_replies(job).await?,
+                // Without capacity nothing is read: further calls wait in the socket, and TCP slows the client
+                // down.
                 more = self.frames.receive_within(&mut self.stream, self.state.options.io_timeout), if has_capacity => {
                     if !more? {
                         return Ok(());

@@ -38,6 +38,8 @@ impl ServerState {
         out.u32(0);
         self.put_optional(out, Some(&attributes));
         let at = out.len();
+        // Placeholders: count, end of file and length are known after the volume has read straight into the
+        // reply.
         out.words(&[count, 0, count]);
         let read = self.volume.read(node, offset, out.spare(count as usize)).map_err(data_status)?;
         out.advance(read);
@@ -58,6 +60,7 @@ impl ServerState {
         let count = call.u32()?;
         let stable = StableHow::get(call)?;
         let data = call.opaque("WRITE data", self.options.max_transfer as usize)?;
+        // The count and the length of the data are separate fields; the smaller one is what both allow.
         let data = &data[..data.len().min(count as usize)];
         let durable = stable != StableHow::Unstable;
         let written =

@@ -40,6 +40,7 @@ impl ServerState {
         let node = self.handles.get(call)?;
         let set = SetFileAttributes::get(call)?;
         let guard = call.boolean("guard")?.then(|| NfsTime::get(call)).transpose()?;
+        // The lock makes the guard's comparison and the change one step.
         let _lock = node.ok().map(|node| self.lock(node));
         let before = node.ok().and_then(|node| self.before(node));
         let guarded = || match (guard, &before) {

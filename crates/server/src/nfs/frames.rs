@@ -71,6 +71,8 @@ impl Frames {
         if let Ok(NextRecord::Partial(fragment)) = next_record(&self.buffer[..self.tail], MAX_CALL_BYTES)
             && fragment.len >= LARGE_BYTES
         {
+            // Reads no further than the large record, so that it is alone in the buffer and can be handed over
+            // by a swap.
             end = end.min(FRAGMENT_HEADER_BYTES + fragment.len).max(self.tail + 1);
         }
         let count = stream.read(&mut self.buffer[self.tail..end]).await?;

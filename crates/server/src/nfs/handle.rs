@@ -55,6 +55,7 @@ impl HandleKey {
         let authenticator = fields.u64()?;
         Ok(if magic != MAGIC {
             Err(NfsStatus::BadHandle)
+        // A handle of an earlier instance: STALE makes the client look the name up again, BADHANDLE would not.
         } else if instance != self.instance {
             Err(NfsStatus::Stale)
         } else if authenticator != self.key.hash_one(node) {

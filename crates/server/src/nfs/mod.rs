@@ -176,6 +176,7 @@ async fn accept(
         };
         let Some(slot) = ConnectionSlot::take(&state) else { continue };
         let workers = workers.clone();
+        // A socket belongs to the runtime that registered it, so it is taken out of the accepting one.
         let Ok(stream) = stream.into_std() else { continue };
         handle.spawn(async move {
             // Registers the socket with the thread that serves it.

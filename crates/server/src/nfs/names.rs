@@ -117,6 +117,7 @@ impl ServerState {
             }
             Err(crate::VolumeError::Exists) => {
                 let found = self.volume.lookup(directory, name).map_err(name_status)?;
+                // The same verifier: the client repeats a create whose reply it has lost (RFC 1813, 3.3.8).
                 let same = self.knows_exclusive((found.node, verifier));
                 if same { Ok(found) } else { Err(NfsStatus::Exist) }
             }

@@ -20,6 +20,7 @@ pub(super) type Outcome<T> = Result<T, NfsStatus>;
 /// The status for an error of a node.
 pub(super) fn node_status(error: VolumeError) -> NfsStatus {
     match error {
+        // A handle existed for this node once, so the node was removed.
         VolumeError::NotFound | VolumeError::Stale => NfsStatus::Stale,
         other => name_status(other),
     }

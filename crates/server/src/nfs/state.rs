@@ -96,6 +96,7 @@ impl ServerState {
     ) -> (MutexGuard<'_, ()>, Option<MutexGuard<'_, ()>>) {
         let one = one.0 as usize % DIRECTORY_LOCKS;
         let two = two.0 as usize % DIRECTORY_LOCKS;
+        // Always the lower index first, so that two renames in opposite directions cannot wait for each other.
         let first = self.lock(NodeId(one.min(two) as u64));
         let second = (one != two).then(|| self.lock(NodeId(one.max(two) as u64)));
         (first, second)

@@ -39,6 +39,7 @@ pub(super) fn is_read_only(attributes: &Attributes) -> bool {
 pub(super) fn mode_with(mode: u32, read_only: bool) -> u32 {
     match (read_only, mode & 0o222) {
         (true, _) => mode & !0o222,
+        // Only the owner's bit: clearing READONLY must not grant more than it has to.
         (false, 0) => mode | 0o200,
         (false, _) => mode,
     }

@@ -153,6 +153,7 @@ fn run(
             () = shutdown_timeout_after(stopped) => tracing::warn!("busy SMB connections cut off"),
         }
     });
+    // A volume may block in the blocking pool for longer than anybody waits.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
 }
 

@@ -24,6 +24,7 @@ pub(super) struct ReadBuffer {
 impl ReadBuffers {
     /// A buffer of `len` bytes with unspecified content.
     pub(super) fn take(&self, len: usize) -> ReadBuffer {
+        // Allocating a small buffer causes hardly any page faults, and those are what the pool avoids.
         let kept = if len >= MIN_KEPT_BYTES { self.lock().pop() } else { None };
         let mut bytes = kept.unwrap_or_default();
         if bytes.len() < len {

@@ -37,7 +37,7 @@ struct DirectRead {
     len: usize,
 }
 
-/// A frame that does not fit into the receive buffer.
+/// A frame that does not fit into the receive buffer, and how much of it has arrived.
 #[derive(Debug, Clone, Copy)]
 struct LargeFrame {
     filled: usize,
