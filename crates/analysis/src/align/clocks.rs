@@ -32,6 +32,11 @@ impl Clock {
         Self { resolution_ns: reported_ns.or(inferred), reported_ns, found, times: times.len() }
     }
 
+    /// The lowest rate that a time of this length allows: it may be longer by one tick than the clock shows.
+    pub fn lowest_rate(&self, rate: f64, time_ns: f64) -> f64 {
+        rate * time_ns / (time_ns + self.resolution_ns.unwrap_or(0.0))
+    }
+
     /// The inferred tick in words, if there is one.
     pub fn words(&self) -> Option<String> {
         let tick = self.found.last()?;

@@ -97,19 +97,21 @@ fn row(
     curve: bool,
 ) -> (Row, Vec<Option<Pairs>>) {
     let steps = &aligned.steps[coordinates];
-    let side = |system: usize| {
-        let run = aligned.systems[system].run;
-        Side { run, steps: &steps[system], clock_ns: aligned.clocks[run].resolution_ns }
-    };
     let outcomes = steps.iter().zip(&aligned.systems).map(|(steps, system)| {
         let good: Vec<&StepResult> = steps.iter().copied().filter(|s| usable(s, layout.unit)).collect();
         let buffering = Buffering::of(system.access, &system.facts, coordinates);
         let link = options.link.filter(|_| system.uses_link());
         let outcome = outcome(&good, layout.unit, options, curve)?;
-        let cache_shares = cache_shares_of(&good, outcome.rate.value, link);
+        let lowest_rate = aligned.clocks[system.run].lowest_rate(outcome.rate.value, outcome.measured_ns);
+        let cache_shares = cache_shares_of(&good, lowest_rate, link);
         Some(Outcome { buffering, cache_shares, ..outcome })
     });
-    let outcomes = outcomes.collect();
+    let outcomes: Vec<Option<Outcome>> = outcomes.collect();
+    let side = |system: usize| {
+        let run = aligned.systems[system].run;
+        let clock_ns = aligned.clocks[run].resolution_ns;
+        Side { run, steps: &steps[system], outcome: outcomes[system].as_ref(), clock_ns }
+    };
     let pairs: Vec<Option<Pairs>> =
         aligned.compared.iter().map(|both| pair(&side(both.a), &side(both.b), layout.unit)).collect();
     let ratios = pairs.iter().map(|pairs| ratio(pairs.as_ref()?, options)).collect();

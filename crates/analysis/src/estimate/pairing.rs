@@ -6,8 +6,7 @@ use sharebench_model::StepResult;
 use sharebench_stats::{Estimate, Work, clock_allowance, total_work_log_ratio};
 
 use crate::align::rates::{rate, usable};
-use crate::cache::shares::cache_shares_of;
-use crate::types::{CacheShares, Grade, Options, Pairing, RateUnit, WireTraffic};
+use crate::types::{CacheShares, Grade, Options, Outcome, Pairing, RateUnit, ShareRange};
 
 /// Shares of the client's cache this close make cells of equal bands.
 const EQUAL_CACHE_SHARE: f64 = 0.05;
@@ -23,9 +22,12 @@ impl Pairs {
 
     /// True when the client's cache served about the same share of both sides.
     pub(crate) fn has_equal_cache_share(&self) -> bool {
-        // Without a count no cache is known.
-        let (a, b) = self.client_shares;
-        (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() <= EQUAL_CACHE_SHARE && !self.has_unequal_storage()
+        // Without a count, or a rate above that of the link, no cache is known.
+        let none = ShareRange::exactly(0.0);
+        let a = self.client_shares.0.unwrap_or(none);
+        let b = self.client_shares.1.unwrap_or(none);
+        let apart = (a.high - b.low).max(b.high - a.low);
+        apart <= EQUAL_CACHE_SHARE && !self.has_unequal_storage()
     }
 
     /// True when storage is known to have given one side more of its bytes than the other.
@@ -55,8 +57,8 @@ pub(crate) struct Pairs {
     pub clocks_ns: (Option<f64>, Option<f64>),
     /// Whether the client's cache served either side.
     pub cached: (bool, bool),
-    /// Share of the bytes that the client's cache served on either side; none without a count.
-    pub client_shares: (Option<f64>, Option<f64>),
+    /// Share of the bytes that the client's cache served on either side; none where nothing is known.
+    pub client_shares: (Option<ShareRange>, Option<ShareRange>),
     /// Share of the bytes that storage gave on either side; none where it is not known.
     pub storage_shares: (Option<f64>, Option<f64>),
     /// Shortest measured time on either side.
@@ -66,16 +68,30 @@ pub(crate) struct Pairs {
 /// The pairs of one section: per comparison, then per row.
 pub(crate) type SectionPairs = Vec<Vec<Option<Pairs>>>;
 
-/// All steps of one system at one position, unusable ones included: they still show the order.
+/// One system at one position.
 pub(crate) struct Side<'a> {
     pub run: usize,
+    /// All steps, unusable ones included: they still show the order.
     pub steps: &'a [&'a StepResult],
+    /// The usable steps as one outcome: which caches served them.
+    pub outcome: Option<&'a Outcome>,
     pub clock_ns: Option<f64>,
 }
 
-impl<'a> Side<'a> {
-    fn usable(&self, unit: RateUnit) -> Vec<&'a StepResult> {
-        self.steps.iter().copied().filter(|step| usable(step, unit)).collect()
+impl Side<'_> {
+    fn is_client_cached(&self) -> bool {
+        self.outcome.is_some_and(Outcome::is_client_cached)
+    }
+
+    fn client_share(&self) -> Option<ShareRange> {
+        self.outcome.and_then(Outcome::client_share)
+    }
+
+    /// Share of the bytes that storage gave, if there is evidence from the server.
+    fn storage_share(&self) -> Option<f64> {
+        let known = |shares: &&CacheShares| shares.server_examined && shares.grade < Grade::C;
+        let shares = self.outcome.and_then(|outcome| outcome.cache_shares.as_ref());
+        shares.filter(known).map(|shares| shares.storage.middle())
     }
 }
 
@@ -109,16 +125,6 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
     if left.is_empty() || right.is_empty() {
         return None;
     }
-    let steps_a = a.usable(unit);
-    let steps_b = b.usable(unit);
-    let crossings = (WireTraffic::of(&steps_a), WireTraffic::of(&steps_b));
-    let storage = |steps: &[&StepResult]| {
-        let known =
-            |cache_shares: &CacheShares| cache_shares.server_examined && cache_shares.grade < Grade::C;
-        cache_shares_of(steps, 1.0, None).filter(known).map(|cache_shares| cache_shares.storage.middle())
-    };
-    let cached = |wire: Option<WireTraffic>| wire.is_some_and(|wire| wire.is_client_cached());
-    let share = |wire: Option<WireTraffic>| wire.map(|wire| wire.client_cache_share);
     let shortest =
         |side: &BTreeMap<u32, (f64, Work)>| side.values().map(|(_, w)| w.time).fold(f64::INFINITY, f64::min);
     Some(Pairs {
@@ -130,9 +136,9 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
         },
         work: left.values().zip(right.values()).map(|((_, x), (_, y))| (*x, *y)).collect(),
         clocks_ns: (a.clock_ns, b.clock_ns),
-        cached: (cached(crossings.0), cached(crossings.1)),
-        client_shares: (share(crossings.0), share(crossings.1)),
-        storage_shares: (storage(&steps_a), storage(&steps_b)),
+        cached: (a.is_client_cached(), b.is_client_cached()),
+        client_shares: (a.client_share(), b.client_share()),
+        storage_shares: (a.storage_share(), b.storage_share()),
         shortest_ns: (shortest(&left), shortest(&right)),
         rates_a: left.into_values().map(|(rate, _)| rate).collect(),
         rates_b: right.into_values().map(|(rate, _)| rate).collect(),

@@ -189,19 +189,21 @@ fn switch(word: &str) -> Option<bool> {
 
 /// Speeds that the link cannot have carried.
 fn above_the_link(aligned: &Aligned<'_>, estimated: &Estimated, link: BitRate) -> Option<Sentence> {
-    let mut cells: Vec<(&Section, &crate::types::Row, &str, f64)> = Vec::new();
+    let mut cells: Vec<(&Section, &crate::types::Row, f64, f64, &str)> = Vec::new();
     for section in estimated.sections.iter().filter(|section| section.unit == RateUnit::BytesPerSecond) {
         for row in &section.rows {
             for (system, outcome) in row.outcomes.iter().enumerate() {
                 let system = &aligned.systems[system];
-                let above = outcome.as_ref().filter(|o| o.rate.value > link.bytes_per_s());
-                if let Some(outcome) = above.filter(|_| system.uses_link()) {
-                    cells.push((section, row, &system.name, outcome.rate.value));
+                let Some(outcome) = outcome.as_ref().filter(|_| system.uses_link()) else { continue };
+                let clock = &aligned.clocks[system.run];
+                let lowest_rate = clock.lowest_rate(outcome.rate.value, outcome.measured_ns);
+                if lowest_rate > link.bytes_per_s() {
+                    cells.push((section, row, outcome.rate.value, lowest_rate, &system.name));
                 }
             }
         }
     }
-    let (section, row, name, rate) = cells.iter().max_by(|x, y| x.3.total_cmp(&y.3))?;
+    let (section, row, rate, lowest_rate, name) = cells.iter().max_by(|x, y| x.2.total_cmp(&y.2))?;
     let text = format!(
         "{} above the {link} of the link ({}): their bytes cannot all have crossed it. Fastest: {name}, {} {}, {}: a \
          client's cache served at least {:.1} % of it.",
@@ -213,7 +215,7 @@ fn above_the_link(aligned: &Aligned<'_>, estimated: &Estimated, link: BitRate) -
         section.title,
         row.coordinates,
         show_rate(*rate),
-        (1.0 - link.bytes_per_s() / rate) * 100.0
+        (1.0 - link.bytes_per_s() / lowest_rate) * 100.0
     );
     Some(Sentence::new(Tone::Note, text))
 }

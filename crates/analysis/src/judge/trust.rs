@@ -11,7 +11,9 @@ use crate::align::clocks::Clock;
 use crate::align::rates::error_count;
 use crate::estimate::Estimated;
 use crate::estimate::precision::cell_widths;
-use crate::types::{Access, CheckSummary, Comparison, Options, Outcome, Pairing, RunData, Status, TrustLine};
+use crate::types::{
+    Access, CheckSummary, Comparison, Options, Outcome, Pairing, RunData, ShareRange, Status, TrustLine,
+};
 
 fn line(status: Status, subject: &str, text: impl Into<String>) -> TrustLine {
     TrustLine { status, subject: subject.to_owned(), text: text.into() }
@@ -202,16 +204,16 @@ fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
     Some(line(Status::Failed, "users", text))
 }
 
-/// Per mounted system: how many of its cells the client's cache served.
+/// Per mounted system, and per system that is faster than the link: how many of its cells the client's cache served.
 fn client_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<TrustLine> {
     let mut lines = Vec::new();
     for (index, system) in aligned.systems.iter().enumerate() {
         let rows = estimated.sections.iter().flat_map(|section| &section.rows);
         let outcomes: Vec<&Outcome> = rows.filter_map(|row| row.outcomes[index].as_ref()).collect();
-        let shares: Vec<f64> = outcomes
+        let shares: Vec<ShareRange> = outcomes
             .iter()
             .filter(|outcome| outcome.is_client_cached())
-            .filter_map(|outcome| Some(outcome.wire?.client_cache_share))
+            .filter_map(|outcome| outcome.client_share())
             .collect();
         let counted_cells = outcomes.iter().filter(|outcome| outcome.wire.is_some()).count();
         let name = &system.name;
@@ -230,22 +232,28 @@ fn client_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<TrustLine>
                     counted(n, "cell")
                 ),
             ),
-            (shares, n) => {
-                let (least, most) = shares.iter().fold((1.0f64, 0.0f64), |(l, m), s| (l.min(*s), m.max(*s)));
-                let least = percent(least);
-                let most = percent(most);
-                let range = if least == most { most } else { format!("{least} to {most}") };
-                let cells = counted(n, "cell");
-                let text = format!(
-                    "{name}: the client's cache served {} of {cells} ({range} % of their bytes did not cross the wire): the rate that users see, not that of the server",
-                    shares.len()
-                );
-                (Status::Warning, text)
-            }
+            // A rate above that of the link shows it without a count.
+            (shares, 0) => (Status::Warning, served(name, shares, outcomes.len())),
+            (shares, n) => (Status::Warning, served(name, shares, n.max(shares.len()))),
         };
         lines.push(line(status, "client cache", text));
     }
     lines
+}
+
+/// How many cells of a system the client's cache served, and which share of their bytes.
+fn served(name: &str, shares: &[ShareRange], cells: usize) -> String {
+    let (least, most) = shares.iter().fold((1.0f64, 0.0f64), |(l, m), s| (l.min(s.low), m.max(s.low)));
+    let least = percent(least);
+    let most = percent(most);
+    let range = if least == most { most } else { format!("{least} to {most}") };
+    let exact = shares.iter().all(|share| share.low >= share.high);
+    let range = if exact { range } else { format!("at least {range}") };
+    format!(
+        "{name}: the client's cache served {} of {} ({range} % of their bytes did not cross the wire): the rate that users see, not that of the server",
+        shares.len(),
+        counted(cells, "cell")
+    )
 }
 
 /// Whole percents, 100 only for all.

@@ -3,7 +3,7 @@
 use sharebench_model::units::{counted, three_digits};
 use sharebench_stats::Estimate;
 
-use crate::types::{Pairing, RatioVerdict, Summary, Tone};
+use crate::types::{MeanRatio, Pairing, RatioVerdict, Summary, Tone};
 
 /// A ratio as signed percent, such as `+12 %` or `-3.4 %`.
 pub fn show_percent(ratio: f64) -> String {
@@ -49,12 +49,24 @@ pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str)
         (resolved, cells) if resolved == cells => "every cell differs".to_owned(),
         (resolved, cells) => format!("{resolved} of {} differ", counted(cells, "cell")),
     };
-    let ratio = summary.typical.value;
-    let (ratio, more, less) = if ratio < 1.0 { (1.0 / ratio, b, a) } else { (ratio, a, b) };
     format!(
-        "{more} shows {} times the rate of {less} {scope} (single run; {differ} by more than the uncertainty of clocks{spread}{equal})",
-        three_digits(ratio)
+        "{} {scope} (single run; {differ} by more than the uncertainty of clocks{spread}{equal})",
+        rate_of(&summary.typical, a, b)
     )
+}
+
+/// `nfs shows 1.41 times the rate of smb`, the one with the higher rate first: a ratio without an interval.
+fn rate_of(ratio: &Estimate, a: &str, b: &str) -> String {
+    let (ratio, more, less) = if ratio.value < 1.0 { (1.0 / ratio.value, b, a) } else { (ratio.value, a, b) };
+    format!("{more} shows {} times the rate of {less}", three_digits(ratio))
+}
+
+/// The claim of a mean over some of the cells; of single runs the ratio alone.
+pub(crate) fn mean_claim(mean: &MeanRatio, a: &str, b: &str) -> String {
+    match mean.typical.interval {
+        Some(_) => claim(&mean.typical, mean.verdict, a, b),
+        None => rate_of(&mean.typical, a, b),
+    }
 }
 
 /// The caveat of all ratios of single runs; reported once.

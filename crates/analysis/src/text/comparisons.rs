@@ -2,7 +2,7 @@
 
 use sharebench_model::units::counted;
 
-use crate::text::claims::{basis, claim, single_run_claim, tone};
+use crate::text::claims::{basis, claim, mean_claim, single_run_claim, tone};
 use crate::text::position::position;
 use crate::text::stages::Stages;
 use crate::types::{Comparison, Pairing, RatioVerdict, Sentence, SettingChange, Summary, Tone, View};
@@ -44,6 +44,7 @@ pub(crate) fn overall_sentence(
     if summary.pairing == Pairing::SingleRun {
         let scope = format!("over {} in {}", counted(summary.cells, "cell"), counted(tests, "test"));
         let text = format!("Overall, {}.", single_run_claim(summary, a, b, &scope));
+        let text = text + &cached_note(summary, a, b);
         return Sentence::new(single_run_tone(summary), text);
     }
     let text = format!(
@@ -61,7 +62,7 @@ pub(crate) fn overall_sentence(
 fn cached_note(summary: &Summary, a: &str, b: &str) -> String {
     let apart = summary.unequal_storage.as_ref().map_or_else(String::new, |apart| {
         let alike = apart.alike.as_ref().map_or_else(String::new, |alike| {
-            let claim = claim(&alike.typical, alike.verdict, a, b);
+            let claim = mean_claim(alike, a, b);
             format!("; over {} with equal shares of storage: {claim}", counted(alike.cells, "cell"))
         });
         format!(
@@ -85,7 +86,7 @@ fn client_cached_note(summary: &Summary, a: &str, b: &str) -> String {
         Some(alike) if cached.one_sided < cached.cells => format!(
             " Over {} with equal shares of the client's cache: {}.",
             counted(alike.cells, "cell"),
-            claim(&alike.typical, alike.verdict, a, b)
+            mean_claim(alike, a, b)
         ),
         _ => String::new(),
     };
@@ -97,7 +98,7 @@ fn client_cached_note(summary: &Summary, a: &str, b: &str) -> String {
     format!(
         " Excluded: {} that the client's cache served{one_sided}; including them, as users see it: {}.{alike}",
         counted(cached.cells, "cell"),
-        claim(&felt.typical, felt.verdict, a, b)
+        mean_claim(felt, a, b)
     )
 }
 
@@ -116,8 +117,9 @@ pub(crate) fn section_sentence(
         }
     };
     if summary.pairing == Pairing::SingleRun {
-        let claim = single_run_claim(summary, a, b, &scope);
-        return Sentence::new(single_run_tone(summary), format!("{}: {claim}.", section.title)).about(index);
+        let text = format!("{}: {}.", section.title, single_run_claim(summary, a, b, &scope));
+        let text = text + &cached_note(summary, a, b);
+        return Sentence::new(single_run_tone(summary), text).about(index);
     }
     let stalls = if summary.stalls > 0 {
         format!(

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sharebench_model::{ErrorClass, Verdict};
+use sharebench_model::{CLIENT_CACHED_FROM, ErrorClass, Verdict};
 use sharebench_stats::Estimate;
 
-use crate::types::{Buffering, CacheShares, LoadOutcome, Percentile, WireTraffic};
+use crate::types::{Buffering, CacheShares, LoadOutcome, Percentile, ShareRange, WireTraffic};
 
 /// Times at growing quantiles, in nanoseconds, for percentile plots: (quantile, time).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -94,8 +94,19 @@ impl Outcome {
         self.errors.values().sum()
     }
 
-    /// True when the client's cache served it, so that its rate is what users feel but not the server's.
+    /// True when the client's cache served it, so that its rate is what users feel but not the server's: by the count
+    /// of bytes on the wire, or because its rate exceeds that of the link.
     pub fn is_client_cached(&self) -> bool {
-        self.wire.is_some_and(|wire| wire.is_client_cached())
+        self.client_share().is_some_and(|share| share.low >= CLIENT_CACHED_FROM)
+    }
+
+    /// Share of the bytes that the client's cache served: exact where bytes on the wire were counted, a range where
+    /// only the rate of the link shows that some did not cross it, none where nothing is known.
+    pub fn client_share(&self) -> Option<ShareRange> {
+        if let Some(wire) = self.wire {
+            return Some(ShareRange::exactly(wire.client_cache_share));
+        }
+        let known = |share: &ShareRange| share.low >= CLIENT_CACHED_FROM;
+        self.cache_shares.as_ref().map(|shares| shares.client).filter(known)
     }
 }
