@@ -9,12 +9,12 @@ use sharebench_model::{ErrorClass, OpError};
 
 use crate::errno::Errno;
 
-/// Most mappings of this process at a time.
-const MOST: usize = 1024;
+/// Maximum number of mappings of this process at a time. The table is static, because a signal handler must not allocate.
+const MAX_MAPPINGS: usize = 1024;
 const PAGE: usize = 4096;
 
-/// One mapping as the signal handler knows it.
-struct Place {
+/// One mapping as the signal handler sees it: atomics only, because the handler may interrupt any thread at any instruction.
+struct MappedRange {
     /// 0 while free.
     base: AtomicUsize,
     len: AtomicUsize,
@@ -22,9 +22,9 @@ struct Place {
     failed: AtomicBool,
 }
 
-static PLACES: [Place; MOST] =
-    [const { Place { base: AtomicUsize::new(0), len: AtomicUsize::new(0), failed: AtomicBool::new(false) } };
-        MOST];
+static MAPPED: [MappedRange; MAX_MAPPINGS] = [const {
+    MappedRange { base: AtomicUsize::new(0), len: AtomicUsize::new(0), failed: AtomicBool::new(false) }
+}; MAX_MAPPINGS];
 
 /// The first bytes of an open file, shared with its page cache.
 #[derive(Debug)]
@@ -46,13 +46,13 @@ impl Mapping {
         let mapped = NonNull::new(base.cast::<u8>()).filter(|_| base != libc::MAP_FAILED);
         let Some(base) = mapped else {
             let errno = Errno::last();
-            PLACES[place].base.store(0, Ordering::Release);
+            MAPPED[place].base.store(0, Ordering::Release);
             return Err(refused(errno));
         };
-        PLACES[place].failed.store(false, Ordering::Relaxed);
-        PLACES[place].len.store(len, Ordering::Relaxed);
+        MAPPED[place].failed.store(false, Ordering::Relaxed);
+        MAPPED[place].len.store(len, Ordering::Relaxed);
         // The base is stored last: the handler reads it first, and must then see the length.
-        PLACES[place].base.store(base.as_ptr() as usize, Ordering::Release);
+        MAPPED[place].base.store(base.as_ptr() as usize, Ordering::Release);
         Ok(Self { base, len, place })
     }
 
@@ -81,7 +81,7 @@ impl Mapping {
     }
 
     fn settled(&self, len: usize) -> Result<u32, OpError> {
-        if PLACES[self.place].failed.load(Ordering::Relaxed) {
+        if MAPPED[self.place].failed.load(Ordering::Relaxed) {
             let detail = "a page of the file could not be read or written (SIGBUS)";
             return Err(OpError::new(ErrorClass::Io, "mmap", detail));
         }
@@ -92,10 +92,10 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // Another thread may get these addresses as soon as they are unmapped.
-        PLACES[self.place].base.store(1, Ordering::Release);
+        MAPPED[self.place].base.store(1, Ordering::Release);
         // SAFETY: the mapping made in `new`, unmapped once.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
-        PLACES[self.place].base.store(0, Ordering::Release);
+        MAPPED[self.place].base.store(0, Ordering::Release);
     }
 }
 
@@ -116,9 +116,10 @@ fn reserve() -> Result<usize, OpError> {
     static HANDLER: OnceLock<Result<(), i32>> = OnceLock::new();
     (*HANDLER.get_or_init(install)).map_err(|number| Errno(number).at("sigaction"))?;
     // Base 1 is never a mapped address: it marks an entry that is reserved but not mapped yet.
-    let take = |place: &Place| place.base.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-    let full = || OpError::new(ErrorClass::Refused, "mmap", format!("{MOST} files are mapped"));
-    PLACES.iter().position(take).ok_or_else(full)
+    let take =
+        |place: &MappedRange| place.base.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+    let full = || OpError::new(ErrorClass::Refused, "mmap", format!("{MAX_MAPPINGS} files are mapped"));
+    MAPPED.iter().position(take).ok_or_else(full)
 }
 
 /// A page that its file system cannot bring in (the file was cut, the server is gone, the disk is full) is a
@@ -143,7 +144,7 @@ extern "C" fn on_bus_error(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut l
     // page lies within a mapping that its owner, this thread, is just copying from or to.
     unsafe {
         let address = (*info).si_addr() as usize;
-        let hit = PLACES.iter().find(|place| {
+        let hit = MAPPED.iter().find(|place| {
             let base = place.base.load(Ordering::Acquire);
             base > 1 && (base..base + place.len.load(Ordering::Relaxed)).contains(&address)
         });
