@@ -13,17 +13,17 @@ use crate::machine::machinery::MachineReadings;
 
 /// The null target must be faster than the measured target by this factor.
 const HEADROOM: f64 = 3.0;
-/// Most of a thread's time that a generator may need.
+/// Largest share of a thread's time that the generator may use.
 const BUSY_THREAD: f64 = 0.7;
-/// Most of the time in which tasks may wait for a processor.
+/// Largest share of the time in which tasks may wait for a processor.
 const PRESSURE: f64 = 0.1;
-/// Most of the processors' time that may be stolen.
+/// Largest share of the processors' time that the hypervisor may give to others.
 const STEAL: f64 = 0.02;
-/// Most of a link that may be used before the link is what is measured.
+/// Largest share of a link's rate at which the server, and not the link, is measured.
 const LINK_USED: f64 = 0.8;
-/// A single stall of this length contaminates.
+/// A single stall of this length leads to a warning.
 const STALL_NS: u64 = 20_000_000;
-/// Stalls of this share of the window contaminate.
+/// Stalls that take this share of the window together lead to a warning.
 const STALLED: f64 = 0.01;
 /// The median must exceed the cost of reading the clock by this factor.
 const CLOCK_COSTS: u64 = 100;
@@ -64,7 +64,8 @@ pub(crate) fn checks(measure: &Measure, work: &Work, machinery: &MachineReadings
     checks
 }
 
-/// Bytes faster than the link were never on it; bytes nearly as fast measure the link.
+/// Compares the throughput with the link: bytes that are faster than the link never crossed it, and bytes that are
+/// nearly as fast measure the link.
 fn link(measure: &Measure, link: &Link) -> Option<Check> {
     let (rate, source) = match link {
         Link::None => return None,
@@ -149,7 +150,7 @@ fn timer(health: Option<&Health>) -> Check {
     }
 }
 
-/// True when the machine stood still for so long that times of the span are not to be trusted.
+/// True if the machine stalled for so long that times within the span are not reliable.
 pub fn health_has_warning(health: &Health) -> bool {
     hiccups(Some(health)).verdict != Verdict::Valid
 }

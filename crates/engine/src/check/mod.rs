@@ -22,20 +22,21 @@ use crate::check::verdict::{check, percent, unless};
 use crate::machine::machinery::MachineReadings;
 use crate::record::occupancy::Occupancy;
 
-/// Little's law may be off by this much.
+/// Largest relative deviation from Little's law.
 pub(crate) const LITTLE_TOLERANCE: f64 = 0.02;
-/// Below this share of the depth the generator did not keep it.
+/// Below this share of the requested depth the generator did not keep it.
 const DEPTH_KEPT: f64 = 0.9;
-/// Share of transactions that may start late because of us.
+/// Share of transactions that may start late because of the generator.
 const LATE_SHARE: f64 = 0.01;
-/// Lateness that is nobody's fault.
+/// Lateness in nanoseconds that is always accepted.
 const LATE_NS: u64 = 1_000_000;
-/// Above this share of users with a transaction under way, a late start waited for a user.
+/// Above this share of busy users, a late start waited for a free user and not for the generator.
 const ALL_BUSY: f64 = 0.9;
 /// Share of what was begun that may be unfinished when the window ends.
 const CENSORED_SHARE: f64 = 0.01;
 
-/// What the checks of a step look at besides its measure.
+/// What the checks of a step use in addition to its measure. It is plain data, so that every check is a pure function
+/// that tests can call with known numbers.
 pub(crate) struct StepEvidence<'a> {
     pub work: &'a Work,
     pub verify: Verify,
@@ -47,7 +48,7 @@ pub(crate) struct StepEvidence<'a> {
     pub machinery: Option<MachineReadings<'a>>,
 }
 
-/// Every check of a measured step.
+/// Every check of a measured step, in the order in which reports list them.
 pub(crate) fn checks(measure: &Measure, evidence: &StepEvidence<'_>) -> Vec<Check> {
     let mut checks = errors(measure);
     checks.extend(wire_bytes(measure, evidence));

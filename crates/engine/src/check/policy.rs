@@ -4,7 +4,7 @@ use sharebench_model::units::ByteSize;
 use sharebench_model::{CachePolicy, Check, Measure, Verdict};
 use sharebench_plan::{RecordWork, Start};
 
-/// Part of a file that may be in memory before a pass still counts as cold.
+/// A file of which at most this share is in memory before a pass counts as cold.
 const COLD_SHARE: f64 = 0.01;
 
 /// Checks a measured cell; `reported` means that the target counts the policy flags of its requests.

@@ -1,6 +1,6 @@
 //! The kernel's own counters of lost time: steal and pressure.
 
-/// Counters that only increase; none where the system does not report them.
+/// The kernel's counters of lost time, which only increase; none where the system does not report them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
     /// Ticks of all processors: those stolen by the hypervisor, and all.

@@ -15,10 +15,10 @@ use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
 
-/// How long a ceiling is measured: long enough for thousands of operations.
+/// Duration of one measurement of a ceiling, which is long enough for thousands of operations.
 const SPELL: Duration = Duration::from_millis(10);
 
-/// One kind of cell.
+/// The properties of a cell that determine the generator's ceiling. Cells that agree in them share one measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CeilingKind {
     /// Bytes per operation.

@@ -5,10 +5,10 @@ use sharebench_model::StepError;
 
 use crate::time::clock::Clock;
 
-/// How long before a round of a cell its ranks hear when it starts.
+/// Time between the announcement of a common start of a round and the start itself.
 const ROUND_LEAD_NS: u64 = 5_000_000;
 
-/// An error of this rank, with the rank's name in its reason.
+/// Adds the name of this rank to an error's reason.
 pub(crate) fn named(error: StepError, ranks: &Ranks) -> StepError {
     let named = |reason: String| format!("rank {} ({}): {reason}", ranks.rank(), ranks.host());
     match error {
@@ -19,7 +19,7 @@ pub(crate) fn named(error: StepError, ranks: &Ranks) -> StepError {
     }
 }
 
-/// Keeps the worse of two errors, which all ranks then report.
+/// Keeps the worse of two errors; all ranks then report that one.
 pub(crate) fn keep_worst(mine: &mut Option<StepError>, other: Option<StepError>) {
     let worst = mine.take().max(other);
     *mine = worst;
@@ -31,7 +31,7 @@ pub(crate) fn rank_lost(lost: Lost) -> StepError {
     StepError::EngineFailed(lost.to_string())
 }
 
-/// Continues only if all ranks can; otherwise each of them gets the same error.
+/// Returns the value only if all ranks have one; otherwise every rank gets the same error.
 pub(crate) fn agreed<T, E: Into<StepError>>(
     ranks: Option<&Ranks>,
     own: Result<T, E>,
@@ -49,7 +49,7 @@ pub(crate) fn agreed<T, E: Into<StepError>>(
     }
 }
 
-/// A phase that all users of all ranks have done.
+/// The end of a phase that all users of all ranks have completed.
 pub(crate) struct Done {
     /// First start and last end, by the leader's clock.
     pub span: Option<(u64, u64)>,
@@ -57,7 +57,7 @@ pub(crate) struct Done {
     pub now: u64,
 }
 
-/// Waits until the phase is done everywhere.
+/// Waits until all ranks have completed a phase, and merges their spans.
 pub(crate) fn together(
     clock: &Clock,
     ranks: Option<&Ranks>,
@@ -83,7 +83,8 @@ pub(crate) fn together(
     error.map_or(Ok(Done { span, now }), Err)
 }
 
-/// When a round starts on all ranks, by the clock of this one; 0, which is at once, for a process that is alone.
+/// The instant at which a round starts on all ranks, by this rank's clock; 0, which means at once, for a process
+/// without other ranks.
 pub(crate) fn common_start(clock: &Clock, ranks: Option<&Ranks>) -> Result<u64, StepError> {
     let Some(ranks) = ranks else { return Ok(0) };
     ranks.common_instant(clock.now(), ROUND_LEAD_NS).map_err(rank_lost)

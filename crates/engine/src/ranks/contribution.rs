@@ -13,7 +13,11 @@ use crate::record::tally::Tally;
 /// Maximum number of failures of a step that are reported with their text.
 const MAX_FAILURE_TEXTS: usize = 5;
 
-/// What one rank says of a step, or several together.
+/// The part of a step's result that one rank counted, or several ranks after [`Self::merge`].
+///
+/// Each rank makes one after it has measured. Contributions are merged along a tree of ranks and arrive at the
+/// leader, which sorts them ([`Self::settle`]), so that the result does not depend on the shape of the tree.
+/// Histograms are merged bucket by bucket: the result is what one process would have counted (docs/adr/0033).
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Contribution {
     pub error: Option<StepError>,
@@ -61,12 +65,13 @@ impl Contribution {
         }
     }
 
-    /// A rank that could not measure.
+    /// The contribution of a rank that could not measure. It has to take part in the reduction, because the other
+    /// ranks wait for it.
     pub fn failed(error: StepError, ranks: &Ranks) -> Self {
         Self { error: Some(named(error, ranks)), ..Self::default() }
     }
 
-    /// Adds what others counted.
+    /// Adds the contribution of other ranks.
     pub fn merge(&mut self, other: Self) {
         keep_worst(&mut self.error, other.error);
         // Histograms add up bucket by bucket, so that percentiles of all ranks are exact; percentiles
@@ -83,7 +88,7 @@ impl Contribution {
         }
     }
 
-    /// Puts everything in order, whatever the tree was.
+    /// Sorts everything by rank and user, whatever order the tree had.
     pub fn settle(&mut self) {
         self.users.sort_by_key(|(number, _)| *number);
         self.shares.sort_by_key(|share| share.rank);

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::RunOutcome;
 use sharebench_plan::{Cell, Pace, ResolvedPlan, StepPlan, TransactionWork, Work};
 
-/// The command of the leader before each step, and at the end.
+/// What the leader broadcasts before each step and at the end of a run. It names the step by its position in the
+/// plan, which all ranks have, instead of sending the step itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LeaderCommand {
     /// Measure this.
@@ -24,7 +25,7 @@ pub(crate) enum LeaderCommand {
     Finish(RunOutcome),
 }
 
-/// The position of a step in the plan, which all ranks have.
+/// The place of a step in the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum StepOrigin {
     /// Among the cells.
@@ -36,7 +37,7 @@ pub(crate) enum StepOrigin {
 }
 
 impl LeaderCommand {
-    /// The order to measure `step`.
+    /// The command to measure `step`.
     pub fn step(step: &StepPlan, plan: &ResolvedPlan) -> Self {
         let of = match &step.work {
             Work::Records(_) => StepOrigin::Cells,
@@ -53,7 +54,7 @@ impl LeaderCommand {
         Self::Step { index, target, repetition, cell, of }
     }
 
-    /// The step of `plan` that was ordered; none at the end, or where the plan has no such step.
+    /// The step of `plan` that the command names; none at the end of the run, or if the plan has no such step.
     pub fn planned(&self, plan: &ResolvedPlan) -> Option<StepPlan> {
         let Self::Step { index, target, repetition, cell, of } = self else { return None };
         let (coordinates, work): Cell = match of {

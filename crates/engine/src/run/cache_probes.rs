@@ -15,15 +15,15 @@ use crate::run::Run;
 use crate::run::target_state::TargetState;
 
 impl Run<'_> {
-    /// The plan of a cell's cache probes; none in steps without probes.
+    /// The plan of a cell's cache probes; none for a step without probes.
     fn probe_plan(&self, step: &StepPlan, work: &RecordWork) -> Option<&CacheProbePlan> {
         // Once per cell; not at first, when caches are still as the making of the files left them.
         let turn = u32::from(self.plan.repeat.certain() > 1);
         self.plan.cache_probes.as_ref().filter(|_| step.repetition == turn && CacheProbePlan::covers(work))
     }
 
-    /// Timed passes of a step that the user's command between steps makes cold: the first, unless the test reads its file
-    /// before.
+    /// Number of timed passes of a step that read a file which the pre-step command made cold: the first one, unless
+    /// the test reads its file before.
     fn cold_passes(&self, work: &RecordWork) -> u64 {
         let emptied = self.plan.cache_probes.as_ref().is_some_and(|bands| bands.cold == Cold::PreStepCommand);
         u64::from(emptied && CacheProbePlan::covers(work) && work.test.start() != Start::JustRead)
@@ -47,7 +47,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Length of the file that pushes others out.
+    /// Length of the file that pushes others out of the server's cache.
     fn pushed(&self, size: ByteSize) -> u64 {
         size.0.next_multiple_of(u64::from(self.plan.max_record()))
     }
@@ -105,7 +105,7 @@ impl Run<'_> {
     }
 }
 
-/// True when what is read over a target's own sessions need not come from its server.
+/// True if reads over the target's own sessions may be answered by a cache of this machine.
 fn has_cache(target: &dyn Target) -> bool {
     target.caches() || target.capabilities().blocking
 }

@@ -10,14 +10,14 @@ use crate::run::Run;
 use crate::run::rounds::RunResources;
 
 impl Run<'_> {
-    /// Sends the next command to the other ranks, where there are any.
+    /// Sends the next step to the other ranks, if there are any.
     pub(crate) fn order(&self, step: &StepPlan) -> Result<(), StepError> {
         let Some(ranks) = self.ranks else { return Ok(()) };
         let order = LeaderCommand::step(step, self.plan);
         ranks.broadcast(Some(&order)).map(drop).map_err(rank_lost)
     }
 
-    /// Measures what the leader says, until it says that it is over.
+    /// Measures each step that the leader orders, until the leader ends the run.
     pub(crate) async fn follow(&self, ranks: &Ranks, mut under_way: RunResources<'_, '_>) -> RunOutcome {
         loop {
             let order = match ranks.broadcast::<LeaderCommand>(None) {

@@ -9,8 +9,8 @@ use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
 
-/// Removes directories of sharebench that earlier runs left on a target: all of them, or the one named.
-/// Gives the names removed.
+/// Removes directories of sharebench that earlier runs left on a target: all of them, or the one with the given name.
+/// Returns the names of the removed directories.
 pub fn remove_leftovers(
     target: &dyn Target,
     only: Option<&str>,

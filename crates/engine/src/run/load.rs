@@ -15,7 +15,7 @@ use crate::run::Run;
 use crate::run::target_state::TargetState;
 
 impl Run<'_> {
-    /// Measures a step of users: what those of this process did.
+    /// Measures a load step and returns the tally of this process's users.
     pub(crate) async fn load(
         &self,
         work: &TransactionWork,
@@ -59,7 +59,7 @@ impl Run<'_> {
         Ok(tally)
     }
 
-    /// Whether a step kept the plan's objective; none where there is none.
+    /// The verdict on the plan's objective for a step; none if the plan has no objective.
     pub(crate) fn objective(&self, work: &TransactionWork, measure: &Measure) -> Option<ObjectiveReport> {
         let slo = self.plan.typed.load.as_ref()?.slo.as_ref()?;
         let (kept, detail) = match work.pace {
@@ -69,7 +69,7 @@ impl Run<'_> {
         Some(ObjectiveReport { wanted: slo.to_string(), kept, detail })
     }
 
-    /// Lays out the shared data set, where that is not done yet.
+    /// Lays out the shared data set, unless an earlier step of the run has done so.
     pub(crate) async fn lay_out(
         &self,
         work: &TransactionWork,

@@ -42,7 +42,17 @@ use crate::time::clock::{Clock, ClockError};
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
 
-/// Everything a run needs.
+/// One execution of a resolved plan against its targets: the entry point of the engine.
+///
+/// A run borrows everything: the plan, the targets, the clock, the stop signal and the channel for events. What it
+/// makes while it measures (sessions, files, tallies) lives inside of [`Self::execute`], which prepares the targets,
+/// works through rounds of cells and then through the load steps, and removes its directories in the end, also after
+/// an error and after a request to stop.
+///
+/// Invariants: it writes only below its own directory of each target. It reports everything that it measures as
+/// events, and returns only how it ended. The order of steps follows from the plan, the seed and the results so far,
+/// so that a run that is given its finished steps (`done`) continues where it was interrupted. With several ranks
+/// every process executes the same run; rank 0 decides which step comes next (docs/adr/0033).
 pub struct Run<'a> {
     /// What to do.
     pub plan: &'a ResolvedPlan,
@@ -64,7 +74,8 @@ pub struct Run<'a> {
     pub ranks: Option<&'a Ranks>,
 }
 
-/// The end state of a run, in addition to its events.
+/// How a run ended, in addition to its events. The outcome is part of the results; leftovers are for the user, who
+/// can remove them with `sharebench clean`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunEnd {
     /// Also sent as the last event.
@@ -74,8 +85,9 @@ pub struct RunEnd {
 }
 
 impl Run<'_> {
-    /// Runs the schedule on the calling thread. Sends every event but [`RunEvent::Started`], which is
-    /// the caller's, who knows the header.
+    /// Runs the plan on the calling thread until all steps are measured, or an error or a request to stop ends it. It
+    /// sends every event except [`RunEvent::Started`], which the caller sends, because only the caller knows the
+    /// header.
     pub fn execute(&self) -> Result<RunEnd, StartError> {
         match self.clock.block_on(self.drive()) {
             Ok(end) => end,
@@ -89,6 +101,8 @@ impl Run<'_> {
         }
     }
 
+    /// Prepares the targets, measures, and cleans up in every case. Each phase that can fail is agreed upon by all
+    /// ranks.
     async fn drive(&self) -> Result<RunEnd, StartError> {
         let clock = self.clock;
         let verify = self.plan.verify;
@@ -200,8 +214,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Lets the user's command run before a step, while nothing of ours is open or connected anywhere. What the step works
-    /// on is made before, so that no cache knows it afterwards unless the command leaves it there.
+    /// Runs the user's pre-step command while no file is open and no session is connected. The files of the step are
+    /// made before, so that afterwards no cache holds them unless the command leaves them there.
     pub(crate) async fn between(
         &self,
         step: &StepPlan,
@@ -241,7 +255,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Records of cells are never made several requests of; blocks of loads are.
+    /// What a session must be able to hold. A record of a cell is always one request; a block of a load may be
+    /// several (docs/adr/0026).
     pub(crate) fn spec(&self, target: &dyn Target) -> SessionSpec {
         let most = target.capabilities().max_record;
         let slot_bytes = self.plan.max_record().max(self.plan.max_block().min(most));
@@ -252,7 +267,7 @@ impl Run<'_> {
         SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout, allow_split: parts }
     }
 
-    /// Says how blocks of the load are sent that one request does not carry.
+    /// Reports how blocks of the load are sent that one request does not carry.
     fn report_splitting(&self, name: &str, files: &mut TargetFiles) {
         let slot_bytes = files.session.buffer(Slot(0)).len() as u32;
         if let Some(said) = request_splitting::fact(files.session.as_ref(), self.plan.max_block(), slot_bytes)
@@ -262,7 +277,7 @@ impl Run<'_> {
         }
     }
 
-    /// Says where users of one session must wait for each other.
+    /// Reports where users of one session have to wait for each other.
     fn report_sharing(&self, name: &str, target: &dyn Target) {
         let carried = target.capabilities().max_queue_depth;
         let users = self.plan.works().map(|work| match work {
@@ -277,7 +292,7 @@ impl Run<'_> {
         }
     }
 
-    /// The greatest piece that divides every request of the plan.
+    /// The largest piece that divides every request of the plan. The state of a file is tracked in this unit.
     fn unit(&self) -> u64 {
         let pieces = self.plan.works().flat_map(|work| match work {
             Work::Records(work) => work.pieces().to_vec(),
@@ -286,7 +301,7 @@ impl Run<'_> {
         pieces.reduce(greatest_common_divisor).unwrap_or(512)
     }
 
-    /// Removes our directory; with a session of its own when the first one was lost.
+    /// Removes the run's directory from a target, over a new session if the first one was lost.
     async fn clean(
         &self,
         index: usize,

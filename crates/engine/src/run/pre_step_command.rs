@@ -8,11 +8,11 @@ use std::time::Duration;
 use crate::time::stop::StopSignal;
 use sharebench_model::StepError;
 
-/// How often a command under way is looked at.
+/// Interval at which a running command is polled.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long the last words of a command that failed are waited for.
+/// Longest wait for the error output of a command that failed.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Maximum number of their bytes that are reported.
+/// Maximum number of bytes of that output that are reported.
 const MAX_WORDS: u64 = 4096;
 
 /// Runs a command by `sh -c`, without input and with its output dropped, until it ends. A request to stop

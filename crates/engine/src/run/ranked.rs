@@ -14,17 +14,17 @@ use crate::run::Run;
 use crate::run::start_error::StartError;
 
 impl Run<'_> {
-    /// True for the process that decides and stores: a process that is alone, or rank 0.
+    /// True for the process that decides and stores: one without other ranks, or rank 0.
     pub(crate) fn leads(&self) -> bool {
         self.ranks.is_none_or(Ranks::is_leader)
     }
 
-    /// Numbers of those of a step's users that work in this process.
+    /// Numbers of the step's users that work in this process.
     pub(crate) fn own_users(&self, users: u32) -> Vec<u32> {
         self.ranks.map_or_else(|| (0..users).collect(), |ranks| ranks.users(users))
     }
 
-    /// Begins only if all ranks are ready. A process that is alone keeps its own error.
+    /// Succeeds only if all ranks are prepared. A process without other ranks keeps its own error.
     pub(crate) fn prepared_together(&self, own: Result<(), StartError>) -> Result<(), StartError> {
         let Some(ranks) = self.ranks else { return own };
         let said = own.map_err(|error| error.to_string());
@@ -42,7 +42,7 @@ impl Run<'_> {
         }
     }
 
-    /// Waits until all have closed what they had open.
+    /// Waits until all ranks have closed their files and sessions.
     pub(crate) fn wait_for_all(&self) {
         if let Some(ranks) = self.ranks {
             // Who is lost has nothing open any more.
@@ -50,7 +50,8 @@ impl Run<'_> {
         }
     }
 
-    /// What all ranks counted, on the leader; every rank gets the same end where one of them had to end.
+    /// Merges what all ranks counted; the leader gets the result. If one rank has an error, every rank returns that
+    /// error.
     pub(crate) fn reduce(
         &self,
         ranks: &Ranks,

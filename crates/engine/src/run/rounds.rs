@@ -12,10 +12,10 @@ use crate::run::Run;
 use crate::run::stopper::Stopper;
 use crate::run::target_state::TargetState;
 
-/// Steps that an earlier part of the run measured, by index.
+/// Steps that an earlier part of a resumed run measured, by index.
 pub(crate) type Done<'a> = BTreeMap<u32, &'a StepResult>;
 
-/// What steps are measured with.
+/// What steps are measured with. It is borrowed from [`Run::execute`] for the time of the steps.
 pub(crate) struct RunResources<'a, 'b> {
     /// Per target.
     pub states: &'a mut [TargetState],
@@ -25,10 +25,11 @@ pub(crate) struct RunResources<'a, 'b> {
     pub context: &'a mut PassContext<'b>,
 }
 
-/// Exchanges with each clock before a step: those of the run's start have found the offset, these follow its drift.
+/// Time stamp exchanges per clock before each step. The exchanges at the start of the run have found the offset;
+/// these follow its drift.
 const EXCHANGES: u32 = 8;
 
-/// Time for all cells.
+/// The time budget of all cells, as the instant at which it is used up.
 struct Budget {
     ends_ns: u64,
 }
@@ -40,7 +41,8 @@ impl Budget {
 }
 
 impl Run<'_> {
-    /// Runs every step that is not done yet; steps done earlier are only looked at.
+    /// Runs every step that is not done yet, in order: rounds of cells, load steps, steps of a search. Stored steps
+    /// are only read.
     pub(crate) async fn schedule(&self, mut under_way: RunResources<'_, '_>) -> RunOutcome {
         let under_way = &mut under_way;
         let done: Done<'_> = self.done.iter().map(|step| (step.index, step)).collect();
@@ -103,8 +105,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What earlier parts of the run measured has used up some of the time; once a step of users is done,
-    /// the rounds had ended.
+    /// The remaining time budget. Stored steps of an interrupted run have used some of it; once a load step is
+    /// stored, the rounds were over.
     fn budget(&self, done: &Done<'_>, now: u64) -> Option<Budget> {
         let whole = self.plan.repeat.budget?.as_nanos() as u64;
         let is_load = |step: &StepResult| step.coordinates.get(axis::WORKLOAD).is_some();
@@ -117,7 +119,7 @@ impl Run<'_> {
         Some(Budget { ends_ns: now + whole.saturating_sub(used) })
     }
 
-    /// The result of a step: from the results database where it is done, measured now where not.
+    /// The result of a step: read from the results database if it is stored there, measured now otherwise.
     pub(crate) async fn result_of(
         &self,
         step: &StepPlan,
@@ -165,7 +167,8 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    /// Measures a step with all that goes before it; of several processes, the leader gets its result.
+    /// Measures a step with everything that precedes it: clocks, ceiling, pre-step command. With several ranks, the
+    /// leader gets the result.
     pub(crate) async fn perform(
         &self,
         step: &StepPlan,
@@ -185,7 +188,8 @@ impl Run<'_> {
     }
 }
 
-/// What the kernel says of its monotonic clock: the same every time, so that a resumed run decides as before.
+/// The resolution that the kernel states for its monotonic clock. It is the same in every process, so that a resumed
+/// run makes the same decisions.
 fn clock_resolution_ns() -> f64 {
     // SAFETY: clock_getres writes the timespec it is given; zeroed is a valid one.
     let resolution = unsafe {

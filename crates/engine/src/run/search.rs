@@ -9,21 +9,21 @@ use crate::run::Run;
 use crate::run::rounds::{Done, RunResources};
 use crate::threads::descriptor_limit;
 
-/// Least decline that one step may call a decline (the same as in analysis).
+/// Smallest relative decline of throughput that counts as a decline, the same as in the analysis.
 const DECLINE: f64 = 0.05;
-/// Shares of the ceiling that are measured as open loads first.
+/// Shares of the closed load's ceiling that are measured first as open loads.
 const SHARES: [f64; 6] = [0.1, 0.5, 0.7, 0.8, 0.9, 1.0];
-/// The knee is known when kept and missed are this share of the ceiling apart.
+/// The search for the knee ends when kept and missed rate differ by this share of the ceiling.
 const RESOLUTION: f64 = 0.02;
-/// Fewest transactions per second at the ceiling: rates are whole numbers.
+/// Smallest ceiling in transactions per second at which a knee can be searched, because rates are whole numbers.
 const MIN_CEILING: f64 = 10.0;
-/// Fewest sessions of an open load.
+/// Minimum number of users of an open load.
 const MIN_POOL: u32 = 32;
-/// Most users of a step.
+/// Maximum number of users of a step that a search adds.
 const MAX_USERS: u32 = 100_000;
 
-/// The next number of users on the way to the stress point; none when every target has passed it, or when too many
-/// steps were added that there seems to be none. `rates` has a list of (users, rate) for each target.
+/// The next number of users on the way to the stress point. There is none once every target has passed it, or when
+/// the maximum number of steps was added without finding one. `rates` has a list of (users, rate) for each target.
 fn next_users(rates: &[Vec<(u32, f64)>], added: u32) -> Option<u32> {
     let fell = |steps: &Vec<(u32, f64)>| {
         steps.windows(2).any(|pair| pair[1].1 < pair[0].1 * (1.0 - DECLINE)) || steps.is_empty()
@@ -39,7 +39,8 @@ fn next_users(rates: &[Vec<(u32, f64)>], added: u32) -> Option<u32> {
     (next <= MAX_USERS).then_some(next)
 }
 
-/// The next rate in search of the knee; none when it is known, or cannot be.
+/// The next rate in the search for the knee; none when the knee is known to the required resolution, or no rate was
+/// missed.
 fn next_rate(ceiling: f64, tried: &[(u32, bool)]) -> Option<u32> {
     let rate = |share: f64| ((ceiling * share).floor() as u32).max(1);
     let known = |rate: u32| tried.iter().any(|(tried, _)| *tried == rate);
@@ -55,7 +56,7 @@ fn next_rate(ceiling: f64, tried: &[(u32, bool)]) -> Option<u32> {
 }
 
 impl Run<'_> {
-    /// Continues after the load steps that the plan names; `measured` are those.
+    /// Adds steps after those that the plan names, as its search requires; `measured` are the named ones.
     pub(crate) async fn search(
         &self,
         schedule: &mut StepOrder<'_>,

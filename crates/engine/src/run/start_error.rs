@@ -4,7 +4,7 @@ use sharebench_model::OpError;
 use sharebench_model::units::ByteSize;
 use sharebench_target::ConnectError;
 
-/// Why a run could not start; nothing was measured and nothing is left on any target.
+/// The reason why a run could not start. Nothing was measured, and nothing is left on any target.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StartError {
     /// A target cannot be reached or refused us.

@@ -16,7 +16,7 @@ use crate::run::Run;
 use crate::run::target_state::TargetState;
 
 impl Run<'_> {
-    /// Measures one step; of several processes, the leader gets the result of all.
+    /// Measures one step and checks it. With several ranks, the leader gets the result of all ranks.
     pub(crate) async fn step(
         &self,
         step: &StepPlan,
@@ -75,7 +75,7 @@ impl Run<'_> {
         }))
     }
 
-    /// What the users of this process did in a step.
+    /// Measures what the jobs or users of this process do in a step.
     async fn measure(
         &self,
         step: &StepPlan,
@@ -113,7 +113,7 @@ impl Run<'_> {
         }
     }
 
-    /// The measure of what was counted by all users of a step, or by those of one rank.
+    /// Turns the tally of a step, or of one rank's part of it, into a measure.
     pub(crate) fn measure_of(&self, step: &StepPlan, tally: Tally) -> Measure {
         let (users, rate_base) = match &step.work {
             Work::Records(work) => {

@@ -7,11 +7,16 @@ use sharebench_model::{CellPrecision, Measure, PrecisionReport, Standing, StepRe
 use sharebench_plan::{ResolvedPlan, StepPlan};
 use sharebench_stats::{Decision, Repetition, StoppingRule, repetitions_needed, widest_half_width};
 
-/// Under a time budget, one in N cells takes part in a round once widths are known: the widest.
+/// Under a time budget, one in this many cells takes part in a round once widths are known: those with the widest
+/// intervals.
 const WIDEST_SHARE: usize = 4;
 
-/// Follows the widths of all cells. Given the same results in the same rounds it decides the same, which
-/// is how an interrupted run finds its order again.
+/// The stopping rule of a run's cells.
+///
+/// It keeps the usable repetitions of every cell and the width of its interval. After each round it decides which
+/// cells are measured again. It sees rates only through widths and never which target is faster, because a rule that
+/// looks at the sign or at significance would stop too early (docs/measurement-rules.md 1.4). The same results in the
+/// same rounds lead to the same decisions, so that a resumed run finds its order again.
 pub(crate) struct Stopper<'p> {
     plan: &'p ResolvedPlan,
     rule: StoppingRule,
@@ -45,12 +50,12 @@ impl<'p> Stopper<'p> {
         Self { plan, rule, resolution_ns, cells, round: 0 }
     }
 
-    /// Rounds ended so far.
+    /// Number of rounds that have ended.
     pub fn round(&self) -> u32 {
         self.round
     }
 
-    /// Cells of the next round, ascending; none when every cell has enough.
+    /// The cells of the next round, in ascending order; none when every cell has enough repetitions.
     pub fn open(&self) -> Vec<usize> {
         let mut open: Vec<usize> =
             (0..self.cells.len()).filter(|cell| self.cells[*cell].decision == Decision::Continue).collect();
@@ -65,7 +70,7 @@ impl<'p> Stopper<'p> {
         open
     }
 
-    /// Takes what a step yielded; steps that are invalid or moved nothing count for no interval.
+    /// Adds the result of a step. Steps that are invalid or moved nothing count towards no interval.
     pub fn note(&mut self, step: &StepPlan, result: &StepResult) {
         let Some(rate) = rate(&result.measure).filter(|_| result.verdict() != Verdict::Invalid) else {
             return;
@@ -74,7 +79,7 @@ impl<'p> Stopper<'p> {
         self.cells[step.cell].systems[step.target as usize].insert(step.repetition, repetition);
     }
 
-    /// Ends a round over `cells`: their widths are looked at.
+    /// Ends a round over `cells`, computes the widths of their intervals and decides about each.
     pub fn end_round(&mut self, cells: &[usize]) {
         self.round += 1;
         for &cell in cells {
@@ -89,7 +94,8 @@ impl<'p> Stopper<'p> {
         }
     }
 
-    /// Steps that open cells will probably still take: the width shrinks with the root of the repetitions.
+    /// Estimates the number of steps that open cells still need: the width of an interval shrinks with the root of
+    /// the number of repetitions.
     pub fn expected_steps(&self) -> u32 {
         let least = self.rule.least;
         let most = self.rule.most;
@@ -107,7 +113,7 @@ impl<'p> Stopper<'p> {
         u32::try_from(pairs * self.plan.targets.len()).unwrap_or(u32::MAX)
     }
 
-    /// How precisely each cell is known by now.
+    /// The precision that each cell has reached so far.
     pub fn report(&self) -> PrecisionReport {
         let cell = |(index, state): (usize, &CellState)| {
             let half_width = widest_half_width(&state.systems, self.resolution_ns);
@@ -128,7 +134,7 @@ impl<'p> Stopper<'p> {
     }
 }
 
-/// Bytes per second, or operations where no bytes move.
+/// The rate of a measure: bytes per second, or operations per second where no bytes are moved.
 fn rate(measure: &Measure) -> Option<f64> {
     let rate = if measure.bytes.total() > 0 { measure.throughput() } else { measure.operation_rate() };
     rate.filter(|rate| rate.is_finite() && *rate > 0.0)

@@ -14,7 +14,8 @@ use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
 
-/// Endings of names whose data is known; what is not here is plain data.
+/// Extensions of names whose type of data is known, and whether that data is compressed. Every other name counts as
+/// plain data.
 const EXTENSIONS: [(&str, DataKind, bool); 44] = [
     ("txt", DataKind::Text, false),
     ("log", DataKind::Text, false),
@@ -62,7 +63,7 @@ const EXTENSIONS: [(&str, DataKind, bool); 44] = [
     ("deb", DataKind::Binary, true),
 ];
 
-/// Files of one type: how many of each size, sizes rounded up to a power of two.
+/// Files of one type of data: the number of files per size class. Sizes are rounded up to a power of two.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SurveyedType {
     /// Upper end of a size class in bytes -> files in it.
@@ -71,7 +72,8 @@ pub struct SurveyedType {
     pub bytes: u64,
 }
 
-/// What a share holds.
+/// The inventory of a share: numbers of files by type, size and depth. It contains no names, so that a user can pass
+/// it on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     /// By type of data.
@@ -80,11 +82,11 @@ pub struct Survey {
     pub depths: BTreeMap<u32, u64>,
     /// Directories, and entries of all of them.
     pub directories: (u64, u64),
-    /// Empty files, which stand in no type.
+    /// Empty files, which belong to no type.
     pub empty: u64,
-    /// Names that could not be looked at.
+    /// Names that could not be read, for example for lack of permission.
     pub refused: u64,
-    /// True when there was more than was asked for.
+    /// True if the share has more files than the survey was allowed to read.
     pub cut: bool,
 }
 
@@ -117,7 +119,7 @@ fn type_of(name: &str) -> DataType {
     })
 }
 
-/// Looks at up to `most` files of a target. Changes nothing there.
+/// Surveys up to `most` files of a target. It changes nothing there.
 pub fn survey(target: &dyn Target, most: u64, timeout: Duration) -> Result<Survey, StartError> {
     let clock = Clock::start();
     let stop = StopSignal::default();

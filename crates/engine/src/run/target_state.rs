@@ -6,13 +6,15 @@ use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
 use sharebench_model::StepError;
 
-/// A target under way.
+/// The state of one target during a run: the open session with the files of cells, the shared data set of loads, and
+/// what is known of users' own files between steps.
 pub(crate) struct TargetState {
     pub(crate) files: TargetFiles,
     pub(crate) set: SharedSet,
     pub(crate) file_store: UserFileStore,
 }
 
+/// Closes all files and sessions on all targets, so that the pre-step command finds none open.
 pub(crate) async fn release_all(
     states: &mut [TargetState],
     context: &mut PassContext<'_>,
