@@ -8,6 +8,11 @@ use crate::text::write;
 use crate::types::{Analysis, Method, Options, RunData};
 
 /// Compares the systems of one or more finished runs.
+///
+/// The stages follow one another: steps are aligned by their coordinates, rates and ratios are estimated, differences
+/// are judged, and sentences are written. Each stage takes the earlier ones by reference and returns a struct of its
+/// own, so that it cannot use what is not computed yet. The result depends on the runs and the options alone;
+/// resampling uses the seed of the options, so that the same runs always give the same report.
 pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
     let aligned = align(runs, options);
     let estimated = estimate(&aligned, options);

@@ -8,6 +8,8 @@ use sharebench_model::{ErrorClass, FileRef, OpError};
 /// Low half of a [`FileRef`]: the slot of the table; high half: the slot's generation.
 const PLACE_BITS: u32 = 16;
 
+/// The open files of a session. A reference contains the generation of its place in the table, so that a reference to
+/// a closed file is recognised without a search.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     places: Vec<(u32, Option<OwnedFd>)>,

@@ -17,7 +17,7 @@ const REMOTE: [&str; 9] = ["nfs", "nfs4", "9p", "ceph", "afs", "virtiofs", "lust
 /// The SMB client of Linux.
 const CIFS: [&str; 2] = ["cifs", "smb3"];
 
-/// The layer below the page cache.
+/// The storage below the page cache, which determines what direct I/O means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Below {
     /// A device of this machine.
@@ -30,7 +30,7 @@ enum Below {
     SmbServer(bool),
 }
 
-/// The answers of one directory's file system.
+/// What the file system of one directory supports: which policies can be applied, and by which open(2) flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Policies {
     below: Below,

@@ -10,6 +10,11 @@ use crate::errno::Errno;
 use crate::session_core::{SessionCore, copy_mapped, too_long};
 use crate::sys;
 
+/// A session with one slot, whose operations are blocking system calls.
+///
+/// [`Session::submit`] performs the operation at once and keeps its reply for the next poll, so that a job with queue
+/// depth 1 costs one system call per record and nothing else. The calling thread is blocked meanwhile: a job with
+/// such a session owns its thread.
 #[derive(Debug)]
 pub(crate) struct PsyncSession {
     pub core: SessionCore,

@@ -15,6 +15,11 @@ use crate::names;
 use crate::policy::Policies;
 use crate::sys;
 
+/// The part that both kinds of sessions share: the directory, the open files and mappings, the policies of the file
+/// system, and operations on names.
+///
+/// All names are resolved relative to the open directory and may not leave it. Each system call is counted, because
+/// the count of requests is what a measurement compares with the number of operations.
 #[derive(Debug)]
 pub(crate) struct SessionCore {
     pub root: OwnedFd,

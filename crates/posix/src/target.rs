@@ -56,7 +56,10 @@ impl fmt::Display for Engine {
     }
 }
 
-/// A local or mounted directory, which must exist and be writable when a session is opened.
+/// A local or mounted directory as a target. It must exist and be writable when a session is opened.
+///
+/// It holds the path and the options. Each session opens the directory anew and works relative to it, so that a mount
+/// that the pre-step command replaces is found by the next session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PosixTarget {
     path: PathBuf,

@@ -17,7 +17,7 @@ use crate::session_core::{SessionCore, copy_mapped, too_long};
 /// How long a dropped session waits for what is in flight before it leaves the memory to the system.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// What a slot is doing.
+/// The operation in flight that uses a slot.
 #[derive(Debug, Clone, Copy)]
 struct Flight {
     op: DataOp,
@@ -55,8 +55,15 @@ impl Flight {
     }
 }
 
-/// The ring belongs to the thread that made it. While nothing has completed, polling blocks in
-/// `io_uring_enter`: a job with such a session owns its thread.
+/// A session with many slots over one `io_uring`.
+///
+/// Submitted operations are queued in the ring. Polling hands all of them to the kernel in one system call and reads
+/// completions from shared memory; while nothing has completed it blocks in `io_uring_enter`, so a job with such a
+/// session owns its thread. The ring belongs to the thread that made it.
+///
+/// Invariant: the slots' buffers stay mapped until the kernel has completed every operation on them. Therefore a
+/// session that is dropped cancels what is in flight and waits for it; if that takes too long, it leaks ring and
+/// buffers instead of freeing memory into which the kernel may still write.
 pub(crate) struct UringSession {
     core: SessionCore,
     ring: ManuallyDrop<IoUring>,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// A process, distinguished from later ones with the same number.
+/// The process that measures a run. Start time and boot distinguish it from later processes with the same number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub pid: u32,

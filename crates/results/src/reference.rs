@@ -7,7 +7,7 @@ use crate::error::{Problem, StoreError};
 use crate::store::Store;
 use crate::stored::RunId;
 
-/// Which run of a file.
+/// The part of a run reference that selects a run within a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhichRun {
     /// By its number.
@@ -16,7 +16,7 @@ pub enum WhichRun {
     Last,
 }
 
-/// A run as typed.
+/// A run as the user names it on the command line: a number or `last`, optionally in another file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReference {
     /// The file, where one was named.
@@ -25,7 +25,7 @@ pub struct RunReference {
     pub which: WhichRun,
 }
 
-/// Why a text names no run.
+/// The reason why a text does not name a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' names no run; write a number or 'last', with a file in front if needed: 7, last, other.db:7")]
 pub struct ReferenceError(String);

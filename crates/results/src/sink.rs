@@ -6,7 +6,11 @@ use crate::error::{Problem, StoreError};
 use crate::store::Store;
 use crate::stored::RunId;
 
-/// Records one run's events; each finished step is durable when [`Self::record`] returns.
+/// Writes the events of one run into a [`Store`]. Each finished step is durable when [`Self::record`] returns.
+///
+/// It owns the store for the duration of the run and translates events into calls in their required order: begin or
+/// reopen the run, record facts and steps, finish it. Events that only concern a live view are ignored. An event out
+/// of order is an error, because the stored run would not be what the engine did.
 #[derive(Debug)]
 pub struct RunSink {
     store: Store,

@@ -14,7 +14,7 @@ impl fmt::Display for RunId {
     }
 }
 
-/// State of a run.
+/// The state of a stored run. Running and interrupted differ by whether the process that owns the run is alive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunState {
     /// Its process is alive.
@@ -39,7 +39,7 @@ impl fmt::Display for RunState {
     }
 }
 
-/// A run in a list.
+/// One line in a list of runs: what can be read without loading the steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
     /// Its number.

@@ -2,14 +2,15 @@
 
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, OpError};
 
-/// The requirements of a policy.
+/// The conditions under which a target can apply a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolicyTerms {
     /// Offsets and lengths of data operations must be multiples of this many bytes; 1 allows any.
     pub alignment: u32,
 }
 
-/// A policy that a target cannot apply.
+/// A policy that a target cannot apply, with the reason. The run is rejected before it starts, because a policy that
+/// is silently ignored would falsify its cells.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{axis}={value}: {reason}")]
 pub struct PolicyRefusal {

@@ -36,7 +36,8 @@ pub struct Capabilities {
     pub blocking: bool,
 }
 
-/// The parameters of a new session.
+/// The parameters of a new session: its slots and their size, which the adapter compares with the limits of target
+/// and server before anything is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSpec {
     /// Number of slots: maximum number of data operations in flight.

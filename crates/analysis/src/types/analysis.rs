@@ -57,7 +57,13 @@ pub struct Method {
     pub environment: Facts,
 }
 
-/// Everything a report shows.
+/// The comparison of one or more finished runs: everything that a report shows, in its order.
+///
+/// [`analyse`](crate::analyse) assembles it from its stages, and nothing changes it afterwards. It is plain data
+/// without references to the runs, so that it can be stored and exported, and reports only render it: every number
+/// and every sentence of a report is in here. Systems, sections and comparisons refer to each other by index into its
+/// lists. Steps that take part in no number are listed with the reason, so that no result disappears without a
+/// statement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Analysis {
     /// What the runs are called.

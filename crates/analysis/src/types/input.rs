@@ -8,7 +8,7 @@ use crate::types::Weights;
 /// Name of the environment fact with the resolution of the engine's clock, a whole number of nanoseconds.
 pub const CLOCK_RESOLUTION_FACT: &str = "clock_resolution_ns";
 
-/// A finished run.
+/// A finished run as the analysis takes it, from the results database or from an import.
 #[derive(Debug, Clone)]
 pub struct RunData {
     /// Label that distinguishes this run from others, such as its number in the store.

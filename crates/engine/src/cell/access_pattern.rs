@@ -24,7 +24,7 @@ impl FilePart {
     /// The whole file.
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
-    /// The bytes from the part's first record to its last one's end.
+    /// The bytes from the start of the part's first record to the end of its last one.
     pub fn bytes(self, work: &RecordWork) -> std::ops::Range<u64> {
         if self == Self::WHOLE {
             return 0..work.file_size;
@@ -61,13 +61,13 @@ pub(crate) struct AccessPattern {
 }
 
 impl AccessPattern {
-    /// A pass of a test over a part of its file.
+    /// The accesses of one pass of a test over a part of its file.
     pub fn new(work: &RecordWork, part: FilePart, random: &mut Random) -> Self {
         let grid = part.of(work.grid());
         let reads = match work.test.direction() {
             Direction::Read => grid.records,
             Direction::Write => 0,
-            // Rounded by lot, so that the share holds on average however few the records are.
+            // Rounded at random, so that the share holds on average however few the records are.
             Direction::Mix => {
                 let wanted = u128::from(grid.records) * u128::from(work.read_percent);
                 (wanted / 100) as u64 + u64::from(random.below(100) < (wanted % 100) as u64)
@@ -151,7 +151,7 @@ impl Permutation {
         Self { count, low_bits, masks, keys: std::array::from_fn(|_| random.next()) }
     }
 
-    /// The number at a place.
+    /// The number at a place of the permutation.
     fn of(&self, place: u64) -> u64 {
         // Cycle walking: the domain is less than twice the count.
         let mut number = self.permute(place);

@@ -15,8 +15,8 @@ use crate::data::file_state::FileState;
 use crate::record::tally::Tally;
 use crate::time::deadline::Deadline;
 
-/// What every job does before any does the next: who creates a shared file must be done before others
-/// open it, and a measured pass starts when all are prepared.
+/// A part of a round that every job completes before any job begins the next one. The job that creates a shared file
+/// has to be done before others open it, and a measured pass starts when all jobs are prepared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Open a session.
@@ -39,7 +39,11 @@ pub(crate) enum Phase {
     Leave,
 }
 
-/// One of several jobs at work at once.
+/// One of several concurrent jobs of a throughput cell.
+///
+/// It owns its session, the state of its file (or of its part of a shared file), its random numbers and its tally. It
+/// connects in the first phase, performs one phase after the other on the same thread, and logs off in the last. Its
+/// tally is merged with those of the other jobs when the cell ends, so that nothing on the measured path is shared.
 pub(crate) struct Job<'a> {
     cell: &'a CellContext<'a>,
     number: u32,
@@ -55,7 +59,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Job `number` of its cell, not yet connected.
+    /// Makes job `number` of a cell. It has no session until [`Phase::Connect`].
     pub fn new(cell: &'a CellContext<'a>, number: u32, file: FileState) -> Self {
         let clock = cell.clock;
         let stop = cell.stop;
@@ -86,7 +90,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Performs a phase; a run gives its first and last instant.
+    /// Performs a phase. A measured phase returns its first and last instant.
     pub async fn perform(&mut self, phase: Phase) -> Result<Option<(u64, u64)>, StepError> {
         match phase {
             Phase::Connect => self.connect().await?,
@@ -176,7 +180,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// The file as a pass needs it, and what goes along.
+    /// The pass over the job's file, with the context, random numbers and tally that it needs.
     fn pass(&mut self) -> Result<(RecordPass<'_>, &mut PassContext<'a>, &mut Random, &mut Tally), OpError> {
         let Self { cell, number, session, file, handle, context, random, tally, .. } = self;
         let Some(session) = session.as_deref_mut() else { return Err(gone()) };

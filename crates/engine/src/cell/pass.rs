@@ -13,14 +13,24 @@ use crate::record::request::complete;
 use crate::record::tally::Tally;
 use crate::record::verify::verify;
 
-/// An operation in flight.
+/// An operation in flight: which record it accesses and when it started.
 #[derive(Clone, Copy, Default)]
 struct InFlight {
     visit: RecordAccess,
     started: u64,
 }
 
-/// A pass under way: which records are in flight and what is to be recorded.
+/// One pass over the records of a file with `depth` operations in flight: the innermost loop of a sweep.
+///
+/// It borrows the session, the file's expected state and the context for the time of [`Self::run`], which consumes
+/// it. It fills the buffers of a batch before the first operation of the batch starts, submits the batch, waits for
+/// replies, and counts and verifies each of them before its slot is used again. A slot is either free, filled, or in
+/// flight.
+///
+/// Busy time, the union of the intervals with at least one operation in flight, divides the bytes of a cell. It
+/// excludes filling and verifying only while nothing is in flight, so that at depth 1 a cell's rate contains no work
+/// of the generator (docs/adr/0001). Cells, throughput jobs and the generator's ceiling use this loop; whatever moves
+/// one request at a time uses [`crate::record::request`] instead.
 pub(crate) struct Pass<'a, 'b> {
     pub context: &'a mut PassContext<'b>,
     pub session: &'a mut dyn Session,
@@ -128,7 +138,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Counts one reply; an error means that the target is lost.
+    /// Counts one reply and verifies what was read. An error means that the target is lost, so that the pass ends.
     fn finish(
         &mut self,
         reply: Reply,

@@ -48,7 +48,8 @@ pub(crate) async fn drop_cache(
     }
 }
 
-/// What was so before a pass.
+/// What was observed of a file's cache and of the request counters before a pass. [`Self::end`] compares it with the
+/// state after the pass.
 pub(crate) struct CacheObservation {
     before: Option<Residency>,
     sent: PolicyCount,

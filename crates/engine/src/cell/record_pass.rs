@@ -13,7 +13,12 @@ use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
 use crate::record::tally::Tally;
 
-/// A file in the hands of the job that measures it.
+/// The passes of one test over one file by one job.
+///
+/// It borrows the session and the file, brings the file into the state that the test requires ([`Self::prepare`]),
+/// runs measured passes as records or as a stream ([`Self::run`]), times what the test includes in addition
+/// ([`Self::conclude`]), and undoes its preparation ([`Self::release`]). A cell with one job and a throughput job
+/// perform the same sequence, so that a test means the same in both.
 pub(crate) struct RecordPass<'a> {
     pub work: &'a RecordWork,
     /// The job's part of the file.
@@ -58,7 +63,7 @@ impl RecordPass<'_> {
         Ok(CacheObservation::begin(self.work, self.session, handle, dropped, context).await?)
     }
 
-    /// One measured pass.
+    /// Runs one measured pass: records in the order of the test, or a buffered stream.
     pub async fn run(
         &mut self,
         random: &mut Random,
@@ -93,7 +98,7 @@ impl RecordPass<'_> {
         observation.end(self.work, self.session, *self.handle, context, tally).await
     }
 
-    /// Flushes and closes what the test's time includes.
+    /// Flushes and closes the file, as far as the time of the test includes it.
     pub async fn conclude(
         &mut self,
         context: &mut PassContext<'_>,
@@ -114,7 +119,7 @@ impl RecordPass<'_> {
         Ok(())
     }
 
-    /// Gives back what [`Self::prepare`] took; also after a pass that failed.
+    /// Undoes what [`Self::prepare`] did, also after a pass that failed.
     pub async fn release(&mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
         let (Some(file), Access::Mapping) = (*self.handle, self.work.test.access()) else { return Ok(()) };
         context.deadline.call(self.session, MetaOp::Map { file, bytes: 0 }).await.map(drop)

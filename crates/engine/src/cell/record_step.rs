@@ -15,7 +15,7 @@ use crate::record::tally::Tally;
 /// A cell ends after this many times its sample, however little of that was busy.
 pub(crate) const MAX_WALL: u64 = sharebench_plan::MAX_WALL as u64;
 
-/// Makes sure that the file of a cell is there.
+/// Ensures that the file of a cell exists as the cell needs it.
 pub(crate) async fn prepare(
     work: &RecordWork,
     target: &mut TargetFiles,
@@ -27,7 +27,7 @@ pub(crate) async fn prepare(
     target.ensure_for(work, &data_name(work), context).await
 }
 
-/// Measures a cell. The tally holds what was measured also when the target is lost on the way.
+/// Measures a cell. The tally contains what was measured even if the target is lost during the cell.
 pub(crate) async fn measure(
     work: &RecordWork,
     target: &mut TargetFiles,
@@ -64,7 +64,7 @@ pub(crate) async fn measure(
     Ok(())
 }
 
-/// A pass over a file in the state that the test requires.
+/// Runs one pass over a file in the state that the test requires.
 async fn one_pass(
     work: &RecordWork,
     target: &mut TargetFiles,

@@ -28,7 +28,7 @@ pub(crate) struct StreamPass<'a, 'b> {
     stream: Stream,
 }
 
-/// The position of a stream.
+/// The position of a stream in its file and in its buffer.
 struct Stream {
     /// Offset of the buffer in the file.
     start: u64,

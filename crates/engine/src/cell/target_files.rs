@@ -84,7 +84,7 @@ impl TargetFiles {
         }
     }
 
-    /// The path of one of our names.
+    /// The path of a file or directory in the run's own directory.
     pub fn path(&self, name: &str) -> String {
         format!("{}/{name}", self.directory)
     }
@@ -134,7 +134,7 @@ impl TargetFiles {
         result.map(|()| true)
     }
 
-    /// Opens a file afresh with the usual policy.
+    /// Closes a file and opens it again with the usual policy.
     async fn reopen(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), StepError> {
         let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
         if let Some(file) = file.file.take() {
@@ -168,7 +168,7 @@ impl TargetFiles {
         tally.failure_samples.extend(aftermath.failure_samples);
     }
 
-    /// A file that somebody else will make.
+    /// The state of a file that a job or another rank will create.
     pub fn unmade(&mut self, name: &str, size: u64) -> FileState {
         let id = self.next_id;
         self.next_id += 1;
@@ -185,7 +185,7 @@ impl TargetFiles {
         self.create_as(name, size, IoPolicy::default(), context).await
     }
 
-    /// Makes a new, open, empty file.
+    /// Creates a new, empty file with a policy, and opens it.
     pub async fn create_as(
         &mut self,
         name: &str,
@@ -239,7 +239,7 @@ impl TargetFiles {
         self.flush(handle, context).await
     }
 
-    /// Brings a file to stable storage.
+    /// Brings a file to stable storage with one flush.
     async fn flush(&mut self, file: FileRef, context: &mut PassContext<'_>) -> Result<(), StepError> {
         let flush = DataOp::Flush { file };
         Ok(transfer(self.session.as_mut(), &mut context.deadline, flush).await?)
@@ -254,7 +254,7 @@ impl TargetFiles {
         Ok(())
     }
 
-    /// Continues with a new session.
+    /// Continues with a new session, after the pre-step command or a lost connection.
     pub fn take(&mut self, session: Box<dyn Session>) {
         self.session = session;
     }

@@ -29,10 +29,10 @@ use crate::threads::count::threads;
 use crate::threads::descriptor_table::own_descriptors;
 use crate::time::clock::ClockError;
 
-/// Most passes of one job in one round, however short they are.
+/// Maximum number of passes of one job in one round, however short they are.
 const MAX_PASSES: u64 = 1 << 20;
 
-/// First start and last end of a phase, or why it failed.
+/// The first start and last end of a phase, or the reason why it failed.
 type Span = Result<Option<(u64, u64)>, StepError>;
 
 /// Measures a throughput cell. In real time it blocks the calling thread until the last job has left,
@@ -47,20 +47,20 @@ pub(crate) async fn measure(
     let files = lend(cell, &numbers, target, context).await?;
     let drained = target.drain(context).await;
     agreed(cell.ranks, drained)?;
-    let lot: Lot = numbers.iter().copied().zip(files).collect();
-    let (window, teams) = if cell.clock.is_virtual() {
-        let mut team = Team::new(cell, lot);
-        let window = rounds(cell, async |phase| team.perform(phase).await).await;
-        (window, vec![team.end()])
+    let job_files: JobFiles = numbers.iter().copied().zip(files).collect();
+    let (window, returned_by_thread) = if cell.clock.is_virtual() {
+        let mut thread_jobs = ThreadJobs::new(cell, job_files);
+        let window = rounds(cell, async |phase| thread_jobs.perform(phase).await).await;
+        (window, vec![thread_jobs.end()])
     } else {
-        on_threads(cell, lot)?
+        on_threads(cell, job_files)?
     };
     let mut total = Tally::default();
     target.merge_pending_failures(&mut total);
     let mut returned = Vec::new();
-    for (tally, lot) in teams {
+    for (tally, jobs) in returned_by_thread {
         total.merge(tally);
-        returned.extend(lot);
+        returned.extend(jobs);
     }
     returned.sort_by_key(|(number, ..)| *number);
     let mut back = Vec::new();
@@ -79,18 +79,18 @@ pub(crate) async fn measure(
 /// Rounds with the jobs spread over threads; what the threads gave back, and the sum of the windows.
 fn on_threads(
     cell: &CellContext<'_>,
-    lot: Lot,
+    job_files: JobFiles,
 ) -> Result<(Result<u64, StepError>, Vec<Returned>), StepError> {
     let blocking = cell.target.capabilities().blocking;
-    let threads = threads(lot.len() as u32, blocking);
-    let mut lots: Vec<Lot> = (0..threads).map(|_| Lot::new()).collect();
-    for (place, job) in lot.into_iter().enumerate() {
-        lots[place % threads.max(1) as usize].push(job);
+    let threads = threads(job_files.len() as u32, blocking);
+    let mut per_thread: Vec<JobFiles> = (0..threads).map(|_| JobFiles::new()).collect();
+    for (place, job) in job_files.into_iter().enumerate() {
+        per_thread[place % threads.max(1) as usize].push(job);
     }
     let (window, joined) = std::thread::scope(|scope| {
         let mut channels = Vec::new();
         let mut workers = Vec::new();
-        for lot in lots {
+        for job_files in per_thread {
             let (send_phase, phases) = mpsc::channel();
             let (send_span, spans) = mpsc::channel();
             workers.push(scope.spawn(move || {
@@ -98,28 +98,28 @@ fn on_threads(
                     own_descriptors();
                 }
                 cell.clock.block_on(async {
-                    let mut team = Team::new(cell, lot);
+                    let mut thread_jobs = ThreadJobs::new(cell, job_files);
                     while let Ok(phase) = phases.recv() {
-                        let _ = send_span.send(team.perform(phase).await);
+                        let _ = send_span.send(thread_jobs.perform(phase).await);
                     }
-                    team.end()
+                    thread_jobs.end()
                 })
             }));
             channels.push((send_phase, spans));
         }
-        // Waiting for threads blocks and never pends.
+        // `all` blocks until the threads have answered, so the future is ready at its first poll.
         let window = rounds(cell, async |phase| all(&channels, phase)).now_or_never();
-        // Threads end when nobody can ask them for more.
+        // A thread ends when its channel is closed.
         drop(channels);
         (window, workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>())
     });
     let broken = |why: &str| StepError::EngineFailed(format!("a job thread {why}"));
-    let team = |thread: std::thread::Result<Result<Returned, ClockError>>| {
+    let result_of = |thread: std::thread::Result<Result<Returned, ClockError>>| {
         let ended = thread.map_err(|_| broken("panicked"))?;
         ended.map_err(|error| broken(&format!("could not start: {error}")))
     };
-    let teams = joined.into_iter().map(team).collect::<Result<_, _>>()?;
-    Ok((window.unwrap_or_else(|| Err(broken("was not waited for"))), teams))
+    let returned_by_thread = joined.into_iter().map(result_of).collect::<Result<_, _>>()?;
+    Ok((window.unwrap_or_else(|| Err(broken("was not waited for"))), returned_by_thread))
 }
 
 /// Phases in their order until the sample is full; gives the sum of the windows.
@@ -177,26 +177,26 @@ fn joined(a: Span, b: Span) -> Span {
     })
 }
 
-/// Numbers of jobs, and their files.
-type Lot = Vec<(u32, FileState)>;
+/// The numbers of the jobs of one thread, and their files.
+type JobFiles = Vec<(u32, FileState)>;
 
-/// What a team gives back: its tally, and of each job the number, the share and the file.
+/// What the jobs of one thread return: their tally, and for each job its number, its share and its file.
 type Returned = (Tally, Vec<(u32, JobShare, FileState)>);
 
-/// The jobs of one thread.
-struct Team<'a> {
+/// The jobs of one thread. They share the thread's runtime, and each of them has its own session.
+struct ThreadJobs<'a> {
     cell: &'a CellContext<'a>,
     jobs: Vec<(u32, Job<'a>)>,
     cpu: CpuTime,
 }
 
-impl<'a> Team<'a> {
-    fn new(cell: &'a CellContext<'a>, lot: Lot) -> Self {
+impl<'a> ThreadJobs<'a> {
+    fn new(cell: &'a CellContext<'a>, job_files: JobFiles) -> Self {
         let job = |(number, file)| (number, Job::new(cell, number, file));
-        Self { cell, jobs: lot.into_iter().map(job).collect(), cpu: CpuTime::default() }
+        Self { cell, jobs: job_files.into_iter().map(job).collect(), cpu: CpuTime::default() }
     }
 
-    /// Has every job perform a phase, side by side.
+    /// Performs a phase on every job of the thread concurrently.
     async fn perform(&mut self, phase: Phase) -> Span {
         let before = self.cell.clock.thread_cpu();
         let mut tasks: FuturesUnordered<_> =
@@ -281,7 +281,7 @@ async fn lend(
     Ok(files)
 }
 
-/// Notes what the jobs left in the files.
+/// Records in the target's files what the jobs left in theirs.
 fn take_back(
     cell: &CellContext<'_>,
     jobs: u32,

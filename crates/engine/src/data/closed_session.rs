@@ -5,7 +5,8 @@ use std::task::{Context, Poll};
 use sharebench_model::{DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, WireCount};
 use sharebench_target::{LocalBoxFuture, Session};
 
-/// Takes the place of a closed session; every operation fails.
+/// A session without a connection, on which every operation fails. It takes the place of a session while the pre-step
+/// command runs, so that no code needs to handle a missing session.
 #[derive(Debug, Default)]
 pub(crate) struct ClosedSession {
     answered: Vec<Reply>,

@@ -4,7 +4,7 @@
 
 use sharebench_plan::DataKind;
 
-/// The next of a sequence of 64 bits, one multiplication each.
+/// A sequence of pseudo-random 64-bit numbers, which costs one multiplication per number.
 struct Bits(u64);
 
 impl Bits {
@@ -21,7 +21,7 @@ const WORDS: &str = "the of and to in is that it was for on are as with his they
     over did down only way find use may water long little very after words called just where most know get through back \
     much before go good new write our used me man too any day same right look think also around another came come work";
 
-/// Fills the body of a sector with data of that kind.
+/// Fills the body of a sector with data of a kind, determined by `key`.
 pub(crate) fn fill(body: &mut [u8], kind: DataKind, key: u64) {
     let bits = Bits(key);
     match kind {

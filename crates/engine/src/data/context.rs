@@ -6,7 +6,8 @@ use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
 
-/// What passes need besides their file.
+/// What every pass needs of its run, in addition to its file: clock, stop signal, verification and deadline. Each job
+/// and the run itself have one; the deadline belongs to one session at a time.
 pub(crate) struct PassContext<'a> {
     pub clock: &'a Clock,
     pub stop: &'a StopSignal,
@@ -15,7 +16,7 @@ pub(crate) struct PassContext<'a> {
 }
 
 impl PassContext<'_> {
-    /// The same for another session.
+    /// A context with the same settings and a deadline of its own, for another session.
     pub fn another(&self) -> Self {
         Self { deadline: self.deadline.another(), ..*self }
     }

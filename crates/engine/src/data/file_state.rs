@@ -25,7 +25,7 @@ pub(crate) struct FileState {
     newest: u32,
 }
 
-/// What another process must know of a file to work on it.
+/// What another rank has to know about a file to work on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KnownFile {
     path: String,
@@ -58,7 +58,7 @@ impl FileState {
         }
     }
 
-    /// What others must know of it.
+    /// What other ranks have to know about this file.
     pub fn known(&self) -> KnownFile {
         let same = |a: &u32, b: &u32| a == b;
         let runs = self.generations.chunk_by(same).map(|run| (run.len() as u32, run[0])).collect();
@@ -68,7 +68,7 @@ impl FileState {
         KnownFile { path, id, size, layout: self.layout, unit: self.unit, newest: self.newest, runs }
     }
 
-    /// A file that another process reported; not open.
+    /// The state of a file that another rank reported; it is not open here.
     pub fn of(known: KnownFile) -> Self {
         let mut file = Self::new(known.path, known.id, known.size, known.unit.max(1));
         (file.layout, file.newest) = (known.layout, known.newest);
@@ -80,24 +80,24 @@ impl FileState {
         file
     }
 
-    /// Starts a new pass of writes and gives its content.
+    /// Begins a new pass of writes and returns the content that it writes.
     pub fn next_generation(&mut self) -> Content {
         self.newest += 1;
         Content { file: self.id, generation: self.newest, kind: None }
     }
 
-    /// Whether it was written to since it was made.
+    /// True if the file was written to since it was created.
     pub fn is_rewritten(&self) -> bool {
         self.newest > 1
     }
 
-    /// A write of `generation` ended well.
+    /// Records a successful write: these bytes now hold `generation`.
     pub fn written(&mut self, offset: u64, len: u32, generation: u32) {
         let pieces = self.pieces(offset, len);
         self.generations[pieces].fill(generation);
     }
 
-    /// A write failed: nobody knows what these bytes are now.
+    /// Records a failed write: the content of these bytes is unknown, so later reads of them are not verified.
     pub fn lost(&mut self, offset: u64, len: u32) {
         let pieces = self.pieces(offset, len);
         self.generations[pieces].fill(UNKNOWN);

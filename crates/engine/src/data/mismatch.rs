@@ -4,12 +4,12 @@ use sharebench_model::{ErrorClass, OpError};
 
 use crate::data::stamp;
 
-/// A data error in words.
+/// The error of a read that returned wrong data, with the position and what was found there.
 pub(crate) fn mismatch_error(path: &str, mismatch: &stamp::Mismatch) -> OpError {
     OpError::new(ErrorClass::DataMismatch, "verify", format!("{path} {mismatch}"))
 }
 
-/// A transfer that ended before the end of the file.
+/// The error of a transfer that was shorter than requested although the file does not end there.
 pub(crate) fn short(bytes: u32, wanted: u32, offset: u64) -> OpError {
     let detail = format!("{bytes} of {wanted} bytes at offset {offset}");
     OpError::new(ErrorClass::DataMismatch, "short transfer", detail)

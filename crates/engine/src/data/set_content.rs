@@ -9,12 +9,12 @@ pub(crate) const fn set_file_id(index: usize) -> u32 {
     0x8000_0000 | index as u32
 }
 
-/// What file `index` of the shared set holds.
+/// The content of file `index` of the shared data set.
 pub(crate) fn set_content(index: usize, file: &DataFile) -> Content {
     Content { file: set_file_id(index), generation: 1, kind: kind_of(file) }
 }
 
-/// What its bytes look like.
+/// The type of data that a file holds; none for plain random data.
 pub(crate) fn kind_of(file: &DataFile) -> Option<sharebench_plan::DataKind> {
     (!file.data.compressed).then_some(file.data.kind)
 }
@@ -25,7 +25,7 @@ pub(crate) fn blocks(bytes: u64, block: u32) -> impl Iterator<Item = (u64, u32)>
     (0..bytes.div_ceil(step)).map(move |n| (n * step, (bytes - n * step).min(step) as u32))
 }
 
-/// Files that are read by all, and must be there.
+/// The files that all users read and that must therefore exist before the load, with their indexes.
 pub(crate) fn shared(workload: &Workload) -> impl Iterator<Item = (usize, &DataFile)> {
     let files = workload.set.files.iter().enumerate();
     files.filter(|(index, file)| file.owner == Owner::Shared && workload.needs(*index))

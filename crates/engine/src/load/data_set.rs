@@ -20,10 +20,11 @@ use crate::load::kept_data_set;
 use crate::load::kept_data_set::{DataSetState, Heartbeat};
 use crate::record::request::{SLOT, exchange};
 
-/// Changes when the same plan would lay out other bytes.
+/// Version of the content of sets. It changes when the same plan would lay out other bytes, so that older kept sets
+/// are not used.
 const FORMAT: u64 = 1;
 
-/// The shared set of one target.
+/// The shared data set of one target during a run: where it is, once it is laid out.
 #[derive(Debug, Default)]
 pub(crate) struct SharedSet {
     /// Where it is, below the target's directory; none before it was laid out.
@@ -160,7 +161,7 @@ async fn is_unchanged(
     Ok(true)
 }
 
-/// True when these bytes of a file are the right ones.
+/// True if a range of a file has the content that the set should have.
 async fn holds(
     session: &mut dyn Session,
     file: FileRef,

@@ -15,16 +15,16 @@ use crate::data::stamp::Content;
 use crate::load::kept_data_set::Heartbeat;
 use crate::record::request::{transfer, write_next};
 
-/// Most sessions that work on a set.
+/// Maximum number of sessions that write a set in parallel.
 const MAX_BUILDERS: usize = 8;
-/// Files for each of them at least.
+/// Minimum number of files per session; smaller sets use fewer sessions.
 const FILES_EACH: usize = 4;
-/// Between two words of how far it is.
+/// Minimum time between two progress events.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
-/// Between two looks of one that has nothing left to do.
+/// Interval at which a session without further files waits for the others.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// Where a set is laid out, and who hears of it.
+/// The target on which a set is laid out, and the receiver of its progress.
 pub(crate) struct BuildSite<'a> {
     pub target: &'a dyn Target,
     pub spec: SessionSpec,
@@ -32,7 +32,7 @@ pub(crate) struct BuildSite<'a> {
     pub on_progress: &'a dyn Fn(u64, u64),
 }
 
-/// A set being laid out.
+/// A set that is being laid out: the files that are left, and the first failure, shared by all sessions.
 struct SetBuild<'a> {
     site: &'a BuildSite<'a>,
     files: Vec<(usize, &'a DataFile)>,
@@ -74,7 +74,7 @@ pub(crate) async fn make_directories(
     Ok(())
 }
 
-/// Writes some of a set's files, whose directories are there.
+/// Writes some of a set's files, whose directories exist.
 pub(crate) async fn build_files(
     site: &BuildSite<'_>,
     first: &mut dyn Session,
@@ -114,7 +114,7 @@ impl SetBuild<'_> {
         }
     }
 
-    /// Writes files until there are none left, or somebody failed.
+    /// Writes files until none are left or another session has failed.
     async fn work(
         &self,
         session: &mut dyn Session,

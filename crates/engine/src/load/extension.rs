@@ -14,10 +14,10 @@ use crate::time::clock::Clock;
 use crate::time::stop::StopSignal;
 use crate::time::window::Window;
 
-/// Between the last user's login and the first transaction.
+/// Time between the last user's login and the first transaction.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// What one thread's users say of a window that has ended.
+/// What the users of one thread, or of several after [`Self::merge`], did in a window that has ended.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct WindowReport {
     seconds: Seconds,
@@ -25,12 +25,12 @@ pub(crate) struct WindowReport {
 }
 
 impl WindowReport {
-    /// Of the window that `tally` counted.
+    /// The report of the window that `tally` counted.
     pub fn of(tally: &Tally) -> Self {
         Self { seconds: tally.seconds.clone(), failed: !tally.errors.is_empty() }
     }
 
-    /// Adds another thread's.
+    /// Adds the report of another thread.
     pub fn merge(&mut self, other: &Self) {
         self.seconds.merge(&other.seconds);
         self.failed |= other.failed;
@@ -54,7 +54,7 @@ pub(crate) struct Extension<'a> {
     pub extensions: u32,
 }
 
-/// How long before a window ranks hear of it.
+/// Time between the announcement of a window to all ranks and its start.
 const LEAD: Duration = Duration::from_millis(100);
 
 /// The reports of the ranks about a window: none before the first one, and whether a rank cannot continue.

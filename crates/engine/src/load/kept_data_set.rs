@@ -12,16 +12,16 @@ use crate::record::request::transfer;
 
 /// Name of the file that marks a complete set.
 pub(crate) const COMPLETE: &str = "complete";
-/// Grows while a set is being made.
+/// Name of the file that grows while a run makes the set (docs/adr/0027).
 const GROWING: &str = "growing";
-/// Least time between two signs of life.
+/// Minimum time between two extensions of the growing file.
 const BEAT: Duration = Duration::from_secs(1);
-/// Bytes that it grows by.
+/// Bytes by which the growing file is extended.
 const STEP: u64 = 512;
-/// Between two looks at somebody else's set.
+/// Interval at which a set that another run may be making is examined.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// What became of a set that another run had begun.
+/// The state of a set that another run has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DataSetState {
     /// There is none.
@@ -85,7 +85,7 @@ async fn size(
     }
 }
 
-/// The sign of life of a set being made.
+/// The growing file by which other runs recognise that this run is making the set.
 pub(crate) struct Heartbeat {
     file: FileRef,
     bytes: u64,
@@ -93,7 +93,7 @@ pub(crate) struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Begins it; the set's directory was made just before.
+    /// Creates the growing file, right after the set's directory.
     pub async fn begin(
         session: &mut dyn Session,
         directory: &str,
@@ -120,7 +120,7 @@ impl Heartbeat {
         Ok(())
     }
 
-    /// Ends it: the set is whole.
+    /// Marks the set as complete and removes the growing file.
     pub async fn end(
         self,
         session: &mut dyn Session,

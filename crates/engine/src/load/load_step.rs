@@ -30,7 +30,12 @@ use crate::time::clock::Clock;
 use crate::time::stop::StopSignal;
 use crate::time::window::Window;
 
-/// What a step needs to know of its run.
+/// One load step: the users of a level, spread over threads, measured in one common window.
+///
+/// It borrows everything from the run and lives for one step. [`Self::measure`] starts the threads; each thread makes
+/// its [`ThreadContext`] and its users, connects them, and runs them through warm-up, measured window and, if the
+/// window was not steady, extended windows. Users that share a session share a thread. In virtual time one executor
+/// runs all users instead of threads (docs/adr/0010).
 pub(crate) struct LoadStep<'a> {
     pub target: &'a dyn Target,
     pub work: &'a TransactionWork,
@@ -191,7 +196,8 @@ fn detail(work: &TransactionWork) -> LoadDetail {
     }
 }
 
-/// What all threads say, nothing before the first window; an error once one of them is gone.
+/// Merges the reports of all threads about a window. There is no report before the first window, and an error if a
+/// thread has ended.
 fn all_of(reports: &[mpsc::Receiver<Option<WindowReport>>]) -> Result<Option<WindowReport>, mpsc::RecvError> {
     let mut all: Option<WindowReport> = None;
     for report in reports {
@@ -202,7 +208,7 @@ fn all_of(reports: &[mpsc::Receiver<Option<WindowReport>>]) -> Result<Option<Win
     Ok(all)
 }
 
-/// Notes how late this thread's users were let go.
+/// Records how late this thread's users started after the announced instant.
 async fn note_start(context: &ThreadContext<'_>, window: Window) {
     context.clock.sleep_precise(window.start).await;
     let late_ns = context.clock.now().saturating_sub(window.start);

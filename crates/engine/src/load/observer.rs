@@ -7,7 +7,7 @@ use sharebench_plan::StepPlan;
 
 use crate::record::tally::Tally;
 
-/// Between two words.
+/// Minimum time between two progress events.
 const PROGRESS_INTERVAL_NS: u64 = 250_000_000;
 
 /// Sums over the threads of a step. Each thread adds what it counted now and then, never within a transaction.
@@ -23,7 +23,7 @@ pub(crate) struct LoadObserver<'a> {
     last_progress_ns: AtomicU64,
 }
 
-/// What a thread had counted when it last said so.
+/// The counts of a thread that its last progress report contained.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ReportedCounts {
     operations: u64,
@@ -47,7 +47,7 @@ impl<'a> LoadObserver<'a> {
         }
     }
 
-    /// True for one caller now and then.
+    /// True for one caller per interval, whichever thread comes first.
     fn is_due(&self, now: u64) -> bool {
         let reported = self.last_progress_ns.load(Ordering::Relaxed);
         now.saturating_sub(reported) >= PROGRESS_INTERVAL_NS
@@ -57,7 +57,7 @@ impl<'a> LoadObserver<'a> {
                 .is_ok()
     }
 
-    /// One more user has a session and files.
+    /// Counts a user that has its session and its files, and reports the progress of the logins.
     pub fn ready(&self, now: u64, of: u32) {
         let done = self.users.fetch_add(1, Ordering::Relaxed) + 1;
         if self.is_due(now) {
@@ -66,7 +66,7 @@ impl<'a> LoadObserver<'a> {
         }
     }
 
-    /// Takes what a thread counted since it last said so.
+    /// Adds what a thread counted since its last report, and sends a progress event if one is due.
     pub fn note(&self, now: u64, tally: &Tally, said: &mut ReportedCounts) {
         let counted = ReportedCounts {
             operations: tally.operations,

@@ -7,7 +7,7 @@ use crate::data::context::PassContext;
 use crate::record::request::{SLOT, transfer};
 use crate::time::clock::Clock;
 
-/// A session that nobody else uses.
+/// The probe connection: a session of its own, which no workload uses, so that probes wait for no other request.
 pub(crate) struct SideConnection {
     session: Box<dyn Session>,
     clock: Clock,
@@ -19,7 +19,7 @@ impl SideConnection {
         Ok(Self { session: road.connect(&spec).await?, clock: clock.clone() })
     }
 
-    /// Opens an existing file.
+    /// Opens an existing file for probes.
     pub async fn file(
         &mut self,
         path: &str,
@@ -31,7 +31,7 @@ impl SideConnection {
         Ok(file)
     }
 
-    /// Reads a record and gives the time it took, nanoseconds.
+    /// Reads a record and returns its time in nanoseconds.
     pub async fn read(
         &mut self,
         file: FileRef,
@@ -46,12 +46,12 @@ impl SideConnection {
         Ok((self.clock.now() - started).max(1))
     }
 
-    /// What the last read brought.
+    /// The data of the last read.
     pub fn buffer(&mut self, len: u32) -> &[u8] {
         &self.session.buffer(SLOT)[..len as usize]
     }
 
-    /// Reads the first `length` bytes of a file from end to end.
+    /// Reads the first `length` bytes of a file once, in order.
     pub async fn scan(
         &mut self,
         file: FileRef,

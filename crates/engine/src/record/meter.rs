@@ -15,7 +15,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Begins now.
+    /// Reads clock, CPU time and wire counts at the start of a pass.
     pub fn start(clock: &Clock, session: &dyn Session) -> Self {
         // The count comes from files of the system, and reading them takes time: so it is read first here, and last at the end.
         let mount = session.mount_wire();

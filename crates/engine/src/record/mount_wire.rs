@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::WireCount;
 use sharebench_target::Session;
 
-/// Sum over the measured windows of a step.
+/// The kernel's wire count of a mount, summed over the measured windows of a step.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct MountWire {
     sum: Option<WireCount>,

@@ -2,7 +2,7 @@
 
 use sharebench_model::{MetaOp, OpenHow};
 
-/// Kinds of operations that are counted apart.
+/// Kinds of operations that a load counts and times separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OperationKind {
     Open,

@@ -33,7 +33,7 @@ impl Default for Slices {
     }
 }
 
-/// Times of one slice: counts from bucket `low` on.
+/// The times of one slice as counts per bucket, from bucket `low` on.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Slice {
     low: usize,
@@ -107,7 +107,7 @@ impl Slices {
         }
     }
 
-    /// Joins neighbours: slices of twice the length, cut at multiples of it.
+    /// Merges neighbouring slices into slices of twice the length, aligned at multiples of that length.
     fn coarsen(&mut self) {
         let odd = self.first % 2;
         let mut joined: VecDeque<Slice> = VecDeque::with_capacity(MOST);

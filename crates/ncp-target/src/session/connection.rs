@@ -10,7 +10,8 @@ use crate::failure::{failure, is_harmless};
 use crate::session::cache::{DirtyRange, FileCache};
 use crate::transport::SocketTransport;
 
-/// A data operation in progress.
+/// A data operation in progress on a connection. It needs one request, or several in sequence if it is split or uses
+/// the cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PendingOperation {
     slot: Slot,
@@ -24,7 +25,7 @@ pub(super) struct PendingOperation {
     before: u64,
 }
 
-/// The purpose of an outstanding request.
+/// The purpose of the outstanding request, which determines what its reply is used for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RequestPurpose {
     /// No request is outstanding, because the operation needs no more of them.

@@ -7,7 +7,7 @@ use sharebench_ncp::client::File;
 /// closed file is detected.
 const INDEX_BITS: u32 = 20;
 
-/// An open file.
+/// An open file: one handle per connection of the session, because handles belong to a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenFile {
     /// Handles by connection.

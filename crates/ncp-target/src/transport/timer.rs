@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-/// A timer whose deadline moves from wait to wait.
+/// A timer whose deadline moves from wait to wait, so that a wait does not allocate a new one.
 #[derive(Debug)]
 pub(crate) struct Timer {
     sleep: Pin<Box<Sleep>>,

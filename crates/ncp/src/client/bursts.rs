@@ -24,7 +24,8 @@ const REPLY_LEN: usize = 8;
 const DONE: u32 = 0;
 const NO_DATA: u32 = 3;
 
-/// The burst connection of a client and the transfer in progress on it.
+/// The burst connection of a client and the transfer in progress on it. It exists from a successful offer (function
+/// 0x65) to the end of the NCP connection or the next login.
 #[derive(Debug)]
 pub(super) struct ClientBurst {
     connection: BurstConnection,
@@ -35,7 +36,8 @@ pub(super) struct ClientBurst {
     data: Option<Vec<u8>>,
 }
 
-/// A transfer: the outgoing burst and the reassembly of its reply.
+/// A burst read or write in progress: the outgoing burst, the packets of it that are still to be sent, and the
+/// reassembly of the reply.
 #[derive(Debug)]
 struct Transfer {
     out: OutgoingBurst,
@@ -49,6 +51,7 @@ struct Transfer {
     next: Duration,
 }
 
+/// A packet in the queue of a transfer: a part of the burst, or a list of what is missing of the reply.
 #[derive(Debug)]
 enum OutgoingPacket {
     Fragment(Fragment),

@@ -55,7 +55,7 @@ pub struct Client<C> {
     pub(super) counts: Counts,
 }
 
-/// The reply that is awaited, and its timers.
+/// The reply that is awaited, with the timers for retransmission and for the deadline.
 #[derive(Debug)]
 pub(super) struct PendingReply {
     pub(super) step: &'static str,

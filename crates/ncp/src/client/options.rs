@@ -9,7 +9,7 @@ pub const MAX_BUFFER: u16 = 61_440;
 /// The smallest supported number of data bytes per call.
 pub const MIN_BUFFER: u16 = 512;
 
-/// Options of a client.
+/// Options of a client. They are fixed for the life of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Deadline of a reply. Each "busy" packet of the server restarts it, ten times at most.

@@ -11,7 +11,8 @@ use super::options::{Peer, Watchdog};
 use crate::wire::TransportKind;
 use crate::wire::packet::NO_CONNECTION;
 
-/// A connection in the table, with the time of its last packet.
+/// A connection in the table, with the time of its last packet. The connection has a lock of its own; the other
+/// fields are atomic, so that the table can be examined while a request executes.
 #[derive(Debug)]
 pub struct ConnectionSlot {
     pub connection: Mutex<Connection>,
@@ -32,7 +33,7 @@ impl ConnectionSlot {
     }
 }
 
-/// Connections by client, and the connection numbers in use.
+/// The connections of a server by client, and the connection numbers in use.
 #[derive(Debug)]
 pub struct ConnectionTable {
     limit: u16,

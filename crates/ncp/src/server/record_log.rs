@@ -34,7 +34,8 @@ pub enum LockTarget {
     Set(u8),
 }
 
-/// The logged ranges of a connection, at most 256.
+/// The byte ranges that one connection has logged, at most 256, and the locks that it holds on them. Dropping the
+/// connection releases all of them.
 #[derive(Debug)]
 pub struct RecordLog {
     open_files: Arc<OpenFileTable>,

@@ -39,7 +39,7 @@ impl ArrivalSchedule {
         Self { pace, turns, own, state: Mutex::new(state) }
     }
 
-    /// Begins anew with the next window, with gaps not drawn before.
+    /// Starts again for the next window, with gaps that were not drawn before.
     pub fn restart(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         (state.offset_ns, state.claimed, state.drawn) = (0.0, true, 0);

@@ -50,7 +50,7 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    /// Writes a file that must be there from the beginning.
+    /// Writes a file that must exist before the first line.
     async fn give(&mut self, file: &Loadfile, name: u32, path: String, bytes: u64) -> Result<(), OpError> {
         let handle = self.open_unmeasured(path, OpenHow::CreateNew).await?;
         self.replay.generation += 1;
@@ -71,7 +71,7 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    /// Closes what the lines so far left open.
+    /// Closes the files that the replayed lines left open.
     async fn close_replayed(&mut self) -> Result<(), OpError> {
         let open = std::mem::take(&mut self.replay.open);
         for file in open.into_values().filter_map(|held| held.file) {

@@ -25,7 +25,7 @@ pub(crate) struct Replay {
     pub(crate) generation: u32,
 }
 
-/// What a handle stands for.
+/// The file or directory to which a handle of the loadfile refers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Held {
     /// The open file; none for a directory.
@@ -34,7 +34,7 @@ pub(crate) struct Held {
     pub name: u32,
 }
 
-/// A file of a client.
+/// A file of a client, with what is known of its content.
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
     /// Index of the name it was made under: what its bytes are stamped with.

@@ -16,7 +16,7 @@ use crate::record::verify::{ContentRun, verify};
 use crate::time::deadline::Deadline;
 use crate::time::window::Window;
 
-/// Where a request of a file goes.
+/// A range of an open file that a transaction reads or writes, as one request or several.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece {
     pub handle: FileRef,
@@ -27,7 +27,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// Takes the first `len` bytes off.
+    /// Removes the first `len` bytes and returns them as a piece.
     fn split_off(&mut self, len: u32) -> Self {
         let part = Self { len: len.min(self.len), ..*self };
         self.offset += u64::from(part.len);
@@ -115,8 +115,8 @@ impl VirtualUser<'_> {
         }
     }
 
-    /// Nobody knows any more what a file of the user's own holds, or which name it has: it is made anew before the
-    /// user continues.
+    /// Forgets the content and the name of a user's own file after a failure without a reply. The file is made again
+    /// before the user continues.
     pub(crate) fn invalidate(&mut self, index: usize) {
         let own = self.own_mut(index);
         // Generations continue, so that older content is never mistaken for newer content.
@@ -133,7 +133,8 @@ impl VirtualUser<'_> {
         format!("{}/u{}/{path}", self.thread.directory, self.number)
     }
 
-    /// Where file `index` stands for reading: the shared one, or the user's own under the name it has now.
+    /// The path of file `index` for reading: that of the shared file, or of the user's own file under its current
+    /// name.
     pub(crate) fn path_of(&self, index: usize) -> String {
         let file = &self.thread.work.workload.set.files[index];
         match file.owner {
@@ -149,7 +150,7 @@ impl VirtualUser<'_> {
         if renamed { format!("{path}.r") } else { path }
     }
 
-    /// Reads a piece, by as many requests as it takes.
+    /// Reads a piece, as one request or as many as the session needs for it.
     pub(crate) async fn read(&mut self, piece: Piece, window: Window) -> Result<(), OpError> {
         let mut left = piece;
         let mut requests = 0;
@@ -164,7 +165,7 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    /// Bytes of a request that are asked for at once.
+    /// The number of bytes of an operation that the session sends as one request.
     pub(crate) fn max_transfer(&mut self, op: DataOp) -> Result<u32, OpError> {
         let slot_bytes = self.thread.spec.slot_bytes;
         Ok(request_splitting::max_transfer(self.session_mut()?, op, slot_bytes))
@@ -277,13 +278,13 @@ impl VirtualUser<'_> {
         Ok(file)
     }
 
-    /// A metadata operation that is no part of a transaction.
+    /// Performs a metadata operation that is not part of a transaction, so that it is neither timed nor counted.
     pub(crate) async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         let (session, deadline) = self.link()?;
         deadline.call(session, op).await
     }
 
-    /// A metadata operation, timed and counted.
+    /// Performs a metadata operation of a transaction, and times and counts it.
     pub(crate) async fn meta(&mut self, op: MetaOp, window: Window) -> Result<MetaYield, OpError> {
         let kind = OperationKind::of(&op);
         let started = self.thread.clock.now();
@@ -292,7 +293,7 @@ impl VirtualUser<'_> {
         result
     }
 
-    /// The reply of one data operation.
+    /// Submits one data operation and waits for its reply.
     pub(crate) async fn reply(&mut self, op: DataOp) -> Result<u32, OpError> {
         let (session, deadline) = self.link()?;
         exchange(session, deadline, op).await
@@ -306,7 +307,7 @@ impl VirtualUser<'_> {
         result.map(drop)
     }
 
-    /// One data operation, timed and counted.
+    /// Performs one data operation, and times and counts it.
     async fn data(
         &mut self,
         kind: OperationKind,

@@ -12,7 +12,7 @@ use crate::load::user::thread_context::ThreadContext;
 use crate::load::user::virtual_user::VirtualUser;
 use crate::time::window::Window;
 
-/// Pause before a lost session is opened again.
+/// Pause before a user opens a lost session again.
 const RECONNECT: Duration = Duration::from_millis(500);
 
 impl VirtualUser<'_> {
@@ -89,7 +89,7 @@ impl VirtualUser<'_> {
         self.visiting
     }
 
-    /// The user goes.
+    /// Ends a visit: closes the files and the session.
     pub(crate) async fn log_off(&mut self) {
         self.visiting = false;
         self.close_kept().await;
@@ -105,7 +105,7 @@ impl VirtualUser<'_> {
         }
     }
 
-    /// Gives memory back that only operations need.
+    /// Returns the memory that only operations need, at the beginning of a pause.
     pub(crate) fn release_buffers(&mut self) {
         if let Some(session) = &mut self.session {
             session.release_buffers();
@@ -124,7 +124,7 @@ impl VirtualUser<'_> {
         .await;
     }
 
-    /// The session is of no use any more.
+    /// Drops a session after a failure that makes it unusable.
     pub(crate) fn lose_session(&mut self) {
         (self.session, self.session_slot) = (None, None);
         self.outage = true;

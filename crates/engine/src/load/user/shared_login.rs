@@ -10,7 +10,8 @@ use sharebench_target::{ConnectError, Session, SessionSpec, Target};
 
 use crate::load::user::shared_session::{SessionSlot, Shared};
 
-/// Sessions of a thread's users, by group.
+/// The shared sessions of a thread's users, by group. The first user of a group logs in; the others wait for it and
+/// get the same result.
 #[derive(Default)]
 pub(crate) struct Groups(RefCell<BTreeMap<u32, Group>>);
 
@@ -24,7 +25,7 @@ struct Group {
     failed: Option<ConnectError>,
 }
 
-/// What a user that logs on gets.
+/// A session for a user that logs in, with its slot if the session is shared.
 pub(crate) type Opened = (Box<dyn Session>, Option<SessionSlot>);
 
 impl Groups {

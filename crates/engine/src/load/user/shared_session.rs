@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use sharebench_model::{DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, WireCount};
 use sharebench_target::{LocalBoxFuture, Session};
 
-/// What the users of a session share.
+/// The session that several users share, and the order of their turns (docs/adr/0037).
 pub(crate) struct Shared {
     /// None while an operation on names has it, and when it is lost.
     inner: Option<Box<dyn Session>>,
@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     wire: WireCount,
 }
 
-/// What a user may do now.
+/// What a user is allowed to do with the shared session at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     /// Send a request for data, with this slot.
@@ -36,7 +36,7 @@ enum Turn {
     Alone,
 }
 
-/// One of those who share.
+/// The state of one user of a shared session.
 #[derive(Default)]
 struct User {
     waker: Option<Waker>,
@@ -52,7 +52,7 @@ fn lost() -> OpError {
 }
 
 impl Shared {
-    /// A session for users who may have `slots` requests in flight together.
+    /// Shares a session between users that may have `slots` requests in flight together.
     pub fn new(inner: Box<dyn Session>, slots: u32) -> Rc<RefCell<Self>> {
         let free: Vec<Slot> = (0..slots).rev().map(Slot).collect();
         let wire = inner.wire();
@@ -70,7 +70,7 @@ impl Shared {
         }))
     }
 
-    /// True when nobody can use it any more.
+    /// True when no user can use the session any more.
     pub fn is_lost(&self) -> bool {
         self.lost
     }
@@ -92,7 +92,7 @@ impl Shared {
         }
     }
 
-    /// Lets those in whose turn has come, first come, first served.
+    /// Gives turns to waiting users in the order of their requests.
     fn admit(&mut self) {
         while let Some(&(user, alone)) = self.queue.front() {
             let turn = match (alone, self.free.last().copied()) {
@@ -112,7 +112,7 @@ impl Shared {
         }
     }
 
-    /// A request has ended, or was never sent.
+    /// Ends the turn of a user whose request has ended or was never sent.
     fn give_back(&mut self, user: u32) {
         match self.users.get_mut(&user).and_then(|user| user.turn.take()) {
             Some(Turn::Data(slot)) => self.free.push(slot),
@@ -145,7 +145,7 @@ impl Shared {
         if came { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Takes what has arrived for anybody; whoever gets something is woken.
+    /// Receives replies for all users and wakes each user that gets one.
     fn collect(&mut self, own: u32, cx: &mut Context<'_>) {
         let Some(inner) = self.inner.as_mut() else { return };
         let mut arrived = Vec::new();
@@ -172,7 +172,7 @@ fn wake(user: &mut User) {
     }
 }
 
-/// A user's place at a shared session.
+/// The slot of one user at a shared session, by which it waits for its turn.
 #[derive(Clone)]
 pub(crate) struct SessionSlot {
     shared: Rc<RefCell<Shared>>,
@@ -186,7 +186,8 @@ impl SessionSlot {
     }
 }
 
-/// A shared session as one of its users sees it.
+/// A shared session as one of its users sees it. It is itself a [`Session`], so that neither users nor adapters have
+/// to know about sharing.
 pub(crate) struct SharedSession {
     session_slot: SessionSlot,
     slot_bytes: u32,
@@ -204,7 +205,7 @@ impl SharedSession {
         self.session_slot.clone()
     }
 
-    /// Sends what is wanted: its turn has come.
+    /// Sends the user's operation when its turn has come.
     fn send(&mut self, op: DataOp) -> Result<(), OpError> {
         let mut state = self.session_slot.shared.borrow_mut();
         let turn = state.users.get(&self.session_slot.user).and_then(|user| user.turn);

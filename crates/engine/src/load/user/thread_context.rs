@@ -16,13 +16,18 @@ use crate::time::clock::Clock;
 use crate::time::stop::StopSignal;
 use crate::time::window::Window;
 
-/// Sleep without a look at the stop signal; the last one before a start may be twice as long.
+/// Time between two checks of the stop signal during a sleep. The last sleep before a start may be twice as long.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Users whose naps are no shorter than that; of more, each naps longer, so that naps cost no more than work.
+/// Number of users up to which the interval is not prolonged. With more users each sleeps longer, so that these
+/// wake-ups do not cost more than the work.
 const NAPPING: u64 = 500;
-/// Longest sleep without a look at the stop signal.
+/// Longest time between two checks of the stop signal.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 /// What all users of one thread share.
+///
+/// A thread of a load step makes one and lends it to its users. Everything except the tally and the shared sessions
+/// is immutable. Those two are reached through `RefCell`, because the users of a thread are tasks of one
+/// single-threaded runtime: they never run at the same time, so that nothing on the measured path needs a lock.
 pub(crate) struct ThreadContext<'a> {
     pub target: &'a dyn Target,
     pub work: &'a TransactionWork,
@@ -47,14 +52,15 @@ pub(crate) struct ThreadContext<'a> {
 }
 
 impl ThreadContext<'_> {
-    /// Sleep without a look at the stop signal, nanoseconds.
+    /// Time between two checks of the stop signal during a sleep, in nanoseconds.
     pub(crate) fn poll_interval(&self) -> u64 {
         let poll_interval = POLL_INTERVAL.as_nanos() as u64;
         (poll_interval * u64::from(self.work.users) / NAPPING)
             .clamp(poll_interval, LONGEST_NAP.as_nanos() as u64)
     }
 
-    /// Counts a transaction that was under way, or waiting for a free user, when the window ended.
+    /// Counts a transaction that was in flight, or waited for a free user, when the window ended. Its elapsed time is
+    /// a lower bound of its response time.
     pub(crate) fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
         if intended >= window.end {
             return;

@@ -20,7 +20,7 @@ struct CreatedFile {
     generation: u32,
 }
 
-/// What is open during a transaction.
+/// The files that a transaction has open or has made so far.
 struct TransactionState {
     /// Index into the data set; nothing where the transaction needs no file.
     file: Option<usize>,
@@ -38,7 +38,7 @@ fn parent(path: &str) -> &str {
 }
 
 impl VirtualUser<'_> {
-    /// Performs one transaction; requests that repeat are given up when the window has ended.
+    /// Performs one transaction. Repeated requests that are left when the window has ended are dropped.
     pub(crate) async fn perform(&mut self, index: usize, window: Window) -> Result<(), OpError> {
         let thread = self.thread;
         if let Some(file) = thread.work.workload.loadfile.as_deref() {
@@ -78,7 +78,7 @@ impl VirtualUser<'_> {
         }
     }
 
-    /// Which file of its class a transaction works on. Those that stay open are one for each user.
+    /// Selects the file of its class on which a transaction works. Of files that stay open, each user has one.
     fn pick(&mut self, transaction: &Transaction) -> Option<usize> {
         let (_, files) = self.thread.work.workload.set.classes.get(transaction.class?)?;
         let count = files.len() as u64;
@@ -90,7 +90,7 @@ impl VirtualUser<'_> {
         Some(files.start + picked as usize)
     }
 
-    /// Opens what transactions keep open, so that each of them is no more than its requests.
+    /// Opens the files that transactions keep open, so that such a transaction consists of its requests only.
     pub(crate) async fn open_kept(&mut self) -> Result<(), OpError> {
         let mut wanted: BTreeMap<usize, bool> = BTreeMap::new();
         for transaction in self.thread.work.workload.transactions.iter().filter(|t| t.keeps_open()) {
@@ -176,7 +176,7 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    /// A new file of the user, next to its own file of that index.
+    /// Creates a new file of the user in the directory of the transaction's file.
     async fn create(
         &mut self,
         file: usize,
@@ -202,7 +202,8 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    /// Puts a file made before in the place of the user's own, or gives that another name and back.
+    /// Renames a file that the transaction made to the name of the user's own file, or gives that file another name
+    /// and, the next time, its first name again.
     async fn rename(
         &mut self,
         file: usize,
@@ -237,7 +238,7 @@ impl VirtualUser<'_> {
         result.map(drop)
     }
 
-    /// Logs off and on again; timed as one operation.
+    /// Logs off and on again. Both together are timed as one operation.
     pub(crate) async fn connect_again(&mut self, window: Window) -> Result<(), OpError> {
         let thread = self.thread;
         let started = thread.clock.now();
@@ -257,7 +258,7 @@ impl VirtualUser<'_> {
         result
     }
 
-    /// Reads or writes as often as asked.
+    /// Reads or writes as often as the operation of the workload states.
     async fn requests(
         &mut self,
         requests: &Requests,
@@ -329,7 +330,7 @@ impl VirtualUser<'_> {
         }
     }
 
-    /// Writes to the file made before, or to the user's own.
+    /// Writes to the file that the transaction made, or to the user's own file.
     async fn write_to(
         &mut self,
         piece: Piece,

@@ -20,7 +20,7 @@ pub(crate) struct OwnFile {
 }
 
 impl OwnFile {
-    /// What the next write is to hold.
+    /// The generation of the next write.
     pub fn next_generation(&mut self) -> u32 {
         self.newest += 1;
         self.newest
@@ -31,7 +31,7 @@ impl OwnFile {
         self.put(offset, len, UNKNOWN);
     }
 
-    /// A write ended well.
+    /// Records a successful write of a generation.
     pub fn written(&mut self, offset: u64, len: u64, generation: u32) {
         self.put(offset, len, generation);
         self.bytes = self.bytes.max(offset + len);
@@ -78,7 +78,7 @@ impl OwnFile {
     }
 }
 
-/// All files of one user on one target.
+/// What is known of all files of one user on one target.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UserFiles {
     /// By index into the data set.
@@ -96,12 +96,12 @@ pub(crate) struct UserFiles {
 pub(crate) struct UserFileStore(Mutex<BTreeMap<u32, UserFiles>>);
 
 impl UserFileStore {
-    /// Those of one user; nothing for one who is new.
+    /// Takes what is known of a user's files; nothing for a new user.
     pub fn take(&self, user: u32) -> UserFiles {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&user).unwrap_or_default()
     }
 
-    /// Keeps them for the next step.
+    /// Stores what is known of a user's files for the next step.
     pub fn put(&self, user: u32, files: UserFiles) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(user, files);
     }

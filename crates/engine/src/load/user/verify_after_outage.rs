@@ -11,7 +11,7 @@ use crate::data::stamp;
 use crate::data::stamp::Content;
 use crate::load::user::virtual_user::VirtualUser;
 
-/// A file to be read, and what it must hold.
+/// A file to be read after an outage, with the content that it must have.
 struct Known {
     path: String,
     /// Least length.

@@ -18,9 +18,9 @@ use crate::time::deadline::Deadline;
 use crate::time::sleep::Sleep;
 use crate::time::window::Window;
 
-/// Transactions after which a user gives way.
+/// Number of transactions after which a user yields to the other users of its thread.
 const UNBROKEN: u32 = 64;
-/// Pause from which on a session gives its memory back meanwhile.
+/// Minimum length of a pause in which a session returns its buffers (docs/adr/0026).
 const REST: Duration = Duration::from_millis(10);
 
 /// True for failures after which a session is of no use any more.
@@ -28,7 +28,18 @@ pub(crate) const fn loses_session(class: ErrorClass) -> bool {
     matches!(class, ErrorClass::Disconnected | ErrorClass::Timeout | ErrorClass::Protocol | ErrorClass::Stale)
 }
 
-/// One simulated user.
+/// One simulated user of a load, or one session of the pool of an open load.
+///
+/// A user owns its session (or its slot of a shared one), the knowledge about its own files on the target, and its
+/// random numbers. The thread makes it, connects it before the first window, lets it [`Self::work`] through each
+/// window, and logs it off after the last. Within a window it performs one transaction after the other at its pace
+/// and adds each to the thread's tally.
+///
+/// Invariants: a transaction has three instants, intended, started and ended, and is counted in the window in which
+/// it ends; one that is still in flight at the end is counted as unfinished, with its elapsed time as a lower bound.
+/// A lost session is data and not an error: the user waits, reconnects and continues, and the time without a session
+/// does not count as think time. What users do and how long they pause are drawn from separate sequences, so that
+/// pauses are the same whatever the target does.
 #[expect(clippy::struct_excessive_bools, reason = "what it has been seen to do, each for itself")]
 pub(crate) struct VirtualUser<'a> {
     pub(crate) thread: &'a ThreadContext<'a>,
@@ -192,7 +203,7 @@ impl<'a> VirtualUser<'a> {
         }
     }
 
-    /// The next one of the user's round, as the workload orders them.
+    /// The next transaction of the user, in the order that the workload requires.
     fn next_transaction(&mut self, window: Window) -> Option<usize> {
         let thread = self.thread;
         match thread.work.workload.loadfile.as_deref() {
@@ -201,7 +212,7 @@ impl<'a> VirtualUser<'a> {
         }
     }
 
-    /// Books the part of a pause that lies in the window.
+    /// Counts the part of a pause that lies in the window as think time.
     fn book_thinking(&self, from: u64, to: u64, window: Window) {
         let inside = to.min(window.end).saturating_sub(from.max(window.measure));
         self.thread.tally.borrow_mut().occupancy.thinking_ns += inside;
