@@ -50,7 +50,7 @@ pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {
     found
 }
 
-/// Settings in which two systems differ. A setting that only one system states counts as a difference.
+/// Settings in which two systems differ, and settings that only one of them states.
 pub(crate) fn changes(a: &System, b: &System) -> Vec<SettingChange> {
     let a = settings(a);
     let b = settings(b);

@@ -7,7 +7,7 @@ use crate::align::Aligned;
 use crate::align::settings::{STATED, changes, settings};
 use crate::estimate::Estimated;
 use crate::judge::effects::median_effect;
-use crate::types::{Options, Outcome, RateUnit, Section, Sentence, Tone, View};
+use crate::types::{Options, Outcome, RateUnit, Section, Sentence, SettingChange, Tone, View};
 
 /// Share of the cells that must be equal to a tick, and how many cells are too few to say so. Repeated runs of one
 /// system differ by more than that here and there; systems that differ by a tenth are equal in half at most.
@@ -54,17 +54,21 @@ fn equal_systems(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sentence> 
         else {
             continue;
         };
+        let suspect =
+            [(a, b), (b, a)].into_iter().find_map(|(a, b)| shows_no_effect(aligned, estimated, a, b));
+        // What only one of them states may be equal in the other.
+        if suspect.is_none() && !differing.iter().any(SettingChange::is_known) {
+            continue;
+        }
         let one = &aligned.systems[a].name;
         let other = &aligned.systems[b].name;
-        let stated: Vec<String> = differing.iter().map(crate::types::SettingChange::words).collect();
+        let stated: Vec<String> = differing.iter().map(SettingChange::words).collect();
         let mut text = format!(
-            "{other} equals {one} to one tick of the clock in {equal} of {}, although their stated settings differ ({}): \
-             these have no effect here, or were not set as stated",
+            "{other} equals {one} to one tick of the clock in {equal} of {}, although what is stated of them differs ({}): \
+             these settings have no effect here, were not set as stated, or are equal where they are not stated",
             counted(all, "cell"),
             stated.join("; ")
         );
-        let suspect =
-            [(a, b), (b, a)].into_iter().find_map(|(a, b)| shows_no_effect(aligned, estimated, a, b));
         if let Some(suspect) = suspect {
             text = format!("{text}. {suspect}; it is excluded from the effects of settings");
         }
@@ -104,7 +108,7 @@ fn equal_cells(aligned: &Aligned<'_>, estimated: &Estimated, a: usize, b: usize)
     (all >= FEWEST_EQUAL && equal as f64 >= EQUAL * all as f64).then_some((equal, all))
 }
 
-/// `b` equals `a`, but states a setting that makes a third system, otherwise like `a`, slower or faster.
+/// `b` equals `a`, but states a setting of a third system that is otherwise like `a` and slower or faster.
 fn shows_no_effect(aligned: &Aligned<'_>, estimated: &Estimated, a: usize, b: usize) -> Option<String> {
     let stated = settings(&aligned.systems[b]);
     let third = (0..aligned.systems.len()).filter(|c| *c != a && *c != b);
@@ -116,12 +120,14 @@ fn shows_no_effect(aligned: &Aligned<'_>, estimated: &Estimated, a: usize, b: us
         let word = if effect < 0.0 { "slower" } else { "faster" };
         (effect.abs() > EFFECT).then(|| {
             format!(
-                "{} states {} {value}, which makes {} {:.0} % {word} than {} (median of its cells), but shows no such effect",
+                "{} states {} {value} as {} does, which is {:.0} % {word} than {} (median of its cells) and states nothing \
+                 else that differs, but {} shows no such effect",
                 aligned.systems[b].name,
                 change.name,
                 aligned.systems[c].name,
                 effect.abs() * 100.0,
-                aligned.systems[a].name
+                aligned.systems[a].name,
+                aligned.systems[b].name,
             )
         })
     })

@@ -14,7 +14,7 @@ const ALIKE: f64 = 0.05;
 pub(crate) const FEWEST_EFFECT_CELLS: usize = 3;
 
 /// A setting's name, and its values before and after.
-pub(crate) type Change = (String, Option<String>, Option<String>);
+pub(crate) type Change = (String, String, String);
 
 /// Ratios of one setting's change: per cell, of each pair of systems.
 pub(crate) type Cells<'a> = BTreeMap<&'a Coordinates, Vec<f64>>;

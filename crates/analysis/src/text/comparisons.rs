@@ -174,21 +174,41 @@ pub(crate) fn open_cells(
 /// More settings than this are counted, not listed.
 const LISTED: usize = 6;
 
-/// In which settings the two systems are known to differ; none where they have too little in common to list it.
+/// In which settings the two systems are known to differ, and which settings only one of them states; none where they
+/// have too little in common to list it.
 pub(crate) fn settings_sentence(stages: &Stages<'_>, comparison: &Comparison) -> Option<Sentence> {
-    let changes = &comparison.settings;
     let known = |system: usize| crate::align::settings::settings(&stages.aligned.systems[system]);
     let a = known(comparison.a);
     let b = known(comparison.b);
     let common = a.keys().filter(|name| b.contains_key(*name)).count();
-    if changes.is_empty() || common * 2 < a.len().min(b.len()) {
+    if comparison.settings.is_empty() || common * 2 < a.len().min(b.len()) {
         return None;
     }
-    let listed: Vec<String> = changes.iter().take(LISTED).map(SettingChange::words).collect();
+    let (differing, unknown): (Vec<&SettingChange>, Vec<&SettingChange>) =
+        comparison.settings.iter().partition(|change| change.is_known());
+    let (name_a, name_b) = names(stages, comparison);
+    let of_one = |change: &SettingChange| match (&change.a, &change.b) {
+        (Some(value), _) => format!("{} {value} ({name_a})", change.name),
+        (None, value) => format!("{} {} ({name_b})", change.name, value.as_deref().unwrap_or_default()),
+    };
+    let parts = [
+        listed("stated settings that differ: ", &differing, SettingChange::words),
+        listed("stated of one system only, so that they may or may not differ: ", &unknown, of_one),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    Some(Sentence::new(Tone::Note, format!("{}: {}.", comparison.name, parts.join("; "))))
+}
+
+/// `lead` and the first settings of a list; none of an empty one.
+fn listed(
+    lead: &str,
+    changes: &[&SettingChange],
+    words: impl Fn(&SettingChange) -> String,
+) -> Option<String> {
+    let first: Vec<String> = changes.iter().take(LISTED).map(|change| words(change)).collect();
     let more = match changes.len().saturating_sub(LISTED) {
         0 => String::new(),
         n => format!("; and {n} more"),
     };
-    let text = format!("{}: stated settings that differ: {}{more}.", comparison.name, listed.join("; "));
-    Some(Sentence::new(Tone::Note, text))
+    (!first.is_empty()).then(|| format!("{lead}{}{more}", first.join("; ")))
 }

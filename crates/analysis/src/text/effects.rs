@@ -14,7 +14,8 @@ use crate::types::span::place_words;
 use crate::types::{Pairing, RatioVerdict, Sentence, SettingChange, Span, Tone};
 
 /// One sentence per test and setting. Only changes that at least one pair of systems isolates, `suspects` aside:
-/// systems that are probably not set as they state.
+/// systems that are probably not set as they state. A setting that only one of the two states is unknown in the other,
+/// so that such a pair isolates nothing.
 pub(crate) fn sentences(stages: &Stages<'_>) -> Vec<Sentence> {
     let suspects = &stages.judged.suspects;
     let mut isolated: BTreeMap<Change, Vec<(usize, usize)>> = BTreeMap::new();
@@ -23,8 +24,8 @@ pub(crate) fn sentences(stages: &Stages<'_>) -> Vec<Sentence> {
             if suspects.contains(&a) || suspects.contains(&b) {
                 continue;
             }
-            if let [SettingChange { name, a: from, b: to }] = changes(one, other).as_slice() {
-                // A missing value comes first, then the smaller one, so that both directions of a pair are one change.
+            if let [SettingChange { name, a: Some(from), b: Some(to) }] = changes(one, other).as_slice() {
+                // The smaller value comes first, so that both directions of a pair are one change.
                 let (from, to, pair) = if from <= to { (from, to, (a, b)) } else { (to, from, (b, a)) };
                 isolated.entry((name.clone(), from.clone(), to.clone())).or_default().push(pair);
             }
@@ -36,8 +37,7 @@ pub(crate) fn sentences(stages: &Stages<'_>) -> Vec<Sentence> {
         if pairs.len() == 1 && is_repeated(&stages.judged.comparisons, pairs[0]) {
             continue;
         }
-        let of = |value: Option<String>| value.unwrap_or_else(|| "no stated value".to_owned());
-        let words = format!("{name} {} instead of {}", of(to), of(from));
+        let words = format!("{name} {to} instead of {from}");
         found.extend(of_setting(stages, &words, &pairs));
     }
     found

@@ -23,7 +23,7 @@ pub struct Comparison {
     /// Where they differ.
     #[serde(default)]
     pub differences: Differences,
-    /// Settings in which the two systems are known to differ.
+    /// Settings in which the two systems are known to differ, and those that only one of them states.
     #[serde(default)]
     pub settings: Vec<SettingChange>,
 }

@@ -62,7 +62,7 @@ fn settings(analysis: &Analysis) -> Option<Markup> {
         div.panel {
             @for comparison in differing() {
                 details {
-                    summary { "Settings that differ: " (comparison.name) }
+                    summary { "Stated settings that differ, or that only one system states: " (comparison.name) }
                     ul {
                         @for change in &comparison.settings { li { (change.words()) } }
                     }
