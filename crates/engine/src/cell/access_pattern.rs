@@ -91,6 +91,8 @@ impl AccessPattern {
     }
 
     fn over(grid: Grid, pattern: Pattern, stride: u64, reads: u64, random: &mut Random) -> Self {
+        // Drawn for sequential passes as well, so that the test does not change the random numbers of what
+        // follows.
         let places = Permutation::new(grid.records, random);
         let turns = Permutation::new(grid.records, random);
         Self { grid, pattern, stride, reads, places, turns, next: 0, at: 0 }

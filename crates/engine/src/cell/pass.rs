@@ -65,12 +65,15 @@ impl Pass<'_, '_> {
     ) -> Result<(), StepError> {
         let depth = self.depth as usize;
         let mut flights = vec![InFlight::default(); depth];
+        // Reversed, because slots are taken from the end: a depth of 1 then always uses slot 0.
         let mut free: Vec<Slot> = (0..self.depth).rev().map(Slot).collect();
         let mut ready: Vec<Slot> = Vec::with_capacity(depth);
         let mut replies: Vec<Reply> = Vec::with_capacity(depth);
         let mut busy_since = 0;
         let mut idle_since = self.context.clock.now();
         loop {
+            // A stop starts no further operations, but waits for those in flight: their bytes are on the wire
+            // and have to be counted.
             let stopped = self.context.stop.is_stopped();
             while !stopped && let Some(slot) = free.pop() {
                 let Some(visit) = order.next() else {
@@ -100,7 +103,10 @@ impl Pass<'_, '_> {
             if free.len() == depth {
                 return if stopped { Err(StepError::Stopped) } else { Ok(()) };
             }
+            // Returns with at least one reply, so that a slot is free in the next round.
             self.context.deadline.replies(self.session, &mut replies).await?;
+            // One reading for the whole batch: each reply had arrived by then, and a second reading would charge
+            // verification of the first reply to the second (docs/adr/0001).
             let ended = self.context.clock.now();
             idle_since = ended;
             let mut lost = None;
@@ -108,6 +114,7 @@ impl Pass<'_, '_> {
                 free.push(reply.slot);
                 let flight = flights[reply.slot.0 as usize];
                 if let Err(error) = self.finish(reply, flight, ended, tally) {
+                    // The remaining replies of the batch are counted as well before the pass ends.
                     lost.get_or_insert(error);
                 }
             }

@@ -43,6 +43,7 @@ pub(crate) async fn drop_cache(
 ) -> Result<bool, OpError> {
     match context.deadline.call(session, MetaOp::DropCache { file }).await {
         Err(error) if error.class == ErrorClass::Unsupported => Ok(false),
+        // Busy means that some pages stayed; the observation before the pass shows how many.
         Err(error) if error.class != ErrorClass::Busy => Err(error),
         _ => Ok(true),
     }

@@ -39,6 +39,8 @@ pub(crate) async fn measure(
     let fresh = work.test.start() == Start::Fresh;
     prepare(work, target, context).await?;
     target.merge_pending_failures(tally);
+    // Dirty data of earlier cells would be written during this one and count as its wire bytes
+    // (docs/adr/0016).
     target.drain(context).await?;
     let sample = work.min_sample_time.as_nanos() as u64;
     let begin = context.clock.now();
@@ -60,6 +62,8 @@ pub(crate) async fn measure(
         passing = context.clock.now() > begin;
     }
     tally.users_reported = u32::from(tally.operations > 0);
+    // A job starts its next operation when the last one has ended, so nothing waits: response and service
+    // time are equal.
     tally.response = tally.service.clone();
     Ok(())
 }

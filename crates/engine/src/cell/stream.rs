@@ -109,6 +109,7 @@ impl<'a, 'b> StreamPass<'a, 'b> {
             self.session.buffer(SLOT)[from..from + piece].copy_from_slice(&self.record[taken..taken + piece]);
             taken += piece;
             self.stream.used += piece;
+            // Every request is as long as the buffer; only the last one of a file may be shorter.
             if self.stream.used == self.stream.len || (last && taken == self.record.len()) {
                 self.write_out(content, tally).await?;
             }

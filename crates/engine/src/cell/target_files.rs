@@ -100,6 +100,8 @@ impl TargetFiles {
     ) -> Result<(), StepError> {
         let made = self.ensure(name, work.file_size, work.record_size, context).await?;
         let as_it_is = work.test.start() == Start::AsItIs && work.policy.cache == CachePolicy::Normal;
+        // The kernel records the first use of a page: without this read the first cell on a new file would be
+        // slower than the others (docs/adr/0044).
         if made && as_it_is && self.paged {
             return self.read(name, context).await;
         }
@@ -121,6 +123,8 @@ impl TargetFiles {
             return Ok(false);
         }
         if context.verify != Verify::Off && old.is_some_and(FileState::is_rewritten) {
+            // A file that was rewritten is read back before it is removed, because no later read would find what a
+            // server lost of it (docs/adr/0018).
             self.reopen(name, context).await?;
             self.read(name, context).await?;
         }
@@ -236,6 +240,7 @@ impl TargetFiles {
         if let Some(error) = tally.failure_samples.into_iter().next() {
             return Err(error.into());
         }
+        // A cell must not pay for writing back what its layout left in a cache.
         self.flush(handle, context).await
     }
 
@@ -262,6 +267,7 @@ impl TargetFiles {
     /// Where the operating system counts the wire: writes out what earlier steps left in the client's cache, so
     /// that it is not counted as this step's.
     pub async fn drain(&mut self, context: &mut PassContext<'_>) -> Result<(), StepError> {
+        // Only a mount has dirty pages of its own that would count towards the next cell.
         if self.session.mount_wire().is_none() {
             return Ok(());
         }

@@ -62,6 +62,7 @@ pub(crate) async fn measure(
         total.merge(tally);
         returned.extend(jobs);
     }
+    // Threads end in any order; the shares of jobs are stored by number.
     returned.sort_by_key(|(number, ..)| *number);
     let mut back = Vec::new();
     for (_, share, file) in returned {
@@ -71,6 +72,8 @@ pub(crate) async fn measure(
     }
     take_back(cell, jobs, &numbers, back, target)?;
     total.window_ns = window?;
+    // Busy times of concurrent jobs overlap; the window divides the bytes of a cell with jobs
+    // (docs/adr/0011).
     total.busy_ns = 0;
     total.response = total.service.clone();
     Ok(total)
@@ -94,6 +97,8 @@ fn on_threads(
             let (send_phase, phases) = mpsc::channel();
             let (send_span, spans) = mpsc::channel();
             workers.push(scope.spawn(move || {
+                // Sessions on local paths are opened and closed by this thread, so it can have a descriptor
+                // table of its own.
                 if blocking {
                     own_descriptors();
                 }
@@ -152,6 +157,8 @@ async fn rounds(cell: &CellContext<'_>, mut here: impl AsyncFnMut(Phase) -> Span
         (window, done, first) = (window + (to - from), done + passes, false);
         if !alone {
             let left = u128::from(sample.saturating_sub(window)) * u128::from(done);
+            // As many passes as the remaining sample probably takes: one long round has less idle time at its
+            // end than many short ones.
             passes = (left.div_ceil(u128::from(window.max(1))) as u64).clamp(1, MAX_PASSES);
         }
     }

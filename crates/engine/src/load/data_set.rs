@@ -101,10 +101,11 @@ async fn keep_set(
         return Err(StepError::Stopped);
     }
     match begun {
-        DataSetState::RunResources => return Ok(None),
+        DataSetState::InProgress => return Ok(None),
         DataSetState::Complete if is_unchanged(session, workload, directory, context).await? => {
             return Ok(Some(format!("the data set in {directory} is unchanged and used again")));
         }
+        // A complete set that differs from the plan is made anew: reads of it could not be verified.
         DataSetState::Complete | DataSetState::Abandoned => remove_tree(session, directory, context).await?,
         DataSetState::Nothing => {}
     }
@@ -149,6 +150,8 @@ async fn is_unchanged(
         let most = session.buffer(SLOT).len() as u64;
         let len = file.bytes.min(most);
         let mut right = size == file.bytes;
+        // The first and the last block of each file: a set that is incomplete or was changed differs there as
+        // a rule, and reading all of it would cost a pass over the set.
         for offset in [0, file.bytes - len] {
             right = right
                 && holds(session, handle, offset..offset + len, set_content(index, file), context).await?;

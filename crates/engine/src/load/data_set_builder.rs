@@ -110,6 +110,7 @@ impl SetBuild<'_> {
                 self.work(session.as_mut(), None, context).await;
                 session.close().await;
             }
+            // Fewer sessions only take longer; the first session writes what the others do not.
             Err(_) => self.busy.set(self.busy.get() - 1),
         }
     }
@@ -127,6 +128,7 @@ impl SetBuild<'_> {
                 result = Err(StepError::Stopped);
                 break;
             }
+            // All sessions run on one thread, so that a `Cell` suffices to give each file to one of them.
             let Some(&(index, file)) = self.files.get(self.next.replace(self.next.get() + 1)) else { break };
             let path = format!("{}/{}", self.directory, file.path);
             let content = set_content(index, file);

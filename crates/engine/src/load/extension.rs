@@ -88,6 +88,7 @@ impl Extension<'_> {
             window.map(|window| (self.extensions, window.measure - window.start, window.end - window.start))
         });
         let (extensions, measure, end) = ranks.broadcast(decided.as_ref()).ok()??;
+        // The leader restarted its schedule when it decided; the other ranks draw the same gaps from here on.
         if !ranks.is_leader() && extensions > before {
             self.schedule.restart();
         }

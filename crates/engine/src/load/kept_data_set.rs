@@ -29,7 +29,7 @@ pub(crate) enum DataSetState {
     /// It is whole.
     Complete,
     /// Another run works on it.
-    RunResources,
+    InProgress,
     /// Nobody has worked on it for longer than an operation may take.
     Abandoned,
 }
@@ -51,8 +51,9 @@ pub(crate) async fn look(
         if size(session, directory, "", context).await?.is_none() {
             return Ok(DataSetState::Nothing);
         }
+        // Growth and not a time stamp: the clocks of server and client need not agree (docs/adr/0027).
         if grown(session, directory, context).await? != first {
-            return Ok(DataSetState::RunResources);
+            return Ok(DataSetState::InProgress);
         }
         if context.stop.is_stopped() || context.clock.now() >= until {
             return Ok(DataSetState::Abandoned);
@@ -132,6 +133,7 @@ impl Heartbeat {
         if let MetaYield::Opened { file, .. } = context.deadline.call(session, open).await? {
             context.deadline.call(session, MetaOp::Close { file }).await?;
         }
+        // After `complete` exists: another run that looks in between finds the set complete, never abandoned.
         let path = format!("{directory}/{GROWING}");
         context.deadline.call(session, MetaOp::Remove { path }).await.map(drop)
     }

@@ -124,6 +124,7 @@ impl LoadStep<'_> {
     ) -> Tally {
         let most = self.target.capabilities().max_record;
         let spec = SessionSpec {
+            // One request per user of the session can be in flight, as far as the adapter carries them.
             slots: self.work.users_per_session.min(self.target.capabilities().max_queue_depth).max(1),
             slot_bytes: self.work.workload.largest_request().min(most),
             connect_timeout: self.timeout,
@@ -171,6 +172,7 @@ impl LoadStep<'_> {
             tokio::join!(work, sample_cpu(&context, window, self.observer), note_start(&context, window));
             let mut tally = tally.borrow_mut();
             tally.window_ns = window.end - window.measure;
+            // A thread's own CPU time; merging the threads keeps the largest.
             tally.busiest = tally.cpu;
             tally.spans(window.measure, window.end);
             report = Some(WindowReport::of(&tally));

@@ -53,6 +53,7 @@ impl<'a> LoadObserver<'a> {
         now.saturating_sub(reported) >= PROGRESS_INTERVAL_NS
             && self
                 .last_progress_ns
+                // Of several threads for which the interval has passed, one wins and reports.
                 .compare_exchange(reported, now, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
     }

@@ -54,6 +54,8 @@ impl ArrivalSchedule {
         let mut due = window.start + state.offset_ns.round() as u64;
         let mut wanted = state.claimed;
         while wanted {
+            // Every rank draws all gaps and takes only its own starts, so that all ranks together start what one
+            // process would (docs/adr/0033).
             let gap = self.pace.draw(&mut state.random);
             state.offset_ns += gap;
             due = window.start + state.offset_ns.round() as u64;
@@ -61,6 +63,8 @@ impl ArrivalSchedule {
             state.drawn += 1;
         }
         let intended = due;
+        // A start after the end stays unclaimed, so that nothing of the schedule is lost if the same window
+        // claims again.
         state.claimed = intended < window.end;
         state.claimed.then_some(intended)
     }

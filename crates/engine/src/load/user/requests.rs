@@ -41,6 +41,7 @@ impl VirtualUser<'_> {
     pub(crate) fn own_content(&self, index: usize, generation: u32) -> Content {
         let set = &self.thread.work.workload.set;
         let number = u64::from(self.number) * set.files.len() as u64 + index as u64 + 1;
+        // The highest bit distinguishes files of the shared set from users' own files.
         Content { file: number as u32 & 0x7FFF_FFFF, generation, kind: kind_of(&set.files[index]) }
     }
 
@@ -91,6 +92,7 @@ impl VirtualUser<'_> {
                 self.own_mut(index).written(offset, u64::from(written), generation);
                 offset += u64::from(written);
             }
+            // The load must not pay for writing back its own layout.
             self.reply(DataOp::Flush { file: handle }).await?;
             self.call(MetaOp::Close { file: handle }).await?;
         }

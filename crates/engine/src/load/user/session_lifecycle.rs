@@ -33,6 +33,7 @@ impl VirtualUser<'_> {
                     self.lose_session();
                     self.book_failure(error);
                 }
+                // The bytes of login and layout are not those of a transaction, so counting starts here.
                 self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
                 self.release_buffers();
             }
@@ -130,6 +131,8 @@ impl VirtualUser<'_> {
         self.outage = true;
         self.kept.clear();
         self.replay.open.clear();
+        // Handles ended with the session: the loadfile starts again from its first line, with its files as
+        // they were then.
         self.replay.ready = false;
         self.replay.at = 0;
     }

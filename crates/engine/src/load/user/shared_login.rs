@@ -88,6 +88,7 @@ impl Groups {
                 group.waiting.push(cx.waker().clone());
                 return Poll::Pending;
             }
+            // Only those who waited for this login share its failure; a later user tries again.
             Poll::Ready(group.failed.clone().filter(|_| waited))
         })
         .await

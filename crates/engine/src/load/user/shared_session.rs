@@ -97,11 +97,14 @@ impl Shared {
         while let Some(&(user, alone)) = self.queue.front() {
             let turn = match (alone, self.free.last().copied()) {
                 _ if self.alone || self.lost => return,
+                // An operation on names has the session to itself, which is the contract of `Session::call`
+                // (docs/adr/0037).
                 (true, _) if self.free.len() == self.slots => Turn::Alone,
                 (false, Some(slot)) => Turn::Data(slot),
                 _ => return,
             };
             self.queue.pop_front();
+            // The user left while it waited.
             let Some(waiting) = self.users.get_mut(&user) else { continue };
             if let Turn::Data(_) = turn {
                 self.free.pop();
@@ -339,6 +342,8 @@ impl Session for SharedSession {
             poll_fn(|cx| session_slot.shared.borrow_mut().poll_turn(session_slot.user, true, cx)).await;
             let inner = session_slot.shared.borrow_mut().inner.take();
             let Some(mut inner) = inner else { return MetaReply { result: Err(lost()), requests: 0 } };
+            // If this future is dropped during the call, the guard still holds no session: a reply may then be
+            // on its way, so the session is lost for all.
             let mut alone = Alone { session_slot, inner: None };
             let reply = inner.call(op).await;
             alone.inner = Some(inner);
@@ -352,6 +357,7 @@ impl Session for SharedSession {
         let counted = state.inner.as_ref().map(|inner| inner.wire());
         let fresh = counted.map(|counted| {
             let fresh = counted.since(state.wire);
+            // Bytes are counted once, for the user that reads the counter first (docs/adr/0037).
             state.wire = counted;
             fresh
         });

@@ -62,15 +62,19 @@ impl ThreadContext<'_> {
     /// Counts a transaction that was in flight, or waited for a free user, when the window ended. Its elapsed time is
     /// a lower bound of its response time.
     pub(crate) fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
+        // A start that was due after the window does not belong to it.
         if intended >= window.end {
             return;
         }
         let mut tally = self.tally.borrow_mut();
         tally.censored += 1;
+        // The elapsed time is a lower bound: leaving the transaction out would make a slow server look fast
+        // (docs/measurement-rules.md 1.7).
         tally.unfinished.response.record(window.end - intended);
         if let Some(started) = started {
             tally.unfinished.service.record(window.end.saturating_sub(started));
         }
+        // Only the part within the window counts for Little's law.
         tally.occupancy.unfinished_ns += window.end - intended.max(window.measure);
     }
 }

@@ -61,6 +61,7 @@ impl VirtualUser<'_> {
         {
             kept.at = state.at;
         }
+        // A lost session has closed its files on the server; what it made is removed with the run's directory.
         if result.as_ref().is_err_and(|error| !loses_session(error.class)) {
             self.clean_up(state).await;
         }

@@ -28,6 +28,8 @@ impl OwnFile {
 
     /// A write is under way: until it has ended well, nobody knows what these bytes are.
     pub fn begin(&mut self, offset: u64, len: u64) {
+        // Before the write is sent: if it fails, these bytes may hold the old or the new content
+        // (docs/adr/0022).
         self.put(offset, len, UNKNOWN);
     }
 
@@ -61,6 +63,7 @@ impl OwnFile {
             && stop == offset
             && old == generation
         {
+            // Adjacent ranges of one generation are merged, so that a file written in order needs one range.
             from = start;
         }
         self.runs.insert(from, (end, generation));

@@ -27,6 +27,7 @@ impl VirtualUser<'_> {
         if !self.outage || self.thread.verify == Verify::Off || self.thread.stop.is_stopped() {
             return;
         }
+        // All files and not only those that failed: an outage shows that the server lost something, not what.
         let own: Vec<usize> = self.own.files.keys().copied().collect();
         for index in own {
             let known = self.known_own(index);

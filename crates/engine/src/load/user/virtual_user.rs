@@ -111,6 +111,7 @@ impl<'a> VirtualUser<'a> {
             // Nobody is there before the first visit.
             self.log_off().await;
         }
+        // One timer for the whole window, polled only while a transaction is pending.
         let mut over = thread.clock.sleep_coarse(window.end);
         let mut thought_from = window.start;
         let mut next = self.first_start(window);
