@@ -54,12 +54,15 @@ pub(crate) async fn open_session(options: &NcpOptions, spec: &SessionSpec) -> Re
         SetupError::new(UrlPart::Host, ErrorClass::Timeout, detail)
     };
     let opening = open(options, spec);
+    // Slightly longer than the client's own timeout, whose error names the step that was in progress.
     tokio::time::timeout(spec.connect_timeout + GRACE, opening).await.map_err(|_| late())?
 }
 
 async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, SetupError> {
     let mut connections: Vec<Connection> = Vec::new();
     for _ in 0..options.connections {
+        // The first connection negotiates and probes the path; the others propose its result, so that all of
+        // them are alike.
         let client = connect(options, spec, connections.first().map(Connection::inner)).await?;
         connections.push(Connection::new(client));
     }

@@ -7,12 +7,11 @@ use sharebench_results::RunSink;
 use crate::live::LiveView;
 use crate::monitoring::Monitoring;
 
-/// Distributes the events of one run.
+/// The receivers of a run's events: results database, live view and monitoring.
 ///
-/// It owns the run in the results database, the live view and the monitoring, from before the first event until the end.
-/// The main thread passes it each event in order. The run begins in the results database when its first step starts; until
-/// then events wait here, so a plan whose targets cannot be reached leaves no empty run. A failed write stops the run
-/// ([`EventSink::failed`]), because load without stored results only disturbs the target.
+/// It belongs to the thread that started the run and takes events in the order in which the engine sends them. The
+/// run is created in the database when its first step starts; facts of targets that arrive before wait until then. A
+/// failure of the database stops the run and is reported at its end, because results that are not stored are lost.
 pub struct EventSink {
     pub sink: RunSink,
     pub view: LiveView,
@@ -59,6 +58,8 @@ impl EventSink {
         if let RunEvent::TargetReady { .. } = event
             && self.header.is_some()
         {
+            // The run is created in the results database when its first step starts, so that a target that
+            // cannot be reached leaves no trace there (docs/adr/0008).
             return self.waiting.push(event.clone());
         }
         if let Some(header) = self.header.take() {
@@ -76,6 +77,7 @@ impl EventSink {
             return;
         }
         if let Err(error) = self.sink.record(event) {
+            // Measuring without storing would be lost time.
             stop.stop();
             self.failed = Some(error.to_string());
         }

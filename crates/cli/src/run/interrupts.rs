@@ -22,6 +22,7 @@ impl Interrupts {
         static COUNTS: OnceLock<Interrupts> = OnceLock::new();
         let first = COUNTS.get().is_none();
         let counts = COUNTS.get_or_init(Self::default).clone();
+        // A process started by `nohup` ignores SIGHUP, and has to keep doing so.
         let hangup = (!is_ignored(SIGHUP)).then_some((SIGHUP, &counts.interrupted));
         let signals = [(SIGINT, &counts.interrupted), (SIGTERM, &counts.terminated)];
         for (signal, count) in signals.into_iter().chain(hangup) {

@@ -73,13 +73,12 @@ impl Measured {
     }
 }
 
-/// One run of a plan against open targets.
+/// A run as the command line performs it: plan, targets and what a resumed run has measured already.
 ///
-/// It owns what distinguishes this run from others of the same plan: the steps that are already done, the directory on
-/// the targets, and the options for monitoring. [`Measurement::run`] consumes it. The engine then works on its own
-/// thread, because the main thread has to react to signals and keys at any time; both share only the channel of events
-/// and the stop signal. The run is stored when its first step starts, so a target that cannot be reached leaves no run in
-/// the results database.
+/// [`Self::into_sink`] consumes it. It starts the engine on a thread of its own, and the calling thread moves the
+/// engine's events into the [`EventSink`], draws the live view and counts signals, until the engine has ended.
+/// Measuring has its own thread so that neither the results database nor the terminal can delay an operation. The
+/// first Ctrl-C stops and cleans up, the second one exits at once.
 pub struct Measurement<'a> {
     pub plan: &'a ResolvedPlan,
     pub targets: &'a [Arc<dyn Target>],
@@ -120,6 +119,7 @@ impl<'a> Measurement<'a> {
 
     /// Measures into a run of a results database.
     pub fn into_sink(self, sink: RunSink, output: &OutputFlags) -> Result<Measured, Failure> {
+        // Before the engine starts: a Ctrl-C must never leave a directory on a target.
         let interrupts = Interrupts::catch()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
@@ -197,6 +197,7 @@ impl<'a> Measurement<'a> {
                 group.receive_alerts();
             }
         }
+        // The engine has ended; what it sent last is still in the channel.
         for event in events.try_iter() {
             events_sink.take(&event, stop);
         }
@@ -215,8 +216,10 @@ impl<'a> Measurement<'a> {
         events_sink.take(&RunEvent::Finished(RunOutcome::Incomplete(StepError::Stopped)), stop);
         events_sink.view.close();
         for index in 0..self.targets.len() {
+            // Nothing cleans up any more, so the user gets the command that does.
             message(self.leftovers_on(index));
         }
+        // The second Ctrl-C has to work while the cleanup of the first one hangs (docs/adr/0008).
         std::process::exit(i32::from(exit::STOPPED));
     }
 

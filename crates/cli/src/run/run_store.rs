@@ -34,6 +34,7 @@ pub fn analysis(runs: Vec<StoredRun>) -> Analysis {
 /// A stored run as input of the analysis. If there are several runs, its label contains its number. It takes the run by
 /// value, because the steps hold histograms and a run may have 100,000 of them.
 pub fn run_data(run: StoredRun, several: bool) -> RunData {
+    // Runs of the same plan have the same title, so the number distinguishes them.
     let label = if several { format!("{} #{}", run.header.title, run.id) } else { run.header.title.clone() };
     let command = run.header.environment.get(COMMAND_FACT).cloned().unwrap_or_default();
     let outcome = match run.state {

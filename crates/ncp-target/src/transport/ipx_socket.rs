@@ -74,6 +74,7 @@ impl IpxSocket {
                     return Ok(Self::new(IpxLink::Udp(udp), own, server, 0));
                 }
             }
+            // The registration is a datagram and may be lost.
             pause *= 2;
         }
         Err(io::Error::new(ErrorKind::TimedOut, "no answer to the registration for IPX in UDP"))
@@ -155,11 +156,15 @@ impl IpxSocket {
         let Ok(packet) = IpxPacket::decode(&input[at.clone()]) else { return Poll::Ready(Ok(None)) };
         let to = packet.header.destination;
         let len = packet.payload.len();
+        // The IPX length and not that of the frame, because frames are padded to 60 bytes
+        // (docs/protocols/ncp.md 1.7).
         let whole = &input[at.clone()][..HEADER_LEN + len];
         let bare = packet.header.checksum == NO_CHECKSUM;
+        // Broadcasts and packets of other clients on the segment arrive here as well.
         if to.node != self.own.node || !is_intact(whole) || self.checks && bare {
             return Poll::Ready(Ok(None));
         }
+        // The watchdog queries the socket after the client's (docs/protocols/ncp.md 1.7).
         if to.socket == self.own.socket + 1 {
             if let Some((connection, Notice::Watchdog)) = Notice::decode(packet.payload) {
                 self.answer_watchdog(connection);
@@ -198,6 +203,7 @@ impl IpxSocket {
         let mut out = Vec::new();
         if let Ok(packet) = IpxPacket::new(packet_type::NCP, own, self.server, &alive) {
             packet.put(&mut out);
+            // A lost answer is repeated with the next query; the watchdog sends several.
             let _ = match &self.link {
                 IpxLink::Udp(udp) => udp.try_send(&out).map(|_| ()),
                 IpxLink::Ether(frames, next) => frames.get_ref().send(*next, &out),

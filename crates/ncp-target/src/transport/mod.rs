@@ -232,12 +232,14 @@ impl Transport for SocketTransport {
             self.input.copy_within(self.shown..self.filled, 0);
             self.filled -= self.shown;
             self.shown = 0;
+            // One read may have received the next message as well.
             if self.filled > 0 && self.is_whole()? {
                 return Poll::Ready(Ok(true));
             }
         }
         loop {
             match self.poll_input(cx) {
+                // The message is incomplete, or a packet was not for this client: more input is read.
                 Poll::Ready(Ok(false)) => {}
                 Poll::Ready(done) => return Poll::Ready(done),
                 Poll::Pending => {

@@ -28,6 +28,8 @@ const PROCESS: u16 = 0x100;
 /// connections from one MAC address must have different sockets.
 fn own_socket() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Several processes on one machine share its node address, so each of them starts at a socket of its
+    // own.
     let process = (std::process::id() % u32::from(ALL / PROCESS)) as u16 * PROCESS;
     FIRST + process.wrapping_add(NEXT.fetch_add(STEP, Ordering::Relaxed)) % ALL
 }
@@ -73,6 +75,8 @@ impl Search<'_> {
         let mut others_found = BTreeSet::new();
         for number in 0..MAX_ATTEMPTS {
             let mut query = Vec::new();
+            // The first query is for the nearest server, which one packet answers; only if that is another one
+            // are all servers queried.
             SapPacket::put_query(number == 0, FILE_SERVER, &mut query);
             let until = Instant::now() + pause;
             self.broadcast(socket::SAP, packet_type::SAP, &query).await?;

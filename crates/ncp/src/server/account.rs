@@ -75,6 +75,7 @@ pub fn server_info<V>(shared: &Shared<V>, connections: usize, out: &mut Vec<u8>)
     info.max_connections = shared.options.max_connections;
     info.connections = u16::try_from(connections).unwrap_or(u16::MAX);
     info.max_volumes = shared.volumes.len() as u16;
+    // Announces the calls with 64-bit offsets (docs/protocols/ncp.md 2.3, 3.5).
     info.large_files = 1;
     ServerInfo::put(&info, out);
 }
@@ -82,6 +83,7 @@ pub fn server_info<V>(shared: &Shared<V>, connections: usize, out: &mut Vec<u8>)
 /// 0x17/0x17 (docs/protocols/ncp.md 2.4).
 pub fn login_key(connection: &mut Connection, environment: &dyn Environment, out: &mut Vec<u8>) {
     let key = environment.login_key();
+    // A key serves one login: `keyed_login` takes it, so that a recorded response cannot be replayed.
     connection.key = Some(key);
     LoginKey::put(&LoginKey { key }, out);
 }
@@ -143,6 +145,8 @@ pub fn clear_login<V>(
     login: &ClearLogin<'_>,
 ) -> Result<(), Completion> {
     let signs = connection.security.has(Security::SIGNATURE) || shared.options.signatures == Level::Always;
+    // Signatures need the key of an encrypted login, so a login in clear text cannot be combined with
+    // them.
     if !shared.options.clear_passwords || signs {
         return Err(Completion::EncryptedLoginRequired);
     }

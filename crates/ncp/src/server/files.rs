@@ -59,11 +59,13 @@ fn open<V: Volume>(
     let opened = VolumeNode { volume, node: entry.node };
     let replaces = done & action::REPLACED != 0;
     if replaces {
+        // Replacing truncates the file, which open modes and locks of other clients may forbid.
         shared.open_files.may_discard(opened, connection.records.owner())?;
     }
     let file = connection.add_file(OpenFile { place: opened, access: wish.access, task: wish.task })?;
     if replaces {
         if let Err(completion) = shared.volume(volume)?.resize(entry.node, 0) {
+            // The open has failed, so its handle must not stay.
             connection.close(file)?;
             return Err(completion);
         }
@@ -152,6 +154,7 @@ pub fn read<V: Volume>(
 ) -> VolumeResult<()> {
     let start = out.len();
     Be16::put(&0, out);
+    // One filler byte before data at an odd offset (docs/protocols/ncp.md 3.2).
     if offset % 2 == 1 {
         out.push(0);
     }
@@ -173,6 +176,7 @@ pub fn read_long<V: Volume>(
     let start = out.len();
     Be32::put(&0, out);
     let data = out.len();
+    // The count is the client's word and sizes the buffer below; no reply carries more than 64 KiB.
     let count = count.min(u32::from(u16::MAX)) as usize;
     read_into(shared, connection, handle, (offset, count), out)?;
     let len = (out.len() - data) as u32;
@@ -249,6 +253,7 @@ pub fn copy<V: Volume>(
     if !reads.has(access::READ) {
         return Err(Completion::NoReadRights);
     }
+    // The connection is locked while the copy runs; a client that wants more repeats the call.
     let count = count.min(MAX_COPY);
     if reads.place == writes.place && from.abs_diff(to) < count {
         // Overlapping source and target would have no defined result.

@@ -136,6 +136,7 @@ fn lock_or_wait(
     if connection.records.lock(target, shared)? {
         return Ok(());
     }
+    // A timeout of 0 means "do not wait" (docs/protocols/ncp.md 3.3).
     if ticks > 0 && connection.records.open_files().waiting() < MAX_WAITING {
         let until = context.environment.now() + Duration::from_secs(1) * ticks.min(MAX_TICKS) / TICKS;
         let waiting = WaiterGuard::new(connection.records.open_files());
@@ -199,6 +200,8 @@ impl<V: Volume, W: Environment> Server<V, W> {
     /// reply to the waiting request is sent first.
     pub(super) fn cancel_wait(connection: &mut Connection, out: &mut Vec<u8>) {
         let Some(wait) = connection.wait.take() else { return };
+        // On TCP each request gets exactly one reply, so the abandoned one is answered. A client on datagrams
+        // has given up waiting.
         if let Some(request @ (_, TransportKind::Tcp)) = wait.request {
             Self::answer_late(connection, request, wait.late, out);
         }

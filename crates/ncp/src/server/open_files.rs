@@ -30,6 +30,7 @@ impl ByteRange {
         if length == 0 {
             return None;
         }
+        // Stored with its last byte, so that a range up to the end of the 64-bit space needs no special case.
         Some(Self { first: start, last: start.saturating_add(length - 1) })
     }
 
@@ -102,6 +103,8 @@ impl FileUse {
         let [readers, writers, denying_reading, denying_writing, ..] = self.total;
         let [others_read, others_write, _, _, others_compatible, others_compatible_write] =
             self.foreign(owner);
+        // Deny modes apply to other opens of the same client as well; compatibility mode applies between
+        // clients only, so that it is compared with `foreign`.
         reads && denying_reading + others_compatible_write > 0
             || writes && denying_writing + others_compatible > 0
             || denies_reading && readers > 0
@@ -239,6 +242,7 @@ impl OpenFileTable {
         bytes: ByteRange,
         write: bool,
     ) -> VolumeResult<()> {
+        // Hardly any client locks ranges, so that reads and writes normally do without the table's lock.
         if self.records.load(Ordering::Acquire) == 0 {
             return Ok(());
         }
@@ -263,6 +267,7 @@ impl OpenFileTable {
             if uses.records.iter().any(bars) {
                 return Ok(false);
             }
+            // Every read and write compares with all locks of its file, so their number is bounded.
             if uses.records.len() + wanted.len() > MAX_RECORDS {
                 return Err(Completion::ServerOutOfMemory);
             }
@@ -283,6 +288,7 @@ impl OpenFileTable {
             }
         });
         if let Some(environment) = self.environment.as_ref().filter(|_| self.waiting() > 0) {
+            // Only while requests wait: front ends then resume their clients.
             environment.released();
         }
     }

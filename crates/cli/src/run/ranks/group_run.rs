@@ -45,6 +45,7 @@ impl Source<'_> {
     fn own(&self) -> Result<Option<ResolvedPlan>, Failure> {
         match self {
             Self::Flags(plan, _) => Ok(Some((*plan).clone())),
+            // A plan file need not be on every machine: the leader sends the plan.
             Self::File(RunArgs { plan: Some(path), .. }) if !path.exists() => Ok(None),
             Self::File(args) => args.plan.as_ref().map(|path| planned(path, args)).transpose(),
         }
@@ -224,6 +225,7 @@ fn accepted(source: &Source<'_>, proposal: &Proposal) -> Result<ResolvedPlan, St
     if let Some(own) = source.own().map_err(|failure| failure.to_string())? {
         let own = Plan { seed: Some(proposal.seed), ..own.typed };
         let own = own.resolve().map_err(|mistakes| mistakes.to_string())?;
+        // Compared as text, so that the message can name the first line that differs.
         if let Some((mine, theirs)) = difference(&own.typed.to_toml(), &proposal.plan) {
             return Err(format!(
                 "its plan contains '{mine}' where rank 0 has '{theirs}': give all ranks the same arguments"
