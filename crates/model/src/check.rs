@@ -33,7 +33,7 @@ impl std::fmt::Display for Verdict {
 pub struct Check {
     /// Short name, such as `little` or `bytes`.
     pub name: String,
-    /// What it means for the step.
+    /// The verdict of the check on the step.
     pub verdict: Verdict,
     /// The calculation and the remedy, in one sentence.
     pub detail: String,

@@ -36,7 +36,7 @@ pub mod axis {
     pub const INCLUDED: &str = "included";
     /// `shared` where the jobs of a cell share one file; without this axis each job has its own file.
     pub const FILES: &str = "files";
-    /// What offsets are multiples of, where that is not the record size.
+    /// Alignment of offsets, where it differs from the record size.
     pub const ALIGN: &str = "align";
     /// Distance of the records of a strided read in records, where it is not 17.
     pub const STRIDE: &str = "stride";
@@ -91,7 +91,7 @@ impl Coordinates {
         self.number(axis::USERS).or_else(|| self.number(axis::JOBS))
     }
 
-    /// The same with one more axis, or with that axis replaced.
+    /// These coordinates with one axis added or replaced.
     #[must_use]
     pub fn with(mut self, axis: impl Into<Cow<'static, str>>, value: Value) -> Self {
         self.0.insert(axis.into(), value);

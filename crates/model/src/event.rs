@@ -11,7 +11,7 @@ pub enum RunEvent {
     TargetReady {
         /// Index into [`RunHeader::targets`].
         target: u32,
-        /// What was negotiated, and what the server reports about itself.
+        /// Negotiated parameters, and what the server reports about itself.
         facts: Facts,
     },
     /// All steps of a target are done.
@@ -53,11 +53,11 @@ pub enum RunEvent {
     Preparing {
         /// Index into [`RunHeader::targets`].
         target: u32,
-        /// What is counted, such as `files of the data set`.
+        /// The things that are counted, such as `files of the data set`.
         what: &'static str,
-        /// How many are ready.
+        /// Number of things that are ready.
         done: u64,
-        /// Of how many.
+        /// Total number of things.
         of: u64,
     },
     /// A failure of the target within a step; at most a few per step are sent, all are counted.
@@ -66,7 +66,7 @@ pub enum RunEvent {
         index: u32,
         /// Kind of failure.
         class: ErrorClass,
-        /// What failed, in the target's words.
+        /// The failure, as the target reported it.
         detail: String,
     },
     /// A step was measured.

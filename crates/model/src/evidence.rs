@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How much of a file is in this machine's page cache.
+/// The part of a file that is in this machine's page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Residency {
     /// Length of the file in bytes.
@@ -32,7 +32,7 @@ pub struct PolicyCount {
 }
 
 impl PolicyCount {
-    /// What was counted since `earlier`.
+    /// The counts since the earlier reading `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl std::ops::AddAssign for PolicyCount {
     }
 }
 
-/// What a step shows about caches and durability.
+/// What was observed of caches and durability in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {

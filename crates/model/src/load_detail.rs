@@ -54,7 +54,7 @@ pub struct Fairness {
     pub users: u64,
     /// Fewest transactions of a user.
     pub least: u64,
-    /// Most transactions of a user.
+    /// Largest number of transactions of a user.
     pub most: u64,
     /// Transactions of all users.
     pub sum: u64,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, RankShare, ServerEvidence, WireCount};
 
-/// What throughput is divided by.
+/// The time by which the bytes of a measure are divided to get its throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateBase {
@@ -63,7 +63,7 @@ pub struct JobShare {
     pub bytes: u64,
     /// Operations completed, failed ones included.
     pub operations: u64,
-    /// Whole passes over its file.
+    /// Number of complete passes over the file.
     pub passes: u64,
     /// Time from its first start to its last end, summed over the rounds of the cell.
     pub worked_ns: u64,

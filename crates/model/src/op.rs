@@ -12,7 +12,7 @@ pub struct Slot(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileRef(pub u32);
 
-/// What a write promises when its reply arrives.
+/// The durability of a write when its reply arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stability {
@@ -43,7 +43,7 @@ pub enum DataOp {
         offset: u64,
         /// Bytes to write; at most the slot's size.
         len: u32,
-        /// What the reply promises.
+        /// The durability that the reply has to guarantee.
         stability: Stability,
     },
     /// Make earlier writes of the file durable (fsync, NFS `COMMIT`, SMB2 FLUSH).
@@ -176,7 +176,7 @@ pub struct MetaReply {
 /// The result of a successful [`MetaOp`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetaYield {
-    /// Nothing but success.
+    /// Success without further data.
     Done,
     /// The open file and its size in bytes.
     Opened {
@@ -191,7 +191,7 @@ pub enum MetaYield {
     Entries(Vec<Entry>),
     /// Space on the target.
     Space(Space),
-    /// What the page cache holds of an open file.
+    /// The part of an open file that is in the page cache.
     Residency(Residency),
 }
 
@@ -228,7 +228,7 @@ pub struct Entry {
 pub struct Space {
     /// Size of the file system.
     pub total: u64,
-    /// What this user may still write.
+    /// Bytes that this user can still write.
     pub available: u64,
 }
 

@@ -18,7 +18,7 @@ pub enum CachePolicy {
     Unbuffered,
 }
 
-/// What a write promises when it is acknowledged.
+/// The durability of a write when it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncPolicy {
@@ -29,12 +29,12 @@ pub enum SyncPolicy {
     WriteThrough,
 }
 
-/// How a file is opened as to caches and durability.
+/// The caches and the durability with which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct IoPolicy {
     /// Which caches may hold its bytes.
     pub cache: CachePolicy,
-    /// What its writes promise.
+    /// The durability of its writes.
     pub sync: SyncPolicy,
 }
 

@@ -45,7 +45,7 @@ pub enum Standing {
     Unusable,
 }
 
-/// How precisely one cell is known.
+/// The precision of one cell: its repetitions and the width of its interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellPrecision {
     /// Which cell.
@@ -59,7 +59,7 @@ pub struct CellPrecision {
     pub standing: Standing,
 }
 
-/// How precisely all cells are known after the last round.
+/// The precision of all cells after the last round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrecisionReport {
     /// Requested half-width, as a share; none if only the time budget ends the repetition.

@@ -26,7 +26,7 @@ pub struct TargetIdentity {
 /// Everything that is needed to repeat a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
-    /// What the user calls it, or the command.
+    /// The title that the user chose, otherwise the command.
     pub title: String,
     /// Start, milliseconds since 1970 (UTC); 0 where an imported source does not report it.
     pub started_unix_ms: u64,

@@ -34,7 +34,7 @@ pub struct WireCount {
 }
 
 impl WireCount {
-    /// What was counted since `earlier`.
+    /// The counts since the earlier reading `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {

@@ -7,7 +7,7 @@ use crate::workload::Workload;
 /// A built-in plan of users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// What users call it.
+    /// The name by which users select it.
     pub name: &'static str,
     /// The plan's text.
     pub text: &'static str,

@@ -32,7 +32,7 @@ impl Exchange {
     }
 }
 
-/// How far a host's clock is ahead of the coordinator's.
+/// The offset of a host's clock from the coordinator's clock, with its error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockOffset {
     /// Add it to the coordinator's clock to get the host's.

@@ -14,7 +14,7 @@ use crate::{Estimate, Interval};
 pub const SMALLEST_SWEEPS: usize = 6;
 /// Fewest cells of a region.
 const SMALLEST_REGION: usize = 4;
-/// Most regions reported.
+/// Maximum number of regions that a comparison reports.
 const MAX_REGIONS: usize = 5;
 /// Up to this many sweeps every pattern of signs is evaluated; above, a random draw of patterns.
 const ALL_FLIPS_UP_TO: usize = 8;
@@ -63,7 +63,7 @@ impl Rectangle {
 /// A region in which the systems differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Region {
-    /// Where.
+    /// The cells of the region.
     pub place: Rectangle,
     /// Cells in it.
     pub cells: usize,

@@ -13,7 +13,7 @@ const SHORTEST: usize = 3;
 const LEAST: (usize, f64) = (6, 0.4);
 /// Neighbouring levels that differ by less than this share are one.
 const SAME: f64 = 0.03;
-/// Most trend over the whole steady part.
+/// Largest relative trend over the whole steady part.
 const TREND: f64 = 0.05;
 /// A change within this many standard deviations is noise: it is the largest of all candidate changes.
 const CHANCE: f64 = 3.0;
@@ -23,7 +23,7 @@ const FLOOR: f64 = 0.005;
 /// Shortest window that can be judged, in seconds.
 pub const SHORTEST_JUDGED: usize = BLOCK * LEAST.0;
 
-/// Whether a run has reached steady state.
+/// The verdict on the steady state of a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SteadyState {
     /// Steady state was reached.

@@ -18,11 +18,11 @@ const EACH_WITH_EACH: usize = 4;
 pub struct Repetition {
     /// Work per time; positive.
     pub rate: f64,
-    /// How long it was measured, in the unit of the clock's resolution.
+    /// Measured time, in the unit of the clock's resolution.
     pub time: f64,
 }
 
-/// What to do with a cell next.
+/// The decision of the stopping rule about a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Measure it again.

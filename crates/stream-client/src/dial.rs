@@ -16,7 +16,7 @@ pub struct DialError {
     pub part: UrlPart,
     /// Kind of failure.
     pub class: ErrorClass,
-    /// What happened, without the URL.
+    /// Description of the failure, without the URL.
     pub detail: String,
 }
 

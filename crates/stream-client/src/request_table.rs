@@ -1,6 +1,6 @@
 //! The requests of a session: one per slot, and one for metadata.
 
-/// What the table has to know about a request.
+/// The only property of a request that the table has to know. It decides how the receiver treats the reply.
 pub trait TrackedRequest: Copy {
     /// True if the request is a READ whose data should be received straight into its slot.
     fn is_direct_read(&self) -> bool;

@@ -40,7 +40,7 @@ impl Answer {
         Act::Bytes(bytes.into()).into()
     }
 
-    /// Only this many bytes.
+    /// An answer that transfers fewer bytes than requested.
     pub fn short(bytes: u32) -> Self {
         Act::Short(bytes).into()
     }

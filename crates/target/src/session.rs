@@ -15,7 +15,8 @@ use crate::policy::{PolicyRefusal, PolicyTerms};
 /// A future that stays on its job's thread.
 pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// What a target can do. Constant for the life of the target.
+/// The capabilities of a target, which do not change during its life. A run compares its plan with them before it
+/// creates anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, each queried on its own")]
 pub struct Capabilities {
@@ -110,7 +111,7 @@ pub trait Target: Send + Sync {
     /// The URL without password, as reports show it.
     fn url(&self) -> String;
 
-    /// What it can do.
+    /// The capabilities of the target.
     fn capabilities(&self) -> Capabilities;
 
     /// The requirements of a policy, or why this target cannot satisfy it. Called before anything is created on

@@ -16,7 +16,7 @@ pub enum UrlError {
     Malformed {
         /// The URL as typed.
         text: String,
-        /// What is wrong with it.
+        /// The problem of the text.
         problem: String,
     },
 }

@@ -3,7 +3,7 @@
 use sharebench_model::Random;
 use sharebench_plan::{Direction, Grid, Pattern, RecordWork};
 
-/// One record of a pass: where it is and what is done to it.
+/// The access to one record: its offset, and whether it is read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct RecordAccess {
     /// Its first byte.
@@ -44,13 +44,13 @@ impl FilePart {
     }
 }
 
-/// The visits of one pass: each record exactly once, or one record again and again.
+/// The accesses of one pass: each record exactly once, or one record repeatedly.
 #[derive(Debug)]
 pub(crate) struct AccessPattern {
     grid: Grid,
     pattern: Pattern,
     stride: u64,
-    /// How many visits read; the others write.
+    /// Number of accesses that read; the others write.
     reads: u64,
     places: Permutation,
     /// Scatters the reads of a mix among its writes.

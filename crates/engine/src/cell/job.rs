@@ -28,7 +28,7 @@ pub(crate) enum Phase {
     /// N measured passes.
     Run {
         passes: u64,
-        /// When to start; 0 for at once.
+        /// The instant of the start; 0 means at once.
         at: u64,
     },
     /// Give back what preparing took; close a new file.
@@ -50,7 +50,7 @@ pub(crate) struct Job<'a> {
     session: Option<Box<dyn Session>>,
     pub file: FileState,
     handle: Option<FileRef>,
-    /// How its file was before the passes under way.
+    /// The state of the file's cache before the current passes.
     observation: Option<CacheObservation>,
     context: PassContext<'a>,
     random: Random,

@@ -38,7 +38,7 @@ pub(crate) struct Pass<'a, 'b> {
     pub handle: FileRef,
     pub record_size: u32,
     pub depth: u32,
-    /// What visits that write put there; none where all read.
+    /// The content that written records get; none if the pass only reads.
     pub content: Option<Content>,
 }
 

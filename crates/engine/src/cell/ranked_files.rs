@@ -38,7 +38,7 @@ pub(crate) fn lent_by_ranks(
     Ok(Some(files.into_iter().map(FileState::of).collect()))
 }
 
-/// Whether the users of this test read what another rank wrote.
+/// True if the jobs of this test read files that another rank wrote.
 fn is_shifted(ranks: &Ranks, work: &RecordWork) -> bool {
     ranks.division().shift() > 0 && work.test.direction() == Direction::Read
 }

@@ -23,7 +23,7 @@ pub(crate) struct StreamPass<'a, 'b> {
     session: &'a mut dyn Session,
     file: &'a mut FileState,
     handle: FileRef,
-    /// What the application works on: as long as a record.
+    /// The application's own buffer, as long as a record.
     record: Vec<u8>,
     stream: Stream,
 }

@@ -28,7 +28,7 @@ pub(crate) struct TargetFiles {
     /// Smallest piece that any step writes, for the generation maps.
     unit: u64,
     next_id: u32,
-    /// What was wrong with files that are no more.
+    /// Failures found while files that have been removed were read back; the next cell reports them.
     aftermath: Tally,
 }
 

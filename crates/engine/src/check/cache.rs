@@ -18,7 +18,7 @@ pub(crate) fn client_cache(measure: &Measure) -> Option<Check> {
     Some(Check { name: "client-cache".into(), verdict: Verdict::Valid, detail })
 }
 
-/// Whole percents, 100 only for all.
+/// The share as a whole number of percent; 100 only if it is complete.
 fn percent(share: f64) -> u64 {
     if share >= 1.0 { 100 } else { ((share * 100.0).round() as u64).min(99) }
 }

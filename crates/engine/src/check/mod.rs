@@ -44,7 +44,7 @@ pub(crate) struct StepEvidence<'a> {
     pub wire_counted: bool,
     /// Times of the users of a load in addition to the transactions that ended in the window.
     pub occupancy: Occupancy,
-    /// What the machine did; none in virtual time, where there is no machine.
+    /// Readings of the machine; none in virtual time, where there is no machine.
     pub machinery: Option<MachineReadings<'a>>,
 }
 

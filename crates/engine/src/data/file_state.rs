@@ -16,7 +16,7 @@ pub(crate) struct FileState {
     pub size: u64,
     /// Open in the engine's session.
     pub file: Option<FileRef>,
-    /// What it was opened with.
+    /// The policy with which the file was opened.
     pub policy: IoPolicy,
     /// Bytes per write with which it was made; 0 for a file that a test makes.
     pub layout: u32,

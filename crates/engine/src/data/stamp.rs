@@ -17,14 +17,14 @@ pub const SECTOR: usize = 512;
 const STAMP: usize = 32;
 const MAGIC: u64 = u64::from_le_bytes(*b"sharebnc");
 
-/// What a piece of a file should hold.
+/// The expected content of a piece of a file: which file, which write of it, and which type of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content {
     /// Identity of the file within the run.
     pub file: u32,
-    /// How often this piece was written.
+    /// Number of the write that put the content there, counted per file.
     pub generation: u32,
-    /// What it looks like; none for what nothing can compress.
+    /// Type of data; none for data that cannot be compressed.
     pub kind: Option<DataKind>,
 }
 
@@ -33,11 +33,11 @@ pub struct Content {
 pub struct Mismatch {
     /// Offset in the file.
     pub offset: u64,
-    /// What was found instead.
+    /// What the sector holds instead of the expected content.
     pub found: Found,
 }
 
-/// What a wrong sector holds.
+/// What a sector with wrong content holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// Zeros.
@@ -55,7 +55,7 @@ pub enum Found {
     File(u32),
     /// A right stamp, followed by wrong bytes.
     Damaged,
-    /// Nothing that was written by this run.
+    /// Data that this run did not write.
     Foreign,
 }
 

@@ -27,7 +27,7 @@ const FORMAT: u64 = 1;
 /// The shared data set of one target during a run: where it is, once it is laid out.
 #[derive(Debug, Default)]
 pub(crate) struct SharedSet {
-    /// Where it is, below the target's directory; none before it was laid out.
+    /// The path of the set below the target's directory; none before it is laid out.
     pub directory: Option<String>,
 }
 

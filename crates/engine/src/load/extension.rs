@@ -50,7 +50,7 @@ pub(crate) struct Extension<'a> {
     pub warn: &'a dyn Fn(String),
     /// With whom it decides; none for one that is alone.
     pub ranks: Option<&'a Ranks>,
-    /// How often it has gone on.
+    /// Number of extensions of this step so far.
     pub extensions: u32,
 }
 

@@ -28,9 +28,9 @@ pub(crate) enum DataSetState {
     Nothing,
     /// It is whole.
     Complete,
-    /// Another run works on it.
+    /// Another run is making the set: its file grows.
     InProgress,
-    /// Nobody has worked on it for longer than an operation may take.
+    /// No run has extended it for longer than an operation may take, so the run that began it was killed.
     Abandoned,
 }
 

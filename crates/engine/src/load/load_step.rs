@@ -56,9 +56,9 @@ pub(crate) struct LoadStep<'a> {
     /// Users' files between steps.
     pub file_store: &'a UserFileStore,
     pub seed: u64,
-    /// Hears of what the user should know while it lasts.
+    /// Receives warnings that the user should see while the load runs.
     pub warn: &'a (dyn Fn(String) + Sync),
-    /// Whoever looks on.
+    /// Receives the progress of the load while it runs.
     pub observer: &'a LoadObserver<'a>,
 }
 
@@ -239,7 +239,7 @@ async fn join_all<F: Future<Output = ()>>(futures: impl Iterator<Item = F>) {
     join_some(futures, usize::MAX).await;
 }
 
-/// The same with at most N at once; the others wait before they start.
+/// Drives many futures on one thread, at most `at_once` of them at a time; the others start later.
 async fn join_some<F: Future<Output = ()>>(mut futures: impl Iterator<Item = F>, at_once: usize) {
     let mut begun = FuturesUnordered::new();
     loop {

@@ -98,7 +98,7 @@ impl HealthMeter {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// What happened between two instants of the clock.
+    /// Reads what was recorded between two instants of the clock.
     pub fn read(&self, from: u64, to: u64) -> Health {
         let now = self.shared.clock.now();
         let last_wake = self.shared.last_wake.load(Ordering::Acquire);

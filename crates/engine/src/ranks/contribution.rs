@@ -22,19 +22,20 @@ const MAX_FAILURE_TEXTS: usize = 5;
 pub(crate) struct Contribution {
     pub error: Option<StepError>,
     pub tally: Tally,
-    /// Of failures, with the rank.
+    /// Samples of failures, with the name of the rank.
     pub failure_samples: Vec<(ErrorClass, String)>,
-    /// By number of the user.
+    /// The shares of users or jobs, by number.
     pub users: Vec<(u32, JobShare)>,
     pub shares: Vec<RankShare>,
-    /// What each machine counted on its mount: for ranks that share one, the most of them.
+    /// The wire count of each machine's mount. Ranks on one machine share the mount, so the largest of their counts
+    /// is used.
     mounts: BTreeMap<String, MountWire>,
-    /// Of each rank's machine.
+    /// The machine checks of each rank.
     pub checks: Vec<(u32, Vec<Check>)>,
 }
 
 impl Contribution {
-    /// What this rank counted, and what its machine says of it.
+    /// The contribution of this rank: what its users counted, and the checks of its machine.
     pub fn of(ranks: &Ranks, mut tally: Tally, numbers: &[u32], users: u32, checks: Vec<Check>) -> Self {
         let failure_samples = std::mem::take(&mut tally.failure_samples);
         let mounts = [(ranks.host().to_owned(), std::mem::take(&mut tally.mount_wire))].into();

@@ -54,7 +54,7 @@ use crate::time::stop::StopSignal;
 /// so that a run that is given its finished steps (`done`) continues where it was interrupted. With several ranks
 /// every process executes the same run; rank 0 decides which step comes next (docs/adr/0033).
 pub struct Run<'a> {
-    /// What to do.
+    /// The plan to execute.
     pub plan: &'a ResolvedPlan,
     /// The plan's targets, in its order.
     pub targets: &'a [Arc<dyn Target>],
@@ -68,7 +68,7 @@ pub struct Run<'a> {
     pub stop: &'a StopSignal,
     /// The clock of all its instants: [`Clock::start`], or a virtual one.
     pub clock: &'a Clock,
-    /// Where events go; a receiver that is gone stops nothing.
+    /// The channel for events. A receiver that has been dropped does not stop the run.
     pub events: &'a Sender<RunEvent>,
     /// The other processes that measure the same plan at the same time; none for one that is alone.
     pub ranks: Option<&'a Ranks>,
@@ -78,7 +78,7 @@ pub struct Run<'a> {
 /// can remove them with `sharebench clean`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunEnd {
-    /// Also sent as the last event.
+    /// How the run ended; the last event contains it as well.
     pub outcome: RunOutcome,
     /// Targets (by index) on which our directory could not be removed, and why.
     pub leftovers: Vec<(u32, String)>,

@@ -12,7 +12,7 @@ use crate::ranks::agreement::{agreed, rank_lost};
 use crate::run::Run;
 use crate::run::target_state::TargetState;
 
-/// What the leader did so far.
+/// The part of the layout that the leader has done alone.
 struct Ground {
     directory: String,
     /// It is there with all its files.

@@ -17,7 +17,7 @@ pub enum StartError {
         target: String,
         /// The directory that was to be made.
         directory: String,
-        /// What the target said.
+        /// The error of the target.
         error: OpError,
     },
     /// The target has too little free space.
@@ -39,7 +39,7 @@ pub enum StartError {
     Beyond {
         /// Name of the target.
         target: String,
-        /// What is too much, and what would do.
+        /// What exceeds the target's capabilities, and what would not.
         problem: String,
     },
     /// Other ranks cannot continue; each is named.

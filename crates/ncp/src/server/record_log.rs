@@ -25,7 +25,7 @@ pub struct LoggedRange {
     pub held: Option<RecordLock>,
 }
 
-/// What to lock.
+/// The ranges that a request locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockTarget {
     /// One range.

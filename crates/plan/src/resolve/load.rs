@@ -112,7 +112,7 @@ impl Resolver<'_> {
         shared.max(1)
     }
 
-    /// What is added to the steps that are named.
+    /// The search that adds steps to those that the plan names.
     fn search(&mut self, load: &Load, arrivals: Arrivals, users: &[u32]) -> Option<Search> {
         let stress = load.until_stress == Some(true);
         let open = arrivals != Arrivals::Closed;

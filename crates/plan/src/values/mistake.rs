@@ -9,9 +9,9 @@ pub struct Mistake {
     pub field: String,
     /// Line of the plan file, counted from 1; none for plans made from flags.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub hint: String,
 }
 

@@ -9,7 +9,7 @@ use sharebench_model::units::parse_duration;
 
 use super::{duration_text, lognormal, lognormal_mean};
 
-/// Most pauses of a list.
+/// Maximum number of pauses in a list.
 const MAX_LISTED: usize = 100;
 
 /// Pause of a closed user between the end of a transaction and the start of the next one.

@@ -60,7 +60,7 @@ impl Repeat {
     /// Fewest repetitions before an interval's width may stop a cell: with fewer, stopping on width covers
     /// less than it promises (93.5 % at 6, 95.1 % at 10 of nominal 95 %, by simulation).
     pub const LEAST: u32 = 10;
-    /// Most repetitions of a cell that does not become precise.
+    /// Maximum number of repetitions of a cell that does not become precise.
     pub const MOST: u32 = 60;
     /// Maximum number of repetitions, given as a number or within a time budget.
     pub const MAX_ASKED: u32 = 10_000;

@@ -36,11 +36,11 @@ enum Objective {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slo(Vec<Objective>);
 
-/// What an open load must at least get done of what it starts.
+/// Smallest share of its scheduled starts that an open load has to complete.
 const OFFERED: f64 = 0.98;
 
 impl Slo {
-    /// Whether a step kept it, and the arithmetic.
+    /// True if a step kept the objective, with the arithmetic as a text.
     pub fn judge(&self, measure: &Measure) -> (bool, String) {
         let mut kept = measure.transactions > 0;
         let mut said = Vec::new();

@@ -16,11 +16,11 @@ pub enum DeviceRequest {
 /// One request. Instants are nanoseconds since [`DeviceVolume::origin`](crate::DeviceVolume::origin).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceRecord {
-    /// When it arrived.
+    /// The instant at which the request arrived.
     pub received_ns: u64,
-    /// When the model completed it, computed exactly.
+    /// The instant at which the model completed the request, computed exactly.
     pub due_ns: u64,
-    /// When this machine answered it; never before `due_ns`.
+    /// The instant at which this machine answered the request; never before `due_ns`.
     pub ended_ns: u64,
     /// Service time of the device, without queueing and transfer; 0 for a hit.
     pub service_ns: u64,

@@ -15,7 +15,7 @@ use crate::nfs::state::ServerState;
 #[derive(Default)]
 pub(super) struct Job {
     pub(super) call: Vec<u8>,
-    /// Where the record is in `call`.
+    /// The range of the record within `call`.
     pub(super) record: Range<usize>,
     pub(super) reply: Writer,
     /// The bytes were not a call, so that the connection must be closed.

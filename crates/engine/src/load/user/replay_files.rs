@@ -12,7 +12,7 @@ use crate::record::request::write_next;
 use crate::time::window::Window;
 
 impl VirtualUser<'_> {
-    /// What a file of a client holds; no two users share one.
+    /// The content of a file of a client. No two users share a file.
     pub(crate) fn replayed_content(&self, file: &Loadfile, id: u32, generation: u32) -> Content {
         let number = u64::from(self.number) * file.names.len() as u64 + u64::from(id) + 1;
         Content { file: number as u32 & 0x7FFF_FFFF, generation, kind: None }

@@ -6,22 +6,22 @@ use sharebench_model::FileRef;
 
 use crate::load::user::user_files::OwnFile;
 
-/// Where a user is in its loadfile, and what it knows of its directory.
+/// The position of a user in its loadfile, and what is known of the files in its directory.
 #[derive(Default)]
 pub(crate) struct Replay {
     /// The next line, counted from 0.
     pub(crate) at: usize,
-    /// When this pass began.
+    /// The instant at which this pass through the loadfile began.
     pub(crate) from_ns: u64,
     /// The directory is as the first line wants it, or as the lines since then left it.
     pub(crate) ready: bool,
     /// A line did not end as it should have: what follows may find other things than it expects.
     pub(crate) strayed: bool,
-    /// What is open, by the loadfile's handles.
+    /// Open files and directories by the handles of the loadfile.
     pub(crate) open: BTreeMap<u32, Held>,
     /// Files that are there, by their names' indices.
     pub(crate) files: BTreeMap<u32, Stored>,
-    /// Of the newest write.
+    /// The generation of the newest write.
     pub(crate) generation: u32,
 }
 

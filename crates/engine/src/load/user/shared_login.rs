@@ -18,10 +18,10 @@ pub(crate) struct Groups(RefCell<BTreeMap<u32, Group>>);
 #[derive(Default)]
 struct Group {
     shared: Option<Rc<RefCell<Shared>>>,
-    /// Somebody is logging on.
+    /// True while a user of the group logs in.
     opening: bool,
     waiting: Vec<Waker>,
-    /// What the last one met, for those who waited.
+    /// The error of the last login, for the users who waited for it.
     failed: Option<ConnectError>,
 }
 

@@ -19,11 +19,11 @@ pub(crate) struct Shared {
     slots: usize,
     /// An operation on names has the session to itself.
     alone: bool,
-    /// Who waits, in order: true for those who need it to themselves.
+    /// Waiting users in the order of their requests; true for those that need the session exclusively.
     queue: VecDeque<(u32, bool)>,
     users: BTreeMap<u32, User>,
     next_user: u32,
-    /// What the session had counted when somebody last asked.
+    /// The session's wire count at the last reading by any user.
     wire: WireCount,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Shared {
 enum Turn {
     /// Send a request for data, with this slot.
     Data(Slot),
-    /// Whatever it likes: it has the session to itself.
+    /// Use the session exclusively, for an operation on names.
     Alone,
 }
 
@@ -203,7 +203,7 @@ pub(crate) struct SharedSession {
 }
 
 impl SharedSession {
-    /// Where its user waits for turns.
+    /// The slot through which the user waits for its turn.
     pub fn session_slot(&self) -> SessionSlot {
         self.session_slot.clone()
     }

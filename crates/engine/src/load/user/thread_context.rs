@@ -40,7 +40,7 @@ pub(crate) struct ThreadContext<'a> {
     pub directory: &'a str,
     /// The directory of the shared data set.
     pub set_directory: &'a str,
-    /// Where users' files are kept between steps.
+    /// What is known of users' own files between steps.
     pub file_store: &'a UserFileStore,
     pub spec: SessionSpec,
     pub seed: u64,

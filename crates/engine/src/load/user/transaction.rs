@@ -25,7 +25,7 @@ struct TransactionState {
     /// Index into the data set; nothing where the transaction needs no file.
     file: Option<usize>,
     handle: Option<FileRef>,
-    /// Where the next sequential request starts.
+    /// Offset at which the next sequential request starts.
     at: u64,
     made: Option<CreatedFile>,
     /// Generation of what this transaction writes to the user's own file; none before its first write.

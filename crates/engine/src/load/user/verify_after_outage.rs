@@ -14,7 +14,7 @@ use crate::load::user::virtual_user::VirtualUser;
 /// A file to be read after an outage, with the content that it must have.
 struct Known {
     path: String,
-    /// Least length.
+    /// Minimum length that the file must have.
     bytes: u64,
     /// Offset, length and content of each run of bytes that is known.
     runs: Vec<(u64, u64, Content)>,

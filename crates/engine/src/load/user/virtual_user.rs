@@ -44,13 +44,13 @@ pub(crate) const fn loses_session(class: ErrorClass) -> bool {
 pub(crate) struct VirtualUser<'a> {
     pub(crate) thread: &'a ThreadContext<'a>,
     pub(crate) number: u32,
-    /// Which of the thread's users it shares a session with.
+    /// The group of the thread's users with which the user shares a session.
     pub(crate) group: u32,
     pub(crate) session: Option<Box<dyn Session>>,
-    /// Its place at a session that it shares.
+    /// The user's slot of a session that it shares with others.
     pub(crate) session_slot: Option<SessionSlot>,
     pub(crate) deadline: Deadline,
-    /// Decides what it does; pauses are drawn apart, so that they are the same whatever is done.
+    /// Draws what the user does. Pauses are drawn from a sequence of their own, so that they do not depend on it.
     pub(crate) random: Random,
     pauses: Random,
     pub(crate) wire: WireCount,
@@ -58,21 +58,21 @@ pub(crate) struct VirtualUser<'a> {
     pub(crate) own: UserFiles,
     /// Files of its session that stay open from one transaction to the next.
     pub(crate) kept: BTreeMap<usize, OpenFile>,
-    /// Where it is in its loadfile, if it has one.
+    /// The user's position in its loadfile, if the workload has one.
     pub(crate) replay: Replay,
     /// True when the last operation ended within the measured window.
     pub(crate) last_counted: bool,
-    /// What is left of its round of transactions.
+    /// Transactions that the user still performs before it starts over with the workload's list.
     round: Vec<usize>,
-    /// Transactions since it last gave way.
+    /// Transactions since the user last yielded to others of its thread.
     unbroken: u32,
-    /// A visit is under way.
+    /// True between login and logout of a visit.
     pub(crate) visiting: bool,
     /// Transactions that ended within the window.
     done: u64,
     reported: bool,
     engaged: bool,
-    /// It lost its session in this step.
+    /// True if the user lost its session in this step.
     pub(crate) outage: bool,
 }
 
