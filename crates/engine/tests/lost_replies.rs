@@ -11,8 +11,8 @@ use std::time::Duration;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, Measure, MetaOp, MetaReply, OpError, Reply, RunEvent, RunOutcome, Slot,
-    WireCount,
+    DataOp, ErrorClass, Facts, Measure, MetaOp, MetaReply, OpError, OpStep, Reply, RunEvent, RunOutcome,
+    Slot, WireCount,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
@@ -77,7 +77,7 @@ impl Session for LosingSession {
             if self.left > 0 {
                 return reply;
             }
-            let lost = OpError::new(ErrorClass::Disconnected, "losing", "its reply was lost");
+            let lost = OpError::new(ErrorClass::Disconnected, OpStep::Injected, "its reply was lost");
             MetaReply { result: Err(lost), ..reply }
         })
     }

@@ -19,6 +19,7 @@ mod histogram;
 mod load_detail;
 mod measure;
 mod op;
+mod op_step;
 mod policy;
 mod precision;
 mod random;
@@ -41,6 +42,7 @@ pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,
 };
+pub use op_step::OpStep;
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{IoPolicy, Residency};
+use crate::{IoPolicy, OpStep, Residency};
 
 /// One I/O buffer of a session, and the identity of the operation in flight that uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -200,7 +200,7 @@ impl MetaYield {
     pub fn into_opened(self) -> Result<(FileRef, u64), OpError> {
         match self {
             Self::Opened { file, size } => Ok((file, size)),
-            _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
+            _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "no file in the reply")),
         }
     }
 }
@@ -301,14 +301,51 @@ pub struct OpError {
     /// For counting and for exit codes.
     pub class: ErrorClass,
     /// Which request or call failed, such as `READ` or `pread`.
-    pub step: &'static str,
+    pub step: OpStep,
     /// Status name or code as the peer gave it, such as `NFS3ERR_STALE` or `errno 28 ENOSPC`.
     pub detail: String,
 }
 
 impl OpError {
     /// An error of `class` met in `step`.
-    pub fn new(class: ErrorClass, step: &'static str, detail: impl Into<String>) -> Self {
+    pub fn new(class: ErrorClass, step: OpStep, detail: impl Into<String>) -> Self {
         Self { class, step, detail: detail.into() }
+    }
+
+    /// There is no session to perform the operation on.
+    #[cold]
+    pub fn no_session() -> Self {
+        Self::new(ErrorClass::Disconnected, OpStep::Session, "no session")
+    }
+
+    /// The file is closed, or belongs to another session.
+    #[cold]
+    pub fn not_open() -> Self {
+        Self::new(ErrorClass::Stale, OpStep::OpenFile, "the file is not open in this session")
+    }
+
+    /// The session's table of open files is full.
+    #[cold]
+    pub fn too_many_open_files() -> Self {
+        Self::new(ErrorClass::Unsupported, OpStep::OpenFile, "too many open files")
+    }
+
+    /// The slot already has an operation in flight, or the session has no such slot.
+    #[cold]
+    pub fn slot_not_idle() -> Self {
+        Self::new(ErrorClass::Busy, OpStep::Submit, "the slot is in flight or does not exist")
+    }
+
+    /// The client has no cache that could be dropped or examined.
+    #[cold]
+    pub fn no_client_cache() -> Self {
+        Self::new(ErrorClass::Unsupported, OpStep::ClientCache, "this client caches no file data")
+    }
+
+    /// The client cannot map files.
+    #[cold]
+    pub fn cannot_map() -> Self {
+        let detail = "this client cannot map a remote file into memory";
+        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_ncp::client::ClientError;
 use sharebench_ncp::wire::Completion;
 
@@ -26,7 +26,7 @@ pub(crate) fn failure(error: &ClientError) -> OpError {
         ClientError::Refused { completion, .. } => completion.to_string(),
         other => other.to_string(),
     };
-    OpError::new(class, step, detail)
+    OpError::new(class, OpStep::Request(step), detail)
 }
 
 /// True when the connection remains usable: the server has answered, or nothing was sent.

@@ -1,6 +1,6 @@
 //! Status codes of NFSv3 and MOUNT (RFC 1813, 2.6 and 5.1.5), and the error class of each.
 
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, OpStep};
 
 macro_rules! statuses {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $name:literal, $class:ident;)*) => {
@@ -110,10 +110,10 @@ statuses! {
 }
 
 impl NfsStatus {
-    /// The error of `step` if the server answers with this status.
+    /// The error of `request` if the server answers with this status.
     #[cold]
-    pub fn failure(self, step: &'static str) -> OpError {
-        OpError::new(self.class(), step, self.to_string())
+    pub fn failure(self, request: &'static str) -> OpError {
+        OpError::new(self.class(), OpStep::Request(request), self.to_string())
     }
 }
 

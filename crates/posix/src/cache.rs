@@ -4,7 +4,7 @@ use std::os::fd::RawFd;
 use std::thread::sleep;
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, OpError, Residency};
+use sharebench_model::{ErrorClass, OpError, OpStep, Residency};
 
 use crate::errno::Errno;
 use crate::sys;
@@ -32,7 +32,7 @@ pub(crate) fn drop_cache(fd: RawFd, overlay: bool, requests: &mut u32) -> Result
             0 => return Ok(()),
             pages if pause > LONGEST_PAUSE => {
                 let detail = format!("{pages} pages stay in the page cache");
-                return Err(OpError::new(ErrorClass::Busy, "drop cache", detail));
+                return Err(OpError::new(ErrorClass::Busy, OpStep::ClientCache, detail));
             }
             _ => sleep(pause),
         }
@@ -40,9 +40,9 @@ pub(crate) fn drop_cache(fd: RawFd, overlay: bool, requests: &mut u32) -> Result
     }
 }
 
-fn counted(step: &'static str, result: Result<(), Errno>, requests: &mut u32) -> Result<(), OpError> {
+fn counted(call: &'static str, result: Result<(), Errno>, requests: &mut u32) -> Result<(), OpError> {
     *requests += 1;
-    result.map_err(|errno| errno.at(step))
+    result.map_err(|errno| errno.at(call))
 }
 
 /// The part of a file that is in the page cache. The call does not change the cache.

@@ -1,7 +1,7 @@
 //! Error numbers of the system, as classes and names.
 
 use libc::c_int;
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, OpStep};
 
 /// An error number as a system call left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,9 +25,10 @@ impl Errno {
         }
     }
 
+    /// The error of a system call that left this number.
     #[cold]
-    pub fn at(self, step: &'static str) -> OpError {
-        OpError::new(self.class(), step, self.name())
+    pub fn at(self, call: &'static str) -> OpError {
+        OpError::new(self.class(), OpStep::SystemCall(call), self.name())
     }
 }
 

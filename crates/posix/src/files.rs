@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use sharebench_model::{ErrorClass, FileRef, OpError};
+use sharebench_model::{ErrorClass, FileRef, OpError, OpStep};
 
 /// Low half of a [`FileRef`]: the slot of the table; high half: the slot's generation.
 const PLACE_BITS: u32 = 16;
@@ -29,9 +29,9 @@ impl Files {
                 self.places.push((0, None));
                 self.places.len() as u32 - 1
             }
-            None => return Err(OpError::new(ErrorClass::Refused, "open", "65536 files are open")),
+            None => return Err(OpError::new(ErrorClass::Refused, OpStep::OpenFile, "65536 files are open")),
         };
-        let Some(entry) = self.places.get_mut(place as usize) else { return Err(void()) };
+        let Some(entry) = self.places.get_mut(place as usize) else { return Err(OpError::not_open()) };
         entry.1 = Some(fd);
         Ok(FileRef(entry.0 << PLACE_BITS | place))
     }
@@ -40,7 +40,7 @@ impl Files {
     pub fn fd(&self, file: FileRef) -> Result<RawFd, OpError> {
         match self.places.get((file.0 & 0xFFFF) as usize) {
             Some((uses, Some(fd))) if *uses == file.0 >> PLACE_BITS => Ok(fd.as_raw_fd()),
-            _ => Err(void()),
+            _ => Err(OpError::not_open()),
         }
     }
 
@@ -48,16 +48,11 @@ impl Files {
     pub fn remove(&mut self, file: FileRef) -> Result<OwnedFd, OpError> {
         self.fd(file)?;
         let place = file.0 & 0xFFFF;
-        let (uses, fd) = self.places.get_mut(place as usize).ok_or_else(void)?;
+        let (uses, fd) = self.places.get_mut(place as usize).ok_or_else(OpError::not_open)?;
         *uses = (*uses + 1) & 0xFFFF;
         self.free.push_back(place);
-        fd.take().ok_or_else(void)
+        fd.take().ok_or_else(OpError::not_open)
     }
-}
-
-#[cold]
-fn void() -> OpError {
-    OpError::new(ErrorClass::Stale, "file reference", "not an open file of this session")
 }
 
 #[cfg(test)]

@@ -5,13 +5,16 @@ use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, OpStep};
 
 use crate::errno::Errno;
 
 /// Maximum number of mappings of this process at a time. The table is static, because a signal handler must not allocate.
 const MAX_MAPPINGS: usize = 1024;
 const PAGE: usize = 4096;
+
+/// The step at which a mapping, or a copy from or to it, fails.
+const MMAP: OpStep = OpStep::SystemCall("mmap");
 
 /// One mapping as the signal handler sees it: atomics only, because the handler may interrupt any thread at any instruction.
 struct MappedRange {
@@ -68,7 +71,7 @@ impl Mapping {
     pub fn write(&self, offset: u64, from: &[u8]) -> Result<u32, OpError> {
         let (at, len) = self.range(offset, from.len());
         if len < from.len() {
-            return Err(OpError::new(ErrorClass::Refused, "mmap", "a write beyond the end of the mapping"));
+            return Err(OpError::new(ErrorClass::Refused, MMAP, "a write beyond the end of the mapping"));
         }
         // SAFETY: within the mapping, checked above; the source is borrowed and no part of the mapping.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.base.as_ptr().add(at), len) };
@@ -83,7 +86,7 @@ impl Mapping {
     fn settled(&self, len: usize) -> Result<u32, OpError> {
         if MAPPED[self.place].failed.load(Ordering::Relaxed) {
             let detail = "a page of the file could not be read or written (SIGBUS)";
-            return Err(OpError::new(ErrorClass::Io, "mmap", detail));
+            return Err(OpError::new(ErrorClass::Io, MMAP, detail));
         }
         Ok(len as u32)
     }
@@ -105,7 +108,7 @@ fn refused(errno: Errno) -> OpError {
         // Such as a mount without a page cache of its own.
         Errno(libc::ENODEV | libc::EINVAL | libc::EACCES) => {
             let detail = format!("{}: this file system has no shared mappings", errno.name());
-            OpError::new(ErrorClass::Unsupported, "mmap", detail)
+            OpError::new(ErrorClass::Unsupported, MMAP, detail)
         }
         errno => errno.at("mmap"),
     }
@@ -118,7 +121,7 @@ fn reserve() -> Result<usize, OpError> {
     // Base 1 is never a mapped address: it marks an entry that is reserved but not mapped yet.
     let take =
         |place: &MappedRange| place.base.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-    let full = || OpError::new(ErrorClass::Refused, "mmap", format!("{MAX_MAPPINGS} files are mapped"));
+    let full = || OpError::new(ErrorClass::Refused, MMAP, format!("{MAX_MAPPINGS} files are mapped"));
     MAPPED.iter().position(take).ok_or_else(full)
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use sharebench_model::{Entry, ErrorClass, MetaYield, OpError, Space, Stat};
+use sharebench_model::{Entry, ErrorClass, MetaYield, OpError, OpStep, Space, Stat};
 
 use crate::errno::Errno;
 use crate::sys;
@@ -11,7 +11,7 @@ use crate::sys;
 /// A path below the root in the system's form. Absolute paths, `.`, `..`, empty components and NUL bytes
 /// are rejected, so that no name can leave the root.
 pub(crate) fn relative(path: &str) -> Result<CString, OpError> {
-    let refuse = |why: &str| OpError::new(ErrorClass::Refused, "path", format!("'{path}' {why}"));
+    let refuse = |why: &str| OpError::new(ErrorClass::Refused, OpStep::Path, format!("'{path}' {why}"));
     if path.is_empty() {
         return Ok(c".".to_owned());
     }

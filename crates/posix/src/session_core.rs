@@ -3,7 +3,8 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Stability,
+    DataOp, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow,
+    Stability,
 };
 
 use crate::cache;
@@ -140,7 +141,7 @@ impl SessionCore {
         let fd = self.files.fd(file)?;
         if !self.drop_cache {
             let detail = "this file system keeps its files in the page cache";
-            return Err(OpError::new(ErrorClass::Unsupported, "drop cache", detail));
+            return Err(OpError::new(ErrorClass::Unsupported, OpStep::ClientCache, detail));
         }
         cache::drop_cache(fd, self.overlay, requests)?;
         Ok(MetaYield::Done)
@@ -148,7 +149,7 @@ impl SessionCore {
 
     /// The failure of a data operation. For direct I/O the message adds the alignment rule, which errno does not show.
     #[cold]
-    pub fn failure(&self, errno: Errno, step: &'static str) -> OpError {
+    pub fn failure(&self, errno: Errno, call: &'static str) -> OpError {
         match (errno, self.direct) {
             (Errno(libc::EINVAL), true) => {
                 let detail = format!(
@@ -156,9 +157,9 @@ impl SessionCore {
                     errno.name(),
                     self.policies.unit
                 );
-                OpError::new(ErrorClass::Unsupported, step, detail)
+                OpError::new(ErrorClass::Unsupported, OpStep::SystemCall(call), detail)
             }
-            _ => errno.at(step),
+            _ => errno.at(call),
         }
     }
 }
@@ -169,7 +170,7 @@ fn check_flags(fd: RawFd, wanted: libc::c_int) -> Result<(), OpError> {
     for (flag, name) in [(libc::O_DIRECT, "O_DIRECT"), (libc::O_DSYNC, "O_DSYNC")] {
         if wanted & flag != kept & wanted & flag {
             let detail = format!("the open file does not have the requested flag {name}");
-            return Err(OpError::new(ErrorClass::Unsupported, "openat", detail));
+            return Err(OpError::new(ErrorClass::Unsupported, OpStep::SystemCall("openat"), detail));
         }
     }
     Ok(())
@@ -183,7 +184,7 @@ fn check_mappable(fd: RawFd) -> Result<(), OpError> {
         (libc::O_DSYNC, "what is stored into a mapping is never written through"),
     ] {
         if flags & flag != 0 {
-            return Err(OpError::new(ErrorClass::Unsupported, "mmap", detail));
+            return Err(OpError::new(ErrorClass::Unsupported, OpStep::SystemCall("mmap"), detail));
         }
     }
     Ok(())
@@ -192,7 +193,8 @@ fn check_mappable(fd: RawFd) -> Result<(), OpError> {
 /// A record larger than the slot is rejected, never split.
 #[cold]
 pub(crate) fn too_long(len: u32, slot_bytes: usize) -> OpError {
-    OpError::new(ErrorClass::Refused, "submit", format!("{len} bytes do not fit a slot of {slot_bytes}"))
+    let detail = format!("{len} bytes do not fit a slot of {slot_bytes}");
+    OpError::new(ErrorClass::Refused, OpStep::Submit, detail)
 }
 
 /// An operation on a mapped file: a copy between the slot and the mapping, without a system call.
@@ -207,7 +209,7 @@ pub(crate) fn copy_mapped(mapping: &Mapping, op: DataOp, slot: &mut [u8]) -> Res
         }
         DataOp::Write { .. } | DataOp::Flush { .. } => {
             let detail = "a mapping has no durable writes; flush the file";
-            Err(OpError::new(ErrorClass::Unsupported, "mmap", detail))
+            Err(OpError::new(ErrorClass::Unsupported, OpStep::SystemCall("mmap"), detail))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, Stability, WireCount,
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, Stability, WireCount,
 };
 use sharebench_target::{LocalBoxFuture, Session};
 
@@ -135,7 +135,7 @@ impl UringSession {
             return Err(too_long(len, self.buffers.slot_bytes()));
         }
         if !matches!(self.flights.get(slot.0 as usize), Some(None)) {
-            return Err(OpError::new(ErrorClass::Busy, "submit", "the slot is in flight or unknown"));
+            return Err(OpError::slot_not_idle());
         }
         Ok(Flight { op, fd: self.core.files.fd(file)?, done: 0, requests: 0 })
     }
@@ -177,7 +177,8 @@ impl UringSession {
             self.queued += 1;
             self.flying += 1;
         } else {
-            let full = OpError::new(ErrorClass::Busy, "io_uring", "the submission queue is full");
+            let detail = "the submission queue is full";
+            let full = OpError::new(ErrorClass::Busy, OpStep::SystemCall("io_uring"), detail);
             self.answered.push(Reply { slot, result: Err(full), requests: 0 });
         }
     }
@@ -274,8 +275,8 @@ impl Session for UringSession {
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
         // A file that is closed under a queued operation could pass its descriptor number to another file.
         let reply = if self.flying > 0 {
-            let busy =
-                OpError::new(ErrorClass::Busy, "call", format!("{} operations in flight", self.flying));
+            let detail = format!("{} operations in flight", self.flying);
+            let busy = OpError::new(ErrorClass::Busy, OpStep::Submit, detail);
             MetaReply { result: Err(busy), requests: 0 }
         } else {
             self.core.call(op)

@@ -1,6 +1,6 @@
 //! NTSTATUS: the status codes of SMB servers (MS-ERREF 2.3).
 
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, OpStep};
 
 /// A status code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,10 +95,10 @@ statuses! {
 }
 
 impl NtStatus {
-    /// The error of `step` if the server answers with this status.
+    /// The error of `request` if the server answers with this status.
     #[cold]
-    pub fn failure(self, step: &'static str) -> OpError {
-        OpError::new(self.class(), step, self.to_string())
+    pub fn failure(self, request: &'static str) -> OpError {
+        OpError::new(self.class(), OpStep::Request(request), self.to_string())
     }
 }
 

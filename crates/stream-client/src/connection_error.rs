@@ -1,11 +1,11 @@
 //! Errors that end a connection.
 
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, OpStep};
 
 /// An error after which the connection cannot be used any longer.
 #[cold]
 fn connection_error(class: ErrorClass, detail: impl Into<String>) -> OpError {
-    OpError::new(class, "connection", detail)
+    OpError::new(class, OpStep::Session, detail)
 }
 
 /// The connection is gone; `detail` states why.

@@ -1,6 +1,6 @@
 //! Open files of a session, referred to by index and generation.
 
-use sharebench_model::{ErrorClass, FileRef, OpError};
+use sharebench_model::{FileRef, OpError};
 
 /// The entry's index takes the lower bits of a [`FileRef`], its generation takes the upper bits.
 const INDEX_BITS: u32 = 20;
@@ -34,7 +34,7 @@ impl<T> OpenFileTable<T> {
     pub fn open(&mut self, file: T) -> Result<FileRef, OpError> {
         let index = self.free.pop().unwrap_or(self.entries.len() as u32);
         if index >> INDEX_BITS != 0 {
-            return Err(OpError::new(ErrorClass::Unsupported, "open", "too many open files"));
+            return Err(OpError::too_many_open_files());
         }
         if index as usize == self.entries.len() {
             self.entries.push(Entry { generation: 0, file: None });
@@ -50,7 +50,7 @@ impl<T> OpenFileTable<T> {
         let index = index(file);
         match self.entries.get(index as usize) {
             Some(Entry { generation, file: Some(open) }) if reference(*generation, index) == file => Ok(open),
-            _ => Err(not_open()),
+            _ => Err(OpError::not_open()),
         }
     }
 
@@ -60,7 +60,7 @@ impl<T> OpenFileTable<T> {
         let index = index(file);
         match self.entries.get_mut(index as usize) {
             Some(Entry { generation, file: Some(open) }) if reference(*generation, index) == file => Ok(open),
-            _ => Err(not_open()),
+            _ => Err(OpError::not_open()),
         }
     }
 
@@ -69,7 +69,7 @@ impl<T> OpenFileTable<T> {
         self.get(file)?;
         let index = index(file);
         let entry = &mut self.entries[index as usize];
-        let open = entry.file.take().ok_or_else(not_open)?;
+        let open = entry.file.take().ok_or_else(OpError::not_open)?;
         // Only the lower 12 bits of the generation fit into a reference: an old one becomes valid again after
         // 4096 reuses of its entry.
         entry.generation = entry.generation.wrapping_add(1);
@@ -86,13 +86,10 @@ const fn reference(generation: u32, index: u32) -> FileRef {
     FileRef((generation << INDEX_BITS) | index)
 }
 
-#[cold]
-fn not_open() -> OpError {
-    OpError::new(ErrorClass::Stale, "open file", "the file is not open in this session")
-}
-
 #[cfg(test)]
 mod tests {
+    use sharebench_model::ErrorClass;
+
     use super::*;
 
     #[test]

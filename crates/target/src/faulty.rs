@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, WireCount,
+    DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot,
+    WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
@@ -123,7 +124,7 @@ struct FaultySession {
 }
 
 fn disconnected() -> OpError {
-    OpError::new(ErrorClass::Disconnected, "faulty", "cut on schedule")
+    OpError::new(ErrorClass::Disconnected, OpStep::Injected, "cut on schedule")
 }
 
 impl FaultySession {
@@ -199,7 +200,7 @@ impl Session for FaultySession {
         match (fault, op) {
             (Some(Fault::Never), _) => {}
             (Some(Fault::Fail(class)), _) => {
-                self.answer(slot, Err(OpError::new(class, "faulty", "failed on schedule")));
+                self.answer(slot, Err(OpError::new(class, OpStep::Injected, "failed on schedule")));
             }
             (Some(Fault::LoseWrite), DataOp::Write { len, .. }) => self.answer(slot, Ok(len)),
             _ => {
@@ -224,7 +225,7 @@ impl Session for FaultySession {
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
         let fault = if self.alive() {
             let class = self.meta.get(&self.meta_count);
-            class.map(|class| OpError::new(*class, "faulty", "failed on schedule"))
+            class.map(|class| OpError::new(*class, OpStep::Injected, "failed on schedule"))
         } else {
             Some(disconnected())
         };

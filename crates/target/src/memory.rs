@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use sharebench_model::{
     CachePolicy, DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError,
-    OpenHow, PolicyCount, Reply, Slot, Space, Stat, WireCount,
+    OpStep, OpenHow, PolicyCount, Reply, Slot, Space, Stat, WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
@@ -142,16 +142,13 @@ struct MemorySession {
     wire: WireCount,
 }
 
-fn fails<T>(class: ErrorClass, step: &'static str, detail: &str) -> Result<T, OpError> {
-    Err(OpError::new(class, step, detail))
+fn fails<T>(class: ErrorClass, request: &'static str, detail: &str) -> Result<T, OpError> {
+    Err(OpError::new(class, OpStep::Request(request), detail))
 }
 
 impl MemorySession {
     fn file(&self, file: FileRef) -> Result<&Arc<Mutex<Content>>, OpError> {
-        self.files
-            .get(&file)
-            .map(|(content, _)| content)
-            .ok_or_else(|| OpError::new(ErrorClass::Stale, "file", "not open"))
+        self.files.get(&file).map(|(content, _)| content).ok_or_else(OpError::not_open)
     }
 
     fn perform(&mut self, slot: Slot, op: DataOp) -> Result<u32, OpError> {
@@ -183,7 +180,7 @@ impl MemorySession {
             }
             MetaOp::SetSize { file, size } => lock(self.file(file)?).resize(size),
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
-                return fails(ErrorClass::Unsupported, "cache", "no client cache");
+                return Err(OpError::no_client_cache());
             }
             // The content is memory that every session shares already: copies are what reads and writes do.
             MetaOp::Map { file, .. } => {
@@ -219,10 +216,10 @@ impl MemorySession {
 }
 
 /// The parent of a new name is a directory.
-fn check_parent(tree: &Tree, path: &str, step: &'static str) -> Result<(), OpError> {
+fn check_parent(tree: &Tree, path: &str, request: &'static str) -> Result<(), OpError> {
     match path.rsplit_once('/') {
         Some((parent, _)) if !matches!(tree.get(parent), Some(None)) => {
-            fails(ErrorClass::NotFound, step, "no such directory")
+            fails(ErrorClass::NotFound, request, "no such directory")
         }
         _ => Ok(()),
     }
@@ -239,8 +236,8 @@ fn below(tree: &Tree, path: &str) -> Vec<Entry> {
 
 /// Operations on names alone.
 fn names(tree: &mut Tree, op: MetaOp) -> Result<MetaYield, OpError> {
-    let missing = || OpError::new(ErrorClass::NotFound, "lookup", "no such name");
-    let is_dir = |tree: &Tree, path: &str| {
+    let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
+    let is_dir = |tree: &Tree, path: &str| -> Result<bool, OpError> {
         if path.is_empty() { Ok(true) } else { Ok(tree.get(path).ok_or_else(missing)?.is_none()) }
     };
     match op {
@@ -293,7 +290,10 @@ fn names(tree: &mut Tree, op: MetaOp) -> Result<MetaYield, OpError> {
                 }
             }
         }
-        _ => return fails(ErrorClass::Unsupported, "names", "not an operation on names"),
+        _ => {
+            let detail = "not an operation on names";
+            return Err(OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail));
+        }
     }
     Ok(MetaYield::Done)
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, Entry, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, Reply, Slot, Space,
-    Stat, WireCount,
+    DataOp, Entry, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot,
+    Space, Stat, WireCount,
 };
 
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
@@ -60,7 +60,7 @@ struct NullSession {
 
 impl NullSession {
     fn perform(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
-        let missing = || OpError::new(ErrorClass::NotFound, "null", "no such name");
+        let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
         match op {
             MetaOp::Open { path, .. } => {
                 let size = self.names.entry(path).or_insert(Some(0)).unwrap_or(0);
@@ -92,7 +92,7 @@ impl NullSession {
             }
             MetaOp::Space => return Ok(MetaYield::Space(Space { total: u64::MAX, available: u64::MAX })),
             MetaOp::Residency { .. } => {
-                return Err(OpError::new(ErrorClass::Unsupported, "null", "nothing is cached"));
+                return Err(OpError::no_client_cache());
             }
             MetaOp::Close { .. } | MetaOp::SetSize { .. } | MetaOp::DropCache { .. } | MetaOp::Map { .. } => {
             }

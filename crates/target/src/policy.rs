@@ -1,6 +1,6 @@
 //! The response of a target to a policy: its requirements, or why the target cannot apply it.
 
-use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, OpError};
+use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, OpError, OpStep};
 
 /// The conditions under which a target can apply a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl PolicyRefusal {
 
     /// The failure of an open that requests it anyway.
     pub fn at_open(&self) -> OpError {
-        OpError::new(ErrorClass::Unsupported, "open", self.to_string())
+        OpError::new(ErrorClass::Unsupported, OpStep::OpenFile, self.to_string())
     }
 }
 

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, Reply, Slot, WireCount,
+    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot, WireCount,
 };
 
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
@@ -47,7 +47,7 @@ impl Answer {
 
     /// A failure.
     pub fn fail(class: ErrorClass, detail: impl Into<String>) -> Self {
-        Act::Fail(OpError::new(class, "script", detail)).into()
+        Act::Fail(OpError::new(class, OpStep::Injected, detail)).into()
     }
 
     /// No reply, ever.

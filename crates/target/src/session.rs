@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, PolicyCount, Reply, Slot,
-    WireCount,
+    DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount, Reply,
+    Slot, WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
@@ -100,6 +100,13 @@ pub struct ConnectError {
     pub class: ErrorClass,
     /// The message of the peer or the system.
     pub detail: String,
+}
+
+impl From<ConnectError> for OpError {
+    /// The error of an operation that needed the session.
+    fn from(error: ConnectError) -> Self {
+        Self::new(error.class, OpStep::Connect, error.to_string())
+    }
 }
 
 /// A system under test, reached over one protocol.

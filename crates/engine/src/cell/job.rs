@@ -1,8 +1,6 @@
 //! A job of a throughput cell: a session of its own, a file or a part of one, and a tally.
 
-use sharebench_model::{
-    ErrorClass, FileRef, JobShare, MetaOp, MetaYield, OpError, OpenHow, Random, StepError,
-};
+use sharebench_model::{FileRef, JobShare, MetaOp, MetaYield, OpError, OpenHow, Random, StepError};
 use sharebench_plan::Start;
 use sharebench_target::{Session, SessionSpec};
 
@@ -124,9 +122,7 @@ impl<'a> Job<'a> {
         let slots = self.cell.work.queue_depth;
         let slot_bytes = self.cell.work.request_size();
         let spec = SessionSpec { slots, slot_bytes, connect_timeout: self.cell.timeout, allow_split: false };
-        let session = self.cell.target.connect(&spec).await;
-        let session = session.map_err(|error| OpError::new(error.class, "connect", error.to_string()))?;
-        self.session = Some(session);
+        self.session = Some(self.cell.target.connect(&spec).await?);
         Ok(())
     }
 
@@ -183,7 +179,7 @@ impl<'a> Job<'a> {
     /// The pass over the job's file, with the context, random numbers and tally that it needs.
     fn pass(&mut self) -> Result<(RecordPass<'_>, &mut PassContext<'a>, &mut Random, &mut Tally), OpError> {
         let Self { cell, number, session, file, handle, context, random, tally, .. } = self;
-        let Some(session) = session.as_deref_mut() else { return Err(gone()) };
+        let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session()) };
         let work = cell.work;
         let part = match work.jobs {
             Some(count) if work.shared_file => FilePart { index: *number, count },
@@ -203,11 +199,7 @@ impl<'a> Job<'a> {
         let Self { session, context, .. } = self;
         match session.as_deref_mut() {
             Some(session) => context.deadline.call(session, op).await,
-            None => Err(gone()),
+            None => Err(OpError::no_session()),
         }
     }
-}
-
-fn gone() -> OpError {
-    OpError::new(ErrorClass::Disconnected, "session", "no session")
 }

@@ -1,6 +1,6 @@
 //! One pass of a test over one file, in the way its application takes to the file.
 
-use sharebench_model::{CachePolicy, ErrorClass, FileRef, MetaOp, OpError, Random, StepError};
+use sharebench_model::{CachePolicy, FileRef, MetaOp, OpError, Random, StepError};
 use sharebench_plan::{Access, RecordWork, Start};
 use sharebench_target::Session;
 
@@ -126,6 +126,6 @@ impl RecordPass<'_> {
     }
 
     pub fn open(&self) -> Result<FileRef, OpError> {
-        self.handle.ok_or_else(|| OpError::new(ErrorClass::Stale, "pass", "the file is not open"))
+        self.handle.ok_or_else(OpError::not_open)
     }
 }

@@ -2,7 +2,9 @@
 
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, WireCount};
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, WireCount,
+};
 use sharebench_target::{LocalBoxFuture, Session};
 
 /// A session without a connection, on which every operation fails. It takes the place of a session while the pre-step
@@ -13,7 +15,7 @@ pub(crate) struct ClosedSession {
 }
 
 fn away() -> OpError {
-    OpError::new(ErrorClass::Disconnected, "session", "the session was closed between two steps")
+    OpError::new(ErrorClass::Disconnected, OpStep::Session, "the session was closed between two steps")
 }
 
 impl Session for ClosedSession {

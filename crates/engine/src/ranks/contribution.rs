@@ -22,7 +22,8 @@ const MAX_FAILURE_TEXTS: usize = 5;
 pub(crate) struct Contribution {
     pub error: Option<StepError>,
     pub tally: Tally,
-    /// Samples of failures, with the name of the rank.
+    /// Samples of failures: class and text, which names the rank. Those of the tally are moved here, because an
+    /// [`OpError`] does not pass between processes.
     pub failure_samples: Vec<(ErrorClass, String)>,
     /// The shares of users or jobs, by number.
     pub users: Vec<(u32, JobShare)>,
@@ -98,9 +99,6 @@ impl Contribution {
         for wire in std::mem::take(&mut self.mounts).into_values() {
             self.tally.mount_wire.add_machine(wire);
         }
-        let failure_samples =
-            self.failure_samples.drain(..).map(|(class, text)| OpError::new(class, "step", text));
-        self.tally.failure_samples = failure_samples.collect();
     }
 }
 

@@ -22,7 +22,7 @@ use std::sync::mpsc::Sender;
 use sharebench_cluster::Ranks;
 use sharebench_model::{OpError, RunEvent, RunOutcome, Slot, StepError, StepResult};
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
-use sharebench_target::{ConnectError, SessionSpec, Target};
+use sharebench_target::{SessionSpec, Target};
 
 use crate::cell::record_step;
 use crate::cell::target_files::TargetFiles;
@@ -249,8 +249,7 @@ impl Run<'_> {
     async fn connect_again(&self, states: &mut [TargetState]) -> Result<(), StepError> {
         for (state, target) in states.iter_mut().zip(self.targets) {
             let session = target.connect(&self.spec(target.as_ref())).await;
-            let lost = |error: ConnectError| OpError::new(error.class, "connect", error.to_string());
-            state.files.take(session.map_err(lost)?);
+            state.files.take(session.map_err(OpError::from)?);
         }
         Ok(())
     }

@@ -28,15 +28,19 @@ impl Run<'_> {
         let target = &self.targets[step.target as usize];
         let measured = self.measure(step, state, context).await;
         let blocking = target.capabilities().blocking;
+        let mut failures = Vec::new();
         let (mut tally, mut ranked) = match self.ranks {
             None => (measured?, None),
             Some(ranks) => {
                 let Some(all) = self.reduce(ranks, step, measured, machine)? else { return Ok(None) };
+                failures = all.failure_samples;
                 (all.tally, Some((all.shares, all.checks)))
             }
         };
-        for error in std::mem::take(&mut tally.failure_samples) {
-            self.emit(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
+        let samples = std::mem::take(&mut tally.failure_samples);
+        failures.extend(samples.into_iter().map(|error| (error.class, error.to_string())));
+        for (class, detail) in failures {
+            self.emit(RunEvent::Failure { index: step.index, class, detail });
         }
         let machinery =
             machine.filter(|_| ranked.is_none()).map(|machine| machine.during(step, blocking, &tally));

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, Reply};
+use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, OpStep, Reply};
 use sharebench_target::Session;
 
 use crate::time::clock::Clock;
@@ -44,7 +44,7 @@ impl Deadline {
         let mut waiting = None;
         poll_fn(|cx| match session.poll_replies(cx, replies) {
             Poll::Ready(()) => Poll::Ready(Ok(())),
-            Poll::Pending => self.poll_expired(cx, &mut waiting, "waiting for a reply"),
+            Poll::Pending => self.poll_expired(cx, &mut waiting),
         })
         .await
     }
@@ -55,7 +55,7 @@ impl Deadline {
         let mut call = session.call(op);
         poll_fn(|cx| match call.as_mut().poll(cx) {
             Poll::Ready(reply) => Poll::Ready(reply.result),
-            Poll::Pending => match self.poll_expired(cx, &mut waiting, "waiting for a reply") {
+            Poll::Pending => match self.poll_expired(cx, &mut waiting) {
                 Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
                 _ => Poll::Pending,
             },
@@ -64,12 +64,7 @@ impl Deadline {
     }
 
     /// Arms the timer lazily: one timer serves many waits, and is reset only when it fires early.
-    fn poll_expired(
-        &mut self,
-        cx: &mut Context<'_>,
-        waiting: &mut Option<u64>,
-        step: &'static str,
-    ) -> Poll<Result<(), OpError>> {
+    fn poll_expired(&mut self, cx: &mut Context<'_>, waiting: &mut Option<u64>) -> Poll<Result<(), OpError>> {
         // Computed at the first pending poll only: while replies arrive, no clock is read here.
         let end = *waiting.get_or_insert_with(|| self.clock.now() + self.limit.as_nanos() as u64);
         let sleep = self.sleep.get_or_insert_with(|| self.clock.sleep_coarse(end));
@@ -77,7 +72,7 @@ impl Deadline {
             if self.clock.now() >= end {
                 let detail = format!("no reply within {:?}", self.limit);
                 self.sleep = None;
-                return Poll::Ready(Err(OpError::new(ErrorClass::Timeout, step, detail)));
+                return Poll::Ready(Err(OpError::new(ErrorClass::Timeout, OpStep::Reply, detail)));
             }
             sleep.reset(end);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::task::{Context, Poll, ready};
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, Slot};
+use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, OpStep, Slot};
 use sharebench_ncp::client::{Client, ClientError, File};
 
 use crate::failure::{failure, is_harmless};
@@ -89,7 +89,7 @@ impl Connection {
     pub(crate) fn client(&mut self) -> Result<&mut Client<SocketTransport>, OpError> {
         if self.client.is_waiting() && self.lost.is_none() {
             let detail = "an earlier call was cancelled";
-            self.lost = Some(OpError::new(ErrorClass::Disconnected, "call", detail));
+            self.lost = Some(OpError::new(ErrorClass::Disconnected, OpStep::Session, detail));
         }
         match &self.lost {
             // Later calls fail with the error that ended the connection.
@@ -134,8 +134,7 @@ impl Connection {
         buffer: &mut [u8],
     ) -> Result<(), OpError> {
         if self.pending.is_some() {
-            let detail = "the connection already has an outstanding request";
-            return Err(OpError::new(ErrorClass::Busy, "submit", detail));
+            return Err(OpError::slot_not_idle());
         }
         self.client()?;
         // A write-back failed after its write had been reported as done; the next operation is the first that

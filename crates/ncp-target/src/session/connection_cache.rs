@@ -1,6 +1,6 @@
 //! The requester's caches of a connection: how operations use them, and how dirty data is written back.
 
-use sharebench_model::{DataOp, FileRef, OpError};
+use sharebench_model::{DataOp, FileRef, OpError, OpStep};
 use sharebench_ncp::client::{ClientError, File};
 
 use crate::failure::failure;
@@ -134,8 +134,8 @@ impl Connection {
             cache.lose(store);
         }
         let DirtyRange { offset, len } = store;
-        let detail = format!("{len} bytes at offset {offset} could not be written: {}", failed.detail);
-        OpError::new(failed.class, "write-back", detail)
+        let detail = format!("{len} bytes at offset {offset} could not be written back: {}", failed.detail);
+        OpError::new(failed.class, OpStep::ClientCache, detail)
     }
 
     /// Writes the dirty data of all files. Errors are deferred to the next operation on the file concerned.

@@ -1,6 +1,6 @@
 //! Open files of a session, with one handle per connection.
 
-use sharebench_model::{ErrorClass, FileRef, OpError};
+use sharebench_model::{FileRef, OpError};
 use sharebench_ncp::client::File;
 
 /// A [`FileRef`] has the slot index in its lower bits and the reuse count in the others, so that a reference to a
@@ -36,7 +36,7 @@ impl Files {
     pub(crate) fn open(&mut self, file: OpenFile) -> Result<FileRef, OpError> {
         let index = self.free.pop().unwrap_or(self.places.len() as u32);
         if index >> INDEX_BITS != 0 {
-            return Err(OpError::new(ErrorClass::Unsupported, "open", "too many open files"));
+            return Err(OpError::too_many_open_files());
         }
         if index as usize == self.places.len() {
             self.places.push(FileSlot::default());
@@ -50,7 +50,7 @@ impl Files {
     pub(crate) fn get(&self, file: FileRef) -> Result<&OpenFile, OpError> {
         let place = self.places.get((file.0 & ((1 << INDEX_BITS) - 1)) as usize);
         let place = place.filter(|place| place.reuses << INDEX_BITS == file.0 & !((1 << INDEX_BITS) - 1));
-        place.and_then(|place| place.file.as_ref()).ok_or_else(void)
+        place.and_then(|place| place.file.as_ref()).ok_or_else(OpError::not_open)
     }
 
     /// Removes a file; its reference becomes invalid.
@@ -61,10 +61,6 @@ impl Files {
         // The count wraps after 4096 reuses; an older reference is then mistaken for a current one.
         place.reuses = (place.reuses + 1) % (1 << (32 - INDEX_BITS));
         self.free.push(index);
-        place.file.take().ok_or_else(void)
+        place.file.take().ok_or_else(OpError::not_open)
     }
-}
-
-fn void() -> OpError {
-    OpError::new(ErrorClass::Stale, "file", "not an open file of this session")
 }

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability, WireCount,
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability,
+    WireCount,
 };
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
@@ -82,15 +83,16 @@ impl NcpSession {
 
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
         let index = slot.0 as usize;
-        let (step, file, offset, len) = match op {
+        let (request, file, offset, len) = match op {
             DataOp::Read { file, offset, len } => ("read", file, offset, len),
             DataOp::Write { file, offset, len, .. } => ("write", file, offset, len),
             DataOp::Flush { file } => ("commit", file, 0, 0),
         };
-        let unfit = |detail: String| Err(OpError::new(ErrorClass::Unsupported, step, detail));
+        let unfit =
+            |detail: String| Err(OpError::new(ErrorClass::Unsupported, OpStep::Request(request), detail));
         let open = self.files.get(file)?;
         let Some(connection) = self.connections.get_mut(index) else {
-            return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
+            return Err(OpError::slot_not_idle());
         };
         let max_transfer = connection.inner().max_transfer(offset, len as usize);
         if len as usize > max_transfer && !self.splits {
@@ -109,7 +111,7 @@ impl NcpSession {
             return unfit(detail.into());
         }
         let (Some(handle), Some(buffer)) = (open.handles.get(index), self.buffers.get_mut(index)) else {
-            return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
+            return Err(OpError::slot_not_idle());
         };
         buffer_pool::ensure(buffer, self.slot_bytes);
         let Some(data) = buffer.get_mut(..len as usize) else {

@@ -1,7 +1,7 @@
 //! Operations on names; each uses the shortest possible sequence of calls.
 
 use sharebench_model::{
-    Entry, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat,
+    Entry, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
 use sharebench_ncp::client::{Access, Client, ClientError, EntryInfo, Path};
 use sharebench_ncp::wire::Completion;
@@ -22,7 +22,7 @@ impl NcpSession {
             MetaOp::Close { file } => self.close_file(*file).await,
             MetaOp::SetSize { file, size } => {
                 let handle = self.files.get(*file)?.handles.first().copied();
-                let handle = handle.ok_or_else(|| no_connection("set size"))?;
+                let handle = handle.ok_or_else(OpError::no_session)?;
                 self.drop_cache(*file).await?;
                 self.done(async |client| client.resize(handle, *size).await).await
             }
@@ -50,20 +50,14 @@ impl NcpSession {
                 self.files.get(*file)?;
                 self.drop_cache(*file).await.map(|()| MetaYield::Done)
             }
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
-                let detail = "this client caches no file data";
-                Err(OpError::new(ErrorClass::Unsupported, "client cache", detail))
-            }
-            MetaOp::Map { .. } => {
-                let detail = "this client cannot map files";
-                Err(OpError::new(ErrorClass::Unsupported, "map", detail))
-            }
+            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
+            MetaOp::Map { .. } => Err(OpError::cannot_map()),
         }
     }
 
     /// The path of a name below the target's directory.
     fn path(&self, path: &str) -> Result<Path, OpError> {
-        let unfit = |detail: String| OpError::new(ErrorClass::Unsupported, "path", detail);
+        let unfit = |detail: String| OpError::new(ErrorClass::Unsupported, OpStep::Path, detail);
         let below: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
         if let Some(name) = below.iter().find(|name| matches!(**name, "." | "..") || name.contains('\0')) {
             return Err(unfit(format!("'{name}' is not a valid name")));
@@ -77,7 +71,7 @@ impl NcpSession {
         &mut self,
         calls: impl AsyncFnOnce(&mut Client<SocketTransport>) -> Result<T, ClientError>,
     ) -> Result<T, OpError> {
-        let connection = self.connections.first_mut().ok_or_else(|| no_connection("call"))?;
+        let connection = self.connections.first_mut().ok_or_else(OpError::no_session)?;
         let done = calls(connection.client()?).await;
         done.map_err(|error| connection.record_failure(&error))
     }
@@ -211,7 +205,8 @@ impl NcpSession {
         };
         self.call_client(async |client| client.list(&path, MAX_ENTRIES, each).await).await?;
         if strange {
-            return Err(OpError::new(ErrorClass::Unsupported, "search", "a name is not UTF-8"));
+            let step = OpStep::Request("search");
+            return Err(OpError::new(ErrorClass::Unsupported, step, "a name is not UTF-8"));
         }
         Ok(MetaYield::Entries(entries))
     }
@@ -232,8 +227,4 @@ impl NcpSession {
         })
         .await
     }
-}
-
-fn no_connection(step: &'static str) -> OpError {
-    OpError::new(ErrorClass::Disconnected, step, "no connection")
 }

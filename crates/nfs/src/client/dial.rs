@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_stream_client::{DialError, connect_error};
 use sharebench_target::UrlPart;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -111,11 +111,12 @@ impl Service {
     /// Calls one procedure and decodes its result.
     pub(crate) async fn call<T>(
         &mut self,
-        step: &'static str,
+        request: &'static str,
         procedure: u32,
         arguments: impl FnOnce(&mut Writer),
         get: impl FnOnce(&mut Reader<'_>) -> Result<T, XdrError>,
     ) -> Result<T, OpError> {
+        let step = OpStep::Request(request);
         let lost = |error: io::Error| OpError::new(ErrorClass::Disconnected, step, error.to_string());
         let broken = |detail: String| OpError::new(ErrorClass::Protocol, step, detail);
         self.xid = self.xid.wrapping_add(1);
@@ -138,12 +139,12 @@ impl Service {
             }
         }
         let mut reader = Reader::new(reassembly.record());
-        let (xid, outcome) = get_reply(&mut reader).map_err(|error| undecodable(error, step))?;
+        let (xid, outcome) = get_reply(&mut reader).map_err(|error| undecodable(error, request))?;
         // One call at a time on a new connection: any other xid means that the peer is no RPC server.
         if xid != self.xid {
             return Err(broken(format!("a reply to xid {xid:#010x}, which was not sent")));
         }
-        outcome.map_err(|rejection| rejected(rejection, step))?;
-        get(&mut reader).map_err(|error| undecodable(error, step))
+        outcome.map_err(|rejection| rejected(rejection, request))?;
+        get(&mut reader).map_err(|error| undecodable(error, request))
     }
 }

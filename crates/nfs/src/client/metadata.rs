@@ -1,6 +1,8 @@
 //! Operations on names and attributes: each is the shortest sequence of calls that performs it.
 
-use sharebench_model::{Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
+use sharebench_model::{
+    Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
+};
 
 use crate::attributes::{FileAttributes, FileKind, SetFileAttributes, skip_wcc};
 use crate::client::open_file::OpenFile;
@@ -43,7 +45,8 @@ fn split(path: &str) -> Result<(&str, &str), OpError> {
 
 fn check_name(name: &str) -> Result<(), OpError> {
     if matches!(name, "" | "." | "..") || name.contains('\0') {
-        return Err(OpError::new(ErrorClass::Unsupported, "path", format!("'{name}' is not a valid name")));
+        let detail = format!("'{name}' is not a valid name");
+        return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));
     }
     Ok(())
 }
@@ -100,14 +103,8 @@ impl NfsSession {
                 let FsStat { total, available } = read(reader, Procedure::FsStat, FsStat::get)?;
                 Ok(MetaYield::Space(Space { total, available }))
             }
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
-                let detail = "this client caches no file data";
-                Err(OpError::new(ErrorClass::Unsupported, "client cache", detail))
-            }
-            MetaOp::Map { .. } => {
-                let detail = "this client cannot map a remote file into memory";
-                Err(OpError::new(ErrorClass::Unsupported, "map", detail))
-            }
+            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
+            MetaOp::Map { .. } => Err(OpError::cannot_map()),
         }
     }
 
@@ -152,7 +149,7 @@ impl NfsSession {
             let reader = self.request(Procedure::Lookup, |writer| put_name(writer, &directory, name)).await?;
             read(reader, Procedure::Lookup, Found::get_lookup)?
         };
-        let no_handle = || OpError::new(ErrorClass::Protocol, "LOOKUP", "no file handle");
+        let no_handle = || OpError::new(ErrorClass::Protocol, OpStep::Request("LOOKUP"), "no file handle");
         let handle = found.handle.ok_or_else(no_handle)?;
         match found.attributes {
             Some(attributes) => Ok((handle, attributes)),
@@ -195,7 +192,7 @@ impl NfsSession {
     async fn open(&mut self, path: &str, policy: IoPolicy) -> Result<MetaYield, OpError> {
         let (handle, attributes) = self.find(path).await?;
         if attributes.kind != FileKind::Regular {
-            return Err(OpError::new(ErrorClass::Unsupported, "open", "not a regular file"));
+            return Err(OpError::new(ErrorClass::Unsupported, OpStep::OpenFile, "not a regular file"));
         }
         Ok(MetaYield::Opened { file: self.files.open(OpenFile::new(handle, policy))?, size: attributes.size })
     }
@@ -278,7 +275,7 @@ impl NfsSession {
             };
             let (next, end) = read(reader, Procedure::ReadDirPlus, |reader| get_listing(reader, &mut each))?;
             verifier = next;
-            let fail = |class, detail: &str| Err(OpError::new(class, "READDIRPLUS", detail));
+            let fail = |class, detail: &str| Err(OpError::new(class, OpStep::Request("READDIRPLUS"), detail));
             if bad_name {
                 return fail(ErrorClass::Unsupported, "a name is not UTF-8");
             }

@@ -12,6 +12,7 @@ use crate::attributes::FileKind;
 use crate::client::channel::Channel;
 use crate::client::dial::{Service, connect, random};
 use crate::client::options::NfsOptions;
+use crate::client::replies::undecodable;
 use crate::client::session::NfsSession;
 use crate::mount::{GETPORT, MNT, Mounted, UMNT, candidates, get_mounted, get_port, put_mapping, put_path};
 use crate::protocol::{MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, NFS_VERSION, Procedure};
@@ -177,10 +178,8 @@ async fn walk(
 async fn fs_info(session: &mut NfsSession) -> Result<FsInfo, OpError> {
     let root = session.directories.root();
     let mut reader = session.request(Procedure::FsInfo, |writer| root.put(writer)).await?;
-    let broken =
-        |error: crate::xdr::XdrError| OpError::new(ErrorClass::Protocol, "FSINFO", error.to_string());
-    match get_status(&mut reader).map_err(broken)? {
-        Ok(()) => FsInfo::get(&mut reader).map_err(broken),
+    match get_status(&mut reader).map_err(|error| undecodable(error, "FSINFO"))? {
+        Ok(()) => FsInfo::get(&mut reader).map_err(|error| undecodable(error, "FSINFO")),
         Err(status) => Err(status.failure("FSINFO")),
     }
 }

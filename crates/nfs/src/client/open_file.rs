@@ -1,6 +1,6 @@
 //! An open file of a session, and what the server promised about its writes.
 
-use sharebench_model::{ErrorClass, IoPolicy, OpError, Stability};
+use sharebench_model::{ErrorClass, IoPolicy, OpError, OpStep, Stability};
 
 use crate::protocol::FileHandle;
 use crate::results::WriteVerifier;
@@ -43,7 +43,7 @@ impl OpenFile {
         if changed {
             return Err(OpError::new(
                 ErrorClass::Io,
-                "COMMIT",
+                OpStep::Request("COMMIT"),
                 "write verifier changed: server restarted, unstable writes may be lost",
             ));
         }

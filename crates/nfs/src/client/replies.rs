@@ -1,6 +1,6 @@
 //! Replies matched with their calls and decoded.
 
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_stream_client::connection_error::protocol_violation;
 
 use crate::client::calls::{Calls, ExpectedReply};
@@ -35,7 +35,8 @@ impl Completion {
     }
 }
 
-const fn step(expected: ExpectedReply) -> &'static str {
+/// The request that a reply answers. The caller of a metadata request replaces it by the procedure.
+const fn request(expected: ExpectedReply) -> &'static str {
     match expected {
         ExpectedReply::Read { .. } => "READ",
         ExpectedReply::Write { .. } => "WRITE",
@@ -46,20 +47,20 @@ const fn step(expected: ExpectedReply) -> &'static str {
 
 /// The error of a call that the RPC layer rejected.
 #[cold]
-pub(crate) fn rejected(rejection: Rejection, step: &'static str) -> OpError {
+pub(crate) fn rejected(rejection: Rejection, request: &'static str) -> OpError {
     let class = match rejection {
         Rejection::Auth(_) => ErrorClass::Refused,
         Rejection::System => ErrorClass::Io,
         Rejection::GarbageArguments => ErrorClass::Protocol,
         _ => ErrorClass::Unsupported,
     };
-    OpError::new(class, step, rejection.to_string())
+    OpError::new(class, OpStep::Request(request), rejection.to_string())
 }
 
 /// The error of a call whose result cannot be decoded.
 #[cold]
-pub(crate) fn undecodable(error: XdrError, step: &'static str) -> OpError {
-    OpError::new(ErrorClass::Protocol, step, error.to_string())
+pub(crate) fn undecodable(error: XdrError, request: &'static str) -> OpError {
+    OpError::new(ErrorClass::Protocol, OpStep::Request(request), error.to_string())
 }
 
 /// Decodes a complete reply and ends its call. An error concerns the connection, which cannot be used afterwards; the
@@ -77,12 +78,12 @@ pub(crate) fn accept(
         return Err(protocol_violation(format!("a reply to xid {xid:#010x}, which is not in flight")));
     };
     calls.finish(index);
-    let step = step(expected);
+    let request = request(expected);
     // The record's length is known, so that a malformed result fails its call and not the connection.
     let result = match outcome {
         Ok(()) => read_result(&mut reader, index, expected, buffers, metadata_result)
-            .unwrap_or_else(|error| Err(undecodable(error, step))),
-        Err(rejection) => Err(rejected(rejection, step)),
+            .unwrap_or_else(|error| Err(undecodable(error, request))),
+        Err(rejection) => Err(rejected(rejection, request)),
     };
     Ok(Completion { index, expected, result })
 }
@@ -102,7 +103,7 @@ fn read_result(
         return Ok(Ok(ReplyContent::Metadata));
     }
     if let Err(status) = get_status(reader)? {
-        return Ok(Err(status.failure(step(expected))));
+        return Ok(Err(status.failure(request(expected))));
     }
     Ok(Ok(match expected {
         ExpectedReply::Read { len } => {

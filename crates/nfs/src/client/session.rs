@@ -5,8 +5,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability,
-    WireCount,
+    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot,
+    Stability, WireCount,
 };
 use sharebench_stream_client::{OpenFileTable, submit_error};
 use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
@@ -110,7 +110,7 @@ impl NfsSession {
         procedure: Procedure,
         arguments: &impl Fn(&mut Writer),
     ) -> Result<(), OpError> {
-        let at_step = |error: OpError| OpError { step: procedure.name(), ..error };
+        let at_step = |error: OpError| OpError { step: OpStep::Request(procedure.name()), ..error };
         if let Some(error) = self.channel.failure() {
             return Err(at_step(error));
         }
@@ -134,19 +134,19 @@ impl NfsSession {
         &mut self,
         slot: Slot,
         len: u32,
-        step: &'static str,
+        request: &'static str,
         limit: &str,
         max: u32,
     ) -> Result<(), OpError> {
         if len > max {
-            return Err(submit_error::record_above_limit(step, len, limit, max));
+            return Err(submit_error::record_above_limit(request, len, limit, max));
         }
         match self.buffers.get_mut(slot.0 as usize) {
             Some(buffer) if len as usize <= self.slot_bytes => {
                 buffer_pool::ensure(buffer, self.slot_bytes);
                 Ok(())
             }
-            _ => Err(submit_error::record_above_slot(step, len)),
+            _ => Err(submit_error::record_above_slot(request, len)),
         }
     }
 
@@ -156,7 +156,7 @@ impl NfsSession {
         }
         let index = slot.0 as usize;
         if index >= self.buffers.len() || !self.channel.is_idle(index) {
-            return Err(submit_error::slot_not_idle());
+            return Err(OpError::slot_not_idle());
         }
         match op {
             DataOp::Read { file, offset, len } => {
@@ -211,7 +211,7 @@ impl NfsSession {
                     let committed = written.committed.name();
                     let detail =
                         format!("FILE_SYNC was requested, the server answers {committed}: no write-through");
-                    return Err(OpError::new(ErrorClass::Protocol, "WRITE", detail));
+                    return Err(OpError::new(ErrorClass::Protocol, OpStep::Request("WRITE"), detail));
                 }
                 // Servers may write more durably than requested; the count shows what was measured.
                 self.policy.stable += u64::from(written.committed == StableHow::FileSync);
@@ -226,7 +226,7 @@ impl NfsSession {
                 self.verifier = Some(verifier);
                 self.files.get_mut(FileRef(file))?.record_commit(verifier).map(|()| 0)
             }
-            _ => Err(OpError::new(ErrorClass::Protocol, "reply", "the result of another procedure")),
+            _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "the result of another procedure")),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smb_server::{FileTimes, Handle, OpenAction, OpenIntent, OpenOptions, ShareBackend, SmbError, SmbPath};
 
-use sharebench_model::{ErrorClass, MetaOp};
+use sharebench_model::{ErrorClass, MetaOp, OpStep};
 use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, call};
 
@@ -158,7 +158,11 @@ fn a_removal_that_would_fail_at_the_close_is_rejected_before_it() {
         let file = MetaOp::Remove { path: "file".into() };
         for op in [file, MetaOp::RemoveDir { path: "directory".into() }] {
             let error = call(&mut *session, op).await.unwrap_err();
-            assert_eq!((error.step, error.class), ("SET_INFO", ErrorClass::Refused), "{error}");
+            assert_eq!(
+                (error.step, error.class),
+                (OpStep::Request("SET_INFO"), ErrorClass::Refused),
+                "{error}"
+            );
         }
         session.close().await;
     });

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
-use sharebench_model::{ErrorClass, OpError, PolicyCount, WireCount};
+use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, WireCount};
 use sharebench_stream_client::{SendQueue, connection_error};
 use tokio::net::TcpStream;
 
@@ -305,7 +305,8 @@ impl Channel {
         let charge = self.credits.charge(request.payload());
         let available = self.credits.available();
         let detail = format!("the request costs {charge} credits, the server grants {available}");
-        let error = OpError::new(ErrorClass::Unsupported, command::name(request.command()), detail);
+        let step = OpStep::Request(command::name(request.command()));
+        let error = OpError::new(ErrorClass::Unsupported, step, detail);
         // 0 requests: it never reached the wire, and the wire counts must agree with the operations' counts.
         completions.push(Completion { index, request, result: Err(error), requests: 0 });
     }

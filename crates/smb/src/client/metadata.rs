@@ -1,6 +1,8 @@
 //! Operations on names and attributes: each is the shortest sequence of requests that performs it.
 
-use sharebench_model::{Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
+use sharebench_model::{
+    Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
+};
 
 use crate::client::open_file::OpenFile;
 use crate::client::policy::create_options;
@@ -25,8 +27,8 @@ const LISTING_BYTES: u32 = 64 << 10;
 /// Access rights that allow nothing but to read attributes.
 const ATTRIBUTE_ACCESS: u32 = access::READ_ATTRIBUTES | access::SYNCHRONIZE;
 
-fn unreadable(step: &'static str) -> impl Fn(WireError) -> OpError {
-    move |error| OpError::new(ErrorClass::Protocol, step, error.to_string())
+fn unreadable(request: &'static str) -> impl Fn(WireError) -> OpError {
+    move |error| OpError::new(ErrorClass::Protocol, OpStep::Request(request), error.to_string())
 }
 
 impl SmbSession {
@@ -51,14 +53,8 @@ impl SmbSession {
             MetaOp::MakeDir { path } => self.make_directory(path).await,
             MetaOp::Rename { from, to } => self.rename(from, to).await,
             MetaOp::Space => self.space().await,
-            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
-                let detail = "this client caches no file data";
-                Err(OpError::new(ErrorClass::Unsupported, "client cache", detail))
-            }
-            MetaOp::Map { .. } => {
-                let detail = "this client cannot map a remote file into memory";
-                Err(OpError::new(ErrorClass::Unsupported, "map", detail))
-            }
+            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
+            MetaOp::Map { .. } => Err(OpError::cannot_map()),
         }
     }
 
@@ -172,7 +168,8 @@ impl SmbSession {
     }
 
     async fn read_directory(&mut self, file: FileId) -> Result<Vec<Entry>, OpError> {
-        let step = "QUERY_DIRECTORY";
+        let name = command::name(command::QUERY_DIRECTORY);
+        let step = OpStep::Request(name);
         let output_len = LISTING_BYTES.min(self.negotiated.max_transact);
         let request = QueryDirectoryRequest { file, pattern: "*".into(), output_len };
         let mut found = Vec::new();
@@ -182,10 +179,10 @@ impl SmbSession {
                 NtStatus::SUCCESS => {}
                 // Some servers answer NO_SUCH_FILE if a directory has no entries, not even its own.
                 NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => return Ok(found),
-                status => return Err(status.failure(step)),
+                status => return Err(status.failure(name)),
             }
             let page = InfoResponse::decode(&self.channel.exchange.reply).and_then(entries);
-            let page = page.map_err(unreadable(step))?;
+            let page = page.map_err(unreadable(name))?;
             // An empty page that is not the last would make this loop endless.
             if page.is_empty() {
                 let detail = "a page without entries that is not the last page";

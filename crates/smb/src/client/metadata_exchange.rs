@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_stream_client::submit_error::abandoned_request;
 
 use crate::client::channel::Channel;
@@ -48,7 +48,8 @@ impl Channel {
         command: u16,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Header, OpError> {
-        let step = command::name(command);
+        let name = command::name(command);
+        let step = OpStep::Request(name);
         let at_step = |error: OpError| OpError { step, ..error };
         if let Some(error) = self.failure() {
             return Err(at_step(error));
@@ -57,7 +58,7 @@ impl Channel {
         // A caller dropped its future while the request was in flight. Its reply would be taken for the reply
         // to this request, so the connection is given up.
         if !self.is_idle(index) {
-            let error = abandoned_request(step);
+            let error = abandoned_request(name);
             self.give_up(error.clone());
             return Err(error);
         }

@@ -1,6 +1,6 @@
 //! How requests express policies: create options of an open file, flags of its reads and writes.
 
-use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, OpError, Stability};
+use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, OpError, OpStep, Stability};
 
 use crate::wire::create::options;
 use crate::wire::data::{READ_UNBUFFERED, WRITE_THROUGH, WRITE_UNBUFFERED};
@@ -50,7 +50,7 @@ pub(crate) fn write_flags(policy: IoPolicy, stability: Stability, dialect: u16) 
         (Stability::Unstable, _) => Ok(unbuffered),
         (Stability::Durable, 0x0202) => {
             let detail = "dialect 2.0.2 has no write-through of single writes";
-            Err(OpError::new(ErrorClass::Unsupported, "WRITE", detail))
+            Err(OpError::new(ErrorClass::Unsupported, OpStep::Request("WRITE"), detail))
         }
         (Stability::Durable, 0x0210 | 0x0300) => Ok(WRITE_THROUGH),
         (Stability::Durable, _) => Ok(WRITE_THROUGH | WRITE_UNBUFFERED),

@@ -57,16 +57,16 @@ impl SmbSession {
         &mut self,
         slot: Slot,
         len: u32,
-        step: &'static str,
+        request: &'static str,
         limit: &str,
         max: u32,
     ) -> Result<(), OpError> {
         if len > max {
-            return Err(submit_error::record_above_limit(step, len, limit, max));
+            return Err(submit_error::record_above_limit(request, len, limit, max));
         }
         match self.channel.buffers.payload_of(slot.0 as usize, len as usize) {
             Some(_) => Ok(()),
-            None => Err(submit_error::record_above_slot(step, len)),
+            None => Err(submit_error::record_above_slot(request, len)),
         }
     }
 
@@ -76,7 +76,7 @@ impl SmbSession {
         }
         let index = slot.0 as usize;
         if index >= self.channel.buffers.count() || !self.channel.is_idle(index) {
-            return Err(submit_error::slot_not_idle());
+            return Err(OpError::slot_not_idle());
         }
         let request = match op {
             DataOp::Read { file, offset, len } => {

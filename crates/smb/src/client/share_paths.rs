@@ -1,6 +1,6 @@
 //! The engine's paths as SMB names below a share.
 
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, OpStep};
 
 /// Turns paths of the engine into SMB names. Paths are relative to the URL's directory, names to the share.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ impl SharePaths {
         let bad = |part: &str| matches!(part, "" | "." | "..");
         if path.contains(['\\', ':', '\0']) || path.split('/').any(bad) {
             let detail = format!("{path:?} is not a valid SMB name");
-            return Err(OpError::new(ErrorClass::Unsupported, "name", detail));
+            return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));
         }
         let below = path.replace('/', "\\");
         Ok(if self.root.is_empty() { below } else { format!("{}\\{below}", self.root) })

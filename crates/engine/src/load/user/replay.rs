@@ -1,6 +1,6 @@
 //! Replaying a loadfile: each of its lines is a transaction of the user, in a directory of the user's own.
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep, OpenHow};
 use sharebench_plan::{Call, Disposition, Expected, Loadfile, LoadfileLine, matches_mask};
 
 use crate::load::user::replay_state::Held;
@@ -25,7 +25,7 @@ fn judged(expected: Expected, result: Result<MetaYield, OpError>) -> Result<Opti
 }
 
 fn unexpected(name: &str) -> OpError {
-    OpError::new(ErrorClass::Io, "replay", format!("it succeeded, and {name} was expected"))
+    OpError::new(ErrorClass::Io, OpStep::Replay, format!("it succeeded, and {name} was expected"))
 }
 
 /// The handle that a line works on.
@@ -109,7 +109,8 @@ impl VirtualUser<'_> {
     async fn line(&mut self, file: &Loadfile, line: &LoadfileLine, window: Window) -> Result<(), OpError> {
         if let Some(handle) = handle_of(&line.call) {
             let held = self.replay.open.get(&handle).copied();
-            let closed = || OpError::new(ErrorClass::Io, "replay", format!("handle {handle} is not open"));
+            let closed =
+                || OpError::new(ErrorClass::Io, OpStep::Replay, format!("handle {handle} is not open"));
             return self.line_on_handle(file, line, held.ok_or_else(closed)?, window).await;
         }
         let path = |user: &Self, name: u32| user.replayed_path(file, name);
@@ -338,8 +339,8 @@ impl VirtualUser<'_> {
         self.count_parts(len, requests);
         let read = at - offset;
         if wrong.is_none() && read != u64::from(want) {
-            let detail = format!("{read} bytes at {offset} instead of {want}");
-            wrong = Some(OpError::new(ErrorClass::Io, "READ", detail));
+            let detail = format!("read {read} bytes at {offset} instead of {want}");
+            wrong = Some(OpError::new(ErrorClass::Io, OpStep::Replay, detail));
         }
         wrong.map_or(Ok(()), Err)
     }
@@ -368,7 +369,7 @@ mod tests {
 
     #[test]
     fn an_outcome_is_judged_by_what_was_expected() {
-        let failed = |class| Err(OpError::new(class, "open", "no"));
+        let failed = |class| Err(OpError::new(class, OpStep::OpenFile, "no"));
         let not_found = Expected::Failure(ErrorClass::NotFound, "NT_STATUS_NO_SUCH_FILE");
         assert_eq!(judged(Expected::Success, Ok(MetaYield::Done)), Ok(Some(MetaYield::Done)));
         assert_eq!(judged(not_found, failed(ErrorClass::NotFound)), Ok(None));

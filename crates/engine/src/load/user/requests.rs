@@ -261,7 +261,7 @@ impl VirtualUser<'_> {
     pub(crate) fn link(&mut self) -> Result<(&mut dyn Session, &mut Deadline), OpError> {
         match self.session.as_deref_mut() {
             Some(session) => Ok((session, &mut self.deadline)),
-            None => Err(OpError::new(ErrorClass::Disconnected, "session", "no session")),
+            None => Err(OpError::no_session()),
         }
     }
 

@@ -37,7 +37,7 @@ impl VirtualUser<'_> {
                 self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
                 self.release_buffers();
             }
-            Err(error) => self.book_failure(OpError::new(error.class, "connect", error.to_string())),
+            Err(error) => self.book_failure(OpError::from(error)),
         }
     }
 

@@ -6,7 +6,9 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use sharebench_model::{DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, WireCount};
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, WireCount,
+};
 use sharebench_target::{LocalBoxFuture, Session};
 
 /// The session that several users share, and the order of their turns (docs/adr/0037).
@@ -48,7 +50,7 @@ struct User {
 }
 
 fn lost() -> OpError {
-    OpError::new(ErrorClass::Disconnected, "session", "lost by a user who shares it")
+    OpError::new(ErrorClass::Disconnected, OpStep::Session, "lost by a user who shares it")
 }
 
 impl Shared {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{ErrorClass, FileRef, MetaOp, OpError, OpenHow};
+use sharebench_model::{ErrorClass, FileRef, MetaOp, OpError, OpStep, OpenHow};
 use sharebench_plan::{Operation, Owner, Place, Requests, Times, Transaction};
 
 use crate::data::set_content::blocks;
@@ -253,7 +253,7 @@ impl VirtualUser<'_> {
                 self.session = Some(session);
                 self.open_kept().await
             }
-            Err(error) => Err(OpError::new(error.class, "connect", error.to_string())),
+            Err(error) => Err(OpError::from(error)),
         };
         self.count(OperationKind::Connect, started, result.as_ref().err(), 0, window);
         result
@@ -271,7 +271,7 @@ impl VirtualUser<'_> {
         let workload = &self.thread.work.workload;
         let kept = self.kept.get(&file).map(|kept| kept.handle);
         let Some(handle) = state.handle.or(kept) else {
-            return Err(OpError::new(ErrorClass::Disconnected, "session", "its file is not open"));
+            return Err(OpError::new(ErrorClass::Disconnected, OpStep::Session, "its file is not open"));
         };
         let described = &workload.set.files[file];
         // A new file grows up to the size of its neighbor; others keep their length.

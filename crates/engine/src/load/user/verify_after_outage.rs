@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use sharebench_model::{DataOp, ErrorClass, MetaOp, OpError, OpenHow, Slot};
+use sharebench_model::{DataOp, ErrorClass, MetaOp, OpError, OpStep, OpenHow, Slot};
 use sharebench_plan::Verify;
 
 use crate::data::mismatch::mismatch_error;
@@ -69,17 +69,18 @@ impl VirtualUser<'_> {
     /// Reads what is known of a file; gives how many bytes that were.
     async fn read_known(&mut self, known: &Known) -> Result<u64, OpError> {
         let open = MetaOp::open(known.path.clone(), OpenHow::Read);
-        let wrong = |why: String| OpError::new(ErrorClass::DataMismatch, "after the outage", why);
+        let wrong = |why: String| OpError::new(ErrorClass::DataMismatch, OpStep::Verify, why);
         let (file, size) = match self.call(open).await {
             Ok(reply) => reply.into_opened()?,
             Err(error) if error.class == ErrorClass::NotFound => {
-                return Err(wrong(format!("{} is not there any more", known.path)));
+                return Err(wrong(format!("after the outage {} is not there any more", known.path)));
             }
             Err(error) => return Err(error),
         };
         let mut result = Ok(0);
         if size < known.bytes {
-            result = Err(wrong(format!("{} has {size} bytes of {}", known.path, known.bytes)));
+            result =
+                Err(wrong(format!("after the outage {} has {size} bytes of {}", known.path, known.bytes)));
         }
         for &(mut at, len, content) in &known.runs {
             let end = at + len;
@@ -93,7 +94,10 @@ impl VirtualUser<'_> {
                 let found = &self.session_mut()?.buffer(Slot(0))[..read.min(len) as usize];
                 result = match stamp::verify(found, content, at, verify) {
                     Ok(()) if read == len => Ok(bytes + u64::from(read)),
-                    Ok(()) => Err(wrong(format!("{} ends at {}", known.path, at + u64::from(read)))),
+                    Ok(()) => {
+                        let end = at + u64::from(read);
+                        Err(wrong(format!("after the outage {} ends at {end}", known.path)))
+                    }
                     Err(mismatch) => Err(mismatch_error(&known.path, &mismatch)),
                 };
                 at += u64::from(len);

@@ -6,7 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use sharebench_model::{
-    CachePolicy, DataOp, ErrorClass, IoPolicy, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability, SyncPolicy,
+    CachePolicy, DataOp, ErrorClass, IoPolicy, MetaOp, MetaYield, OpStep, OpenHow, Reply, Slot, Stability,
+    SyncPolicy,
 };
 use sharebench_nfs::canned;
 use sharebench_nfs::xdr::Writer;
@@ -99,7 +100,8 @@ fn a_server_that_commits_less_than_requested_is_an_error_that_names_its_stabilit
     for (given, name) in [(UNSTABLE, "UNSTABLE"), (DATA_SYNC, "DATA_SYNC")] {
         let (reply, counted, _) = one_write(SyncPolicy::WriteThrough, Stability::Unstable, Some(given));
         let error = reply.result.unwrap_err();
-        assert_eq!((error.class, error.step, counted.stable), (ErrorClass::Protocol, "WRITE", 0), "{error}");
+        let expected = (ErrorClass::Protocol, OpStep::Request("WRITE"), 0);
+        assert_eq!((error.class, error.step, counted.stable), expected, "{error}");
         assert!(error.detail.contains("FILE_SYNC was requested") && error.detail.contains(name), "{error}");
     }
     // More than requested is no error.

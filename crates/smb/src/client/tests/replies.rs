@@ -1,5 +1,7 @@
 //! Replies, message ids, credits and the results of operations.
 
+use sharebench_model::OpStep;
+
 use super::*;
 
 #[test]
@@ -168,7 +170,7 @@ fn a_failed_request_reports_its_status_and_leaves_the_session_usable() {
         };
         let ((first, second), _server) = tokio::join!(client, server);
         let error = first[0].result.clone().unwrap_err();
-        assert_eq!((error.class, error.step), (ErrorClass::Stale, "READ"));
+        assert_eq!((error.class, error.step), (ErrorClass::Stale, OpStep::Request("READ")));
         assert_eq!(error.detail, "STATUS_FILE_CLOSED (0xC0000128)");
         assert_eq!(second[0].result, Ok(10));
     });
