@@ -1,4 +1,5 @@
-//! Policies of a measured file: opened as asked, watched while it is used, flushed and closed on the clock.
+//! Policies of a measured file: it is opened with its policy, its cache is observed, and flush and close are timed
+//! where the test includes them.
 
 use sharebench_model::{
     CachePolicy, DataOp, ErrorClass, Evidence, FileRef, MetaOp, MetaYield, OpError, OpenHow, PolicyCount,

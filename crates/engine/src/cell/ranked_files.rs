@@ -1,4 +1,4 @@
-//! Files that one rank writes and another works on: what must be known of them goes along.
+//! Files that one rank writes and another rank uses: their expected content is exchanged between the ranks.
 
 use sharebench_cluster::Ranks;
 use sharebench_plan::{Direction, RecordWork, Start};

@@ -1,4 +1,5 @@
-//! A buffered stream as C's stdio has it: the application hands over records, the wire sees whole buffers.
+//! A buffered stream like those of C's stdio: the application reads and writes records, and the wire carries whole
+//! buffers.
 //!
 //! Records gather in the stream's buffer, which is written when it is full and when the stream ends, and
 //! read ahead as a whole: every request is as long as the buffer, only the last one of a file may be

@@ -1,4 +1,4 @@
-//! The directory of our own on a target, and the files in it.
+//! The run's own directory on a target, and the files in it.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ impl TargetFiles {
         Self { session, directory, facts, files, paged: false, unit, next_id, aftermath }
     }
 
-    /// Closes what is open and logs off; the directory is somebody else's to remove.
+    /// Closes all files and the session. The leader removes the directory.
     pub async fn leave(mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
         self.release(context).await
     }

@@ -1,4 +1,4 @@
-//! Self-checks of policies: what was asked of caches and writes against what was seen and sent.
+//! Self-checks of policies: compares the requested treatment of caches and writes with what was observed and sent.
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{CachePolicy, Check, Measure, Verdict};

@@ -32,7 +32,7 @@ pub(crate) fn fill(body: &mut [u8], kind: DataKind, key: u64) {
     }
 }
 
-/// Words, and now and then the end of a sentence.
+/// Text: words, with a full stop after some of them.
 fn text(body: &mut [u8], mut bits: Bits) {
     static INDEX: std::sync::OnceLock<Vec<&str>> = std::sync::OnceLock::new();
     let words = INDEX.get_or_init(|| WORDS.split_whitespace().collect());

@@ -31,7 +31,8 @@ pub(crate) struct SharedSet {
     pub directory: Option<String>,
 }
 
-/// The directory of a set that stays: the same plan finds it again, another one does not.
+/// The directory of a kept set. Its name is a hash of the set's files, so that only a plan with the same files finds
+/// it.
 fn kept_directory(workload: &Workload) -> String {
     let mut hash = mix(FORMAT);
     let mut add = |number: u64| hash = mix(hash ^ number);
@@ -110,7 +111,7 @@ async fn keep_set(
         DataSetState::Nothing => {}
     }
     match make(session, directory, context).await {
-        // Somebody began a moment ago.
+        // Another run has begun the set since it was examined.
         Err(error) if error.class == ErrorClass::Exists => return Ok(None),
         made => made?,
     }

@@ -1,4 +1,4 @@
-//! Laying out a shared data set: by several sessions side by side, with word of how far it is.
+//! Layout of a shared data set by several concurrent sessions, with progress events.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -46,8 +46,8 @@ struct SetBuild<'a> {
     failed: RefCell<Option<StepError>>,
 }
 
-/// Lays the set out in a directory that is there already, empty; with `growing` the first session gives a sign of
-/// life now and then.
+/// Lays the set out in a directory that is there already, empty; with `growing` the first session extends the growing
+/// file at regular intervals.
 pub(crate) async fn build(
     site: &BuildSite<'_>,
     first: &mut dyn Session,

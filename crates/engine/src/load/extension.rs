@@ -1,4 +1,4 @@
-//! The windows of a load's step, one after the other: the next is twice as long, while the load is not steady.
+//! The windows of a load step. While the load is not in steady state, the next window is twice as long.
 
 use std::sync::mpsc::RecvError;
 use std::time::Duration;
@@ -100,7 +100,7 @@ impl Extension<'_> {
     /// The first window, or the one after `report`; none when that was the last.
     pub fn next(&mut self, report: Option<&WindowReport>) -> Option<Window> {
         if let Some(report) = report {
-            // A window with failures is never replaced by one without: it would hide them.
+            // A window with failures is never replaced, because the next window would hide them.
             if report.failed || self.stop.is_stopped() || self.extensions >= self.work.max_extensions {
                 return None;
             }

@@ -41,7 +41,7 @@ pub(crate) async fn look(
     context: &mut PassContext<'_>,
 ) -> Result<DataSetState, OpError> {
     let first = grown(session, directory, context).await?;
-    // Who is slower than that has given up by itself.
+    // A run that needs longer for one operation has failed by its own timeout.
     let patience = context.deadline.limit() + 5 * BEAT;
     let until = context.clock.now() + patience.as_nanos() as u64;
     loop {

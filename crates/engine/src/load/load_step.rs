@@ -64,7 +64,7 @@ pub(crate) struct LoadStep<'a> {
 
 impl LoadStep<'_> {
     /// Runs all users through warm-up and measured window, again for each extension, until the last one has cleaned
-    /// up. Gives the counts of the last window. In real time it blocks the calling thread, because users have
+    /// up. Returns the counts of the last window. In real time it blocks the calling thread, because users have
     /// threads of their own.
     pub async fn measure(&self) -> Result<Tally, String> {
         let Self { work, clock, stop, warn, ranks, .. } = *self;
@@ -218,7 +218,7 @@ async fn note_start(context: &ThreadContext<'_>, window: Window) {
     tally.late_ns = tally.late_ns.max(late_ns);
 }
 
-/// Books the thread's CPU time between the ends of the measured window, and says now and then how far it is.
+/// Adds the thread's CPU time within the measured window to its tally, and reports progress at intervals.
 async fn sample_cpu(context: &ThreadContext<'_>, window: Window, observer: &LoadObserver<'_>) {
     context.clock.sleep_coarse(window.measure).await;
     let before = context.clock.thread_cpu();

@@ -1,4 +1,4 @@
-//! A load under way, seen from outside: a few words per second for whoever looks on.
+//! Progress of a running load: a few events per second for live view and monitoring.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,8 @@ use crate::record::tally::Tally;
 /// Minimum time between two progress events.
 const PROGRESS_INTERVAL_NS: u64 = 250_000_000;
 
-/// Sums over the threads of a step. Each thread adds what it counted now and then, never within a transaction.
+/// The progress of a step as sums over its threads. Each thread adds its counts at intervals and outside of
+/// transactions, so that reporting costs the measured path nothing.
 pub(crate) struct LoadObserver<'a> {
     send: &'a (dyn Fn(RunEvent) + Sync),
     step: &'a StepPlan,

@@ -22,7 +22,7 @@ impl MountWire {
         }
     }
 
-    /// Joins the count of a thread that measured at the same time. Both counted everybody on the mount, each
+    /// Joins the count of a thread that measured at the same time. Both counts include all users of the mount, each
     /// other too, so the larger one stands for both.
     pub fn join(&mut self, other: Self) {
         self.lost |= other.lost;

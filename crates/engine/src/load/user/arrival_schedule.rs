@@ -1,4 +1,4 @@
-//! The schedule of an open load: when transactions are to start, whatever the target does.
+//! The schedule of an open load: the instants at which transactions start, independent of the target.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Whether a user has a session: logging on, resting, losing it and coming back, and users who come and go.
+//! The life cycle of a user's session: login, pauses, loss, reconnection, and visits of users that arrive and leave.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

@@ -1,4 +1,5 @@
-//! Who opens a session that several users share: the first of them who needs it, while the others wait for it.
+//! The login of shared sessions: the first user of a group that needs the session opens it, and the others wait for
+//! it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -77,7 +78,7 @@ impl Groups {
         group.waiting.drain(..).for_each(Waker::wake);
     }
 
-    /// Waits while somebody logs on; gives what that one met, if it failed.
+    /// Waits while another user of the group logs in, and returns that user's error if its login failed.
     async fn wait(&self, group: u32) -> Option<ConnectError> {
         let mut waited = false;
         poll_fn(|cx| {

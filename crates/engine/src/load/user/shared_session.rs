@@ -1,4 +1,5 @@
-//! One session that several users of a thread use: requests for data side by side, operations on names one at a time.
+//! One session that several users of a thread share: data requests are in flight concurrently, operations on names
+//! have the session exclusively.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -229,7 +230,8 @@ impl SharedSession {
         if let (Some((slot, DataOp::Read { len, .. })), Ok(bytes)) = (self.in_flight.take(), &reply.result)
             && let Some(inner) = state.inner.as_mut()
         {
-            // More than was asked for is for its user to judge, and has no place here.
+            // A reply may claim more bytes than were requested. Its user reports that as an error; here it must not
+            // exceed the buffer.
             let bytes = (*bytes).min(len) as usize;
             self.buffer[..bytes].copy_from_slice(&inner.buffer(slot)[..bytes]);
         }
@@ -339,7 +341,7 @@ impl Session for SharedSession {
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
         let session_slot = self.session_slot.clone();
         Box::pin(async move {
-            // A turn that was waited for and not used.
+            // Returns a turn for data that the user waited for and does not need.
             session_slot.shared.borrow_mut().give_back(session_slot.user);
             poll_fn(|cx| session_slot.shared.borrow_mut().poll_turn(session_slot.user, true, cx)).await;
             let inner = session_slot.shared.borrow_mut().inner.take();
@@ -396,7 +398,8 @@ impl Drop for SharedSession {
         if self.ended {
             return;
         }
-        // Its user gave it up: replies may be on their way that nobody would know what to do with.
+        // The user dropped the session without closing it. Replies to its requests may still arrive and would belong
+        // to no user.
         let mut state = self.session_slot.shared.borrow_mut();
         state.users.remove(&self.session_slot.user);
         state.lose();

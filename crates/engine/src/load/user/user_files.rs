@@ -1,4 +1,4 @@
-//! What a user's own files hold, and where those are kept between the steps of a run.
+//! The expected content of users' own files, and its store between the steps of a run.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -26,7 +26,7 @@ impl OwnFile {
         self.newest
     }
 
-    /// A write is under way: until it has ended well, nobody knows what these bytes are.
+    /// Records that a write is in flight. Until it succeeds, the content of these bytes is unknown.
     pub fn begin(&mut self, offset: u64, len: u64) {
         // Before the write is sent: if it fails, these bytes may hold the old or the new content
         // (docs/adr/0022).
@@ -69,7 +69,8 @@ impl OwnFile {
         self.runs.insert(from, (end, generation));
     }
 
-    /// What a read must find, as runs of (offset, length, generation); bytes that nobody knows are left out.
+    /// The content that a read must find, as ranges of (offset, length, generation). Bytes with unknown content are
+    /// left out.
     pub fn expected(&self, offset: u64, len: u64) -> impl Iterator<Item = (u64, usize, u32)> {
         let end = offset + len;
         let before = self.runs.range(..=offset).next_back().map(|(start, _)| *start);

@@ -1,4 +1,4 @@
-//! After an outage: all that users have on the target is read once more, whether their transactions would have or not.
+//! Verification after an outage: all files of the users are read once, also those that no transaction would read.
 
 use std::sync::atomic::Ordering;
 

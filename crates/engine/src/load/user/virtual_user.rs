@@ -108,7 +108,7 @@ impl<'a> VirtualUser<'a> {
         let thread = self.thread;
         (self.reported, self.engaged, self.done) = (false, false, 0);
         if self.arrives() {
-            // Nobody is there before the first visit.
+            // A pool of visitors starts without sessions.
             self.log_off().await;
         }
         // One timer for the whole window, polled only while a transaction is pending.
@@ -131,13 +131,13 @@ impl<'a> VirtualUser<'a> {
             } else if self.session.is_none() {
                 let again = self.reconnect(window).await;
                 if self.session.is_none() {
-                    // A pause to reconnect is no thinking: it is to be missed by Little's law.
+                    // A pause to reconnect does not count as think time, so that the check of Little's law shows it.
                     thought_from = window.end;
                     match thread.work.pace {
                         Pace::Closed(_) => next = Some(again),
                         // The schedule continues meanwhile, and due transactions wait.
                         Pace::Open { .. } => drop(self.sleep_to_start(again, window.end).await),
-                        // Who lost the server goes, and somebody else comes.
+                        // A visit ends with its session; the next arrival begins a new one.
                         Pace::Visits { .. } => self.visiting = false,
                     }
                     continue;
@@ -152,7 +152,7 @@ impl<'a> VirtualUser<'a> {
             }
             self.yield_now().await;
         }
-        // What the schedule held for this window, and no user was free to take.
+        // Scheduled starts of this window for which no user was free count as unfinished.
         while !thread.stop.is_stopped()
             && let Some(intended) = thread.schedule.claim(window)
         {
@@ -163,7 +163,8 @@ impl<'a> VirtualUser<'a> {
         }
     }
 
-    /// The first start: one pause after the beginning, so that users do not march in step.
+    /// The first start of a user: its place in the ramp, or a random part of its pause, so that users do not start
+    /// together.
     fn first_start(&mut self, window: Window) -> Option<u64> {
         match &self.thread.work.pace {
             Pace::Closed(think) => {
@@ -241,8 +242,8 @@ impl<'a> VirtualUser<'a> {
         }
     }
 
-    /// Lets the thread's other users and its timers have their turn now and then, also where every reply is there
-    /// at once. Virtual time has turns of its own.
+    /// Yields regularly to the thread's other users and its timers, also where every reply is there at once. Virtual
+    /// time has turns of its own.
     async fn yield_now(&mut self) {
         self.unbroken += 1;
         if self.unbroken >= UNBROKEN && !self.thread.clock.is_virtual() {
@@ -252,7 +253,7 @@ impl<'a> VirtualUser<'a> {
     }
 
     /// Sleeps to `instant`, and gives the one at which it woke; none when the window or the run ended first. Virtual
-    /// time needs no naps: nobody waits for it to pass.
+    /// time needs no such sleeps, because it does not pass while a user works.
     async fn sleep_to_start(&mut self, instant: u64, end: u64) -> Option<u64> {
         let clock = self.thread.clock;
         let interval = self.thread.poll_interval();
