@@ -66,7 +66,7 @@ pub fn serve(protocol: &str) -> Result<(), Failure> {
         smb: wanted("smb"),
         nfs: wanted("nfs"),
         ncp: wanted("ncp"),
-        users: vec![(USER.to_owned(), Secret::new(Smbd::PASSWORD))],
+        accounts: vec![(USER.to_owned(), Secret::new(Smbd::PASSWORD))],
         ..ServeOptions::default()
     };
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(256 << 20));

@@ -18,8 +18,8 @@ fn served(cache: u64) -> EmbeddedServers {
     let options = DeviceOptions { service, servers: 4, cache, log_capacity: 0, ..DeviceOptions::default() };
     let volume: Arc<dyn Volume> = Arc::new(DeviceVolume::new(MemoryVolume::new(256 << 20), options));
     let any = Some(([127, 0, 0, 1], 0).into());
-    let users = vec![("lab".to_owned(), Secret::new(Smbd::PASSWORD))];
-    EmbeddedServers::start(&volume, &ServeOptions { nfs: any, smb: any, users, ..ServeOptions::default() })
+    let accounts = vec![("lab".to_owned(), Secret::new(Smbd::PASSWORD))];
+    EmbeddedServers::start(&volume, &ServeOptions { nfs: any, smb: any, accounts, ..ServeOptions::default() })
         .unwrap()
 }
 

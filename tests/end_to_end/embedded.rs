@@ -32,8 +32,8 @@ impl Served {
         let volume = DirectoryVolume::open(&directory, &DirectoryOptions::default()).unwrap();
         let volume: Arc<dyn Volume> = Arc::new(volume);
         let any = Some(([127, 0, 0, 1], 0).into());
-        let users = vec![(USER.to_owned(), Secret::new(Smbd::PASSWORD))];
-        let options = ServeOptions { smb: any, nfs: any, users, ..ServeOptions::default() };
+        let accounts = vec![(USER.to_owned(), Secret::new(Smbd::PASSWORD))];
+        let options = ServeOptions { smb: any, nfs: any, accounts, ..ServeOptions::default() };
         let servers = EmbeddedServers::start(&volume, &options).unwrap();
         Self { servers, directory, scratch }
     }

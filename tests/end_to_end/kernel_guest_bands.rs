@@ -49,9 +49,9 @@ fn probe_mount(protocol: MountProtocol) {
     let device = DeviceOptions { service, servers: 8, cache, ..DeviceOptions::default() };
     let device = Arc::new(DeviceVolume::new(MemoryVolume::new(64 << 20), device));
     let at = Some(([127, 0, 0, 1], 0).into());
-    let users = vec![(Served::USER.to_owned(), Secret::new(Smbd::PASSWORD))];
+    let accounts = vec![(Served::USER.to_owned(), Secret::new(Smbd::PASSWORD))];
     let options = match protocol {
-        MountProtocol::Cifs => ServeOptions { smb: at, users, ..ServeOptions::default() },
+        MountProtocol::Cifs => ServeOptions { smb: at, accounts, ..ServeOptions::default() },
         MountProtocol::Nfs => ServeOptions { nfs: at, ..ServeOptions::default() },
     };
     let volume = Arc::clone(&device) as Arc<dyn Volume>;

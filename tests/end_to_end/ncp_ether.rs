@@ -22,8 +22,8 @@ const PATIENT: &str = "&retry=5s";
 
 /// A server on its end of the cable.
 fn server(frame: &str) -> NcpEtherServer {
-    let users = vec![(Served::USER.to_owned(), Secret::new(Smbd::PASSWORD))];
-    let options = NcpServerOptions { users, threads: 1, ..NcpServerOptions::default() };
+    let accounts = vec![(Served::USER.to_owned(), Secret::new(Smbd::PASSWORD))];
+    let options = NcpServerOptions { accounts, threads: 1, ..NcpServerOptions::default() };
     let place = format!("{SERVER_END},{frame},10").parse().unwrap();
     NcpEtherServer::start(&place, Arc::new(MemoryVolume::new(256 << 20)), options).unwrap()
 }
@@ -179,6 +179,6 @@ fn mistakes_on_ethernet_are_reported_with_option_and_exit_code() {
         }
         let place = format!("{SERVER_END},ii");
         let open = sharebench.run(&["serve", "--memory", "1MiB", "--ncp-ether", &place]).unwrap();
-        assert!(open.code == Some(2) && open.stderr.contains("without users"), "{}", open.text());
+        assert!(open.code == Some(2) && open.stderr.contains("without accounts"), "{}", open.text());
     });
 }

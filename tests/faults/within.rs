@@ -34,11 +34,11 @@ impl Within {
         let volume = DirectoryVolume::open(directory, &DirectoryOptions::default()).unwrap();
         let volume: Arc<dyn Volume> = Arc::new(volume);
         let any = "127.0.0.1:0".parse().unwrap();
-        let users = vec![(Served::USER.to_owned(), Secret::new(Smbd::PASSWORD))];
+        let accounts = vec![(Served::USER.to_owned(), Secret::new(Smbd::PASSWORD))];
         let max_connections = usize::from(CONNECTIONS);
         match kind {
             Kind::Smb => {
-                let options = SmbServerOptions { users, max_connections, ..SmbServerOptions::default() };
+                let options = SmbServerOptions { accounts, max_connections, ..SmbServerOptions::default() };
                 Self::Smb(SmbServer::start(any, volume, options).unwrap())
             }
             Kind::Nfs => {
@@ -47,7 +47,7 @@ impl Within {
             }
             _ => {
                 let options = NcpServerOptions {
-                    users,
+                    accounts,
                     max_connections: CONNECTIONS,
                     watchdog: WATCHDOG,
                     ..NcpServerOptions::default()

@@ -22,7 +22,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
     ("mpi", &["cluster"]),
     ("engine", &["model", "plan", "stats", "target", "cluster"]),
     ("results", &["model"]),
-    ("exchange", &["model", "results"]),
+    ("exchange", &["model", "stats", "results"]),
     ("analysis", &["model", "stats"]),
     ("report", &["model", "analysis", "stats"]),
     // The embedded NFS server uses the RPC core of the NFS client; passwords are `Secret`s of `target`.

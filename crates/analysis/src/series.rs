@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_model::{Coordinates, Value, axis};
-use sharebench_stats::{level_shifts, median, shift};
+use sharebench_stats::{level_shifts, median, median_or_zero, shift};
 
 use crate::align::rates::{rate, usable};
 use crate::text::series::series_sentences;
@@ -73,12 +73,8 @@ fn cells(run: &RunData) -> BTreeMap<Key, BTreeMap<Coordinates, f64>> {
         let key = (target.name.clone(), test.map_or_else(String::new, Value::to_string));
         rates.entry(key).or_default().entry(step.coordinates.clone()).or_default().push(rate.ln());
     }
-    let middle = |mut logs: Vec<f64>| {
-        logs.sort_unstable_by(f64::total_cmp);
-        median(&logs)
-    };
     let of_cells = |cells: BTreeMap<Coordinates, Vec<f64>>| {
-        cells.into_iter().filter_map(|(at, logs)| Some((at, middle(logs)?))).collect()
+        cells.into_iter().filter_map(|(at, mut logs)| Some((at, median(&mut logs)?))).collect()
     };
     rates.into_iter().map(|(key, cells)| (key, of_cells(cells))).collect()
 }
@@ -116,7 +112,6 @@ fn lines(runs: &[RunData]) -> Vec<SeriesLine> {
 
 /// The robust deviation of a series from the differences of its neighbours, which a change of level leaves alone.
 fn spread(logs: &[f64]) -> f64 {
-    let mut steps: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    steps.sort_unstable_by(f64::total_cmp);
-    (1.4826 * median(&steps).unwrap_or(0.0) / std::f64::consts::SQRT_2).exp_m1()
+    let steps: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    (1.4826 * median_or_zero(&steps) / std::f64::consts::SQRT_2).exp_m1()
 }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sharebench_stats::upper_median;
 
 use crate::ranks::Ranks;
 use crate::transport::{Lost, Transport};
@@ -77,19 +78,19 @@ fn measure_one<T: Clone + Serialize + DeserializeOwned>(
         // Rank 0 returns when it has sent; the barrier measures when all have received.
         ranks.barrier()
     };
-    let barrier_ns = median(ranks, || ranks.barrier())?;
+    let barrier_ns = median_ns(ranks, || ranks.barrier())?;
     Ok(Costs {
         ranks: ranks.size(),
         barrier_ns,
         // The barrier inside `broadcast` belongs to the measurement, not to the operation.
-        broadcast_ns: median(ranks, broadcast)?.saturating_sub(barrier_ns),
-        clocks_ns: median(ranks, || ranks.align(EXCHANGES, &now).map(drop))?,
-        reduction_ns: median(ranks, || ranks.reduce(load.counts.clone(), merge).map(drop))?,
-        gather_ns: median(ranks, || ranks.gather(&load.share).map(drop))?,
+        broadcast_ns: median_ns(ranks, broadcast)?.saturating_sub(barrier_ns),
+        clocks_ns: median_ns(ranks, || ranks.align(EXCHANGES, &now).map(drop))?,
+        reduction_ns: median_ns(ranks, || ranks.reduce(load.counts.clone(), merge).map(drop))?,
+        gather_ns: median_ns(ranks, || ranks.gather(&load.share).map(drop))?,
     })
 }
 
-fn median(ranks: &Ranks, act: impl Fn() -> Result<(), Lost>) -> Result<u64, Lost> {
+fn median_ns(ranks: &Ranks, act: impl Fn() -> Result<(), Lost>) -> Result<u64, Lost> {
     let mut times = Vec::with_capacity(REPETITIONS);
     for _ in 0..REPETITIONS {
         ranks.barrier()?;
@@ -97,8 +98,7 @@ fn median(ranks: &Ranks, act: impl Fn() -> Result<(), Lost>) -> Result<u64, Lost
         act()?;
         times.push(begin.elapsed().as_nanos() as u64);
     }
-    times.sort_unstable();
-    Ok(times[REPETITIONS / 2])
+    Ok(upper_median(&mut times).unwrap_or(0))
 }
 
 /// Models the costs of `ranks` ranks with one machine each, or returns `None` without a measured row of two ranks.

@@ -7,8 +7,9 @@ use sharebench_engine::{
     CeilingKind, Clock, ClockFacts, Health, HealthMeter, Link, generator_ceiling, health_has_warning,
     precise_timers,
 };
-use sharebench_model::units::{show_nanos, three_digits};
+use sharebench_model::units::{percent, show_nanos, three_digits};
 use sharebench_plan::Verify;
+use sharebench_stats::upper_median;
 
 use crate::finding::{Finding, Status};
 use crate::memory::memory;
@@ -110,8 +111,7 @@ fn overshoot(clock: &Clock) -> u64 {
             (clock.now() - begin).saturating_sub(pause.as_nanos() as u64)
         })
         .collect();
-    late.sort_unstable();
-    late[SLEEPS / 2]
+    upper_median(&mut late).unwrap_or(0)
 }
 
 fn governor() -> Finding {
@@ -198,16 +198,16 @@ fn observe(clock: &Clock) -> Vec<Finding> {
 fn of_health(health: &Health) -> Vec<Finding> {
     let share = |name, share: Option<f64>, limit: f64, invalidates| match share {
         Some(share) => {
-            let measured = format!("{:.1} % over {OBSERVED:?} (limit {:.0} %)", share * 100.0, limit * 100.0);
+            let measured = format!("{} over {OBSERVED:?} (limit {})", percent(share, 1), percent(limit, 0));
             Finding::read(name, share <= limit, measured, invalidates)
         }
         None => Finding::unknown(name, "this kernel does not report it", invalidates),
     };
     let stalled = health.stalled_ns as f64 / health.span_ns.max(1) as f64;
     let measured = format!(
-        "longest stall {} (limit 20 ms), {:.1} % of {OBSERVED:?} stalled (limit 1 %)",
+        "longest stall {} (limit 20 ms), {} of {OBSERVED:?} stalled (limit 1 %)",
         show_nanos(health.worst_stall_ns as f64),
-        stalled * 100.0
+        percent(stalled, 1)
     );
     vec![
         share("steal", health.steal, 0.02, STEAL),

@@ -63,6 +63,19 @@ impl Value {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
+
+    /// Writes the value as a position on `axis`: `64KiB records`, `10 users`, `depth 4`.
+    pub fn on_axis(&self, axis: &str) -> String {
+        match axis {
+            axis::FILE_SIZE => format!("{self} file"),
+            axis::RECORD_SIZE => format!("{self} records"),
+            axis::USERS => format!("{self} users"),
+            axis::JOBS => format!("{self} jobs"),
+            axis::RATE => format!("{self} starts/s"),
+            axis::QUEUE_DEPTH => format!("depth {self}"),
+            other => format!("{} {self}", other.replace('_', " ")),
+        }
+    }
 }
 
 impl fmt::Display for Value {

@@ -193,6 +193,15 @@ pub fn show_nanos(nanos: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
+/// Writes a long duration, given in seconds: `12 s`, `3.5 min`, `2.1 h`.
+pub fn show_seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.1} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
 /// Writes a rate in SI units with three significant digits: `1.23 MB/s`.
 pub fn show_rate(bytes_per_second: f64) -> String {
     let (value, unit) = match bytes_per_second {
@@ -204,9 +213,37 @@ pub fn show_rate(bytes_per_second: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
+/// Writes a number of operations per second with three significant digits: `4.10 ops/s`.
+pub fn show_operation_rate(per_second: f64) -> String {
+    format!("{} ops/s", three_digits(per_second))
+}
+
 /// A number with its noun: `1 cell`, `14 cells`.
-pub fn counted(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
+    let plural = if n == N::from(1) { "" } else { "s" };
+    format!("{n} {noun}{plural}")
+}
+
+/// Writes a share as a percentage with this number of decimals: 0.125 with one decimal is `12.5 %`.
+pub fn percent(share: f64, decimals: usize) -> String {
+    format!("{:.decimals$} %", share * 100.0)
+}
+
+/// Writes a limit as a percentage, with at most three decimals and without trailing zeros: `2 %`, `0.5 %`.
+///
+/// ```
+/// use sharebench_model::units::percent_limit;
+/// assert_eq!(percent_limit(0.07), "7 %");
+/// assert_eq!(percent_limit(0.12125), "12.125 %");
+/// ```
+pub fn percent_limit(share: f64) -> String {
+    // The product alone has the error of a binary fraction: 0.07 x 100 is 7.000000000000001.
+    format!("{} %", (share * 1e5).round() / 1e3)
+}
+
+/// A share in whole percents, where 100 means all: at most 99 below one.
+pub fn whole_percent(share: f64) -> u64 {
+    if share >= 1.0 { 100 } else { ((share * 100.0).round() as u64).min(99) }
 }
 
 /// Writes an instant, given in milliseconds since 1970, in UTC: `2026-11-21 05:10:00 UTC`.
@@ -274,6 +311,27 @@ mod tests {
             assert_eq!(show_size(bytes), text);
             assert!(text.parse::<ByteSize>().is_ok(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_percentage_of_100_means_all() {
+        assert_eq!(
+            [0.0, 0.005, 0.016, 0.994, 0.9999, 1.0, 1.2].map(whole_percent),
+            [0, 1, 2, 99, 99, 100, 100]
+        );
+        assert_eq!(percent(0.9999, 0), "100 %");
+    }
+
+    #[test]
+    fn long_durations_are_shown_in_a_suitable_unit() {
+        assert_eq!([12.0, 210.0, 7560.0].map(show_seconds), ["12 s", "3.5 min", "2.1 h"]);
+    }
+
+    #[test]
+    fn nouns_agree_with_their_number() {
+        assert_eq!(counted(0_usize, "cell"), "0 cells");
+        assert_eq!(counted(1_u64, "cell"), "1 cell");
+        assert_eq!(counted(2_u32, "cell"), "2 cells");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use sharebench_analysis::{CheckSummary, Estimate, Outcome, Percentile, RateUnit, Ratio};
 use sharebench_model::Verdict;
-use sharebench_model::units::{show_instant, show_nanos, show_rate, three_digits};
+use sharebench_model::units::{percent, show_instant, show_nanos, show_rate, three_digits, whole_percent};
 
 /// Shown where there is no value.
 pub const NOTHING: &str = "-";
@@ -10,14 +10,14 @@ pub const NOTHING: &str = "-";
 /// Share of the server's processors that was used, where it was measured.
 pub fn server_cpu(outcome: &Outcome) -> String {
     let server = outcome.load.as_ref().and_then(|load| load.server.as_ref());
-    server.map_or_else(|| NOTHING.to_owned(), |server| format!("{:.0} %", server.cpu * 100.0))
+    server.map_or_else(|| NOTHING.to_owned(), |server| percent(server.cpu, 0))
 }
 
 /// A rate with half the width of its interval: `812 MB/s ±3 %`; without interval the number of repetitions.
 pub fn rate(outcome: &Outcome, unit: RateUnit) -> String {
     let mark = if outcome.verdict == Verdict::Warning { WARNING } else { "" };
     let cached = if outcome.is_client_cached() { CACHED } else { "" };
-    format!("{} {}{mark}{cached}", bare_rate(outcome.rate.value, unit), spread(&outcome.rate))
+    format!("{} {}{mark}{cached}", unit.show(outcome.rate.value), spread(&outcome.rate))
 }
 
 /// The mark of a rate with a warning.
@@ -35,11 +35,10 @@ pub const CACHED_LEGEND: &str =
 /// Share of the bytes that did not cross the wire; `-` where it is not counted.
 pub fn cached(outcome: &Outcome) -> String {
     let Some(wire) = &outcome.wire else { return NOTHING.to_owned() };
-    let percent = wire.client_cache_share * 100.0;
-    match (outcome.is_client_cached(), wire.client_cache_share >= 1.0) {
-        (false, _) => "no".to_owned(),
-        (true, true) => "100 %".to_owned(),
-        (true, false) => format!("{:.0} %", percent.min(99.0)),
+    if outcome.is_client_cached() {
+        format!("{} %", whole_percent(wire.client_cache_share))
+    } else {
+        "no".to_owned()
     }
 }
 
@@ -48,14 +47,6 @@ pub fn megabytes(outcome: &Outcome, unit: RateUnit) -> String {
     match unit {
         RateUnit::BytesPerSecond => three_digits(outcome.rate.value / 1e6),
         RateUnit::OperationsPerSecond => NOTHING.to_owned(),
-    }
-}
-
-/// A rate alone.
-pub fn bare_rate(rate: f64, unit: RateUnit) -> String {
-    match unit {
-        RateUnit::BytesPerSecond => show_rate(rate),
-        RateUnit::OperationsPerSecond => format!("{} ops/s", three_digits(rate)),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Serves memory, or a directory, until its standard input ends: `serve smb=ADDR nfs=ADDR dir=DIR`.
-//! The user is `alice`, with the password of the environment variable `SERVE_PASSWORD`.
+//! The account is `alice`, with the password of the environment variable `SERVE_PASSWORD`.
 
 use std::error::Error;
 use std::io::Read;
@@ -12,10 +12,10 @@ use sharebench_target::Secret;
 
 #[expect(clippy::print_stdout, reason = "the addresses are what the example is for")]
 fn main() -> Result<(), Box<dyn Error>> {
-    let users = std::env::var("SERVE_PASSWORD").map(|word| ("alice".to_owned(), Secret::new(word)));
+    let accounts = std::env::var("SERVE_PASSWORD").map(|word| ("alice".to_owned(), Secret::new(word)));
     let mut options = ServeOptions {
-        expose_nfs: users.is_ok(),
-        users: users.into_iter().collect(),
+        expose_nfs: accounts.is_ok(),
+        accounts: accounts.into_iter().collect(),
         ..ServeOptions::default()
     };
     let mut volume: Arc<dyn Volume> = Arc::new(MemoryVolume::with_half_of_memory());

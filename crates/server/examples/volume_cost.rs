@@ -49,11 +49,11 @@ fn measure(name: &str, volume: &dyn Volume) -> Result<(), Box<dyn Error>> {
     volume.write(file, 0, &vec![1; usize::try_from(FILE_BYTES)?], false)?;
     for bytes in [4 << 10, 64 << 10, 1 << 20] {
         let mut buffer = vec![0; bytes];
-        let read = median(|call| volume.read(file, offset(call, bytes), &mut buffer).map(|_| ()))?;
+        let read = ns_per_call(|call| volume.read(file, offset(call, bytes), &mut buffer).map(|_| ()))?;
         let data = vec![2; bytes];
-        let write = median(|call| volume.write(file, offset(call, bytes), &data, false))?;
+        let write = ns_per_call(|call| volume.write(file, offset(call, bytes), &data, false))?;
         let mut from = vec![3; usize::try_from(FILE_BYTES)?];
-        let copy = median(|call| {
+        let copy = ns_per_call(|call| {
             let at = offset(call, bytes) as usize;
             buffer.copy_from_slice(std::hint::black_box(&from[at..at + bytes]));
             std::hint::black_box(&mut from);
@@ -69,8 +69,8 @@ fn measure(name: &str, volume: &dyn Volume) -> Result<(), Box<dyn Error>> {
 
 #[expect(clippy::print_stdout, reason = "the table is what the example is for")]
 fn metadata(name: &str, volume: &dyn Volume, file: NodeId) -> Result<(), Box<dyn Error>> {
-    let attributes = median(|_| volume.attributes(file).map(|_| ()))?;
-    let lookup = median(|_| volume.lookup(ROOT, "file").map(|_| ()))?;
+    let attributes = ns_per_call(|_| volume.attributes(file).map(|_| ()))?;
+    let lookup = ns_per_call(|_| volume.lookup(ROOT, "file").map(|_| ()))?;
     println!("{name:20} attributes {attributes:.0} ns, lookup {lookup:.0} ns");
     Ok(())
 }
@@ -81,7 +81,8 @@ fn offset(call: u64, bytes: usize) -> u64 {
     call.wrapping_mul(0x9e37_79b9_7f4a_7c15) % records * bytes as u64
 }
 
-fn median(
+/// Median of seven rounds.
+fn ns_per_call(
     mut call: impl FnMut(u64) -> Result<(), sharebench_server::VolumeError>,
 ) -> Result<f64, sharebench_server::VolumeError> {
     let mut rounds = Vec::new();

@@ -20,7 +20,7 @@ pub enum ServeError {
     /// Everybody who can reach the address could read and write.
     #[error(
         "{protocol}: refusing to listen on {addr} without accounts: the address is reachable from other \
-         machines; give a user and password, or listen on 127.0.0.1"
+         machines; give an account with a password, or listen on 127.0.0.1"
     )]
     Exposed {
         /// Protocol of the server.
@@ -30,7 +30,7 @@ pub enum ServeError {
     },
     /// Sessions without an account have no keys.
     #[error("{protocol}: signing or encryption cannot be required without accounts")]
-    KeysNeedUsers {
+    KeysNeedAccounts {
         /// Protocol of the server.
         protocol: &'static str,
     },
@@ -68,9 +68,9 @@ pub enum ServeError {
 pub(crate) fn check_exposure(
     protocol: &'static str,
     addr: SocketAddr,
-    has_users: bool,
+    has_accounts: bool,
 ) -> Result<(), ServeError> {
-    if has_users || addr.ip().to_canonical().is_loopback() {
+    if has_accounts || addr.ip().to_canonical().is_loopback() {
         return Ok(());
     }
     Err(ServeError::Exposed { protocol, addr })

@@ -33,7 +33,7 @@ pub struct ServeOptions {
     /// When committed files of NCP clients are on stable storage.
     pub ncp_commit: CommitPolicy,
     /// Accounts that may log in, with their passwords.
-    pub users: Vec<(String, Secret)>,
+    pub accounts: Vec<(String, Secret)>,
     /// Reject every change.
     pub read_only: bool,
     /// Name of the SMB share; the NFS export is `/` and this name, the NCP volume this name in upper case.
@@ -53,7 +53,7 @@ impl Default for ServeOptions {
             ncp_signatures: Level::IfRequested,
             ncp_checksums: Level::IfRequested,
             ncp_commit: CommitPolicy::Disk,
-            users: Vec::new(),
+            accounts: Vec::new(),
             read_only: false,
             name: "share".to_owned(),
             expose_nfs: false,
@@ -86,7 +86,7 @@ impl EmbeddedServers {
         if let Some(addr) = options.smb {
             let smb = SmbServerOptions {
                 share: options.name.clone(),
-                users: options.users.clone(),
+                accounts: options.accounts.clone(),
                 read_only: options.read_only,
                 // A change over NFS or NCP breaks no SMB lease, so that SMB clients would serve stale bytes.
                 leases: options.nfs.or(options.ncp).or(options.ncp_ipx).is_none()
@@ -105,7 +105,7 @@ impl EmbeddedServers {
         }
         let ncp = NcpServerOptions {
             volume: options.name.clone(),
-            users: options.users.clone(),
+            accounts: options.accounts.clone(),
             signatures: options.ncp_signatures,
             checksums: options.ncp_checksums,
             commit: options.ncp_commit,

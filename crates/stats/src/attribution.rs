@@ -5,7 +5,9 @@
 //! estimate is the share of the first kind that is slower than a threshold, corrected for the errors of the threshold:
 //! Rogan and Gladen, American Journal of Epidemiology 107 (1978) 71.
 
-use crate::median;
+use sharebench_model::units::percent;
+
+use crate::{median, median_of_sorted, median_or_zero};
 
 /// Fewest triples for an estimate.
 const FEWEST: usize = 30;
@@ -71,7 +73,7 @@ pub enum AttributionError {
     #[error("hot and cold probes look alike (separation {0:.2}, at least 0.5)")]
     NotSeparable(f64),
     /// V2: a third kind of time.
-    #[error("{:.0} % of the probes are neither hot nor cold: a third state", 100.0 * .0)]
+    #[error("{} of the probes are neither hot nor cold: a third state", percent(*.0, 0))]
     ThirdState(f64),
     /// V4: the cold records are not cold.
     #[error(
@@ -79,10 +81,10 @@ pub enum AttributionError {
     )]
     ReserveWarm(f64),
     /// V4: the cold records become warm.
-    #[error("cold records became {:.0} % faster meanwhile: something reads the cold reserve ahead", 100.0 * .0)]
+    #[error("cold records became {} faster meanwhile: something reads the cold reserve ahead", percent(*.0, 0))]
     ReserveWarms(f64),
     /// V5: a file known to be cached looks like storage.
-    #[error("{:.0} % of a file known to be cached seems to come from storage", 100.0 * .0)]
+    #[error("{} of a file known to be cached seems to come from storage", percent(*.0, 0))]
     KnownHotCold(f64),
 }
 
@@ -97,8 +99,8 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
     }
     let hot = sorted(probes.hot);
     let cold = sorted(probes.cold);
-    let hot_median = median(&hot).unwrap_or(1.0);
-    let cold_median = median(&cold).unwrap_or(1.0);
+    let hot_median = median_of_sorted(&hot).unwrap_or(1.0);
+    let cold_median = median_of_sorted(&cold).unwrap_or(1.0);
     if cold_median < COLD * hot_median {
         return Err(AttributionError::ReserveWarm(cold_median / hot_median));
     }
@@ -162,14 +164,14 @@ fn trend(times: &[f64]) -> (f64, f64) {
     let blocks: Vec<f64> = times
         // Tenths, whose medians no single stall can move.
         .chunks(times.len().div_ceil(10))
-        .filter_map(|block| Some(median(&sorted(block))?.ln()))
+        .filter_map(|block| Some(median(&mut block.to_vec())?.ln()))
         .collect();
     let slope = |i: usize, j: usize| (blocks[j] - blocks[i]) / (j - i) as f64;
     let n = blocks.len();
     let slopes: Vec<f64> =
         (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| slope(i, j)).collect();
-    let slope = median(&sorted(&slopes)).unwrap_or(0.0);
-    let level = median(&sorted(&blocks)).unwrap_or(0.0);
+    let slope = median_or_zero(&slopes);
+    let level = median_or_zero(&blocks);
     let centre = n.saturating_sub(1) as f64 / 2.0;
     let off = |(at, block): (usize, &f64)| (block - level - slope * (at as f64 - centre)).powi(2);
     let scatter = blocks.iter().enumerate().map(off).sum::<f64>() / n.saturating_sub(2).max(1) as f64;

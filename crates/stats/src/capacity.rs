@@ -4,6 +4,7 @@
 use std::fmt;
 
 use sharebench_model::Random;
+use sharebench_model::units::percent;
 
 use crate::usl::{ErrorScale, LoadPoint, Usl};
 use crate::{Estimate, Interval, repairman_throughput};
@@ -65,8 +66,8 @@ impl fmt::Display for ForecastError {
             }
             Self::NeverBent(share) => write!(
                 f,
-                "at the largest load each user still got {:.0} % of what the first user got: the curve has not bent yet",
-                share * 100.0
+                "at the largest load each user still got {} of what the first user got: the curve has not bent yet",
+                percent(*share, 0)
             ),
             Self::NoFit => f.write_str("no model fits these numbers"),
         }

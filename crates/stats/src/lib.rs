@@ -57,7 +57,9 @@ pub use level_shifts::{LevelShift, level_shifts};
 pub use little::little_residual;
 pub use normal::{normal_cdf, normal_quantile};
 pub use offset::{ClockOffset, Exchange, clock_offset, common_window, start_delay_ns, start_skew_ns};
-pub use order_statistic::{Ranks, median, quantile_ranks, sample_median};
+pub use order_statistic::{
+    Ranks, median, median_of_sorted, median_or_zero, quantile_ranks, sample_median, upper_median,
+};
 pub use quantum::{Quantum, TimeRange, clock_quanta};
 pub use queueing::{knee, mean_value_analysis, repairman_throughput};
 pub use rank_sum::shift;

@@ -59,8 +59,27 @@ fn normal_ranks(n: u64, p: f64, tail: f64) -> (u64, u64) {
     ((n as f64 * p - reach).floor().max(0.0) as u64, (n as f64 * p + reach).ceil() as u64 + 1)
 }
 
-/// The median of numbers in ascending order; none when there are none.
-pub fn median(sorted: &[f64]) -> Option<f64> {
+/// The median of `values` in any order, in their unit: of an even number of values the mean of the two in the middle,
+/// of no values none. Sorts `values` in place, with NaN last, and allocates nothing.
+pub fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    median_of_sorted(values)
+}
+
+/// The median of logarithms or differences, where 0 means no effect; 0 without values. Sorts a copy.
+pub fn median_or_zero(values: &[f64]) -> f64 {
+    median(&mut values.to_vec()).unwrap_or(0.0)
+}
+
+/// The median of integers such as nanoseconds or numbers of repetitions, none without values: of an even number of
+/// values the upper of the two in the middle, because their mean may be no integer. Sorts `values` in place.
+pub fn upper_median<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
+
+/// As [`median`], of values in ascending order.
+pub fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[sorted.len() / 2 - 1], upper) })
 }
@@ -75,5 +94,5 @@ pub fn sample_median(sample: &[f64], level: f64) -> Option<Estimate> {
     let ranks = quantile_ranks(sorted.len() as u64, 0.5, level);
     let interval =
         ranks.map(|r| Interval { low: sorted[r.low as usize - 1], high: sorted[r.high as usize - 1] });
-    Some(Estimate { value: median(&sorted)?, interval, n: sorted.len() })
+    Some(Estimate { value: median_of_sorted(&sorted)?, interval, n: sorted.len() })
 }

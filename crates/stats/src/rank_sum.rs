@@ -15,8 +15,7 @@ pub fn shift(before: &[f64], after: &[f64], level: f64) -> Option<Estimate> {
     if differences.iter().any(|d| !d.is_finite()) {
         return None;
     }
-    differences.sort_unstable_by(f64::total_cmp);
-    let value = median(&differences)?;
+    let value = median(&mut differences)?;
     let rank = interval_rank(before.len(), after.len(), (1.0 - level) / 2.0);
     let interval =
         rank.map(|rank| Interval { low: differences[rank - 1], high: differences[differences.len() - rank] });

@@ -4,7 +4,7 @@
 //! Lehmann, Annals of Mathematical Statistics 34 (1963) 598.
 
 use crate::normal::{normal_cdf, normal_quantile};
-use crate::{Estimate, Interval};
+use crate::{Estimate, Interval, median};
 
 /// Fewest pairs for which a two-sided 95 % interval exists: 2/2^6 = 3.1 %, but 2/2^5 = 6.3 %.
 pub const SMALLEST_SAMPLE_95: usize = 6;
@@ -72,10 +72,10 @@ pub fn hodges_lehmann(differences: &[f64], level: f64) -> Option<Estimate> {
     for (i, a) in differences.iter().enumerate() {
         walsh.extend(differences[i..].iter().map(|b| f64::midpoint(*a, *b)));
     }
-    walsh.sort_unstable_by(f64::total_cmp);
+    let value = median(&mut walsh)?;
     let interval =
         interval_rank(n, level).map(|k| Interval { low: walsh[k - 1], high: walsh[walsh.len() - k] });
-    Some(Estimate { value: crate::order_statistic::median(&walsh)?, interval, n })
+    Some(Estimate { value, interval, n })
 }
 
 /// Two-sided p-value of the signed-rank test for a centre of zero, exact for the ties at hand.

@@ -3,7 +3,7 @@
 //! Source: change points as in Barrett et al.: Virtual machine warmup blows hot and cold, OOPSLA 2017;
 //! trend by Theil (1950) and Sen, J. Amer. Statist. Assoc. 63 (1968) 1379.
 
-use crate::{change_points, median};
+use crate::{change_points, median, median_or_zero};
 
 /// Seconds per block.
 const BLOCK: usize = 5;
@@ -100,7 +100,7 @@ pub fn steady_state(rates: &[f64]) -> SteadyState {
     if level.len() < LEAST.0 || share < LEAST.1 {
         let earlier = starts.iter().copied().rfind(|earlier| *earlier < start).unwrap_or(0)..start;
         let error = noise * (1.0 / level.len() as f64 + 1.0 / earlier.len() as f64).sqrt();
-        let change = centre(level) - centre(&blocks[earlier]);
+        let change = median_or_zero(level) - median_or_zero(&blocks[earlier]);
         return SteadyState::Not(beyond_chance(
             change,
             error,
@@ -154,8 +154,7 @@ fn gap(rates: &[f64]) -> Unsteady {
 /// Median of the logarithms; none when nothing moved for half of the block.
 fn log_median(block: &[f64]) -> Option<f64> {
     let mut logs: Vec<f64> = block.iter().map(|rate| rate.ln()).collect();
-    logs.sort_unstable_by(f64::total_cmp);
-    median(&logs).filter(|log| log.is_finite())
+    median(&mut logs).filter(|log| log.is_finite())
 }
 
 /// Standard deviation of a block, from differences of neighbours: levels and trends hardly touch it.
@@ -171,21 +170,14 @@ fn noise_of_seconds(rates: &[f64]) -> f64 {
 
 fn difference_noise(values: &[f64]) -> f64 {
     let differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let middle = centre(&differences);
+    let middle = median_or_zero(&differences);
     let deviations: Vec<f64> = differences.iter().map(|d| (d - middle).abs()).collect();
-    1.4826 * centre(&deviations) / std::f64::consts::SQRT_2
-}
-
-/// The median; 0 of nothing.
-fn centre(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    median(&sorted).unwrap_or(0.0)
+    1.4826 * median_or_zero(&deviations) / std::f64::consts::SQRT_2
 }
 
 /// Where the last level begins, segments of nearly the same level joined backwards.
 fn last_level(blocks: &[f64], starts: &[usize]) -> usize {
-    let level = |from: usize, to: usize| centre(&blocks[from..to]);
+    let level = |from: usize, to: usize| median_or_zero(&blocks[from..to]);
     let mut begin = starts.last().copied().unwrap_or(0);
     for pair in starts.windows(2).rev() {
         if (level(pair[0], pair[1]) - level(begin, blocks.len())).abs() >= SAME.ln_1p() {
@@ -202,8 +194,7 @@ fn theil_sen(values: &[f64]) -> f64 {
     for (i, a) in values.iter().enumerate() {
         slopes.extend(values[i + 1..].iter().zip(1..).map(|(b, steps)| (b - a) / f64::from(steps)));
     }
-    slopes.sort_unstable_by(f64::total_cmp);
-    median(&slopes).unwrap_or(0.0)
+    median(&mut slopes).unwrap_or(0.0)
 }
 
 #[cfg(test)]

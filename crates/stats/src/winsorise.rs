@@ -1,5 +1,7 @@
 //! Winsorising: values beyond three robust deviations of their cell are moved to that limit.
 
+use crate::median;
+
 /// Robust deviations from the median beyond which values are moved.
 const HELD_AT: f64 = 3.0 * 1.4826;
 
@@ -23,14 +25,14 @@ pub(crate) fn winsorised(data: &[Vec<f64>], signs: &[f64], exists: &[bool]) -> V
             continue;
         }
         column.iter_mut().zip(&held).for_each(|(value, sweep)| *value = sweep[cell]);
-        let centre = middle(&mut column);
+        let centre = median(&mut column).unwrap_or(0.0);
         for value in &mut column {
             *value = (*value - centre).abs();
         }
-        spreads.push((centre, middle(&mut column)));
+        spreads.push((centre, median(&mut column).unwrap_or(0.0)));
     }
     let mut mads: Vec<f64> = spreads.iter().map(|spread| spread.1).filter(|mad| mad.is_finite()).collect();
-    let floor = if mads.is_empty() { 0.0 } else { middle(&mut mads) / 2.0 };
+    let floor = median(&mut mads).unwrap_or(0.0) / 2.0;
     for (cell, (centre, mad)) in spreads.into_iter().enumerate().filter(|(cell, _)| exists[*cell]) {
         let reach = HELD_AT * mad.max(floor);
         // Without any spread there are no outliers.
@@ -42,12 +44,6 @@ pub(crate) fn winsorised(data: &[Vec<f64>], signs: &[f64], exists: &[bool]) -> V
         }
     }
     held
-}
-
-/// The median of values in any order, which it changes.
-fn middle(values: &mut [f64]) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    crate::median(values).unwrap_or(0.0)
 }
 
 #[cfg(test)]

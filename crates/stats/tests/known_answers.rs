@@ -1,8 +1,8 @@
 //! Published tables and worked examples.
 
 use sharebench_stats::{
-    Ranks, Work, attainable_level, hodges_lehmann, median, quantile_ranks, sample_median,
-    signed_rank_p_value, total_work_log_ratio, upper_tail,
+    Ranks, Work, attainable_level, hodges_lehmann, median, median_of_sorted, median_or_zero, quantile_ranks,
+    sample_median, signed_rank_p_value, total_work_log_ratio, upper_median, upper_tail,
 };
 
 fn close(a: f64, b: f64, tolerance: f64) {
@@ -102,9 +102,19 @@ fn normal_and_exact_ranks_agree_where_they_meet() {
 
 #[test]
 fn medians_of_none_one_and_two() {
-    assert_eq!(median(&[]), None);
-    assert_eq!(median(&[3.0]), Some(3.0));
-    assert_eq!(median(&[3.0, 4.0]), Some(3.5));
+    assert_eq!(median(&mut []), None);
+    assert_eq!(median(&mut [3.0]), Some(3.0));
+    assert_eq!(median(&mut [4.0, 3.0]), Some(3.5));
+    assert_eq!(median_of_sorted(&[3.0, 4.0, 9.0]), Some(4.0));
+    assert_eq!(median_or_zero(&[]), 0.0);
+    assert_eq!(median_or_zero(&[9.0, 3.0, 4.0]), 4.0);
+}
+
+#[test]
+fn the_median_of_integers_is_one_of_them() {
+    assert_eq!(upper_median::<u64>(&mut []), None);
+    assert_eq!(upper_median(&mut [7_u64]), Some(7));
+    assert_eq!(upper_median(&mut [9_u64, 3, 4, 8]), Some(8));
 }
 
 #[test]

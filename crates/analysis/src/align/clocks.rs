@@ -1,6 +1,6 @@
 //! Which clock the times of a run come from: reported, or inferred from the times themselves (K17).
 
-use sharebench_model::units::counted;
+use sharebench_model::units::{counted, percent};
 use sharebench_model::{RateBase, StepResult};
 use sharebench_stats::{Quantum, TimeRange, clock_quanta};
 
@@ -51,11 +51,11 @@ impl Clock {
             Some(reported) => format!(", although {} is stated", milliseconds(reported / 1e9)),
         };
         Some(format!(
-            "{:.0} % of {} are whole ticks of {}{printed} ({:.0} % of arbitrary times would be){reported}",
-            tick.share * 100.0,
+            "{} of {} are whole ticks of {}{printed} ({} of arbitrary times would be){reported}",
+            percent(tick.share, 0),
             counted(self.times, "time"),
             milliseconds(tick.seconds),
-            tick.by_chance * 100.0,
+            percent(tick.by_chance, 0),
         ))
     }
 

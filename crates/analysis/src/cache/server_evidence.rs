@@ -1,5 +1,6 @@
 //! What is known of a server's cache and storage: probes judged, counters of its storage, and whether the two agree (V3).
 
+use sharebench_model::units::percent;
 use sharebench_model::{ProbeTimes, StepResult, WhileProbed};
 use sharebench_stats::{Attribution, AttributionError, Probes, attribute};
 
@@ -33,10 +34,10 @@ impl StorageEvidence {
         let allowed = AGREEMENT.max(2.0 * error);
         (counted < probes - open - allowed || counted > probes + allowed).then(|| {
             format!(
-                "the server counts {:.0} % from storage {when}, the probes {:.0} %: {}another program reads there, or the probes \
+                "the server counts {} from storage {when}, the probes {}: {}another program reads there, or the probes \
                  are wrong",
-                counted * 100.0,
-                probes * 100.0,
+                percent(counted, 0),
+                percent(probes, 0),
                 if self.while_probed.is_some() { "it reads ahead, " } else { "its state changed, " }
             )
         })
@@ -48,9 +49,9 @@ impl StorageEvidence {
         let later = self.while_probed?.min(1.0);
         ((timed - later).abs() > AGREEMENT).then(|| {
             format!(
-                "its state changed: the server counts {:.0} % from storage while the cell was timed, {:.0} % while the probes ran",
-                timed * 100.0,
-                later * 100.0
+                "its state changed: the server counts {} from storage while the cell was timed, {} while the probes ran",
+                percent(timed, 0),
+                percent(later, 0)
             )
         })
     }

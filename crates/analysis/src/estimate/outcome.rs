@@ -1,7 +1,7 @@
 //! The repetitions of one system at one position, as one outcome.
 
 use sharebench_model::{Histogram, Measure, StepResult, Verdict};
-use sharebench_stats::{RESOLVED_TAIL, median, sample_median};
+use sharebench_stats::{RESOLVED_TAIL, median_or_zero, sample_median};
 
 use crate::align::rates::rate;
 use crate::estimate::percentile::percentile;
@@ -61,9 +61,8 @@ pub(crate) fn outcome(
 }
 
 fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> f64 {
-    let mut values: Vec<f64> = steps.iter().filter_map(|step| what(&step.measure)).collect();
-    values.sort_unstable_by(f64::total_cmp);
-    median(&values).unwrap_or(0.0)
+    let values: Vec<f64> = steps.iter().filter_map(|step| what(&step.measure)).collect();
+    median_or_zero(&values)
 }
 
 /// The repetitions as one measure; of the users that reported the fewest count. Service times and lag are

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{Histogram, IoBytes, RankShare, StepResult};
-use sharebench_stats::median;
+use sharebench_stats::{median, median_or_zero};
 
 use crate::types::{RankSummary, RankTable, RunData};
 
@@ -54,9 +54,9 @@ fn add(sums: &mut BTreeMap<u32, Sum>, step: &StepResult) {
     let busy = || shares.iter().filter(|share| share.users > 0);
     let per_user = |share: &RankShare| share.transactions as f64 / f64::from(share.users);
     let half = |share: &RankShare| share.response.quantile(0.5) as f64;
-    let middle = |of: &dyn Fn(&RankShare) -> f64| typical(busy().map(of).collect()).unwrap_or(0.0);
-    let usual_work = middle(&per_user);
-    let usual_wait = middle(&half);
+    let of_median_rank = |of: &dyn Fn(&RankShare) -> f64| median_or_zero(&busy().map(of).collect::<Vec<_>>());
+    let usual_work = of_median_rank(&per_user);
+    let usual_wait = of_median_rank(&half);
     // Of two nobody can say which is the unlike one, and few transactions differ by chance.
     let ranked =
         busy().count() > 2 && busy().all(|share| usual_work * f64::from(share.users) >= RankShare::FEW);
@@ -79,7 +79,7 @@ fn add(sums: &mut BTreeMap<u32, Sum>, step: &StepResult) {
 }
 
 impl Sum {
-    fn line(self, rank: u32) -> RankSummary {
+    fn line(mut self, rank: u32) -> RankSummary {
         let bytes_per_s =
             if self.nanos == 0 { 0.0 } else { self.bytes.total() as f64 * 1e9 / self.nanos as f64 };
         RankSummary {
@@ -92,15 +92,10 @@ impl Sum {
             p50_ns: self.response.quantile(0.5),
             p99_ns: self.response.quantile(0.99),
             late_ns: self.late_ns,
-            work: typical(self.works),
-            wait: typical(self.waits),
+            work: median(&mut self.works),
+            wait: median(&mut self.waits),
         }
     }
-}
-
-fn typical(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    median(&values)
 }
 
 #[cfg(test)]

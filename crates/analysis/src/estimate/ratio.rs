@@ -56,11 +56,9 @@ pub fn declared_equal_spread(one: &RunData, other: &RunData) -> Option<f64> {
 
 /// 1.4826 MAD.
 fn robust_spread(mut logs: Vec<f64>) -> Option<f64> {
-    logs.sort_unstable_by(f64::total_cmp);
-    let middle = median(&logs)?;
+    let middle = median(&mut logs)?;
     let mut apart: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
-    apart.sort_unstable_by(f64::total_cmp);
-    Some(1.4826 * median(&apart)?)
+    Some(1.4826 * median(&mut apart)?)
 }
 
 /// How far typical and total-work ratio may be apart.

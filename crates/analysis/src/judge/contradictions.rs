@@ -1,7 +1,7 @@
 //! Contradictions (docs/measurement-rules.md R11): numbers that cannot be what they are said to be. They are shown, and
 //! never corrected.
 
-use sharebench_model::units::{BitRate, counted, show_nanos, show_rate, three_digits};
+use sharebench_model::units::{BitRate, counted, percent, show_nanos, show_rate, three_digits};
 
 use crate::align::Aligned;
 use crate::align::settings::{STATED, changes, settings};
@@ -120,12 +120,12 @@ fn shows_no_effect(aligned: &Aligned<'_>, estimated: &Estimated, a: usize, b: us
         let word = if effect < 0.0 { "slower" } else { "faster" };
         (effect.abs() > EFFECT).then(|| {
             format!(
-                "{} states {} {value} as {} does, which is {:.0} % {word} than {} (median of its cells) and states nothing \
+                "{} states {} {value} as {} does, which is {} {word} than {} (median of its cells) and states nothing \
                  else that differs, but {} shows no such effect",
                 aligned.systems[b].name,
                 change.name,
                 aligned.systems[c].name,
-                effect.abs() * 100.0,
+                percent(effect.abs(), 0),
                 aligned.systems[a].name,
                 aligned.systems[b].name,
             )
@@ -212,7 +212,7 @@ fn above_the_link(aligned: &Aligned<'_>, estimated: &Estimated, link: BitRate) -
     let (section, row, rate, lowest_rate, name) = cells.iter().max_by(|x, y| x.2.total_cmp(&y.2))?;
     let text = format!(
         "{} above the {link} of the link ({}): their bytes cannot all have crossed it. Fastest: {name}, {} {}, {}: a \
-         client's cache served at least {:.1} % of it.",
+         client's cache served at least {} of it.",
         match cells.len() {
             1 => "1 cell is".to_owned(),
             n => format!("{n} cells are"),
@@ -221,7 +221,7 @@ fn above_the_link(aligned: &Aligned<'_>, estimated: &Estimated, link: BitRate) -
         section.title,
         row.coordinates,
         show_rate(*rate),
-        (1.0 - link.bytes_per_s() / lowest_rate) * 100.0
+        percent(1.0 - link.bytes_per_s() / lowest_rate, 1)
     );
     Some(Sentence::new(Tone::Note, text))
 }

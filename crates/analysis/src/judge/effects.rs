@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_model::{Coordinates, Value, axis};
-use sharebench_stats::{Estimate, median};
+use sharebench_stats::{Estimate, median_or_zero};
 
 use crate::types::{Comparison, Pairing, Section};
 
@@ -47,7 +47,7 @@ pub(crate) fn groups<'a>(cells: &Cells<'a>) -> Vec<Group<'a>> {
             .flat_map(|(_, d)| d)
             .copied()
             .collect();
-        let effect = middle(&effects);
+        let effect = median_or_zero(&effects);
         match found.last_mut() {
             Some((members, mean)) if (*mean - effect).abs() < ALIKE => {
                 *mean += (effect - *mean) / (members.len() + 1) as f64;
@@ -83,12 +83,6 @@ pub(crate) fn groups<'a>(cells: &Cells<'a>) -> Vec<Group<'a>> {
     found.iter().map(group).collect()
 }
 
-pub(crate) fn middle(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    median(&sorted).unwrap_or(0.0)
-}
-
 /// The effect of a setting between two systems that differ in it alone, for the search for contradictions.
 pub(crate) fn median_effect(sections: &[Section], from: usize, to: usize) -> Option<Estimate> {
     let logs: Vec<f64> = sections
@@ -99,7 +93,7 @@ pub(crate) fn median_effect(sections: &[Section], from: usize, to: usize) -> Opt
         })
         .collect();
     (logs.len() >= FEWEST_EFFECT_CELLS).then(|| Estimate {
-        value: middle(&logs),
+        value: median_or_zero(&logs),
         interval: None,
         n: logs.len(),
     })

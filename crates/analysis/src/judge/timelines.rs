@@ -49,7 +49,7 @@ pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sys
 
 fn stretch(steps: &[&StepResult], relative: impl Fn(&StepResult) -> Option<f64>) -> TimelineSegment {
     let mut shares: Vec<f64> = steps.iter().filter_map(|step| relative(step)).collect();
-    shares.sort_unstable_by(f64::total_cmp);
+    let middle = median(&mut shares);
     let end = |step: &&StepResult| step.started_unix_ms + step.measure.window_ns / 1_000_000;
     let of = |verdict: Verdict| steps.iter().filter(|step| step.verdict() == verdict).count();
     let mut failed_checks: Vec<String> = steps
@@ -64,7 +64,7 @@ fn stretch(steps: &[&StepResult], relative: impl Fn(&StepResult) -> Option<f64>)
         from_unix_ms: steps.iter().map(|step| step.started_unix_ms).min().unwrap_or(0),
         to_unix_ms: steps.iter().map(end).max().unwrap_or(0),
         steps: steps.len(),
-        relative: median(&shares).map(|middle| (shares[0], middle, shares[shares.len() - 1])),
+        relative: middle.map(|middle| (shares[0], middle, shares[shares.len() - 1])),
         errors: steps.iter().map(|step| step.measure.error_count()).sum(),
         warnings: of(Verdict::Warning),
         invalid: of(Verdict::Invalid),

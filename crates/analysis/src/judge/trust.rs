@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::units::counted;
+use sharebench_model::units::{counted, percent, percent_limit, show_nanos, whole_percent};
 use sharebench_model::{ErrorClass, RunOutcome, StepError, StepResult, Verdict};
 use sharebench_stats::median;
 
@@ -244,9 +244,9 @@ fn client_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<TrustLine>
 /// How many cells of a system the client's cache served, and which share of their bytes.
 fn served(name: &str, shares: &[ShareRange], cells: usize) -> String {
     let (least, most) = shares.iter().fold((1.0f64, 0.0f64), |(l, m), s| (l.min(s.low), m.max(s.low)));
-    let least = percent(least);
-    let most = percent(most);
-    let range = if least == most { most } else { format!("{least} to {most}") };
+    let least = whole_percent(least);
+    let most = whole_percent(most);
+    let range = if least == most { most.to_string() } else { format!("{least} to {most}") };
     let exact = shares.iter().all(|share| share.low >= share.high);
     let range = if exact { range } else { format!("at least {range}") };
     format!(
@@ -254,11 +254,6 @@ fn served(name: &str, shares: &[ShareRange], cells: usize) -> String {
         shares.len(),
         counted(cells, "cell")
     )
-}
-
-/// Whole percents, 100 only for all.
-fn percent(share: f64) -> String {
-    if share >= 1.0 { "100".to_owned() } else { format!("{:.0}", (share * 100.0).min(99.0)) }
 }
 
 fn order(comparisons: &[Comparison]) -> Option<TrustLine> {
@@ -291,8 +286,7 @@ fn smallest_difference(estimated: &Estimated, tolerance: f64) -> Option<TrustLin
     }
     let mut widths: Vec<f64> =
         ratios.iter().filter_map(|r| Some(r.typical.interval?.map(f64::ln).half_width())).collect();
-    widths.sort_unstable_by(f64::total_cmp);
-    let Some(half_width) = median(&widths) else {
+    let Some(half_width) = median(&mut widths) else {
         return Some(line(
             Status::Warning,
             "sensitivity",
@@ -301,7 +295,7 @@ fn smallest_difference(estimated: &Estimated, tolerance: f64) -> Option<TrustLin
     };
     let visible = half_width.exp_m1() + tolerance;
     let status = if visible <= 0.1 { Status::Ok } else { Status::Warning };
-    let text = format!("a difference of {:.1} % in one cell would typically be detected", visible * 100.0);
+    let text = format!("a difference of {} in one cell would typically be detected", percent(visible, 1));
     Some(line(status, "sensitivity", text))
 }
 
@@ -311,23 +305,22 @@ fn precision(run: &RunData) -> Option<TrustLine> {
     let rule = run.header.repeat.filter(|rule| rule.half_width.is_some() || rule.budget_ns.is_some())?;
     let widths = cell_widths(run);
     let mut known: Vec<f64> = widths.iter().filter_map(|width| *width).collect();
-    known.sort_unstable_by(f64::total_cmp);
-    let widest = known.last()?.exp_m1() * 100.0;
-    let middle = median(&known)?.exp_m1() * 100.0;
+    let middle = percent(median(&mut known)?.exp_m1(), 1);
+    let widest = percent(known.last()?.exp_m1(), 1);
     let cells = counted(widths.len(), "cell");
     let Some(requested) = rule.half_width else {
         let text = format!(
-            "within the time budget half of {cells} reached ±{middle:.1} % or better, the widest ±{widest:.1} %"
+            "within the time budget half of {cells} reached ±{middle} or better, the widest ±{widest}"
         );
         return Some(line(Status::Ok, "precision", text));
     };
     let reached = known.iter().filter(|width| **width <= requested.ln_1p()).count();
-    let share = requested * 100.0;
+    let share = percent_limit(requested);
     Some(if reached == widths.len() {
-        line(Status::Ok, "precision", format!("all {cells} reached ±{share} %"))
+        line(Status::Ok, "precision", format!("all {cells} reached ±{share}"))
     } else {
         let open = widths.len() - reached;
-        let text = format!("{open} of {cells} did not reach ±{share} %: the widest is ±{widest:.1} %");
+        let text = format!("{open} of {cells} did not reach ±{share}: the widest is ±{widest}");
         line(Status::Warning, "precision", text)
     })
 }
@@ -347,8 +340,8 @@ fn clock(runs: &[RunData], clocks: &[Clock]) -> Vec<TrustLine> {
         let measured = known().any(|(run, _)| !run.steps.is_empty());
         let text = format!(
             "resolution {}, shortest measured time {}",
-            sharebench_model::units::show_nanos(coarsest),
-            if measured { sharebench_model::units::show_nanos(least) } else { "none".to_owned() }
+            show_nanos(coarsest),
+            if measured { show_nanos(least) } else { "none".to_owned() }
         );
         lines.push(line(if fine { Status::Ok } else { Status::Warning }, "clock", text));
     }

@@ -138,9 +138,9 @@ fn total(shares: &[Share<'_>], options: &Options) -> Option<(Estimate, Pairing)>
 }
 
 fn cached_on_one_side(shares: &[Share<'_>]) -> f64 {
-    let middle = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len().max(1) as f64;
     let time = |share: &Share<'_>| {
-        share.bytes / middle(&share.pairs.rates_a).min(middle(&share.pairs.rates_b)).max(f64::MIN_POSITIVE)
+        share.bytes / mean(&share.pairs.rates_a).min(mean(&share.pairs.rates_b)).max(f64::MIN_POSITIVE)
     };
     let all: f64 = shares.iter().map(time).sum();
     let one_sided = shares.iter().filter(|share| share.pairs.cached.0 != share.pairs.cached.1);

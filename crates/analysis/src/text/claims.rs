@@ -1,6 +1,6 @@
 //! Ratios in words.
 
-use sharebench_model::units::{counted, three_digits};
+use sharebench_model::units::{counted, percent, three_digits};
 use sharebench_stats::Estimate;
 
 use crate::types::{MeanRatio, Pairing, RatioVerdict, Summary, Tone};
@@ -43,7 +43,7 @@ pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str)
     let spread = if summary.spread_known { " or the spread of repetitions" } else { "" };
     let equal = summary.equal_share;
     let equal =
-        equal.map_or(String::new(), |share| format!(" or runs declared equal ({:.1} %)", 100.0 * share));
+        equal.map_or(String::new(), |share| format!(" or runs declared equal ({})", percent(share, 1)));
     let differ = match (resolved, cells) {
         (1, 1) => "it differs".to_owned(),
         (resolved, cells) if resolved == cells => "every cell differs".to_owned(),
@@ -95,10 +95,9 @@ pub(crate) fn show_ratio(ratio: &Estimate) -> String {
 
 /// `10 interleaved repetitions`, or the number of repetitions with the caveat.
 pub(crate) fn basis(pairing: Pairing, n: usize) -> String {
-    let plural = if n == 1 { "" } else { "s" };
     match pairing {
-        Pairing::Interleaved => format!("{n} interleaved repetition{plural}"),
-        other => format!("{n} repetition{plural}, {}", other.caveat()),
+        Pairing::Interleaved => counted(n, "interleaved repetition"),
+        other => format!("{}, {}", counted(n, "repetition"), other.caveat()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sentences on two systems: over all, and per section.
 
 use sharebench_model::units::counted;
+use sharebench_stats::upper_median;
 
 use crate::text::claims::{basis, claim, mean_claim, single_run_claim, tone};
 use crate::text::position::position;
@@ -156,9 +157,8 @@ pub(crate) fn open_cells(
     }
     let again = open.iter().filter(|ratio| ratio.single_run.is_none());
     let mut needed: Vec<usize> = again.filter_map(|ratio| ratio.repetitions_needed).collect();
-    needed.sort_unstable();
-    let help = match needed.get(needed.len() / 2) {
-        Some(n) if *n <= REPETITIONS_WORTH => format!("; about {n} repetitions would resolve half of them"),
+    let help = match upper_median(&mut needed) {
+        Some(n) if n <= REPETITIONS_WORTH => format!("; about {n} repetitions would resolve half of them"),
         _ => String::new(),
     };
     let text = format!(

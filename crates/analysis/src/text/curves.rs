@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::axis;
-use sharebench_model::units::{show_rate, three_digits};
 use sharebench_stats::Shape;
 
 use crate::judge::curves::{Kind, Line, grouped, lines};
 use crate::text::stages::Stages;
 use crate::types::span::position_words;
-use crate::types::{RateUnit, Section, Sentence, Tone, View};
+use crate::types::{Section, Sentence, Tone, View};
 
 /// The sentences of one section.
 pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
@@ -39,19 +38,6 @@ pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
         .collect()
 }
 
-/// `22.0 to 2.10 MB/s`, in one unit.
-fn rates(unit: RateUnit, from: f64, to: f64) -> String {
-    if unit == RateUnit::OperationsPerSecond {
-        return format!("{} to {} ops/s", three_digits(from), three_digits(to));
-    }
-    let one = show_rate(from);
-    let other = show_rate(to);
-    match (one.split_once(' '), other.split_once(' ')) {
-        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {other}"),
-        _ => format!("{one} to {other}"),
-    }
-}
-
 /// `at 2 of 3 file sizes`, nothing where there is only one line.
 fn share(section: &Section, axis: &str, some: usize, all: usize) -> String {
     let other = section.axes.iter().find(|other| *other != axis);
@@ -72,7 +58,7 @@ fn falls(section: &Section, axis: &str, name: &str, lines: &[Line]) -> Vec<Strin
         let stays = line.shapes.iter().find_map(|shape| match shape {
             Shape::Stays { first, range } if *first >= until => Some(format!(
                 ", then stays at {} from {} on",
-                rates(section.unit, range.0, range.1),
+                section.unit.show_range(range.0, range.1),
                 position_words(axis, line.positions[*first].as_ref())
             )),
             _ => None,
@@ -80,7 +66,7 @@ fn falls(section: &Section, axis: &str, name: &str, lines: &[Line]) -> Vec<Strin
         let single = if line.single { "; single run" } else { "" };
         format!(
             "{name} falls from {} at {}{}{}{single}.",
-            rates(section.unit, from, to),
+            section.unit.show_range(from, to),
             position_words(axis, at.as_ref()),
             stays.unwrap_or_default(),
             share(section, axis, group.len(), lines.len())
@@ -105,7 +91,7 @@ fn levels(stages: &Stages<'_>, section: &Section, axis: &str, systems: &[Vec<Lin
                 together
                     .entry(kind)
                     .or_default()
-                    .push(format!("{name} {}{at}", rates(section.unit, range.0, range.1)));
+                    .push(format!("{name} {}{at}", section.unit.show_range(range.0, range.1)));
             }
         }
     }

@@ -1,6 +1,5 @@
 //! Sentences on queue depths.
 
-use crate::text::position::show;
 use crate::text::stages::Stages;
 use crate::types::Section;
 
@@ -28,9 +27,9 @@ pub(crate) fn depth_sentences(stages: &Stages<'_>, section: &Section) -> Vec<Str
                 "{}: {}{record} needs queue depth {depth} for {} ({} the rate of the smallest depth: {}).",
                 section.title,
                 named.name,
-                show(section.unit, enough.1),
+                section.unit.show(enough.1),
                 times(enough.1 / first.1),
-                show(section.unit, first.1)
+                section.unit.show(first.1)
             ));
         }
     }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::axis;
-use sharebench_model::units::counted;
-use sharebench_stats::{SMALLEST_SAMPLE_95, hodges_lehmann};
+use sharebench_model::units::{counted, percent, percent_limit};
+use sharebench_stats::{SMALLEST_SAMPLE_95, hodges_lehmann, median_or_zero};
 
 use crate::align::settings::changes;
-use crate::judge::effects::{Cells, Change, FEWEST_EFFECT_CELLS, Group, groups, is_repeated, middle};
+use crate::judge::effects::{Cells, Change, FEWEST_EFFECT_CELLS, Group, groups, is_repeated};
 use crate::text::claims::{basis, claim};
 use crate::text::stages::Stages;
 use crate::types::span::place_words;
@@ -88,20 +88,22 @@ fn part(stages: &Stages<'_>, group: &Group<'_>, pairs: usize) -> String {
         let claim = claim(&log.map(f64::exp), verdict, "with it", "without it");
         return format!("{place} {claim} ({})", basis(Pairing::NotInterleaved, pairs));
     }
-    let effect = middle(&group.cells).exp_m1() * 100.0;
+    let effect = median_or_zero(&group.cells).exp_m1();
     let (low, high) =
         group.cells.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), d| (l.min(*d), h.max(*d)));
     let word = if effect < 0.0 { "slower" } else { "faster" };
     let least = low.exp_m1() * 100.0;
     let most = high.exp_m1() * 100.0;
     let cells = counted(group.cells.len(), "cell");
-    if effect.abs() < stages.options.tolerance * 100.0 {
+    if effect.abs() < stages.options.tolerance {
         return format!(
-            "{place} no difference above 2 % (median {effect:+.1} %, {least:+.0} to {most:+.0} % in {cells})"
+            "{place} no difference above {} (median {:+.1} %, {least:+.0} to {most:+.0} % in {cells})",
+            percent_limit(stages.options.tolerance),
+            effect * 100.0
         );
     }
     format!(
-        "{place} {:.0} % {word} ({least:+.0} to {most:+.0} % in {cells}: a range, not an interval)",
-        effect.abs()
+        "{place} {} {word} ({least:+.0} to {most:+.0} % in {cells}: a range, not an interval)",
+        percent(effect.abs(), 0)
     )
 }

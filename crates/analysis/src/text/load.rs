@@ -1,10 +1,10 @@
 //! Sentences on loads: stress point, knee, objective, capacity, users that were served badly or not at all.
 
 use sharebench_model::axis;
-use sharebench_model::units::{show_nanos, three_digits};
+use sharebench_model::units::{percent, show_nanos, three_digits};
 use sharebench_stats::Estimate;
 
-use crate::text::position::{position, show};
+use crate::text::position::position;
 use crate::text::stages::Stages;
 use crate::types::{CapacityReport, LoadOutcome, Outcome, Section, StressPoint};
 
@@ -52,11 +52,11 @@ pub(crate) fn refused_forecasts(stages: &Stages<'_>, section: &Section) -> Vec<S
 fn stress_point(stages: &Stages<'_>, section: &Section, stress: &StressPoint) -> String {
     let title = &section.title;
     let name = &stages.aligned.systems[stress.system].name;
-    let most = format!("{} at {} users", show(section.unit, stress.peak.1), stress.peak.0);
+    let most = format!("{} at {} users", section.unit.show(stress.peak.1), stress.peak.0);
     match stress.after {
         Some(users) => format!(
-            "{title}: {name} passes its stress point after {users} users: the next step is {:.0} % slower. Peak: {most}.",
-            stress.decline * 100.0
+            "{title}: {name} passes its stress point after {users} users: the next step is {} slower. Peak: {most}.",
+            percent(stress.decline, 0)
         ),
         None => {
             format!("{title}: {name} reached no stress point up to {} users. Peak: {most}.", stress.tried)

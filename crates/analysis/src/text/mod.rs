@@ -157,7 +157,7 @@ fn lone_system(stages: &Stages<'_>) -> Sentence {
     let sections: Vec<&str> =
         stages.estimated.sections.iter().map(|section| section.title.as_str()).collect();
     let name = stages.aligned.systems.first().map_or("nothing", |system| system.name.as_str());
-    let rows = stages.estimated.sections.iter().map(|section| section.rows.len()).sum();
+    let rows: usize = stages.estimated.sections.iter().map(|section| section.rows.len()).sum();
     let text = format!(
         "{name}: {} of {} measured; there is no other system to compare with.",
         counted(rows, "position"),

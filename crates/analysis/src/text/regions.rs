@@ -1,6 +1,6 @@
 //! Where two systems differ, in words.
 
-use sharebench_model::units::counted;
+use sharebench_model::units::{counted, percent};
 use sharebench_stats::Estimate;
 
 use crate::text::claims::{basis, claim, show_ratio};
@@ -53,9 +53,9 @@ pub(crate) fn answer(stages: &Stages<'_>, comparison: &Comparison) -> Vec<Senten
     different.sort_by(|x, y| importance(y).total_cmp(&importance(x)));
     let Some(first) = different.first() else {
         let text = format!(
-            "{}: no region of 4 cells or more differs significantly by more than {:.0} % ({} in {}, {}).",
+            "{}: no region of 4 cells or more differs significantly by more than {} ({} in {}, {}).",
             comparison.name,
-            stages.options.tolerance * 100.0,
+            percent(stages.options.tolerance, 0),
             counted(scanned.cells, "cell"),
             counted(scanned.sections, "test"),
             basis(scanned.pairing, scanned.sweeps),

@@ -1,6 +1,6 @@
 //! Sentences on a series of runs.
 
-use sharebench_model::units::counted;
+use sharebench_model::units::{counted, percent};
 use sharebench_stats::Estimate;
 
 use crate::text::claims::show_ratio;
@@ -51,11 +51,11 @@ pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
         let widest = series.lines.iter().map(|line| line.spread).fold(0.0, f64::max);
         let text = format!(
             "No significant change in {} over {} (a false change is reported in at most 1 of {:.0} such tables; the typical \
-             difference between runs is at most {:.1} %).",
+             difference between runs is at most {}).",
             counted(series.lines.len(), "test"),
             counted(series.runs.len(), "run"),
             1.0 / series.error,
-            100.0 * widest
+            percent(widest, 1)
         );
         sentences.push(Sentence::new(Tone::Same, text));
     }

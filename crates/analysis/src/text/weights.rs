@@ -1,6 +1,6 @@
 //! Sentences on cells weighted by a workload.
 
-use sharebench_model::units::counted;
+use sharebench_model::units::{counted, percent};
 
 use crate::text::claims::{basis, claim};
 use crate::text::stages::Stages;
@@ -12,10 +12,10 @@ pub(crate) fn weights_sentence(stages: &Stages<'_>, weighted: &WeightedCompariso
     let b = &stages.aligned.systems[comparison.b].name;
     let (Some(ratio), Some(pairing)) = (&weighted.ratio, weighted.pairing) else {
         let text = format!(
-            "For your files ({}): only {:.0} % of their bytes have a cell in both {b} and {a}, too few for an answer; measure \
+            "For your files ({}): only {} of their bytes have a cell in both {b} and {a}, too few for an answer; measure \
              files and records of these sizes.",
             weighted.name,
-            100.0 * weighted.covered
+            percent(weighted.covered, 0)
         );
         return Sentence::new(Tone::NotResolved, text);
     };
@@ -26,13 +26,13 @@ pub(crate) fn weights_sentence(stages: &Stages<'_>, weighted: &WeightedCompariso
     };
     let rest = match 1.0 - weighted.covered {
         open if open < 0.005 => String::new(),
-        open => format!("; {:.0} % of the bytes have no similar cell and are excluded", 100.0 * open),
+        open => format!("; {} of the bytes have no similar cell and are excluded", percent(open, 0)),
     };
     let cached = match weighted.cached_on_one_side {
         share if share < 0.005 => String::new(),
         share => format!(
-            "; {:.0} % of the time is in cells that a client's cache served on one side only, as users see it",
-            100.0 * share
+            "; {} of the time is in cells that a client's cache served on one side only, as users see it",
+            percent(share, 0)
         ),
     };
     let text = format!(

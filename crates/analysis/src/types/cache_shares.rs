@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::WhileProbed;
+use sharebench_model::units::percent;
 
 use crate::types::StorageEvidence;
 
@@ -73,15 +74,14 @@ pub struct CacheShares {
 impl CacheShares {
     /// `0 % client / 22 % server cache / 78 % storage ±5 (grade B, J 0.99)`.
     pub fn label(&self) -> String {
-        let percent = |share: f64| format!("{:.0} %", share * 100.0);
         let separation = self.separation.map_or(String::new(), |j| format!(", J {j:.2}"));
         let known = self.server.half_width() < 0.25 || self.grade < Grade::C;
         let client = match (self.client.high - self.client.low) * 100.0 {
-            open if open < 2.0 => format!("{} client", percent(self.client.middle())),
-            _ => format!("at least {} client", percent(self.client.low)),
+            open if open < 2.0 => format!("{} client", percent(self.client.middle(), 0)),
+            _ => format!("at least {} client", percent(self.client.low, 0)),
         };
         if !known || self.grade == Grade::C {
-            let rest = percent(self.server.high);
+            let rest = percent(self.server.high, 0);
             return match self.client.low {
                 low if low >= 1.0 => format!("{client} (grade {:?}{separation})", self.grade),
                 _ => {
@@ -93,8 +93,8 @@ impl CacheShares {
         let error = if error < 0.5 { String::new() } else { format!(" ±{error:.0}") };
         format!(
             "{client} / {} server cache / {} storage{error} (grade {:?}{separation})",
-            percent(self.server.middle()),
-            percent(self.storage.middle()),
+            percent(self.server.middle(), 0),
+            percent(self.storage.middle(), 0),
             self.grade
         )
     }

@@ -1,6 +1,7 @@
 //! Sections: the steps of one test or workload, laid out along the axes that vary within it.
 
 use serde::{Deserialize, Serialize};
+use sharebench_model::units::{show_operation_rate, show_rate};
 use sharebench_model::{Coordinates, Value};
 
 use crate::types::{CapacityReport, LoadLines, Outcome, Ratio, ResponseLimit, StressPoint};
@@ -25,6 +26,27 @@ pub enum RateUnit {
     BytesPerSecond,
     /// Operations: tests that move no file data.
     OperationsPerSecond,
+}
+
+impl RateUnit {
+    /// Writes a rate of this unit with three significant digits: `812 MB/s`, `4.10 ops/s`.
+    pub fn show(self, rate: f64) -> String {
+        match self {
+            Self::BytesPerSecond => show_rate(rate),
+            Self::OperationsPerSecond => show_operation_rate(rate),
+        }
+    }
+
+    /// Writes the ends of a range of rates with their unit once where it is the same: `22.0 to 2.10 MB/s`.
+    pub fn show_range(self, from: f64, to: f64) -> String {
+        let first = self.show(from);
+        let last = self.show(to);
+        match (first.split_once(' '), last.split_once(' ')) {
+            _ if first == last => last,
+            (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {last}"),
+            _ => format!("{first} to {last}"),
+        }
+    }
 }
 
 /// One position of a section.

@@ -42,9 +42,9 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
     let password = Secret::new(format!("{:016x}", new_seed()));
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 30));
     let any_port = Some(([127, 0, 0, 1], 0).into());
-    let users = vec![(ACCOUNT.to_owned(), password.clone())];
+    let accounts = vec![(ACCOUNT.to_owned(), password.clone())];
     let options =
-        ServeOptions { smb: any_port, nfs: any_port, ncp: any_port, users, ..ServeOptions::default() };
+        ServeOptions { smb: any_port, nfs: any_port, ncp: any_port, accounts, ..ServeOptions::default() };
     let servers = EmbeddedServers::start(&volume, &options).map_err(Failure::usage)?;
     let scratch = Scratch::new()?;
 

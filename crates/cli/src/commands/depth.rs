@@ -4,39 +4,15 @@ use clap::Args;
 use sharebench_model::units::ByteSize;
 use sharebench_plan::{Depth, Plan, ResolvedPlan, Test, Values};
 
-use crate::commands::from_flags::{base, flat, repeated, resolve};
+use crate::commands::cell_args::CellArgs;
+use crate::commands::from_flags::{flat, resolve};
 use crate::exit::Failure;
-use crate::flags::cache_probes::CacheProbeFlags;
-use crate::flags::cell_repetition::CellRepetitionFlags;
 use crate::flags::heading;
-use crate::flags::plan_flags::PlanFlags;
-use crate::flags::policies::PolicyFlags;
-use crate::flags::ranks::RankFlags;
-use crate::flags::run_flags::RunFlags;
 
 pub const DEPTH_HELP: &str = "Example: direct, mounted and local, as in the Windows 2000 study
   sharebench depth smb://alice@nas/share /mnt/nas /srv/disk --record-sizes 4KiB,64KiB --depths 1,2,4,8";
 
-#[derive(Debug, Args)]
-pub struct DepthArgs {
-    /// Targets to measure: paths or URLs.
-    #[arg(required = true, value_name = "TARGET")]
-    pub targets: Vec<String>,
-    #[command(flatten)]
-    pub axes: DepthAxes,
-    #[command(flatten)]
-    pub repetition: CellRepetitionFlags,
-    #[command(flatten)]
-    pub policies: PolicyFlags,
-    #[command(flatten)]
-    pub cache_probes: CacheProbeFlags,
-    #[command(flatten)]
-    pub run: RunFlags,
-    #[command(flatten)]
-    pub plan: PlanFlags,
-    #[command(flatten)]
-    pub ranks: RankFlags,
-}
+pub type DepthArgs = CellArgs<DepthAxes>;
 
 /// The axes of a depth study.
 #[derive(Debug, Args)]
@@ -65,6 +41,5 @@ pub fn plan(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
         tests: args.axes.tests.as_deref().map(<[_]>::concat),
         policies: args.policies.typed(),
     };
-    let plan = repeated(base("depth", &args.targets, &args.plan), &args.repetition);
-    resolve(&Plan { depth: Some(depth), cache_probes: args.cache_probes.typed(), ..plan })
+    resolve(&Plan { depth: Some(depth), ..args.plan_without_grid("depth") })
 }

@@ -3,7 +3,6 @@
 use sharebench_plan::{Mistakes, Plan, PlannedTarget, ResolvedPlan, Values, Verify};
 
 use crate::exit::Failure;
-use crate::flags::cell_repetition::CellRepetitionFlags;
 use crate::flags::plan_flags::PlanFlags;
 use crate::run::environment::new_seed;
 
@@ -27,17 +26,6 @@ pub fn base(title: &str, urls: &[String], flags: &PlanFlags) -> Plan {
         link: flags.link,
         targets,
         ..Plan::default()
-    }
-}
-
-/// The plan with the repetition of its cells.
-pub fn repeated(plan: Plan, flags: &CellRepetitionFlags) -> Plan {
-    Plan {
-        repetitions: flags.repetitions(),
-        precision: flags.precision,
-        budget: flags.time_budget,
-        min_sample_time: flags.min_sample_time,
-        ..plan
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use sharebench_exchange::{Format, Mapping, Options};
-use sharebench_model::units::parse_duration;
+use sharebench_model::units::{counted, parse_duration};
 use sharebench_results::Store;
 
 use crate::exit::Failure;
@@ -99,8 +99,7 @@ pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let ids = Store::open(&args.database.db)?.add_finished(&imported.runs)?;
     let mut out = String::new();
     for (id, run) in ids.iter().zip(&imported.runs) {
-        let steps = if run.steps.len() == 1 { "step" } else { "steps" };
-        let _ = writeln!(out, "run {id}: {} {steps}, {}", run.steps.len(), run.header.title);
+        let _ = writeln!(out, "run {id}: {}, {}", counted(run.steps.len(), "step"), run.header.title);
     }
     print_notes(&imported.notes, args.quiet.quiet);
     print_bytes(out.as_bytes())

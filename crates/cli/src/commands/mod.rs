@@ -1,5 +1,6 @@
 //! One file per command: its options and what it does.
 
+mod cell_args;
 pub mod clean;
 pub mod compare;
 mod compare_series;

@@ -126,7 +126,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     if smb.or(*nfs).or(*ncp).or(*ncp_ipx).is_none() && ncp_ether.is_none() {
         return Err(Failure::usage("give at least one of --smb, --nfs, --ncp, --ncp-ipx and --ncp-ether"));
     }
-    let users = accounts(&args.access)?;
+    let accounts = accounts(&args.access)?;
     share_arenas();
     let volume = volume(args)?;
     let options = ServeOptions {
@@ -141,7 +141,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
             NcpCommit::Disk => CommitPolicy::Disk,
             NcpCommit::None => CommitPolicy::None,
         },
-        users,
+        accounts,
         read_only: args.read_only,
         name: args.name.clone(),
         expose_nfs: args.access.expose_nfs,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sharebench_engine::{Survey, survey};
-use sharebench_model::units::ByteSize;
+use sharebench_model::units::{ByteSize, percent};
 
 use crate::exit::Failure;
 use crate::flags::password::PasswordFlags;
@@ -108,8 +108,8 @@ fn summary(found: &Survey) -> String {
     let small: u64 = found.types.values().flat_map(|t| t.sizes.range(..=65_536)).map(|(_, n)| n).sum();
     let _ = writeln!(
         text,
-        "# {:.0} % of the files have at most 64 KiB.",
-        small as f64 * 100.0 / found.files().max(1) as f64
+        "# {} of the files have at most 64 KiB.",
+        percent(small as f64 / found.files().max(1) as f64, 0)
     );
     for (data, of_type) in &found.types {
         let count: u64 = of_type.sizes.values().sum();

@@ -4,15 +4,10 @@ use clap::Args;
 use sharebench_model::units::ByteSize;
 use sharebench_plan::{Auto, Plan, ResolvedPlan, Sweep, Test, Values};
 
-use crate::commands::from_flags::{base, flat, repeated, resolve};
+use crate::commands::cell_args::CellArgs;
+use crate::commands::from_flags::{flat, resolve};
 use crate::exit::Failure;
-use crate::flags::cache_probes::CacheProbeFlags;
-use crate::flags::cell_repetition::CellRepetitionFlags;
 use crate::flags::heading;
-use crate::flags::plan_flags::PlanFlags;
-use crate::flags::policies::PolicyFlags;
-use crate::flags::ranks::RankFlags;
-use crate::flags::run_flags::RunFlags;
 
 pub const SWEEP_HELP: &str = "Examples:
   sharebench sweep /mnt/nas
@@ -21,26 +16,7 @@ pub const SWEEP_HELP: &str = "Examples:
   sharebench sweep /mnt/nas --tests random-mix --read-percent 30,70 --record-sizes '4KiB..1MiB x4'
   sharebench sweep smb://alice@nas/share --tests write,read --jobs 1,2,4 --shared-file";
 
-#[derive(Debug, Args)]
-pub struct SweepArgs {
-    /// Targets to measure: paths or URLs.
-    #[arg(required = true, value_name = "TARGET")]
-    pub targets: Vec<String>,
-    #[command(flatten)]
-    pub axes: SweepAxes,
-    #[command(flatten)]
-    pub repetition: CellRepetitionFlags,
-    #[command(flatten)]
-    pub policies: PolicyFlags,
-    #[command(flatten)]
-    pub cache_probes: CacheProbeFlags,
-    #[command(flatten)]
-    pub run: RunFlags,
-    #[command(flatten)]
-    pub plan: PlanFlags,
-    #[command(flatten)]
-    pub ranks: RankFlags,
-}
+pub type SweepArgs = CellArgs<SweepAxes>;
 
 /// The axes of a sweep. An option with several values is an axis; every combination of values is a cell.
 #[derive(Debug, Args)]
@@ -98,6 +74,5 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         stream_buffer: axes.stream_buffer,
         policies: args.policies.typed(),
     };
-    let plan = repeated(base("sweep", &args.targets, &args.plan), &args.repetition);
-    resolve(&Plan { sweep: Some(sweep), cache_probes: args.cache_probes.typed(), ..plan })
+    resolve(&Plan { sweep: Some(sweep), ..args.plan_without_grid("sweep") })
 }

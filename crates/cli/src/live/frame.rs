@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use sharebench_model::axis;
-use sharebench_model::units::{show_nanos, show_rate, three_digits};
+use sharebench_model::units::{counted, show_nanos, show_operation_rate, show_rate, show_seconds};
 use sharebench_report::{columns, plain};
 
-use super::plan_preview::{counted, span};
 use super::progress::{RunProgress, TargetProgress};
 
 const BOLD: &str = "1";
@@ -57,17 +56,11 @@ fn running(progress: &RunProgress) -> Line {
                 words.insert(0, value.to_string());
                 continue;
             }
-            axis::FILE_SIZE => format!("{value} file"),
-            axis::RECORD_SIZE => format!("{value} records"),
-            axis::USERS => format!("{value} users"),
-            axis::JOBS => format!("{value} jobs"),
-            axis::RATE => format!("{value} starts/s"),
-            axis::QUEUE_DEPTH => format!("depth {value}"),
-            other => format!("{} {value}", other.replace('_', " ")),
+            axis => value.on_axis(axis),
         });
     }
     let since = now.since.elapsed().as_secs_f64();
-    let long = if since >= 2.0 { format!(", for {}", span(since)) } else { String::new() };
+    let long = if since >= 2.0 { format!(", for {}", show_seconds(since)) } else { String::new() };
     vec![
         (BOLD, plain(name)),
         ("", format!("  {}", plain(&words.join(", ")))),
@@ -85,11 +78,12 @@ fn bar(progress: &RunProgress, width: usize) -> Line {
         (false, None) => format!("{} of about {} steps", progress.done, progress.expected.max(progress.done)),
         (false, Some(_)) => format!("{} steps", progress.done),
     };
-    let left = progress.seconds_left().map_or(String::new(), |seconds| format!(", {} left", span(seconds)));
+    let left =
+        progress.seconds_left().map_or(String::new(), |seconds| format!(", {} left", show_seconds(seconds)));
     vec![
         (CYAN, "█".repeat(full)),
         (DIM, "░".repeat(space - full)),
-        ("", format!(" {steps}, {} spent{left}", span(progress.started.elapsed().as_secs_f64()))),
+        ("", format!(" {steps}, {} spent{left}", show_seconds(progress.started.elapsed().as_secs_f64()))),
     ]
 }
 
@@ -98,7 +92,7 @@ fn target(target: &TargetProgress, active: bool, names: usize, width: usize) -> 
     let name = fitted(&plain(&target.name), names);
     let rate = match (target.rate, target.operations) {
         (Some(rate), _) => show_rate(rate),
-        (None, Some(rate)) => format!("{} ops/s", three_digits(rate)),
+        (None, Some(rate)) => show_operation_rate(rate),
         (None, None) => "-".to_owned(),
     };
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| show_nanos(ns as f64));
@@ -133,7 +127,7 @@ fn checks(progress: &RunProgress) -> Line {
     let [valid, warnings, invalid] = progress.verdicts;
     let mut line = vec![("", "self-checks  ".to_owned()), (GREEN, format!("✓ {valid}"))];
     if warnings > 0 {
-        line.push((YELLOW, format!("  ! {}", counted(warnings as u64, "warning"))));
+        line.push((YELLOW, format!("  ! {}", counted(warnings, "warning"))));
     }
     if invalid > 0 {
         line.push((RED, format!("  ✕ {invalid} invalid")));
@@ -153,7 +147,7 @@ fn failures(progress: &RunProgress) -> Option<Line> {
         progress.failures.iter().map(|(class, count)| format!("{count} {class}")).collect();
     let warnings = match progress.warnings {
         0 => String::new(),
-        n => counted(n as u64, "warning"),
+        n => counted(n, "warning"),
     };
     let mut line = Vec::new();
     if !classes.is_empty() {

@@ -9,13 +9,13 @@ mod screen;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
-use sharebench_model::units::{show_nanos, show_rate};
+use sharebench_model::units::{show_nanos, show_rate, show_seconds};
 use sharebench_model::{Round, RunEvent, StepResult};
 use sharebench_plan::ResolvedPlan;
 
 use crate::flags::output::OutputFlags;
 use crate::output::{has_colours, terminal_width};
-use plan_preview::{reached, span};
+use plan_preview::reached;
 use progress::RunProgress;
 use screen::Screen;
 
@@ -183,7 +183,7 @@ impl LiveView {
             (false, Some(_)) => String::new(),
         };
         let left = progress.seconds_left().filter(|_| progress.measured >= 3);
-        let left = left.map_or(String::new(), |seconds| format!(", {} left", span(seconds)));
+        let left = left.map_or(String::new(), |seconds| format!(", {} left", show_seconds(seconds)));
         let _ = writeln!(stderr(), "[{}{of}{left}] {}", progress.done, sharebench_report::plain(text));
     }
 

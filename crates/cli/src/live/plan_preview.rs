@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use sharebench_model::units::show_size;
+use sharebench_model::units::{counted, percent, percent_limit, show_seconds, show_size};
 use sharebench_model::{PrecisionReport, Standing};
 use sharebench_plan::{Bounds, Repeat, ResolvedPlan, Search, Work};
+use sharebench_stats::median;
 
 /// Largest number of cells in the list of wide intervals.
 const MAX_NAMED: usize = 5;
@@ -12,9 +13,9 @@ const MAX_NAMED: usize = 5;
 /// Lines with cells, steps, bytes per target and time.
 pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
     let mut lines = Vec::new();
-    let targets = counted(plan.targets.len() as u64, "target");
+    let targets = counted(plan.targets.len(), "target");
     if !plan.cells.is_empty() {
-        let cells = counted(plan.cells.len() as u64, "cell");
+        let cells = counted(plan.cells.len(), "cell");
         lines.push(format!("{cells} on {targets}, {}", repetition(plan.repeat)));
         lines.push(format!(
             "at least {} of file data to or from each target (fast targets move more), {} of free space needed on each",
@@ -23,7 +24,7 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
         ));
     }
     if !plan.loads.is_empty() {
-        let loads = counted(plan.loads.len() as u64, "step");
+        let loads = counted(plan.loads.len(), "step");
         lines.push(format!("{loads} of users on {targets}, once each{}", extension(plan)));
         lines.extend(replayed(plan));
         lines.extend(plan.search.as_ref().map(|search| {
@@ -66,7 +67,7 @@ fn extension(plan: &ResolvedPlan) -> String {
         Some(most) => format!(
             "; a step that has not reached steady state is extended at most {}, at most {} in total",
             times(most),
-            span(plan.extended_time().as_secs_f64())
+            show_seconds(plan.extended_time().as_secs_f64())
         ),
     }
 }
@@ -82,7 +83,7 @@ pub fn steps(steps: Bounds<u64>) -> String {
 
 fn repetition(repeat: Repeat) -> String {
     let range = format!("{} to {} times", repeat.least, repeat.most);
-    let shown = |time: Duration| span(time.as_secs_f64());
+    let shown = |time: Duration| show_seconds(time.as_secs_f64());
     match (repeat.precision, repeat.budget) {
         (None, None) if repeat.most < 6 => {
             format!("{} each: too few for a confidence interval, which needs 6", times(repeat.most))
@@ -100,8 +101,8 @@ fn repetition(repeat: Repeat) -> String {
 }
 
 fn time(time: Bounds<Duration>) -> String {
-    let least = span(time.least.as_secs_f64());
-    let most = span(time.most.as_secs_f64());
+    let least = show_seconds(time.least.as_secs_f64());
+    let most = show_seconds(time.most.as_secs_f64());
     if least == most {
         format!("about {most}, without the preparation of files")
     } else {
@@ -113,24 +114,24 @@ fn time(time: Bounds<Duration>) -> String {
 pub fn reached(report: &PrecisionReport) -> Vec<String> {
     let cells = report.cells.len();
     let mut widths: Vec<f64> = report.cells.iter().filter_map(|cell| cell.half_width).collect();
-    widths.sort_unstable_by(f64::total_cmp);
-    let percent = |width: f64| format!("±{:.1} %", width.exp_m1() * 100.0);
+    let middle = median(&mut widths);
+    let shown = |width: f64| format!("±{}", percent(width.exp_m1(), 1));
     let mut lines = Vec::new();
-    match (report.asked, widths.last(), widths.get(widths.len() / 2)) {
+    match (report.asked, widths.last(), middle) {
         (Some(asked), ..) => {
-            let share = asked * 100.0;
+            let limit = percent_limit(asked);
             let precise = report.count(Standing::Precise);
-            lines.push(format!("resolved to {share} %: {precise} of {}", counted(cells as u64, "cell")));
+            lines.push(format!("resolved to {limit}: {precise} of {}", counted(cells, "cell")));
             let wide = report.count(Standing::Wide);
             if wide > 0 {
-                lines.push(format!("not resolved to {share} %: {wide} of {}", counted(cells as u64, "cell")));
+                lines.push(format!("not resolved to {limit}: {wide} of {}", counted(cells, "cell")));
             }
         }
         (None, Some(widest), Some(middle)) => lines.push(format!(
             "intervals of {}: half are {} or narrower, the widest is {}",
-            counted(cells as u64, "cell"),
-            percent(*middle),
-            percent(*widest)
+            counted(cells, "cell"),
+            shown(middle),
+            shown(*widest)
         )),
         (None, ..) => {}
     }
@@ -138,7 +139,7 @@ pub fn reached(report: &PrecisionReport) -> Vec<String> {
     wide.sort_by(|a, b| b.half_width.unwrap_or(0.0).total_cmp(&a.half_width.unwrap_or(0.0)));
     let named = if report.asked.is_some() { MAX_NAMED } else { 1 };
     lines.extend(wide.iter().take(named).filter_map(|cell| {
-        let width = percent(cell.half_width?);
+        let width = shown(cell.half_width?);
         Some(format!("  {}: {width} after {}", cell.coordinates, times(cell.repetitions)))
     }));
     if report.asked.is_some() && wide.len() > named {
@@ -148,28 +149,14 @@ pub fn reached(report: &PrecisionReport) -> Vec<String> {
     if unusable > 0 {
         lines.push(format!(
             "no interval: {unusable} of {}, with fewer than 6 usable repetitions on every target",
-            counted(cells as u64, "cell")
+            counted(cells, "cell")
         ));
     }
     lines
 }
 
-/// `1 cell`, `14 cells`.
-pub fn counted(n: u64, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
-}
-
 fn times(n: u32) -> String {
     if n == 1 { "once".to_owned() } else { format!("{n} times") }
-}
-
-/// Seconds in a suitable unit: `12 s`, `3.5 min`, `2.1 h`.
-pub fn span(seconds: f64) -> String {
-    match seconds {
-        s if s < 90.0 => format!("{s:.0} s"),
-        s if s < 5400.0 => format!("{:.1} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
-    }
 }
 
 #[cfg(test)]

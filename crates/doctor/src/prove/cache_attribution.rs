@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use sharebench_model::units::percent;
 use sharebench_model::{ProbeTimes, StepResult, axis};
 use sharebench_plan::Plan;
 use sharebench_server::{DeviceRecord, DeviceRequest, NodeId, ServiceTime};
@@ -139,7 +140,6 @@ impl Score {
         attribution: &Result<Attribution, AttributionError>,
     ) -> Row {
         self.cells += 1;
-        let percent = |share: f64| format!("{:.1} %", share * 100.0);
         let measured = match attribution {
             Ok(found) => {
                 let off = (found.storage - truth).abs();
@@ -157,14 +157,14 @@ impl Score {
                     class.1 += 1;
                 }
                 let width = 196.0 * found.error;
-                format!("{} +-{width:.1} (J {:.2})", percent(found.storage), found.separation)
+                format!("{} +-{width:.1} (J {:.2})", percent(found.storage, 1), found.separation)
             }
             Err(refused) => format!("rejected: {refused}"),
         };
         let test = step.coordinates.text(axis::TEST).unwrap_or_default();
         let size = file_size(step) as f64 / CACHE as f64;
         let quantity = format!("{test}, {size:.1} x cache, {device_us} us");
-        Row::new(quantity, percent(truth), measured, "informative", true)
+        Row::new(quantity, percent(truth, 1), measured, "informative", true)
     }
 
     fn rows(&self) -> Vec<Row> {

@@ -11,6 +11,7 @@ use sharebench_server::{
     CacheOptions, DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume, MemoryVolume, NfsServer,
     NfsServerOptions, ServeError, ServiceTime, Volume,
 };
+use sharebench_stats::upper_median;
 use sharebench_target::{Target, TargetUrl, UrlError};
 
 /// Bytes of the volume in memory.
@@ -130,8 +131,7 @@ pub(crate) fn executed_ns(record: &DeviceRecord) -> u64 {
 /// Returns the median, or 0 without values.
 pub(crate) fn median_ns(times: impl Iterator<Item = u64>) -> u64 {
     let mut times: Vec<u64> = times.collect();
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or(0)
+    upper_median(&mut times).unwrap_or(0)
 }
 
 /// Returns the mean, or 0 without values.

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use sharebench_engine::{Clock, Health, HealthMeter, health_has_warning};
-use sharebench_model::units::show_nanos;
+use sharebench_model::units::{percent, show_nanos};
 
 pub(crate) use fixture::ProveError;
 
@@ -263,13 +263,13 @@ fn attempt(gate: Gate, run: impl FnOnce() -> Result<Attempt, ProveError>) -> Res
 fn noise(gate: Gate, health: &Health, holds: bool) -> Option<String> {
     if gate == Gate::Meter && health_has_warning(health) {
         return Some(format!(
-            "this machine stalled for up to {} and {:.1} % of the time",
+            "this machine stalled for up to {} and {} of the time",
             show_nanos(health.worst_stall_ns as f64),
-            health.stalled_ns as f64 * 100.0 / health.span_ns.max(1) as f64
+            percent(health.stalled_ns as f64 / health.span_ns.max(1) as f64, 1)
         ));
     }
     let beyond = |share: Option<f64>, limit| share.filter(|share| !holds && *share > limit);
-    let cause = |what, share: f64| format!("outside of the tolerance, but {what} was {:.1} %", share * 100.0);
+    let cause = |what, share: f64| format!("outside of the tolerance, but {what} was {}", percent(share, 1));
     let pressure = match health.pressure {
         Some(_) => beyond(health.pressure, MAX_PRESSURE).map(|share| cause("CPU pressure", share)),
         None => (gate == Gate::Meter && !holds)

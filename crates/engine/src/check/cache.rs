@@ -1,5 +1,6 @@
 //! Whether a step measured the server or the client's cache: bytes of the application against bytes on the wire.
 
+use sharebench_model::units::whole_percent;
 use sharebench_model::{CLIENT_CACHED_FROM, Check, Measure, Verdict};
 
 /// Reports the share of the client's cache. The step stays valid: users see this speed, but the server did not deliver it.
@@ -9,18 +10,13 @@ pub(crate) fn client_cache(measure: &Measure) -> Option<Check> {
     if share < CLIENT_CACHED_FROM {
         return None;
     }
-    let percent = percent(share);
+    let percent = whole_percent(share);
     let detail = format!(
         "served by the client's cache: {percent} % of the bytes did not cross the wire ({} B read, {} B of them from \
          the server; {} B written, {} B of them to it)",
         measure.bytes.read, wire.payload_received, measure.bytes.written, wire.payload_sent
     );
     Some(Check { name: "client-cache".into(), verdict: Verdict::Valid, detail })
-}
-
-/// The share as a whole number of percent; 100 only if it is complete.
-fn percent(share: f64) -> u64 {
-    if share >= 1.0 { 100 } else { ((share * 100.0).round() as u64).min(99) }
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use sharebench_model::units::{ByteSize, show_nanos, three_digits};
+use sharebench_model::units::{ByteSize, percent, show_nanos, three_digits};
 use sharebench_model::{Check, LoadDetail, Measure, SetCheck, Verdict};
 
-use crate::check::verdict::{check, percent, unless};
+use crate::check::verdict::{check, unless};
 
 /// Below this share of the scheduled transactions, users cannot keep their pace: the step is overloaded.
 const KEPT: f64 = 0.95;
@@ -47,7 +47,7 @@ pub(crate) fn deadlines(detail: &LoadDetail) -> Option<Check> {
     let all: u64 = detail.transactions.iter().map(|part| part.count).sum();
     let share = missed as f64 / all.max(1) as f64;
     (missed > 0).then(|| {
-        let text = format!("{missed} of {all} transactions ({}) missed their deadline", percent(share));
+        let text = format!("{missed} of {all} transactions ({}) missed their deadline", percent(share, 1));
         check("deadlines", Verdict::Warning, text)
     })
 }

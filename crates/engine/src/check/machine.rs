@@ -1,11 +1,11 @@
 //! Self-checks of the machine that measured (docs/measurement-rules.md R9): clock, timer, processors, link, and the
 //! generator's ceiling.
 
-use sharebench_model::units::{show_nanos, show_rate, three_digits};
+use sharebench_model::units::{percent, show_nanos, show_rate, three_digits};
 use sharebench_model::{Check, Measure, Verdict};
 use sharebench_plan::Work;
 
-use crate::check::verdict::{check, percent, unless};
+use crate::check::verdict::{check, unless};
 use crate::machine::clock_facts::ClockFacts;
 use crate::machine::health::Health;
 use crate::machine::link::Link;
@@ -41,7 +41,7 @@ pub(crate) fn checks(measure: &Measure, work: &Work, machinery: &MachineReadings
         Some(share) => unless(
             name,
             share > limit,
-            format!("{what} {} (limit {})", percent(share), percent(limit)),
+            format!("{what} {} (limit {})", percent(share, 1), percent(limit, 1)),
             remedy,
         ),
         None => check(
@@ -76,7 +76,8 @@ fn link(measure: &Measure, link: &Link) -> Option<Check> {
     let one_way = measure.bytes.read.max(measure.bytes.written) as f64;
     let speed = one_way * 1e9 / measure.base_ns().max(1) as f64;
     let used = speed / rate.bytes_per_s();
-    let detail = format!("{} one way is {} of the link's {rate} ({source})", show_rate(speed), percent(used));
+    let detail =
+        format!("{} one way is {} of the link's {rate} ({source})", show_rate(speed), percent(used, 1));
     let remedy = if used > 1.0 {
         "impossible speed; a cache on this side answered, not the server"
     } else {
@@ -104,8 +105,11 @@ fn threads(busiest: Option<f64>, blocking: bool) -> Check {
         return check("threads", Verdict::NotKnown, "too short to attribute the CPU time".into());
     };
     let what = if blocking { "in user mode" } else { "on a processor" };
-    let detail =
-        format!("busiest thread {} of its time {what} (limit {})", percent(share), percent(BUSY_THREAD));
+    let detail = format!(
+        "busiest thread {} of its time {what} (limit {})",
+        percent(share, 1),
+        percent(BUSY_THREAD, 1)
+    );
     let remedy = "the client, not the target, may set this number; try fewer users or less depth";
     unless("threads", share > BUSY_THREAD, detail, remedy)
 }
@@ -115,8 +119,11 @@ fn hiccups(health: Option<&Health>) -> Check {
         return check("hiccups", Verdict::NotKnown, "the hiccup meter did not run".into());
     };
     let stalled = health.stalled_ns as f64 / health.span_ns.max(1) as f64;
-    let detail =
-        format!("longest stall {}, {} stalled", show_nanos(health.worst_stall_ns as f64), percent(stalled));
+    let detail = format!(
+        "longest stall {}, {} stalled",
+        show_nanos(health.worst_stall_ns as f64),
+        percent(stalled, 1)
+    );
     let remedy = "warning: medians are usable, means and tails are not; repeat on a quieter machine";
     unless("hiccups", health.worst_stall_ns > STALL_NS || stalled > STALLED, detail, remedy)
 }

@@ -10,7 +10,7 @@ pub(crate) mod steady_state;
 pub(crate) mod throughput;
 pub(crate) mod verdict;
 
-use sharebench_model::units::{show_nanos, three_digits};
+use sharebench_model::units::{percent, show_nanos, three_digits};
 use sharebench_model::{Check, ErrorClass, Measure, Verdict};
 use sharebench_plan::{Pace, Think, TransactionWork, Verify, Work};
 
@@ -18,7 +18,7 @@ use crate::check::cache::client_cache;
 use crate::check::load::{deadlines, left_out, paced, requests, sessions, set_check, shared, visited};
 use crate::check::policy::policy;
 use crate::check::throughput::throughput;
-use crate::check::verdict::{check, percent, unless};
+use crate::check::verdict::{check, unless};
 use crate::machine::machinery::MachineReadings;
 use crate::record::occupancy::Occupancy;
 
@@ -195,7 +195,7 @@ fn interactive_law(measure: &Measure, work: &TransactionWork, occupancy: Occupan
         show_nanos(think),
         three_digits(users),
         work.users,
-        percent(residual)
+        percent(residual, 1)
     );
     let remedy = "users were disconnected, reconnecting or failing";
     unless("little", residual > LITTLE_TOLERANCE, detail, remedy)

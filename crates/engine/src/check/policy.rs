@@ -1,6 +1,6 @@
 //! Self-checks of policies: compares the requested treatment of caches and writes with what was observed and sent.
 
-use sharebench_model::units::ByteSize;
+use sharebench_model::units::{ByteSize, percent};
 use sharebench_model::{CachePolicy, Check, Measure, Verdict};
 use sharebench_plan::{RecordWork, Start};
 
@@ -17,16 +17,16 @@ pub(crate) fn policy(work: &RecordWork, measure: &Measure, reported: bool) -> Ve
         && work.policy.cache == CachePolicy::Normal
         && before.share() > COLD_SHARE
     {
-        let share = (100.0 * before.share()).round();
+        let share = percent(before.share(), 0);
         if seen.drops > 0 {
             let detail = format!(
-                "a cold start was requested, but {share} % of the file was resident before a pass: its pages were dropped and stayed, \
+                "a cold start was requested, but {share} of the file was resident before a pass: its pages were dropped and stayed, \
                  so something else uses or maps them; the rate is partly that of this machine's memory"
             );
             push("cold", Verdict::Warning, detail);
         } else {
             let detail = format!(
-                "{share} % of the file was resident before a pass: this file system cannot drop it, so the rate \
+                "{share} of the file was resident before a pass: this file system cannot drop it, so the rate \
                  is that of this machine's memory"
             );
             push("cold", Verdict::Valid, detail);

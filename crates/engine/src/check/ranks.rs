@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::units::{show_nanos, three_digits};
+use sharebench_model::units::{percent, show_nanos, three_digits};
 use sharebench_model::{Check, RankShare, Verdict};
+use sharebench_stats::median_or_zero;
 
-use crate::check::verdict::{check, percent, unless};
+use crate::check::verdict::{check, unless};
 
 /// Start skew that is accepted for every window.
 const SKEW_NS: u64 = 100_000_000;
@@ -48,7 +49,10 @@ fn start(shares: &[RankShare], window_ns: u64) -> Option<Check> {
 fn alike(shares: &[RankShare]) -> Option<Check> {
     let busy: Vec<&RankShare> = shares.iter().filter(|share| share.users > 0).collect();
     let per_user = |share: &RankShare| share.transactions as f64 / f64::from(share.users);
-    let middle = median(busy.iter().map(|share| per_user(share)));
+    let of_median_rank = |of: &dyn Fn(&RankShare) -> f64| {
+        median_or_zero(&busy.iter().map(|share| of(share)).collect::<Vec<_>>())
+    };
+    let middle = of_median_rank(&per_user);
     let expected = |share: &RankShare| middle * f64::from(share.users);
     if busy.len() < 3 || busy.iter().any(|share| expected(share) < RankShare::FEW) {
         return None;
@@ -60,13 +64,13 @@ fn alike(shares: &[RankShare]) -> Option<Check> {
     // The standard deviation of a Poisson count is its square root.
     let missing = expected(slowest) - slowest.transactions as f64;
     let half = |share: &RankShare| share.response.quantile(0.5) as f64;
-    let usual = median(busy.iter().map(|share| half(share)));
+    let usual = of_median_rank(&half);
     let latest = busy.iter().max_by(|a, b| half(a).total_cmp(&half(b)))?;
     let times = half(latest) / usual.max(1.0);
     if least < RankShare::SLOW && missing > 4.0 * expected(slowest).sqrt() {
         let detail = format!(
             "{named} is slow: its users completed {} of the transactions per user of the median rank; check its link and load",
-            percent(least)
+            percent(least, 1)
         );
         return Some(check("ranks", Verdict::Warning, detail));
     }
@@ -83,7 +87,7 @@ fn alike(shares: &[RankShare]) -> Option<Check> {
     let detail = format!(
         "{} ranks are alike: the slowest, {named}, completed {} of the median rank's transactions per user",
         busy.len(),
-        percent(least)
+        percent(least, 1)
     );
     Some(check("ranks", Verdict::Valid, detail))
 }
@@ -117,12 +121,6 @@ fn worst(shares: &[RankShare], machines: &[(u32, Vec<Check>)]) -> Vec<Check> {
 
 fn name(share: &RankShare) -> String {
     format!("rank {} ({})", share.rank, share.host)
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]

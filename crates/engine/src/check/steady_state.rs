@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use sharebench_model::units::show_rate;
+use sharebench_model::units::{percent, show_rate};
 use sharebench_model::{Check, Verdict};
 use sharebench_plan::TransactionWork;
 use sharebench_stats::{SteadyState, Unsteady, steady_state};
 
-use crate::check::verdict::{check, percent};
+use crate::check::verdict::check;
 use crate::record::seconds::Seconds;
 
 /// The mean of a window may be off the level it settled at by as much as levels may differ that are one.
@@ -76,7 +76,7 @@ impl Window<'_> {
                 format!(
                     "a change of {} within {all} can be chance (standard error {}, 5 % is the limit): about --measure {}s would decide",
                     signed(change),
-                    percent(error.exp_m1()),
+                    percent(error.exp_m1(), 1),
                     self.whole_seconds(seconds)
                 ),
             ),
@@ -99,7 +99,7 @@ impl Window<'_> {
                         "not steady: {now} from {} of {all} on, {before} before; that is {} of the window, and 40 % \
                          and 30 s are needed: --max-extensions, or a longer --warm-up and --measure",
                         self.span(second),
-                        percent(share)
+                        percent(share, 1)
                     ),
                 )
             }

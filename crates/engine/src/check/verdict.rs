@@ -14,8 +14,3 @@ pub(crate) fn unless(name: &str, wrong: bool, detail: String, remedy: &str) -> C
         check(name, Verdict::Valid, detail)
     }
 }
-
-/// A share in percent, with enough digits to distinguish it from its limit.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}

@@ -1,5 +1,7 @@
 //! The resolution of the engine's clock and the cost of reading it.
 
+use sharebench_stats::upper_median;
+
 use crate::time::clock::Clock;
 
 /// Resolution and cost of the clock, measured at the start of a run. Self-checks and intervals use them: a time below
@@ -35,12 +37,11 @@ impl ClockFacts {
             }
             costs.push((last - first) / BATCH);
         }
-        costs.sort_unstable();
         if resolution_ns == u64::MAX {
             // A clock that does not advance while it is read: its resolution is unknown.
             resolution_ns = 1;
         }
         // The median, because a batch that was interrupted says nothing about the cost.
-        Self { resolution_ns, cost_ns: costs[BATCHES / 2] }
+        Self { resolution_ns, cost_ns: upper_median(&mut costs).unwrap_or(0) }
     }
 }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use sharebench_cluster::Ranks;
+use sharebench_model::units::counted;
 use sharebench_model::{OpError, RunEvent, RunOutcome, Slot, StepError, StepResult};
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{SessionSpec, Target};
@@ -284,9 +285,9 @@ impl Run<'_> {
             Work::Records(_) => 1,
         });
         if let Some(users) = users.max().filter(|users| *users > carried) {
-            let plural = if carried == 1 { "" } else { "s" };
             self.emit(RunEvent::Warning(format!(
-                "{name}: {users} users share a session that carries {carried} request{plural} at a time: the others wait"
+                "{name}: {users} users share a session that carries {} at a time: the others wait",
+                counted(carried, "request")
             )));
         }
     }

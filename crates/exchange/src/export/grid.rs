@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sharebench_model::{Coordinates, StepResult, Value, Verdict, axis};
 use sharebench_results::StoredRun;
+use sharebench_stats::median;
 
 /// A test or workload of one target, along everything but its sizes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,8 +33,9 @@ pub(super) fn blocks(run: &StoredRun, down: &str, across: &str) -> BTreeMap<Bloc
         let at = (step.coordinates.get(down).cloned(), step.coordinates.get(across).cloned());
         rates.entry(block).or_default().entry(at).or_default().push(rate);
     }
-    let medians =
-        |cells: BTreeMap<_, Vec<f64>>| cells.into_iter().map(|(at, rates)| (at, median(rates))).collect();
+    let medians = |cells: BTreeMap<_, Vec<f64>>| {
+        cells.into_iter().filter_map(|(at, mut rates)| Some((at, median(&mut rates)?))).collect()
+    };
     rates.into_iter().map(|(block, cells)| (block, medians(cells))).collect()
 }
 
@@ -42,16 +44,6 @@ fn rate(step: &StepResult) -> Option<f64> {
     let bytes = step.measure.bytes.total() > 0;
     let rate = if bytes { step.measure.throughput() } else { step.measure.operation_rate() };
     rate.filter(|rate| *rate > 0.0)
-}
-
-fn median(mut rates: Vec<f64>) -> f64 {
-    rates.sort_by(f64::total_cmp);
-    let middle = rates.len() / 2;
-    if rates.len().is_multiple_of(2) {
-        f64::midpoint(rates[middle - 1], rates[middle])
-    } else {
-        rates[middle]
-    }
 }
 
 fn without(coordinates: &Coordinates, axes: &[&str]) -> Coordinates {

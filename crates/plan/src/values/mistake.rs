@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use sharebench_model::units::counted;
+
 /// One thing wrong with a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
@@ -31,8 +33,7 @@ pub struct Mistakes(pub Vec<Mistake>);
 
 impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.0.len() == 1 { "" } else { "s" };
-        write!(f, "the plan has {} mistake{plural}", self.0.len())?;
+        write!(f, "the plan has {}", counted(self.0.len(), "mistake"))?;
         self.0.iter().try_for_each(|mistake| write!(f, "\n  {mistake}"))
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use sharebench_model::Measure;
-use sharebench_model::units::{parse_duration, show_nanos};
+use sharebench_model::units::{parse_duration, percent, show_nanos};
 
 /// How a load continues after the steps that the plan names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,13 +77,13 @@ impl Objective {
         match self {
             Self::Response(quantile, limit) => {
                 let found = measure.response.quantile(f64::from(quantile) / 1e4);
-                time(format!("p{}", percent(quantile, 100)), found as f64, limit)
+                time(format!("p{}", scaled(quantile, 100)), found as f64, limit)
             }
             Self::Mean(limit) => time("mean".into(), measure.response.mean(), limit),
             Self::Errors(limit) => {
                 let attempts = (measure.operations + measure.error_count()).max(1);
                 let share = measure.error_count() as f64 / attempts as f64;
-                let text = format!("{:.3} % errors of at most {} %", share * 100.0, percent(limit, 10_000));
+                let text = format!("{} errors of at most {} %", percent(share, 3), scaled(limit, 10_000));
                 // None is always few enough.
                 (share * 1e6 < f64::from(limit) || measure.error_count() == 0, text)
             }
@@ -92,7 +92,7 @@ impl Objective {
 }
 
 /// `9550` of hundredths as `95.5`.
-fn percent(number: u32, per: u32) -> String {
+fn scaled(number: u32, per: u32) -> String {
     (f64::from(number) / f64::from(per)).to_string()
 }
 
@@ -103,10 +103,10 @@ impl fmt::Display for Slo {
             let text = super::duration_text;
             match objective {
                 Objective::Response(quantile, limit) => {
-                    write!(f, "p{}<{}", percent(*quantile, 100), text(*limit))?;
+                    write!(f, "p{}<{}", scaled(*quantile, 100), text(*limit))?;
                 }
                 Objective::Mean(limit) => write!(f, "mean<{}", text(*limit))?,
-                Objective::Errors(limit) => write!(f, "errors<{}%", percent(*limit, 10_000))?,
+                Objective::Errors(limit) => write!(f, "errors<{}%", scaled(*limit, 10_000))?,
             }
         }
         Ok(())

@@ -80,11 +80,5 @@ fn range(section: &Section, system: usize) -> String {
     if most == 0.0 {
         return show::NOTHING.to_owned();
     }
-    let least = show::bare_rate(least, section.unit);
-    let most = show::bare_rate(most, section.unit);
-    match (least.split_once(' '), most.split_once(' ')) {
-        _ if least == most => most,
-        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {most}"),
-        _ => format!("{least} to {most}"),
-    }
+    section.unit.show_range(least, most)
 }

@@ -75,7 +75,7 @@ impl NcpEtherServer {
     /// Serves `volume` on an interface.
     ///
     /// # Errors
-    /// There are no users, although every host of the segment can reach the server; the capability for frames or the
+    /// There are no accounts, although every host of the segment can reach the server; the capability for frames or the
     /// interface is missing; invalid options; threads cannot be started.
     pub fn start(
         ether: &NcpEtherOptions,
@@ -83,8 +83,8 @@ impl NcpEtherServer {
         options: NcpServerOptions,
     ) -> Result<Self, ServeError> {
         let wrong = |detail: String| ServeError::Options { protocol: ON_ETHER, detail };
-        if options.users.is_empty() {
-            let detail = "refusing to serve on Ethernet without users, because other hosts can connect; give a user and password";
+        if options.accounts.is_empty() {
+            let detail = "refusing to serve on Ethernet without accounts, because other hosts can connect; give an account with a password";
             return Err(wrong(detail.into()));
         }
         let socket = EtherSocket::open(&ether.interface, ether.framing);

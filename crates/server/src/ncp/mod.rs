@@ -116,7 +116,7 @@ impl NcpServer {
     /// Serves `volume` on TCP and UDP at `addr`; with port 0 the system selects a port.
     ///
     /// # Errors
-    /// The address is reachable by others although there are no users, or cannot be bound; invalid options; threads
+    /// The address is reachable by others although there are no accounts, or cannot be bound; invalid options; threads
     /// cannot be started.
     pub fn start(
         addr: SocketAddr,
@@ -124,7 +124,7 @@ impl NcpServer {
         options: NcpServerOptions,
     ) -> Result<Self, ServeError> {
         let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
-        check_exposure(PROTOCOL, addr, !options.users.is_empty())?;
+        check_exposure(PROTOCOL, addr, !options.accounts.is_empty())?;
         let (listener, socket) = bind_both(addr).map_err(bind)?;
         let bound = listener.local_addr().map_err(bind)?;
         let echo = bind_udp((addr.ip(), 0).into()).map_err(bind)?;
@@ -145,7 +145,7 @@ impl NcpServer {
         options: NcpServerOptions,
     ) -> Result<Self, ServeError> {
         let bind = |source| ServeError::Bind { protocol: ON_IPX, addr, source };
-        check_exposure(ON_IPX, addr, !options.users.is_empty())?;
+        check_exposure(ON_IPX, addr, !options.accounts.is_empty())?;
         let socket = bind_udp(addr).map_err(bind)?;
         let bound = socket.local_addr().map_err(bind)?;
         let limits = TransportLimits { checksums: false, echo_socket: ipx::ECHO, max_packet: MAX_PACKET };

@@ -14,12 +14,12 @@ use crate::ncp::PROTOCOL;
 use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::volume::ServedVolume;
 
-/// The longest volume name, and the longest user name, which is sent with a trailing NUL.
+/// The longest volume name, and the longest account name, which is sent with a trailing NUL.
 const MAX_VOLUME_NAME: usize = 15;
 const MAX_USER_NAME: usize = 47;
-/// Object id of the first user; smaller ids belong to objects that every server has.
+/// Object id of the first account; smaller ids belong to objects that every server has.
 const FIRST_USER: u32 = 0x0001_0001;
-/// The account without password that exists when there are no users.
+/// The account without password that exists when there are no others.
 const GUEST: &str = "GUEST";
 
 /// When the data of a committed file is on disk.
@@ -53,8 +53,8 @@ pub(super) fn server_name() -> [u8; 48] {
 pub struct NcpServerOptions {
     /// Name of the volume; clients see it in upper case.
     pub volume: String,
-    /// Accounts and passwords, both case-insensitive. Without users, GUEST may log in without password.
-    pub users: Vec<(String, Secret)>,
+    /// Accounts and passwords, both case-insensitive. Without accounts, GUEST may log in without password.
+    pub accounts: Vec<(String, Secret)>,
     /// When packets are signed.
     pub signatures: Level,
     /// When IPX packets have checksums, on Ethernet framings that support them.
@@ -77,7 +77,7 @@ impl Default for NcpServerOptions {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             volume: "share".to_owned(),
-            users: Vec::new(),
+            accounts: Vec::new(),
             signatures: Level::IfRequested,
             checksums: Level::IfRequested,
             commit: CommitPolicy::Disk,
@@ -106,16 +106,16 @@ impl NcpServerOptions {
             )));
         }
         let mut users: Vec<User> = Vec::new();
-        for ((user, password), id) in self.users.iter().zip(FIRST_USER..) {
-            let user = User::new(user, id, &password.expose());
+        for ((account, password), id) in self.accounts.iter().zip(FIRST_USER..) {
+            let user = User::new(account, id, &password.expose());
             let shown = String::from_utf8_lossy(&user.name).into_owned();
             if user.name.is_empty() || user.name.len() > MAX_USER_NAME {
                 return Err(wrong(format!(
-                    "'{shown}' is not a valid user name: give 1 to {MAX_USER_NAME} bytes"
+                    "'{shown}' is not a valid account name: give 1 to {MAX_USER_NAME} bytes"
                 )));
             }
             if users.iter().any(|known| known.name == user.name) {
-                return Err(wrong(format!("duplicate user {shown}: names are case-insensitive")));
+                return Err(wrong(format!("duplicate account {shown}: names are case-insensitive")));
             }
             users.push(user);
         }

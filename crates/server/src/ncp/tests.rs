@@ -20,8 +20,8 @@ pub(super) const LOGIN: Login<'_> = Login { user: "lab", password: "Pass word" }
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) fn options() -> NcpServerOptions {
-    let users = vec![("lab".to_owned(), Secret::new("Pass word"))];
-    NcpServerOptions { users, threads: 2, ..NcpServerOptions::default() }
+    let accounts = vec![("lab".to_owned(), Secret::new("Pass word"))];
+    NcpServerOptions { accounts, threads: 2, ..NcpServerOptions::default() }
 }
 
 pub(super) fn start(volume: impl Volume + 'static, options: NcpServerOptions) -> NcpServer {
@@ -168,7 +168,7 @@ fn server_requires_the_password_and_accepts_guest_without_users() {
         client.login(Login { password: "PASS WORD", ..LOGIN }).await.unwrap();
         assert!(client.entry_info(&root).await.unwrap().directory);
     });
-    let open = start(memory(), NcpServerOptions { users: Vec::new(), ..options() });
+    let open = start(memory(), NcpServerOptions { accounts: Vec::new(), ..options() });
     block_on(async {
         let mut client = tcp(open.addr(), Level::Always).await;
         client.login(Login { user: "guest", password: "" }).await.unwrap();
@@ -176,7 +176,7 @@ fn server_requires_the_password_and_accepts_guest_without_users() {
     });
     let exposed = "0.0.0.0:0".parse().unwrap();
     let refused =
-        NcpServer::start(exposed, Arc::new(memory()), NcpServerOptions { users: Vec::new(), ..options() });
+        NcpServer::start(exposed, Arc::new(memory()), NcpServerOptions { accounts: Vec::new(), ..options() });
     assert!(matches!(refused.err().unwrap(), ServeError::Exposed { protocol: "ncp", .. }));
 }
 
@@ -242,10 +242,10 @@ fn invalid_server_options_are_named() {
     for name in ["", "sixteen-letters-", "a b", "a:b", "ü"] {
         assert!(refused(named(name)).contains("volume name"), "{name:?}");
     }
-    let users = ["lab", "LAB"].map(|user| (user.to_owned(), Secret::new("x"))).to_vec();
-    assert!(refused(NcpServerOptions { users, ..options() }).contains("duplicate user LAB"));
-    let users = vec![("u".repeat(48), Secret::new("x"))];
-    assert!(refused(NcpServerOptions { users, ..options() }).contains("user name"));
+    let accounts = ["lab", "LAB"].map(|user| (user.to_owned(), Secret::new("x"))).to_vec();
+    assert!(refused(NcpServerOptions { accounts, ..options() }).contains("duplicate account LAB"));
+    let accounts = vec![("u".repeat(48), Secret::new("x"))];
+    assert!(refused(NcpServerOptions { accounts, ..options() }).contains("account name"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl SmbServer {
         volume: Arc<dyn Volume>,
         options: SmbServerOptions,
     ) -> Result<Self, ServeError> {
-        check_exposure(PROTOCOL, addr, !options.users.is_empty())?;
+        check_exposure(PROTOCOL, addr, !options.accounts.is_empty())?;
         let threads = options.threads;
         let server = options.build(addr, volume)?;
         let connections = server.shutdown_handle();

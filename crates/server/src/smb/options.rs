@@ -28,8 +28,8 @@ pub enum Protection {
 pub struct SmbServerOptions {
     /// Name of the share.
     pub share: String,
-    /// Accounts that may log in, with their passwords. Without users everybody may, as guest.
-    pub users: Vec<(String, Secret)>,
+    /// Accounts that may log in, with their passwords. Without accounts everybody may, as guest.
+    pub accounts: Vec<(String, Secret)>,
     /// Reject every change.
     pub read_only: bool,
     /// Protection of messages that the server requires.
@@ -50,7 +50,7 @@ impl Default for SmbServerOptions {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             share: "share".to_owned(),
-            users: Vec::new(),
+            accounts: Vec::new(),
             read_only: false,
             protection: Protection::Optional,
             leases: true,
@@ -68,15 +68,15 @@ impl SmbServerOptions {
         addr: SocketAddr,
         volume: Arc<dyn Volume>,
     ) -> Result<smb_server::SmbServer, ServeError> {
-        if self.users.is_empty() && self.protection != Protection::Optional {
-            return Err(ServeError::KeysNeedUsers { protocol: PROTOCOL });
+        if self.accounts.is_empty() && self.protection != Protection::Optional {
+            return Err(ServeError::KeysNeedAccounts { protocol: PROTOCOL });
         }
         let share = Share::new(&self.share, VolumeShare::new(volume, self.read_only)).leases(self.leases);
         let access = if self.read_only { Access::Read } else { Access::ReadWrite };
-        let share = match (self.users.is_empty(), self.read_only) {
+        let share = match (self.accounts.is_empty(), self.read_only) {
             (true, true) => share.public_read_only(),
             (true, false) => share.public(),
-            (false, _) => self.users.iter().fold(share, |share, (name, _)| share.user(name, access)),
+            (false, _) => self.accounts.iter().fold(share, |share, (name, _)| share.user(name, access)),
         };
         let builder = smb_server::SmbServer::builder()
             .listen(addr)
@@ -87,9 +87,9 @@ impl SmbServerOptions {
             .max_write_size(self.max_transfer)
             .max_connections(self.max_connections)
             .max_opens_per_connection(OPENS_PER_CONNECTION);
-        let users = self.users.iter();
+        let accounts = self.accounts.iter();
         let builder =
-            users.fold(builder, |builder, (name, password)| builder.user(name, &*password.expose()));
+            accounts.fold(builder, |builder, (name, password)| builder.user(name, &*password.expose()));
         let error = |error: smb_server::BuildError| ServeError::Options {
             protocol: PROTOCOL,
             detail: error.to_string(),
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn debug_shows_no_password() {
-        let users = vec![("alice".to_owned(), Secret::new("hunter2"))];
-        let shown = format!("{:?}", SmbServerOptions { users, ..SmbServerOptions::default() });
+        let accounts = vec![("alice".to_owned(), Secret::new("hunter2"))];
+        let shown = format!("{:?}", SmbServerOptions { accounts, ..SmbServerOptions::default() });
         assert!(shown.contains("alice") && !shown.contains("hunter2"), "{shown}");
     }
 }

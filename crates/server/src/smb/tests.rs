@@ -195,7 +195,7 @@ fn unsafe_and_contradictory_options_are_rejected() {
     };
     assert!(matches!(start("0.0.0.0:0", SmbServerOptions::default()), ServeError::Exposed { .. }));
     let sign = SmbServerOptions { protection: Protection::Signed, ..SmbServerOptions::default() };
-    assert!(matches!(start("127.0.0.1:0", sign), ServeError::KeysNeedUsers { .. }));
+    assert!(matches!(start("127.0.0.1:0", sign), ServeError::KeysNeedAccounts { .. }));
     let unnamed = SmbServerOptions { share: String::new(), ..SmbServerOptions::default() };
     assert!(matches!(start("127.0.0.1:0", unnamed), ServeError::Options { .. }));
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

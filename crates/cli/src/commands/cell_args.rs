@@ -1,0 +1,48 @@
+//! The arguments that `sweep` and `depth` share: both measure the cells of a grid.
+
+use clap::Args;
+use sharebench_plan::Plan;
+
+use crate::commands::from_flags::base;
+use crate::flags::cache_probes::CacheProbeFlags;
+use crate::flags::cell_repetition::CellRepetitionFlags;
+use crate::flags::plan_flags::PlanFlags;
+use crate::flags::policies::PolicyFlags;
+use crate::flags::ranks::RankFlags;
+use crate::flags::run_flags::RunFlags;
+
+/// Arguments of a command that measures each cell of a grid on each target. `Axes` are the options that span the grid.
+#[derive(Debug, Args)]
+pub struct CellArgs<Axes: Args> {
+    /// Targets to measure: paths or URLs.
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    #[command(flatten)]
+    pub axes: Axes,
+    #[command(flatten)]
+    pub repetition: CellRepetitionFlags,
+    #[command(flatten)]
+    pub policies: PolicyFlags,
+    #[command(flatten)]
+    pub cache_probes: CacheProbeFlags,
+    #[command(flatten)]
+    pub run: RunFlags,
+    #[command(flatten)]
+    pub plan: PlanFlags,
+    #[command(flatten)]
+    pub ranks: RankFlags,
+}
+
+impl<Axes: Args> CellArgs<Axes> {
+    /// The plan without its grid: targets, repetition and cache probes.
+    pub fn plan_without_grid(&self, title: &str) -> Plan {
+        Plan {
+            repetitions: self.repetition.repetitions(),
+            precision: self.repetition.precision,
+            budget: self.repetition.time_budget,
+            min_sample_time: self.repetition.min_sample_time,
+            cache_probes: self.cache_probes.typed(),
+            ..base(title, &self.targets, &self.plan)
+        }
+    }
+}
