@@ -20,16 +20,16 @@ const PASSWORD: &str = "Pass word";
 
 /// A server with the volume SHARE and the user lab.
 fn server(signatures: Level) -> NcpServer {
-    let users = vec![("lab".to_owned(), Secret::new(PASSWORD))];
-    let options = NcpServerOptions { users, signatures, threads: 1, ..NcpServerOptions::default() };
+    let accounts = vec![("lab".to_owned(), Secret::new(PASSWORD))];
+    let options = NcpServerOptions { accounts, signatures, threads: 1, ..NcpServerOptions::default() };
     let volume = Arc::new(MemoryVolume::new(256 << 20));
     NcpServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
 }
 
 /// The same server on IPX in UDP.
 fn ipx_server() -> NcpServer {
-    let users = vec![("lab".to_owned(), Secret::new(PASSWORD))];
-    let options = NcpServerOptions { users, threads: 1, ..NcpServerOptions::default() };
+    let accounts = vec![("lab".to_owned(), Secret::new(PASSWORD))];
+    let options = NcpServerOptions { accounts, threads: 1, ..NcpServerOptions::default() };
     let volume = Arc::new(MemoryVolume::new(256 << 20));
     NcpServer::start_ipx("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
 }

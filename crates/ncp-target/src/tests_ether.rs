@@ -25,8 +25,8 @@ fn served(framing: Framing, checksums: Level) -> (NcpEtherServer, EtherSocket) {
     for end in [&near, &far] {
         end.set_nonblocking(true).unwrap();
     }
-    let users = vec![("lab".to_owned(), Secret::new(LOGIN.password))];
-    let options = NcpServerOptions { users, checksums, threads: 1, ..NcpServerOptions::default() };
+    let accounts = vec![("lab".to_owned(), Secret::new(LOGIN.password))];
+    let options = NcpServerOptions { accounts, checksums, threads: 1, ..NcpServerOptions::default() };
     let socket = EtherSocket::over(far, [2, 0, 0, 0, 0, 1], framing);
     let volume = Arc::new(MemoryVolume::new(16 << 20));
     let server = NcpEtherServer::start_over(socket, 0x10, volume, options).unwrap();
