@@ -59,7 +59,7 @@ pub struct Method {
 
 /// The comparison of one or more finished runs: everything that a report shows, in its order.
 ///
-/// [`analyse`](crate::analyse) assembles it from its stages, and nothing changes it afterwards. It is plain data
+/// [`analyse()`](crate::analyse()) assembles it from its stages, and nothing changes it afterwards. It is plain data
 /// without references to the runs, so that it can be stored and exported, and reports only render it: every number
 /// and every sentence of a report is in here. Systems, sections and comparisons refer to each other by index into its
 /// lists. Steps that take part in no number are listed with the reason, so that no result disappears without a

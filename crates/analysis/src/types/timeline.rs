@@ -6,7 +6,7 @@ use sharebench_model::Coordinates;
 /// One system over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SystemTimeline {
-    /// Index into [`Analysis::systems`].
+    /// Index into [`Analysis::systems`](crate::types::Analysis::systems).
     pub system: usize,
     /// In the order of the clock.
     pub segments: Vec<TimelineSegment>,

@@ -56,7 +56,7 @@ impl Weights {
 /// A comparison weighted by a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WeightedComparison {
-    /// Index into [`Analysis::comparisons`].
+    /// Index into [`Analysis::comparisons`](crate::types::Analysis::comparisons).
     pub comparison: usize,
     /// Name of the workload.
     pub name: String,
