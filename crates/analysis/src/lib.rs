@@ -41,5 +41,5 @@ pub use cache::shares::{bound_cache_shares, read_cache_shares, write_cache_share
 pub use estimate::ratio::declared_equal_spread;
 pub use series::series;
 pub use sharebench_stats::{Estimate, Interval};
-pub use text::claims::show_percent;
+pub use text::claims::{show_factor, show_percent};
 pub use types::*;

@@ -114,8 +114,7 @@ fn a_configuration_that_shows_no_effect_of_its_signature_is_doubted() {
     let names = ["vlm_cachebuf_default", "vlm_sig2", "vlm_truecommit_sig2", "vlm_checksum"];
     let analysis = compared(&names, &Options::default());
     let expected = "vlm_checksum equals vlm_cachebuf_default to one tick of the clock in 17 of 22 cells, although what is \
-                    stated of them differs (checksum: not stated against default; signature: not stated against 2): these \
-                    settings have no effect here, were not set as stated, or are equal where they are not stated. \
+                    stated of them differs (checksum: not stated against default; signature: not stated against 2). \
                     vlm_checksum states signature 2 as vlm_sig2 does, which is 22 % slower than vlm_cachebuf_default \
                     (median of its cells) and states nothing else that differs, but vlm_checksum shows no such effect; it \
                     is excluded from the effects of settings.";

@@ -1,6 +1,6 @@
 //! Numbers of an analysis as the short texts of table cells.
 
-use sharebench_analysis::{CheckSummary, Estimate, Outcome, Percentile, RateUnit, Ratio};
+use sharebench_analysis::{CheckSummary, Estimate, Outcome, Percentile, RateUnit, Ratio, show_factor};
 use sharebench_model::Verdict;
 use sharebench_model::units::{percent, show_instant, show_nanos, show_rate, three_digits, whole_percent};
 
@@ -70,7 +70,10 @@ fn plus_minus(percent: f64) -> String {
 pub fn ratio(ratio: &Ratio) -> String {
     let mark = if ratio.client_cached { CACHED } else { "" };
     match ratio.typical.interval {
-        Some(i) => format!("{:.2} [{:.2}, {:.2}]{mark}", ratio.typical.value, i.low, i.high),
+        Some(i) => {
+            let bounds = format!("[{}, {}]", show_factor(i.low), show_factor(i.high));
+            format!("{} {bounds}{mark}", show_factor(ratio.typical.value))
+        }
         None if ratio.typical.value < 0.095 => {
             format!("1/{} (n={}){mark}", three_digits(1.0 / ratio.typical.value), ratio.typical.n)
         }

@@ -9,7 +9,7 @@ use sharebench_stats::{
 
 use crate::align::rates::rate;
 use crate::estimate::pairing::Pairs;
-use crate::types::{Options, Pairing, RateUnit, Ratio, RatioVerdict, RunData, SingleRun};
+use crate::types::{Obstacle, Options, Pairing, RateUnit, Ratio, RatioVerdict, RunData, SingleRun};
 
 impl SingleRun {
     fn of(log: &Estimate, pairs: &Pairs, options: &Options) -> Self {
@@ -66,9 +66,11 @@ const STALL_GAP: f64 = 0.03;
 
 /// Compares two systems at one position; none when one of them has nothing to compare.
 pub(crate) fn ratio(pairs: &Pairs, options: &Options) -> Option<Ratio> {
-    let log = log_ratio(pairs, options.level)?.widened(pairs.clock_allowance());
+    let clock = pairs.clock_allowance();
+    let log = log_ratio(pairs, options.level)?.widened(clock);
     let total = pairs.total_work(options);
     let verdict = RatioVerdict::of(&log, options.tolerance);
+    let unresolved = Unresolved::of(&log, clock, verdict, options.tolerance);
     let interleaved = pairs.pairing == Pairing::Interleaved;
     Some(Ratio {
         typical: log.map(f64::exp),
@@ -79,7 +81,7 @@ pub(crate) fn ratio(pairs: &Pairs, options: &Options) -> Option<Ratio> {
         client_cached: pairs.is_client_cached(),
         p_value: interleaved.then(|| signed_rank_p_value(&pairs.log_ratios())),
         q_value: None,
-        repetitions_needed: repetitions(&log, verdict, options.tolerance),
+        repetitions_needed: unresolved.and_then(|unresolved| unresolved.repetitions),
         single_run: (pairs.pairing == Pairing::SingleRun).then(|| SingleRun::of(&log, pairs, options)),
     })
 }
@@ -92,14 +94,76 @@ pub(crate) fn log_ratio(pairs: &Pairs, level: f64) -> Option<Estimate> {
     }
 }
 
-/// How many repetitions would bring the interval to one side of the nearer edge of the tolerance.
-pub(crate) fn repetitions(log: &Estimate, verdict: RatioVerdict, tolerance: f64) -> Option<usize> {
-    if verdict != RatioVerdict::NotResolved {
-        return None;
+/// Largest number of repetitions that is worth a recommendation.
+pub(crate) const MAX_USEFUL_REPETITIONS: usize = 500;
+
+/// What would settle a ratio that is not resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unresolved {
+    pub obstacle: Obstacle,
+    /// Repetitions that would probably resolve it; none if the clock prevents it, or the value lies on the edge itself.
+    pub repetitions: Option<usize>,
+}
+
+impl Unresolved {
+    /// Of a log ratio whose interval includes `clock`, the allowance of the clocks, which no repetition narrows; none
+    /// if it is resolved.
+    pub(crate) fn of(log: &Estimate, clock: f64, verdict: RatioVerdict, tolerance: f64) -> Option<Self> {
+        if verdict != RatioVerdict::NotResolved {
+            return None;
+        }
+        let Some(interval) = log.interval else {
+            let repetitions = Some(sharebench_stats::SMALLEST_SAMPLE_95.max(log.n + 1));
+            return Some(Self { obstacle: Obstacle::Repetitions, repetitions });
+        };
+        let edge = tolerance.ln_1p();
+        let half_width = interval.half_width() - clock;
+        // Of an estimate less certain than the tolerance it is not known that it lies at the edge.
+        let least = if half_width + clock > edge { edge / 2.0 } else { 0.0 };
+        let distance = (log.value.abs() - edge).abs().max(least);
+        let repetitions = repetitions_needed(log.n, half_width, distance - clock);
+        let scatter = half_width * (log.n as f64 / MAX_USEFUL_REPETITIONS as f64).sqrt();
+        let obstacle = match repetitions {
+            Some(n) if n <= MAX_USEFUL_REPETITIONS => Obstacle::Repetitions,
+            _ if scatter.max(clock) <= edge / 2.0 => Obstacle::Edge,
+            _ if clock >= scatter => Obstacle::Clock,
+            _ => Obstacle::Noise,
+        };
+        Some(Self { obstacle, repetitions })
     }
-    let distance = (log.value.abs() - tolerance.ln_1p()).abs();
-    match log.interval {
-        Some(interval) => repetitions_needed(log.n, interval.half_width(), distance),
-        None => Some(sharebench_stats::SMALLEST_SAMPLE_95.max(log.n + 1)),
+}
+
+#[cfg(test)]
+mod tests {
+    use sharebench_stats::Interval;
+
+    use super::*;
+
+    /// Of a ratio with this interval after `n` repetitions.
+    fn unresolved(ratio: f64, low: f64, high: f64, n: usize, clock: f64) -> (Obstacle, Option<usize>) {
+        let interval = Some(Interval::new(low.ln(), high.ln()));
+        let log = Estimate { value: ratio.ln(), interval, n };
+        let found = Unresolved::of(&log, clock, RatioVerdict::of(&log, 0.02), 0.02).unwrap();
+        (found.obstacle, found.repetitions)
+    }
+
+    #[test]
+    fn a_wide_interval_is_noise_and_not_the_edge_of_the_tolerance() {
+        assert_eq!(unresolved(1.13, 0.28, 12.55, 6, 0.0), (Obstacle::Noise, Some(2068)));
+        assert_eq!(unresolved(1.13, 0.95, 1.34, 6, 0.0), (Obstacle::Repetitions, Some(17)));
+        // An estimate of 1.019 that is good to 4 % is not known to lie at the edge.
+        assert_eq!(unresolved(1.019, 0.981, 1.060, 6, 0.0), (Obstacle::Repetitions, Some(92)));
+    }
+
+    #[test]
+    fn only_a_narrow_interval_around_the_edge_lies_at_the_edge() {
+        assert_eq!(unresolved(1.0201, 1.012, 1.028, 30, 0.0).0, Obstacle::Edge);
+        assert_eq!(unresolved(0.9803, 0.971, 0.989, 30, 0.0).0, Obstacle::Edge);
+    }
+
+    #[test]
+    fn repetitions_do_not_narrow_what_the_clock_leaves_open() {
+        assert_eq!(unresolved(1.10, 0.88, 1.37, 10, 0.2), (Obstacle::Clock, None));
+        assert_eq!(unresolved(1.10, 0.99, 1.22, 10, 0.05), (Obstacle::Repetitions, Some(46)));
     }
 }

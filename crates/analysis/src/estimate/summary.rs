@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sharebench_stats::{Estimate, hodges_lehmann, separate_log_ratio};
 
 use crate::estimate::pairing::Pairs;
-use crate::estimate::ratio::{log_ratio, repetitions};
+use crate::estimate::ratio::{Unresolved, log_ratio};
 use crate::types::{
     CachedCells, MeanRatio, Options, Pairing, Ratio, RatioVerdict, Summary, UnequalStorage, VerdictCounts,
 };
@@ -79,6 +79,7 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
     let allowance = complete.iter().map(|cell| cell.clock_allowance()).sum::<f64>() / complete.len() as f64;
     let log = log.widened(allowance);
     let verdict = RatioVerdict::of(&log, options.tolerance);
+    let unresolved = Unresolved::of(&log, allowance, verdict, options.tolerance);
     let single = || ratios.iter().filter_map(|ratio| ratio.single_run);
     Some(Summary {
         typical: log.map(f64::exp),
@@ -90,7 +91,8 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
         unequal_storage: None,
         counts: VerdictCounts::of(ratios.iter().copied()),
         stalls: ratios.iter().filter(|ratio| ratio.stalls_decide).count(),
-        repetitions_needed: repetitions(&log, verdict, options.tolerance),
+        repetitions_needed: unresolved.and_then(|unresolved| unresolved.repetitions),
+        obstacle: unresolved.map(|unresolved| unresolved.obstacle),
         single_runs: (single().count(), single().filter(|single| single.resolved).count()),
         equal_share: single().find_map(|single| single.equal_share),
         spread_known: single().any(|single| single.spread_share.is_some()),

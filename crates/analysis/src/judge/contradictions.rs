@@ -30,7 +30,7 @@ pub(crate) fn find(aligned: &Aligned<'_>, estimated: &Estimated, options: &Optio
         found.push(Sentence::new(Tone::Note, format!("{}: {words}.", run.label)));
     }
     found.extend(titles(aligned));
-    found.extend(equal_systems(aligned, estimated));
+    found.extend(equal_systems(aligned, estimated, true));
     found.extend(options.link.and_then(|link| above_the_link(aligned, estimated, link)));
     for (index, section) in estimated.sections.iter().enumerate().filter(|(_, s)| s.view == View::Load) {
         for system in 0..aligned.systems.len() {
@@ -44,37 +44,44 @@ pub(crate) fn find(aligned: &Aligned<'_>, estimated: &Estimated, options: &Optio
     found
 }
 
-/// Systems that are equal in nearly every cell although their stated settings differ.
-fn equal_systems(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sentence> {
+/// Systems that are equal in nearly every cell although their stated settings differ: a contradiction if one of them
+/// states a setting whose effect is known and does not show it. Otherwise the settings may have no effect.
+fn equal_systems(aligned: &Aligned<'_>, estimated: &Estimated, contradictory: bool) -> Vec<Sentence> {
     let mut found = Vec::new();
     let n = aligned.systems.len();
     for (a, b) in (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))) {
         let differing = changes(&aligned.systems[a], &aligned.systems[b]);
-        let Some((equal, all)) = equal_cells(aligned, estimated, a, b).filter(|_| !differing.is_empty())
-        else {
-            continue;
-        };
+        let Some((equal, all)) = equal_cells(aligned, estimated, a, b) else { continue };
         let suspect =
             [(a, b), (b, a)].into_iter().find_map(|(a, b)| shows_no_effect(aligned, estimated, a, b));
         // What only one of them states may be equal in the other.
-        if suspect.is_none() && !differing.iter().any(SettingChange::is_known) {
+        let differs = differing.iter().any(SettingChange::is_known);
+        if contradictory != suspect.is_some() || (suspect.is_none() && !differs) {
             continue;
         }
-        let one = &aligned.systems[a].name;
-        let other = &aligned.systems[b].name;
         let stated: Vec<String> = differing.iter().map(SettingChange::words).collect();
-        let mut text = format!(
-            "{other} equals {one} to one tick of the clock in {equal} of {}, although what is stated of them differs ({}): \
-             these settings have no effect here, were not set as stated, or are equal where they are not stated",
+        let text = format!(
+            "{} equals {} to one tick of the clock in {equal} of {}, although what is stated of them differs ({})",
+            aligned.systems[b].name,
+            aligned.systems[a].name,
             counted(all, "cell"),
             stated.join("; ")
         );
-        if let Some(suspect) = suspect {
-            text = format!("{text}. {suspect}; it is excluded from the effects of settings");
-        }
-        found.push(Sentence::new(Tone::Note, text + "."));
+        let sentence = if let Some(suspect) = suspect {
+            let text = format!("{text}. {suspect}; it is excluded from the effects of settings.");
+            Sentence::new(Tone::Note, text)
+        } else {
+            let text = format!("{text}: these settings have no effect that this clock shows.");
+            Sentence::new(Tone::Same, text)
+        };
+        found.push(sentence);
     }
     found
+}
+
+/// Systems that are equal although their settings differ, where nothing contradicts that: findings.
+pub(crate) fn settings_without_effect(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sentence> {
+    equal_systems(aligned, estimated, false)
 }
 
 /// Systems that state a setting but do not show its effect.

@@ -44,6 +44,8 @@ pub(crate) struct Judged {
     pub unmatched: Vec<Unmatched>,
     /// Numbers that cannot be what they are said to be.
     pub contradictions: Vec<Sentence>,
+    /// Systems that are equal although their stated settings differ.
+    pub settings_without_effect: Vec<Sentence>,
     /// Systems whose settings show no effect: they take no part in the effects of settings.
     pub suspects: Vec<usize>,
     /// Each system over time.
@@ -66,6 +68,7 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
             .as_ref()
             .map_or_else(Vec::new, |w| weighed(estimated, &comparisons, w, options)),
         unmatched: if aligned.systems.len() > 1 { unmatched(aligned, estimated) } else { Vec::new() },
+        settings_without_effect: contradictions::settings_without_effect(aligned, estimated),
         suspects: contradictions::suspects(aligned, estimated),
         timelines: timelines(aligned, estimated),
         trust: trust::lines(aligned, estimated, &comparisons, &self_checks, contradictions.len(), options),

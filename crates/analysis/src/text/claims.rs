@@ -84,13 +84,23 @@ fn faster(ratio: &Estimate, fast: &str, slow: &str) -> String {
     format!("{fast} is {percent} % faster than {slow}{bounds}")
 }
 
-/// `1.12 [1.09, 1.15]`, three decimals where it is close to one.
-pub(crate) fn show_ratio(ratio: &Estimate) -> String {
-    let digits = if (ratio.value - 1.0).abs() < 0.095 { 3 } else { 2 };
+/// `1.12 [1.09, 1.15]`, three decimals where it is close to one; `0.00400 [0.00391, 0.00412]`, three digits below 0.1.
+pub fn show_ratio(ratio: &Estimate) -> String {
+    let close = (ratio.value - 1.0).abs() < 0.095;
+    let show = |ratio: f64| if close { format!("{ratio:.3}") } else { show_factor(ratio) };
     match ratio.interval {
-        Some(i) => format!("{:.digits$} [{:.digits$}, {:.digits$}]", ratio.value, i.low, i.high),
-        None => format!("{:.digits$} [no interval]", ratio.value),
+        Some(i) => format!("{} [{}, {}]", show(ratio.value), show(i.low), show(i.high)),
+        None => format!("{} [no interval]", show(ratio.value)),
     }
+}
+
+/// A ratio with two decimals, or with three digits where two decimals would show fewer than one digit of it.
+pub fn show_factor(ratio: f64) -> String {
+    if !(f64::MIN_POSITIVE..0.095).contains(&ratio) {
+        return format!("{ratio:.2}");
+    }
+    let decimals = (2.0 - ratio.log10().floor()) as usize;
+    format!("{ratio:.decimals$}")
 }
 
 /// `10 interleaved repetitions`, or the number of repetitions with the caveat.

@@ -3,13 +3,13 @@
 use sharebench_model::units::counted;
 use sharebench_stats::upper_median;
 
+use crate::estimate::ratio::MAX_USEFUL_REPETITIONS;
 use crate::text::claims::{basis, claim, mean_claim, single_run_claim, tone};
 use crate::text::position::position;
 use crate::text::stages::Stages;
-use crate::types::{Comparison, Pairing, RatioVerdict, Sentence, SettingChange, Summary, Tone, View};
-
-/// Largest number of repetitions that a sentence recommends.
-const REPETITIONS_WORTH: usize = 500;
+use crate::types::{
+    Comparison, Obstacle, Pairing, RatioVerdict, Sentence, SettingChange, Summary, Tone, View,
+};
 
 pub(crate) fn names<'a>(stages: &'a Stages<'_>, comparison: &Comparison) -> (&'a str, &'a str) {
     (&stages.aligned.systems[comparison.a].name, &stages.aligned.systems[comparison.b].name)
@@ -21,17 +21,25 @@ fn single_run_tone(summary: &Summary) -> Tone {
     if resolved > 0 && resolved == cells { Tone::Note } else { Tone::NotResolved }
 }
 
-/// The repetitions that would resolve it, if it is not resolved.
+/// What would resolve it, if it is not resolved.
 fn remedy(summary: &Summary) -> String {
-    if summary.verdict != RatioVerdict::NotResolved {
-        return String::new();
-    }
-    match summary.repetitions_needed {
-        Some(n) if n <= REPETITIONS_WORTH => {
-            format!("; about {n} repetitions would probably resolve it")
+    match summary.obstacle {
+        None => String::new(),
+        Some(Obstacle::Repetitions) => summary
+            .repetitions_needed
+            .map_or_else(String::new, |n| format!("; about {n} repetitions would probably resolve it")),
+        Some(Obstacle::Noise) => format!(
+            "; the repetitions scatter too much: more than {MAX_USEFUL_REPETITIONS} of them would be needed, so measure \
+             longer or on a quieter machine"
+        ),
+        Some(Obstacle::Clock) => {
+            "; the resolution of the clock leaves it open, whatever the number of repetitions: measure longer"
+                .to_owned()
         }
-        _ => "; it lies at the edge of the tolerance, so that more repetitions are unlikely to resolve it"
-            .to_owned(),
+        Some(Obstacle::Edge) => {
+            "; it lies at the edge of the tolerance, so that more repetitions are unlikely to resolve it"
+                .to_owned()
+        }
     }
 }
 
@@ -158,7 +166,9 @@ pub(crate) fn open_cells(
     let again = open.iter().filter(|ratio| ratio.single_run.is_none());
     let mut needed: Vec<usize> = again.filter_map(|ratio| ratio.repetitions_needed).collect();
     let help = match upper_median(&mut needed) {
-        Some(n) if n <= REPETITIONS_WORTH => format!("; about {n} repetitions would resolve half of them"),
+        Some(n) if n <= MAX_USEFUL_REPETITIONS => {
+            format!("; about {n} repetitions would resolve half of them")
+        }
         _ => String::new(),
     };
     let text = format!(

@@ -107,6 +107,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
         open.extend(refused.into_iter().map(|text| Sentence::new(Tone::NotResolved, text).about(index)));
     }
     found.extend(effects::sentences(stages));
+    found.extend(stages.judged.settings_without_effect.iter().cloned());
     if answer.is_empty() {
         answer.push(lone_system(stages));
     }

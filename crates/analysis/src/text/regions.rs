@@ -4,9 +4,12 @@ use sharebench_model::units::{counted, percent};
 use sharebench_stats::Estimate;
 
 use crate::text::claims::{basis, claim, show_ratio};
+use crate::text::comparisons::section_sentence;
 use crate::text::stages::Stages;
 use crate::types::span::{place_words, position_words};
-use crate::types::{Comparison, DifferingRegion, RatioBreak, RatioVerdict, RegionReference, Sentence, Tone};
+use crate::types::{
+    Comparison, DifferingRegion, RatioBreak, RatioVerdict, RegionReference, Sentence, Summary, Tone,
+};
 
 /// Typical and total-work ratio are both reported if they differ by more than this.
 const APART: f64 = 0.03;
@@ -14,13 +17,9 @@ const APART: f64 = 0.03;
 /// Regions and breaks of one comparison that speak of one section.
 pub(crate) fn of_section(stages: &Stages<'_>, comparison: &Comparison, section: usize) -> Vec<Sentence> {
     let differences = &comparison.differences;
-    let whole = comparison.sections[section].as_ref();
-    // A region of every cell repeats the section's own sentence.
-    let repeats = |region: &DifferingRegion| {
-        !region.refines
-            && whole.is_some_and(|all| region.rows.len() >= all.cells && region.verdict == all.verdict)
-    };
-    let regions = differences.regions.iter().filter(|region| region.section == section && !repeats(region));
+    let own =
+        |region: &&DifferingRegion| region.section == section && whole_section(comparison, region).is_none();
+    let regions = differences.regions.iter().filter(own);
     let mut found: Vec<Sentence> = regions
         .map(|region| {
             let tone = match region.verdict {
@@ -38,6 +37,14 @@ pub(crate) fn of_section(stages: &Stages<'_>, comparison: &Comparison, section: 
         breaks.map(|found| Sentence::new(Tone::Note, break_words(stages, comparison, found)).about(section)),
     );
     found
+}
+
+/// The summary of a region's section, if the region is all of it. The two estimate one ratio by different methods, so
+/// that only the summary is reported.
+fn whole_section<'a>(comparison: &'a Comparison, region: &DifferingRegion) -> Option<&'a Summary> {
+    let all = comparison.sections[region.section].as_ref()?;
+    let is_whole = !region.refines && region.rows.len() >= all.cells && region.verdict == all.verdict;
+    is_whole.then_some(all)
 }
 
 /// The second and third sentence of an answer: the largest difference, and the largest in the opposite direction.
@@ -63,8 +70,11 @@ pub(crate) fn answer(stages: &Stages<'_>, comparison: &Comparison) -> Vec<Senten
         return vec![Sentence::new(Tone::Note, text)];
     };
     let say = |lead: &str, region: &DifferingRegion| {
-        let text = format!("{lead}{}.", region_words(stages, comparison, region));
-        Sentence::new(Tone::Difference, text)
+        let text = match whole_section(comparison, region) {
+            Some(all) => section_sentence(stages, comparison, region.section, all).text,
+            None => format!("{}.", region_words(stages, comparison, region)),
+        };
+        Sentence::new(Tone::Difference, format!("{lead}{text}"))
             .about(region.section)
             .about_region(reference(stages, comparison, region))
     };

@@ -35,7 +35,7 @@ pub use load::{CapacityReport, LoadLines, LoadOutcome, PartOutcome, ResponseLimi
 pub use outcome::{Curve, Outcome};
 pub use percentile::Percentile;
 pub use ranks::{RankDeviation, RankSummary, RankTable};
-pub use ratio::{Pairing, Ratio, RatioVerdict, SingleRun};
+pub use ratio::{Obstacle, Pairing, Ratio, RatioVerdict, SingleRun};
 pub use section::{RateUnit, Row, Section, View};
 pub use self_checks::{CheckSummary, ThinnedCell};
 pub use sentence::{RegionReference, Sentence, Tone};

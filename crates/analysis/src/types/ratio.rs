@@ -40,6 +40,20 @@ impl RatioVerdict {
     }
 }
 
+/// What keeps a ratio from being resolved, and so what would settle it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Obstacle {
+    /// Too few repetitions.
+    Repetitions,
+    /// The repetitions scatter so much that more of them than are practical would be needed.
+    Noise,
+    /// The resolution of the clocks, which no repetition narrows.
+    Clock,
+    /// The interval is narrow, and the edge of the tolerance lies within it.
+    Edge,
+}
+
 /// How the repetitions of two systems were paired, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sharebench_stats::Estimate;
 
-use crate::types::{Pairing, Ratio, RatioVerdict};
+use crate::types::{Obstacle, Pairing, Ratio, RatioVerdict};
 
 /// Number of cells per verdict, each judged individually.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +91,9 @@ pub struct Summary {
     pub stalls: usize,
     /// Repetitions that would probably resolve it.
     pub repetitions_needed: Option<usize>,
+    /// What keeps it from being resolved; none if it is resolved.
+    #[serde(default)]
+    pub obstacle: Option<Obstacle>,
     /// Cells measured once on a side, and how many of them differ by more than their uncertainty.
     pub single_runs: (usize, usize),
     /// What results declared to be equal leave open in them, as a share; none where none are declared.
