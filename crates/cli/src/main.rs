@@ -12,6 +12,8 @@ mod output;
 mod run;
 #[cfg(test)]
 mod snapshots_of_help;
+#[cfg(test)]
+mod snapshots_of_output;
 
 use std::process::ExitCode;
 

@@ -1,18 +1,16 @@
 //! The doctor: examines this machine, and proves with known-answer tests that the engine measures correctly.
 //!
 //! [`examine`] measures clock, timers, CPUs and links for a few seconds. [`prove`] lets the engine measure embedded
-//! servers whose true behaviour is in their own logs, and compares. [`findings_text`], [`proofs_text`] and
-//! [`to_json`] format the results; nothing in this crate prints.
+//! servers whose true behaviour is in their own logs, and compares. [`to_json`] formats the results for programs; the
+//! command renders them for people.
 
 mod document;
 mod examine;
 mod finding;
 mod memory;
 mod prove;
-mod text;
 
 pub use document::to_json;
 pub use examine::examine;
 pub use finding::{Finding, Status};
 pub use prove::{Conditions, EXPERIMENTS, Experiment, Proof, Row, Verdict, prove};
-pub use text::{findings_text, proofs_text};

@@ -138,9 +138,10 @@ pub fn participation(outcome: &Outcome) -> String {
 
 /// Number of steps in which a check held, and in which it did not.
 pub fn counts(check: &CheckSummary) -> String {
+    let warnings = if check.warnings == 1 { "warning" } else { "warnings" };
     let counts = [
         (check.valid, "held"),
-        (check.warnings, "warning"),
+        (check.warnings, warnings),
         (check.invalid, "invalid"),
         (check.not_known, "not known"),
     ];

@@ -14,7 +14,7 @@ use crate::commands::workload_weights::weights;
 use crate::exit::{Failure, SLOWER};
 use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
-use crate::output::print_out;
+use crate::output::{print_out, style};
 use crate::run::run_store::{load, render, run_data};
 
 pub const COMPARE_HELP: &str = "Examples:
@@ -181,7 +181,7 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
         ..Options::default()
     };
     let analysis = analyse(&data, &options);
-    let code = print_out(&render(&analysis, args.format)?)?;
+    let code = print_out(&render(&analysis, args.format, style())?)?;
     match args.fail_if_slower {
         Some(limit) if is_slower(&analysis, limit) => Ok(ExitCode::from(SLOWER)),
         _ => Ok(code),

@@ -1,12 +1,12 @@
 //! `sharebench demo`: a sweep and a load on embedded servers, in about a minute.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use sharebench_model::units::ByteSize;
+use sharebench_model::units::{ByteSize, show_seconds};
 use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::{Load, Plan, PlannedTarget, ResolvedPlan, Sweep, Test, Think};
@@ -64,11 +64,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
     ];
     let plan = plan(planned)?;
     if !args.output.quiet {
-        line(format_args!(
-            "embedded SMB, NFSv3 and NCP servers over memory, and {}: about {:.0} s",
-            scratch.0.display(),
-            plan.measured_time().least.as_secs_f64() * 1.5
-        ));
+        line(announcement(&plan, &scratch.0));
     }
     let measured = Measurement::new(&plan, &targets).run(&args.output)?;
     let code = finish(&measured, Some(&args.report), &args.output)?;
@@ -76,11 +72,22 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
+/// What the demo measures, and how long it takes with the preparation of files.
+pub fn announcement(plan: &ResolvedPlan, directory: &Path) -> String {
+    let seconds = plan.measured_time().least.as_secs_f64() * 1.5;
+    let directory = directory.display();
+    format!(
+        "embedded SMB, NFSv3 and NCP servers over memory, and {directory}: about {}",
+        show_seconds(seconds)
+    )
+}
+
 fn target(name: &str, url: String) -> PlannedTarget {
     PlannedTarget { name: name.to_owned(), url }
 }
 
-fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
+/// A sweep and a load on the targets.
+pub fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
     let sizes = |list: &[u64]| Some(list.iter().copied().map(ByteSize).collect());
     let sweep = Sweep {
         file_sizes: sizes(&[256 << 10, 4 << 20]),

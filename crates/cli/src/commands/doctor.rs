@@ -3,13 +3,12 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use sharebench_doctor::{
-    Conditions, EXPERIMENTS, Experiment, Proof, Verdict, examine, findings_text, proofs_text, prove, to_json,
-};
+use sharebench_doctor::{Conditions, EXPERIMENTS, Experiment, Proof, Verdict, examine, prove, to_json};
 
+use crate::commands::doctor_text::{findings_text, proofs_text};
 use crate::exit;
 use crate::flags::output::QuietFlags;
-use crate::output::line;
+use crate::output::{line, style};
 
 pub const DOCTOR_HELP: &str = "Examples:
   sharebench doctor                       # some seconds
@@ -58,7 +57,7 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
     let text = args.format == DoctorFormat::Text;
     let findings = examine();
     if text {
-        print!("{}", findings_text(&findings));
+        print!("{}", findings_text(&findings, style()));
     }
     let mut proofs = Vec::new();
     if args.prove {
@@ -76,7 +75,7 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
             }
             let proof = prove(experiment, conditions);
             if text {
-                print!("{}", proofs_text(std::slice::from_ref(&proof)));
+                print!("{}", proofs_text(std::slice::from_ref(&proof), style()));
             }
             proofs.push(proof);
         }

@@ -7,6 +7,7 @@ mod compare_series;
 pub mod demo;
 pub mod depth;
 pub mod doctor;
+pub mod doctor_text;
 pub mod export;
 mod from_flags;
 pub mod import;

@@ -8,7 +8,7 @@ use sharebench_results::RunReference;
 use crate::exit::Failure;
 use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
-use crate::output::print_out;
+use crate::output::{print_out, style};
 use crate::run::run_store::{analysis, load, render};
 
 #[derive(Debug, Args)]
@@ -34,5 +34,5 @@ pub fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
         }
         return print_out(&run.header.plan);
     }
-    print_out(&render(&analysis(vec![run]), args.format)?)
+    print_out(&render(&analysis(vec![run]), args.format, style())?)
 }

@@ -1,6 +1,7 @@
-//! The progress of a run as lines of a given width. No terminal is needed, and the only clock is that of the progress.
+//! The progress of a run as lines of a given width. Neither a terminal nor a clock is needed.
 
 use std::fmt::Write;
+use std::time::Instant;
 
 use sharebench_model::axis;
 use sharebench_model::units::{counted, show_nanos, show_operation_rate, show_rate, show_seconds};
@@ -15,9 +16,9 @@ const GREEN: &str = "32";
 const YELLOW: &str = "33";
 const CYAN: &str = "36";
 
-/// Lines of at most `width` columns. With `colour` they also contain escape sequences, which have no width.
-pub fn frame(progress: &RunProgress, width: usize, colour: bool) -> Vec<String> {
-    let mut lines = vec![running(progress), bar(progress, width)];
+/// The progress at `at` as lines of at most `width` columns. With `colour` they also contain escape sequences, which have no width.
+pub fn frame(progress: &RunProgress, width: usize, colour: bool, at: Instant) -> Vec<String> {
+    let mut lines = vec![running(progress, at), bar(progress, width, at)];
     let names =
         progress.targets.iter().map(|target| columns(&plain(&target.name))).max().unwrap_or(0).min(24);
     lines.extend(progress.targets.iter().enumerate().map(|(index, target)| {
@@ -46,7 +47,7 @@ pub fn frame(progress: &RunProgress, width: usize, colour: bool) -> Vec<String> 
 type Line = Vec<(&'static str, String)>;
 
 /// The current step.
-fn running(progress: &RunProgress) -> Line {
+fn running(progress: &RunProgress, at: Instant) -> Line {
     let Some(now) = &progress.now else { return vec![(DIM, "waiting for the next step".to_owned())] };
     let name = progress.targets.get(now.target).map_or("?", |target| target.name.as_str());
     let mut words: Vec<String> = Vec::new();
@@ -59,7 +60,7 @@ fn running(progress: &RunProgress) -> Line {
             axis => value.on_axis(axis),
         });
     }
-    let since = now.since.elapsed().as_secs_f64();
+    let since = at.saturating_duration_since(now.since).as_secs_f64();
     let long = if since >= 2.0 { format!(", for {}", show_seconds(since)) } else { String::new() };
     vec![
         (BOLD, plain(name)),
@@ -70,20 +71,21 @@ fn running(progress: &RunProgress) -> Line {
 }
 
 /// Finished share and remaining time.
-fn bar(progress: &RunProgress, width: usize) -> Line {
+fn bar(progress: &RunProgress, width: usize, at: Instant) -> Line {
     let space = (width / 4).clamp(8, 32);
-    let full = (progress.share() * space as f64).round() as usize;
+    let full = (progress.share(at) * space as f64).round() as usize;
     let steps = match (progress.fixed, progress.budget_ends) {
         (true, _) => format!("{} of {} steps", progress.done, progress.expected),
         (false, None) => format!("{} of about {} steps", progress.done, progress.expected.max(progress.done)),
         (false, Some(_)) => format!("{} steps", progress.done),
     };
-    let left =
-        progress.seconds_left().map_or(String::new(), |seconds| format!(", {} left", show_seconds(seconds)));
+    let left = progress
+        .seconds_left(at)
+        .map_or(String::new(), |seconds| format!(", {} left", show_seconds(seconds)));
     vec![
         (CYAN, "█".repeat(full)),
         (DIM, "░".repeat(space - full)),
-        ("", format!(" {steps}, {} spent{left}", show_seconds(progress.started.elapsed().as_secs_f64()))),
+        ("", format!(" {steps}, {} spent{left}", show_seconds(progress.spent(at).as_secs_f64()))),
     ]
 }
 
@@ -198,6 +200,8 @@ fn paint(line: &Line, width: usize, colour: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use sharebench_model::{Check, Coordinates, ErrorClass, RunEvent, StepResult, Value, Verdict};
     use sharebench_plan::Plan;
 
@@ -206,7 +210,7 @@ mod tests {
     fn progress() -> RunProgress {
         let text = "repetitions = 6\n[[target]]\nname = 'smb'\nurl = '/a'\n[[target]]\nname = \"nfs \\u001b[31m服务\"\n\
                     url = '/b'\n[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read']\n";
-        RunProgress::new(&Plan::parse(text).unwrap().resolve().unwrap(), 0, 1)
+        RunProgress::new(&Plan::parse(text).unwrap().resolve().unwrap(), 0, 1, Instant::now())
     }
 
     fn step(target: u32, rate: u64, verdict: Verdict) -> RunEvent {
@@ -233,14 +237,20 @@ mod tests {
             .with(axis::TEST, Value::text("read"))
             .with(axis::FILE_SIZE, Value::Bytes(65_536))
             .with(axis::RECORD_SIZE, Value::Bytes(4096));
-        progress.take(&RunEvent::StepStarted { index: 0, target: 1, repetition: 2, coordinates });
+        progress.take(
+            &RunEvent::StepStarted { index: 0, target: 1, repetition: 2, coordinates },
+            progress.started,
+        );
         for (rate, verdict) in
             [(10_000_000, Verdict::Valid), (40_000_000, Verdict::Warning), (80_000_000, Verdict::Invalid)]
         {
-            progress.take(&step(0, rate, verdict));
+            progress.take(&step(0, rate, verdict), progress.started);
         }
-        progress.take(&RunEvent::Failure { index: 0, class: ErrorClass::Timeout, detail: String::new() });
-        let shown = frame(&progress, 100, false);
+        progress.take(
+            &RunEvent::Failure { index: 0, class: ErrorClass::Timeout, detail: String::new() },
+            progress.started,
+        );
+        let shown = frame(&progress, 100, false, progress.started);
         assert!(shown[0].contains("read, 64KiB file, 4KiB records  repetition 3"), "{shown:#?}");
         assert!(shown[1].contains(" 3 of 12 steps"), "{shown:#?}");
         assert!(
@@ -252,10 +262,11 @@ mod tests {
         assert!(shown[5].contains("1 timeout"), "{shown:#?}");
         assert!(!shown.concat().contains('\u{1b}'), "names contain no escape sequences: {shown:#?}");
         for width in [20, 40, 80, 120, 200] {
-            let widest = frame(&progress, width, false).iter().map(|line| columns(line)).max();
+            let widest =
+                frame(&progress, width, false, progress.started).iter().map(|line| columns(line)).max();
             assert!(widest <= Some(width), "{widest:?} > {width}");
         }
-        assert!(frame(&progress, 80, true).concat().contains("\u{1b}[1m"));
+        assert!(frame(&progress, 80, true, progress.started).concat().contains("\u{1b}[1m"));
     }
 
     #[test]
@@ -263,7 +274,7 @@ mod tests {
         let mut progress = progress();
         let started =
             RunEvent::StepStarted { index: 0, target: 0, repetition: 0, coordinates: Coordinates::new() };
-        progress.take(&started);
+        progress.take(&started, progress.started);
         let moved = |bytes| RunEvent::Progress {
             index: 0,
             operations: 1,
@@ -272,11 +283,11 @@ mod tests {
             failures: 0,
             users: 1,
         };
-        progress.take(&moved(1000));
+        progress.take(&moved(1000), progress.started);
         assert_eq!(progress.targets[0].rate, None, "one event has no rate");
-        progress.take(&moved(9000));
-        assert!(progress.targets[0].rate.is_some_and(|rate| rate > 0.0));
-        assert!(!frame(&progress, 100, false).concat().contains("rank"));
+        progress.take(&moved(9000), progress.started + Duration::from_secs(2));
+        assert_eq!(progress.targets[0].rate, Some(4000.0));
+        assert!(!frame(&progress, 100, false, progress.started).concat().contains("rank"));
     }
 
     #[test]
@@ -284,19 +295,20 @@ mod tests {
         let mut progress = progress();
         progress.ranks = 6;
         let coordinates = Coordinates::new();
-        progress.take(&RunEvent::StepStarted { index: 0, target: 0, repetition: 0, coordinates });
-        for bytes in [1000, 9000] {
-            progress.take(&RunEvent::Progress {
-                index: 0,
-                operations: 1,
-                bytes,
-                transactions: 1,
-                failures: 0,
-                users: 1,
-            });
+        progress.take(
+            &RunEvent::StepStarted { index: 0, target: 0, repetition: 0, coordinates },
+            progress.started,
+        );
+        for (second, bytes) in [(0, 1000), (1, 9000)] {
+            let moved =
+                RunEvent::Progress { index: 0, operations: 1, bytes, transactions: 1, failures: 0, users: 1 };
+            progress.take(&moved, progress.started + Duration::from_secs(second));
         }
-        progress.take(&RunEvent::Failure { index: 0, class: ErrorClass::Timeout, detail: String::new() });
-        let shown = frame(&progress, 100, false);
+        progress.take(
+            &RunEvent::Failure { index: 0, class: ErrorClass::Timeout, detail: String::new() },
+            progress.started,
+        );
+        let shown = frame(&progress, 100, false, progress.started);
         assert!(shown[2].contains("rank 0 now") && shown[2].contains(" -  p50"), "{shown:#?}");
         assert!(progress.targets[0].history.is_empty(), "a part of the ranks is not in the history");
         assert!(
@@ -305,8 +317,8 @@ mod tests {
         );
         let RunEvent::StepFinished(mut ended) = step(0, 10_000_000, Verdict::Valid) else { unreachable!() };
         ended.measure.errors.insert(ErrorClass::Timeout, 7);
-        progress.take(&RunEvent::StepFinished(ended));
-        let shown = frame(&progress, 100, false);
+        progress.take(&RunEvent::StepFinished(ended), progress.started);
+        let shown = frame(&progress, 100, false, progress.started);
         assert!(shown[2].contains("10.0 MB/s") && !shown[2].contains("rank 0"), "{shown:#?}");
         assert!(shown.iter().any(|line| line.contains("7 timeout")), "of all ranks: {shown:#?}");
     }

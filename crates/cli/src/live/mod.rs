@@ -1,20 +1,22 @@
 //! Display of a run in progress: lines at the bottom of a terminal, plain lines in a pipe, or JSON lines.
 
-mod frame;
+pub mod frame;
 mod json_events;
 pub mod plan_preview;
-mod progress;
+pub mod progress;
 mod screen;
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
-use sharebench_model::units::{show_nanos, show_rate, show_seconds};
+use sharebench_model::units::{counted, show_nanos, show_rate, show_seconds};
 use sharebench_model::{Round, RunEvent, StepResult};
 use sharebench_plan::ResolvedPlan;
+use sharebench_report::{columns, wrap};
 
 use crate::flags::output::OutputFlags;
 use crate::output::{has_colours, terminal_width};
+use frame::frame;
 use plan_preview::reached;
 use progress::RunProgress;
 use screen::Screen;
@@ -24,18 +26,8 @@ const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 /// Largest number of warnings and failures that are shown one by one.
 const MAX_MESSAGES: usize = 10;
 /// Facts that are shown when a target is ready; every protocol has some of them.
-const SHOWN_FACTS: [&str; 10] = [
-    "dialect",
-    "signing",
-    "encryption",
-    "vers",
-    "version",
-    "filesystem",
-    "engine",
-    "transport",
-    "buffer",
-    "profile",
-];
+const SHOWN_FACTS: [&str; 9] =
+    ["dialect", "signing", "encryption", "vers", "file_system", "engine", "transport", "buffer", "profile"];
 
 /// Kind of display.
 enum Display {
@@ -43,8 +35,8 @@ enum Display {
     Quiet,
     /// JSON lines on standard output, and nothing else.
     Json,
-    /// Lines on standard error, at most one per [`PLAIN_INTERVAL`].
-    Plain { last: Option<Instant> },
+    /// Lines, at most one status per [`PLAIN_INTERVAL`].
+    Plain { out: Box<dyn Write>, last: Option<Instant> },
     /// Progress at the bottom of the terminal on standard error.
     Screen(Screen),
 }
@@ -59,6 +51,13 @@ pub struct LiveView {
     messages: usize,
 }
 
+impl Display {
+    /// Lines on `out`.
+    fn plain(out: impl Write + 'static) -> Self {
+        Self::Plain { out: Box::new(out), last: None }
+    }
+}
+
 impl LiveView {
     /// The display of a run by `ranks` processes; `done` steps were measured earlier.
     pub fn new(plan: &ResolvedPlan, done: usize, ranks: u32, output: &OutputFlags) -> Self {
@@ -66,14 +65,26 @@ impl LiveView {
             (true, _) => Display::Json,
             (false, true) => Display::Quiet,
             (false, false) if stderr().is_terminal() && !is_dumb() => Display::Screen(Screen::new()),
-            (false, false) => Display::Plain { last: None },
+            (false, false) => Display::plain(stderr()),
         };
-        Self { progress: RunProgress::new(plan, done, ranks), display, messages: 0 }
+        Self { progress: RunProgress::new(plan, done, ranks, Instant::now()), display, messages: 0 }
+    }
+
+    /// The display of a run by this process alone in a pipe that starts at `started`.
+    #[cfg(test)]
+    pub fn piped(plan: &ResolvedPlan, started: Instant, out: impl Write + 'static) -> Self {
+        let progress = RunProgress::new(plan, 0, 1, started);
+        Self { progress, display: Display::plain(out), messages: 0 }
     }
 
     /// Shows one event.
     pub fn show(&mut self, event: &RunEvent) {
-        self.progress.take(event);
+        self.show_at(event, Instant::now());
+    }
+
+    /// Shows one event, which happened at `at`.
+    pub fn show_at(&mut self, event: &RunEvent, at: Instant) {
+        self.progress.take(event, at);
         if let Display::Json = self.display {
             let names: Vec<&str> = self.progress.targets.iter().map(|target| target.name.as_str()).collect();
             return json_events::print(event, &names, self.progress.ranks);
@@ -85,23 +96,23 @@ impl LiveView {
                 let shown = shown.collect::<Vec<_>>().join(", ");
                 self.line(&format!("{}: ready ({shown})", self.name(*target)));
             }
-            RunEvent::Round(round) => self.round(*round),
+            RunEvent::Round(round) => self.round(*round, at),
             RunEvent::Precision(report) => {
                 for line in reached(report) {
                     self.line(&line);
                 }
             }
             RunEvent::StepStarted { target, coordinates, .. } => {
-                self.status(&format!("{} {coordinates}", self.name(*target)));
+                self.status(&format!("{} {coordinates}", self.name(*target)), at);
             }
             RunEvent::Preparing { target, what, done, of } => {
-                self.status(&format!("{}: {done} of {of} {what}", self.name(*target)));
+                self.status(&format!("{}: {done} of {of} {what}", self.name(*target)), at);
             }
-            RunEvent::StepFinished(step) => self.finished(step),
+            RunEvent::StepFinished(step) => self.finished(step, at),
             RunEvent::Failure { detail, .. } => self.message(&format!("failure: {detail}")),
             RunEvent::Warning(text) => self.message(&format!("warning: {text}")),
             RunEvent::Started(_) | RunEvent::TargetDone { .. } | RunEvent::Progress { .. } => {}
-            RunEvent::Finished(_) => self.ended(),
+            RunEvent::Finished(_) => self.ended(at),
         }
         self.tick();
     }
@@ -111,7 +122,8 @@ impl LiveView {
         if let Display::Screen(screen) = &mut self.display
             && screen.is_due()
         {
-            screen.draw(&frame::frame(&self.progress, terminal_width().saturating_sub(1), has_colours()));
+            let width = terminal_width().saturating_sub(1);
+            screen.draw(&frame(&self.progress, width, has_colours(), Instant::now()));
         }
     }
 
@@ -135,15 +147,19 @@ impl LiveView {
         match &mut self.display {
             Display::Quiet | Display::Json => {}
             // Text of servers and files must not contain escape sequences for the terminal.
-            Display::Screen(screen) => screen.line(&sharebench_report::plain(text)),
-            Display::Plain { .. } => {
-                let _ = writeln!(stderr(), "{}", sharebench_report::plain(text));
+            Display::Screen(screen) => {
+                for line in fitted_lines(&sharebench_report::plain(text), terminal_width()) {
+                    screen.line(&line);
+                }
+            }
+            Display::Plain { out, .. } => {
+                let _ = writeln!(out, "{}", sharebench_report::plain(text));
             }
         }
     }
 
-    fn ended(&mut self) {
-        let spent = self.progress.started.elapsed();
+    fn ended(&mut self, at: Instant) {
+        let spent = show_seconds(self.progress.spent(at).as_secs_f64());
         let [_, warnings, invalid] = self.progress.verdicts;
         let count =
             |count: usize, what: &str| if count == 0 { String::new() } else { format!(", {count} {what}") };
@@ -151,40 +167,40 @@ impl LiveView {
         let measured = self.progress.measured;
         self.close();
         if let Display::Screen(_) = self.display {
-            self.display = Display::Plain { last: None };
+            self.display = Display::plain(stderr());
         }
-        self.line(&format!("{measured} steps measured in {spent:.1?}{verdicts}"));
+        self.line(&format!("{} measured in {spent}{verdicts}", counted(measured, "step")));
     }
 
     /// Shows the number of cells of a round that does not contain all cells.
-    fn round(&mut self, round: Round) {
+    fn round(&mut self, round: Round, at: Instant) {
         if !self.progress.fixed && round.cells < round.of {
-            self.status(&format!("round {}: {} of {} cells", round.number + 1, round.cells, round.of));
+            self.status(&format!("round {}: {} of {} cells", round.number + 1, round.cells, round.of), at);
         }
     }
 
-    fn finished(&mut self, step: &StepResult) {
+    fn finished(&mut self, step: &StepResult, at: Instant) {
         let rate = step.measure.throughput().map_or_else(|| "no data".into(), show_rate);
         let response = show_nanos(step.measure.response.quantile(0.5) as f64);
-        self.status(&format!("{} {}: {rate}, p50 {response}", self.name(step.target), step.coordinates));
+        self.status(&format!("{} {}: {rate}, p50 {response}", self.name(step.target), step.coordinates), at);
     }
 
     /// Prints a plain line, unless the last one is too recent; a screen shows the status anyway.
-    fn status(&mut self, text: &str) {
-        let Display::Plain { last } = &mut self.display else { return };
-        if last.is_some_and(|last| last.elapsed() < PLAIN_INTERVAL) {
+    fn status(&mut self, text: &str, at: Instant) {
+        let Display::Plain { out, last } = &mut self.display else { return };
+        if last.is_some_and(|last| at.saturating_duration_since(last) < PLAIN_INTERVAL) {
             return;
         }
-        *last = Some(Instant::now());
+        *last = Some(at);
         let progress = &self.progress;
         let of = match (progress.fixed, progress.budget_ends) {
             (true, _) => format!("/{}", progress.expected),
             (false, None) => format!(" of about {}", progress.expected.max(progress.done)),
             (false, Some(_)) => String::new(),
         };
-        let left = progress.seconds_left().filter(|_| progress.measured >= 3);
+        let left = progress.seconds_left(at).filter(|_| progress.measured >= 3);
         let left = left.map_or(String::new(), |seconds| format!(", {} left", show_seconds(seconds)));
-        let _ = writeln!(stderr(), "[{}{of}{left}] {}", progress.done, sharebench_report::plain(text));
+        let _ = writeln!(out, "[{}{of}{left}] {}", progress.done, sharebench_report::plain(text));
     }
 
     fn message(&mut self, text: &str) {
@@ -199,6 +215,11 @@ impl LiveView {
     fn name(&self, target: u32) -> &str {
         self.progress.targets.get(target as usize).map_or("?", |target| target.name.as_str())
     }
+}
+
+/// The text as lines of at most `width` columns, broken between words. Later lines are indented by two columns.
+pub fn fitted_lines(text: &str, width: usize) -> Vec<String> {
+    if columns(text) <= width { vec![text.to_owned()] } else { wrap(text, width, 2) }
 }
 
 /// A terminal that cannot move its cursor.

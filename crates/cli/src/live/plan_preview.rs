@@ -24,13 +24,15 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
         ));
     }
     if !plan.loads.is_empty() {
-        let loads = counted(plan.loads.len(), "step");
-        lines.push(format!("{loads} of users on {targets}, once each{}", extension(plan)));
+        let loads = counted(plan.loads.len(), "load step");
+        lines.push(format!("{loads} on {targets}, once each{}", extension(plan)));
         lines.extend(replayed(plan));
         lines.extend(plan.search.as_ref().map(|search| {
             let most = Search::MAX_ADDED;
             match search {
-                Search::Stress => format!("then at most {most} steps of more users, until throughput falls"),
+                Search::Stress => {
+                    format!("then at most {most} load steps with more users, until throughput falls")
+                }
                 Search::Knee(slo) => {
                     format!("then at most {most} open loads, to find the highest rate that keeps {slo}")
                 }
@@ -201,7 +203,7 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
         assert_eq!(
             lines,
             [
-                "1 step of users on 1 target, once each; a step that has not reached steady state is \
+                "1 load step on 1 target, once each; a step that has not reached steady state is \
                  extended at most 2 times, at most 3.6 min in total",
                 "1 step; 32 s to 3.6 min, without the preparation of files",
             ]

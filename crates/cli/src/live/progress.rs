@@ -42,8 +42,8 @@ pub struct CurrentStep {
 
 /// Progress of one run.
 ///
-/// It is created before the first event and takes every event in order. It never reads a target or the results database,
-/// so what it shows is exactly what the events said.
+/// It is created before the first event and takes every event in order. It never reads a target, the results database or a
+/// clock: callers pass the instant of each event, so the same events at the same instants give the same display.
 #[derive(Debug)]
 pub struct RunProgress {
     pub targets: Vec<TargetProgress>,
@@ -76,8 +76,8 @@ pub struct RunProgress {
 }
 
 impl RunProgress {
-    /// A run by `ranks` processes; `done` steps were measured earlier.
-    pub fn new(plan: &ResolvedPlan, done: usize, ranks: u32) -> Self {
+    /// A run by `ranks` processes that starts at `started`; `done` steps were measured earlier.
+    pub fn new(plan: &ResolvedPlan, done: usize, ranks: u32, started: Instant) -> Self {
         let of = |name: &str| TargetProgress { name: name.to_owned(), ..TargetProgress::default() };
         Self {
             targets: plan.targets.iter().map(|target| of(&target.name)).collect(),
@@ -87,7 +87,7 @@ impl RunProgress {
             measured: 0,
             fixed: plan.repeat.is_fixed() && plan.search.is_none(),
             budget_ends: None,
-            started: Instant::now(),
+            started,
             failures: BTreeMap::new(),
             verdicts: [0; 3],
             failed_checks: BTreeMap::new(),
@@ -99,21 +99,20 @@ impl RunProgress {
         }
     }
 
-    /// Takes one event.
-    pub fn take(&mut self, event: &RunEvent) {
+    /// Takes one event, which happened at `at`.
+    pub fn take(&mut self, event: &RunEvent, at: Instant) {
         match event {
-            RunEvent::Round(round) => self.round(*round),
+            RunEvent::Round(round) => self.round(*round, at),
             RunEvent::StepStarted { target, repetition, coordinates, .. } => {
                 let coordinates = coordinates.clone();
                 let target = *target as usize;
                 let repetition = *repetition;
-                self.now =
-                    Some(CurrentStep { target, repetition, coordinates, since: Instant::now(), seen: None });
+                self.now = Some(CurrentStep { target, repetition, coordinates, since: at, seen: None });
             }
             RunEvent::Preparing { what, done, of, .. } => {
                 self.preparing = Some(format!("{done} of {of} {what}"));
             }
-            RunEvent::Progress { operations, bytes, .. } => self.progress(*operations, *bytes),
+            RunEvent::Progress { operations, bytes, .. } => self.progress(*operations, *bytes, at),
             RunEvent::StepFinished(step) => self.finished(step),
             // Failures of all ranks are counted when the step ends.
             RunEvent::Failure { .. } if self.ranks > 1 => {}
@@ -127,18 +126,17 @@ impl RunProgress {
         }
     }
 
-    fn round(&mut self, round: Round) {
-        self.budget_ends = round.budget_left_ns.map(|left| Instant::now() + Duration::from_nanos(left));
+    fn round(&mut self, round: Round, at: Instant) {
+        self.budget_ends = round.budget_left_ns.map(|left| at + Duration::from_nanos(left));
         if !self.fixed {
             self.expected = round.steps_before.saturating_add(round.expected_steps) as usize + self.loads;
         }
     }
 
     /// Updates the rate of the current step with what was transferred since the last event.
-    fn progress(&mut self, operations: u64, bytes: u64) {
+    fn progress(&mut self, operations: u64, bytes: u64, at: Instant) {
         self.preparing = None;
         let Some(now) = &mut self.now else { return };
-        let at = Instant::now();
         if let Some((before, operations_before, bytes_before)) = now.seen.replace((at, operations, bytes)) {
             let seconds = at.duration_since(before).as_secs_f64();
             let per_second = |count: u64, before: u64| count.saturating_sub(before) as f64 / seconds;
@@ -183,12 +181,17 @@ impl RunProgress {
         }
     }
 
+    /// Time since the start of the run.
+    pub fn spent(&self, at: Instant) -> Duration {
+        at.saturating_duration_since(self.started)
+    }
+
     /// Finished share of the work, from 0 to 1.
-    pub fn share(&self) -> f64 {
+    pub fn share(&self, at: Instant) -> f64 {
         match self.budget_ends {
             Some(ends) => {
-                let spent = self.started.elapsed();
-                let left = ends.saturating_duration_since(Instant::now());
+                let spent = self.spent(at);
+                let left = ends.saturating_duration_since(at);
                 spent.as_secs_f64() / (spent + left).as_secs_f64().max(1e-9)
             }
             None => self.done as f64 / self.expected.max(self.done).max(1) as f64,
@@ -197,12 +200,12 @@ impl RunProgress {
     }
 
     /// Estimate of the remaining seconds; none while there are too few steps.
-    pub fn seconds_left(&self) -> Option<f64> {
+    pub fn seconds_left(&self, at: Instant) -> Option<f64> {
         if let Some(ends) = self.budget_ends {
-            return Some(ends.saturating_duration_since(Instant::now()).as_secs_f64());
+            return Some(ends.saturating_duration_since(at).as_secs_f64());
         }
         (self.measured >= 3).then(|| {
-            let each = self.started.elapsed().as_secs_f64() / self.measured as f64;
+            let each = self.spent(at).as_secs_f64() / self.measured as f64;
             each * self.expected.saturating_sub(self.done) as f64
         })
     }

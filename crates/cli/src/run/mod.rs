@@ -9,5 +9,5 @@ pub mod measure;
 pub mod plan_file;
 pub mod ranks;
 pub mod run_store;
-mod run_summary;
+pub mod run_summary;
 pub mod targets;

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
+use sharebench_report::Style;
 use sharebench_results::{RunReference, RunState, StoredRun};
 
 use crate::exit::Failure;
 use crate::flags::format::Format;
-use crate::output::style;
 use crate::run::environment::COMMAND_FACT;
 
 /// Writes an analysis as an HTML report.
@@ -44,10 +44,10 @@ pub fn run_data(run: StoredRun, several: bool) -> RunData {
     RunData { label, command, header: run.header, facts: run.facts, steps: run.steps, outcome }
 }
 
-/// Renders an analysis in a format.
-pub fn render(analysis: &Analysis, format: Format) -> Result<String, Failure> {
+/// Renders an analysis in a format; `style` applies to text.
+pub fn render(analysis: &Analysis, format: Format, style: Style) -> Result<String, Failure> {
     Ok(match format {
-        Format::Text => sharebench_report::terminal(analysis, style()),
+        Format::Text => sharebench_report::terminal(analysis, style),
         Format::Md => sharebench_report::markdown(analysis),
         Format::Json => sharebench_report::json(analysis).map_err(|error| Failure::Internal(error.into()))?,
         Format::Csv => sharebench_report::csv(analysis),

@@ -1,5 +1,6 @@
 //! The summary at the end of a run: the whole result in a pipe, one screen on a terminal, and the next command.
 
+use std::fmt::Write;
 use std::io::{IsTerminal, stdout};
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use sharebench_analysis::{Analysis, Status};
 use sharebench_report::Style;
 use sharebench_results::RunId;
 
-use crate::output::{has_colours, line, print_object, print_out, terminal_size};
+use crate::output::{line, print_object, print_out, style, terminal_size};
 
 /// A run after its end, with what was written for it.
 pub struct FinishedRun<'a> {
@@ -25,33 +26,39 @@ pub struct FinishedRun<'a> {
 impl FinishedRun<'_> {
     /// Prints the summary as text.
     pub fn print(&self, analysis: &Analysis, quiet: bool) {
-        let measured = self.steps > 0;
         let screen = terminal_size().filter(|_| stdout().is_terminal());
-        if measured {
-            let text = match screen {
+        let rows = screen.map(|(_, rows)| rows);
+        // The exit code is that of the run, even if nobody reads its result.
+        let _ = print_out(&self.result(analysis, style(), rows));
+        if !quiet {
+            self.commands(analysis).iter().for_each(line);
+        }
+    }
+
+    /// The text for standard output: one screen on a terminal of `rows` rows, otherwise the whole result.
+    pub fn result(&self, analysis: &Analysis, style: Style, rows: Option<usize>) -> String {
+        let mut text = match rows {
+            _ if self.steps == 0 => String::new(),
+            Some(rows) => {
                 // Leave rows for the lines that follow and for the shell's prompt.
-                Some((columns, rows)) => {
-                    let style = Style { colour: has_colours(), ..Style::terminal(columns) };
-                    let summary = sharebench_report::summary(analysis, style, rows.saturating_sub(14));
-                    summary + &sharebench_report::ranks(analysis, style)
-                }
-                None => sharebench_report::terminal(analysis, Style::piped()),
-            };
-            // The exit code is that of the run, even if nobody reads its result.
-            let _ = print_out(&text);
-        }
+                let summary = sharebench_report::summary(analysis, style, rows.saturating_sub(14));
+                summary + &sharebench_report::ranks(analysis, style)
+            }
+            None => sharebench_report::terminal(analysis, style),
+        };
         if let Some(path) = self.report {
-            let _ = print_out(&format!("report: {}\n", path.display()));
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "report: {}", path.display());
         }
-        if quiet {
-            return;
-        }
+        text
+    }
+
+    /// The lines for standard error: where the run is, and the command that is most useful next.
+    pub fn commands(&self, analysis: &Analysis) -> Vec<String> {
         let id = self.id;
-        let store = self.store.display();
-        line(format_args!("run {id} in {store}; show it again by: sharebench show {id}"));
-        if let Some(next) = self.next(analysis).filter(|_| measured) {
-            line(format_args!("next: {next}"));
-        }
+        let stored = format!("run {id} in {}; show it again by: sharebench show {id}", self.store.display());
+        let next = self.next(analysis).filter(|_| self.steps > 0).map(|next| format!("next: {next}"));
+        std::iter::once(stored).chain(next).collect()
     }
 
     /// Prints the last JSON line.

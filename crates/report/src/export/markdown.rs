@@ -66,7 +66,8 @@ pub fn markdown(analysis: &Analysis) -> String {
         for step in &analysis.left_out {
             let system = safe(&analysis.systems[step.system].name);
             let at = safe(&step.coordinates.to_string());
-            let _ = writeln!(out, "- {system}, {at}, repetition {}: {}", step.repetition, safe(&step.reason));
+            let _ =
+                writeln!(out, "- {system}, {at}, repetition {}: {}", step.repetition + 1, safe(&step.reason));
         }
     }
     out.push_str("\n## Again\n");

@@ -263,7 +263,7 @@ fn left_out(analysis: &Analysis) -> Markup {
                             tr {
                                 th scope="row" { (analysis.systems[step.system].name) }
                                 td.wrap { (step.coordinates) }
-                                td { (step.repetition) }
+                                td { (step.repetition + 1) }
                                 td.wrap { (step.reason) }
                             }
                         }

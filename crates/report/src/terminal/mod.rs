@@ -13,11 +13,11 @@ use sharebench_model::Verdict;
 use crate::escape::terminal as safe;
 use crate::show::counts;
 use crate::tables::{load_tables, main_table, rank_tables, study_table};
-use layout::{pad, wrap};
+use layout::pad;
 use parts::{heading, sentences, statuses, write_table};
 use style::{BOLD, DIM, GREEN, RED, YELLOW};
 
-pub use layout::width;
+pub use layout::{width, wrap};
 pub use style::Style;
 pub use summary::summary;
 
@@ -53,8 +53,11 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     out.push_str(&ranks(analysis, style));
     left_out(&mut out, style, analysis);
     self_checks(&mut out, style, analysis);
-    for method in &analysis.methods {
-        let line = format!("again: {}", safe(&method.command));
+    let mut commands: Vec<&str> = analysis.methods.iter().map(|method| method.command.as_str()).collect();
+    // Runs of one plan have the same command.
+    commands.dedup();
+    for command in commands {
+        let line = format!("again: {}", safe(command));
         let _ = writeln!(out, "{}", style.paint(DIM, &line));
     }
     out
@@ -87,7 +90,8 @@ fn left_out(out: &mut String, style: Style, analysis: &Analysis) {
     let _ = writeln!(out, "{}", style.paint(BOLD, "LEFT OUT"));
     for step in analysis.left_out.iter().take(MAX_LISTED) {
         let system = &analysis.systems[step.system].name;
-        let text = format!("{system}, {}, repetition {}: {}", step.coordinates, step.repetition, step.reason);
+        let repetition = step.repetition + 1;
+        let text = format!("{system}, {}, repetition {repetition}: {}", step.coordinates, step.reason);
         for line in wrap(&safe(&text), style.limit() - 2, 2) {
             let _ = writeln!(out, "  {line}");
         }

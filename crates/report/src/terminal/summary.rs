@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use sharebench_analysis::{Analysis, Section, Sentence, Status, TrustLine};
+use sharebench_model::units::counted;
 
 use super::parts::{sentences, statuses, write_table};
 use super::style::{BOLD, DIM, Style};
@@ -19,7 +20,7 @@ pub fn summary(analysis: &Analysis, style: Style, rows: usize) -> String {
     let shown: Vec<Sentence> = analysis.answer.iter().take(third / 2 + 1).cloned().collect();
     sentences(&mut out, style, "ANSWER", &shown);
     if shown.len() < analysis.answer.len() {
-        let more = format!("  and {} more sentences", analysis.answer.len() - shown.len());
+        let more = format!("  and {}", counted(analysis.answer.len() - shown.len(), "more sentence"));
         // After the sentences, before the empty line that follows them.
         let at = out.len() - 1;
         out.insert_str(at, &format!("{}\n", style.paint(DIM, &more)));

@@ -126,14 +126,15 @@ fn by_extension(path: Option<&Path>) -> ReportFormat {
 }
 
 fn rendered(analysis: &Analysis, format: ReportFormat, surfaces: bool) -> Result<Vec<u8>, Failure> {
+    // A file has neither width nor colours.
+    let style = Style::piped();
     let text = match format {
         ReportFormat::Html if surfaces => sharebench_report::html_with_surfaces(analysis),
         ReportFormat::Html => sharebench_report::html(analysis),
-        // A file has neither width nor colours.
-        ReportFormat::Text => sharebench_report::terminal(analysis, Style::piped()),
-        ReportFormat::Md => render(analysis, Format::Md)?,
-        ReportFormat::Json => render(analysis, Format::Json)?,
-        ReportFormat::Csv => render(analysis, Format::Csv)?,
+        ReportFormat::Text => render(analysis, Format::Text, style)?,
+        ReportFormat::Md => render(analysis, Format::Md, style)?,
+        ReportFormat::Json => render(analysis, Format::Json, style)?,
+        ReportFormat::Csv => render(analysis, Format::Csv, style)?,
         ReportFormat::Xlsx => return workbook(analysis),
     };
     Ok(text.into_bytes())

@@ -1,11 +1,18 @@
-//! Findings and proofs as text for the terminal.
+//! Findings and proofs of the doctor as text for the terminal.
 
 use std::fmt::Write;
 
-use crate::{Finding, Proof, Row, Status, Verdict};
+use sharebench_doctor::{Finding, Proof, Row, Status, Verdict};
+use sharebench_report::{Style, wrap};
 
-/// Formats one line per finding, and a second one with the invalidated results unless it passes.
-pub fn findings_text(findings: &[Finding]) -> String {
+/// Columns before the name of a finding.
+const STATUS: usize = 9;
+/// Columns before the rows of a proof.
+const INDENT: usize = 5;
+
+/// Formats one line per finding, and a second one with the invalidated results unless it passes. Lines that are wider than
+/// the terminal continue below their first word.
+pub fn findings_text(findings: &[Finding], style: Style) -> String {
     let mut out = String::new();
     let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
     for Finding { name, status, measured, invalidates } in findings {
@@ -15,16 +22,24 @@ pub fn findings_text(findings: &[Finding]) -> String {
             Status::Unknown => "unknown",
         };
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "{word}  {name:width$}  {measured}");
+        let indent = STATUS + width + 2;
+        let _ = writeln!(out, "{word}  {name:width$}  {}", below(measured, indent, style));
         if *status != Status::Pass {
-            let _ = writeln!(out, "{:9}{:width$}  invalidates {invalidates}", "", "");
+            let text = below(&format!("invalidates {invalidates}"), indent, style);
+            let _ = writeln!(out, "{:indent$}{text}", "");
         }
     }
     out
 }
 
+/// The text wrapped to the terminal, with later lines indented like the first.
+fn below(text: &str, indent: usize, style: Style) -> String {
+    let Some(width) = style.width else { return text.to_owned() };
+    wrap(text, width.saturating_sub(indent).max(20), 0).join(&format!("\n{:indent$}", ""))
+}
+
 /// Formats one table per experiment: quantity, truth, measured value, tolerance, verdict.
-pub fn proofs_text(proofs: &[Proof]) -> String {
+pub fn proofs_text(proofs: &[Proof], style: Style) -> String {
     let mut out = String::new();
     for proof in proofs {
         let verdict = match proof.verdict {
@@ -40,7 +55,7 @@ pub fn proofs_text(proofs: &[Proof]) -> String {
         };
         let _ = writeln!(out, "{:4} {}: {verdict}{attempts}", proof.id, proof.title);
         if !proof.why.is_empty() {
-            let _ = writeln!(out, "     {}", proof.why);
+            let _ = writeln!(out, "{:INDENT$}{}", "", below(&proof.why, INDENT, style));
         }
         table(&mut out, &proof.rows);
         out.push('\n');
@@ -68,7 +83,7 @@ fn table(out: &mut String, rows: &[Row]) {
     let widths: [usize; 5] = std::array::from_fn(width);
     for line in lines {
         let padded = line.iter().zip(widths).map(|(text, width)| format!("{text:width$}"));
-        let _ = writeln!(out, "     {}", padded.collect::<Vec<_>>().join("  ").trim_end());
+        let _ = writeln!(out, "{:INDENT$}{}", "", padded.collect::<Vec<_>>().join("  ").trim_end());
     }
 }
 
@@ -78,11 +93,17 @@ mod tests {
 
     #[test]
     fn warning_lists_the_invalidated_results() {
+        let finding = |name, status, measured: &str, invalidates| Finding {
+            name,
+            status,
+            measured: measured.to_owned(),
+            invalidates,
+        };
         let findings = [
-            Finding::read("clock", true, "resolution 1 ns".into(), "times"),
-            Finding::unknown("steal", "not reported", "tails"),
+            finding("clock", Status::Pass, "resolution 1 ns", "times"),
+            finding("steal", Status::Unknown, "not reported", "tails"),
         ];
-        let text = findings_text(&findings);
+        let text = findings_text(&findings, Style::piped());
         assert_eq!(
             text,
             "pass     clock  resolution 1 ns\nunknown  steal  not reported\n                invalidates tails\n"
@@ -91,11 +112,17 @@ mod tests {
 
     #[test]
     fn proof_lists_truth_and_measured_value() {
-        let row = |quantity, holds| Row::new(quantity, "10 ms", "10.1 ms", "10.0-10.3 ms", holds);
+        let row = |quantity: &str, holds| Row {
+            quantity: quantity.to_owned(),
+            truth: "10 ms".to_owned(),
+            measured: "10.1 ms".to_owned(),
+            tolerance: "10.0-10.3 ms".to_owned(),
+            holds,
+        };
         let rows = vec![row("p50", true), row("p99", false)];
         let proof =
             Proof { id: "K1", title: "one", verdict: Verdict::Fail, attempts: 3, rows, why: "why".into() };
-        let text = proofs_text(&[proof]);
+        let text = proofs_text(&[proof], Style::piped());
         assert!(
             text.starts_with("K1   one: FAIL (3 attempts)\n     why\n     quantity  truth  measured"),
             "{text}"
