@@ -76,6 +76,21 @@ fn the_dos_timer_shows_itself_and_single_runs_claim_nothing() {
 }
 
 #[test]
+fn the_packet_burst_is_a_region_and_a_break_of_single_runs() {
+    let found = texts(&compared(&["bnetx_nw311", "netx_nw311"], &Options::default()).findings);
+    for expected in [
+        "write, records of 2KiB and more: bnetx_nw311 shows 1.43 times the rate of netx_nw311 (one run each; 5 cells, 1.29 \
+         to 1.69 times; every cell differs by more than clocks and neighbouring cells explain).",
+        "write: the ratio netx_nw311/bnetx_nw311 changes with records of 2KiB: from 1.00 to 0.77 (one run each; at 2 of 2 \
+         file sizes).",
+        "read, records of 2KiB and more: bnetx_nw311 shows 1.36 times the rate of netx_nw311 (one run each; 5 cells, 1.21 \
+         to 1.62 times; every cell differs by more than clocks and neighbouring cells explain).",
+    ] {
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
 fn signatures_cost_a_fifth_up_to_4_kib_and_less_above() {
     let mut runs = of(&["vlm_cachebuf_default", "vlm_sig2"]);
     // The table does not state the signature level of the first; as level 0 it isolates the setting.

@@ -94,3 +94,36 @@ fn the_spread_of_a_repeated_run_blurs_its_ratio_to_a_single_one() {
     let shown = format!("{mean:.2} times the rate of old");
     assert!(texts(&far.answer).contains(&shown), "{shown}: {}", texts(&far.answer));
 }
+
+#[test]
+fn equal_systems_measured_once_have_no_regions() {
+    for seed in 0..40 {
+        // The clock is fine, the machine is not: each cell scatters by 3 %.
+        let mut run = Synthetic::new("equal", &["a", "b"], 600 + seed);
+        run.noise = 0.03;
+        run.sweep(&grid(&["write", "read"], 5, 5), 1, |_, _| 1e8);
+        let differences = &analyse(&[run.run], &Options::default()).comparisons[0].differences;
+        assert!(differences.single_run_regions.is_empty(), "{seed}: {differences:?}");
+        assert!(differences.single_run_breaks.is_empty(), "{seed}: {differences:?}");
+    }
+}
+
+#[test]
+fn tables_without_a_known_clock_have_no_regions() {
+    let table = |title: &str, factor: f64, clock: Option<&str>| {
+        let mut run = imported(title, 1e8, clock);
+        run.steps.clear();
+        let mut made = Synthetic::new(title, &[title], 5);
+        (made.noise, made.drift) = (0.0, 0.0);
+        made.sweep(&grid(&["read"], 4, 4), 1, |_, at| {
+            1e8 * if at.number("record_size").is_some_and(|size| size > 4096) { factor } else { 1.0 }
+        });
+        run.steps = made.run.steps;
+        run
+    };
+    let regions = |clock: Option<&str>| {
+        let analysis = analyse(&[table("a", 1.0, clock), table("b", 1.5, clock)], &Options::default());
+        analysis.comparisons[0].differences.single_run_regions.len()
+    };
+    assert_eq!([regions(Some("1000")), regions(None)], [1, 0]);
+}

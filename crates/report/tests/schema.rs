@@ -6,7 +6,7 @@ mod validator;
 
 use serde_json::{Value as Json, json};
 use sharebench_analysis::{Options, RunData, Weight, Weights, analyse, series};
-use sharebench_model::{ProbeTimes, ServerEvidence, WhileProbed, WireCount};
+use sharebench_model::{ProbeTimes, ServerEvidence, WhileProbed, WireCount, axis};
 use sharebench_report::{json as to_json, series_json};
 use synthetic::{Synthetic, depths, everything, grid, load, plausible, plausible_load};
 
@@ -61,11 +61,20 @@ fn the_json_of_every_kind_of_run_matches_the_schema() {
         run.sweep(&depths("random-read", &[4096], &[1, 2, 4]), 6, plausible);
         run.run
     };
+    // Each cell once, with a region and a break.
+    let mut once = Synthetic::new("once", &["smb", "nfs"], 22);
+    once.noise = 0.001;
+    once.sweep(&grid(&["read"], 4, 4), 1, |target, at| {
+        let large = at.number(axis::RECORD_SIZE).is_some_and(|size| size > 4096);
+        1e8 * if target == 1 && large { 1.5 } else { 1.0 }
+    });
+    let once = once.run;
     let part = Weight { write: false, random: false, file_size: 1 << 20, record_size: 65_536, bytes: 1.0 };
     let weights = Some(Weights { name: "mine.toml".into(), parts: vec![part] });
     let link = "10Mbit".parse().ok();
     for (runs, options) in [
         (vec![everything(3)], Options::default()),
+        (vec![once], Options::default()),
         (vec![two(&["read", "write"])], Options { weights, ..Options::default() }),
         (vec![two(&["read"]), everything(4)], Options { link, ..Options::default() }),
         (vec![with_probes()], Options::default()),

@@ -35,6 +35,7 @@ mod regions;
 mod repetitions;
 mod shape;
 mod signed_rank;
+mod single_run;
 mod steady;
 mod stopping;
 mod student;
@@ -69,6 +70,9 @@ pub use repetitions::repetitions_needed;
 pub use shape::{Shape, ShapePoint, shapes};
 pub use signed_rank::{
     SMALLEST_SAMPLE_95, attainable_level, hodges_lehmann, signed_rank_p_value, upper_tail,
+};
+pub use single_run::{
+    SingleBreak, SingleCell, SingleRegion, SingleSurface, single_run_breaks, single_run_regions,
 };
 pub use steady::{SHORTEST_JUDGED, SteadyState, Unsteady, steady_state};
 pub use stopping::{Decision, Repetition, StoppingRule, widest_half_width};

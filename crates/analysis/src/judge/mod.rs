@@ -6,6 +6,7 @@ pub(crate) mod curves;
 pub(crate) mod effects;
 mod regions;
 mod self_checks;
+mod single_runs;
 mod timelines;
 mod trust;
 mod unmatched;
@@ -23,6 +24,7 @@ use crate::estimate::pairing::Pairs;
 use crate::estimate::summary::summary;
 use crate::judge::regions::differences;
 use crate::judge::self_checks::{summaries, thinned};
+use crate::judge::single_runs::add_single_runs;
 use crate::judge::timelines::timelines;
 use crate::judge::unmatched::unmatched;
 use crate::judge::workload_weights::weighed;
@@ -90,11 +92,13 @@ fn compare(aligned: &Aligned<'_>, estimated: &Estimated, index: usize, options: 
         let cells: Vec<&Pairs> = pairs.iter().flatten().collect();
         summary(&cells, section.rows.iter().filter_map(|row| row.ratios[index].as_ref()), options)
     });
+    let mut found = differences(sections, &own, options);
+    add_single_runs(&mut found, sections, &own, index);
     Comparison {
         sections: summaries.collect(),
         overall: overall(estimated, index, options),
         thinned: thinned([a, b], &aligned.left_out, compared),
-        differences: differences(sections, &own, options),
+        differences: found,
         settings: changes(&aligned.systems[a], &aligned.systems[b]),
         name,
         a,

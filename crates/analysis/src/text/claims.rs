@@ -56,7 +56,7 @@ pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str)
 }
 
 /// `nfs shows 1.41 times the rate of smb`, the one with the higher rate first: a ratio without an interval.
-fn rate_of(ratio: &Estimate, a: &str, b: &str) -> String {
+pub(crate) fn rate_of(ratio: &Estimate, a: &str, b: &str) -> String {
     let (ratio, more, less) = if ratio.value < 1.0 { (1.0 / ratio.value, b, a) } else { (ratio.value, a, b) };
     format!("{more} shows {} times the rate of {less}", three_digits(ratio))
 }

@@ -3,6 +3,7 @@
 use sharebench_model::units::counted;
 use sharebench_stats::upper_median;
 
+use crate::align::settings::{STATED, settings};
 use crate::estimate::ratio::MAX_USEFUL_REPETITIONS;
 use crate::text::claims::{basis, claim, mean_claim, single_run_claim, tone};
 use crate::text::position::position;
@@ -187,7 +188,7 @@ const LISTED: usize = 6;
 /// In which settings the two systems are known to differ, and which settings only one of them states; none where they
 /// have too little in common to list it.
 pub(crate) fn settings_sentence(stages: &Stages<'_>, comparison: &Comparison) -> Option<Sentence> {
-    let known = |system: usize| crate::align::settings::settings(&stages.aligned.systems[system]);
+    let known = |system: usize| settings(&stages.aligned.systems[system]);
     let a = known(comparison.a);
     let b = known(comparison.b);
     let common = a.keys().filter(|name| b.contains_key(*name)).count();
@@ -197,9 +198,12 @@ pub(crate) fn settings_sentence(stages: &Stages<'_>, comparison: &Comparison) ->
     let (differing, unknown): (Vec<&SettingChange>, Vec<&SettingChange>) =
         comparison.settings.iter().partition(|change| change.is_known());
     let (name_a, name_b) = names(stages, comparison);
-    let of_one = |change: &SettingChange| match (&change.a, &change.b) {
-        (Some(value), _) => format!("{} {value} ({name_a})", change.name),
-        (None, value) => format!("{} {} ({name_b})", change.name, value.as_deref().unwrap_or_default()),
+    let of_one = |change: &SettingChange| {
+        let (value, system) = if change.a.is_some() { (&change.a, name_a) } else { (&change.b, name_b) };
+        match value.as_deref().filter(|value| *value != STATED) {
+            Some(value) => format!("{} {value} ({system})", change.name),
+            None => format!("{} ({system})", change.name),
+        }
     };
     let parts = [
         listed("stated settings that differ: ", &differing, SettingChange::words),

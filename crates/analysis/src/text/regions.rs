@@ -3,12 +3,13 @@
 use sharebench_model::units::{counted, percent};
 use sharebench_stats::Estimate;
 
-use crate::text::claims::{basis, claim, show_ratio};
+use crate::text::claims::{basis, claim, rate_of, show_factor, show_ratio};
 use crate::text::comparisons::section_sentence;
 use crate::text::stages::Stages;
 use crate::types::span::{place_words, position_words};
 use crate::types::{
-    Comparison, DifferingRegion, RatioBreak, RatioVerdict, RegionReference, Sentence, Summary, Tone,
+    Comparison, DifferingRegion, RatioBreak, RatioVerdict, RegionReference, Sentence, SingleRunBreak,
+    SingleRunRegion, Summary, Tone,
 };
 
 /// Typical and total-work ratio are both reported if they differ by more than this.
@@ -36,6 +37,12 @@ pub(crate) fn of_section(stages: &Stages<'_>, comparison: &Comparison, section: 
     found.extend(
         breaks.map(|found| Sentence::new(Tone::Note, break_words(stages, comparison, found)).about(section)),
     );
+    let of_single_runs = differences.single_run_regions.iter().filter(|region| region.section == section);
+    let words = |region| single_run_region_words(stages, comparison, region);
+    found.extend(of_single_runs.map(|region| Sentence::new(Tone::Note, words(region)).about(section)));
+    let of_single_runs = differences.single_run_breaks.iter().filter(|found| found.section == section);
+    let words = |found| single_run_break_words(stages, comparison, found);
+    found.extend(of_single_runs.map(|found| Sentence::new(Tone::Note, words(found)).about(section)));
     found
 }
 
@@ -164,5 +171,40 @@ fn break_words(stages: &Stages<'_>, comparison: &Comparison, found: &RatioBreak)
         position_words(&found.axis, found.at.as_ref()),
         show_ratio(&found.before),
         show_ratio(&found.after)
+    )
+}
+
+/// `write, records of 2KiB and more: bnetx shows 1.41 times the rate of netx (one run each; 6 cells, 1.31 to 1.53 times)`.
+fn single_run_region_words(stages: &Stages<'_>, comparison: &Comparison, region: &SingleRunRegion) -> String {
+    let ratio = |value: f64| Estimate { value, interval: None, n: 1 };
+    let (low, high) = region.range;
+    let range = if region.ratio < 1.0 { (1.0 / high, 1.0 / low) } else { (low, high) };
+    let a = &stages.aligned.systems[comparison.a].name;
+    let b = &stages.aligned.systems[comparison.b].name;
+    format!(
+        "{}, {}: {} (one run each; {}, {} to {} times; every cell differs by more than clocks and neighbouring cells \
+         explain).",
+        stages.estimated.sections[region.section].title,
+        place_words(&region.place),
+        rate_of(&ratio(region.ratio), a, b),
+        counted(region.rows.len(), "cell"),
+        show_factor(range.0),
+        show_factor(range.1),
+    )
+}
+
+fn single_run_break_words(stages: &Stages<'_>, comparison: &Comparison, found: &SingleRunBreak) -> String {
+    let section = &stages.estimated.sections[found.section];
+    let other = section.axes.iter().find(|axis| **axis != found.axis);
+    let other = other.map_or_else(|| "line".to_owned(), |axis| axis.replace('_', " "));
+    format!(
+        "{}: the ratio {} changes with {}: from {} to {} (one run each; at {} of {} {other}s).",
+        section.title,
+        comparison.name,
+        position_words(&found.axis, found.at.as_ref()),
+        show_factor(found.before),
+        show_factor(found.after),
+        found.lines,
+        found.lines,
     )
 }

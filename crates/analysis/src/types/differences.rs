@@ -46,6 +46,39 @@ pub struct RatioBreak {
     pub after: Estimate,
 }
 
+/// A region of one test that was measured once per system: in every cell the ratio lies on the same side of one, further
+/// than the clocks and the scatter of the cells explain. Chance of a whole run is not excluded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SingleRunRegion {
+    /// Index into [`crate::Analysis::sections`].
+    pub section: usize,
+    /// What it covers of each of the section's axes.
+    pub place: Vec<Span>,
+    /// Cells in it: indices into the section's rows.
+    pub rows: Vec<usize>,
+    /// Ratio of the rates, geometric mean over its cells.
+    pub ratio: f64,
+    /// Lowest and highest ratio of its cells.
+    pub range: (f64, f64),
+}
+
+/// Where along an axis the ratio of two systems changes in every line, of single runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SingleRunBreak {
+    /// Index into [`crate::Analysis::sections`].
+    pub section: usize,
+    /// Which axis.
+    pub axis: String,
+    /// First position after the change.
+    pub at: Option<Value>,
+    /// Ratio at the position before it, geometric mean over the lines.
+    pub before: f64,
+    /// Ratio at the position itself.
+    pub after: f64,
+    /// Lines that have both positions: all of them show it.
+    pub lines: usize,
+}
+
 /// What a scan has looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scanned {
@@ -68,4 +101,10 @@ pub struct Differences {
     pub regions: Vec<DifferingRegion>,
     /// By section and axis.
     pub breaks: Vec<RatioBreak>,
+    /// By section, of cells that were measured once; the most important first.
+    #[serde(default)]
+    pub single_run_regions: Vec<SingleRunRegion>,
+    /// By section and axis, of cells that were measured once.
+    #[serde(default)]
+    pub single_run_breaks: Vec<SingleRunBreak>,
 }

@@ -29,7 +29,7 @@ pub use access::{Access, Buffering};
 pub use analysis::{Analysis, LeftOut, Method, Unaligned, Unmatched};
 pub use cache_shares::{CacheShares, CountedBytes, Grade, ShareRange};
 pub use comparison::{Comparison, Overall};
-pub use differences::{Differences, DifferingRegion, RatioBreak, Scanned};
+pub use differences::{Differences, DifferingRegion, RatioBreak, Scanned, SingleRunBreak, SingleRunRegion};
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
 pub use load::{CapacityReport, LoadLines, LoadOutcome, PartOutcome, ResponseLimit, StressPoint};
 pub use outcome::{Curve, Outcome};
