@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_model::{Coordinates, Value, axis};
-use sharebench_stats::{level_shifts, median, median_or_zero, shift};
+use sharebench_stats::{
+    RunSeries, detectable_fall, further_runs_to_detect_half, last_run_shift, median, median_or_zero,
+    run_series_shifts, shift,
+};
 
 use crate::align::rates::{rate, usable};
 use crate::text::series::series_sentences;
@@ -27,18 +30,41 @@ pub fn series(runs: &[RunData], options: &Options) -> Result<Series, SeriesError
     if lines.is_empty() {
         return Err(SeriesError::NothingInCommon);
     }
-    let logs: Vec<Vec<f64>> =
-        lines.iter().map(|line| line.rates.iter().map(|rate| rate.ln()).collect()).collect();
+    let (lines, logs): (Vec<SeriesLine>, Vec<RunSeries>) = lines.into_iter().unzip();
     let error = 1.0 - options.level;
-    let found = level_shifts(&logs, error, options.seed);
+    let changes = changes(&logs, runs.len(), error, options);
+    // What is found elsewhere does not depend on what could have been found.
+    let detectable_fall = if changes.is_empty() { detectable_fall(&logs, error, options.seed) } else { None };
+    let runs_to_detect_half = if changes.is_empty() && detectable_fall.is_none() {
+        further_runs_to_detect_half(&logs, error, options.seed)
+    } else {
+        None
+    };
+    let runs = runs
+        .iter()
+        .map(|run| SeriesRun { label: run.label.clone(), started_unix_ms: run.header.started_unix_ms })
+        .collect();
+    let mut series =
+        Series { runs, lines, changes, sentences: Vec::new(), error, detectable_fall, runs_to_detect_half };
+    series.sentences = series_sentences(&series);
+    Ok(series)
+}
+
+/// The changes of all lines, with their size.
+fn changes(logs: &[RunSeries], runs: usize, error: f64, options: &Options) -> Vec<SeriesChange> {
+    let found = run_series_shifts(logs, error, options.seed);
     let mut changes = Vec::new();
     for (index, found_here) in found.iter().enumerate() {
         let begin = index.checked_sub(1).map_or(0, |before| found[before].at);
-        let end = found.get(index + 1).map_or(runs.len(), |next| next.at);
+        let end = found.get(index + 1).map_or(runs, |next| next.at);
         let at = found_here.at;
         let of_line = |line: &usize| {
-            let values = &logs[*line];
-            let log = shift(&values[begin..at], &values[at..end], options.level)?;
+            let values = &logs[*line].values;
+            let log = if end - at == 1 {
+                last_run_shift(&logs[*line], begin, options.level)
+            } else {
+                shift(&values[begin..at], &values[at..end], options.level)
+            }?;
             let verdict = RatioVerdict::of(&log, options.tolerance);
             Some(LineChange { line: *line, ratio: log.map(f64::exp), verdict })
         };
@@ -49,18 +75,24 @@ pub fn series(runs: &[RunData], options: &Options) -> Result<Series, SeriesError
             lines: found_here.series.iter().filter_map(of_line).collect(),
         });
     }
-    let runs = runs
-        .iter()
-        .map(|run| SeriesRun { label: run.label.clone(), started_unix_ms: run.header.started_unix_ms })
-        .collect();
-    let mut series = Series { runs, lines, changes, sentences: Vec::new(), error };
-    series.sentences = series_sentences(&series);
-    Ok(series)
+    changes
 }
 
-/// Median log rate of each cell of a run, by target and test.
-fn cells(run: &RunData) -> BTreeMap<Key, BTreeMap<Coordinates, f64>> {
-    let mut rates: BTreeMap<Key, BTreeMap<Coordinates, Vec<f64>>> = BTreeMap::new();
+/// Log rates of the repetitions of one cell.
+#[derive(Default)]
+struct CellLogs {
+    by_repetition: BTreeMap<u32, f64>,
+}
+
+impl CellLogs {
+    fn median(&self) -> Option<f64> {
+        median(&mut self.by_repetition.values().copied().collect::<Vec<f64>>())
+    }
+}
+
+/// The log rates of each cell of a run, by target and test.
+fn cells(run: &RunData) -> BTreeMap<Key, BTreeMap<Coordinates, CellLogs>> {
+    let mut rates: BTreeMap<Key, BTreeMap<Coordinates, CellLogs>> = BTreeMap::new();
     for step in &run.steps {
         let unit = if step.measure.bytes.total() > 0 {
             RateUnit::BytesPerSecond
@@ -71,15 +103,33 @@ fn cells(run: &RunData) -> BTreeMap<Key, BTreeMap<Coordinates, f64>> {
         let Some(target) = run.header.targets.get(step.target as usize) else { continue };
         let test = [axis::TEST, axis::WORKLOAD].into_iter().find_map(|axis| step.coordinates.get(axis));
         let key = (target.name.clone(), test.map_or_else(String::new, Value::to_string));
-        rates.entry(key).or_default().entry(step.coordinates.clone()).or_default().push(rate.ln());
+        let cell = rates.entry(key).or_default().entry(step.coordinates.clone()).or_default();
+        cell.by_repetition.insert(step.repetition, rate.ln());
     }
-    let of_cells = |cells: BTreeMap<Coordinates, Vec<f64>>| {
-        cells.into_iter().filter_map(|(at, mut logs)| Some((at, median(&mut logs)?))).collect()
-    };
-    rates.into_iter().map(|(key, cells)| (key, of_cells(cells))).collect()
+    rates
 }
 
-fn lines(runs: &[RunData]) -> Vec<SeriesLine> {
+/// Standard error of the mean of some cells of a run: the repetitions are the replicates, because the cells of one
+/// repetition share its conditions. None with fewer than two repetitions.
+fn within_run(cells: &[&CellLogs]) -> Option<f64> {
+    let mut residuals: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
+    for cell in cells {
+        let middle = cell.median()?;
+        for (repetition, log) in &cell.by_repetition {
+            let sum = residuals.entry(*repetition).or_default();
+            sum.0 += log - middle;
+            sum.1 += 1;
+        }
+    }
+    let means: Vec<f64> = residuals.into_values().map(|(sum, cells)| sum / cells as f64).collect();
+    let n = means.len() as f64;
+    let mean = means.iter().sum::<f64>() / n;
+    let variance = means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (means.len() > 1).then(|| (variance / n).sqrt())
+}
+
+/// Every target and test with a cell that all runs have, and its log rates.
+fn lines(runs: &[RunData]) -> Vec<(SeriesLine, RunSeries)> {
     let cells: Vec<_> = runs.iter().map(cells).collect();
     let keys: BTreeSet<&Key> = cells.iter().flat_map(BTreeMap::keys).collect();
     let mut lines = Vec::new();
@@ -94,18 +144,21 @@ fn lines(runs: &[RunData]) -> Vec<SeriesLine> {
         if common.is_empty() {
             continue;
         }
-        let mean = |cells: &&BTreeMap<Coordinates, f64>| {
-            common.iter().filter_map(|at| cells.get(at)).sum::<f64>() / common.len() as f64
+        let kept = |cells: &&BTreeMap<Coordinates, CellLogs>| -> (f64, Option<f64>) {
+            let kept: Vec<&CellLogs> = common.iter().filter_map(|at| cells.get(at)).collect();
+            let mean = kept.iter().filter_map(|cell| cell.median()).sum::<f64>() / common.len() as f64;
+            (mean, within_run(&kept))
         };
-        let logs: Vec<f64> = of_runs.iter().map(mean).collect();
-        lines.push(SeriesLine {
+        let (values, errors): (Vec<f64>, Vec<Option<f64>>) = of_runs.iter().map(kept).unzip();
+        let line = SeriesLine {
             target: key.0.clone(),
             test: key.1.clone(),
-            spread: spread(&logs),
-            rates: logs.iter().map(|log| log.exp()).collect(),
+            spread: spread(&values),
+            rates: values.iter().map(|log| log.exp()).collect(),
             cells: common.len(),
             incomplete_cells: all.len() - common.len(),
-        });
+        };
+        lines.push((line, RunSeries { values, errors }));
     }
     lines
 }

@@ -2,7 +2,9 @@
 
 mod synthetic;
 
-use sharebench_analysis::{Options, RatioVerdict, RunData, SeriesError, Weight, Weights, analyse, series};
+use sharebench_analysis::{
+    Options, RatioVerdict, RunData, SeriesError, Tone, Weight, Weights, analyse, series,
+};
 use sharebench_model::{Coordinates, Value, axis};
 use synthetic::Synthetic;
 
@@ -54,18 +56,68 @@ fn the_night_from_which_on_reads_are_slower_is_named() {
 }
 
 #[test]
-fn equal_nights_say_so_and_few_nights_are_refused() {
+fn equal_nights_state_what_they_would_have_shown_and_few_nights_are_refused() {
     let found = series(&nights(12, 99), &Options::default()).unwrap();
     assert!(found.changes.is_empty());
-    assert!(
-        found.sentences[0].text.starts_with("No significant change in 2 tests over 12 runs"),
-        "{:?}",
-        found.sentences
+    assert_eq!(
+        found.sentences[0].text,
+        "No significant change in 2 tests over 12 runs: a fall of 5 % in the middle of them would have been detected (80 % \
+         probability). A false change is reported in at most 1 of 20 such tables; the typical difference between runs is \
+         at most 1.0 %."
     );
+    assert_eq!(found.sentences[0].tone, Tone::Same);
     assert_eq!(series(&nights(5, 99), &Options::default()).unwrap_err(), SeriesError::TooFew(5));
     let mut other = nights(6, 99);
     other[3].steps.clear();
     assert_eq!(series(&other, &Options::default()).unwrap_err(), SeriesError::NothingInCommon);
+}
+
+/// Nights with these rates of one test, in MB/s, each with eight repetitions that scatter by 2 %.
+fn nights_of(rates: &[f64]) -> Vec<RunData> {
+    let night = |(index, rate): (usize, &f64)| {
+        let mut night = Synthetic::new("nightly", &["smb"], 700 + index as u64);
+        night.drift = 0.005;
+        night.sweep(&cells(&["read"]), 8, |_, _| rate * 1e6);
+        night.run.label = format!("nightly #{}", index + 1);
+        night.run.header.started_unix_ms += index as u64 * 86_400_000;
+        night.run
+    };
+    rates.iter().enumerate().map(night).collect()
+}
+
+#[test]
+fn a_fall_that_six_nights_cannot_prove_is_inconclusive() {
+    // 1.28 GB/s fall to 373 MB/s: whether they fall or scatter is open after six nights.
+    let found =
+        series(&nights_of(&[1280.0, 1250.0, 1010.0, 640.0, 390.0, 373.0]), &Options::default()).unwrap();
+    assert_eq!((found.changes.len(), found.detectable_fall), (0, None), "{found:?}");
+    assert_eq!(found.sentences[0].tone, Tone::NotResolved);
+    assert_eq!(
+        found.sentences[0].text,
+        "Inconclusive: no change is significant in 1 test over 6 runs, which is too few: a fall of 2x would be detected \
+         after 2 more runs at that level (80 % probability; the typical difference between runs is at most 24.5 %)."
+    );
+    // Quiet nights are too few as well, and the next one decides.
+    let quiet = series(&nights_of(&[500.0, 502.0, 499.0, 501.0, 498.0, 500.0]), &Options::default()).unwrap();
+    let text = &quiet.sentences[0].text;
+    assert!(text.contains("a fall of 2x would be detected after 1 more run at that level"), "{text}");
+}
+
+#[test]
+fn one_slow_night_after_seven_equal_ones_is_found() {
+    let rates = [500.0, 502.0, 499.0, 501.0, 498.0, 500.0, 503.0, 165.0];
+    let found = series(&nights_of(&rates), &Options::default()).unwrap();
+    let change = &found.changes[0];
+    assert_eq!((change.at, change.runs, found.changes.len()), (7, (7, 1), 1));
+    assert_eq!(change.lines[0].verdict, RatioVerdict::Slower);
+    let text = &found.sentences[0].text;
+    assert!(text.starts_with("smb read: nightly #8 is 66.9 % slower [66.2, 67.6] than"), "{text}");
+    assert!(
+        text.ends_with(
+            "than the 7 runs before it (4 cells; p = 0.000); one run does not show whether the level has changed."
+        ),
+        "{text}"
+    );
 }
 
 #[test]

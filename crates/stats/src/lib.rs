@@ -33,6 +33,7 @@ mod rank_sum;
 mod ratio;
 mod regions;
 mod repetitions;
+mod run_series;
 mod shape;
 mod signed_rank;
 mod single_run;
@@ -67,6 +68,9 @@ pub use rank_sum::shift;
 pub use ratio::separate_log_ratio;
 pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions, differing_regions_among};
 pub use repetitions::repetitions_needed;
+pub use run_series::{
+    RunSeries, detectable_fall, further_runs_to_detect_half, last_run_shift, run_series_shifts,
+};
 pub use shape::{Shape, ShapePoint, shapes};
 pub use signed_rank::{
     SMALLEST_SAMPLE_95, attainable_level, hodges_lehmann, signed_rank_p_value, upper_tail,

@@ -8,18 +8,18 @@ use crate::types::{RatioVerdict, Sentence, Series, Tone};
 
 /// `5.1 % slower [3.9, 6.2]`.
 fn moved(ratio: &Estimate, verdict: RatioVerdict) -> String {
-    let percent = |ratio: f64| format!("{:.1}", 100.0 * (ratio - 1.0).abs());
+    let percents = |ratio: f64| format!("{:.1}", 100.0 * (ratio - 1.0).abs());
     let word = if ratio.value < 1.0 { "slower" } else { "faster" };
     let bounds = ratio.interval.map_or_else(
         || " [too few runs for an interval]".to_owned(),
         |i| {
             let (near, far) = if ratio.value < 1.0 { (i.high, i.low) } else { (i.low, i.high) };
-            format!(" [{}, {}]", percent(near), percent(far))
+            format!(" [{}, {}]", percents(near), percents(far))
         },
     );
     match verdict {
         RatioVerdict::NotResolved => format!("the size is not resolved: ratio {}", show_ratio(ratio)),
-        _ => format!("{} % {word}{bounds}", percent(ratio.value)),
+        _ => format!("{} % {word}{bounds}", percents(ratio.value)),
     }
 }
 
@@ -33,31 +33,28 @@ pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
                 RatioVerdict::AboutTheSame => Tone::Same,
                 RatioVerdict::NotResolved => Tone::NotResolved,
             };
-            let text = format!(
-                "{} {}: from {} on {} ({} before, {} from there on, {}; p = {:.3}).",
-                line.target,
-                line.test,
-                series.runs[change.at].label,
-                moved(&found.ratio, found.verdict),
-                counted(change.runs.0, "run"),
-                change.runs.1,
-                counted(line.cells, "cell"),
-                change.p_value
-            );
+            let moved = moved(&found.ratio, found.verdict);
+            let label = &series.runs[change.at].label;
+            let cells = counted(line.cells, "cell");
+            let text = match change.runs {
+                (before, 1) => format!(
+                    "{} {}: {label} is {moved} than the {before} runs before it ({cells}; p = {:.3}); one run does not \
+                     show whether the level has changed.",
+                    line.target, line.test, change.p_value
+                ),
+                (before, after) => format!(
+                    "{} {}: from {label} on {moved} ({} before, {after} from there on, {cells}; p = {:.3}).",
+                    line.target,
+                    line.test,
+                    counted(before, "run"),
+                    change.p_value
+                ),
+            };
             sentences.push(Sentence::new(tone, text));
         }
     }
     if series.changes.is_empty() {
-        let widest = series.lines.iter().map(|line| line.spread).fold(0.0, f64::max);
-        let text = format!(
-            "No significant change in {} over {} (a false change is reported in at most 1 of {:.0} such tables; the typical \
-             difference between runs is at most {}).",
-            counted(series.lines.len(), "test"),
-            counted(series.runs.len(), "run"),
-            1.0 / series.error,
-            percent(widest, 1)
-        );
-        sentences.push(Sentence::new(Tone::Same, text));
+        sentences.push(unchanged(series));
     }
     let incomplete: usize = series.lines.iter().map(|line| line.incomplete_cells).sum();
     if incomplete > 0 {
@@ -71,4 +68,31 @@ pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
         sentences.push(Sentence::new(Tone::Alarm, text));
     }
     sentences
+}
+
+/// No change was found: what these runs would have shown, or what it takes.
+fn unchanged(series: &Series) -> Sentence {
+    let widest = series.lines.iter().map(|line| line.spread).fold(0.0, f64::max);
+    let scope = format!("{} over {}", counted(series.lines.len(), "test"), counted(series.runs.len(), "run"));
+    let scatter = format!("the typical difference between runs is at most {}", percent(widest, 1));
+    if let Some(fall) = series.detectable_fall {
+        let text = format!(
+            "No significant change in {scope}: a fall of {} in the middle of them would have been detected (80 % \
+             probability). A false change is reported in at most 1 of {:.0} such tables; {scatter}.",
+            percent(fall, 0),
+            1.0 / series.error
+        );
+        return Sentence::new(Tone::Same, text);
+    }
+    let remedy = match series.runs_to_detect_half {
+        Some(n) => format!("a fall of 2x would be detected after {} at that level", counted(n, "more run")),
+        None => {
+            "the runs scatter too much to detect a fall of 2x: measure each longer, or on a quieter machine"
+                .to_owned()
+        }
+    };
+    let text = format!(
+        "Inconclusive: no change is significant in {scope}, which is too few: {remedy} (80 % probability; {scatter})."
+    );
+    Sentence::new(Tone::NotResolved, text)
 }

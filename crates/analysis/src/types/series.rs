@@ -68,6 +68,14 @@ pub struct Series {
     pub sentences: Vec<Sentence>,
     /// A false change anywhere in the table has at most this probability.
     pub error: f64,
+    /// Where no change was found: the fall, as a share of the rate, that these runs would have shown with a probability
+    /// of 80 %; none if they would have missed a fall to half of the rate, or if a change was found.
+    #[serde(default)]
+    pub detectable_fall: Option<f64>,
+    /// Where they would have missed it: further runs at half of the rate that would show it with the same probability;
+    /// none if there are too many.
+    #[serde(default)]
+    pub runs_to_detect_half: Option<usize>,
 }
 
 /// Why runs are no series.
