@@ -6,7 +6,8 @@ mod synthetic;
 
 use sharebench_analysis::{Analysis, Options, Sentence, analyse};
 use sharebench_model::{
-    Check, Coordinates, Fairness, LoadDetail, ObjectiveReport, Part, RateBase, Value, Verdict, axis,
+    Check, Coordinates, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, RateBase, Timeline, Value,
+    Verdict, axis,
 };
 use sharebench_stats::mean_value_analysis;
 use synthetic::Synthetic;
@@ -96,4 +97,144 @@ fn overload_and_uneven_service_are_named() {
         found.contains("served unevenly: from 20 to 900 transactions each (fairness 0.52 of 1)"),
         "{found}"
     );
+}
+
+/// Steps of `per_s` transactions per second in a window of `window_s`, of which the server takes `response_ms` each; the
+/// counts of the timeline follow from a seed.
+fn counted(targets: &[(&str, f64, f64)], steps: &[u64], window_s: u64, think_ms: u64) -> Synthetic {
+    let names: Vec<&str> = targets.iter().map(|(name, ..)| *name).collect();
+    let mut run = Synthetic::new("load", &names, 16);
+    for &n in steps {
+        for (target, (_, per_user_s, response_ms)) in targets.iter().enumerate() {
+            run.step(target, 0, users(n), 1e6);
+            let mut timeline = Timeline::over(window_s * 1_000_000_000);
+            let mean = per_user_s * n as f64 / 10.0;
+            let mut due = run.random.unit();
+            for count in &mut timeline.transactions {
+                // Equal gaps with a little chance: users who mostly think.
+                due += mean * (0.9 + 0.2 * run.random.unit());
+                *count = due as u64;
+                due -= due.floor();
+            }
+            timeline.bytes = timeline.transactions.iter().map(|count| count * 100_000).collect();
+            let total: u64 = timeline.transactions.iter().sum();
+            let measure = &mut run.run.steps.last_mut().unwrap().measure;
+            measure.rate_base = RateBase::Window;
+            measure.window_ns = window_s * 1_000_000_000;
+            measure.transactions = total;
+            measure.bytes.read = total * 100_000;
+            measure.response = Histogram::new();
+            (0..total.max(1)).for_each(|_| measure.response.record((response_ms * 1e6) as u64));
+            let part = Part { count: total, response: measure.response.clone(), ..Part::named("open") };
+            measure.load = LoadDetail {
+                transactions: vec![part],
+                think_ns: think_ms * 1_000_000,
+                timeline,
+                ..LoadDetail::default()
+            };
+        }
+    }
+    run
+}
+
+/// All sentences of an analysis.
+fn all_of(analysis: &Analysis) -> String {
+    [said(&analysis.answer), said(&analysis.findings), said(&analysis.not_resolved)].join("\n")
+}
+
+#[test]
+fn a_load_of_a_few_transactions_names_the_window_it_needs_instead_of_a_ratio() {
+    // 2 to 4 transactions per step, as `load A B --preset office --steps 3,6 --measure 5s` completes.
+    let analysis = analysed(counted(&[("a", 0.13, 50.0), ("b", 0.08, 50.0)], &[3, 6], 5, 8000));
+    let all = all_of(&analysis);
+    let expected = "office: no ratio, stress point or forecast from 2 of 2 load steps: 1 transaction of b at 3 users is too few; \
+                    --measure 3m gives about 36.";
+    assert_eq!(said(&analysis.answer), expected);
+    assert!(said(&analysis.not_resolved).contains(expected), "{all}");
+    for claim in [
+        "times the rate",
+        "cells differ",
+        "cell differs",
+        "stress point after",
+        "no stress point",
+        "no forecast",
+    ] {
+        assert!(!all.contains(claim), "{claim}: {all}");
+    }
+    assert!(analysis.sections[0].rows.iter().all(|row| row.ratios.iter().all(Option::is_none)));
+    assert!(analysis.sections[0].stress.is_empty() && analysis.sections[0].capacity.is_empty());
+}
+
+#[test]
+fn a_rate_that_scatters_needs_more_transactions_than_an_even_one() {
+    let mut run = counted(&[("nas", 20.0, 40.0)], &[4, 8], 10, 10);
+    let support = |run: &Synthetic| {
+        let analysis = analyse(std::slice::from_ref(&run.run), &Options::default());
+        let outcome = analysis.sections[0].rows[0].outcomes[0].clone().unwrap();
+        (outcome.load.unwrap().support.unwrap(), analysis)
+    };
+    let (even, analysis) = support(&run);
+    assert!(even.needed == 30 && even.half_width.unwrap() < 0.05, "{even:?}");
+    assert!(said(&analysis.findings).contains("reached no stress point up to 8 users"));
+    // The same number of transactions, in bursts of 2 s.
+    let timeline = &mut run.run.steps[0].measure.load.timeline;
+    for series in [&mut timeline.transactions, &mut timeline.bytes] {
+        (0..series.len()).filter(|at| at % 50 >= 20).for_each(|at| series[at] = 0);
+    }
+    let (uneven, analysis) = support(&run);
+    assert!(uneven.needed > even.transactions && uneven.half_width.unwrap() > 0.2, "{uneven:?}");
+    let open = said(&analysis.not_resolved);
+    let expected = "office: no ratio, stress point or forecast from 1 of 2 load steps: 803 transactions of nas at 4 users are \
+                    too few (the rate is known to ±59 %, and ±20 % is needed); --measure 90s gives about 7227.";
+    assert!(open.contains(expected), "{open}");
+}
+
+#[test]
+fn a_load_bound_by_think_time_says_so_once_instead_of_a_ratio_per_pair() {
+    let targets = [("smb", 9.9, 1.0), ("nfs", 9.95, 0.5), ("ncp", 9.8, 2.0), ("local", 10.0, 0.1)];
+    let analysis = analysed(counted(&targets, &[2, 8], 20, 100));
+    let all = all_of(&analysis);
+    assert!(!all.contains("times the rate"), "{all}");
+    let sentence = "office: the think time determines the rate at all 2 load steps (users wait for a reply at most 2.0 % of \
+                    their time), so these rates do not compare the servers; compare the response times, or use more users or \
+                    a shorter --think.";
+    assert_eq!(said(&analysis.answer), sentence);
+    assert_eq!(said(&analysis.findings).matches(sentence).count(), 1);
+}
+
+#[test]
+fn a_step_that_is_not_bound_by_think_time_keeps_its_ratio() {
+    let analysis = analysed(counted(&[("a", 8.0, 25.0), ("b", 5.0, 100.0)], &[8], 30, 100));
+    let answer = said(&analysis.answer);
+    assert!(answer.contains("a shows 1.61 times the rate of b"), "{answer}");
+    assert!(!answer.contains("think time"), "{answer}");
+    assert!(analysis.sections[0].rows[0].ratios[0].as_ref().unwrap().single_run.unwrap().resolved);
+}
+
+/// Two steps of 5.0 and 4.5 transactions per tenth of a second, in runs of `run_length` tenths with one fewer and one more.
+fn declining(run_length: usize) -> String {
+    let mut run = counted(&[("nas", 20.0, 40.0)], &[4, 8], 10, 10);
+    for (step, counts) in run.run.steps.iter_mut().zip([[4, 6], [4, 5]]) {
+        let measure = &mut step.measure;
+        let timeline = &mut measure.load.timeline;
+        for (at, count) in timeline.transactions.iter_mut().enumerate() {
+            *count = counts[at / run_length % 2];
+        }
+        timeline.bytes = timeline.transactions.iter().map(|count| count * 100_000).collect();
+        measure.transactions = timeline.transactions.iter().sum();
+        measure.bytes.read = measure.transactions * 100_000;
+        measure.load.transactions[0].count = measure.transactions;
+    }
+    said(&analysed(run).findings)
+}
+
+#[test]
+fn a_decline_within_the_scatter_of_the_transactions_is_no_stress_point() {
+    let even = declining(1);
+    assert!(
+        even.contains("nas passes its stress point after 4 users: the next step is 10 % slower"),
+        "{even}"
+    );
+    let uneven = declining(25);
+    assert!(uneven.contains("nas reached no stress point up to 8 users"), "{uneven}");
 }

@@ -13,7 +13,7 @@ pub const TABLE: &str = "Exit codes:
   0    done
   1    sharebench itself failed
   2    an error in arguments, plan, run reference or database, or a failed --pre-step-cmd command
-  3    a target could not be reached, refused an operation, or was lost; finished steps are kept
+  3    a target was not reached, refused an operation, was lost, or failed a whole load step; finished steps are kept
   4    a read returned other data than was written
   5    results could not be stored; finished steps are kept
   6    doctor --prove: an experiment failed on a quiet machine
@@ -29,7 +29,7 @@ pub const DATA: u8 = 4;
 pub const USAGE: u8 = 2;
 /// Results could not be stored.
 pub const STORING: u8 = 5;
-/// A target failed.
+/// A target failed, also by failing every operation of a load step.
 pub const TARGET: u8 = 3;
 /// An experiment of the doctor failed.
 pub const DISPROVED: u8 = 6;

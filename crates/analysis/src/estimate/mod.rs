@@ -13,6 +13,7 @@ use sharebench_model::{Coordinates, StepResult};
 use sharebench_stats::adjust_p_values;
 
 use crate::align::Aligned;
+use crate::align::compared::ComparedSystems;
 use crate::align::layout::Layout;
 use crate::align::rates::usable;
 use crate::cache::shares::cache_shares_of;
@@ -23,6 +24,7 @@ use crate::estimate::ratio::ratio;
 use crate::load::capacity::capacities;
 use crate::load::lines::{load_lines, response_limits};
 use crate::load::stress::stress_points;
+use crate::load::support::{judge_single_run, rate_limit};
 use crate::types::{Buffering, Options, Outcome, RankTable, Row, Section, View};
 
 /// Fewest pairs from which single cells may be claimed after adjustment for their number.
@@ -112,9 +114,24 @@ fn row(
         let clock_ns = aligned.clocks[run].resolution_ns;
         Side { run, steps: &steps[system], outcome: outcomes[system].as_ref(), clock_ns }
     };
-    let pairs: Vec<Option<Pairs>> =
-        aligned.compared.iter().map(|both| pair(&side(both.a), &side(both.b), layout.unit)).collect();
-    let ratios = pairs.iter().map(|pairs| ratio(pairs.as_ref()?, options)).collect();
+    let comparable = |both: &ComparedSystems| {
+        let outcome_a = outcomes[both.a].as_ref()?;
+        let outcome_b = outcomes[both.b].as_ref()?;
+        rate_limit(outcome_a, outcome_b).is_none().then_some((outcome_a, outcome_b))
+    };
+    let pairs: Vec<Option<Pairs>> = aligned
+        .compared
+        .iter()
+        .map(|both| comparable(both).and_then(|_| pair(&side(both.a), &side(both.b), layout.unit)))
+        .collect();
+    let ratios = pairs.iter().zip(&aligned.compared).map(|(pairs, both)| {
+        let mut ratio = ratio(pairs.as_ref()?, options)?;
+        if let Some((outcome_a, outcome_b)) = comparable(both) {
+            judge_single_run(&mut ratio, outcome_a, outcome_b);
+        }
+        Some(ratio)
+    });
+    let ratios = ratios.collect();
     let position = layout.position(coordinates);
     (Row { coordinates: coordinates.clone(), position, outcomes, ratios }, pairs)
 }

@@ -3,6 +3,7 @@
 use sharebench_model::axis;
 use sharebench_stats::{Capacity, LoadPoint, fit_capacity, forecast};
 
+use crate::load::support::is_supported;
 use crate::types::{CapacityReport, Row};
 
 /// Seed of the resampling for a forecast's interval: the same numbers give the same interval.
@@ -20,7 +21,9 @@ fn capacity(rows: &[Row], system: usize) -> Option<CapacityReport> {
     let mut points = Vec::new();
     let mut think = 0.0f64;
     for row in rows.iter().filter(|row| row.coordinates.get(axis::RATE).is_none()) {
-        let Some(outcome) = &row.outcomes[system] else { continue };
+        let Some(outcome) = row.outcomes[system].as_ref().filter(|outcome| is_supported(outcome)) else {
+            continue;
+        };
         let (Some(load), Some(users)) = (&outcome.load, row.coordinates.users_or_jobs()) else {
             continue;
         };

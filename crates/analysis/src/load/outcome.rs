@@ -2,6 +2,7 @@
 
 use sharebench_model::{LoadDetail, Part, StepResult};
 
+use crate::load::support::load_support;
 use crate::types::{LoadOutcome, PartOutcome};
 
 /// Puts the repetitions of a load together; none for steps that are no load's.
@@ -20,6 +21,7 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
     let parts = |parts: &[Part]| parts.iter().map(|part| part_outcome(part, window_ns)).collect::<Vec<_>>();
     let mut operations = parts(&total.operations);
     operations.retain(|part| part.count > 0 || !part.errors.is_empty());
+    let support = load_support(steps, total.transactions.iter().map(|part| part.count).sum());
     Some(LoadOutcome {
         transactions: parts(&total.transactions),
         operations,
@@ -29,6 +31,7 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
         think_ns: total.think_ns,
         objective: total.objective,
         server: total.server,
+        support,
     })
 }
 

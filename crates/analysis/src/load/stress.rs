@@ -3,10 +3,19 @@
 use sharebench_model::axis;
 use sharebench_stats::Estimate;
 
+use crate::load::support::{half_width, is_supported};
 use crate::types::{Row, StressPoint};
 
 /// Least decline that one repetition per step may call a decline.
 const SINGLE_RUN_DECLINE: f64 = 0.05;
+
+/// One load of a system.
+struct Step {
+    users: u64,
+    rate: Estimate,
+    /// Half-width of the rate by its transactions, as a share.
+    scatter: f64,
+}
 
 /// The stress point of each system that has at least two steps.
 pub(crate) fn stress_points(rows: &[Row], systems: usize) -> Vec<StressPoint> {
@@ -14,27 +23,33 @@ pub(crate) fn stress_points(rows: &[Row], systems: usize) -> Vec<StressPoint> {
 }
 
 fn stress_point(rows: &[Row], system: usize) -> Option<StressPoint> {
-    let steps: Vec<(u64, Estimate)> = rows
+    let steps: Vec<Step> = rows
         .iter()
         // More users are more load only where each brings its own.
         .filter(|row| row.coordinates.get(axis::RATE).is_none())
-        .filter_map(|row| Some((row.coordinates.users_or_jobs()?, row.outcomes[system].as_ref()?.rate)))
+        .filter_map(|row| {
+            let outcome = row.outcomes[system].as_ref().filter(|outcome| is_supported(outcome))?;
+            let users = row.coordinates.users_or_jobs()?;
+            Some(Step { users, rate: outcome.rate, scatter: half_width(outcome) })
+        })
         .collect();
-    let peak = steps.iter().max_by(|x, y| x.1.value.total_cmp(&y.1.value))?;
-    let falls = steps.windows(2).find(|pair| declines(&pair[0].1, &pair[1].1));
+    let peak = steps.iter().max_by(|x, y| x.rate.value.total_cmp(&y.rate.value))?;
+    let falls = steps.windows(2).find(|pair| declines(&pair[0], &pair[1]));
     (steps.len() > 1).then(|| StressPoint {
         system,
-        after: falls.map(|pair| pair[0].0),
-        decline: falls.map_or(0.0, |pair| 1.0 - pair[1].1.value / pair[0].1.value),
-        peak: (peak.0, peak.1.value),
-        tried: steps.last().map_or(0, |step| step.0),
+        after: falls.map(|pair| pair[0].users),
+        decline: falls.map_or(0.0, |pair| 1.0 - pair[1].rate.value / pair[0].rate.value),
+        peak: (peak.users, peak.rate.value),
+        tried: steps.last().map_or(0, |step| step.users),
     })
 }
 
 /// True when the later step's rate is lower beyond the noise that the repetitions show.
-fn declines(now: &Estimate, next: &Estimate) -> bool {
-    match (now.interval, next.interval) {
-        (Some(now), Some(next)) => next.high < now.low,
-        _ => next.value < now.value * (1.0 - SINGLE_RUN_DECLINE),
+fn declines(now: &Step, next: &Step) -> bool {
+    if let (Some(now), Some(next)) = (now.rate.interval, next.rate.interval) {
+        return next.high < now.low;
     }
+    // One run each: the decline has to exceed the scatter of the transactions within the windows as well.
+    let least = SINGLE_RUN_DECLINE.max(now.scatter.hypot(next.scatter));
+    next.rate.value < now.rate.value * (1.0 - least)
 }

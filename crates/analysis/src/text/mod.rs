@@ -7,6 +7,7 @@ mod curves;
 mod depth;
 mod effects;
 mod load;
+mod load_limits;
 mod position;
 mod regions;
 pub(crate) mod series;
@@ -103,6 +104,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
         found.extend(clear);
         open.extend(unclear);
         found.extend(curves::sentences(stages, index));
+        limits_of_load(stages, index, &mut answer, &mut found, &mut open);
         let refused = refused_forecasts(stages, section);
         open.extend(refused.into_iter().map(|text| Sentence::new(Tone::NotResolved, text).about(index)));
     }
@@ -113,6 +115,31 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
     }
     open.extend(absences(stages));
     Text { answer, findings: found, not_resolved: open }
+}
+
+/// Reports load steps whose rates support no comparison, once per load instead of once per pair of systems.
+fn limits_of_load(
+    stages: &Stages<'_>,
+    index: usize,
+    answer: &mut Vec<Sentence>,
+    found: &mut Vec<Sentence>,
+    open: &mut Vec<Sentence>,
+) {
+    let section = &stages.estimated.sections[index];
+    if section.view != View::Load {
+        return;
+    }
+    let is_compared = !stages.judged.comparisons.is_empty();
+    let few = load_limits::too_few(stages, section);
+    if let Some(few) = few.map(|text| Sentence::new(Tone::NotResolved, text).about(index)) {
+        answer.extend(is_compared.then(|| few.clone()));
+        open.push(few);
+    }
+    let bound = load_limits::bound_by_think_time(section);
+    if let Some(bound) = bound.map(|text| Sentence::new(Tone::Note, text).about(index)) {
+        answer.extend(is_compared.then(|| bound.clone()));
+        found.push(bound);
+    }
 }
 
 /// What makes numbers unusable, before any number.

@@ -51,6 +51,35 @@ pub struct LoadOutcome {
     /// The server during the last window in which somebody measured it.
     #[serde(default)]
     pub server: Option<ServerLoad>,
+    /// How far the number of transactions supports the rate; none where transactions are not counted.
+    #[serde(default)]
+    pub support: Option<LoadSupport>,
+}
+
+/// How far the number of transactions of a load step supports conclusions from its rate.
+///
+/// The number that is needed follows from the scatter of the rate within the window: the interval narrows with the square
+/// root of the number of transactions. Below it there is no ratio, no stress point and no forecast, because all of them
+/// would mostly be chance.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LoadSupport {
+    /// Transactions completed in all repetitions.
+    pub transactions: u64,
+    /// Transactions that a conclusion needs.
+    pub needed: u64,
+    /// Length of one window, nanoseconds.
+    pub window_ns: u64,
+    /// Half-width of the 95 % interval of the rate, as a share of it; none where the scatter is not known.
+    pub half_width: Option<f64>,
+}
+
+/// Why the rates of two systems at one load are not compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RateLimit {
+    /// One of them completed too few transactions.
+    TooFew,
+    /// The think time determines both rates.
+    ThinkTime,
 }
 
 /// How far the load of one system can be predicted (docs/measurement-rules.md R7).

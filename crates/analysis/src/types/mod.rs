@@ -31,7 +31,10 @@ pub use cache_shares::{CacheShares, CountedBytes, Grade, ShareRange};
 pub use comparison::{Comparison, Overall};
 pub use differences::{Differences, DifferingRegion, RatioBreak, Scanned, SingleRunBreak, SingleRunRegion};
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
-pub use load::{CapacityReport, LoadLines, LoadOutcome, PartOutcome, ResponseLimit, StressPoint};
+pub(crate) use load::RateLimit;
+pub use load::{
+    CapacityReport, LoadLines, LoadOutcome, LoadSupport, PartOutcome, ResponseLimit, StressPoint,
+};
 pub use outcome::{Curve, Outcome};
 pub use percentile::Percentile;
 pub use ranks::{RankDeviation, RankSummary, RankTable};

@@ -1,7 +1,7 @@
 //! The receivers of a run's events: results database, live view and monitoring.
 
 use sharebench_engine::StopSignal;
-use sharebench_model::{ErrorClass, RunEvent, RunHeader};
+use sharebench_model::{ErrorClass, RunEvent, RunHeader, StepResult, axis};
 use sharebench_results::RunSink;
 
 use crate::live::LiveView;
@@ -22,6 +22,8 @@ pub struct EventSink {
     pub failed: Option<String>,
     /// True if a read returned other data than was written.
     pub data_errors: bool,
+    /// The first load step in which every operation failed, with the number of operations.
+    pub all_failed: Option<String>,
     monitoring: Monitoring,
 }
 
@@ -35,6 +37,7 @@ impl EventSink {
             waiting: Vec::new(),
             failed: None,
             data_errors: false,
+            all_failed: None,
             monitoring,
         }
     }
@@ -53,7 +56,7 @@ impl EventSink {
         self.view.show(event);
         self.monitoring.show(event);
         if let RunEvent::StepFinished(step) = event {
-            self.data_errors |= step.measure.errors.contains_key(&ErrorClass::DataMismatch);
+            self.judge_failures(step);
         }
         if let RunEvent::TargetReady { .. } = event
             && self.header.is_some()
@@ -71,6 +74,12 @@ impl EventSink {
         self.record(event, stop);
     }
 
+    /// Notes failures of a step that determine the exit code.
+    pub fn judge_failures(&mut self, step: &StepResult) {
+        self.data_errors |= step.measure.errors.contains_key(&ErrorClass::DataMismatch);
+        self.all_failed = self.all_failed.take().or_else(|| wholly_failed(step));
+    }
+
     /// Stores an event; the first error stops the run.
     fn record(&mut self, event: &RunEvent, stop: &StopSignal) {
         if self.failed.is_some() {
@@ -81,5 +90,51 @@ impl EventSink {
             stop.stop();
             self.failed = Some(error.to_string());
         }
+    }
+}
+
+/// The reason if every operation of a load step failed. Such a step measured nothing.
+fn wholly_failed(step: &StepResult) -> Option<String> {
+    let failed = step.measure.error_count();
+    // Failures before the first operation, such as those of logons, are counted as failures only.
+    let operations = step.measure.operations.max(failed);
+    let is_load = step.coordinates.get(axis::WORKLOAD).is_some();
+    (is_load && failed > 0 && failed == operations)
+        .then(|| format!("every operation failed ({failed} of {operations}) in step {}", step.coordinates))
+}
+
+#[cfg(test)]
+mod tests {
+    use sharebench_model::{Coordinates, Measure, Value};
+
+    use super::*;
+
+    fn step(coordinates: Coordinates, operations: u64, failed: u64) -> StepResult {
+        let mut measure = Measure { operations, ..Measure::default() };
+        if failed > 0 {
+            measure.errors.insert(ErrorClass::Timeout, failed);
+        }
+        StepResult {
+            index: 0,
+            target: 0,
+            repetition: 0,
+            coordinates,
+            started_unix_ms: 0,
+            measure,
+            checks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_load_step_in_which_every_operation_failed_is_reported_with_its_numbers() {
+        let load = || {
+            Coordinates::new().with(axis::WORKLOAD, Value::text("office")).with(axis::USERS, Value::Count(3))
+        };
+        let expected = "every operation failed (41 of 41) in step workload=office users=3";
+        assert_eq!(wholly_failed(&step(load(), 41, 41)).as_deref(), Some(expected));
+        assert_eq!(wholly_failed(&step(load(), 41, 40)), None);
+        assert_eq!(wholly_failed(&step(load(), 0, 0)), None);
+        let cell = Coordinates::new().with(axis::TEST, Value::text("read"));
+        assert_eq!(wholly_failed(&step(cell, 41, 41)), None);
     }
 }

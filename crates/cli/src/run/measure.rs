@@ -55,21 +55,37 @@ pub struct Measured {
     /// Its number; none if no step started, because such a run is not stored.
     pub run: Option<RunId>,
     outcome: RunOutcome,
-    data_errors: bool,
-    has_leftovers: bool,
+    failures: Failures,
 }
 
 impl Measured {
     fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match &self.outcome {
-            RunOutcome::Incomplete(StepError::EngineFailed(_)) => exit::INTERNAL,
-            RunOutcome::Incomplete(StepError::TargetLost { .. }) => exit::TARGET,
-            RunOutcome::Incomplete(StepError::PreStepCommandFailed(_)) => exit::USAGE,
-            _ if self.data_errors => exit::DATA,
-            RunOutcome::Incomplete(StepError::Stopped) => exit::STOPPED,
-            RunOutcome::Complete if self.has_leftovers => exit::TARGET,
-            RunOutcome::Complete => 0,
-        })
+        ExitCode::from(code_of(&self.outcome, self.failures))
+    }
+}
+
+/// What went wrong in a run although it may be complete.
+#[derive(Debug, Clone, Copy, Default)]
+struct Failures {
+    /// A read returned other data than was written.
+    data: bool,
+    /// Every operation of a load step failed.
+    all_of_a_step: bool,
+    /// A directory stays on a target.
+    leftovers: bool,
+}
+
+/// The exit code of a run.
+fn code_of(outcome: &RunOutcome, failures: Failures) -> u8 {
+    match outcome {
+        RunOutcome::Incomplete(StepError::EngineFailed(_)) => exit::INTERNAL,
+        RunOutcome::Incomplete(StepError::TargetLost { .. }) => exit::TARGET,
+        RunOutcome::Incomplete(StepError::PreStepCommandFailed(_)) => exit::USAGE,
+        _ if failures.data => exit::DATA,
+        RunOutcome::Incomplete(StepError::Stopped) => exit::STOPPED,
+        // A step of failures measures nothing: a script must not take it for a result.
+        RunOutcome::Complete if failures.all_of_a_step || failures.leftovers => exit::TARGET,
+        RunOutcome::Complete => 0,
     }
 }
 
@@ -124,6 +140,7 @@ impl<'a> Measurement<'a> {
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
         let mut events_sink = self.open_sink(sink, output)?;
+        self.done.iter().for_each(|step| events_sink.judge_failures(step));
         let run = Run {
             plan: self.plan,
             targets: self.targets,
@@ -250,19 +267,21 @@ impl<'a> Measurement<'a> {
         if let Some(reason) = reason {
             message(reason);
         }
+        if let Some(why) = &events_sink.all_failed {
+            message(why);
+        }
+        let failures = Failures {
+            data: events_sink.data_errors,
+            all_of_a_step: events_sink.all_failed.is_some(),
+            leftovers: !end.leftovers.is_empty(),
+        };
         let run = events_sink.sink.run();
         let is_resumable =
             !matches!(end.outcome, RunOutcome::Complete | RunOutcome::Incomplete(StepError::EngineFailed(_)));
         if let Some(run) = run.filter(|_| is_resumable) {
             message(format_args!("finish it by: sharebench run --resume {run}"));
         }
-        Ok(Measured {
-            store: events_sink.sink.into_store(),
-            run,
-            outcome: end.outcome,
-            data_errors: events_sink.data_errors,
-            has_leftovers: !end.leftovers.is_empty(),
-        })
+        Ok(Measured { store: events_sink.sink.into_store(), run, outcome: end.outcome, failures })
     }
 
     /// Leftovers on a target, with the command that removes them.
@@ -320,5 +339,21 @@ impl<'a> Measurement<'a> {
             environment: self.facts(),
             targets: self.targets.iter().enumerate().map(identity).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complete_run_with_a_step_of_failures_has_a_failure_code() {
+        let complete = |failures| code_of(&RunOutcome::Complete, failures);
+        let none = Failures::default();
+        assert_eq!(complete(none), 0);
+        assert_eq!(complete(Failures { all_of_a_step: true, ..none }), exit::TARGET);
+        assert_eq!(complete(Failures { all_of_a_step: true, data: true, ..none }), exit::DATA);
+        let stopped = RunOutcome::Incomplete(StepError::Stopped);
+        assert_eq!(code_of(&stopped, Failures { all_of_a_step: true, ..none }), exit::STOPPED);
     }
 }
