@@ -15,6 +15,7 @@
 mod attribution;
 mod bootstrap;
 mod breaks;
+mod cache_cliff;
 mod capacity;
 mod changes;
 mod clock;
@@ -46,6 +47,7 @@ mod winsorise;
 pub use attribution::{Attribution, AttributionError, Confidence, Probes, attribute};
 pub use bootstrap::{Work, total_work_log_ratio};
 pub use breaks::{Break, break_points};
+pub use cache_cliff::{Cliff, SizeCurve, SizedRate, TwoStates};
 pub use capacity::{Capacity, Forecast, ForecastError, fit_capacity, forecast};
 pub use changes::change_points;
 pub use clock::{clock_allowance, widen_by_clock};

@@ -1,6 +1,7 @@
 //! Third stage: what the numbers mean. Comparisons, differences, contradictions and trust.
 
 pub(crate) mod best;
+pub(crate) mod cache_cliffs;
 mod contradictions;
 pub(crate) mod curves;
 pub(crate) mod effects;
@@ -22,6 +23,7 @@ use crate::align::settings::changes;
 use crate::estimate::Estimated;
 use crate::estimate::pairing::Pairs;
 use crate::estimate::summary::summary;
+use crate::judge::cache_cliffs::{CacheCurve, cache_curves};
 use crate::judge::regions::differences;
 use crate::judge::self_checks::{summaries, thinned};
 use crate::judge::single_runs::add_single_runs;
@@ -50,6 +52,8 @@ pub(crate) struct Judged {
     pub settings_without_effect: Vec<Sentence>,
     /// Systems whose settings show no effect: they take no part in the effects of settings.
     pub suspects: Vec<usize>,
+    /// Curves of reads that show a server's cache.
+    pub cache_curves: Vec<CacheCurve>,
     /// Each system over time.
     pub timelines: Vec<SystemTimeline>,
     /// Every self-check over all steps.
@@ -72,6 +76,7 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
         unmatched: if aligned.systems.len() > 1 { unmatched(aligned, estimated) } else { Vec::new() },
         settings_without_effect: contradictions::settings_without_effect(aligned, estimated),
         suspects: contradictions::suspects(aligned, estimated),
+        cache_curves: cache_curves(aligned, estimated),
         timelines: timelines(aligned, estimated),
         trust: trust::lines(aligned, estimated, &comparisons, &self_checks, contradictions.len(), options),
         comparisons,

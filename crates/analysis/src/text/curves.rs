@@ -22,8 +22,13 @@ pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
         let systems: Vec<Vec<Line>> = (0..stages.aligned.systems.len())
             .map(|system| lines(stages.aligned, section, along, system))
             .collect();
+        // The pooled curve has a sentence of its own, with one number for one claim.
+        let pooled = |system: usize| {
+            let mut curves = stages.judged.cache_curves.iter();
+            axis == axis::FILE_SIZE && curves.any(|curve| (curve.section, curve.system) == (index, system))
+        };
         found.extend(
-            systems.iter().enumerate().flat_map(|(system, lines)| {
+            systems.iter().enumerate().filter(|(system, _)| !pooled(*system)).flat_map(|(system, lines)| {
                 falls(section, axis, &stages.aligned.systems[system].name, lines)
             }),
         );

@@ -1,5 +1,6 @@
 //! Last stage: the sentences of a report. Nothing is decided here.
 
+mod cache_cliffs;
 pub(crate) mod claims;
 mod client_cache;
 mod comparisons;
@@ -103,6 +104,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
             server.into_iter().partition(|sentence| sentence.tone == Tone::NotResolved);
         found.extend(clear);
         open.extend(unclear);
+        found.extend(cache_cliffs::sentences(stages, index));
         found.extend(curves::sentences(stages, index));
         limits_of_load(stages, index, &mut answer, &mut found, &mut open);
         let refused = refused_forecasts(stages, section);

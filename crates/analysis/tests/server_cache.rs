@@ -1,0 +1,70 @@
+//! Servers whose cache holds some of the files: the cliff, and cells with two states.
+
+mod synthetic;
+
+use sharebench_analysis::{Options, RunData, analyse};
+use sharebench_model::{Coordinates, Random, axis};
+use synthetic::{Synthetic, cell};
+
+fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
+    sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// Reads of files of 8 to 64 MiB in random order, ten times. A file that fits `cache` is warm after a step with a file that
+/// fits as well.
+fn with_a_cache(cache: u64) -> RunData {
+    let mut run = Synthetic::new("cached", &["smb"], 17);
+    let mut random = Random::new(17, 4);
+    let mut previous = u64::MAX;
+    for repetition in 0..10 {
+        let mut cells: Vec<Coordinates> = [8, 16, 32, 64]
+            .iter()
+            .flat_map(|size| [4096, 65_536].map(|record| cell("read", size << 20, record)))
+            .collect();
+        random.shuffle(&mut cells);
+        for at in cells {
+            let size = at.number(axis::FILE_SIZE).unwrap_or(0);
+            let warm = size <= cache && previous <= cache;
+            let noise = 0.04 * (random.unit() - 0.5);
+            run.step(0, repetition, at, if warm { 272e6 } else { 76e6 } * f64::exp(noise));
+            previous = size;
+        }
+    }
+    run.run
+}
+
+#[test]
+fn a_cache_of_24_mib_is_reported_as_a_cliff_and_as_two_states() {
+    let found = texts(&analyse(&[with_a_cache(24 << 20)], &Options::default()).findings);
+    let cliff = "read: smb falls from 270 to 76.3 MB/s between files of 16MiB and 32MiB: the server's cache holds about 24MiB.";
+    assert!(found.contains(cliff), "{found}");
+    let states = "read: smb has two states with files of 16MiB: 270 MB/s after steps with files up to 16MiB (8 \
+                  repetitions), 75.3 MB/s after larger ones (12 repetitions); its interval is as wide as these states are \
+                  apart.";
+    assert!(found.contains(states), "{found}");
+    assert!(!found.contains("at files of"), "one sentence for the fall: {found}");
+}
+
+#[test]
+fn a_server_without_a_cache_has_neither() {
+    let found = texts(&analyse(&[with_a_cache(0)], &Options::default()).findings);
+    assert!(!found.contains("falls from") && !found.contains("two states"), "{found}");
+}
+
+#[test]
+fn a_cliff_whose_cause_is_not_shown_is_marked_as_a_guess() {
+    let mut run = Synthetic::new("cliff", &["smb"], 18);
+    let cells = [8, 16, 32, 64].map(|size| cell("read", size << 20, 65_536));
+    run.sweep(
+        &cells,
+        10,
+        |_, at| if at.number(axis::FILE_SIZE).unwrap_or(0) > 16 << 20 { 76e6 } else { 272e6 },
+    );
+    let found = texts(&analyse(&[run.run], &Options::default()).findings);
+    assert!(
+        found.contains(
+            " between files of 16MiB and 32MiB: if its cache is the cause, which is a guess, it holds about 24MiB."
+        ),
+        "{found}"
+    );
+}
