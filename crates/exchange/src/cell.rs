@@ -1,6 +1,6 @@
 //! One measured number of a table, made into a step.
 
-use sharebench_model::{Coordinates, IoBytes, Measure, RateBase, Value, axis};
+use sharebench_model::{Coordinates, IoBytes, Measure, RateBase, ReportedFigures, Value, axis};
 
 use crate::rate::RateUnit;
 
@@ -21,6 +21,8 @@ pub(crate) struct Cell {
     /// Thousandths per second of what `unit` counts (its factor is applied already).
     pub milli: u64,
     pub unit: RateUnit,
+    /// Further figures of the row.
+    pub reported: ReportedFigures,
 }
 
 /// Sizes that make sense together.
@@ -86,12 +88,19 @@ impl Cell {
             None if of_bytes => 0,
             None => amount,
         };
+        // A user of a load performs transactions of any number of records: only their size gives their number.
+        let transactions = match (self.reported.transaction_bytes, self.users) {
+            (Some(size), _) => bytes / size.max(1),
+            (None, Some(_)) if of_bytes && self.unit != RateUnit::Operations => 0,
+            _ => operations,
+        };
         Measure {
             window_ns: nanos,
             busy_ns: nanos,
             rate_base: RateBase::Reported { milli },
             operations,
-            transactions: operations,
+            transactions,
+            reported: self.reported,
             bytes: if writes(&self.test) {
                 IoBytes { read: 0, written: bytes }
             } else {
@@ -123,15 +132,21 @@ mod tests {
             users: None,
             milli: 64_000_000 * 1_024_000,
             unit: RateUnit::Bytes(1024),
+            reported: ReportedFigures::default(),
         };
         let measure = cell.measure();
         // 64 KiB at 64 000 000 KiB/s last 1 us.
         assert_eq!((measure.busy_ns, measure.operations, measure.bytes.written), (1000, 16, 65_536));
         assert_eq!(measure.throughput(), Some(65_536_000_000.0));
         assert_eq!(measure.operation_rate(), Some(16_000_000.0));
-        let in_operations = Cell { unit: RateUnit::Operations, milli: 16_000_000_000, ..cell };
+        let in_operations = Cell { unit: RateUnit::Operations, milli: 16_000_000_000, ..cell.clone() };
         assert_eq!(in_operations.measure().throughput(), Some(65_536_000_000.0));
         let alone = Cell { file_size: None, record_size: None, ..in_operations };
         assert_eq!((alone.measure().throughput(), alone.measure().operation_rate()), (Some(0.0), Some(16e6)));
+        let of_users = Cell { users: Some(50), ..cell.clone() };
+        assert_eq!(of_users.measure().transaction_rate(), None, "a record is no transaction");
+        let reported = ReportedFigures { transaction_bytes: Some(65_536), ..ReportedFigures::default() };
+        let counted = Cell { reported, ..of_users };
+        assert_eq!(counted.measure().transaction_rate(), Some(1_000_000.0));
     }
 }

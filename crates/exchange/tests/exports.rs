@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sharebench_exchange::{Options, import, iozone_text};
 use sharebench_model::{Histogram, RunOutcome, Value};
-use sharebench_results::{FinishedRun, RunId, RunState, StoredRun, write_csv};
+use sharebench_results::{Entry, FinishedRun, RunId, RunState, StoredRun, table, write_csv, write_json};
 
 fn imported(name: &str) -> StoredRun {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
@@ -130,4 +130,68 @@ fn a_workbook_has_its_sheets_with_headings_that_stay_and_filter() {
     assert_eq!(last.matches("<row ").count(), run.steps.len() + 1);
     let texts = read("xl/sharedStrings.xml");
     assert!(texts.contains("<t>busy_ns</t>") && texts.contains("median, MB/s"), "{texts}");
+}
+
+/// The figures of 1997, with a mean response time and nothing else about it.
+fn figures_of_1997() -> StoredRun {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dynameasure1997.csv");
+    let map = [
+        "target=server",
+        "users=motors",
+        "rate=kB_per_s:kB/s",
+        "response=art_s:s",
+        "reported=mps",
+        "test==write",
+    ];
+    let map = map.iter().map(|text| text.parse().unwrap()).collect();
+    let options = Options { map, ..Options::default() };
+    let runs = import("dynameasure1997.csv", &std::fs::read(path).unwrap(), &options).unwrap().runs;
+    stored(runs.into_iter().next().unwrap())
+}
+
+/// Columns that a table of means leaves empty.
+const UNKNOWN: [&str; 12] = [
+    "started_unix_ms",
+    "operations",
+    "transactions",
+    "verified_bytes",
+    "censored",
+    "client_cpu_user_ns",
+    "flush_ns",
+    "errors",
+    "reported_think_ns",
+    "response_p50_ns",
+    "response_p95_ns",
+    "response_max_ns",
+];
+
+#[test]
+fn unknown_values_of_an_imported_table_are_empty_in_exports_and_come_back_as_unknown() {
+    let run = figures_of_1997();
+    let table = table(&run);
+    let entry = |name: &str| {
+        let column = table.header.iter().position(|heading| heading == name).unwrap();
+        table.rows[0][column].clone()
+    };
+    for name in UNKNOWN {
+        assert_eq!(entry(name), Entry::Empty, "{name}");
+    }
+    assert_eq!(entry("reported_response_mean_ns"), Entry::Number(132_000_000_000));
+    assert_eq!((entry("read_bytes"), entry("written_bytes")), (Entry::Number(0), Entry::Number(841_000)));
+    let mut csv = Vec::new();
+    write_csv(&run, &mut csv).unwrap();
+    let again = import("run.csv", &csv, &Options::default()).unwrap();
+    assert_eq!(again.runs[0].steps, run.steps);
+    let mut json = Vec::new();
+    write_json(&run, &mut json).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let step = &json["steps"][0];
+    for name in ["started_unix_ms", "operations", "transactions", "verified_bytes", "censored", "client_cpu"]
+    {
+        assert!(step[name].is_null(), "{name}: {}", step[name]);
+    }
+    assert_eq!(step["response"]["count"], 0);
+    assert!(step["response"].get("p95_ns").is_none());
+    assert_eq!(step["reported"]["response_mean_ns"], 132_000_000_000u64);
+    assert!(step["reported"]["think_ns"].is_null());
 }

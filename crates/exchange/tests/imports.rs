@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use sharebench_exchange::{Format, Imported, Options, import};
-use sharebench_model::{Coordinates, StepResult, Value, axis};
+use sharebench_model::{Coordinates, Measure, ReportedFigures, StepResult, Value, axis};
 
 fn data(name: &str) -> Vec<u8> {
     std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
@@ -244,19 +244,72 @@ fn tables_of_users_have_response_times_and_users_that_reported() {
     let map: Vec<_> = map.iter().map(|text| text.parse().unwrap()).collect();
     let imported = import("users.csv", table, &Options { map, ..Options::default() }).unwrap();
     let steps = &imported.runs[0].steps;
-    let reported: Vec<_> = steps
-        .iter()
-        .map(|step| {
-            (step.measure.response.mean() / 1e9, step.measure.users_reported, step.measure.users_assigned)
-        })
-        .collect();
-    assert!((reported[0].0 - 0.5).abs() < 1e-3 && (reported[1].0 - 0.9).abs() < 1e-3, "{reported:?}");
+    let of = |measure: &Measure| {
+        (measure.reported.response_mean_ns, measure.users_reported, measure.users_assigned)
+    };
+    let reported: Vec<_> = steps.iter().map(|step| of(&step.measure)).collect();
+    assert_eq!((reported[0].0, reported[1].0), (Some(500_000_000), Some(900_000_000)));
     assert_eq!((reported[1].1, reported[1].2), (33, 50), "17 did not report");
     assert_eq!((reported[2].1, reported[2].2), (10, 10), "no count reported");
-    assert_eq!(steps[0].measure.response.len(), 1, "a mean says nothing of percentiles");
+    assert!(steps[0].measure.response.is_empty(), "a mean leaves the distribution unknown");
+    assert_eq!(steps[0].measure.transaction_rate(), None, "a rate in bytes does not count transactions");
+    assert!(
+        imported.notes.contains(
+            &"users, rates and response times are not checked with Little's law, because the think time is not known; map \
+              think (think==0:s where users do not pause), and transaction_size where it is known"
+                .to_owned()
+        ),
+        "{:?}",
+        imported.notes
+    );
     let two = ["rate.read=kBps:kB/s", "rate.write=users:kB/s", "response=art_s:s"]
         .map(|text| text.parse().unwrap());
     let refused =
         import("users.csv", table, &Options { map: two.to_vec(), ..Options::default() }).unwrap_err();
     assert!(refused.to_string().contains("belong to one rate"), "{refused}");
+}
+
+#[test]
+fn think_time_and_transaction_size_are_kept_as_reported() {
+    let table = b"users,kBps,art_ms,pause_s,kb\n10,1000,500,2.5,100\n20,1000,500,,\n";
+    let map = [
+        "test==read",
+        "users=users",
+        "rate=kBps:kB/s",
+        "response=art_ms:ms",
+        "think=pause_s:s",
+        "transaction_size=kb:kB",
+    ];
+    let options = |map: &[&str]| Options {
+        map: map.iter().map(|text| text.parse().unwrap()).collect(),
+        ..Options::default()
+    };
+    let imported = import("users.csv", table, &options(&map)).unwrap();
+    let measure = |step: usize| &imported.runs[0].steps[step].measure;
+    let figures = ReportedFigures {
+        response_mean_ns: Some(500_000_000),
+        think_ns: Some(2_500_000_000),
+        transaction_bytes: Some(100_000),
+    };
+    assert_eq!((measure(0).reported, measure(0).transaction_rate()), (figures, Some(10.0)));
+    assert_eq!(
+        (measure(1).reported.think_ns, measure(1).transaction_rate()),
+        (None, None),
+        "empty is unknown"
+    );
+    assert!(!imported.notes.iter().any(|note| note.contains("Little's law")), "{:?}", imported.notes);
+    let rejected = |map: &[&str]| import("users.csv", table, &options(map)).unwrap_err().to_string();
+    assert_eq!(
+        rejected(&["test==read", "rate=kBps:ops/s", "transaction_size=kb:kB"]),
+        "--map transaction_size= needs a rate in bytes; a rate in ops/s counts transactions already"
+    );
+    assert_eq!(
+        rejected(&["test==read", "rate=kBps:kB/s", "transaction_size==0:B"]),
+        "line 2: a transaction size of 0"
+    );
+    assert_eq!(rejected(&["test==read", "rate=kBps:kB/s", "think==-1:s"]), "line 2: '-1' is no think time");
+    assert_eq!(
+        rejected(&["test==read", "rate=kBps:kB/s", "think==1:s", "think==2:ms"]),
+        "--map names one key twice"
+    );
 }

@@ -37,7 +37,9 @@ pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
 pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks};
-pub use measure::{CLIENT_CACHED_FROM, CpuTime, JobShare, Measure, RateBase, ResponseSampleSize};
+pub use measure::{
+    CLIENT_CACHED_FROM, CpuTime, JobShare, Measure, RateBase, ReportedFigures, ResponseSampleSize,
+};
 pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,

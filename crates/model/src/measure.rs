@@ -69,6 +69,21 @@ pub struct JobShare {
     pub worked_ns: u64,
 }
 
+/// Figures that an imported source reports as one number each, without the times or counts that they come from.
+///
+/// A mean response time leaves the distribution unknown, so it is kept here and never recorded in a histogram, whose
+/// percentiles would then repeat the mean. All fields are none for steps that this program measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ReportedFigures {
+    /// Mean response time (ART), nanoseconds.
+    pub response_mean_ns: Option<u64>,
+    /// Mean think time between the transactions of a user, nanoseconds; `Some(0)` where the source states that there is
+    /// none.
+    pub think_ns: Option<u64>,
+    /// Bytes of one transaction, which converts a rate in bytes into one in transactions.
+    pub transaction_bytes: Option<u64>,
+}
+
 /// The results of one step.
 ///
 /// A measure holds counts and histograms, never rates: every rate, share and mean is computed from them on request, so
@@ -113,6 +128,9 @@ pub struct Measure {
     pub service: Histogram,
     /// started - intended per transaction.
     pub lag: Histogram,
+    /// Figures of an imported source that no histogram or count can hold.
+    #[serde(default)]
+    pub reported: ReportedFigures,
     /// CPU time of the measuring process within the window.
     pub client_cpu: CpuTime,
     /// Evidence about caches and durability.
@@ -153,9 +171,15 @@ impl Measure {
         per_second(self.bytes.total(), self.base_ns())
     }
 
-    /// Operations per second.
+    /// True for a rate that an imported source reports: only what the source states is known of the step.
+    pub fn is_reported(&self) -> bool {
+        matches!(self.rate_base, RateBase::Reported { .. })
+    }
+
+    /// Operations per second; none where an imported source does not count them.
     pub fn operation_rate(&self) -> Option<f64> {
         match (self.reported_rate(), self.bytes.total()) {
+            (Some(_), _) if self.operations == 0 => return None,
             (Some(reported), 0) => return Some(reported),
             (Some(reported), bytes) => return Some(reported / bytes as f64 * self.operations as f64),
             (None, _) => {}
@@ -163,12 +187,22 @@ impl Measure {
         per_second(self.operations, self.base_ns())
     }
 
-    /// Transactions per second.
+    /// Transactions per second; none where an imported source does not count them.
     pub fn transaction_rate(&self) -> Option<f64> {
-        if self.reported_rate().is_some() && self.transactions == self.operations {
-            return self.operation_rate();
+        match (self.reported_rate(), self.reported.transaction_bytes) {
+            (Some(reported), Some(size)) if size > 0 && self.bytes.total() > 0 => {
+                Some(reported / size as f64)
+            }
+            (Some(_), _) if self.transactions == 0 => None,
+            (Some(_), _) if self.transactions == self.operations => self.operation_rate(),
+            _ => per_second(self.transactions, self.base_ns()),
         }
-        per_second(self.transactions, self.base_ns())
+    }
+
+    /// Mean response time in nanoseconds: of the recorded times, or as an imported source reports it.
+    pub fn mean_response_ns(&self) -> Option<f64> {
+        let recorded = (!self.response.is_empty()).then(|| self.response.mean());
+        recorded.or(self.reported.response_mean_ns.map(|nanos| nanos as f64))
     }
 
     /// Part of the busy time that operations took: flushes and closes that count as busy are left out.
@@ -254,6 +288,22 @@ mod tests {
         assert_eq!(measure(1000, 0, 1250, 0).wire_amplification(), Some(1.25));
         assert_eq!(share(measure(0, 0, 0, 0)), None);
         assert_eq!(share(Measure { wire: None, ..measure(1, 1, 1, 1) }), None);
+    }
+
+    #[test]
+    fn a_reported_rate_in_bytes_has_transactions_only_where_their_size_is_known() {
+        let mut measure = Measure {
+            rate_base: RateBase::Reported { milli: 841_000_000 },
+            bytes: IoBytes { read: 0, written: 841_000 },
+            busy_ns: 1_000_000_000,
+            ..Measure::default()
+        };
+        assert_eq!((measure.operation_rate(), measure.transaction_rate()), (None, None));
+        measure.reported.transaction_bytes = Some(2_000_000);
+        assert_eq!(measure.transaction_rate(), Some(0.4205));
+        assert_eq!(measure.mean_response_ns(), None);
+        measure.reported.response_mean_ns = Some(132);
+        assert_eq!(measure.mean_response_ns(), Some(132.0));
     }
 
     #[test]

@@ -188,7 +188,7 @@ const Charts = (() => {
     option.tooltip = { ...option.tooltip, trigger: 'axis', formatter: (points) => {
       const row = rows.find((r) => r.x[0] === points[0].value[0]);
       if (!row) return '';
-      return '<b>' + escape(where(section, row)) + '</b>' + outcomeTip(data, section, row) + row.outcomes.map((o, s) => o ? tipLine(data.systems[s] + ': p95 ' + time(o.p95) + ', ' + o.mps + ' of ' + o.assigned + ' reported' + (o.kept === undefined ? '' : o.kept ? ', objective kept' : ', objective missed')) : '').join('');
+      return '<b>' + escape(where(section, row)) + '</b>' + outcomeTip(data, section, row) + row.outcomes.map((o, s) => o ? tipLine(data.systems[s] + ': ' + (o.p95 ? 'p95 ' + time(o.p95) + ', ' : '') + o.mps + ' of ' + o.assigned + ' reported' + (o.kept === undefined ? '' : o.kept ? ', objective kept' : ', objective missed')) : '').join('');
     } };
     const points = (s, of) => rows.filter((row) => row.outcomes[s]).map((row) => [row.x[0], ...[of(row.outcomes[s])].flat()]);
     const second = { xAxisIndex: 1, yAxisIndex: 1 }, third = { xAxisIndex: 2, yAxisIndex: 2 };

@@ -81,17 +81,15 @@ pub fn ratio(ratio: &Ratio) -> String {
     }
 }
 
-/// A mean response time; `-` where no times are known.
-pub fn mean(nanos: f64) -> String {
-    if nanos > 0.0 { show_nanos(nanos) } else { NOTHING.to_owned() }
+/// A mean response time; `-` where it is not known.
+pub fn mean(nanos: Option<f64>) -> String {
+    nanos.map_or_else(|| NOTHING.to_owned(), show_nanos)
 }
 
 /// A percentile with half the width of its interval, or as a lower bound where it is not resolved; `-` where no times
 /// are known.
-pub fn percentile(percentile: &Percentile) -> String {
-    if percentile.ns == 0 {
-        return NOTHING.to_owned();
-    }
+pub fn percentile(percentile: Option<Percentile>) -> String {
+    let Some(percentile) = percentile else { return NOTHING.to_owned() };
     let time = show_nanos(percentile.ns as f64);
     match percentile.interval {
         _ if !percentile.resolved => format!(">= {time}"),
@@ -104,13 +102,10 @@ pub fn percentile(percentile: &Percentile) -> String {
 
 /// Client CPU of one operation: user + kernel; `-` where it was not counted.
 pub fn cpu(outcome: &Outcome) -> String {
-    if outcome.cpu_user_ns_per_operation + outcome.cpu_kernel_ns_per_operation == 0.0 {
-        return NOTHING.to_owned();
-    }
-    format!(
-        "{} + {} us",
-        three_digits(outcome.cpu_user_ns_per_operation / 1e3),
-        three_digits(outcome.cpu_kernel_ns_per_operation / 1e3)
+    let both = outcome.cpu_user_ns_per_operation.zip(outcome.cpu_kernel_ns_per_operation);
+    both.map_or_else(
+        || NOTHING.to_owned(),
+        |(user, kernel)| format!("{} + {} us", three_digits(user / 1e3), three_digits(kernel / 1e3)),
     )
 }
 
@@ -122,9 +117,21 @@ pub fn cpu_per_megabyte(outcome: &Outcome) -> String {
         .map_or_else(|| NOTHING.to_owned(), |ns| show_nanos(ns * 1e6))
 }
 
-/// Transactions per second.
+/// Transactions per second; `-` where they are not counted.
 pub fn transactions(outcome: &Outcome) -> String {
-    format!("{}/s", three_digits(outcome.transactions_per_s))
+    let rate = |rate| format!("{}/s", three_digits(rate));
+    outcome.transactions_per_s.map_or_else(|| NOTHING.to_owned(), rate)
+}
+
+/// Operations of all repetitions; `-` where an imported source does not count them.
+pub fn operations(outcome: &Outcome) -> String {
+    if outcome.is_unknown(outcome.operations) { NOTHING.to_owned() } else { outcome.operations.to_string() }
+}
+
+/// Failures of all repetitions; `-` where an imported source does not count them.
+pub fn failures(outcome: &Outcome) -> String {
+    let failures = outcome.error_count();
+    if outcome.is_unknown(failures) { NOTHING.to_owned() } else { failures.to_string() }
 }
 
 /// Users that reported of those assigned.

@@ -71,6 +71,9 @@ CREATE TABLE step (
     lag BLOB NOT NULL,
     -- JSON: effective sample size of the response times at the usual quantiles; null where it was not estimated.
     response_sample_size TEXT,
+    -- JSON: mean response time, think time and size of a transaction that an imported source reports; null where it
+    -- reports none of them.
+    reported TEXT,
     client_cpu_user_ns INTEGER NOT NULL,
     client_cpu_kernel_ns INTEGER NOT NULL,
     -- JSON: observations about client caches and durability.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, JobShare, LoadDetail,
-    Measure, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase, Residency,
+    Measure, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase, ReportedFigures, Residency,
     ResponseSampleSize, ServerEvidence, ServerLoad, SetCheck, SplitBlocks, StepResult, Timeline, Value,
     Verdict, WhileProbed, WireCount,
 };
@@ -101,6 +101,11 @@ fn measure() -> impl Strategy<Value = Measure> {
             response,
             service,
             lag,
+            reported: ReportedFigures {
+                response_mean_ns: numbers[0].checked_sub(1),
+                think_ns: numbers[1].checked_sub(1),
+                transaction_bytes: numbers[2].checked_sub(1),
+            },
             client_cpu: CpuTime { user_ns: numbers[8], kernel_ns: numbers[9] },
             evidence: evidence(numbers),
             load: load(numbers),

@@ -1,7 +1,7 @@
 //! The repetitions of one system at one position, as one outcome.
 
 use sharebench_model::{Histogram, Measure, StepResult, Verdict};
-use sharebench_stats::{RESOLVED_TAIL, median_or_zero, sample_median};
+use sharebench_stats::{RESOLVED_TAIL, median, sample_median};
 
 use crate::align::rates::rate;
 use crate::estimate::percentile::percentile;
@@ -18,9 +18,13 @@ pub(crate) fn outcome(
     let rates: Vec<f64> = steps.iter().filter_map(|step| rate(&step.measure, unit)).collect();
     let rate = sample_median(&rates, options.level)?;
     let total = merge(steps, curve);
-    let per_operation = |nanos: u64| nanos as f64 / total.operations.max(1) as f64;
-    let per_byte = |nanos: u64| (total.bytes.total() > 0).then(|| nanos as f64 / total.bytes.total() as f64);
-    let percentile = |p| percentile(steps, &total, p, options.level);
+    // No step takes no CPU time: 0 means that the source did not count it.
+    let counted = total.client_cpu.total_ns() > 0;
+    let per = |nanos: u64, count: u64| (counted && count > 0).then(|| nanos as f64 / count as f64);
+    let per_operation = |nanos: u64| per(nanos, total.operations);
+    let per_byte = |nanos: u64| per(nanos, total.bytes.total());
+    let percentile = |p| (!total.response.is_empty()).then(|| percentile(steps, &total, p, options.level));
+    let figures = steps.iter().map(|step| &step.measure).find(|measure| measure.is_reported());
     let mut remarks: Vec<String> = steps
         .iter()
         .flat_map(|step| &step.checks)
@@ -33,9 +37,13 @@ pub(crate) fn outcome(
         rate,
         operations_per_s: median_of(steps, Measure::operation_rate),
         transactions_per_s: median_of(steps, Measure::transaction_rate),
-        acknowledged_per_s: Some(median_of(steps, Measure::acknowledged)).filter(|rate| *rate > 0.0),
-        durable_per_s: Some(median_of(steps, Measure::durable)).filter(|rate| *rate > 0.0),
-        response_mean_ns: total.response.mean(),
+        acknowledged_per_s: median_of(steps, Measure::acknowledged).filter(|rate| *rate > 0.0),
+        durable_per_s: median_of(steps, Measure::durable).filter(|rate| *rate > 0.0),
+        response_mean_ns: if total.response.is_empty() {
+            median_of(steps, Measure::mean_response_ns)
+        } else {
+            Some(total.response.mean())
+        },
         p50: percentile(0.5),
         p95: percentile(0.95),
         p99: percentile(0.99),
@@ -50,19 +58,21 @@ pub(crate) fn outcome(
         buffering: Buffering::default(),
         wire: WireTraffic::of(steps),
         cache_shares: None,
+        reported: figures.map(|measure| measure.reported),
         operations: total.operations,
         bytes: total.bytes.total(),
         verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),
         remarks,
-        curve: curve.then(|| curves(&total, [percentile(0.5), percentile(0.95), percentile(0.99)])),
+        curve: (curve && !total.response.is_empty())
+            .then(|| curves(&total, [percentile(0.5), percentile(0.95), percentile(0.99)])),
         load: load_outcome(steps),
         errors: total.errors,
     })
 }
 
-fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> f64 {
-    let values: Vec<f64> = steps.iter().filter_map(|step| what(&step.measure)).collect();
-    median_or_zero(&values)
+fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> Option<f64> {
+    let mut values: Vec<f64> = steps.iter().filter_map(|step| what(&step.measure)).collect();
+    median(&mut values)
 }
 
 /// The repetitions as one measure; of the users that reported the fewest count. Service times and lag are
@@ -102,7 +112,7 @@ fn merged(mut parts: Vec<&Histogram>) -> Histogram {
 }
 
 /// Quantiles at even steps of nines: 0, 0.44, 0.68, 0.82, 0.9, .. up to what the counts can show.
-fn curves(total: &Measure, known: [Percentile; 3]) -> Curve {
+fn curves(total: &Measure, known: [Option<Percentile>; 3]) -> Curve {
     let along = |times: &Histogram| -> Vec<(f64, u64)> {
         let steps = (times.len() as f64).max(1.0).log10() * 4.0;
         (0..=steps as u32)
@@ -113,7 +123,8 @@ fn curves(total: &Measure, known: [Percentile; 3]) -> Curve {
     let lag = if total.lag.max() > 1 { along(&total.lag) } else { Vec::new() };
     let independent = 1.0 - RESOLVED_TAIL / (total.response.len() as f64).max(RESOLVED_TAIL);
     // Dependent times resolve less than their number.
-    let open = known.iter().zip([0.5, 0.95, 0.99]).find(|(known, _)| !known.resolved);
+    let open =
+        known.iter().zip([0.5, 0.95, 0.99]).find(|(known, _)| known.is_some_and(|known| !known.resolved));
     let resolved_to = independent.min(open.map_or(1.0, |(_, quantile)| quantile));
     Curve { response: along(&total.response), service: along(&total.service), lag, resolved_to }
 }

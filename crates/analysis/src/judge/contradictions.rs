@@ -1,12 +1,13 @@
 //! Contradictions (docs/measurement-rules.md R11): numbers that cannot be what they are said to be. They are shown, and
 //! never corrected.
 
-use sharebench_model::units::{BitRate, counted, percent, show_nanos, show_rate, three_digits};
+use sharebench_model::units::{BitRate, counted, percent, show_nanos, show_rate};
 
 use crate::align::Aligned;
 use crate::align::settings::{STATED, changes, settings};
 use crate::estimate::Estimated;
 use crate::judge::effects::median_effect;
+use crate::judge::littles_law;
 use crate::types::{Options, Outcome, RateUnit, Section, Sentence, SettingChange, Tone, View};
 
 /// Share of the cells that must be equal to a tick, and how many cells are too few to say so. Repeated runs of one
@@ -17,9 +18,6 @@ const FEWEST_EQUAL: usize = 8;
 
 /// An effect below this share is none that another system would have to show.
 const EFFECT: f64 = 0.05;
-
-/// Largest deviation from Little's law that is no contradiction.
-const LITTLE: f64 = 0.10;
 
 /// All contradictions, in the order of the report.
 pub(crate) fn find(aligned: &Aligned<'_>, estimated: &Estimated, options: &Options) -> Vec<Sentence> {
@@ -33,6 +31,10 @@ pub(crate) fn find(aligned: &Aligned<'_>, estimated: &Estimated, options: &Optio
     found.extend(equal_systems(aligned, estimated, true));
     found.extend(options.link.and_then(|link| above_the_link(aligned, estimated, link)));
     for (index, section) in estimated.sections.iter().enumerate().filter(|(_, s)| s.view == View::Load) {
+        found.extend(
+            littles_law::transaction_sizes(aligned, section)
+                .map(|text| Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index)),
+        );
         for system in 0..aligned.systems.len() {
             found.extend(
                 load(&aligned.systems[system].name, section, system)
@@ -237,31 +239,20 @@ fn above_the_link(aligned: &Aligned<'_>, estimated: &Estimated, link: BitRate) -
 fn load(name: &str, section: &Section, system: usize) -> Vec<String> {
     let steps: Vec<&Outcome> = section.rows.iter().filter_map(|row| row.outcomes[system].as_ref()).collect();
     let mut found = Vec::new();
-    for outcome in &steps {
-        let users = f64::from(outcome.users_assigned);
-        let busy = outcome.transactions_per_s * outcome.response_mean_ns / 1e9;
-        if users > 0.0 && busy > users * (1.0 + LITTLE) {
-            found.push(format!(
-                "{name}: {} transactions/s of {} each would need at least {} users, but there were {users:.0}: rate and \
-                 response times are inconsistent (Little's law).",
-                three_digits(outcome.transactions_per_s),
-                show_nanos(outcome.response_mean_ns),
-                three_digits(busy)
-            ));
-        }
-    }
+    found.extend(steps.iter().filter_map(|outcome| littles_law::users(name, outcome)));
     for pair in steps.windows(2) {
         let few = pair[0];
         let many = pair[1];
         let silent = many.users_reported < many.users_assigned;
-        if silent && many.response_mean_ns > 0.0 && many.response_mean_ns < few.response_mean_ns {
+        let Some((many_ns, few_ns)) = many.response_mean_ns.zip(few.response_mean_ns) else { continue };
+        if silent && many_ns > 0.0 && many_ns < few_ns {
             found.push(format!(
                 "{name}: with {} users the mean response time is lower ({}) than with {} ({}), but only {} of them \
                  finished a transaction: the mean covers these only.",
                 many.users_assigned,
-                show_nanos(many.response_mean_ns),
+                show_nanos(many_ns),
                 few.users_assigned,
-                show_nanos(few.response_mean_ns),
+                show_nanos(few_ns),
                 many.users_reported
             ));
         }

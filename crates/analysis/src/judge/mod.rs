@@ -5,6 +5,7 @@ pub(crate) mod cache_cliffs;
 mod contradictions;
 pub(crate) mod curves;
 pub(crate) mod effects;
+mod littles_law;
 mod regions;
 mod self_checks;
 mod single_runs;

@@ -13,18 +13,20 @@ pub(crate) fn load_lines(rows: &[Row], capacity: &[CapacityReport], systems: usi
             .iter()
             .filter(closed)
             .filter_map(|row| Some((row.coordinates.users_or_jobs()?, row.outcomes[system].as_ref()?)))
-            .filter(|(users, outcome)| *users > 0 && outcome.transactions_per_s > 0.0)
+            .filter(|(users, outcome)| *users > 0 && outcome.rate.value > 0.0)
             .collect();
         let smallest = loads.iter().min_by_key(|(users, _)| *users);
         let largest = loads.iter().max_by_key(|(users, _)| *users);
         let unhindered_per_user = smallest.and_then(|(_, outcome)| {
-            let cycle_s = (outcome.response_mean_ns + outcome.load.as_ref()?.think_ns as f64) / 1e9;
-            (cycle_s > 0.0).then(|| per_transaction(outcome) / cycle_s)
+            let cycle_s = (outcome.response_mean_ns? + outcome.load.as_ref()?.think_ns as f64) / 1e9;
+            (cycle_s > 0.0).then_some(per_transaction(outcome)? / cycle_s)
         });
         let report = capacity.iter().find(|report| report.system == system);
-        let forecast = report.and_then(|report| report.forecast).zip(largest);
-        let forecast = forecast
-            .map(|((users, rate), (_, outcome))| (users, rate.map(|rate| rate * per_transaction(outcome))));
+        let forecast = report.and_then(|report| {
+            let (users, rate) = report.forecast?;
+            let factor = if report.in_transactions { per_transaction(largest?.1)? } else { 1.0 };
+            Some((users, rate.map(|rate| rate * factor)))
+        });
         (unhindered_per_user.is_some() || forecast.is_some()).then_some(LoadLines {
             system,
             unhindered_per_user,
@@ -34,9 +36,9 @@ pub(crate) fn load_lines(rows: &[Row], capacity: &[CapacityReport], systems: usi
     (0..systems).filter_map(lines).collect()
 }
 
-/// What one transaction counts in the section's unit.
-fn per_transaction(outcome: &Outcome) -> f64 {
-    outcome.rate.value / outcome.transactions_per_s
+/// What one transaction counts in the section's unit; none where transactions are not counted.
+fn per_transaction(outcome: &Outcome) -> Option<f64> {
+    outcome.transactions_per_s.filter(|rate| *rate > 0.0).map(|rate| outcome.rate.value / rate)
 }
 
 /// The response times of a section's objective, such as `p95<200ms,errors<0.1%`.

@@ -104,9 +104,9 @@ fn share_of_bound(outcome: &Outcome, load: &LoadOutcome) -> Option<f64> {
     }
     let think_s = load.think_ns as f64 / 1e9;
     // A pace has its period as think time: a user who keeps it loses nothing by a slow response.
-    let by_rate = outcome.transactions_per_s * think_s / f64::from(outcome.users_assigned);
+    let by_rate = outcome.transactions_per_s? * think_s / f64::from(outcome.users_assigned);
     let by_rate = if half_width(outcome) <= 1.0 - BOUND_FROM { by_rate.min(1.0) } else { 0.0 };
-    let by_response = think_s / (think_s + outcome.response_mean_ns / 1e9);
+    let by_response = think_s / (think_s + outcome.response_mean_ns? / 1e9);
     Some(by_rate.max(by_response))
 }
 

@@ -23,7 +23,9 @@ pub(crate) fn load_sentences(stages: &Stages<'_>, section: &Section) -> Vec<Stri
         sentences.extend(paced(section, system, name));
     }
     for report in &section.capacity {
-        sentences.extend(predicted(section, report, &stages.aligned.systems[report.system].name));
+        let name = &stages.aligned.systems[report.system].name;
+        sentences.extend(scalability_law(section, report, name));
+        sentences.extend(predicted(section, report, name));
     }
     for row in &section.rows {
         let at = position(section, &row.position);
@@ -44,9 +46,13 @@ pub(crate) fn load_sentences(stages: &Stages<'_>, section: &Section) -> Vec<Stri
 pub(crate) fn refused_forecasts(stages: &Stages<'_>, section: &Section) -> Vec<String> {
     let refused = |report: &CapacityReport| {
         let name = &stages.aligned.systems[report.system].name;
-        Some(format!("{}: no forecast for {name}: {}.", section.title, report.rejected.as_ref()?))
+        let because = |what: &'static str| {
+            move |reason: &String| format!("{}: no {what} for {name}: {reason}.", section.title)
+        };
+        let law = report.scalability_rejected.as_ref().map(because("scalability law (USL)"));
+        law.into_iter().chain(report.rejected.as_ref().map(because("forecast")))
     };
-    section.capacity.iter().filter_map(refused).collect()
+    section.capacity.iter().flat_map(refused).collect()
 }
 
 fn stress_point(stages: &Stages<'_>, section: &Section, stress: &StressPoint) -> String {
@@ -138,31 +144,82 @@ fn predicted(section: &Section, report: &CapacityReport, name: &str) -> Option<S
     let model = report.model.as_deref().unwrap_or("model");
     let knee = report.knee.map_or_else(String::new, |knee| format!("knee at {} users; ", three_digits(knee)));
     Some(format!(
-        "{}: forecast by the {model}, which predicts the last steps best: {knee}{name} reaches {} transactions/s with {users:.0} users.",
+        "{}: forecast by the {model}, which predicts the last steps best: {knee}{name} reaches {} with {users:.0} users.",
         section.title,
-        spread(estimate)
+        spread(section, report, estimate)
     ))
 }
 
-fn spread(estimate: &Estimate) -> String {
+/// The law that fits the rates of an imported table.
+fn scalability_law(section: &Section, report: &CapacityReport, name: &str) -> Option<String> {
+    let law = report.scalability?;
+    let with_error = |value: String, error: Option<f64>| match error {
+        Some(error) => format!("{value} (standard error {})", parameter(error, 2)),
+        None => value,
+    };
+    let peak = match law.peak {
+        Some((users, rate)) => {
+            format!("the rate peaks at {} users with {}", three_digits(users), rate_of(section, report, rate))
+        }
+        None => "the rate has no peak".to_owned(),
+    };
+    Some(format!(
+        "{}: the scalability law (USL, least squares of the rates) of {name} has a contention alpha of {}, a coherency beta of {} \
+         and a rate gamma of {} for one user; {peak}.",
+        section.title,
+        with_error(parameter(law.alpha, 3), law.errors[0]),
+        with_error(parameter(law.beta, 3), law.errors[1]),
+        with_error(rate_of(section, report, law.gamma), None),
+    ))
+}
+
+/// A parameter of the law with significant digits, however small.
+fn parameter(value: f64, digits: u32) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = (f64::from(digits) - 1.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    format!("{value:.decimals$}")
+}
+
+fn rate_of(section: &Section, report: &CapacityReport, rate: f64) -> String {
+    if report.in_transactions {
+        format!("{} transactions/s", three_digits(rate))
+    } else {
+        section.unit.show(rate)
+    }
+}
+
+fn spread(section: &Section, report: &CapacityReport, estimate: &Estimate) -> String {
     match estimate.interval {
-        Some(interval) => format!(
-            "{} [{}, {}]",
+        Some(interval) if report.in_transactions => format!(
+            "{} [{}, {}] transactions/s",
             three_digits(estimate.value),
             three_digits(interval.low),
             three_digits(interval.high)
         ),
-        None => three_digits(estimate.value),
+        Some(interval) => format!(
+            "{} [{}, {}]",
+            section.unit.show(estimate.value),
+            section.unit.show(interval.low),
+            section.unit.show(interval.high)
+        ),
+        None => rate_of(section, report, estimate.value),
     }
 }
 
 fn silent_users(title: &str, name: &str, at: &str, outcome: &Outcome) -> String {
-    format!(
-        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} includes the others, if at all, with the time that they had waited.",
-        outcome.users_reported,
-        outcome.users_assigned,
-        show_nanos(outcome.response_mean_ns)
-    )
+    let silent = format!(
+        "{title}: with {name} at {at} only {} of {} users finished a transaction",
+        outcome.users_reported, outcome.users_assigned
+    );
+    match outcome.response_mean_ns {
+        Some(mean) => format!(
+            "{silent}; its mean response time of {} includes the others, if at all, with the time that they had waited.",
+            show_nanos(mean)
+        ),
+        None => format!("{silent}."),
+    }
 }
 
 fn unfair_users(title: &str, name: &str, at: &str, load: &LoadOutcome) -> Option<String> {

@@ -101,5 +101,6 @@ fn bound_outcomes(row: &Row) -> impl Iterator<Item = &Outcome> {
 /// Share of a user's time that passes in waiting for replies.
 fn waiting_share(outcome: &Outcome) -> Option<f64> {
     let think_ns = outcome.load.as_ref()?.think_ns as f64;
-    Some(outcome.response_mean_ns / (outcome.response_mean_ns + think_ns))
+    let response_ns = outcome.response_mean_ns?;
+    Some(response_ns / (response_ns + think_ns))
 }

@@ -94,10 +94,36 @@ pub struct CapacityReport {
     pub model: Option<String>,
     /// Users from which additional users only wait, or get less, by that model; none if it has no knee, or without a forecast.
     pub knee: Option<f64>,
-    /// Users and transactions per second that are predicted.
+    /// Users and the rate that is predicted for them.
     pub forecast: Option<(f64, Estimate)>,
+    /// True where the rates are transactions per second; false where the source does not count transactions, so that
+    /// they are in the section's unit.
+    pub in_transactions: bool,
     /// Why there is no forecast.
     pub rejected: Option<String>,
+    /// The scalability law, fitted to the rates that an imported table reports; none for measured loads.
+    #[serde(default)]
+    pub scalability: Option<Scalability>,
+    /// Why there is no scalability law for an imported table.
+    #[serde(default)]
+    pub scalability_rejected: Option<String>,
+}
+
+/// The universal scalability law X(N) = gamma N / (1 + alpha (N - 1) + beta N (N - 1)), fitted with absolute errors as
+/// R's package `usl` does, so that published fits can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Scalability {
+    /// Contention: the share of the work that is serialised.
+    pub alpha: f64,
+    /// Coherency: the cost of every user for every other.
+    pub beta: f64,
+    /// Rate of one user.
+    pub gamma: f64,
+    /// Standard errors of alpha, beta and gamma; none where a parameter is at its bound of 0, or where there are no more
+    /// points than parameters.
+    pub errors: [Option<f64>; 3],
+    /// Users and rate of the peak; none where the law never falls.
+    pub peak: Option<(f64, f64)>,
 }
 
 /// The load above which throughput of one system falls.

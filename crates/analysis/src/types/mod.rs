@@ -33,7 +33,7 @@ pub use differences::{Differences, DifferingRegion, RatioBreak, Scanned, SingleR
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
 pub(crate) use load::RateLimit;
 pub use load::{
-    CapacityReport, LoadLines, LoadOutcome, LoadSupport, PartOutcome, ResponseLimit, StressPoint,
+    CapacityReport, LoadLines, LoadOutcome, LoadSupport, PartOutcome, ResponseLimit, Scalability, StressPoint,
 };
 pub use outcome::{Curve, Outcome};
 pub use percentile::Percentile;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sharebench_model::{CLIENT_CACHED_FROM, ErrorClass, Verdict};
+use sharebench_model::{CLIENT_CACHED_FROM, ErrorClass, ReportedFigures, Verdict};
 use sharebench_stats::Estimate;
 
 use crate::types::{Buffering, CacheShares, LoadOutcome, Percentile, ShareRange, WireTraffic};
@@ -27,30 +27,30 @@ pub struct Curve {
 pub struct Outcome {
     /// Median rate over the repetitions, in the section's unit per second, with its interval.
     pub rate: Estimate,
-    /// Median of operations per second.
-    pub operations_per_s: f64,
-    /// Median of transactions per second.
-    pub transactions_per_s: f64,
+    /// Median of operations per second; none where an imported source does not count them.
+    pub operations_per_s: Option<f64>,
+    /// Median of transactions per second; none where an imported source does not count them.
+    pub transactions_per_s: Option<f64>,
     /// Median of written bytes per second until they were acknowledged; none where no flush was measured.
     pub acknowledged_per_s: Option<f64>,
     /// Median of written bytes per second until they were durable; none where no flush was measured.
     pub durable_per_s: Option<f64>,
-    /// Mean response time over all transactions (ART), nanoseconds.
-    pub response_mean_ns: f64,
-    /// Median response time.
-    pub p50: Percentile,
+    /// Mean response time over all transactions (ART), nanoseconds; none where it is not known.
+    pub response_mean_ns: Option<f64>,
+    /// Median response time; none where only the mean is known, or nothing.
+    pub p50: Option<Percentile>,
     /// 95th percentile of the response time.
-    pub p95: Percentile,
+    pub p95: Option<Percentile>,
     /// 99th percentile of the response time.
-    pub p99: Percentile,
+    pub p99: Option<Percentile>,
     /// Users the step was given.
     pub users_assigned: u32,
     /// Fewest users that reported in a repetition (MPS).
     pub users_reported: u32,
-    /// Client CPU in user mode per operation, nanoseconds.
-    pub cpu_user_ns_per_operation: f64,
-    /// Client CPU in the kernel per operation, nanoseconds.
-    pub cpu_kernel_ns_per_operation: f64,
+    /// Client CPU in user mode per operation, nanoseconds; none where it was not counted.
+    pub cpu_user_ns_per_operation: Option<f64>,
+    /// Client CPU in the kernel per operation, nanoseconds; none where it was not counted.
+    pub cpu_kernel_ns_per_operation: Option<f64>,
     /// Client CPU per application byte, nanoseconds; none when no bytes moved.
     pub cpu_ns_per_byte: Option<f64>,
     /// The part of it in user mode.
@@ -66,6 +66,9 @@ pub struct Outcome {
     /// Where the bytes came from, or went to; none where nothing is known.
     #[serde(default)]
     pub cache_shares: Option<CacheShares>,
+    /// Figures of an imported source that reports the rate itself; none where the rate was measured.
+    #[serde(default)]
+    pub reported: Option<ReportedFigures>,
     /// Operations of all repetitions, failed ones included.
     pub operations: u64,
     /// Application bytes of all repetitions.
@@ -87,6 +90,16 @@ impl Outcome {
     /// How many repetitions it rests on.
     pub fn repetitions(&self) -> usize {
         self.rate.n
+    }
+
+    /// Client CPU in both modes per operation, nanoseconds; none where it was not counted.
+    pub fn cpu_ns_per_operation(&self) -> Option<f64> {
+        Some(self.cpu_user_ns_per_operation? + self.cpu_kernel_ns_per_operation?)
+    }
+
+    /// True for a count of 0 where an imported source reports the rate: it did not state the count.
+    pub fn is_unknown(&self, count: u64) -> bool {
+        count == 0 && self.reported.is_some()
     }
 
     /// All failures.

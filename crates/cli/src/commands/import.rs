@@ -28,9 +28,10 @@ pub const IMPORT_HELP: &str = "Examples:
       --map file_size=size:B --map record_size=record:B --clock 10ms
 
 Keys of --map: run (several runs in one file), target, test, file_size, record_size, queue_depth,
-  users, repetition, response (mean), reported (users), rate, rate.TEST, axis.NAME, fact.NAME.
+  jobs, users, repetition, response (mean), think (mean), transaction_size, reported (users), rate,
+  rate.TEST, axis.NAME, fact.NAME.
 Units of sizes: B, KB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024).
-Units of rates: the same with /s, or ops/s.";
+Units of rates: the same with /s, or ops/s. Units of times: us, ms, s.";
 
 #[derive(Debug, Args)]
 pub struct ImportArgs {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
     CpuTime, ErrorClass, Evidence, Histogram, IoBytes, JobShare, LoadDetail, Measure, OpError, RateBase,
-    ServerEvidence, WhileProbed, WireCount,
+    ReportedFigures, ServerEvidence, WhileProbed, WireCount,
 };
 
 use crate::record::occupancy::Occupancy;
@@ -222,6 +222,7 @@ impl Tally {
             response: self.response,
             service: self.service,
             lag: self.lag,
+            reported: ReportedFigures::default(),
             client_cpu,
             evidence: self.evidence,
             load: self.detail,

@@ -39,6 +39,10 @@ pub(super) enum Key {
     Fact(String),
     /// Mean response time of the row (ART), with the number of nanoseconds per unit.
     Response(u64),
+    /// Mean think time between the transactions of a user, with the number of nanoseconds per unit.
+    Think(u64),
+    /// Size of one transaction, with the number of bytes per unit.
+    TransactionSize(u64),
     /// Users that reported (MPS).
     Reported,
     /// The rate of the row's test, or of the test named.
@@ -46,7 +50,7 @@ pub(super) enum Key {
 }
 
 const HELP: &str = "write KEY=COLUMN, KEY=COLUMN:UNIT or KEY==VALUE, where KEY is run, target, test, file_size, \
-                    record_size, queue_depth, jobs, users, repetition, response, reported, rate, rate.TEST, axis.NAME or fact.NAME";
+                    record_size, queue_depth, jobs, users, repetition, response, think, transaction_size, reported, rate, rate.TEST, axis.NAME or fact.NAME";
 
 impl FromStr for Mapping {
     type Err = String;
@@ -80,6 +84,10 @@ impl FromStr for Mapping {
             }
             "reported" => plain(Key::Reported),
             "response" => unit().and_then(|(column, unit)| Ok((Key::Response(nanos(unit)?), column))),
+            "think" => unit().and_then(|(column, unit)| Ok((Key::Think(nanos(unit)?), column))),
+            "transaction_size" => {
+                unit().and_then(|(column, unit)| Ok((Key::TransactionSize(bytes(unit)?), column)))
+            }
             "rate" => rate(None),
             _ => match key.split_once('.') {
                 Some(("rate", test)) if !test.is_empty() => rate(Some(test)),
@@ -162,6 +170,10 @@ mod tests {
             ("file_size=x:MB/s", "not a unit of size"),
             ("response=art", "unit"),
             ("response=art:h", "not a unit of time"),
+            ("think=pause", "unit"),
+            ("think==5:min", "not a unit of time"),
+            ("transaction_size==24.2", "unit"),
+            ("transaction_size=x:MB/s", "not a unit of size"),
             ("run=", "names no column"),
             ("axis.=x", "not a key"),
         ] {

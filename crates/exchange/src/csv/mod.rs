@@ -6,11 +6,11 @@ mod reader;
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{Coordinates, Facts, Value};
+use sharebench_model::{Coordinates, Facts, ReportedFigures, Value};
 
 use crate::ImportError;
 use crate::cell::{Cell, check_sizes};
-use crate::rate::{decimal, milli_per_s};
+use crate::rate::{RateUnit, decimal, milli_per_s};
 use crate::source::{Source, SourceRun, SourceStep};
 use map::{From, Key, test_name};
 use reader::Record;
@@ -74,12 +74,26 @@ fn mapped(header: &Record, rows: &[Record], map: &[Mapping]) -> Result<Source, I
     if table.zeros > 0 {
         notes.push(format!("{} empty or zero cells were left out", table.zeros));
     }
+    notes.extend(unchecked_law(&bound));
     if table.untimed {
         notes.push(
             "without a file size the time of a cell is not known; it counts as one second's worth".to_owned(),
         );
     }
     Ok(Source { runs: table.runs, notes, ..Source::default() })
+}
+
+/// Why the Little's law check does not apply to a table of users with response times and rates in bytes.
+fn unchecked_law(bound: &[Bound<'_>]) -> Option<String> {
+    let has = |wanted: fn(&Key) -> bool| bound.iter().any(|bound| wanted(bound.key));
+    let of_users = has(|key| *key == Key::Count("users")) && has(|key| matches!(key, Key::Response(_)));
+    let in_bytes = has(|key| matches!(key, Key::Rate(_, RateUnit::Bytes(_))));
+    let checked = has(|key| matches!(key, Key::Think(_) | Key::TransactionSize(_)));
+    (of_users && in_bytes && !checked).then(|| {
+        "users, rates and response times are not checked with Little's law, because the think time is not known; map \
+         think (think==0:s where users do not pause), and transaction_size where it is known"
+            .to_owned()
+    })
 }
 
 fn bind<'a>(header: &Record, mapping: &'a Mapping) -> Result<Bound<'a>, ImportError> {
@@ -101,7 +115,9 @@ fn check_keys(bound: &[Bound<'_>]) -> Result<(), ImportError> {
         let same = |other: &Bound<'_>| match (one.key, other.key) {
             (Key::Rate(one, _), Key::Rate(other, _)) => one == other,
             (Key::Size(one, _), Key::Size(other, _)) => one == other,
-            (Key::Response(_), Key::Response(_)) => true,
+            (Key::Response(_), Key::Response(_))
+            | (Key::Think(_), Key::Think(_))
+            | (Key::TransactionSize(_), Key::TransactionSize(_)) => true,
             (one, other) => one == other,
         };
         if bound[..index].iter().any(same) {
@@ -111,13 +127,20 @@ fn check_keys(bound: &[Bound<'_>]) -> Result<(), ImportError> {
     let rates = || {
         bound.iter().filter_map(|bound| if let Key::Rate(test, _) = bound.key { Some(test) } else { None })
     };
-    let of_one = bound.iter().any(|bound| matches!(bound.key, Key::Response(_) | Key::Reported));
+    let has = |wanted: fn(&Key) -> bool| bound.iter().any(|bound| wanted(bound.key));
+    let counts_operations = has(|key| matches!(key, Key::Rate(_, RateUnit::Operations)));
+    if counts_operations && has(|key| matches!(key, Key::TransactionSize(_))) {
+        return Err(ImportError::whole(
+            "--map transaction_size= needs a rate in bytes; a rate in ops/s counts transactions already",
+        ));
+    }
+    let of_one = has(|key| matches!(key, Key::Response(_) | Key::Reported));
     if of_one && rates().count() > 1 {
         return Err(ImportError::whole(
             "--map response= and reported= belong to one rate; rows have several",
         ));
     }
-    let has_test = bound.iter().any(|bound| *bound.key == Key::Test);
+    let has_test = has(|key| *key == Key::Test);
     if rates().next().is_none() {
         return Err(ImportError::whole("--map must name a rate, such as rate.write=COLUMN:KiB/s"));
     }
@@ -149,9 +172,10 @@ struct Place {
     counts: BTreeMap<&'static str, u64>,
     axes: Vec<(String, String)>,
     repetition: u32,
-    /// Mean response time, nanoseconds.
-    response: Option<u64>,
-    reported: Option<u64>,
+    /// Figures that the source reports as one number each.
+    figures: ReportedFigures,
+    /// Users that reported.
+    users_reported: Option<u64>,
 }
 
 impl Mapped {
@@ -182,6 +206,7 @@ impl Mapped {
                 users: place.counts.get("users").copied(),
                 milli,
                 unit: *unit,
+                reported: place.figures,
             };
             let axes = place.axes.iter();
             let coordinates = axes
@@ -192,11 +217,7 @@ impl Mapped {
                 return Err(format!("{coordinates} is on line {first} already; {help}"));
             }
             let mut measure = cell.measure();
-            if let Some(response) = place.response {
-                // Once: the mean is known, and nothing about the distribution around it.
-                measure.response.record(response);
-            }
-            if let Some(reported) = place.reported {
+            if let Some(reported) = place.users_reported {
                 measure.users_reported = reported as u32;
                 measure.users_assigned = measure.users_assigned.max(reported as u32);
             }
@@ -238,8 +259,8 @@ fn place(row: &Record, bound: &[Bound<'_>]) -> Result<Place, String> {
         counts: BTreeMap::new(),
         axes: Vec::new(),
         repetition: 0,
-        response: None,
-        reported: None,
+        figures: ReportedFigures::default(),
+        users_reported: None,
     };
     for mapping in bound {
         let text = mapping.value(row);
@@ -251,12 +272,21 @@ fn place(row: &Record, bound: &[Bound<'_>]) -> Result<Place, String> {
             Key::Size(axis, unit) => drop(place.sizes.insert(axis, size(axis, text, *unit)?)),
             Key::Count(axis) => drop(place.counts.insert(axis, count(axis, text, 1)?)),
             // A row without a name on an axis gets the usual position, as in our own runs.
-            Key::Axis(_) | Key::Response(_) | Key::Reported if text.is_empty() => {}
+            Key::Axis(_) | Key::Response(_) | Key::Think(_) | Key::TransactionSize(_) | Key::Reported
+                if text.is_empty() => {}
             Key::Axis(axis) => place.axes.push((axis.clone(), text.to_owned())),
             Key::Repetition => place.repetition = count("repetition", text, 0)? as u32,
             Key::Fact(name) => drop(place.facts.insert(name.clone(), text.to_owned())),
-            Key::Response(unit) => place.response = Some(time(text, *unit)?),
-            Key::Reported => place.reported = Some(count("number of users that reported", text, 0)?),
+            Key::Response(unit) => {
+                place.figures.response_mean_ns = Some(time("response time", text, *unit)?);
+            }
+            Key::Think(unit) => place.figures.think_ns = Some(time("think time", text, *unit)?),
+            Key::TransactionSize(unit) => {
+                let size = size("transaction size", text, *unit)?;
+                place.figures.transaction_bytes = Some(size).filter(|size| *size > 0);
+                place.figures.transaction_bytes.ok_or("a transaction size of 0")?;
+            }
+            Key::Reported => place.users_reported = Some(count("number of users that reported", text, 0)?),
             Key::Rate(..) => {}
         }
     }
@@ -264,10 +294,10 @@ fn place(row: &Record, bound: &[Bound<'_>]) -> Result<Place, String> {
 }
 
 /// A time in nanoseconds.
-fn time(text: &str, unit: u64) -> Result<u64, String> {
-    let (digits, scale) = decimal(text).ok_or_else(|| format!("'{text}' is no time"))?;
+fn time(what: &str, text: &str, unit: u64) -> Result<u64, String> {
+    let (digits, scale) = decimal(text).ok_or_else(|| format!("'{text}' is no {what}"))?;
     let nanos = digits.saturating_mul(u128::from(unit)) / 10u128.pow(scale);
-    u64::try_from(nanos).map_err(|_| format!("a response time of {text} cannot be true"))
+    u64::try_from(nanos).map_err(|_| format!("a {what} of {text} cannot be true"))
 }
 
 /// A whole number of bytes.

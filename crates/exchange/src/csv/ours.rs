@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Facts, Histogram, IoBytes, Measure, RateBase, Value, Verdict,
-    WireCount, axis,
+    Check, Coordinates, CpuTime, ErrorClass, Facts, Histogram, IoBytes, Measure, RateBase, ReportedFigures,
+    Value, Verdict, WireCount, axis,
 };
 
 use super::reader::Record;
@@ -71,6 +71,14 @@ impl Row<'_> {
         self.optional(name)?.ok_or_else(|| self.wrong(name))
     }
 
+    /// A count that an export leaves empty where it is not known.
+    fn count(&self, name: &str) -> Result<u64, ImportError> {
+        if !self.names.contains_key(name) {
+            return Err(ImportError::at(1, format!("the column '{name}' is missing")));
+        }
+        Ok(self.optional(name)?.unwrap_or_default())
+    }
+
     fn small(&self, name: &str) -> Result<u32, ImportError> {
         u32::try_from(self.number(name)?).map_err(|_| self.wrong(name))
     }
@@ -104,7 +112,7 @@ pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportErr
         let step = SourceStep {
             target: target as u32,
             repetition: row.small("repetition")?,
-            started_unix_ms: row.number("started_unix_ms")?,
+            started_unix_ms: row.count("started_unix_ms")?,
             checks: checks(&row)?,
             measure: measure(&row)?,
             coordinates,
@@ -184,26 +192,31 @@ fn measure(row: &Row<'_>) -> Result<Measure, ImportError> {
             errors.insert(class, count);
         }
     }
-    let transactions = row.number("transactions")?;
+    let transactions = row.count("transactions")?;
     Ok(Measure {
         window_ns,
         busy_ns,
         rate_base,
-        operations: row.number("operations")?,
+        operations: row.count("operations")?,
         transactions,
-        bytes: IoBytes { read: row.number("read_bytes")?, written: row.number("written_bytes")? },
-        verified: row.number("verified_bytes")?,
+        bytes: IoBytes { read: row.count("read_bytes")?, written: row.count("written_bytes")? },
+        verified: row.count("verified_bytes")?,
         wire: wire(row)?,
         errors,
         users_assigned: row.small("users_assigned")?,
         users_reported: row.small("users_reported")?,
-        censored: row.number("censored")?,
+        censored: row.count("censored")?,
         response: times(row, "response", transactions)?,
         service: times(row, "service", transactions)?,
         lag: times(row, "lag", transactions)?,
+        reported: ReportedFigures {
+            response_mean_ns: row.optional("reported_response_mean_ns")?,
+            think_ns: row.optional("reported_think_ns")?,
+            transaction_bytes: row.optional("reported_transaction_bytes")?,
+        },
         client_cpu: CpuTime {
-            user_ns: row.number("client_cpu_user_ns")?,
-            kernel_ns: row.number("client_cpu_kernel_ns")?,
+            user_ns: row.count("client_cpu_user_ns")?,
+            kernel_ns: row.count("client_cpu_kernel_ns")?,
         },
         ..Measure::default()
     })

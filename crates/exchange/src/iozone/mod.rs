@@ -9,7 +9,7 @@ mod throughput;
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{Facts, Value, axis};
+use sharebench_model::{Facts, ReportedFigures, Value, axis};
 
 use crate::cell::{Cell, writes};
 use crate::iozone::header::Header;
@@ -101,6 +101,7 @@ fn source(header: &Header, grid: &Grid) -> Result<Source, ImportError> {
             users: None,
             milli: rate.milli,
             unit: header.unit,
+            reported: ReportedFigures::default(),
         };
         steps.push(step(&cell, header));
     }

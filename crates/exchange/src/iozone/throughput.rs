@@ -1,5 +1,7 @@
 //! Throughput mode (`-t`): several processes at once, one number per test and number of processes.
 
+use sharebench_model::ReportedFigures;
+
 use super::header::Header;
 use super::{run, step, test_name, warm_reads};
 use crate::ImportError;
@@ -99,5 +101,6 @@ fn cell(rest: &str, file: u64, record: u64, header: &Header) -> Result<Cell, Str
         users: None,
         milli: milli_per_s(rate, header.unit)?,
         unit: header.unit,
+        reported: ReportedFigures::default(),
     })
 }

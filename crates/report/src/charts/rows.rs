@@ -48,18 +48,18 @@ struct OutcomeData<'a> {
     low: Option<f64>,
     high: Option<f64>,
     n: usize,
-    mean: f64,
-    p50: u64,
-    p95: u64,
-    p99: u64,
+    mean: Option<f64>,
+    p50: Option<u64>,
+    p95: Option<u64>,
+    p99: Option<u64>,
     /// Intervals of the three, and whether they are resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     spread: Option<[SpreadData; 3]>,
     mps: u32,
     assigned: u32,
     errors: u64,
-    cpu_user: f64,
-    cpu_kernel: f64,
+    cpu_user: Option<f64>,
+    cpu_kernel: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu_byte: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,22 +125,23 @@ fn outcome<'a>(outcome: &'a Outcome, notes: &mut Notes<'a>) -> OutcomeData<'a> {
         lag: &curve.lag,
         resolved: curve.resolved_to,
     };
-    let percentiles = [outcome.p50, outcome.p95, outcome.p99];
+    let ns = |percentile: Percentile| percentile.ns;
+    let percentiles = outcome.p50.zip(outcome.p95).zip(outcome.p99).map(|((p50, p95), p99)| [p50, p95, p99]);
     OutcomeData {
         rate: four_digits(outcome.rate.value),
         low,
         high,
         n: outcome.repetitions(),
-        mean: four_digits(outcome.response_mean_ns),
-        p50: outcome.p50.ns,
-        p95: outcome.p95.ns,
-        p99: outcome.p99.ns,
-        spread: outcome.curve.as_ref().map(|_| percentiles.map(spread)),
+        mean: outcome.response_mean_ns.map(four_digits),
+        p50: outcome.p50.map(ns),
+        p95: outcome.p95.map(ns),
+        p99: outcome.p99.map(ns),
+        spread: outcome.curve.as_ref().and(percentiles).map(|percentiles| percentiles.map(spread)),
         mps: outcome.users_reported,
         assigned: outcome.users_assigned,
         errors: outcome.error_count(),
-        cpu_user: four_digits(outcome.cpu_user_ns_per_operation),
-        cpu_kernel: four_digits(outcome.cpu_kernel_ns_per_operation),
+        cpu_user: outcome.cpu_user_ns_per_operation.map(four_digits),
+        cpu_kernel: outcome.cpu_kernel_ns_per_operation.map(four_digits),
         cpu_byte: outcome.cpu_ns_per_byte.map(four_digits),
         acknowledged: outcome.acknowledged_per_s.map(four_digits),
         durable: outcome.durable_per_s.map(four_digits),

@@ -1,6 +1,6 @@
 //! Every position of every section as one flat table of comma-separated values.
 
-use sharebench_analysis::{Analysis, Estimate, Grade, Outcome, Ratio, Section, System};
+use sharebench_analysis::{Analysis, Estimate, Grade, Outcome, Percentile, Ratio, Section, System};
 
 use crate::escape;
 use crate::tables::position;
@@ -97,22 +97,31 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
+fn time(percentile: Option<Percentile>) -> String {
+    percentile.map_or_else(String::new, |percentile| percentile.ns.to_string())
+}
+
+/// A count; empty where an imported source does not state it.
+fn count(outcome: &Outcome, count: u64) -> String {
+    if outcome.is_unknown(count) { String::new() } else { count.to_string() }
+}
+
 fn outcome_fields(system: &System, outcome: &Outcome) -> Vec<String> {
     let mut fields = estimate(&outcome.rate).to_vec();
     fields.extend([
         outcome.repetitions().to_string(),
-        outcome.operations_per_s.to_string(),
-        outcome.acknowledged_per_s.map_or_else(String::new, |rate| rate.to_string()),
-        outcome.durable_per_s.map_or_else(String::new, |rate| rate.to_string()),
-        outcome.response_mean_ns.to_string(),
-        outcome.p50.ns.to_string(),
-        outcome.p95.ns.to_string(),
-        outcome.p99.ns.to_string(),
+        number(outcome.operations_per_s),
+        number(outcome.acknowledged_per_s),
+        number(outcome.durable_per_s),
+        number(outcome.response_mean_ns),
+        time(outcome.p50),
+        time(outcome.p95),
+        time(outcome.p99),
         outcome.users_reported.to_string(),
         outcome.users_assigned.to_string(),
-        outcome.cpu_user_ns_per_operation.to_string(),
-        outcome.cpu_kernel_ns_per_operation.to_string(),
-        outcome.error_count().to_string(),
+        number(outcome.cpu_user_ns_per_operation),
+        number(outcome.cpu_kernel_ns_per_operation),
+        count(outcome, outcome.error_count()),
         outcome.verdict.to_string(),
         system.access.word().to_owned(),
         outcome.buffering.letter().to_owned(),
@@ -120,7 +129,7 @@ fn outcome_fields(system: &System, outcome: &Outcome) -> Vec<String> {
         outcome.measured_ns.to_string(),
         number(outcome.cpu_user_ns_per_byte),
         number(outcome.cpu_kernel_ns_per_byte),
-        outcome.bytes.to_string(),
+        count(outcome, outcome.bytes),
         outcome.wire.map_or_else(String::new, |wire| wire.wire_bytes.to_string()),
         number(outcome.wire.map(|wire| wire.client_cache_share)),
         number(outcome.wire.map(|wire| wire.amplification)),

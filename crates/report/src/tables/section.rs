@@ -19,7 +19,7 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
             rate,
             ("transactions", |o, _| show::transactions(o)),
             ("ART", |o, _| show::mean(o.response_mean_ns)),
-            ("p95", |o, _| show::percentile(&o.p95)),
+            ("p95", |o, _| show::percentile(o.p95)),
             ("MPS", |o, _| show::participation(o)),
         ],
     };
@@ -51,10 +51,10 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
 pub fn times_table(analysis: &Analysis, section: &Section) -> Table {
     let columns: Vec<OutcomeColumn> = vec![
         ("mean", |o, _| show::mean(o.response_mean_ns)),
-        ("p50", |o, _| show::percentile(&o.p50)),
-        ("p95", |o, _| show::percentile(&o.p95)),
-        ("p99", |o, _| show::percentile(&o.p99)),
-        ("failed", |o, _| o.error_count().to_string()),
+        ("p50", |o, _| show::percentile(o.p50)),
+        ("p95", |o, _| show::percentile(o.p95)),
+        ("p99", |o, _| show::percentile(o.p99)),
+        ("failed", |o, _| show::failures(o)),
     ];
     let caption = "Response times (>= where too few operations lie beyond), and operations that failed.";
     build(analysis, section, caption, &columns, false)
@@ -63,7 +63,7 @@ pub fn times_table(analysis: &Analysis, section: &Section) -> Table {
 /// Cost of the work: operations, bytes, client CPU, and the share that a client cache served.
 pub fn cost_table(analysis: &Analysis, section: &Section) -> Table {
     let mut columns: Vec<OutcomeColumn> = vec![
-        ("operations", |o, _| o.operations.to_string()),
+        ("operations", |o, _| show::operations(o)),
         ("moved", |o, _| show_size(o.bytes)),
         ("CPU/op", |o, _| show::cpu(o)),
         ("CPU/MB", |o, _| show::cpu_per_megabyte(o)),

@@ -41,13 +41,21 @@ const COLUMNS: [Column; 14] = [
     folding("file", "file size", |line| position(line.row.coordinates.get(axis::FILE_SIZE))),
     column("actual", |line| show_nanos(line.outcome.measured_ns)),
     column("MB/s", |line| show::megabytes(line.outcome, line.section.unit)),
-    column("IO/s", |line| format!("{:.0}", line.outcome.operations_per_s)),
-    column("user us", |line| three_digits(line.outcome.cpu_user_ns_per_operation / 1e3)),
-    column("kern us", |line| three_digits(line.outcome.cpu_kernel_ns_per_operation / 1e3)),
+    column("IO/s", |line| or_nothing(line.outcome.operations_per_s.map(|rate| format!("{rate:.0}")))),
+    column("user us", |line| microseconds(line.outcome.cpu_user_ns_per_operation)),
+    column("kern us", |line| microseconds(line.outcome.cpu_kernel_ns_per_operation)),
     column("user ns/B", |line| per_byte(line.outcome.cpu_user_ns_per_byte)),
     column("kern ns/B", |line| per_byte(line.outcome.cpu_kernel_ns_per_byte)),
     folding("cached", "cached", |line| show::cached(line.outcome)),
 ];
+
+fn or_nothing(text: Option<String>) -> String {
+    text.unwrap_or_else(|| NOTHING.to_owned())
+}
+
+fn microseconds(nanos: Option<f64>) -> String {
+    or_nothing(nanos.map(|nanos| three_digits(nanos / 1e3)))
+}
 
 const CAPTION: &str = "Client CPU is that of the measuring thread, per operation (us) and per byte (ns); buf: who \
     may buffer, Y client and beyond, S client but writes go through, H beyond the client only, N nobody; cached: share of \

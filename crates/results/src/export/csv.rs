@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use sharebench_model::{ErrorClass, Evidence, Histogram, RateBase, StepResult, Value, WireCount};
+use sharebench_model::{ErrorClass, Evidence, Histogram, Measure, RateBase, StepResult, Value, WireCount};
 
 use crate::stored::StoredRun;
 
@@ -106,11 +106,12 @@ fn columns(run: &StoredRun) -> Vec<Column<'_>> {
     columns.extend(evidence());
     let classes = run.steps.iter().flat_map(|step| step.measure.errors.keys().copied());
     let classes: std::collections::BTreeSet<ErrorClass> = classes.collect();
-    columns.push(column("errors", |step| step.measure.error_count()));
+    columns.push(measured("errors", Measure::error_count));
     columns.extend(classes.into_iter().map(|class| {
         let name = format!("errors_{}", class.name().replace([' ', '-', '/'], "_"));
-        column(&name, move |step| *step.measure.errors.get(&class).unwrap_or(&0))
+        column(&name, move |step| known(&step.measure, *step.measure.errors.get(&class).unwrap_or(&0)))
     }));
+    columns.extend(reported());
     columns.extend(times("response", |step| &step.measure.response));
     columns.extend(times("service", |step| &step.measure.service));
     columns.extend(times("lag", |step| &step.measure.lag));
@@ -142,9 +143,24 @@ fn axes(run: &StoredRun) -> Vec<Column<'_>> {
     found.into_iter().map(named).collect()
 }
 
+/// A column of a count that is measured, never reported: a 0 of a step whose rate another program reports is unknown.
+fn measured<'r>(name: &str, count: fn(&Measure) -> u64) -> Column<'r> {
+    column(name, move |step| known(&step.measure, count(&step.measure)))
+}
+
+/// A count; none for a 0 of a step whose rate another program reports.
+pub(super) fn known(measure: &Measure, count: u64) -> Option<u64> {
+    (count > 0 || !measure.is_reported()).then_some(count)
+}
+
+/// Bytes of one direction; none where a reported rate counts no bytes.
+pub(super) fn known_bytes(measure: &Measure, bytes: u64) -> Option<u64> {
+    (measure.bytes.total() > 0 || !measure.is_reported()).then_some(bytes)
+}
+
 fn counts<'r>() -> Vec<Column<'r>> {
     vec![
-        column("started_unix_ms", |step| step.started_unix_ms),
+        column("started_unix_ms", |step| known(&step.measure, step.started_unix_ms)),
         column("window_ns", |step| step.measure.window_ns),
         column("busy_ns", |step| step.measure.busy_ns),
         column("rate_base_ns", |step| step.measure.base_ns()),
@@ -152,17 +168,17 @@ fn counts<'r>() -> Vec<Column<'r>> {
             RateBase::Reported { milli } => Some(milli),
             RateBase::Busy | RateBase::Window => None,
         }),
-        column("operations", |step| step.measure.operations),
-        column("transactions", |step| step.measure.transactions),
-        column("read_bytes", |step| step.measure.bytes.read),
-        column("written_bytes", |step| step.measure.bytes.written),
-        column("verified_bytes", |step| step.measure.verified),
-        column("passes", |step| step.measure.passes),
+        measured("operations", |measure| measure.operations),
+        measured("transactions", |measure| measure.transactions),
+        column("read_bytes", |step| known_bytes(&step.measure, step.measure.bytes.read)),
+        column("written_bytes", |step| known_bytes(&step.measure, step.measure.bytes.written)),
+        measured("verified_bytes", |measure| measure.verified),
+        measured("passes", |measure| measure.passes),
         column("users_assigned", |step| step.measure.users_assigned),
         column("users_reported", |step| step.measure.users_reported),
-        column("censored", |step| step.measure.censored),
-        column("client_cpu_user_ns", |step| step.measure.client_cpu.user_ns),
-        column("client_cpu_kernel_ns", |step| step.measure.client_cpu.kernel_ns),
+        measured("censored", |measure| measure.censored),
+        measured("client_cpu_user_ns", |measure| measure.client_cpu.user_ns),
+        measured("client_cpu_kernel_ns", |measure| measure.client_cpu.kernel_ns),
     ]
 }
 
@@ -180,8 +196,9 @@ fn wire<'r>() -> Vec<Column<'r>> {
 
 /// Observations about caches and durability; empty where there are none.
 fn evidence<'r>() -> Vec<Column<'r>> {
-    let seen =
-        |name: &str, of: fn(&Evidence) -> Option<u64>| column(name, move |step| of(&step.measure.evidence));
+    let seen = |name: &str, of: fn(&Evidence) -> Option<u64>| {
+        column(name, move |step| of(&step.measure.evidence).and_then(|count| known(&step.measure, count)))
+    };
     vec![
         seen("resident_before_bytes", |seen| seen.before.map(|before| before.resident)),
         seen("cache_grown_bytes", |seen| seen.grown),
@@ -192,6 +209,15 @@ fn evidence<'r>() -> Vec<Column<'r>> {
         seen("flushes", |seen| Some(seen.flushes)),
         seen("flush_ns", |seen| Some(seen.flush_ns)),
         seen("close_ns", |seen| Some(seen.close_ns)),
+    ]
+}
+
+/// Figures of an imported source; empty for measured steps.
+fn reported<'r>() -> Vec<Column<'r>> {
+    vec![
+        column("reported_response_mean_ns", |step| step.measure.reported.response_mean_ns),
+        column("reported_think_ns", |step| step.measure.reported.think_ns),
+        column("reported_transaction_bytes", |step| step.measure.reported.transaction_bytes),
     ]
 }
 

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
 use sharebench_model::{Histogram, LoadDetail, Part, RankShare, RunOutcome, StepResult};
 
-use super::csv::QUANTILES;
+use super::csv::{QUANTILES, known, known_bytes};
 use crate::stored::{RunState, StoredRun};
 
 /// Name and version of the JSON schema; the version changes when a field changes its meaning or goes away.
@@ -49,31 +49,34 @@ fn reason(state: &RunState) -> Option<&str> {
 
 fn step_json(step: &StepResult) -> Json {
     let measure = &step.measure;
+    let count = |count: u64| known(measure, count);
+    let bytes = |bytes: u64| known_bytes(measure, bytes);
     json!({
         "index": step.index,
         "target": step.target,
         "repetition": step.repetition,
         "coordinates": step.coordinates,
-        "started_unix_ms": step.started_unix_ms,
+        "started_unix_ms": count(step.started_unix_ms),
         "window_ns": measure.window_ns,
         "busy_ns": measure.busy_ns,
         "rate_base": measure.rate_base,
-        "operations": measure.operations,
-        "transactions": measure.transactions,
-        "bytes": measure.bytes,
-        "verified_bytes": measure.verified,
+        "operations": count(measure.operations),
+        "transactions": count(measure.transactions),
+        "bytes": {"read": bytes(measure.bytes.read), "written": bytes(measure.bytes.written)},
+        "verified_bytes": count(measure.verified),
         "wire": measure.wire,
         "errors": measure.errors,
-        "passes": measure.passes,
+        "passes": count(measure.passes),
         "users_assigned": measure.users_assigned,
         "users_reported": measure.users_reported,
         "shares": measure.shares,
-        "censored": measure.censored,
+        "censored": count(measure.censored),
         "response": histogram_json(&measure.response),
         "response_sample_size": measure.response_sample_size,
         "service": histogram_json(&measure.service),
         "lag": histogram_json(&measure.lag),
-        "client_cpu": measure.client_cpu,
+        "client_cpu": count(measure.client_cpu.total_ns()).map(|_| measure.client_cpu),
+        "reported": measure.is_reported().then_some(measure.reported),
         "evidence": measure.evidence,
         "load": load_json(&measure.load),
         "ranks": measure.ranks.iter().map(rank_json).collect::<Vec<_>>(),

@@ -4,7 +4,8 @@ use rusqlite::types::FromSql;
 use rusqlite::{Row, Statement};
 use serde::de::DeserializeOwned;
 use sharebench_model::{
-    CpuTime, Histogram, IoBytes, Measure, ResponseSampleSize, ServerEvidence, StepResult, WireCount,
+    CpuTime, Histogram, IoBytes, Measure, ReportedFigures, ResponseSampleSize, ServerEvidence, StepResult,
+    WireCount,
 };
 
 use super::column::{from_json, to_json};
@@ -16,13 +17,13 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, users_assigned, users_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_sample_size, evidence, load, server, ranks) VALUES (:run, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_sample_size, evidence, load, server, ranks, reported) VALUES (:run, \
     :position, :target, :repetition, \
     :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :users_assigned, :users_reported, :censored, \
     :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, \
-    :response_sample_size, :evidence, :load, :server, :ranks)";
+    :response_sample_size, :evidence, :load, :server, :ranks, :reported)";
 
 /// Executes [`INSERT`].
 pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResult) -> Result<(), Problem> {
@@ -63,6 +64,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":load": load::to_column(&measure.load)?,
         ":ranks": rank::to_column(&measure.ranks)?,
         ":server": server_json(&measure.server)?,
+        ":reported": reported_json(measure.reported)?,
         ":passes": measure.passes.cast_signed(),
         ":shares": to_json("shares", &measure.shares)?,
     })?;
@@ -121,6 +123,7 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
         response_sample_size: sample_size(row, "response_sample_size")?,
         service: histogram(row, "service")?,
         lag: histogram(row, "lag")?,
+        reported: reported(row, "reported")?,
         client_cpu: CpuTime {
             user_ns: number(row, "client_cpu_user_ns")?,
             kernel_ns: number(row, "client_cpu_kernel_ns")?,
@@ -138,6 +141,15 @@ fn sample_size_json(sizes: &[ResponseSampleSize]) -> Result<Option<String>, Prob
 
 fn sample_size(row: &Row<'_>, column: &'static str) -> Result<Vec<ResponseSampleSize>, Problem> {
     get::<Option<String>>(row, column)?.map_or(Ok(Vec::new()), |text| from_json(column, &text))
+}
+
+fn reported_json(figures: ReportedFigures) -> Result<Option<String>, Problem> {
+    (figures != ReportedFigures::default()).then(|| to_json("reported", &figures)).transpose()
+}
+
+fn reported(row: &Row<'_>, column: &'static str) -> Result<ReportedFigures, Problem> {
+    get::<Option<String>>(row, column)?
+        .map_or(Ok(ReportedFigures::default()), |text| from_json(column, &text))
 }
 
 fn server_json(server: &ServerEvidence) -> Result<Option<String>, Problem> {

@@ -2,8 +2,8 @@
 
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, JobShare, LoadDetail,
-    Measure, ProbeTimes, RankShare, RateBase, ResponseSampleSize, RunHeader, ServerEvidence, StepResult,
-    TargetIdentity, Value, Verdict, WhileProbed, WireCount, axis,
+    Measure, ProbeTimes, RankShare, RateBase, ReportedFigures, ResponseSampleSize, RunHeader, ServerEvidence,
+    StepResult, TargetIdentity, Value, Verdict, WhileProbed, WireCount, axis,
 };
 
 /// A file name of this process, removed with its companions when dropped.
@@ -88,6 +88,11 @@ pub fn step(index: u32) -> StepResult {
         }],
         service: histogram(&[(900_000, 1000)]),
         lag: Histogram::new(),
+        reported: ReportedFigures {
+            response_mean_ns: Some(7),
+            think_ns: Some(0),
+            transaction_bytes: (index > 0).then_some(9),
+        },
         client_cpu: CpuTime { user_ns: 5, kernel_ns: 6 },
         evidence: Evidence { grown: Some(0), flush_ns: 7, flushes: 1, ..Evidence::default() },
         load: LoadDetail::default(),
