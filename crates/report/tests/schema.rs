@@ -6,8 +6,10 @@ mod validator;
 
 use serde_json::{Value as Json, json};
 use sharebench_analysis::{Options, RunData, Weight, Weights, analyse, series};
-use sharebench_model::{ProbeTimes, ServerEvidence, WhileProbed, WireCount, axis};
-use sharebench_report::{json as to_json, series_json};
+use sharebench_model::{
+    IoBytes, Measure, ProbeTimes, RateBase, ReportedFigures, ServerEvidence, WhileProbed, WireCount, axis,
+};
+use sharebench_report::{csv, json as to_json, markdown, series_json};
 use synthetic::{Synthetic, depths, everything, grid, load, plausible, plausible_load};
 
 const COMPARE: &str = include_str!("../../../docs/schemas/compare-1.json");
@@ -52,6 +54,60 @@ fn ranked() -> RunData {
     run.run
 }
 
+/// A table of users, rates in bytes and mean response times, and nothing else.
+fn imported() -> RunData {
+    let mut run = Synthetic::new("imported", &["nt", "netware"], 10);
+    run.sweep(&load(&[10, 30, 50]), 1, |_, _| 1e6);
+    for step in &mut run.run.steps {
+        let milli = 1_000_000_000 + u64::from(step.index) * 1_000;
+        step.measure = Measure {
+            window_ns: 1_000_000_000,
+            busy_ns: 1_000_000_000,
+            rate_base: RateBase::Reported { milli },
+            bytes: IoBytes { read: milli / 1000, written: 0 },
+            users_assigned: 10,
+            users_reported: 10,
+            reported: ReportedFigures { response_mean_ns: Some(5_000_000), ..ReportedFigures::default() },
+            ..Measure::default()
+        };
+    }
+    run.run
+}
+
+#[test]
+fn unknown_values_of_an_imported_table_are_never_shown_as_zero() {
+    let analysis = analyse(&[imported()], &Options::default());
+    let printed = read(&to_json(&analysis).expect("JSON"));
+    let outcome = &printed["sections"][0]["rows"][0]["outcomes"][0];
+    assert_eq!(outcome["response_mean_ns"], json!(5_000_000.0));
+    let unknown = [
+        "p50",
+        "p95",
+        "p99",
+        "operations_per_s",
+        "transactions_per_s",
+        "cpu_user_ns_per_operation",
+        "cpu_kernel_ns_per_operation",
+        "cpu_ns_per_byte",
+        "curve",
+    ];
+    for name in unknown {
+        assert!(outcome[name].is_null(), "{name}: {}", outcome[name]);
+    }
+    assert!(!to_json(&analysis).expect("JSON").contains("-0.0"));
+    let csv = csv(&analysis);
+    let fields = |line: usize| csv.lines().nth(line).expect("a line").split(',').collect::<Vec<_>>();
+    let heading = fields(0);
+    let first = fields(1);
+    for name in ["p50_ns", "p95_ns", "p99_ns", "operations_per_s", "cpu_user_ns_per_op", "errors"] {
+        let column = heading.iter().position(|heading| *heading == format!("nt {name}")).expect("a column");
+        assert_eq!(first[column], "", "{name}");
+    }
+    let text = markdown(&analysis);
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| 10 |")).collect();
+    assert_eq!(rows, [""]);
+}
+
 #[test]
 fn the_json_of_every_kind_of_run_matches_the_schema() {
     let two = |tests: &[&str]| {
@@ -79,6 +135,7 @@ fn the_json_of_every_kind_of_run_matches_the_schema() {
         (vec![two(&["read"]), everything(4)], Options { link, ..Options::default() }),
         (vec![with_probes()], Options::default()),
         (vec![ranked()], Options::default()),
+        (vec![imported()], Options::default()),
         (Vec::new(), Options::default()),
     ] {
         holds(COMPARE, &to_json(&analyse(&runs, &options)).expect("JSON"));

@@ -61,8 +61,8 @@ fn row(rank: &RankSummary) -> Vec<Cell> {
         rank.users.to_string(),
         show_rate(rank.bytes_per_s),
         rank.operations.to_string(),
-        show::mean(rank.p50_ns as f64),
-        show::mean(rank.p99_ns as f64),
+        show::mean(known(rank.p50_ns)),
+        show::mean(known(rank.p99_ns)),
         rank.errors.to_string(),
         show_nanos(rank.late_ns as f64),
         over(rank.work, slow),
@@ -84,4 +84,9 @@ fn named(rank: &RankSummary) -> Option<String> {
             three_digits(rank.wait?)
         ),
     })
+}
+
+/// A time; none for 0, which means no recorded times.
+fn known(nanos: u64) -> Option<f64> {
+    (nanos > 0).then_some(nanos as f64)
 }
