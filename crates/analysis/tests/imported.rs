@@ -20,14 +20,8 @@ fn imported(name: &str, table: &[u8], map: &[&str]) -> Vec<RunData> {
     import(name, table, &options).unwrap().runs.into_iter().map(data).collect()
 }
 
-const MAP_1997: [&str; 6] = [
-    "target=server",
-    "users=motors",
-    "rate=kB_per_s:kB/s",
-    "response=art_s:s",
-    "reported=mps",
-    "test==write",
-];
+const MAP_1997: [&str; 6] =
+    ["target=server", "users=users", "rate=kB_per_s:kB/s", "response=art_s:s", "reported=mps", "test==write"];
 
 /// The figures of 1997 as printed, and further keys.
 fn figures_of_1997(more: &[&str]) -> Analysis {

@@ -137,7 +137,7 @@ fn figures_of_1997() -> StoredRun {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dynameasure1997.csv");
     let map = [
         "target=server",
-        "users=motors",
+        "users=users",
         "rate=kB_per_s:kB/s",
         "response=art_s:s",
         "reported=mps",
