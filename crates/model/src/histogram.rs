@@ -125,6 +125,17 @@ impl Histogram {
         found.map_or(0, |cell| if quantile > 0.0 { cell.highest } else { cell.lowest })
     }
 
+    /// The share of the recordings above `nanos`, 0..=1, to within the histogram's precision; 0 when empty.
+    pub fn share_above(&self, nanos: u64) -> f64 {
+        let mut above = 0;
+        self.for_each(|cell| {
+            if cell.middle() > nanos {
+                above += cell.count;
+            }
+        });
+        above as f64 / self.len().max(1) as f64
+    }
+
     /// (nanoseconds, cumulative share) along the distribution, for percentile plots.
     pub fn percentiles(&self, ticks_per_half: u32) -> Vec<(u64, f64)> {
         let along = |counting: &hdrhistogram::Histogram<u64>| {

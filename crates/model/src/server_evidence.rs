@@ -4,10 +4,15 @@ use serde::{Deserialize, Serialize};
 
 /// Service times of cache probes in nanoseconds, in the order of the probes (docs/measurement-rules.md R8).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ProbeTimes {
     /// Records that the workload will need later.
     pub ahead: Vec<u64>,
-    /// The same records again: certainly in the server's cache.
+    /// How much later each of [`Self::ahead`] is due: bytes that the workload reads before it.
+    pub distances: Vec<u64>,
+    /// Records that the workload needs next: what the server read ahead is in its cache by then.
+    pub next: Vec<u64>,
+    /// The records of [`Self::ahead`] again: certainly in the server's cache.
     pub hot: Vec<u64>,
     /// Records that were evicted and not read since then, each once.
     pub cold: Vec<u64>,
@@ -21,6 +26,9 @@ pub struct ProbeTimes {
 pub struct ServerEvidence {
     /// Probes ahead of the workload; empty where none were made.
     pub probes: ProbeTimes,
+    /// The step's own requests took the path of the probes, one at a time, so that the service times of both can be
+    /// compared.
+    pub own_times_comparable: bool,
     /// Why requested probes were not made.
     pub without_probes: Option<String>,
     /// Timed passes that began after the user's command had emptied the server's cache.

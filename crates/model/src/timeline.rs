@@ -8,7 +8,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Windows up to this length have intervals of a tenth of a second.
 const SHORT_WINDOW_NS: u64 = 60 * SECOND_NS;
 /// Maximum number of intervals.
-const MOST: u64 = 4096;
+const MAX_INTERVALS: u64 = 4096;
 
 /// The results of each interval of a window. The lists are allocated when the window begins, so that recording only adds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,8 @@ impl Timeline {
     /// An empty timeline for a window of that length.
     pub fn over(window_ns: u64) -> Self {
         let short = window_ns <= SHORT_WINDOW_NS;
-        let each_ns = if short { SHORT_NS } else { window_ns.div_ceil(SECOND_NS).div_ceil(MOST) * SECOND_NS };
+        let each_ns =
+            if short { SHORT_NS } else { window_ns.div_ceil(SECOND_NS).div_ceil(MAX_INTERVALS) * SECOND_NS };
         let none = vec![0; window_ns.div_ceil(each_ns) as usize];
         Self {
             each_ns,
@@ -154,7 +155,7 @@ mod tests {
         timeline.moved(SECOND_NS, 5);
         timeline.without_session(9 * SHORT_NS, 3 * SECOND_NS);
         assert_eq!((timeline.bytes.iter().sum::<u64>(), timeline.without_session_ns[9]), (0, SHORT_NS));
-        assert!(Timeline::over(86_400 * SECOND_NS).bytes.len() <= MOST as usize);
+        assert!(Timeline::over(86_400 * SECOND_NS).bytes.len() <= MAX_INTERVALS as usize);
         assert_eq!(Timeline::over(90 * SECOND_NS).each_ns, SECOND_NS);
         assert!(Timeline::default().outages().is_empty());
     }

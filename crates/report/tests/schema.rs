@@ -35,7 +35,14 @@ fn with_probes() -> RunData {
         let payload_received = step.measure.bytes.read / 2;
         step.measure.wire = Some(WireCount { payload_received, ..WireCount::default() });
         let cold = if step.index.is_multiple_of(5) { 10 } else { 98 };
-        let probes = ProbeTimes { ahead: times(40), hot: times(1), cold: times(cold), known_hot: times(0) };
+        let probes = ProbeTimes {
+            ahead: times(40),
+            hot: times(1),
+            cold: times(cold),
+            known_hot: times(0),
+            distances: vec![1 << 20; 100],
+            next: times(30),
+        };
         step.measure.server = if step.index.is_multiple_of(3) {
             ServerEvidence { without_probes: Some("no path".into()), ..ServerEvidence::default() }
         } else {

@@ -174,6 +174,7 @@ fn server(numbers: [u64; 10]) -> ServerEvidence {
     let while_probed = Some(WhileProbed { read: numbers[5], storage_read: numbers[6] });
     ServerEvidence {
         probes,
+        own_times_comparable: true,
         without_probes: None,
         cold_passes: numbers[3],
         storage_read: Some(numbers[4]),

@@ -6,6 +6,7 @@
 //! Rogan and Gladen, American Journal of Epidemiology 107 (1978) 71.
 
 use sharebench_model::units::percent;
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::{median, median_of_sorted, median_or_zero};
 
@@ -21,6 +22,18 @@ const COLD: f64 = 1.3;
 const COLD_DRIFT: f64 = 0.10;
 /// Largest share of storage that a file known to be in the cache may seem to have.
 const KNOWN_HOT: f64 = 0.05;
+/// Largest difference of two shares of storage that is no disagreement, unless their errors are greater.
+const AGREEMENT: f64 = 0.10;
+/// Groups of probes from near to far.
+const DISTANCE_GROUPS: usize = 8;
+/// Groups of them that must agree; the others may lie within the server's read-ahead, or beyond the eviction.
+const AGREEING_GROUPS: usize = 5;
+/// Neighbouring probes that are searched for a cluster of slow ones.
+const CLUSTER: usize = 16;
+/// Chance at which a cluster counts as one: a few hundred windows are searched in each estimate.
+const CLUSTER_BY_CHANCE: f64 = 1e-6;
+/// Standard errors by which the greatest of several groups must differ from another one (Bonferroni, seven pairs).
+const SURE_OF_GROUPS: f64 = 2.7;
 /// Standard errors by which a check must exceed its limit before it rejects the estimate.
 const SURE: f64 = 1.96;
 
@@ -29,6 +42,10 @@ const SURE: f64 = 1.96;
 pub struct Probes<'a> {
     /// Records that the workload will read later.
     pub ahead: &'a [f64],
+    /// How much later each of them is due, in any unit; empty where that is not known, and then not examined.
+    pub distances: &'a [f64],
+    /// Records that the workload needs next; may be empty.
+    pub next: &'a [f64],
     /// The same records again: certainly in the server's cache.
     pub hot: &'a [f64],
     /// Records that were not accessed since they were purged.
@@ -61,6 +78,48 @@ pub struct Attribution {
     pub between: f64,
     /// Share of storage that the known-hot file seemed to have; none without such a file.
     pub known_hot: Option<f64>,
+    /// Time that separates hot from cold, in the unit of the probes.
+    pub threshold: f64,
+    /// Share of the hot probes that are slower than the threshold.
+    pub hot_above: f64,
+    /// The share of storage in the records that the workload needs next, as it finds them; none without such probes.
+    pub next: Option<Share>,
+}
+
+impl Attribution {
+    /// V7: this estimate, if the workload's own service times agree with it; `own_above` is the share of its requests
+    /// that are slower than [`Self::threshold`].
+    ///
+    /// Requests as slow as storage did come from storage, so that a smaller estimate is wrong: what was found in the
+    /// cache was evicted before it was due, or the cell was measured in another state. A greater one is wrong unless
+    /// the server reads ahead, which the probes of the next record show.
+    pub fn confirmed_by(self, own_above: f64) -> Result<Self, AttributionError> {
+        let own = ((own_above - self.hot_above) / self.separation).clamp(0.0, 1.0);
+        let allowed = AGREEMENT.max(SURE * self.error);
+        let reads_ahead = self.next.is_some_and(|next| !agree(next, self.share()));
+        if self.storage < own - allowed || (self.storage > own + allowed && !reads_ahead) {
+            return Err(AttributionError::OwnTimesDisagree { own, probes: self.storage });
+        }
+        Ok(self)
+    }
+
+    const fn share(&self) -> Share {
+        Share { storage: self.storage, error: self.error }
+    }
+}
+
+/// A share of storage and its standard error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// 0..1.
+    pub storage: f64,
+    /// Its standard error.
+    pub error: f64,
+}
+
+/// True if the two differ by no more than [`AGREEMENT`], or than their errors explain.
+fn agree(one: Share, other: Share) -> bool {
+    (one.storage - other.storage).abs() <= AGREEMENT.max(SURE_OF_GROUPS * one.error.hypot(other.error))
 }
 
 /// Why server cache and storage cannot be separated.
@@ -83,13 +142,35 @@ pub enum AttributionError {
     /// V4: the cold records become warm.
     #[error("cold records became {} faster meanwhile: something reads the cold reserve ahead", percent(*.0, 0))]
     ReserveWarms(f64),
+    /// V6: the share depends on how far ahead the probes look.
+    #[error(
+        "near probes find {} from storage, far ones {}: the server reads ahead, or evicts \
+         records before they are due",
+        percent(*.near, 0), percent(*.far, 0)
+    )]
+    DistancesDisagree {
+        /// Share of storage by the nearest eighth of the probes.
+        near: f64,
+        /// By the farthest eighth.
+        far: f64,
+    },
+    /// V7: the workload's own service times do not fit.
+    #[error(
+        "the cell's own service times show {} from storage, the probes {}", percent(*.own, 0), percent(*.probes, 0)
+    )]
+    OwnTimesDisagree {
+        /// Share of storage by the workload's own requests.
+        own: f64,
+        /// By the probes.
+        probes: f64,
+    },
     /// V5: a file known to be cached looks like storage.
     #[error("{} of a file known to be cached seems to come from storage", percent(*.0, 0))]
     KnownHotCold(f64),
 }
 
-/// Estimates the share of storage in what the server delivered, with the checks V1, V2, V4 and V5. V3 needs the
-/// counters of the server.
+/// Estimates the share of storage in what the server delivered, with the checks V1, V2, V4, V5 and V6. V3 needs the
+/// counters of the server, and V7 ([`Attribution::confirmed_by`]) the service times of the cell.
 pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
     let few = probes.ahead.len().min(probes.hot.len()).min(probes.cold.len());
     let all = [probes.ahead, probes.hot, probes.cold, probes.known_hot].concat();
@@ -115,7 +196,6 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
     let above = |times: &[f64]| times.iter().filter(|t| **t > threshold).count() as f64 / times.len() as f64;
     let a = above(probes.hot);
     let b = above(probes.cold);
-    let p = above(probes.ahead);
     let separation = b - a;
     if separation < SEPARATION.1 {
         return Err(AttributionError::NotSeparable(separation));
@@ -143,9 +223,69 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
         return Err(AttributionError::KnownHotCold(share(seen)));
     }
     let confidence = if separation < SEPARATION.0 { Confidence::Low } else { Confidence::High };
-    let storage = share(p);
-    let error = error(p, probes.ahead.len());
-    Ok(Attribution { storage, error, separation, confidence, between, known_hot: known_hot.map(share) })
+    let estimate = |times: &[f64]| {
+        let p = above(times);
+        Share { storage: share(p), error: error(p, times.len()) }
+    };
+    let ahead = same_at_any_distance(probes, threshold, estimate)?;
+    let found = estimate(&ahead);
+    Ok(Attribution {
+        storage: found.storage,
+        error: found.error,
+        separation,
+        confidence,
+        between,
+        known_hot: known_hot.map(share),
+        threshold,
+        hot_above: a,
+        next: (!probes.next.is_empty()).then(|| estimate(probes.next)),
+    })
+}
+
+/// V6: the probes ahead whose share of storage does not depend on their distance.
+///
+/// A record that is cold at any distance will come from storage, because the workload does not read it before. One that
+/// is hot may have been read ahead by the server (near probes) or may be evicted before it is due (far probes). The
+/// greatest share is therefore the right one, if most of the groups confirm it.
+fn same_at_any_distance(
+    probes: &Probes<'_>,
+    threshold: f64,
+    estimate: impl Fn(&[f64]) -> Share,
+) -> Result<Vec<f64>, AttributionError> {
+    if probes.distances.len() != probes.ahead.len() {
+        return Ok(probes.ahead.to_vec());
+    }
+    let mut by_distance: Vec<(f64, f64)> =
+        probes.distances.iter().copied().zip(probes.ahead.iter().copied()).collect();
+    by_distance.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let times: Vec<f64> = by_distance.into_iter().map(|(_, time)| time).collect();
+    let groups: Vec<&[f64]> = times.chunks(times.len().div_ceil(DISTANCE_GROUPS)).collect();
+    let shares: Vec<Share> = groups.iter().map(|group| estimate(group)).collect();
+    let near = shares[0];
+    let far = shares[shares.len() - 1];
+    let Some(top) = (0..shares.len()).max_by(|a, b| shares[*a].storage.total_cmp(&shares[*b].storage)) else {
+        return Ok(times);
+    };
+    let agreeing: Vec<usize> = (0..shares.len()).filter(|group| agree(shares[*group], shares[top])).collect();
+    let agreed: Vec<f64> = agreeing.iter().flat_map(|group| groups[*group].iter().copied()).collect();
+    if agreeing.len() < AGREEING_GROUPS || has_cluster(&agreed, threshold) {
+        return Err(AttributionError::DistancesDisagree { near: near.storage, far: far.storage });
+    }
+    Ok(agreed)
+}
+
+/// True if slow probes gather at one distance; `times` are in the order of distance. Where read-ahead ends just before
+/// eviction begins, the records between the two are cold, and too few to change the share of a whole group.
+fn has_cluster(times: &[f64], threshold: f64) -> bool {
+    let slow: Vec<bool> = times.iter().map(|time| *time > threshold).collect();
+    let count = |part: &[bool]| part.iter().filter(|slow| **slow).count() as u64;
+    let share = (count(&slow) as f64 / slow.len().max(1) as f64).clamp(0.01, 0.99);
+    let Ok(by_chance) = Binomial::new(share, CLUSTER as u64) else { return false };
+    slow.windows(CLUSTER).any(|part| {
+        let slow = count(part);
+        // P(more than n) for n = slow - 1 is P(at least slow).
+        slow > 0 && by_chance.sf(slow - 1) < CLUSTER_BY_CHANCE
+    })
 }
 
 fn sorted(times: &[f64]) -> Vec<f64> {
@@ -193,7 +333,14 @@ mod tests {
         let ahead = mixed(300, ahead);
         let hot = mixed(300, hot);
         let cold = mixed(300, cold);
-        attribute(&Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &[] })
+        attribute(&Probes {
+            ahead: &ahead,
+            hot: &hot,
+            cold: &cold,
+            distances: &[],
+            next: &[],
+            known_hot: &[],
+        })
     }
 
     #[test]
@@ -211,6 +358,62 @@ mod tests {
         assert_eq!(judge(50, 20, 80).unwrap().confidence, Confidence::Low);
     }
 
+    /// 300 probes at distances from 1 to 16 MiB, of which those at `cold` MiB are slow.
+    fn at_distances(cold: std::ops::Range<f64>) -> Result<Attribution, AttributionError> {
+        let distances: Vec<f64> = (0..300).map(|n| 16f64.powf(f64::from(n) / 300.0)).collect();
+        let ahead: Vec<f64> =
+            distances.iter().map(|distance| if cold.contains(distance) { 500.0 } else { 100.0 }).collect();
+        let hot = mixed(300, 0);
+        let cold = mixed(300, 100);
+        attribute(&Probes {
+            ahead: &ahead,
+            distances: &distances,
+            next: &[],
+            hot: &hot,
+            cold: &cold,
+            known_hot: &[],
+        })
+    }
+
+    #[test]
+    fn a_share_that_depends_on_the_distance_of_the_probes_is_rejected() {
+        assert!((at_distances(0.0..17.0).unwrap().storage - 1.0).abs() < 1e-9);
+        // Read-ahead of 2 MiB, or eviction 8 MiB before a record is due: the other distances agree.
+        assert!((at_distances(2.0..17.0).unwrap().storage - 1.0).abs() < 1e-9);
+        assert!((at_distances(0.0..8.0).unwrap().storage - 1.0).abs() < 1e-9);
+        // Read-ahead of 8 MiB, eviction 3 MiB before, and both: nothing shows which distance is right.
+        for cold in [8.0..17.0, 0.0..3.0, 8.0..9.0] {
+            let found = at_distances(cold.clone());
+            assert!(matches!(found, Err(AttributionError::DistancesDisagree { .. })), "{cold:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_service_times_of_the_cell_confirm_or_reject_an_estimate() {
+        let next = |slow: usize| {
+            let next = mixed(100, slow);
+            let ahead = mixed(300, 60);
+            let probes = Probes {
+                ahead: &ahead,
+                distances: &[],
+                next: &next,
+                hot: &mixed(300, 0),
+                cold: &mixed(300, 100),
+                known_hot: &[],
+            };
+            attribute(&probes).unwrap()
+        };
+        assert!(next(60).confirmed_by(0.55).is_ok());
+        let disagree = |own, probes| Err(AttributionError::OwnTimesDisagree { own, probes });
+        assert_eq!(
+            next(60).confirmed_by(0.8),
+            disagree(0.8, 0.6),
+            "more came from storage than the probes find"
+        );
+        assert_eq!(next(60).confirmed_by(0.1), disagree(0.1, 0.6), "and less, without any read-ahead");
+        assert!(next(5).confirmed_by(0.1).is_ok(), "read-ahead hides storage from the cell's own times");
+    }
+
     #[test]
     fn an_estimate_without_basis_is_rejected_with_its_reason() {
         assert!(
@@ -221,14 +424,42 @@ mod tests {
         let hot = mixed(300, 0);
         let cold = mixed(300, 100);
         let middle = vec![250.0; 300];
-        let between = attribute(&Probes { ahead: &middle, hot: &hot, cold: &cold, known_hot: &[] });
+        let between = attribute(&Probes {
+            ahead: &middle,
+            hot: &hot,
+            cold: &cold,
+            distances: &[],
+            next: &[],
+            known_hot: &[],
+        });
         assert_eq!(between, Err(AttributionError::ThirdState(1.0)));
         let warming: Vec<f64> = (0..300).map(|k| 500.0 - 0.5 * f64::from(k)).collect();
-        let warms = attribute(&Probes { ahead: &hot, hot: &hot, cold: &warming, known_hot: &[] });
+        let warms = attribute(&Probes {
+            ahead: &hot,
+            hot: &hot,
+            cold: &warming,
+            distances: &[],
+            next: &[],
+            known_hot: &[],
+        });
         assert!(matches!(warms, Err(AttributionError::ReserveWarms(_))), "{warms:?}");
-        let known = attribute(&Probes { ahead: &hot, hot: &hot, cold: &cold, known_hot: &mixed(300, 30) });
+        let known = attribute(&Probes {
+            ahead: &hot,
+            hot: &hot,
+            cold: &cold,
+            distances: &[],
+            next: &[],
+            known_hot: &mixed(300, 30),
+        });
         assert_eq!(known, Err(AttributionError::KnownHotCold(0.3)));
-        let few = attribute(&Probes { ahead: &hot[..29], hot: &hot, cold: &cold, known_hot: &[] });
+        let few = attribute(&Probes {
+            ahead: &hot[..29],
+            hot: &hot,
+            cold: &cold,
+            distances: &[],
+            next: &[],
+            known_hot: &[],
+        });
         assert_eq!(few, Err(AttributionError::TooFew(29)));
     }
 }

@@ -10,7 +10,7 @@ const BLOCK: usize = 5;
 /// Shortest segment, in blocks.
 const SHORTEST: usize = 3;
 /// Fewest blocks of the steady part, and its least share of the run.
-const LEAST: (usize, f64) = (6, 0.4);
+const MIN_LEVEL: (usize, f64) = (6, 0.4);
 /// Neighbouring levels that differ by less than this share are one.
 const SAME: f64 = 0.03;
 /// Largest relative trend over the whole steady part.
@@ -21,7 +21,7 @@ const CHANCE: f64 = 3.0;
 const FLOOR: f64 = 0.005;
 
 /// Shortest window that can be judged, in seconds.
-pub const SHORTEST_JUDGED: usize = BLOCK * LEAST.0;
+pub const SHORTEST_JUDGED: usize = BLOCK * MIN_LEVEL.0;
 
 /// The verdict on the steady state of a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,7 +97,7 @@ pub fn steady_state(rates: &[f64]) -> SteadyState {
     // Few blocks say little of their own noise; their seconds say more.
     let noise = noise.max(noise_of_seconds(rates));
     let share = level.len() as f64 / blocks.len() as f64;
-    if level.len() < LEAST.0 || share < LEAST.1 {
+    if level.len() < MIN_LEVEL.0 || share < MIN_LEVEL.1 {
         let earlier = starts.iter().copied().rfind(|earlier| *earlier < start).unwrap_or(0)..start;
         let error = noise * (1.0 / level.len() as f64 + 1.0 / earlier.len() as f64).sqrt();
         let change = median_or_zero(level) - median_or_zero(&blocks[earlier]);

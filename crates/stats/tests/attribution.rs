@@ -152,7 +152,14 @@ fn run(case: Case, seed: u64) -> (f64, Result<Attribution, AttributionError>) {
             next = at + SPACING / 2 + random.below(SPACING as u64) as usize;
         }
     }
-    let found = attribute(&Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &[] });
+    let found = attribute(&Probes {
+        ahead: &ahead,
+        distances: &[],
+        next: &[],
+        hot: &hot,
+        cold: &cold,
+        known_hot: &[],
+    });
     (storage as f64 / measured as f64, found)
 }
 

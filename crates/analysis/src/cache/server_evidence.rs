@@ -77,6 +77,24 @@ pub(crate) fn after_cold(found: Attribution, (passes, emptied): (u64, u64)) -> A
     Attribution { storage: cold + (1.0 - cold) * found.storage, error: (1.0 - cold) * found.error, ..found }
 }
 
+/// V7: the estimate, if the service times of the cell's own requests agree with it.
+fn confirmed(
+    found: Attribution,
+    steps: &[&StepResult],
+    passes: (u64, u64),
+) -> Result<Attribution, AttributionError> {
+    // The repetition with the probes speaks for all of them: they do the same work over the same path.
+    if !steps.iter().any(|step| step.measure.server.own_times_comparable) {
+        return Ok(found);
+    }
+    let count = |step: &&StepResult| step.measure.service.len() as f64;
+    let above = |step: &&StepResult| step.measure.service.share_above(found.threshold as u64) * count(step);
+    let requests: f64 = steps.iter().map(count).sum();
+    let own_above = steps.iter().map(above).sum::<f64>() / requests.max(1.0);
+    // The comparison is with the timed passes, some of which may have begun with an emptied cache.
+    after_cold(found, passes).confirmed_by(own_above).map(|_| found)
+}
+
 /// Server evidence of the steps of one position: probes, and counters of its storage.
 pub(crate) struct ServerEvidence {
     /// The estimate by probes; none without probes.
@@ -96,10 +114,20 @@ impl ServerEvidence {
         let hot = times(|probes| &probes.hot);
         let cold = times(|probes| &probes.cold);
         let known_hot = times(|probes| &probes.known_hot);
-        let probes = Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &known_hot };
-        let probes = (!ahead.is_empty()).then(|| attribute(&probes));
+        let distances = times(|probes| &probes.distances);
+        let next = times(|probes| &probes.next);
+        let probes = Probes {
+            ahead: &ahead,
+            distances: &distances,
+            next: &next,
+            hot: &hot,
+            cold: &cold,
+            known_hot: &known_hot,
+        };
         let passes = steps.iter().map(|step| step.measure.passes).sum();
         let emptied = seen().map(|server| server.cold_passes).sum();
+        let probes = (!ahead.is_empty())
+            .then(|| attribute(&probes).and_then(|found| confirmed(found, steps, (passes, emptied))));
         // The sum is meaningful only if every repetition was counted.
         let storage = seen().map(|server| server.storage_read).sum();
         let add = |sum: WhileProbed, more: WhileProbed| WhileProbed {
@@ -142,6 +170,9 @@ mod tests {
             confidence: Confidence::High,
             between: 0.0,
             known_hot: None,
+            threshold: 1.0,
+            hot_above: 0.0,
+            next: None,
         }
     }
 

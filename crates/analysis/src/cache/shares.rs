@@ -178,7 +178,17 @@ mod tests {
 
     fn attribution(storage: f64, error: f64, separation: f64) -> Attribution {
         let confidence = if separation < 0.7 { Confidence::Low } else { Confidence::High };
-        Attribution { storage, error, separation, confidence, between: 0.0, known_hot: None }
+        Attribution {
+            storage,
+            error,
+            separation,
+            confidence,
+            between: 0.0,
+            known_hot: None,
+            threshold: 1.0,
+            hot_above: 0.0,
+            next: None,
+        }
     }
 
     fn counted(application: u64, wire: u64, storage: Option<u64>) -> CountedBytes {

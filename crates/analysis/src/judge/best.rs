@@ -3,13 +3,13 @@
 use crate::types::{Comparison, Summary};
 
 /// Most pairs that an answer speaks of; the others stand among the findings.
-const MOST: usize = 3;
+const MAX_CELLS: usize = 3;
 
 /// For each comparison whether the answer speaks of it. Comparisons that hang together, however indirectly, have one
 /// best system, and the pairs that it is part of are reported.
 pub(crate) fn spoken_of(systems: usize, comparisons: &[Comparison]) -> Vec<bool> {
     let best = best_of_each(systems, comparisons);
-    let mut left = MOST;
+    let mut left = MAX_CELLS;
     let pairs = comparisons.iter();
     let reported = pairs.map(|comparison| {
         let reported = left > 0 && (best.contains(&comparison.a) || best.contains(&comparison.b));

@@ -11,7 +11,7 @@ use crate::estimate::Estimated;
 use crate::types::{Section, SystemTimeline, TimelineSegment};
 
 /// Most stretches of one system; of longer runs each is several steps.
-const MOST: usize = 300;
+const MAX_POINTS: usize = 300;
 
 /// The timelines of all systems whose steps have a start time.
 pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<SystemTimeline> {
@@ -38,7 +38,7 @@ pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sys
             let usual = section.rows[*row].outcomes[system].as_ref()?.rate.value;
             Some(rate(&step.measure, section.unit)? / usual).filter(|share| share.is_finite())
         };
-        let each = steps.len().div_ceil(MOST);
+        let each = steps.len().div_ceil(MAX_POINTS);
         Some(SystemTimeline {
             system,
             segments: steps.chunks(each).map(|steps| stretch(steps, relative)).collect(),

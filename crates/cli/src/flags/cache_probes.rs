@@ -19,7 +19,8 @@ pub struct CacheProbeFlags {
     /// Number of probe triples per cell [default: 300; fewer for records above 128KiB].
     #[arg(long, value_name = "N", requires = "cache_probes")]
     pub probe_count: Option<u32>,
-    /// Distance of the probes ahead of the workload. It must exceed the read-ahead of the server [default: 8MiB].
+    /// Maximum distance of the probes ahead of the workload. Each probe draws its distance, down to a sixteenth of this.
+    /// It must exceed the read-ahead of the server [default: 16MiB; at most half of the file].
     #[arg(long, value_name = "SIZE", requires = "cache_probes")]
     pub probe_distance: Option<ByteSize>,
     /// File on this machine that counts the reads of the server's storage: /sys/block/DISK/stat, or io.stat of a control

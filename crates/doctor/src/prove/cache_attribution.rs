@@ -66,9 +66,17 @@ fn plan(sizes: &[f64], probes: u64) -> Result<Plan, ProveError> {
 
 fn judged(probes: &ProbeTimes) -> Result<Attribution, AttributionError> {
     let floats = |times: &[u64]| times.iter().map(|time| *time as f64).collect::<Vec<_>>();
-    let [ahead, hot, cold, known_hot] =
-        [&probes.ahead, &probes.hot, &probes.cold, &probes.known_hot].map(|times| floats(times));
-    attribute(&Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &known_hot })
+    let ProbeTimes { ahead, distances, next, hot, cold, known_hot } = probes;
+    let [ahead, distances, next, hot, cold, known_hot] =
+        [ahead, distances, next, hot, cold, known_hot].map(|times| floats(times));
+    attribute(&Probes {
+        ahead: &ahead,
+        distances: &distances,
+        next: &next,
+        hot: &hot,
+        cold: &cold,
+        known_hot: &known_hot,
+    })
 }
 
 /// Returns for each cell the share of the workload's reads that missed the cache during the probes.

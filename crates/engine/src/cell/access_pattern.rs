@@ -1,4 +1,4 @@
-//! The order in which one pass visits the records of a file.
+//! The order in which one pass accesses the records of a file.
 
 use sharebench_model::Random;
 use sharebench_plan::{Direction, Grid, Pattern, RecordWork};
@@ -186,16 +186,16 @@ mod tests {
         RecordWork::new(test, records * 4096, 4096, Duration::ZERO)
     }
 
-    fn visits(work: &RecordWork, part: FilePart) -> Vec<RecordAccess> {
+    fn accesses(work: &RecordWork, part: FilePart) -> Vec<RecordAccess> {
         AccessPattern::new(work, part, &mut Random::new(5, 5)).collect()
     }
 
     fn records(work: &RecordWork) -> Vec<u64> {
-        visits(work, FilePart::WHOLE).into_iter().map(|visit| visit.offset / 4096).collect()
+        accesses(work, FilePart::WHOLE).into_iter().map(|access| access.offset / 4096).collect()
     }
 
     #[test]
-    fn every_test_but_one_visits_every_record_once() {
+    fn every_test_but_one_accesses_every_record_once() {
         for test in Test::ALL.into_iter().filter(|test| *test != Test::RecordRewrite) {
             for count in [1, 2, 3, 16, 17, 18, 100, 1025, 65_536] {
                 let order = records(&work(test, count));
@@ -221,7 +221,8 @@ mod tests {
     #[test]
     fn reads_and_writes_are_as_the_test_says() {
         for test in Test::ALL {
-            let writes = visits(&work(test, 100), FilePart::WHOLE).iter().filter(|visit| visit.write).count();
+            let writes =
+                accesses(&work(test, 100), FilePart::WHOLE).iter().filter(|access| access.write).count();
             let wanted = match test.direction() {
                 Direction::Read => 0,
                 Direction::Write => 100,
@@ -235,7 +236,7 @@ mod tests {
     fn a_mix_keeps_its_share_exactly_and_on_average_where_it_cannot() {
         let reads = |share, count, random: &mut Random| {
             let mix = RecordWork { read_percent: share, ..work(Test::RandomMix, count) };
-            AccessPattern::new(&mix, FilePart::WHOLE, random).filter(|visit| !visit.write).count()
+            AccessPattern::new(&mix, FilePart::WHOLE, random).filter(|access| !access.write).count()
         };
         let mut random = Random::new(1, 1);
         for (share, wanted) in [(0, 0), (30, 300), (70, 700), (100, 1000)] {
@@ -244,7 +245,7 @@ mod tests {
         let single: usize = (0..1000).map(|_| reads(30, 1, &mut random)).sum();
         assert!((240..360).contains(&single), "{single} of 1000");
         // Neither order nor blocks: reads and writes take turns at random.
-        let mix = visits(&work(Test::RandomMix, 1000), FilePart::WHOLE);
+        let mix = accesses(&work(Test::RandomMix, 1000), FilePart::WHOLE);
         let changes = mix.windows(2).filter(|pair| pair[0].write != pair[1].write).count();
         assert!((400..600).contains(&changes), "{changes}");
     }
@@ -254,18 +255,19 @@ mod tests {
         for (test, count) in [(Test::Write, 4), (Test::RandomRead, 3), (Test::BackwardRead, 7)] {
             let parts = (0..count).map(|index| FilePart { index, count });
             let mut offsets: Vec<u64> =
-                parts.flat_map(|part| visits(&work(test, 50), part)).map(|visit| visit.offset).collect();
+                parts.flat_map(|part| accesses(&work(test, 50), part)).map(|access| access.offset).collect();
             offsets.sort_unstable();
             assert_eq!(offsets, (0..50).map(|record| record * 4096).collect::<Vec<_>>());
         }
     }
 
     #[test]
-    fn aligned_records_are_visited_where_they_lie() {
+    fn aligned_records_are_accessed_where_they_lie() {
         let moved = RecordWork { align: 512, ..work(Test::Read, 4) };
-        let offsets: Vec<u64> = visits(&moved, FilePart::WHOLE).iter().map(|visit| visit.offset).collect();
+        let offsets: Vec<u64> =
+            accesses(&moved, FilePart::WHOLE).iter().map(|access| access.offset).collect();
         assert_eq!(offsets, [512, 4608, 8704]);
         let apart = RecordWork { align: 8192, ..work(Test::BackwardRead, 4) };
-        assert_eq!(visits(&apart, FilePart::WHOLE)[0].offset, 8192);
+        assert_eq!(accesses(&apart, FilePart::WHOLE)[0].offset, 8192);
     }
 }

@@ -16,7 +16,7 @@ use crate::record::verify::verify;
 /// An operation in flight: which record it accesses and when it started.
 #[derive(Clone, Copy, Default)]
 struct InFlight {
-    visit: RecordAccess,
+    access: RecordAccess,
     started: u64,
 }
 
@@ -76,12 +76,12 @@ impl Pass<'_, '_> {
             // and have to be counted.
             let stopped = self.context.stop.is_stopped();
             while !stopped && let Some(slot) = free.pop() {
-                let Some(visit) = order.next() else {
+                let Some(access) = order.next() else {
                     free.push(slot);
                     break;
                 };
-                flights[slot.0 as usize].visit = visit;
-                self.fill(slot, visit);
+                flights[slot.0 as usize].access = access;
+                self.fill(slot, access);
                 ready.push(slot);
             }
             let was_idle = free.len() + ready.len() == depth;
@@ -97,7 +97,7 @@ impl Pass<'_, '_> {
                     started = self.context.clock.now();
                 }
                 flights[slot.0 as usize].started = started;
-                let op = self.op(flights[slot.0 as usize].visit);
+                let op = self.op(flights[slot.0 as usize].access);
                 self.session.submit(slot, op);
             }
             if free.len() == depth {
@@ -127,21 +127,21 @@ impl Pass<'_, '_> {
         }
     }
 
-    fn op(&self, visit: RecordAccess) -> DataOp {
+    fn op(&self, access: RecordAccess) -> DataOp {
         let file = self.handle;
-        let offset = visit.offset;
+        let offset = access.offset;
         let len = self.record_size;
-        if visit.write {
+        if access.write {
             DataOp::Write { file, offset, len, stability: Stability::Unstable }
         } else {
             DataOp::Read { file, offset, len }
         }
     }
 
-    fn fill(&mut self, slot: Slot, visit: RecordAccess) {
-        if let (true, Some(content)) = (visit.write, self.content) {
+    fn fill(&mut self, slot: Slot, access: RecordAccess) {
+        if let (true, Some(content)) = (access.write, self.content) {
             let len = self.record_size as usize;
-            stamp::fill(&mut self.session.buffer(slot)[..len], content, visit.offset);
+            stamp::fill(&mut self.session.buffer(slot)[..len], content, access.offset);
         }
     }
 
@@ -154,9 +154,9 @@ impl Pass<'_, '_> {
         tally: &mut Tally,
     ) -> Result<(), OpError> {
         tally.operation(flight.started, ended);
-        let RecordAccess { offset, write } = flight.visit;
+        let RecordAccess { offset, write } = flight.access;
         let len = self.record_size;
-        let mut result = complete(self.op(flight.visit), reply.result);
+        let mut result = complete(self.op(flight.access), reply.result);
         if let (true, Some(content)) = (write, self.content) {
             if result.is_ok() {
                 self.file.written(offset, len, content.generation);

@@ -6,6 +6,7 @@
 //! pushed out. Nothing of this is in the cell's time.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use sharebench_model::{
     CachePolicy, FileRef, IoPolicy, OpError, ProbeTimes, Random, ServerEvidence, StepError, SyncPolicy,
@@ -21,7 +22,7 @@ use crate::cell::record_pass::RecordPass;
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
-use crate::probe::probe_connection::SideConnection;
+use crate::probe::probe_connection::ProbeConnection;
 use crate::probe::server_disk_stat;
 use crate::record::tally::Tally;
 use crate::record::verify::verify;
@@ -33,6 +34,8 @@ pub(crate) const PUSH_OUT: &str = "push-out";
 /// Operations of the workload between two triples: at least, and how many more by lot. The probes of the
 /// workload's own records stay below 2 % of its operations.
 const SPACING: (u64, u64) = (50, 51);
+/// One of this many triples is followed by a probe of the record that the workload needs next.
+const NEXT_EVERY: u64 = 3;
 /// Maximum time of the probes of one cell, in nanoseconds.
 const LONGEST: u64 = 120_000_000_000;
 
@@ -51,8 +54,8 @@ impl<'a> Upcoming<'a> {
     }
 
     fn draw(&mut self) -> RecordAccess {
-        if let Some(visit) = self.order.next() {
-            return visit;
+        if let Some(access) = self.order.next() {
+            return access;
         }
         self.order = AccessPattern::new(self.work, FilePart::WHOLE, &mut self.random);
         self.order.next().unwrap_or_default()
@@ -65,16 +68,16 @@ impl<'a> Upcoming<'a> {
     /// The record that is due after `distance` others.
     fn ahead(&mut self, distance: u64) -> RecordAccess {
         while self.drawn.len() as u64 <= distance {
-            let visit = self.draw();
-            self.drawn.push_back(visit);
+            let access = self.draw();
+            self.drawn.push_back(access);
         }
         self.drawn[distance as usize]
     }
 }
 
-/// A failure of the side connection leaves the cell without probes; one of the workload's ends the step.
+/// A failure of the connection connection leaves the cell without probes; one of the workload's ends the step.
 pub(crate) enum Ended {
-    Side(OpError),
+    Probe(OpError),
     Workload(StepError),
 }
 
@@ -86,7 +89,7 @@ impl From<StepError> for Ended {
 
 /// The probes of one cell.
 pub(crate) struct ProbeSeries<'a> {
-    pub bands: &'a CacheProbePlan,
+    pub plan: &'a CacheProbePlan,
     pub work: &'a RecordWork,
     /// Length and record of what pushes everything else out.
     pub push: Option<(u64, u32)>,
@@ -97,15 +100,15 @@ impl ProbeSeries<'_> {
     pub async fn run(
         mut self,
         files: &mut TargetFiles,
-        side: &mut SideConnection,
+        connection: &mut ProbeConnection,
         context: &mut PassContext<'_>,
         tally: &mut Tally,
         seen: &mut ServerEvidence,
     ) -> Result<(), Ended> {
         let name = data_name(self.work);
         if let Some((length, record)) = self.push {
-            let push = side.file(&files.path(PUSH_OUT), IoPolicy::default(), context).await?;
-            side.scan(push, length, record, context).await?;
+            let push = connection.file(&files.path(PUSH_OUT), IoPolicy::default(), context).await?;
+            connection.scan(push, length, record, context).await?;
         }
         let Some(mut file) = files.files.remove(&name) else { return Ok(()) };
         let session = files.session.as_mut();
@@ -120,7 +123,7 @@ impl ProbeSeries<'_> {
         };
         let paths = [RESERVE, KNOWN_HOT].map(|name| format!("{}/{name}", files.directory));
         let result = match opened {
-            Ok(_) => self.probe(&mut pass, &paths, side, context, tally, seen).await,
+            Ok(_) => self.probe(&mut pass, &paths, connection, context, tally, seen).await,
             Err(error) => Err(StepError::from(error).into()),
         };
         file.file = handle;
@@ -132,42 +135,48 @@ impl ProbeSeries<'_> {
         &mut self,
         pass: &mut RecordPass<'_>,
         [reserve, known_hot]: &[String; 2],
-        side: &mut SideConnection,
+        connection: &mut ProbeConnection,
         context: &mut PassContext<'_>,
         tally: &mut Tally,
         seen: &mut ServerEvidence,
     ) -> Result<(), Ended> {
         let unbuffered = IoPolicy { cache: CachePolicy::Unbuffered, sync: SyncPolicy::Normal };
-        let cold = if self.bands.cold == Cold::Unbuffered { unbuffered } else { IoPolicy::default() };
+        let cold = if self.plan.cold == Cold::Unbuffered { unbuffered } else { IoPolicy::default() };
         let record = self.work.record_size;
         let mut probe = Probe {
-            data: side.file(&pass.file.path, self.work.policy, context).await?,
-            reserve: side.file(reserve, cold, context).await?,
-            known_hot: side.file(known_hot, IoPolicy::default(), context).await?,
-            side,
+            data: connection.file(&pass.file.path, self.work.policy, context).await?,
+            reserve: connection.file(reserve, cold, context).await?,
+            known_hot: connection.file(known_hot, IoPolicy::default(), context).await?,
+            connection,
             record,
             random: Random::new(self.random.next(), 0),
         };
         let mut places: Vec<u64> =
-            (0..self.bands.triples(record)).map(|n| n * CacheProbePlan::apart(record)).collect();
+            (0..self.plan.triples(record)).map(|n| n * CacheProbePlan::apart(record)).collect();
         self.random.shuffle(&mut places);
         let mut workload = Workload::new(self.work, self.random.next());
         let records = self.work.grid().records;
         // The state in which the workload leaves the server after one pass is the one that is asked for.
-        workload.go_on(pass, records, context).await?;
+        workload.perform(pass, records, context).await?;
         let before = self.storage_read();
         let mut operations = 0;
-        let least = CacheProbePlan::RECORDS_DISTANCE.max(self.bands.distance.div_ceil(u64::from(record)));
+        let distances = self.plan.distances(self.work);
         let begin = context.clock.now();
         for place in places {
             if context.clock.now() - begin > LONGEST {
                 break;
             }
             let more = SPACING.0 + self.random.below(SPACING.1);
-            workload.go_on(pass, more, context).await?;
+            workload.perform(pass, more, context).await?;
             operations += more;
-            let ahead = workload.upcoming.ahead(least + self.random.below(least / 2 + 1)).offset;
+            let distance = log_uniform(&distances, &mut self.random);
+            seen.probes.distances.push(distance * u64::from(record));
+            let ahead = workload.upcoming.ahead(distance).offset;
             probe.look(place, ahead, pass.file, context, tally, &mut seen.probes).await?;
+            if self.random.below(NEXT_EVERY) == 0 {
+                let next = workload.upcoming.ahead(0).offset;
+                seen.probes.next.push(probe.read(probe.data, next, context).await?);
+            }
         }
         // What a probe fetched ahead is what the workload would have fetched; cold records are the probes' own.
         let own = seen.probes.cold.len() as u64 * u64::from(record);
@@ -179,13 +188,22 @@ impl ProbeSeries<'_> {
     }
 
     fn storage_read(&self) -> Option<u64> {
-        server_disk_stat::read_so_far(self.bands.server_disk_stat.as_ref()?)
+        server_disk_stat::read_so_far(self.plan.server_disk_stat.as_ref()?)
     }
+}
+
+/// A number of `range`, each octave of which is equally likely: what differs with the distance does so from one power
+/// of two to the next.
+fn log_uniform(range: &RangeInclusive<u64>, random: &mut Random) -> u64 {
+    let least = (*range.start() as f64).ln();
+    let most = (*range.end() as f64).ln();
+    let drawn = (least + (most - least) * random.unit()).exp().round() as u64;
+    drawn.clamp(*range.start(), *range.end())
 }
 
 /// The probe connection, and the files that are read over it.
 struct Probe<'a> {
-    side: &'a mut SideConnection,
+    connection: &'a mut ProbeConnection,
     data: FileRef,
     reserve: FileRef,
     known_hot: FileRef,
@@ -212,7 +230,7 @@ impl Probe<'_> {
         seen.ahead.push(self.read(self.data, ahead, context).await?);
         // What is checked here is none of the cell's bytes; what is wrong here is wrong.
         let expected = file.expected(ahead, self.record);
-        let buffer = self.side.buffer(self.record);
+        let buffer = self.connection.buffer(self.record);
         if let Err(error) = verify(context.verify, &file.path, buffer, ahead, expected).result {
             tally.failure(error);
         }
@@ -245,8 +263,8 @@ impl Probe<'_> {
         offset: u64,
         context: &mut PassContext<'_>,
     ) -> Result<u64, OpError> {
-        self.side.read(self.known_hot, first, self.record, context).await?;
-        self.side.read(file, offset, self.record, context).await
+        self.connection.read(self.known_hot, first, self.record, context).await?;
+        self.connection.read(file, offset, self.record, context).await
     }
 }
 
@@ -264,7 +282,7 @@ impl<'a> Workload<'a> {
     }
 
     /// Performs N operations; a new pass begins when one ends.
-    async fn go_on(
+    async fn perform(
         &mut self,
         pass: &mut RecordPass<'_>,
         mut operations: u64,
@@ -279,7 +297,7 @@ impl<'a> Workload<'a> {
                 }
             }
             let count = operations.min(self.left);
-            let visits: Vec<RecordAccess> = (0..count).map(|_| self.upcoming.next()).collect();
+            let accesses: Vec<RecordAccess> = (0..count).map(|_| self.upcoming.next()).collect();
             let handle = pass.open()?;
             let record_size = self.work.record_size;
             let depth = self.work.queue_depth;
@@ -287,7 +305,7 @@ impl<'a> Workload<'a> {
             let file = &mut *pass.file;
             let pass = Pass { context, session, file, handle, record_size, depth, content: None };
             let mut unmeasured = Tally::default();
-            pass.run(visits.into_iter(), &mut unmeasured).await?;
+            pass.run(accesses.into_iter(), &mut unmeasured).await?;
             if let Some(error) = unmeasured.failure_samples.into_iter().next() {
                 return Err(error.into());
             }
@@ -300,6 +318,6 @@ impl<'a> Workload<'a> {
 
 impl From<OpError> for Ended {
     fn from(error: OpError) -> Self {
-        Self::Side(error)
+        Self::Probe(error)
     }
 }

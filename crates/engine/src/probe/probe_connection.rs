@@ -8,15 +8,15 @@ use crate::record::request::{SLOT, transfer};
 use crate::time::clock::Clock;
 
 /// The probe connection: a session of its own, which no workload uses, so that probes wait for no other request.
-pub(crate) struct SideConnection {
+pub(crate) struct ProbeConnection {
     session: Box<dyn Session>,
     clock: Clock,
 }
 
-impl SideConnection {
-    pub async fn open(road: &dyn Target, spec: &SessionSpec, clock: &Clock) -> Result<Self, ConnectError> {
+impl ProbeConnection {
+    pub async fn open(path: &dyn Target, spec: &SessionSpec, clock: &Clock) -> Result<Self, ConnectError> {
         let spec = SessionSpec { slots: 1, ..spec.clone() };
-        Ok(Self { session: road.connect(&spec).await?, clock: clock.clone() })
+        Ok(Self { session: path.connect(&spec).await?, clock: clock.clone() })
     }
 
     /// Opens an existing file for probes.

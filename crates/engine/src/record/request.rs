@@ -42,6 +42,7 @@ pub(crate) async fn transfer(
 }
 
 /// The result of a request that must transfer all of its bytes; a shorter transfer is a data error.
+#[inline]
 pub(crate) fn complete(op: DataOp, result: Result<u32, OpError>) -> Result<(), OpError> {
     match op {
         DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. } => match result? {

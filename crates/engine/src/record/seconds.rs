@@ -6,7 +6,7 @@ use crate::time::window::Window;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Most stretches of a window that are kept: of one longer than this many seconds, each is some seconds long.
-const MOST: u64 = 4096;
+const MAX_SECONDS: u64 = 4096;
 
 /// Bytes by the second of the window, or by intervals of a few seconds. The list is allocated when a window begins, so that
 /// users do nothing but add.
@@ -23,7 +23,7 @@ impl Seconds {
     pub fn over(window: Window) -> Self {
         let window_ns = window.end - window.measure;
         let whole = window_ns / SECOND_NS;
-        let each_s = whole.div_ceil(MOST).max(1);
+        let each_s = whole.div_ceil(MAX_SECONDS).max(1);
         Self { window_ns, each_s, bytes: vec![0; (whole / each_s) as usize] }
     }
 

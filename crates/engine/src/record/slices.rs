@@ -7,7 +7,7 @@ use sharebench_model::{Histogram, ResponseSampleSize};
 use sharebench_stats::{Batch, effective_sample_size};
 
 /// Slices kept; when time goes beyond, neighbours are joined and slices are twice as long from then on.
-const MOST: usize = 64;
+const MAX_SLICES: usize = 64;
 /// Fewest slices that a judgement is based on, however few times there are.
 const FEWEST: usize = 8;
 /// Slices begin about a millisecond long: 2^20 ns.
@@ -17,7 +17,7 @@ const SUB_BITS: u32 = 6;
 /// Quantiles that are judged.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-/// Counts of times in at most [`MOST`] slices of the engine's clock. Slices are cut at multiples of their
+/// Counts of times in at most [`MAX_SLICES`] slices of the engine's clock. Slices are cut at multiples of their
 /// length, so that those of several threads are the same stretches of time: what the threads do to each
 /// other (they share a server) shows as well.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -92,7 +92,7 @@ impl Slices {
         loop {
             let number = at >> self.shift;
             let last = self.first + self.kept.len() as u64 - 1;
-            if number.max(last) - number.min(self.first) >= MOST as u64 {
+            if number.max(last) - number.min(self.first) >= MAX_SLICES as u64 {
                 self.coarsen();
                 continue;
             }
@@ -110,7 +110,7 @@ impl Slices {
     /// Merges neighbouring slices into slices of twice the length, aligned at multiples of that length.
     fn coarsen(&mut self) {
         let odd = self.first % 2;
-        let mut joined: VecDeque<Slice> = VecDeque::with_capacity(MOST);
+        let mut joined: VecDeque<Slice> = VecDeque::with_capacity(MAX_SLICES);
         for (number, slice) in (odd..).zip(self.kept.drain(..)) {
             if number % 2 == 1
                 && let Some(last) = joined.back_mut()
@@ -204,7 +204,7 @@ mod tests {
         }
         let [mut merged, late] = parts;
         merged.merge(late);
-        assert!(whole.kept.len() <= MOST && whole.kept.len() > MOST / 4);
+        assert!(whole.kept.len() <= MAX_SLICES && whole.kept.len() > MAX_SLICES / 4);
         let counts = |slices: &Slices| -> Vec<Batch> {
             slices.kept.iter().map(|slice| slice.batch(bucket(500_000))).collect()
         };

@@ -90,6 +90,7 @@ const fn ends_step(class: ErrorClass) -> bool {
 
 impl Tally {
     /// Counts an operation of a pass, whatever its result: instants of its start and end, nanoseconds.
+    #[inline]
     pub fn operation(&mut self, started: u64, ended: u64) {
         self.operations += 1;
         self.transactions += 1;
@@ -106,6 +107,7 @@ impl Tally {
     }
 
     /// Counts the failure of an operation. Returns it when no later operation of the step can succeed.
+    #[inline]
     pub fn outcome(&mut self, result: Result<(), OpError>) -> Result<(), OpError> {
         let Err(error) = result else { return Ok(()) };
         let fatal = ends_step(error.class).then(|| error.clone());
@@ -235,11 +237,21 @@ impl Tally {
 /// Adds what another thread or rank saw of the server. Storage is one for all of them: the greater of two counts of
 /// the same time is the later reading, and includes the other one.
 fn merge_server(server: &mut ServerEvidence, other: ServerEvidence) {
-    let ServerEvidence { probes, without_probes, cold_passes, storage_read, while_probed } = other;
+    let ServerEvidence {
+        probes,
+        own_times_comparable,
+        without_probes,
+        cold_passes,
+        storage_read,
+        while_probed,
+    } = other;
     server.probes.ahead.extend(probes.ahead);
+    server.probes.distances.extend(probes.distances);
+    server.probes.next.extend(probes.next);
     server.probes.hot.extend(probes.hot);
     server.probes.cold.extend(probes.cold);
     server.probes.known_hot.extend(probes.known_hot);
+    server.own_times_comparable |= own_times_comparable;
     server.without_probes = server.without_probes.take().or(without_probes);
     server.cold_passes += cold_passes;
     server.storage_read = server.storage_read.max(storage_read);

@@ -21,6 +21,7 @@ pub(crate) struct Verified {
 /// Compares `buffer`, which was read at `offset` of the file `path`, with the runs whose content is known. Bytes in no
 /// run are not examined: a write that failed leaves either old or new ones. Runs after a mismatch are examined all the
 /// same, so that the count of verified bytes does not depend on the position of the mismatch.
+#[inline]
 pub(crate) fn verify(
     how: Verify,
     path: &str,

@@ -9,7 +9,7 @@ use crate::cell::record_step;
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::probe::cache_probe::{Ended, KNOWN_HOT, PUSH_OUT, ProbeSeries, RESERVE};
-use crate::probe::probe_connection::SideConnection;
+use crate::probe::probe_connection::ProbeConnection;
 use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::target_state::TargetState;
@@ -25,7 +25,8 @@ impl Run<'_> {
     /// Number of timed passes of a step that read a file which the pre-step command made cold: the first one, unless
     /// the test reads its file before.
     fn cold_passes(&self, work: &RecordWork) -> u64 {
-        let emptied = self.plan.cache_probes.as_ref().is_some_and(|bands| bands.cold == Cold::PreStepCommand);
+        let emptied =
+            self.plan.cache_probes.as_ref().is_some_and(|probes| probes.cold == Cold::PreStepCommand);
         u64::from(emptied && CacheProbePlan::covers(work) && work.test.start() != Start::JustRead)
     }
 
@@ -37,11 +38,11 @@ impl Run<'_> {
         files: &mut TargetFiles,
         context: &mut PassContext<'_>,
     ) -> Result<(), StepError> {
-        let Some(bands) = self.probe_plan(step, work) else { return Ok(()) };
+        let Some(probes) = self.probe_plan(step, work) else { return Ok(()) };
         let record = work.record_size;
-        files.ensure(RESERVE, bands.reserve(record), record, context).await?;
+        files.ensure(RESERVE, probes.reserve(record), record, context).await?;
         files.ensure(KNOWN_HOT, CacheProbePlan::known_hot(record), record, context).await?;
-        if let Cold::PushedOut(size) = bands.cold {
+        if let Cold::PushedOut(size) = probes.cold {
             files.ensure(PUSH_OUT, self.pushed(size), self.plan.max_record(), context).await?;
         }
         Ok(())
@@ -62,9 +63,9 @@ impl Run<'_> {
         tally: &mut Tally,
     ) -> Result<(), StepError> {
         tally.server.cold_passes = self.cold_passes(work);
-        let Some(bands) = self.probe_plan(step, work) else { return Ok(()) };
+        let Some(probes) = self.probe_plan(step, work) else { return Ok(()) };
         let target = self.targets[step.target as usize].as_ref();
-        let Some(road) = target.bypass().or_else(|| (!has_cache(target)).then_some(target)) else {
+        let Some(path) = target.bypass().or_else(|| (!has_cache(target)).then_some(target)) else {
             let why = "its reads go through a cache of this machine, and no path around it is set (--bypass)";
             tally.server.without_probes = Some(why.to_owned());
             return Ok(());
@@ -73,8 +74,8 @@ impl Run<'_> {
         // nothing.
         self.lay_reserve(step, work, &mut state.files, context).await?;
         record_step::prepare(work, &mut state.files, context).await?;
-        let mut side = match SideConnection::open(road, &self.spec(road), context.clock).await {
-            Ok(side) => side,
+        let mut connection = match ProbeConnection::open(path, &self.spec(path), context.clock).await {
+            Ok(connection) => connection,
             Err(error) => {
                 tally.server.without_probes = Some(error.to_string());
                 return Ok(());
@@ -82,23 +83,25 @@ impl Run<'_> {
         };
         // A stream of its own, so that probing does not change the order of the cells' records.
         let random = Random::new(self.plan.seed, 0x30_0000 + u64::from(step.index));
-        let study = ProbeSeries { bands, work, push: self.push_out(bands), random };
+        let study = ProbeSeries { plan: probes, work, push: self.push_out(probes), random };
         let mut seen = ServerEvidence::default();
-        let ended = study.run(&mut state.files, &mut side, context, tally, &mut seen).await;
-        side.close().await;
+        let ended = study.run(&mut state.files, &mut connection, context, tally, &mut seen).await;
+        connection.close().await;
         match ended {
             Ok(()) => {
                 tally.server.probes = seen.probes;
+                // Of several requests in flight, the time of each contains the wait for others.
+                tally.server.own_times_comparable = target.bypass().is_none() && work.queue_depth == 1;
                 tally.server.while_probed = seen.while_probed;
             }
-            Err(Ended::Side(error)) => tally.server.without_probes = Some(error.to_string()),
+            Err(Ended::Probe(error)) => tally.server.without_probes = Some(error.to_string()),
             Err(Ended::Workload(end)) => return Err(end),
         }
         Ok(())
     }
 
-    fn push_out(&self, bands: &CacheProbePlan) -> Option<(u64, u32)> {
-        match bands.cold {
+    fn push_out(&self, probes: &CacheProbePlan) -> Option<(u64, u32)> {
+        match probes.cold {
             Cold::PushedOut(size) => Some((self.pushed(size), self.plan.max_record())),
             Cold::Unbuffered | Cold::PreStepCommand => None,
         }

@@ -27,7 +27,7 @@ use crate::time::sleep::Sleep;
 use server_cache::Asked;
 
 pub use device::{Device, Served, Service};
-pub use server_cache::ServerCache;
+pub use server_cache::{Replacement, ServerCache};
 
 /// Delays the replies of a target that answers at once, as its [`Device`] would. Clones share the device.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@
     reason = "helpers of tests fail by panic and print figures"
 )]
 
-mod bands;
+mod cache_probes;
 mod cached_client;
 mod censoring;
 mod clock;

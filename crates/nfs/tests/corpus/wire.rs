@@ -12,7 +12,7 @@ use sharebench_nfs::rpc::{CallHeader, get_reply};
 use sharebench_nfs::xdr::{Reader, XdrError};
 
 /// Longest accepted record.
-const MOST: usize = 4096;
+const MAX_RECORD: usize = 4096;
 
 /// Decodes arbitrary bytes as a stream of records, a call, a reply and each result.
 pub fn run(input: &[u8]) {
@@ -25,12 +25,12 @@ pub fn run(input: &[u8]) {
 }
 
 fn records(input: &[u8]) {
-    if let Ok(NextRecord::Whole { start, end }) = next_record(input, MOST) {
-        assert!(start <= end && end <= input.len() && end - start <= MOST);
+    if let Ok(NextRecord::Whole { start, end }) = next_record(input, MAX_RECORD) {
+        assert!(start <= end && end <= input.len() && end - start <= MAX_RECORD);
     }
     // In one piece, and byte by byte.
-    let mut whole = RecordReassembly::new(MOST);
-    let mut cut = RecordReassembly::new(MOST);
+    let mut whole = RecordReassembly::new(MAX_RECORD);
+    let mut cut = RecordReassembly::new(MAX_RECORD);
     let once = whole.push(input);
     let mut taken = 0;
     for byte in input {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 /// Maximum number of values of one range: more values are a typing error in a unit.
-const MOST: usize = 4096;
+const MAX_VALUES: usize = 4096;
 
 /// One item of a list: the value that it names, or all values of its range.
 ///
@@ -82,9 +82,9 @@ impl<T: Countable> FromStr for Values<T> {
             return Err(wrong("0 never grows by a factor"));
         }
         let numbers = std::iter::successors(Some(first.number()), next);
-        let numbers: Vec<u64> = numbers.take_while(|n| *n <= last.number()).take(MOST + 1).collect();
-        if numbers.len() > MOST {
-            return Err(wrong(&format!("it has more than {MOST} values")));
+        let numbers: Vec<u64> = numbers.take_while(|n| *n <= last.number()).take(MAX_VALUES + 1).collect();
+        if numbers.len() > MAX_VALUES {
+            return Err(wrong(&format!("it has more than {MAX_VALUES} values")));
         }
         Ok(Self(numbers.into_iter().filter_map(T::from_number).collect()))
     }

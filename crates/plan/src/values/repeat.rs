@@ -59,9 +59,9 @@ pub struct Repeat {
 impl Repeat {
     /// Fewest repetitions before an interval's width may stop a cell: with fewer, stopping on width covers
     /// less than it promises (93.5 % at 6, 95.1 % at 10 of nominal 95 %, by simulation).
-    pub const LEAST: u32 = 10;
+    pub const MIN_REPETITIONS: u32 = 10;
     /// Maximum number of repetitions of a cell that does not become precise.
-    pub const MOST: u32 = 60;
+    pub const MAX_REPETITIONS: u32 = 60;
     /// Maximum number of repetitions, given as a number or within a time budget.
     pub const MAX_ASKED: u32 = 10_000;
     /// Repetitions of a quick run: the fewest for which a 95 % interval exists at all.
@@ -74,12 +74,17 @@ impl Repeat {
 
     /// Until each cell is that precise.
     pub fn until(precision: Precision) -> Self {
-        Self { least: Self::LEAST, most: Self::MOST, precision: Some(precision), budget: None }
+        Self {
+            least: Self::MIN_REPETITIONS,
+            most: Self::MAX_REPETITIONS,
+            precision: Some(precision),
+            budget: None,
+        }
     }
 
     /// For that long, or shorter when every cell is that precise.
     pub fn within(budget: Duration, precision: Option<Precision>) -> Self {
-        Self { least: Self::LEAST, most: Self::MAX_ASKED, precision, budget: Some(budget) }
+        Self { least: Self::MIN_REPETITIONS, most: Self::MAX_ASKED, precision, budget: Some(budget) }
     }
 
     /// True when the number of steps does not depend on what is measured.

@@ -97,7 +97,15 @@ pub fn step(index: u32) -> StepResult {
         evidence: Evidence { grown: Some(0), flush_ns: 7, flushes: 1, ..Evidence::default() },
         load: LoadDetail::default(),
         server: ServerEvidence {
-            probes: ProbeTimes { ahead: vec![1, 2], hot: vec![3], cold: vec![u64::MAX], known_hot: vec![] },
+            probes: ProbeTimes {
+                ahead: vec![1, 2],
+                distances: vec![3, 4],
+                next: vec![5],
+                hot: vec![3],
+                cold: vec![u64::MAX],
+                known_hot: vec![],
+            },
+            own_times_comparable: true,
             without_probes: index.is_multiple_of(2).then(|| "no road".to_owned()),
             cold_passes: 1,
             storage_read: Some(65_536),

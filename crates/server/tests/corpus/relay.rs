@@ -17,7 +17,7 @@ use tokio::task::LocalSet;
 /// Length before a message of SMB and before a fragment of an NFS record.
 const PREFIX: usize = 4;
 /// Longest message that is relayed.
-const MOST: usize = 2 << 20;
+const MAX_MESSAGE: usize = 2 << 20;
 /// How long to wait for a peer that may be waiting itself.
 const PATIENCE: Duration = Duration::from_millis(250);
 
@@ -144,7 +144,7 @@ async fn pass(
         let mut prefix = [0; PREFIX];
         from.read_exact(&mut prefix).await?;
         let word = u32::from_be_bytes(prefix);
-        let mut message = vec![0; (word as usize & 0x7FFF_FFFF).min(MOST)];
+        let mut message = vec![0; (word as usize & 0x7FFF_FFFF).min(MAX_MESSAGE)];
         from.read_exact(&mut message).await?;
         let changed =
             if changes.borrow().role == role { changes.borrow_mut().change(message) } else { vec![message] };

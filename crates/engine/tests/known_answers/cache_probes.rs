@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use sharebench_engine::Clock;
-use sharebench_engine::simulated::{Device, Served, ServerCache, Service, SimulatedTarget};
+use sharebench_engine::simulated::{Device, Replacement, Served, ServerCache, Service, SimulatedTarget};
 use sharebench_model::{ProbeTimes, StepResult};
 use sharebench_stats::{Attribution, AttributionError, Probes, attribute};
 use sharebench_target::{MemoryTarget, NullTarget};
@@ -33,7 +33,13 @@ impl Case {
     }
 
     fn device_with(self, seed: u64, blocks: usize, lies: bool) -> Device {
-        let cache = ServerCache { blocks, block_bytes: BLOCK as u32, read_ahead: 8, lies };
+        let cache = ServerCache {
+            blocks,
+            block_bytes: BLOCK as u32,
+            read_ahead: 8,
+            lies,
+            replacement: Replacement::LeastRecentlyUsed,
+        };
         let us = Duration::from_micros;
         // One request in 97 meets a stall of milliseconds, wherever it goes.
         let mut stalls = vec![Duration::ZERO; 97];
@@ -61,9 +67,17 @@ impl Case {
 
 fn judged(probes: &ProbeTimes) -> Result<Attribution, AttributionError> {
     let floats = |times: &[u64]| times.iter().map(|time| *time as f64).collect::<Vec<_>>();
-    let [ahead, hot, cold, known_hot] =
-        [&probes.ahead, &probes.hot, &probes.cold, &probes.known_hot].map(|times| floats(times));
-    attribute(&Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &known_hot })
+    let ProbeTimes { ahead, distances, next, hot, cold, known_hot } = probes;
+    let [ahead, distances, next, hot, cold, known_hot] =
+        [ahead, distances, next, hot, cold, known_hot].map(|times| floats(times));
+    attribute(&Probes {
+        ahead: &ahead,
+        distances: &distances,
+        next: &next,
+        hot: &hot,
+        cold: &cold,
+        known_hot: &known_hot,
+    })
 }
 
 /// Share of the workload's bytes that came from storage while probes were made, by the server's log.
@@ -201,4 +215,124 @@ fn k16_client_cache_bytes_are_counted_and_the_server_is_probed() {
     let share = hits as f64 / all as f64;
     let stored = (1.0 - share) * truth;
     assert!(found.storage - share - 0.05 <= stored && stored <= found.storage + 0.05, "{found:?}, {stored}");
+}
+
+/// A cell at default settings: file and record sizes, and the cache of its server.
+#[derive(Debug, Clone, Copy)]
+struct DefaultCase {
+    test: &'static str,
+    /// Cache size over file size.
+    cache: f64,
+    replacement: Replacement,
+    /// Read-ahead in MiB.
+    read_ahead: u64,
+}
+
+const FILE: u64 = 32 << 20;
+const RECORD: u64 = 64 << 10;
+/// Three times the file fits into the largest cache, and this pushes it out.
+const DEFAULT_PUSH: u64 = 128 << 20;
+
+impl DefaultCase {
+    /// The share of storage while the cell was timed, and as its workload continued.
+    fn measured(self, seed: u64) -> ([f64; 2], Result<Attribution, AttributionError>) {
+        let cache = ServerCache {
+            blocks: (self.cache * (FILE / RECORD) as f64) as usize,
+            block_bytes: RECORD as u32,
+            read_ahead: (self.read_ahead << 20) / RECORD,
+            lies: false,
+            replacement: self.replacement,
+        };
+        let us = Duration::from_micros;
+        let device = Device::new(seed).cache(
+            cache,
+            Service::Lognormal(us(80), 0.1),
+            Service::Lognormal(us(1000), 0.1),
+        );
+        let plan = format!(
+            "seed = {seed}\nrepetitions = 1\nverify = 'off'\n[[target]]\nurl = '/simulated'\n[sweep]\n\
+             file_sizes = [{FILE}]\nrecord_sizes = [{RECORD}]\ntests = ['{}']\n[cache_probes]\ncold = '{DEFAULT_PUSH}'\n",
+            self.test
+        );
+        let clock = Clock::virtual_at(0);
+        let target = SimulatedTarget::new(NullTarget, &clock, device);
+        let steps = steps(&plan, target.clone(), &clock);
+        let measure = &steps[0].measure;
+        assert_eq!(measure.server.without_probes, None);
+        let found = judged(&measure.server.probes).and_then(|found| {
+            let above = measure.service.share_above(found.threshold as u64);
+            found.confirmed_by(above)
+        });
+        (truths(&target.log()), found)
+    }
+}
+
+/// Shares of the bytes of the cell's reads that came from storage: before the first probe, and after the reserve was
+/// pushed out.
+fn truths(log: &[Served]) -> [f64; 2] {
+    let mut probes = log.iter().filter(|served| served.session == 1).map(|served| served.arrival);
+    let first = probes.next().unwrap();
+    let pushed = probes.nth((DEFAULT_PUSH / RECORD) as usize).unwrap();
+    let share = |within: &dyn Fn(u64) -> bool| {
+        let own = |served: &&Served| served.session == 0 && !served.write && within(served.arrival);
+        let reads: Vec<bool> = log.iter().filter(own).map(|served| served.from_storage).collect();
+        reads.iter().filter(|stored| **stored).count() as f64 / reads.len() as f64
+    };
+    [share(&|at| at < first), share(&|at| at > pushed)]
+}
+
+fn default_grid() -> Vec<DefaultCase> {
+    let mut cases = Vec::new();
+    for test in ["read", "reread", "random-read"] {
+        for cache in [0.3, 0.5, 0.75, 0.9, 0.97, 1.03, 1.2, 2.0, 3.0] {
+            for replacement in [Replacement::LeastRecentlyUsed, Replacement::FirstIn, Replacement::Random] {
+                for read_ahead in [0, 1, 8] {
+                    cases.push(DefaultCase { test, cache, replacement, read_ahead });
+                }
+            }
+        }
+    }
+    let long = std::env::var_os("SHAREBENCH_LONG").is_some();
+    cases.into_iter().step_by(if long { 1 } else { 7 }).collect()
+}
+
+#[test]
+fn k16_at_default_settings_an_estimate_is_right_or_rejected() {
+    println!("test         cache  replacement        read-ahead   timed, continuing  estimate");
+    let mut right = 0;
+    let mut rejected = 0;
+    let mut wrong = Vec::new();
+    for (seed, case) in (first_seed()..).zip(default_grid()) {
+        let ([timed, continuing], found) = case.measured(seed);
+        let DefaultCase { test, cache, replacement, read_ahead } = case;
+        let reported = match &found {
+            Ok(found) => format!("{:.1} % ±{:.1}", found.storage * 100.0, 196.0 * found.error),
+            Err(why) => format!("rejected: {why}"),
+        };
+        let row = format!(
+            "{test:<12} {cache:>5} {:<18} {read_ahead:>5} MiB {:>6.1} % {:>6.1} %  {reported}",
+            format!("{replacement:?}"),
+            timed * 100.0,
+            continuing * 100.0
+        );
+        println!("{row}");
+        let Ok(found) = found else {
+            rejected += 1;
+            continue;
+        };
+        // The cell's own times confirm the estimate. Where read-ahead hides storage from them, the probes can but see
+        // the state that the workload causes as it continues.
+        let allowed = 0.10_f64.max(1.96 * found.error) + 0.05;
+        let off = |truth: f64| (found.storage - truth).abs() > allowed;
+        // Between the two states, when the cell was on its way from one to the other.
+        let between = (timed.min(continuing)..timed.max(continuing)).contains(&found.storage);
+        if off(timed) && !between && (read_ahead == 0 || off(continuing)) {
+            wrong.push(row);
+        } else {
+            right += 1;
+        }
+    }
+    println!("K16 at default settings: {right} right, {rejected} rejected, {} wrong", wrong.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(right > rejected, "{right} right, {rejected} rejected");
 }
