@@ -81,7 +81,7 @@ mod tests {
         let plan = resolve("cold = '1GiB'\nbypass = ['nas=smb://a@h/s']").unwrap().unwrap();
         assert_eq!(
             (plan.cold, plan.count, plan.distance),
-            (Cold::PushedOut(ByteSize(1 << 30)), 300, 8 << 20)
+            (Cold::PushedOut(ByteSize(1 << 30)), 300, 16 << 20)
         );
         assert_eq!((plan.bypass[0].target.as_str(), plan.bypass[0].url.as_str()), ("nas", "smb://a@h/s"));
         assert_eq!(resolve("cold = 'unbuffered'\ncount = 60").unwrap().unwrap().count, 60);
