@@ -66,7 +66,7 @@ impl ResolvedPlan {
     }
 
     /// Most steps that a search adds on each target.
-    fn most_searched(&self) -> u32 {
+    pub(super) fn most_searched(&self) -> u32 {
         if self.search.is_some() { Search::MAX_ADDED } else { 0 }
     }
 

@@ -5,9 +5,11 @@ mod cache_probe_plan;
 mod plan;
 mod record_work;
 mod step_order;
+mod wall_time;
 
 pub use bounds::{Bounds, MAX_WALL};
 pub use cache_probe_plan::CacheProbePlan;
 pub use plan::{Cell, ResolvedPlan, StepPlan, TransactionWork, Work};
 pub use record_work::{Grid, RecordWork};
 pub use step_order::StepOrder;
+pub use wall_time::SlowestTarget;
