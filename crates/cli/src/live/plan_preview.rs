@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use sharebench_model::units::{counted, percent, percent_limit, show_seconds, show_size};
+use sharebench_model::units::{
+    counted, percent, percent_limit, show_nanos, show_rate, show_seconds, show_size,
+};
 use sharebench_model::{PrecisionReport, Standing};
-use sharebench_plan::{Bounds, Repeat, ResolvedPlan, Search, Work};
+use sharebench_plan::{Bounds, Repeat, ResolvedPlan, Search, SlowestTarget, Work};
 use sharebench_stats::median;
 
 /// Largest number of cells in the list of wide intervals.
@@ -39,7 +41,7 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
             }
         }));
     }
-    lines.push(format!("{}; {}", steps(plan.steps()), time(plan.measured_time())));
+    lines.push(format!("{}; {}", steps(plan.steps()), time(plan)));
     if let Some(command) = &plan.pre_step_cmd {
         lines.push(format!("before each step this machine runs: {command}"));
     }
@@ -102,14 +104,18 @@ fn repetition(repeat: Repeat) -> String {
     }
 }
 
-fn time(time: Bounds<Duration>) -> String {
-    let least = show_seconds(time.least.as_secs_f64());
-    let most = show_seconds(time.most.as_secs_f64());
-    if least == most {
-        format!("about {most}, without the preparation of files")
-    } else {
-        format!("{least} to {most}, without the preparation of files")
-    }
+/// The range of the run's time, with the condition under which its upper end holds.
+fn time(plan: &ResolvedPlan) -> String {
+    let slowest = SlowestTarget::ASSUMED;
+    let time = plan.wall_time(slowest);
+    let command = if plan.pre_step_cmd.is_some() { "; the pre-step command comes in addition" } else { "" };
+    format!(
+        "{} to {} on targets that reply within {} and move at least {}, longer on slower ones{command}",
+        show_seconds(time.least.as_secs_f64()),
+        show_seconds(time.most.as_secs_f64()),
+        show_nanos(slowest.reply.as_nanos() as f64),
+        show_rate(slowest.bytes_per_s as f64)
+    )
 }
 
 /// Numbers of cells that reached the precision and that did not, with the widest of them.
@@ -166,7 +172,7 @@ mod tests {
     use sharebench_model::{CellPrecision, Coordinates, PrecisionReport, Standing, Value};
     use sharebench_plan::Plan;
 
-    use super::{plan_preview, reached};
+    use super::{SlowestTarget, plan_preview, reached, show_seconds};
 
     fn of(repeat: &str) -> Vec<String> {
         let text = format!(
@@ -183,7 +189,8 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
             [
                 "3 cells on 2 targets, 10 to 60 times each, until each confidence interval is ±2%",
                 "at least 1.94 MiB of file data to or from each target (fast targets move more), 128 KiB of free space needed on each",
-                "at least 60 steps, at most 360; 12 s to 6.0 min, without the preparation of files",
+                "at least 60 steps, at most 360; 12 s to 8.3 min on targets that reply within 2.00 ms and move at least \
+                 20.0 MB/s, longer on slower ones",
             ]
         );
         assert_eq!(
@@ -199,13 +206,18 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
     #[test]
     fn preview_shows_extensions_and_their_time() {
         let text = "[[target]]\nurl = '/a'\n[load]\nusers = [1]\nwarm_up = '2s'\nmeasure = '30s'\nmax_extensions = 2";
-        let lines = plan_preview(&Plan::parse(text).unwrap().resolve().unwrap());
+        let plan = Plan::parse(text).unwrap().resolve().unwrap();
+        let most = show_seconds(plan.wall_time(SlowestTarget::ASSUMED).most.as_secs_f64());
         assert_eq!(
-            lines,
+            plan_preview(&plan),
             [
                 "1 load step on 1 target, once each; a step that has not reached steady state is \
-                 extended at most 2 times, at most 3.6 min in total",
-                "1 step; 32 s to 3.6 min, without the preparation of files",
+                 extended at most 2 times, at most 3.6 min in total"
+                    .to_owned(),
+                format!(
+                    "1 step; 32 s to {most} on targets that reply within 2.00 ms and move at least 20.0 MB/s, longer on \
+                     slower ones"
+                ),
             ]
         );
     }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use sharebench_model::{Coordinates, ErrorClass, Round, RunEvent, StepResult, Verdict};
-use sharebench_plan::ResolvedPlan;
+use sharebench_model::{Coordinates, ErrorClass, Round, RunEvent, StepResult, Verdict, axis};
+use sharebench_plan::{ResolvedPlan, Work};
 
 /// Length of the history of a target.
 const MAX_HISTORY: usize = 60;
@@ -73,6 +73,10 @@ pub struct RunProgress {
     pub ranks: u32,
     /// Steps of loads, which come after the cells.
     loads: usize,
+    /// Warm-up and window of each load step that the plan names, in its order, once per target.
+    load_windows: Vec<Duration>,
+    /// Load steps that this process finished, and the time they took.
+    loads_measured: (usize, Duration),
 }
 
 impl RunProgress {
@@ -96,6 +100,8 @@ impl RunProgress {
             preparing: None,
             ranks,
             loads: plan.loads.len() * plan.targets.len(),
+            load_windows: load_windows(plan),
+            loads_measured: (0, Duration::ZERO),
         }
     }
 
@@ -113,7 +119,7 @@ impl RunProgress {
                 self.preparing = Some(format!("{done} of {of} {what}"));
             }
             RunEvent::Progress { operations, bytes, .. } => self.progress(*operations, *bytes, at),
-            RunEvent::StepFinished(step) => self.finished(step),
+            RunEvent::StepFinished(step) => self.finished(step, at),
             // Failures of all ranks are counted when the step ends.
             RunEvent::Failure { .. } if self.ranks > 1 => {}
             RunEvent::Failure { class, .. } => *self.failures.entry(*class).or_default() += 1,
@@ -150,7 +156,12 @@ impl RunProgress {
         }
     }
 
-    fn finished(&mut self, step: &StepResult) {
+    fn finished(&mut self, step: &StepResult, at: Instant) {
+        if step.coordinates.get(axis::WORKLOAD).is_some() {
+            let since = self.now.as_ref().map_or(at, |now| now.since);
+            self.loads_measured.0 += 1;
+            self.loads_measured.1 += at.saturating_duration_since(since);
+        }
         self.done += 1;
         self.measured += 1;
         self.preparing = None;
@@ -205,10 +216,36 @@ impl RunProgress {
             return Some(ends.saturating_duration_since(at).as_secs_f64());
         }
         (self.measured >= 3).then(|| {
-            let each = self.spent(at).as_secs_f64() / self.measured as f64;
-            each * self.expected.saturating_sub(self.done) as f64
+            let (loads_measured, loads_took) = self.loads_measured;
+            let cells_measured = self.measured - loads_measured;
+            // Everything that is not a load step belongs to the cells: preparing files, too.
+            let cells_took = self.spent(at).saturating_sub(loads_took);
+            let cell = cells_took.as_secs_f64() / cells_measured.max(1) as f64;
+            let left = self.expected.saturating_sub(self.done);
+            let loads_left = left.min(self.loads.saturating_sub(self.loads_measured.0));
+            cell * (left - loads_left) as f64 + self.seconds_of_loads(loads_left)
         })
     }
+
+    /// Seconds of the last load steps: their windows, and around each what the finished ones took.
+    fn seconds_of_loads(&self, left: usize) -> f64 {
+        let windows = |range: &[Duration]| range.iter().sum::<Duration>().as_secs_f64();
+        let (finished, ahead) = self.load_windows.split_at(self.load_windows.len().saturating_sub(left));
+        let (measured, took) = self.loads_measured;
+        let finished = &finished[finished.len().saturating_sub(measured)..];
+        let around = (took.as_secs_f64() - windows(finished)).max(0.0) / measured.max(1) as f64;
+        windows(ahead) + around * ahead.len() as f64
+    }
+}
+
+/// Warm-up and window of the plan's load steps, once per target.
+fn load_windows(plan: &ResolvedPlan) -> Vec<Duration> {
+    let window = |work: &Work| match work {
+        Work::Records(_) => Duration::ZERO,
+        Work::Transactions(work) => work.warm_up + work.measure,
+    };
+    let windows = plan.loads.iter().map(|(_, work)| window(work));
+    windows.flat_map(|window| plan.targets.iter().map(move |_| window)).collect()
 }
 
 impl TargetProgress {
@@ -218,5 +255,58 @@ impl TargetProgress {
             self.history.pop_front();
         }
         self.history.push_back(rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sharebench_model::Value;
+    use sharebench_plan::Plan;
+
+    use super::*;
+
+    fn finished(coordinates: Coordinates) -> RunEvent {
+        RunEvent::StepFinished(Box::new(StepResult {
+            index: 0,
+            target: 0,
+            repetition: 0,
+            coordinates,
+            started_unix_ms: 0,
+            measure: sharebench_model::Measure::default(),
+            checks: Vec::new(),
+        }))
+    }
+
+    #[test]
+    fn time_left_of_a_run_counts_load_steps_by_their_windows() {
+        let text = "repetitions = 2\n[[target]]\nurl = '/a'\n[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\n\
+                    tests = ['read', 'write']\n[load]\nusers = [1, 2, 4]\nwarm_up = '2s'\nmeasure = '10s'\n";
+        let plan = Plan::parse(text).unwrap().resolve().unwrap();
+        let begin = Instant::now();
+        let mut progress = RunProgress::new(&plan, 0, 1, begin);
+        let mut at = begin;
+        let mut step = |progress: &mut RunProgress, coordinates: Coordinates, seconds: u64| {
+            let started = RunEvent::StepStarted {
+                index: 0,
+                target: 0,
+                repetition: 0,
+                coordinates: coordinates.clone(),
+            };
+            progress.take(&started, at);
+            at += Duration::from_secs(seconds);
+            progress.take(&finished(coordinates), at);
+            progress.seconds_left(at).map(f64::round)
+        };
+        let cell = || Coordinates::new().with(axis::TEST, Value::text("read"));
+        let load = || Coordinates::new().with(axis::WORKLOAD, Value::text("office"));
+        step(&mut progress, cell(), 1);
+        step(&mut progress, cell(), 1);
+        // One cell of a second, three windows of 12 s. A mean over all steps gave 4 s.
+        assert_eq!(step(&mut progress, cell(), 1), Some(1.0 + 36.0));
+        assert_eq!(step(&mut progress, cell(), 1), Some(36.0));
+        // Laying out and removing files takes 3 s in addition to each window.
+        assert_eq!(step(&mut progress, load(), 15), Some(30.0));
+        assert_eq!(step(&mut progress, load(), 15), Some(15.0));
+        assert_eq!(step(&mut progress, load(), 15), Some(0.0));
     }
 }

@@ -130,7 +130,7 @@ mod tests {
         let load = || {
             Coordinates::new().with(axis::WORKLOAD, Value::text("office")).with(axis::USERS, Value::Count(3))
         };
-        let expected = "every operation failed (41 of 41) in step workload=office users=3";
+        let expected = "every operation failed (41 of 41) in step users=3 workload=office";
         assert_eq!(wholly_failed(&step(load(), 41, 41)).as_deref(), Some(expected));
         assert_eq!(wholly_failed(&step(load(), 41, 40)), None);
         assert_eq!(wholly_failed(&step(load(), 0, 0)), None);
