@@ -17,14 +17,21 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
     let aligned = align(runs, options);
     let estimated = estimate(&aligned, options);
     let judged = judge(&aligned, &estimated, options);
-    let text = write(&Stages { aligned: &aligned, estimated: &estimated, judged: &judged, options });
+    let mut text = write(&Stages { aligned: &aligned, estimated: &estimated, judged: &judged, options });
+    let mut comparisons = judged.comparisons;
+    for (comparison, line) in comparisons.iter_mut().zip(text.verdicts.drain(..)) {
+        comparison.verdict.text = line;
+    }
+    let first = text.reported.first();
     Analysis {
         title: title(runs),
+        verdict: first.map(|comparison| comparisons[*comparison].verdict.clone()),
+        reported: text.reported,
         answer: text.answer,
         trust: judged.trust,
         self_checks: judged.self_checks,
         systems: aligned.systems,
-        comparisons: judged.comparisons,
+        comparisons,
         weighted: judged.weighted,
         sections: estimated.sections,
         findings: text.findings,

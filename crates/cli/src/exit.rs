@@ -19,6 +19,7 @@ pub const TABLE: &str = "Exit codes:
   6    doctor --prove: an experiment failed on a quiet machine
   7    doctor --prove: none failed, but the machine was too noisy for some, or they could not run
   8    compare --fail-if-slower: a later system is significantly slower than an earlier one
+  9    compare --fail-if-slower, --require-sharpness: inconclusive
   130  stopped by Ctrl-C, SIGTERM or SIGHUP; finished steps are kept";
 
 /// sharebench itself failed.
@@ -37,6 +38,8 @@ pub const DISPROVED: u8 = 6;
 pub const UNPROVED: u8 = 7;
 /// `compare --fail-if-slower` found a slower system.
 pub const SLOWER: u8 = 8;
+/// `compare --fail-if-slower` or `--require-sharpness` is inconclusive.
+pub const INCONCLUSIVE: u8 = 9;
 /// The user stopped the run.
 pub const STOPPED: u8 = 130;
 

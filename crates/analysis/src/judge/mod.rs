@@ -12,6 +12,7 @@ mod single_runs;
 mod timelines;
 mod trust;
 mod unmatched;
+mod verdict;
 mod workload_weights;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ use crate::judge::self_checks::{summaries, thinned};
 use crate::judge::single_runs::add_single_runs;
 use crate::judge::timelines::timelines;
 use crate::judge::unmatched::unmatched;
+use crate::judge::verdict::{Evidence, verdict};
 use crate::judge::workload_weights::weighed;
 use crate::types::{
     CheckSummary, Comparison, Options, Overall, Row, Sentence, SystemTimeline, TrustLine, Unmatched, View,
@@ -65,10 +67,11 @@ pub(crate) struct Judged {
 
 /// Judges what was estimated.
 pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Options) -> Judged {
-    let comparisons: Vec<Comparison> =
-        (0..aligned.compared.len()).map(|index| compare(aligned, estimated, index, options)).collect();
-    let self_checks = summaries(aligned.runs.iter().flat_map(|run| &run.steps));
     let contradictions = contradictions::find(aligned, estimated, options);
+    let all = 0..aligned.compared.len();
+    let comparisons: Vec<Comparison> =
+        all.map(|index| compare(aligned, estimated, index, contradictions.len(), options)).collect();
+    let self_checks = summaries(aligned.runs.iter().flat_map(|run| &run.steps));
     Judged {
         weighted: options
             .weights
@@ -87,7 +90,13 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
 }
 
 /// Summarises one comparison: over all sweeps, per section, by regions.
-fn compare(aligned: &Aligned<'_>, estimated: &Estimated, index: usize, options: &Options) -> Comparison {
+fn compare(
+    aligned: &Aligned<'_>,
+    estimated: &Estimated,
+    index: usize,
+    contradictions: usize,
+    options: &Options,
+) -> Comparison {
     let ComparedSystems { name, a, b } = aligned.compared[index].clone();
     let sections = &estimated.sections;
     let own: Vec<&Vec<Option<Pairs>>> = estimated.pairs.iter().map(|pairs| &pairs[index]).collect();
@@ -98,11 +107,23 @@ fn compare(aligned: &Aligned<'_>, estimated: &Estimated, index: usize, options: 
         let cells: Vec<&Pairs> = pairs.iter().flatten().collect();
         summary(&cells, section.rows.iter().filter_map(|row| row.ratios[index].as_ref()), options)
     });
+    let summaries: Vec<_> = summaries.collect();
     let mut found = differences(sections, &own, options);
     add_single_runs(&mut found, sections, &own, index);
+    let of_view = |view: View| Some((view, mean_over(estimated, index, view, options)?));
+    let mean = [View::Sweep, View::Depth, View::Load].into_iter().find_map(of_view);
+    let evidence = Evidence {
+        aligned,
+        estimated,
+        index,
+        mean: mean.as_ref().map(|(view, overall)| (*view, overall)),
+        sections: &summaries,
+        contradictions,
+    };
     Comparison {
-        sections: summaries.collect(),
-        overall: overall(estimated, index, options),
+        verdict: verdict(&evidence, options),
+        sections: summaries,
+        overall: mean.filter(|(view, _)| *view == View::Sweep).map(|(_, overall)| overall),
         thinned: thinned([a, b], &aligned.left_out, compared),
         differences: found,
         settings: changes(&aligned.systems[a], &aligned.systems[b]),
@@ -112,19 +133,19 @@ fn compare(aligned: &Aligned<'_>, estimated: &Estimated, index: usize, options: 
     }
 }
 
-/// The mean over the cells of all sweeps; none without a sweep.
-fn overall(estimated: &Estimated, comparison: usize, options: &Options) -> Option<Overall> {
-    let sweeps = || {
+/// The mean over the cells of all sections of a view; none without such cells.
+fn mean_over(estimated: &Estimated, comparison: usize, view: View, options: &Options) -> Option<Overall> {
+    let of_view = || {
         let sections = estimated.sections.iter().zip(&estimated.pairs);
-        sections.filter(|(section, _)| section.view == View::Sweep)
+        sections.filter(|(section, _)| section.view == view)
     };
-    let cells: Vec<&Pairs> = sweeps().flat_map(|(_, pairs)| pairs[comparison].iter().flatten()).collect();
+    let cells: Vec<&Pairs> = of_view().flat_map(|(_, pairs)| pairs[comparison].iter().flatten()).collect();
     let ratios =
-        sweeps().flat_map(|(section, _)| &section.rows).filter_map(|row| row.ratios[comparison].as_ref());
+        of_view().flat_map(|(section, _)| &section.rows).filter_map(|row| row.ratios[comparison].as_ref());
     let summary = summary(&cells, ratios, options)?;
     // A test whose every cell is left out is not part of the mean.
     let split = summary.cached.is_some_and(|cached| cached.all_cells.is_some());
     let counts = |cell: &Pairs| !(split && cell.is_client_cached());
-    let tests = sweeps().filter(|(_, pairs)| pairs[comparison].iter().flatten().any(counts)).count();
+    let tests = of_view().filter(|(_, pairs)| pairs[comparison].iter().flatten().any(counts)).count();
     Some(Overall { summary, tests })
 }

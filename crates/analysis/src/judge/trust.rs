@@ -12,7 +12,8 @@ use crate::align::rates::error_count;
 use crate::estimate::Estimated;
 use crate::estimate::precision::cell_widths;
 use crate::types::{
-    Access, CheckSummary, Comparison, Options, Outcome, Pairing, RunData, ShareRange, Status, TrustLine,
+    Access, CheckSummary, Comparison, Confidence, Objection, Options, Outcome, Pairing, RunData, ShareRange,
+    Status, TrustLine,
 };
 
 fn line(status: Status, subject: &str, text: impl Into<String>) -> TrustLine {
@@ -47,6 +48,7 @@ pub(crate) fn lines(
     lines.extend(participation(&steps));
     lines.extend(client_caches(aligned, estimated));
     lines.extend(order(comparisons));
+    lines.extend(comparisons.iter().filter_map(confidence));
     lines.extend(smallest_difference(estimated, options.tolerance));
     lines.extend(runs.iter().filter_map(precision));
     lines.extend(clock(runs, &aligned.clocks));
@@ -254,6 +256,14 @@ fn served(name: &str, shares: &[ShareRange], cells: usize) -> String {
         shares.len(),
         counted(cells, "cell")
     )
+}
+
+/// What lowers the confidence in a verdict; none where nothing does.
+fn confidence(comparison: &Comparison) -> Option<TrustLine> {
+    let confidence = comparison.verdict.confidence.filter(|confidence| *confidence < Confidence::High)?;
+    let objections: Vec<String> = comparison.verdict.objections.iter().map(Objection::words).collect();
+    let text = format!("{}: {}: {}", comparison.name, confidence.word(), objections.join("; "));
+    Some(line(Status::Warning, "confidence", text))
 }
 
 fn order(comparisons: &[Comparison]) -> Option<TrustLine> {

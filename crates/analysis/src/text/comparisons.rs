@@ -61,11 +61,11 @@ pub(crate) fn overall_sentence(
         "Over {} in {}, {} (geometric mean, {}){}.",
         counted(summary.cells, "cell"),
         counted(tests, "test"),
-        claim(&summary.typical, summary.verdict, a, b),
+        claim(&summary.typical, comparison.verdict.on_ratio(), a, b),
         basis(summary.pairing, summary.typical.n),
         remedy(summary)
     ) + &cached_note(summary, a, b);
-    Sentence::new(tone(summary.verdict), text)
+    Sentence::new(tone(comparison.verdict.on_ratio()), text)
 }
 
 /// The effect of caches on a mean; empty without one.

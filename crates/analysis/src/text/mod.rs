@@ -15,6 +15,7 @@ pub(crate) mod series;
 mod server_cache;
 pub(crate) mod stages;
 mod unmatched;
+mod verdict;
 mod weights;
 
 use sharebench_model::units::counted;
@@ -27,12 +28,17 @@ use crate::text::comparisons::{open_cells, overall_sentence, section_sentence, s
 use crate::text::depth::depth_sentences;
 use crate::text::load::{load_sentences, refused_forecasts};
 use crate::text::stages::Stages;
+use crate::text::verdict::verdict_line;
 use crate::text::weights::weights_sentence;
 use crate::types::{Comparison, RunData, Sentence, Tone, View};
 
 /// The sentences of a report.
 #[derive(Default)]
 pub(crate) struct Text {
+    /// The verdict of each comparison as one line.
+    pub verdicts: Vec<String>,
+    /// The comparisons that the answer reports.
+    pub reported: Vec<usize>,
     /// The answer, alarms first.
     pub answer: Vec<Sentence>,
     /// What was found, per section.
@@ -48,8 +54,9 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
     let mut open = Vec::new();
     let spoken_of = spoken_of(stages.aligned.systems.len(), &stages.judged.comparisons);
     // Of several pairs the answer names the faster system; regions are listed among the findings.
-    let alone = stages.judged.comparisons.len() == 1;
-    for (index, comparison) in stages.judged.comparisons.iter().enumerate() {
+    let comparisons = &stages.judged.comparisons;
+    let alone = comparisons.len() == 1;
+    for (index, comparison) in comparisons.iter().enumerate() {
         if let Some(overall) = &comparison.overall {
             let sentence = overall_sentence(stages, comparison, &overall.summary, overall.tests);
             match (spoken_of[index], sentence.tone) {
@@ -116,7 +123,13 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
         answer.push(lone_system(stages));
     }
     open.extend(absences(stages));
-    Text { answer, findings: found, not_resolved: open }
+    Text {
+        verdicts: comparisons.iter().map(|comparison| verdict_line(stages, comparison)).collect(),
+        reported: (0..comparisons.len()).filter(|index| spoken_of[*index]).collect(),
+        answer,
+        findings: found,
+        not_resolved: open,
+    }
 }
 
 /// Reports load steps whose rates support no comparison, once per load instead of once per pair of systems.

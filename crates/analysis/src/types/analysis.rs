@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, Facts, RunOutcome};
 
 use crate::types::{
-    CheckSummary, Comparison, RankTable, Section, Sentence, System, SystemTimeline, TrustLine,
-    WeightedComparison,
+    CheckSummary, Comparison, ComparisonVerdict, RankTable, Section, Sentence, System, SystemTimeline,
+    TrustLine, WeightedComparison,
 };
 
 /// A step that is left out of all results, with the reason.
@@ -68,6 +68,10 @@ pub struct Method {
 pub struct Analysis {
     /// What the runs are called.
     pub title: String,
+    /// The verdict of the first comparison that the answer reports; none of one system alone. Every comparison has its own.
+    pub verdict: Option<ComparisonVerdict>,
+    /// The comparisons that the answer reports: indices into `comparisons`.
+    pub reported: Vec<usize>,
     /// The answer, alarms first.
     pub answer: Vec<Sentence>,
     /// Reasons to trust the results or not.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Differences, Pairing, SettingChange, Summary, ThinnedCell};
+use crate::types::{ComparisonVerdict, Differences, Pairing, SettingChange, Summary, ThinnedCell};
 
 /// Two systems: `a` over `b`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,6 +13,8 @@ pub struct Comparison {
     pub a: usize,
     /// Denominator.
     pub b: usize,
+    /// The verdict: the claim that every output makes of the two.
+    pub verdict: ComparisonVerdict,
     /// Over every cell of the sweeps; none without a sweep.
     pub overall: Option<Overall>,
     /// Per section, in the order of [`crate::Analysis::sections`]; none where they share no cell.

@@ -22,6 +22,7 @@ mod summary;
 mod system;
 mod timeline;
 mod trust;
+mod verdict;
 mod weights;
 mod wire_traffic;
 
@@ -50,5 +51,9 @@ pub use summary::{CachedCells, MeanRatio, Summary, UnequalStorage, VerdictCounts
 pub use system::System;
 pub use timeline::{SystemTimeline, TimelineSegment};
 pub use trust::{Status, TrustLine};
+pub use verdict::{
+    ComparisonOutcome, ComparisonVerdict, Confidence, FULL_REPETITIONS, Gate, InconclusiveReason, Objection,
+    ObjectionKind, Requirements,
+};
 pub use weights::{Weight, WeightedComparison, Weights};
 pub use wire_traffic::WireTraffic;

@@ -5,16 +5,16 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::Args;
-use sharebench_analysis::{Analysis, Options, RatioVerdict, RunData, analyse, declared_equal_spread};
-use sharebench_model::units::BitRate;
+use sharebench_analysis::{Analysis, Gate, Options, Requirements, RunData, analyse, declared_equal_spread};
+use sharebench_model::units::{BitRate, percent as percent_with_unit, percent_limit};
 use sharebench_results::{ReferenceError, RunReference, StoredRun};
 
 use crate::commands::compare_series::series;
 use crate::commands::workload_weights::weights;
-use crate::exit::{Failure, SLOWER};
+use crate::exit::{Failure, INCONCLUSIVE, SLOWER};
 use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
-use crate::output::{print_out, style};
+use crate::output::{message, print_out, style};
 use crate::run::run_store::{load, render, run_data};
 
 pub const COMPARE_HELP: &str = "Examples:
@@ -22,7 +22,7 @@ pub const COMPARE_HELP: &str = "Examples:
   sharebench compare monday.db:last friday.db:last
   sharebench compare 3/smb 3/nfs                  # two targets of one run
   sharebench compare 5 6 --noise-baseline 13 14 --link 10Mbit
-  sharebench compare 7 8 --fail-if-slower 5%      # for CI: exit code 8 if run 8 is slower
+  sharebench compare 7 8 --fail-if-slower 5%      # for CI: exit code 8 if run 8 is slower, 9 if that is open
   sharebench compare 3/smb 3/nfs --weights mine.toml     # cells weighted by a survey, workload or preset
   sharebench compare --series 11 12 13 14 15 16 17     # which run changed the level?
 
@@ -51,9 +51,12 @@ pub struct CompareArgs {
     #[arg(long, value_name = "AXIS,AXIS", value_parser = axes)]
     pub axes: Option<Axes>,
     /// Exit with code 8 if a later system is more than PERCENT slower than an earlier one, overall or in a region, with
-    /// 95 % confidence.
+    /// 95 % confidence; with code 9 if the data does not rule that out.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub fail_if_slower: Option<f64>,
+    /// Exit with code 9 if the comparison would not detect a difference of PERCENT over all cells.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "series")]
+    pub require_sharpness: Option<f64>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -182,24 +185,44 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
     };
     let analysis = analyse(&data, &options);
     let code = print_out(&render(&analysis, args.format, style())?)?;
-    match args.fail_if_slower {
-        Some(limit) if is_slower(&analysis, limit) => Ok(ExitCode::from(SLOWER)),
-        _ => Ok(code),
+    Ok(gate(&analysis, args).unwrap_or(code))
+}
+
+/// The exit code that the options require of the verdicts, with the reason on standard error; none if they are met.
+fn gate(analysis: &Analysis, args: &CompareArgs) -> Option<ExitCode> {
+    let slower = Requirements { not_slower: args.fail_if_slower, sharpness: None };
+    let sharp = Requirements { not_slower: None, sharpness: args.require_sharpness };
+    for comparison in &analysis.comparisons {
+        let name = &comparison.name;
+        if let (Gate::Inconclusive, Some(limit)) = (comparison.gate(&slower), slower.not_slower) {
+            message(format_args!(
+                "--fail-if-slower: {name}: inconclusive; the data does not rule out that it is {} slower",
+                percent_limit(limit)
+            ));
+        }
+        if let (Gate::Inconclusive, Some(limit)) = (comparison.gate(&sharp), sharp.sharpness) {
+            message(format_args!(
+                "--require-sharpness: {name}: inconclusive; {}, and {} is required",
+                sharpness_words(comparison.verdict.sharpness),
+                percent_limit(limit)
+            ));
+        }
+    }
+    match analysis.gate(&slower).max(analysis.gate(&sharp)) {
+        Gate::Slower => Some(ExitCode::from(SLOWER)),
+        Gate::Inconclusive if args.fail_if_slower.or(args.require_sharpness).is_some() => {
+            Some(ExitCode::from(INCONCLUSIVE))
+        }
+        Gate::Inconclusive | Gate::Passed => None,
     }
 }
 
-/// True if a later system is significantly slower than an earlier one, by more than `limit`.
-fn is_slower(analysis: &Analysis, limit: f64) -> bool {
-    let edge = 1.0 - limit;
-    analysis.comparisons.iter().any(|comparison| {
-        let overall =
-            comparison.overall.iter().map(|overall| (overall.summary.verdict, overall.summary.typical));
-        let regions = comparison.differences.regions.iter().map(|region| (region.verdict, region.typical));
-        let loads = comparison.sections.iter().flatten().map(|summary| (summary.verdict, summary.typical));
-        overall.chain(regions).chain(loads).any(|(standing, typical)| {
-            standing == RatioVerdict::Slower && typical.interval.is_some_and(|interval| interval.high < edge)
-        })
-    })
+/// The sharpness in words.
+fn sharpness_words(sharpness: Option<f64>) -> String {
+    sharpness.map_or_else(
+        || "there is no interval".to_owned(),
+        |sharpness| format!("a difference of {} would be detected", percent_with_unit(sharpness, 1)),
+    )
 }
 
 #[cfg(test)]

@@ -10,10 +10,13 @@ use crate::tables::{
     Table, bands_table, cost_table, load_tables, main_table, rank_tables, study_table, times_table,
 };
 
-/// Renders the analysis as Markdown: the answer, the statuses, findings, tables, and how to repeat the run.
+/// Renders the analysis as Markdown: the verdict, the answer, the statuses, findings, tables, and how to repeat the run.
 pub fn markdown(analysis: &Analysis) -> String {
     let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
     let mut out = format!("# {}\n", safe(title));
+    for verdict in analysis.verdicts() {
+        let _ = write!(out, "\n**Verdict:** {}\n", safe(&verdict.text));
+    }
     sentences(&mut out, "Answer", &analysis.answer);
     out.push_str("\n## Can I trust it?\n\n");
     for line in &analysis.trust {

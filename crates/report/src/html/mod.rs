@@ -9,7 +9,7 @@ mod parts;
 mod runs_page;
 
 use maud::{Markup, html};
-use sharebench_analysis::{Analysis, View};
+use sharebench_analysis::{Analysis, Sentence, View};
 
 use crate::charts::chart_data;
 use crate::show;
@@ -36,7 +36,7 @@ const POLICY_GL: &str =
 /// Renders the analysis as one HTML page.
 ///
 /// The page is one file that needs no network, follows the light or dark theme, and prints. Its parts come in the order
-/// in which a reader needs them: the answer, whether to trust it, users, differences, queue depth, causes, tails, cost, what
+/// in which a reader needs them: the verdict, the answer, whether to trust it, users, differences, queue depth, causes, tails, cost, what
 /// was not resolved, and how to repeat the run. The script draws the charts from JSON within the page; every number is
 /// in a table as well, so that the page is complete without script. Text from users and servers is escaped.
 pub fn html(analysis: &Analysis) -> String {
@@ -126,11 +126,15 @@ struct Part {
 
 /// The parts that have any content.
 fn parts(analysis: &Analysis, surfaces: bool) -> Vec<Part> {
+    let verdicts: Vec<Sentence> =
+        analysis.verdicts().map(|verdict| Sentence::new(verdict.tone(), verdict.text.clone())).collect();
+    let verdict = html! { div.panel.answer { (sentences(verdicts.iter())) } };
     let answer = html! { div.panel.answer { (sentences(analysis.answer.iter())) } };
     let contradictions = html! { div.panel { (sentences(analysis.contradictions.iter())) } };
     let alone = analysis.comparisons.is_empty();
     let open = !analysis.not_resolved.is_empty() || !analysis.left_out.is_empty();
     let parts = [
+        ("verdict", "Verdict", (!verdicts.is_empty()).then_some(verdict)),
         ("answer", "Answer", Some(answer)),
         ("trust", "Can I trust it?", Some(trust(analysis))),
         ("contradictions", "Contradictions", (!analysis.contradictions.is_empty()).then_some(contradictions)),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sharebench_analysis::{RatioVerdict, Sentence, Status, Tone, TrustLine};
+use sharebench_analysis::{Analysis, RatioVerdict, Sentence, Status, Tone, TrustLine};
 
 use super::layout::{blocks, pad, width, wrap};
 use super::style::{BLUE, BOLD, DIM, GREEN, RED, Style, YELLOW};
@@ -63,6 +63,22 @@ fn paint_cell(style: Style, cell: &Cell, text: &str) -> String {
         Some(RatioVerdict::Slower) => style.paint(YELLOW, text),
         Some(RatioVerdict::NotResolved) => style.paint(DIM, text),
         _ => text.to_owned(),
+    }
+}
+
+/// The label of the first line.
+const VERDICT: &str = "VERDICT  ";
+
+/// The verdict of each comparison that the answer reports, one line each; none of one system alone.
+pub(super) fn verdicts(out: &mut String, style: Style, analysis: &Analysis) {
+    for (index, verdict) in analysis.verdicts().enumerate() {
+        let label = if index == 0 { style.paint(BOLD, VERDICT) } else { " ".repeat(VERDICT.len()) };
+        let lines = wrap(&safe(&verdict.text), style.limit().saturating_sub(VERDICT.len()).max(20), 0);
+        let gap = format!("\n{}", " ".repeat(VERDICT.len()));
+        let _ = writeln!(out, "{label}{}", lines.join(&gap));
+    }
+    if !analysis.reported.is_empty() {
+        out.push('\n');
     }
 }
 

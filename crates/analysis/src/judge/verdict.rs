@@ -1,0 +1,198 @@
+//! The verdict of a comparison, and what lowers the confidence in it (docs/measurement-rules.md R12).
+
+use sharebench_model::{ErrorClass, RunOutcome, StepError, Verdict};
+
+use crate::align::Aligned;
+use crate::align::compared::ComparedSystems;
+use crate::estimate::Estimated;
+use crate::types::{
+    ComparisonOutcome, ComparisonVerdict, Confidence, FULL_REPETITIONS, InconclusiveReason, Objection,
+    ObjectionKind, Obstacle, Options, Overall, Pairing, RatioVerdict, Row, RunData, Summary, View,
+};
+
+/// What a verdict rests on.
+pub(crate) struct Evidence<'a> {
+    pub aligned: &'a Aligned<'a>,
+    pub estimated: &'a Estimated,
+    /// Index of the comparison.
+    pub index: usize,
+    /// The mean that the verdict reports, with the view of its sections; none without a common cell.
+    pub mean: Option<(View, &'a Overall)>,
+    /// Per section.
+    pub sections: &'a [Option<Summary>],
+    /// Number of contradictions in the runs.
+    pub contradictions: usize,
+}
+
+/// Judges one comparison; the text is empty until the next stage writes it.
+pub(crate) fn verdict(evidence: &Evidence<'_>, options: &Options) -> ComparisonVerdict {
+    let summary = evidence.mean.map(|(_, overall)| &overall.summary);
+    let reason = evidence.refusal().or_else(|| summary.and_then(open));
+    let outcome = match (reason, summary.map(|summary| summary.verdict)) {
+        (None, Some(RatioVerdict::Faster)) => ComparisonOutcome::Faster,
+        (None, Some(RatioVerdict::Slower)) => ComparisonOutcome::Slower,
+        (None, Some(RatioVerdict::AboutTheSame)) => ComparisonOutcome::Equal,
+        _ => ComparisonOutcome::Inconclusive,
+    };
+    let sharpness = summary.and_then(|summary| {
+        let interval = summary.typical.interval?.map(f64::ln);
+        Some(interval.half_width().exp_m1() + options.tolerance)
+    });
+    let conclusive = outcome != ComparisonOutcome::Inconclusive;
+    let objections = summary
+        .filter(|_| conclusive)
+        .map_or_else(Vec::new, |summary| evidence.objections(summary, sharpness));
+    let lowest = objections.iter().map(|objection| objection.confidence).min();
+    let of_direction = |verdict: RatioVerdict| -> Vec<usize> {
+        let sections = evidence.sections.iter().enumerate();
+        let differing = sections.filter(|(_, s)| s.as_ref().is_some_and(|s| s.verdict == verdict));
+        differing.map(|(section, _)| section).collect()
+    };
+    let other_direction = |outcome_of: ComparisonOutcome, verdict: RatioVerdict| {
+        let usable = evidence.refusal().is_none() && outcome != outcome_of;
+        if usable { of_direction(verdict) } else { Vec::new() }
+    };
+    ComparisonVerdict {
+        comparison: evidence.index,
+        outcome,
+        ratio: summary.map(|summary| summary.typical),
+        pairing: summary.map(|summary| summary.pairing),
+        cells: summary.map_or(0, |summary| summary.cells),
+        of_cells: evidence.rows().count(),
+        sharpness,
+        faster_sections: other_direction(ComparisonOutcome::Faster, RatioVerdict::Faster),
+        slower_sections: other_direction(ComparisonOutcome::Slower, RatioVerdict::Slower),
+        repetitions_needed: summary
+            .filter(|_| matches!(reason, Some(InconclusiveReason::Repetitions)))
+            .and_then(|summary| summary.repetitions_needed),
+        longer: summary
+            .filter(|_| reason == Some(InconclusiveReason::Clock))
+            .and_then(|summary| longer(summary, options.tolerance)),
+        confidence: conclusive.then_some(lowest.unwrap_or(Confidence::High)),
+        reason,
+        objections,
+        text: String::new(),
+    }
+}
+
+/// What leaves a mean open; none if it is resolved.
+fn open(summary: &Summary) -> Option<InconclusiveReason> {
+    if summary.pairing == Pairing::SingleRun {
+        return Some(InconclusiveReason::SingleRuns);
+    }
+    Some(match summary.obstacle? {
+        Obstacle::Repetitions => InconclusiveReason::Repetitions,
+        Obstacle::Noise => InconclusiveReason::Noise,
+        Obstacle::Clock => InconclusiveReason::Clock,
+        Obstacle::Edge => InconclusiveReason::Edge,
+    })
+}
+
+/// How many times longer to measure until what the clock leaves open is narrower than the distance to the tolerance.
+fn longer(summary: &Summary, tolerance: f64) -> Option<f64> {
+    let log = summary.typical.map(f64::ln);
+    let edge = tolerance.ln_1p();
+    let distance = (log.value.abs() - edge).abs().max(edge / 2.0);
+    Some((log.interval?.half_width() / distance).ceil().max(2.0))
+}
+
+/// Sharpness, share of warnings, and share of missing cells from which the confidence is moderate, and low.
+const SHARPNESS: (f64, f64) = (0.1, 0.5);
+const WARNINGS: (f64, f64) = (0.1, 0.5);
+const MISSING: (f64, f64) = (0.1, 0.5);
+
+/// The confidence that a share allows.
+fn graded(share: f64, limits: (f64, f64)) -> Option<Confidence> {
+    match share {
+        share if share > limits.1 => Some(Confidence::Low),
+        share if share > limits.0 => Some(Confidence::Moderate),
+        _ => None,
+    }
+}
+
+impl Evidence<'_> {
+    fn compared(&self) -> &ComparedSystems {
+        &self.aligned.compared[self.index]
+    }
+
+    /// The runs of the two systems.
+    fn runs(&self) -> [&RunData; 2] {
+        let ComparedSystems { a, b, .. } = self.compared();
+        [*a, *b].map(|system| &self.aligned.runs[self.aligned.systems[system].run])
+    }
+
+    /// Positions of the mean's sections that were measured on one of the systems at least.
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        let ComparedSystems { a, b, .. } = self.compared();
+        let view = self.mean.map(|(view, _)| view);
+        let sections = self.estimated.sections.iter();
+        let rows = sections.filter(move |section| view.is_none_or(|view| section.view == view));
+        rows.flat_map(|section| &section.rows).filter(move |row| {
+            let steps = &self.aligned.steps[&row.coordinates];
+            !steps[*a].is_empty() || !steps[*b].is_empty()
+        })
+    }
+
+    /// Why the numbers support no verdict, whatever their interval.
+    fn refusal(&self) -> Option<InconclusiveReason> {
+        let ComparedSystems { a, b, .. } = self.compared();
+        let has_wrong_data = |system: &usize| {
+            let system = &self.aligned.systems[*system];
+            let steps = self.aligned.runs[system.run].steps.iter();
+            steps.filter(|step| step.target == system.target).any(|step| {
+                step.measure.errors.get(&ErrorClass::DataMismatch).is_some_and(|wrong| *wrong > 0)
+            })
+        };
+        let engine_failed =
+            |run: &&RunData| matches!(run.outcome, Some(RunOutcome::Incomplete(StepError::EngineFailed(_))));
+        if [a, b].into_iter().any(has_wrong_data) {
+            Some(InconclusiveReason::WrongData)
+        } else if self.runs().iter().any(engine_failed) {
+            Some(InconclusiveReason::EngineFailed)
+        } else if self.mean.is_none() {
+            Some(InconclusiveReason::NoCells)
+        } else {
+            None
+        }
+    }
+
+    /// What lowers the confidence in a conclusive verdict.
+    fn objections(&self, summary: &Summary, sharpness: Option<f64>) -> Vec<Objection> {
+        let mut found = Vec::new();
+        let mut object = |kind, value, confidence: Option<Confidence>| {
+            found.extend(confidence.map(|confidence| Objection { kind, value, confidence }));
+        };
+        let moderate = |holds: bool| holds.then_some(Confidence::Moderate);
+        let repetitions = summary.typical.n;
+        let not_interleaved = summary.pairing != Pairing::Interleaved;
+        object(ObjectionKind::NotInterleaved, None, moderate(not_interleaved));
+        let few = repetitions < FULL_REPETITIONS;
+        object(ObjectionKind::FewRepetitions, Some(repetitions as f64), moderate(few));
+        let sharpness = sharpness.unwrap_or(f64::INFINITY);
+        object(ObjectionKind::Sharpness, Some(sharpness), graded(sharpness, SHARPNESS));
+        let warnings = self.warnings();
+        object(ObjectionKind::Warnings, Some(warnings), graded(warnings, WARNINGS));
+        let share = summary.cells as f64 / self.rows().count().max(1) as f64;
+        object(ObjectionKind::MissingCells, Some(share), graded(1.0 - share, MISSING));
+        let only_cached = summary.cached.is_some_and(|cached| cached.all_cells.is_none());
+        object(ObjectionKind::ClientCache, None, moderate(only_cached));
+        let contradicted = (self.contradictions > 0).then_some(Confidence::Low);
+        object(ObjectionKind::Contradictions, Some(self.contradictions as f64), contradicted);
+        let imported = self.runs().iter().any(|run| run.header.is_imported());
+        let complete = |run: &&RunData| run.outcome == Some(RunOutcome::Complete);
+        let incomplete = !imported && !self.runs().iter().all(complete);
+        object(ObjectionKind::IncompleteRun, None, moderate(incomplete));
+        object(ObjectionKind::Imported, None, moderate(imported));
+        found
+    }
+
+    /// Share of the cells in which a self-check has a warning on either side.
+    fn warnings(&self) -> f64 {
+        let ComparedSystems { a, b, .. } = self.compared();
+        let warned = |row: &&Row| {
+            let of = |system: usize| row.outcomes[system].as_ref().map(|outcome| outcome.verdict);
+            [of(*a), of(*b)].contains(&Some(Verdict::Warning))
+        };
+        self.rows().filter(warned).count() as f64 / self.rows().count().max(1) as f64
+    }
+}

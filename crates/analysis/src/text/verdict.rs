@@ -1,0 +1,124 @@
+//! The verdict of a comparison as one line.
+
+use sharebench_model::units::{counted, percent};
+
+use crate::estimate::ratio::MAX_USEFUL_REPETITIONS;
+use crate::text::claims::{claim, rate_of, show_ratio};
+use crate::text::comparisons::names;
+use crate::text::stages::Stages;
+use crate::types::{Comparison, ComparisonOutcome, ComparisonVerdict, InconclusiveReason};
+
+/// The line, such as `nfs is 12 % faster than smb [9.1, 15], slower in write (48 cells, confidence: high)`.
+pub(crate) fn verdict_line(stages: &Stages<'_>, comparison: &Comparison) -> String {
+    let verdict = &comparison.verdict;
+    let (a, b) = names(stages, comparison);
+    let ratio = verdict.ratio.filter(|_| verdict.outcome != ComparisonOutcome::Inconclusive);
+    let (Some(ratio), Some(confidence)) = (ratio, verdict.confidence) else {
+        return format!("inconclusive: {}", inconclusive(stages, verdict, a, b));
+    };
+    let on_average = match verdict.outcome {
+        ComparisonOutcome::Equal if exceptions(stages, verdict) != "" => " on average",
+        _ => "",
+    };
+    format!(
+        "{}{on_average}{} ({}, confidence: {})",
+        claim(&ratio, verdict.on_ratio(), a, b),
+        exceptions(stages, verdict),
+        cells(verdict),
+        confidence.word()
+    )
+}
+
+/// `12 cells`, or `11 of 12 cells`.
+fn cells(verdict: &ComparisonVerdict) -> String {
+    if verdict.cells == verdict.of_cells {
+        return counted(verdict.cells, "cell");
+    }
+    format!("{} of {}", verdict.cells, counted(verdict.of_cells, "cell"))
+}
+
+/// Most tests that the line names.
+const NAMED: usize = 2;
+
+/// Tests that differ in another direction than the mean: `, slower in write`. The subject is the system that the claim
+/// names first.
+fn exceptions(stages: &Stages<'_>, verdict: &ComparisonVerdict) -> String {
+    // Of a later system that is slower, the claim is about the earlier one.
+    let is_turned = verdict.outcome == ComparisonOutcome::Slower;
+    let (faster, slower) = if is_turned {
+        (&verdict.slower_sections, &verdict.faster_sections)
+    } else {
+        (&verdict.faster_sections, &verdict.slower_sections)
+    };
+    let part = |word: &str, sections: &[usize]| {
+        let titles: Vec<&str> = sections
+            .iter()
+            .take(NAMED)
+            .map(|section| stages.estimated.sections[*section].title.as_str())
+            .collect();
+        let more = match sections.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            n => format!(" and {}", counted(n, "more test")),
+        };
+        if titles.is_empty() { String::new() } else { format!(", {word} in {}{more}", titles.join(", ")) }
+    };
+    part("faster", faster) + &part("slower", slower)
+}
+
+/// Why a comparison is inconclusive, and what would settle it.
+fn inconclusive(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &str) -> String {
+    let Some(ratio) = &verdict.ratio else { return refusal(verdict.reason, a, b) };
+    let shown = format!("{a} against {b}, ratio {}{}", show_ratio(ratio), exceptions(stages, verdict));
+    let cells = cells(verdict);
+    match verdict.reason {
+        Some(InconclusiveReason::SingleRuns) => {
+            let imported = stages.aligned.runs.iter().any(|run| run.header.is_imported());
+            let remedy = if imported { "" } else { "; 6 interleaved repetitions give an interval" };
+            format!("{}, but one run each does not rule out chance{remedy} ({cells})", rate_of(ratio, a, b))
+        }
+        Some(InconclusiveReason::Repetitions) => {
+            let remedy = match (verdict.repetitions_needed, ratio.interval) {
+                (Some(n), Some(_)) => {
+                    format!("; about {n} repetitions instead of {} would settle it", ratio.n)
+                }
+                (Some(n), None) => format!("; {n} repetitions instead of {} give an interval", ratio.n),
+                (None, _) => String::new(),
+            };
+            format!("{shown}{remedy} ({cells})")
+        }
+        Some(InconclusiveReason::Noise) => {
+            let sharpness = verdict.sharpness.map_or(String::new(), |sharpness| {
+                format!("; only a difference of {} or more would be detected", percent(sharpness, 0))
+            });
+            format!(
+                "{shown}{sharpness}, and more than {MAX_USEFUL_REPETITIONS} repetitions would be needed: measure longer \
+                 or on a quieter machine ({cells})"
+            )
+        }
+        Some(InconclusiveReason::Clock) => {
+            let factor = verdict.longer.unwrap_or(2.0);
+            format!("{shown}; the clock is too coarse: measure about {factor} times as long ({cells})")
+        }
+        Some(InconclusiveReason::Edge) => format!(
+            "{shown}; the ratio lies at the edge of the tolerance of {}, so that more repetitions are unlikely to settle \
+             it ({cells})",
+            percent(stages.options.tolerance, 0)
+        ),
+        reason => refusal(reason, a, b),
+    }
+}
+
+/// Why the numbers support no verdict, whatever their interval.
+fn refusal(reason: Option<InconclusiveReason>, a: &str, b: &str) -> String {
+    match reason {
+        Some(InconclusiveReason::WrongData) => {
+            format!("{a} against {b}: a read returned other data than was written, so that no rate counts")
+        }
+        Some(InconclusiveReason::EngineFailed) => {
+            format!("{a} against {b}: the engine failed, so that no number may be used; repeat the run")
+        }
+        _ => {
+            format!("no cell supports a ratio of {a} and {b}; NOT RESOLVED and NOT ALIGNED list the reasons")
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The verdict of a comparison: its line, its confidence, and what a build may require of it.
+
+mod synthetic;
+
+use sharebench_analysis::{
+    Analysis, ComparisonOutcome, ComparisonVerdict, Confidence, Gate, InconclusiveReason, ObjectionKind,
+    Options, Requirements, RunData, Tone, analyse,
+};
+use sharebench_model::{ErrorClass, RunOutcome, StepError, Verdict, axis};
+use synthetic::{Synthetic, cell, grid, load, plausible_load};
+
+/// Two systems in one run of 8 cells; the second has this many times the rate of the first in reads and in writes.
+fn run(repetitions: u32, noise: f64, read: f64, write: f64) -> RunData {
+    let mut run = Synthetic::new("two", &["smb", "nfs"], 31);
+    run.noise = noise;
+    run.sweep(&grid(&["read", "write"], 2, 2), repetitions, |target, at| {
+        let factor = if at.text(axis::TEST) == Some("read") { read } else { write };
+        1e8 * if target == 1 { factor } else { 1.0 }
+    });
+    run.run
+}
+
+fn of(runs: &[RunData]) -> Analysis {
+    analyse(runs, &Options::default())
+}
+
+fn verdict(analysis: &Analysis) -> &ComparisonVerdict {
+    analysis.verdict.as_ref().expect("a comparison")
+}
+
+/// The result of a required limit on slowdowns, and of a required sharpness.
+fn gates(analysis: &Analysis, limit: f64) -> (Gate, Gate) {
+    let slower = Requirements { not_slower: Some(limit), sharpness: None };
+    let sharp = Requirements { not_slower: None, sharpness: Some(limit) };
+    (analysis.gate(&slower), analysis.gate(&sharp))
+}
+
+#[test]
+fn a_clear_difference_has_high_confidence() {
+    let analysis = of(&[run(10, 0.004, 1.2, 1.2)]);
+    let verdict = verdict(&analysis);
+    assert_eq!(verdict.text, "nfs is 19.9 % faster than smb [19.8, 20.1] (8 cells, confidence: high)");
+    assert_eq!(
+        (verdict.outcome, verdict.confidence, verdict.reason),
+        (ComparisonOutcome::Faster, Some(Confidence::High), None)
+    );
+    assert_eq!((verdict.cells, verdict.of_cells), (8, 8));
+    assert_eq!(gates(&analysis, 0.05), (Gate::Passed, Gate::Passed));
+}
+
+#[test]
+fn a_test_in_the_other_direction_is_part_of_the_line() {
+    let analysis = of(&[run(10, 0.004, 1.3, 0.9)]);
+    assert_eq!(
+        verdict(&analysis).text,
+        "nfs is 8.1 % faster than smb [8.0, 8.2], slower in write (8 cells, confidence: high)"
+    );
+    let turned = of(&[run(10, 0.004, 0.7, 1.1)]);
+    assert_eq!(
+        verdict(&turned).text,
+        "smb is 14.0 % faster than nfs [13.8, 14.1], slower in write (8 cells, confidence: high)"
+    );
+    let equal = of(&[run(10, 0.004, 1.1, 1.0 / 1.1)]);
+    assert_eq!(
+        verdict(&equal).text,
+        "nfs and smb are about the same: ratio 1.000 [0.999, 1.000] on average, faster in read, slower in write (8 cells, \
+         confidence: high)"
+    );
+    assert_eq!(verdict(&equal).outcome, ComparisonOutcome::Equal);
+}
+
+#[test]
+fn the_answer_and_the_verdict_report_one_number() {
+    let analysis = of(&[run(10, 0.004, 1.3, 0.9)]);
+    assert_eq!(
+        analysis.answer[0].text,
+        "Over 8 cells in 2 tests, nfs is 8.1 % faster than smb [8.0, 8.2] (geometric mean, 10 interleaved repetitions)."
+    );
+    assert_eq!(analysis.answer[0].tone, verdict(&analysis).tone());
+    assert_eq!(analysis.comparisons[0].verdict, *verdict(&analysis));
+}
+
+#[test]
+fn few_repetitions_and_warnings_lower_the_confidence() {
+    let mut few = Synthetic::new("few", &["smb", "nfs"], 5);
+    few.sweep(&grid(&["read"], 2, 2), 7, |target, _| 1e8 * if target == 1 { 1.2 } else { 1.0 });
+    few.check(0, Verdict::Warning, "pressure", "CPU pressure 31 %");
+    let analysis = of(&[few.run]);
+    let verdict = verdict(&analysis);
+    let kinds: Vec<_> =
+        verdict.objections.iter().map(|objection| (objection.kind, objection.value)).collect();
+    assert_eq!(kinds, [(ObjectionKind::FewRepetitions, Some(7.0)), (ObjectionKind::Warnings, Some(0.25))]);
+    assert_eq!(verdict.confidence, Some(Confidence::Moderate));
+    let line = analysis.trust.iter().find(|line| line.subject == "confidence").expect("a line");
+    assert_eq!(
+        line.text,
+        "nfs/smb: moderate: 7 repetitions are fewer than 10; self-checks have a warning about 25 % of the cells"
+    );
+}
+
+#[test]
+fn runs_one_after_the_other_and_missing_cells_lower_the_confidence() {
+    let mut before = Synthetic::new("before", &["nas"], 1);
+    let mut after = Synthetic::new("after", &["nas"], 2);
+    before.run.label = "1".into();
+    after.run.label = "2".into();
+    before.drift = 0.0;
+    after.drift = 0.0;
+    before.sweep(&grid(&["read"], 2, 2), 10, |_, _| 1e8);
+    after.sweep(&grid(&["read"], 2, 1), 10, |_, _| 8e7);
+    after.run.outcome = Some(RunOutcome::Incomplete(StepError::Stopped));
+    let analysis = of(&[before.run, after.run]);
+    let line = analysis.trust.iter().find(|line| line.subject == "confidence").expect("a line");
+    assert!(
+        line.text.ends_with(
+            ": moderate: the systems were not interleaved, so that changes over time are not excluded; only 50 % of the \
+             cells take part; a run ended early"
+        ),
+        "{}",
+        line.text
+    );
+    assert!(verdict(&analysis).text.ends_with("(2 of 4 cells, confidence: moderate)"));
+    assert_eq!(gates(&analysis, 0.05).0, Gate::Slower);
+    assert_eq!(gates(&analysis, 0.30).0, Gate::Passed);
+}
+
+#[test]
+fn a_noisy_comparison_is_inconclusive_and_passes_no_requirement() {
+    let analysis = of(&[run(6, 1.2, 1.05, 1.05)]);
+    let verdict = verdict(&analysis);
+    assert_eq!((verdict.outcome, verdict.confidence), (ComparisonOutcome::Inconclusive, None));
+    assert_eq!(verdict.reason, Some(InconclusiveReason::Noise));
+    assert!(verdict.sharpness.is_some_and(|sharpness| sharpness > 0.5), "{:?}", verdict.sharpness);
+    assert!(
+        verdict.text.starts_with("inconclusive: nfs against smb, ratio ")
+            && verdict.text.ends_with(
+                " or more would be detected, and more than 500 repetitions would be needed: measure longer or on a \
+                 quieter machine (8 cells)"
+            ),
+        "{}",
+        verdict.text
+    );
+    assert_eq!(gates(&analysis, 0.03), (Gate::Inconclusive, Gate::Inconclusive));
+}
+
+#[test]
+fn repetitions_that_would_settle_it_are_named() {
+    let few = of(&[run(3, 0.02, 1.2, 1.2)]);
+    assert!(
+        verdict(&few).text.ends_with("[no interval]; 6 repetitions instead of 3 give an interval (8 cells)"),
+        "{}",
+        verdict(&few).text
+    );
+    let wide = of(&[run(6, 0.06, 1.05, 1.05)]);
+    let open = verdict(&wide);
+    let needed = open.repetitions_needed.expect("a number");
+    assert!(
+        open.text.ends_with(&format!("; about {needed} repetitions instead of 6 would settle it (8 cells)")),
+        "{}",
+        open.text
+    );
+    // The interval excludes a slowdown of 20 %, although it does not settle which system is faster.
+    assert_eq!(gates(&wide, 0.2).0, Gate::Passed);
+}
+
+#[test]
+fn single_runs_are_inconclusive() {
+    let analysis = of(&[run(1, 0.02, 2.0, 2.0)]);
+    let verdict = verdict(&analysis);
+    assert_eq!(verdict.reason, Some(InconclusiveReason::SingleRuns));
+    assert!(
+        verdict.text.ends_with(
+            " times the rate of smb, but one run each does not rule out chance; 6 interleaved repetitions give an \
+             interval (8 cells)"
+        ),
+        "{}",
+        verdict.text
+    );
+    assert_eq!(gates(&analysis, 0.05), (Gate::Inconclusive, Gate::Inconclusive));
+}
+
+#[test]
+fn a_coarse_clock_is_named_with_the_time_that_it_needs() {
+    let mut ticks = Synthetic::new("ticks", &["smb", "nfs"], 4);
+    ticks.sweep(&[cell("read", 1 << 20, 65_536)], 10, |target, _| 1e8 * if target == 1 { 1.1 } else { 1.0 });
+    ticks.run.header.environment.insert("clock_resolution_ns".into(), "54925000".into());
+    let analysis = of(&[ticks.run]);
+    let verdict = verdict(&analysis);
+    assert_eq!(verdict.reason, Some(InconclusiveReason::Clock));
+    let longer = verdict.longer.expect("a factor");
+    assert!((3.0..6.0).contains(&longer), "{longer}");
+    assert!(
+        verdict
+            .text
+            .ends_with(&format!("; the clock is too coarse: measure about {longer} times as long (1 cell)")),
+        "{}",
+        verdict.text
+    );
+}
+
+#[test]
+fn wrong_data_and_a_failed_engine_refuse_the_verdict() {
+    let mut wrong = run(10, 0.004, 1.2, 1.2);
+    wrong.steps[1].measure.errors.insert(ErrorClass::DataMismatch, 1);
+    let wrong = of(&[wrong]);
+    assert_eq!(verdict(&wrong).reason, Some(InconclusiveReason::WrongData));
+    let overall = wrong.answer.iter().find(|sentence| sentence.text.starts_with("Over ")).expect("a mean");
+    assert_eq!(overall.tone, Tone::NotResolved);
+    assert_eq!(gates(&wrong, 0.05).0, Gate::Inconclusive);
+    let mut failed = run(10, 0.004, 1.2, 1.2);
+    failed.outcome = Some(RunOutcome::Incomplete(StepError::EngineFailed("a bug".into())));
+    assert_eq!(
+        verdict(&of(&[failed])).text,
+        "inconclusive: nfs against smb: the engine failed, so that no number may be used; repeat the run"
+    );
+}
+
+#[test]
+fn systems_without_a_common_cell_have_no_ratio() {
+    let mut apart = Synthetic::new("apart", &["smb", "nfs"], 4);
+    for repetition in 0..6 {
+        apart.step(0, repetition, cell("read", 1 << 20, 4096), 1e8);
+        apart.step(1, repetition, cell("read", 2 << 20, 4096), 1e8);
+    }
+    let analysis = of(&[apart.run]);
+    assert_eq!(
+        verdict(&analysis).text,
+        "inconclusive: no cell supports a ratio of nfs and smb; NOT RESOLVED and NOT ALIGNED list the reasons"
+    );
+    assert_eq!(gates(&analysis, 0.05).0, Gate::Inconclusive);
+}
+
+#[test]
+fn loads_have_a_verdict_and_one_system_alone_has_none() {
+    let mut loads = Synthetic::new("loads", &["smb", "nfs"], 4);
+    loads.sweep(&load(&[10, 30]), 10, plausible_load);
+    let analysis = of(&[loads.run]);
+    assert_eq!(verdict(&analysis).cells, 2);
+    assert_eq!(verdict(&analysis).ratio, analysis.comparisons[0].sections[0].as_ref().map(|s| s.typical));
+    let mut alone = Synthetic::new("alone", &["smb"], 4);
+    alone.sweep(&grid(&["read"], 2, 2), 6, |_, _| 1e8);
+    assert_eq!(of(&[alone.run]).verdict, None);
+}
+
+#[test]
+fn equal_systems_get_no_verdict_of_a_difference() {
+    let differs = |seed: &u64| {
+        let mut equal = Synthetic::new("A/A", &["one", "two"], 900 + seed);
+        equal.sweep(&grid(&["read"], 3, 3), 8, |_, _| 1e8);
+        let analysis = of(&[equal.run]);
+        matches!(verdict(&analysis).outcome, ComparisonOutcome::Faster | ComparisonOutcome::Slower)
+    };
+    assert_eq!((0..60).filter(differs).count(), 0);
+}
