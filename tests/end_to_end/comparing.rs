@@ -52,8 +52,9 @@ fn slower_run_is_located_and_fails_a_build() {
         (&region["verdict"], &region["place"][1]["from"]["bytes"]),
         (&"slower".into(), &131_072.into())
     );
+    assert_eq!(analysis["verdict"]["outcome"], "slower");
     let text = sharebench.run(&["compare", "1", "2"]).unwrap().expect_success().stdout;
-    let order: Vec<usize> = ["ANSWER", "CAN I TRUST IT?", "FINDINGS", "\nread\n"]
+    let order: Vec<usize> = ["VERDICT  ", "ANSWER", "CAN I TRUST IT?", "FINDINGS", "\nread\n"]
         .map(|part| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}")))
         .to_vec();
     assert!(order.is_sorted(), "the answer comes first: {text}");
@@ -67,6 +68,16 @@ fn slower_run_is_located_and_fails_a_build() {
     assert_eq!(code(&["5%", "1", "2"]), Some(8));
     assert_eq!(code(&["5%", "2", "1"]), Some(0), "the second is faster");
     assert_eq!(code(&["30%", "1", "2"]), Some(0), "not by so much");
+    let sharp = |percent: &str| {
+        let ended = sharebench.run(&["compare", "1", "2", "--require-sharpness", percent]).unwrap();
+        (ended.code, ended.stderr)
+    };
+    assert_eq!(sharp("50%").0, Some(0));
+    let (code, stderr) = sharp("2%");
+    assert!(
+        code == Some(9) && stderr.contains("would be detected, and 2 % is required"),
+        "{code:?}: {stderr}"
+    );
     let linked = sharebench.run(&["compare", "1", "2", "--link", "100Mbit"]).unwrap().expect_success().stdout;
     assert!(linked.contains("24 cells are above the 100Mbit of the link (12.5 MB/s)"), "{linked}");
 }

@@ -54,8 +54,9 @@ pub struct CompareArgs {
     /// 95 % confidence; with code 9 if the data does not rule that out.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub fail_if_slower: Option<f64>,
-    /// Exit with code 9 if the comparison would not detect a difference of PERCENT over all cells.
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "series")]
+    /// Exit with code 9 if the comparison would not detect a difference of PERCENT over all cells; with `--series`, if the
+    /// runs show no change and would not detect a fall of PERCENT.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub require_sharpness: Option<f64>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]

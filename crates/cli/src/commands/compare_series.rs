@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use sharebench_analysis::{Options, RatioVerdict, RunData, Series, series as find};
+use sharebench_model::units::percent;
 use sharebench_report::{series_csv, series_json, series_markdown, series_text};
 
 use crate::commands::compare::CompareArgs;
-use crate::exit::{Failure, SLOWER};
+use crate::exit::{Failure, INCONCLUSIVE, SLOWER};
 use crate::flags::format::Format;
-use crate::output::print_out;
+use crate::output::{message, print_out};
 
 /// Finds the changes and prints them.
 pub fn series(runs: &[RunData], args: &CompareArgs) -> Result<ExitCode, Failure> {
@@ -21,10 +22,31 @@ pub fn series(runs: &[RunData], args: &CompareArgs) -> Result<ExitCode, Failure>
         Format::Csv => series_csv(&series),
     };
     let code = print_out(&text)?;
+    // A fall of either limit has to be detectable.
+    let limits = [args.fail_if_slower, args.require_sharpness];
+    let needed = limits.into_iter().flatten().reduce(f64::min);
     match args.fail_if_slower {
         Some(limit) if is_slower_now(&series, limit) => Ok(ExitCode::from(SLOWER)),
+        _ if needed.is_some_and(|limit| is_inconclusive(&series, limit)) => {
+            message(inconclusive_words(&series));
+            Ok(ExitCode::from(INCONCLUSIVE))
+        }
         _ => Ok(code),
     }
+}
+
+/// True if no change was found, and a fall of `limit` would probably not have been.
+fn is_inconclusive(series: &Series, limit: f64) -> bool {
+    series.changes.is_empty() && series.detectable_fall.is_none_or(|fall| fall > limit)
+}
+
+fn inconclusive_words(series: &Series) -> String {
+    let detectable = match (series.detectable_fall, series.runs_to_detect_half) {
+        (Some(fall), _) => format!("these runs would detect a fall of {}", percent(fall, 0)),
+        (None, Some(runs)) => format!("a fall to half of the rate would be detected after {runs} more runs"),
+        (None, None) => "these runs would miss a fall to half of the rate".to_owned(),
+    };
+    format!("--series: inconclusive; no change was found, and {detectable}")
 }
 
 /// True if the level of the last run is significantly slower than the level before, by more than `limit`.
