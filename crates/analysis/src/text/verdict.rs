@@ -17,7 +17,7 @@ pub(crate) fn verdict_line(stages: &Stages<'_>, comparison: &Comparison) -> Stri
         return format!("inconclusive: {}", inconclusive(stages, verdict, a, b));
     };
     let on_average = match verdict.outcome {
-        ComparisonOutcome::Equal if exceptions(stages, verdict) != "" => " on average",
+        ComparisonOutcome::Equal if !exceptions(stages, verdict).is_empty() => " on average",
         _ => "",
     };
     format!(
