@@ -119,11 +119,12 @@ fn assert_server_received_the_requests_of_the_kernel(
     let kernel = printed.lines().find_map(|line| line.strip_prefix("kernel: ")).unwrap();
     let kernel: u64 = kernel.trim().parse().unwrap();
     // Probing a cell takes at most two minutes, so a slow guest completes fewer triples than requested.
-    let made = |step: &Value| step["server"]["probes"]["cold"].as_array().unwrap().len() as u64;
-    let triples: Vec<u64> = stored.steps.iter().map(made).collect();
+    let made = |step: &Value, kind: &str| step["server"]["probes"][kind].as_array().unwrap().len() as u64;
+    let triples: Vec<u64> = stored.steps.iter().map(|step| made(step, "cold")).collect();
+    let next: u64 = stored.steps.iter().map(|step| made(step, "next")).sum();
     assert!(triples.len() == 2 && triples.iter().all(|made| (1..=PROBES).contains(made)), "{triples:?}");
-    // For each of two cells: the evicting scan, and the reads ahead, hot, cold and known hot of each triple, each of which
-    // follows another read.
-    let probes = 2 * PUSH + 8 * RECORD * triples.iter().sum::<u64>();
+    // For each of two cells: the evicting scan, the reads ahead, hot, cold and known hot of each triple, and the reads of
+    // the next record, each of which follows another read.
+    let probes = 2 * PUSH + RECORD * (8 * triples.iter().sum::<u64>() + 2 * next);
     assert_eq!(device.counters().read_bytes, kernel + probes, "bytes that were requested from the server");
 }

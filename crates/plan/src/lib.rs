@@ -32,6 +32,6 @@ pub use values::{
 };
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,
-    LoadfileLine, Operation, Owner, Place, Requests, Sizes, Times, Transaction, TransactionOrder,
+    LoadfileLine, Operation, Owner, RequestPattern, Requests, Sizes, Times, Transaction, TransactionOrder,
     TypedTransaction, TypedWorkload, Workload, matches_mask,
 };

@@ -6,16 +6,16 @@ use sharebench_posix::{Engine, PosixTarget};
 use sharebench_target::conformance::{Suite, Summary};
 
 /// A directory of its own that goes away again.
-struct Place(PathBuf);
+struct Scratch(PathBuf);
 
-impl Place {
+impl Scratch {
     fn new(parent: &str, name: &str) -> Option<Self> {
         let path = Path::new(parent).join(format!("sharebench-posix-{name}-{}", std::process::id()));
         std::fs::create_dir(&path).ok().map(|()| Self(path))
     }
 }
 
-impl Drop for Place {
+impl Drop for Scratch {
     fn drop(&mut self) {
         let left: Vec<_> = std::fs::read_dir(&self.0).into_iter().flatten().collect();
         let _ = std::fs::remove_dir_all(&self.0);
@@ -36,7 +36,7 @@ const PARENTS: [&str; 2] = ["/tmp", "/dev/shm"];
 #[tokio::test]
 async fn psync_conforms() {
     for parent in PARENTS {
-        let Some(place) = Place::new(parent, "psync") else { continue };
+        let Some(place) = Scratch::new(parent, "psync") else { continue };
         passes(PosixTarget::new(&place.0).with_engine(Engine::Psync), Suite::default()).await;
     }
 }
@@ -44,21 +44,21 @@ async fn psync_conforms() {
 #[tokio::test]
 async fn uring_conforms() {
     for parent in PARENTS {
-        let Some(place) = Place::new(parent, "uring") else { continue };
+        let Some(place) = Scratch::new(parent, "uring") else { continue };
         passes(PosixTarget::new(&place.0).with_engine(Engine::Uring), Suite::default()).await;
     }
 }
 
 #[tokio::test]
 async fn auto_conforms_to_a_depth_of_200() {
-    let place = Place::new("/tmp", "auto").unwrap();
+    let place = Scratch::new("/tmp", "auto").unwrap();
     let summary = passes(PosixTarget::new(&place.0), Suite { max_depth: 200, ..Suite::default() }).await;
     assert!(summary.counted.requests > 3000, "{summary:?}");
 }
 
 #[tokio::test]
 async fn direct_io_conforms_with_aligned_records() {
-    let place = Place::new("/tmp", "direct").unwrap();
+    let place = Scratch::new("/tmp", "direct").unwrap();
     for engine in [Engine::Psync, Engine::Uring] {
         let suite = Suite { alignment: 4096, ..Suite::default() };
         passes(PosixTarget::new(&place.0).with_engine(engine).with_direct(true), suite).await;

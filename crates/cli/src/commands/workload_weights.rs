@@ -2,7 +2,7 @@
 
 use sharebench_analysis::{Weight, Weights};
 use sharebench_plan::{
-    Operation, Place, Plan, PlannedTarget, Preset, Sizes, Times, Transaction, Work, Workload,
+    Operation, Plan, PlannedTarget, Preset, RequestPattern, Sizes, Times, Transaction, Work, Workload,
 };
 
 use crate::exit::Failure;
@@ -58,7 +58,12 @@ fn of(workload: &Workload, transaction: &Transaction) -> Vec<Weight> {
                         Times::All => file.bytes,
                         Times::Count(count) => size * u64::from(count),
                     };
-                    (matches!(operation, Operation::Write(_)), requests.place == Place::Random, size, bytes)
+                    (
+                        matches!(operation, Operation::Write(_)),
+                        requests.pattern == RequestPattern::Random,
+                        size,
+                        bytes,
+                    )
                 }
                 Operation::CopyToServer => (true, false, block, file.bytes),
                 Operation::CopyFromServer => (false, false, block, file.bytes),

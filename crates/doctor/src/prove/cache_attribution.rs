@@ -108,8 +108,8 @@ fn truths(log: &[DeviceRecord], reserve: u64, steps: &[StepResult]) -> Vec<f64> 
             hot_reads_before += 1;
             continue;
         }
-        // One read of that file precedes a probe, two precede the workload.
-        if length != PUSH && length != reserve && hot_reads_before != 1 {
+        // One read of that file precedes a probe, two precede the workload; a probe of the next record comes between.
+        if length != PUSH && length != reserve && hot_reads_before % 2 == 0 {
             since.push(!read.hit);
         }
         hot_reads_before = 0;

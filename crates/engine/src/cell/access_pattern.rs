@@ -54,7 +54,7 @@ pub(crate) struct AccessPattern {
     reads: u64,
     places: Permutation,
     /// Scatters the reads of a mix among its writes.
-    turns: Permutation,
+    mix: Permutation,
     next: u64,
     /// The position of a strided pass.
     at: u64,
@@ -94,8 +94,8 @@ impl AccessPattern {
         // Drawn for sequential passes as well, so that the test does not change the random numbers of what
         // follows.
         let places = Permutation::new(grid.records, random);
-        let turns = Permutation::new(grid.records, random);
-        Self { grid, pattern, stride, reads, places, turns, next: 0, at: 0 }
+        let mix = Permutation::new(grid.records, random);
+        Self { grid, pattern, stride, reads, places, mix, next: 0, at: 0 }
     }
 
     fn record(&mut self, number: u64) -> u64 {
@@ -129,7 +129,7 @@ impl Iterator for AccessPattern {
         let write = match self.reads {
             0 => true,
             reads if reads == self.grid.records => false,
-            reads => self.turns.of(number) >= reads,
+            reads => self.mix.of(number) >= reads,
         };
         Some(RecordAccess { offset: self.grid.first + self.record(number) * self.grid.spacing, write })
     }

@@ -163,7 +163,7 @@ struct Mapped {
 }
 
 /// A row's coordinates, before its rates.
-struct Place {
+struct RowPosition {
     run: String,
     target: String,
     facts: Facts,
@@ -228,7 +228,7 @@ impl Mapped {
     }
 
     /// The row's run and target, made when new.
-    fn find(&mut self, place: &Place) -> Result<(usize, u32), String> {
+    fn find(&mut self, place: &RowPosition) -> Result<(usize, u32), String> {
         let run = self.runs.iter().position(|run| run.name == place.run).unwrap_or_else(|| {
             self.runs.push(SourceRun { name: place.run.clone(), ..SourceRun::default() });
             self.runs.len() - 1
@@ -249,8 +249,8 @@ impl Mapped {
     }
 }
 
-fn place(row: &Record, bound: &[Bound<'_>]) -> Result<Place, String> {
-    let mut place = Place {
+fn place(row: &Record, bound: &[Bound<'_>]) -> Result<RowPosition, String> {
+    let mut place = RowPosition {
         run: String::new(),
         target: String::new(),
         facts: Facts::new(),

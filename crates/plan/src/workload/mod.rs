@@ -19,7 +19,7 @@ use sharebench_model::units::ByteSize;
 pub use data_set::{DataFile, DataSet, FileClass, Owner};
 pub use data_type::{DataKind, DataType};
 pub use loadfile::{Call, Disposition, Expected, Given, LeftOut, Loadfile, LoadfileLine, matches_mask};
-pub use operation::{Operation, Place, Requests, Times};
+pub use operation::{Operation, RequestPattern, Requests, Times};
 pub use sizes::Sizes;
 
 /// Which transaction a user performs next.

@@ -8,7 +8,7 @@ use crate::values::nearest;
 
 /// Where a request of a sequence starts in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Place {
+pub enum RequestPattern {
     /// After the previous one; from the start again at the end of the file.
     #[default]
     Sequential,
@@ -31,7 +31,7 @@ pub struct Requests {
     /// Bytes of each; none for the block of the load.
     pub size: Option<Sizes>,
     /// Where they start.
-    pub place: Place,
+    pub pattern: RequestPattern,
     /// How many.
     pub times: Times,
 }
@@ -125,7 +125,7 @@ impl fmt::Display for Requests {
         if let Some(size) = &self.size {
             write!(f, " {size}")?;
         }
-        if self.place == Place::Random {
+        if self.pattern == RequestPattern::Random {
             f.write_str(" random")?;
         }
         match self.times {
@@ -195,12 +195,12 @@ impl FromStr for Operation {
 }
 
 fn requests(text: &str, words: &[&str]) -> Result<Requests, String> {
-    let mut found = Requests { size: None, place: Place::Sequential, times: Times::Count(1) };
+    let mut found = Requests { size: None, pattern: RequestPattern::Sequential, times: Times::Count(1) };
     for word in words {
         let count = word.strip_prefix('x').map(str::parse::<u32>);
         match (*word, count) {
-            ("sequential", _) => found.place = Place::Sequential,
-            ("random", _) => found.place = Place::Random,
+            ("sequential", _) => found.pattern = RequestPattern::Sequential,
+            ("random", _) => found.pattern = RequestPattern::Random,
             ("all", _) => found.times = Times::All,
             (_, Some(Ok(n @ 1..=1_000_000))) => found.times = Times::Count(n),
             (_, Some(_)) => return Err(format!("'{word}' in '{text}': write x1 to x1000000, or all")),

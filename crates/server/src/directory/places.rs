@@ -8,7 +8,7 @@ use crate::{NodeId, ROOT, VolumeError, VolumeResult};
 
 /// The place where a file was last seen.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct NodeName {
     pub(super) key: Key,
     pub(super) parent: NodeId,
     pub(super) name: Arc<str>,
@@ -20,14 +20,14 @@ pub(super) struct Places(RwLock<Table>);
 
 struct Table {
     by_key: HashMap<Key, NodeId>,
-    by_id: HashMap<NodeId, Place>,
+    by_id: HashMap<NodeId, NodeName>,
     last_id: u64,
 }
 
 impl Places {
     /// A table with only the root.
     pub(super) fn new(root: Key) -> Self {
-        let place = Place { key: root, parent: ROOT, name: Arc::from("") };
+        let place = NodeName { key: root, parent: ROOT, name: Arc::from("") };
         Self(RwLock::new(Table {
             by_key: HashMap::from([(root, ROOT)]),
             by_id: HashMap::from([(ROOT, place)]),
@@ -52,12 +52,12 @@ impl Places {
             NodeId(table.last_id)
         });
         table.by_key.insert(key, id);
-        table.by_id.insert(id, Place { key, parent, name: Arc::from(name) });
+        table.by_id.insert(id, NodeName { key, parent, name: Arc::from(name) });
         id
     }
 
     /// The place where the file with this number was last seen.
-    pub(super) fn get(&self, id: NodeId) -> VolumeResult<Place> {
+    pub(super) fn get(&self, id: NodeId) -> VolumeResult<NodeName> {
         let table = self.read();
         let was_given = id.0 != 0 && id.0 <= table.last_id;
         let missing = if was_given { VolumeError::Stale } else { VolumeError::NotFound };

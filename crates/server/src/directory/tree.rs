@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::directory::errno::volume_error;
 use crate::directory::names::Listings;
 use crate::directory::open_files::{OpenFiles, OpenNode};
-use crate::directory::places::{Place, Places};
+use crate::directory::places::{NodeName, Places};
 use crate::directory::status::{Kind, Status};
 use crate::{Attributes, NodeId, ROOT, VolumeError, VolumeResult};
 
@@ -135,7 +135,7 @@ impl Tree {
     }
 
     /// Opens the object at a place, and checks that it is the expected one.
-    fn open_place(&self, parent: &OpenNode, place: &Place, writable: bool) -> VolumeResult<Arc<OpenNode>> {
+    fn open_place(&self, parent: &OpenNode, place: &NodeName, writable: bool) -> VolumeResult<Arc<OpenNode>> {
         let moved_away = |error| if error == VolumeError::NotFound { VolumeError::Stale } else { error };
         let status = self.status(parent, &place.name).map_err(moved_away)?;
         let directory = status.kind == Kind::Directory;

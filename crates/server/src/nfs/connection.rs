@@ -22,21 +22,21 @@ const LARGE_REPLY_BYTES: usize = 16 << 10;
 const KEEP_BYTES: usize = 2 << 20;
 
 /// Counts an open connection while it exists.
-pub(super) struct ConnectionSlot(Arc<ServerState>);
+pub(super) struct ConnectionPermit(Arc<ServerState>);
 
-impl ConnectionSlot {
+impl ConnectionPermit {
     /// None if too many are open.
     pub(super) fn take(state: &Arc<ServerState>) -> Option<Self> {
-        let slot = Self(Arc::clone(state));
+        let permit = Self(Arc::clone(state));
         let open = state.open_connections.fetch_add(1, Ordering::Relaxed);
         state.counters.connections.fetch_add(1, Ordering::Relaxed);
-        // The slot is counted before the comparison and released by its drop, so that concurrent accepts
+        // The permit is counted before the comparison and released by its drop, so that concurrent accepts
         // cannot both take the last one.
-        (open < state.options.max_connections).then_some(slot)
+        (open < state.options.max_connections).then_some(permit)
     }
 }
 
-impl Drop for ConnectionSlot {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.0.open_connections.fetch_sub(1, Ordering::Relaxed);
     }
@@ -48,8 +48,8 @@ fn garbage(error: XdrError) -> io::Error {
 
 /// Serves a connection until its peer closes it or breaks the protocol. With `workers` the calls run on them, otherwise
 /// on this thread.
-pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, workers: Option<Arc<Workers>>) {
-    let state = Arc::clone(&slot.0);
+pub(super) async fn serve(stream: TcpStream, permit: ConnectionPermit, workers: Option<Arc<Workers>>) {
+    let state = Arc::clone(&permit.0);
     let peer = stream.peer_addr().ok();
     let ended = match workers {
         None => serve_inline(stream, &state).await,

@@ -28,7 +28,7 @@ use tokio::sync::watch;
 
 use crate::Volume;
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
-use crate::nfs::connection::{ConnectionSlot, serve};
+use crate::nfs::connection::{ConnectionPermit, serve};
 use crate::nfs::state::ServerState;
 use crate::nfs::workers::Workers;
 
@@ -174,14 +174,14 @@ async fn accept(
                 }
             }
         };
-        let Some(slot) = ConnectionSlot::take(&state) else { continue };
+        let Some(permit) = ConnectionPermit::take(&state) else { continue };
         let workers = workers.clone();
         // A socket belongs to the runtime that registered it, so it is taken out of the accepting one.
         let Ok(stream) = stream.into_std() else { continue };
         handle.spawn(async move {
             // Registers the socket with the thread that serves it.
             if let Ok(stream) = tokio::net::TcpStream::from_std(stream) {
-                serve(stream, slot, workers).await;
+                serve(stream, permit, workers).await;
             }
         });
     }

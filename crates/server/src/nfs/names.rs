@@ -30,12 +30,12 @@ impl CreateHow {
 }
 
 /// Directory and name of a call (RFC 1813, 2.6: `diropargs3`).
-struct Place<'a> {
+struct DirectoryName<'a> {
     directory: Outcome<NodeId>,
     name: Outcome<&'a str>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> DirectoryName<'a> {
     fn get(state: &ServerState, call: &mut Reader<'a>) -> Result<Self, XdrError> {
         Ok(Self { directory: state.handles.get(call)?, name: get_name(call)? })
     }
@@ -48,7 +48,7 @@ impl<'a> Place<'a> {
 impl ServerState {
     /// LOOKUP (RFC 1813, 3.3.3). `..` of the root is the root: nothing leads out of the volume.
     pub(super) fn lookup(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
-        let place = Place::get(self, call)?;
+        let place = DirectoryName::get(self, call)?;
         match place.parts().and_then(|(directory, name)| self.resolve(directory, name)) {
             Ok(attributes) => {
                 out.u32(0);
@@ -80,7 +80,7 @@ impl ServerState {
 
     /// CREATE (RFC 1813, 3.3.8).
     pub(super) fn create(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
-        let place = Place::get(self, call)?;
+        let place = DirectoryName::get(self, call)?;
         let how = CreateHow::get(call)?;
         self.make(out, &place, |directory, name| self.create_file(directory, name, &how));
         Ok(())
@@ -127,7 +127,7 @@ impl ServerState {
 
     /// MKDIR (RFC 1813, 3.3.9).
     pub(super) fn make_directory(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
-        let place = Place::get(self, call)?;
+        let place = DirectoryName::get(self, call)?;
         let set = SetFileAttributes::get(call)?;
         self.make(out, &place, |directory, name| {
             let permissions = set.mode.unwrap_or(DIRECTORY_MODE) & 0o7777;
@@ -145,7 +145,7 @@ impl ServerState {
     fn make(
         &self,
         out: &mut Writer,
-        place: &Place<'_>,
+        place: &DirectoryName<'_>,
         how: impl FnOnce(NodeId, &str) -> Outcome<Attributes>,
     ) {
         let _lock = place.directory.ok().map(|directory| self.lock(directory));
@@ -178,7 +178,7 @@ impl ServerState {
         out: &mut Writer,
         remove: impl FnOnce(NodeId, &str) -> VolumeResult<()>,
     ) -> Result<(), XdrError> {
-        let place = Place::get(self, call)?;
+        let place = DirectoryName::get(self, call)?;
         let _lock = place.directory.ok().map(|directory| self.lock(directory));
         let before = place.directory.ok().and_then(|directory| self.before(directory));
         let done = place.parts().and_then(|(directory, name)| remove(directory, name).map_err(name_status));
@@ -189,11 +189,11 @@ impl ServerState {
 
     /// RENAME (RFC 1813, 3.3.14).
     pub(super) fn rename(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
-        let from = Place::get(self, call)?;
-        let to = Place::get(self, call)?;
+        let from = DirectoryName::get(self, call)?;
+        let to = DirectoryName::get(self, call)?;
         let both = from.parts().and_then(|from| to.parts().map(|to| (from, to)));
         let _locks = both.ok().map(|((from, _), (to, _))| self.lock_both(from, to));
-        let before = |place: &Place<'_>| -> Before { self.before(place.directory.ok()?) };
+        let before = |place: &DirectoryName<'_>| -> Before { self.before(place.directory.ok()?) };
         let from_before = before(&from);
         let to_before = before(&to);
         let done = both.and_then(|((from, name), (to, new_name))| {

@@ -6,7 +6,7 @@ use crate::smb::volume_call::{smb_error, smb_result};
 use crate::{Attributes, NodeId, ROOT, Volume, VolumeError};
 
 /// The result of a path lookup.
-pub(super) struct Place {
+pub(super) struct ResolvedPath {
     /// The directory of the last component.
     pub(super) directory: NodeId,
     /// The last component, as stored if it exists; empty for the root.
@@ -19,10 +19,10 @@ pub(super) struct Place {
 ///
 /// # Errors
 /// [`SmbError::PathNotFound`] if a directory on the way is missing.
-pub(super) fn resolve(volume: &dyn Volume, path: &SmbPath) -> SmbResult<Place> {
+pub(super) fn resolve(volume: &dyn Volume, path: &SmbPath) -> SmbResult<ResolvedPath> {
     let Some((last, way)) = path.components().split_last() else {
         let found = Some(smb_result(volume.attributes(ROOT))?);
-        return Ok(Place { directory: ROOT, name: String::new(), found });
+        return Ok(ResolvedPath { directory: ROOT, name: String::new(), found });
     };
     let mut directory = ROOT;
     for component in way {
@@ -33,8 +33,8 @@ pub(super) fn resolve(volume: &dyn Volume, path: &SmbPath) -> SmbResult<Place> {
         directory = found.node;
     }
     Ok(match find(volume, directory, last)? {
-        Some((name, found)) => Place { directory, name, found: Some(found) },
-        None => Place { directory, name: last.clone(), found: None },
+        Some((name, found)) => ResolvedPath { directory, name, found: Some(found) },
+        None => ResolvedPath { directory, name: last.clone(), found: None },
     })
 }
 

@@ -12,7 +12,7 @@ use crate::name::check_portable_name;
 use crate::smb::file_info::is_read_only;
 use crate::smb::open_file::OpenFile;
 use crate::smb::read_buffers::ReadBuffers;
-use crate::smb::resolve::{Place, resolve};
+use crate::smb::resolve::{ResolvedPath, resolve};
 use crate::smb::volume_call::{VolumeCall, smb_error, smb_result};
 use crate::{Attributes, SetAttributes, Volume, VolumeError};
 
@@ -83,7 +83,7 @@ fn open(
     volume: &dyn Volume,
     path: &SmbPath,
     options: OpenOptions,
-) -> SmbResult<(Place, Attributes, OpenAction)> {
+) -> SmbResult<(ResolvedPath, Attributes, OpenAction)> {
     loop {
         let place = resolve(volume, path)?;
         if let Some(found) = place.found.clone() {

@@ -15,7 +15,7 @@ use crate::time::window::Window;
 pub(crate) struct ArrivalSchedule {
     pace: Pace,
     /// Which of several ranks serves each start, in turn, and which one this is; every rank draws the same starts.
-    turns: Vec<u32>,
+    ranks: Vec<u32>,
     own: u32,
     state: Mutex<State>,
 }
@@ -33,10 +33,10 @@ struct State {
 impl ArrivalSchedule {
     /// The schedule of one step, decided by its seed. Several ranks serve it together: start after start goes to the
     /// ranks in `turns`, over and over, and `own` is the one asking; a process that is alone gives no turns.
-    pub fn new(pace: Pace, seed: u64, turns: Vec<u32>, own: u32) -> Self {
+    pub fn new(pace: Pace, seed: u64, ranks: Vec<u32>, own: u32) -> Self {
         let random = Random::new(seed, 0xA221);
         let state = State { random, offset_ns: 0.0, claimed: true, drawn: 0 };
-        Self { pace, turns, own, state: Mutex::new(state) }
+        Self { pace, ranks, own, state: Mutex::new(state) }
     }
 
     /// Starts again for the next window, with gaps that were not drawn before.
@@ -70,7 +70,7 @@ impl ArrivalSchedule {
     }
 
     fn is_own(&self, start: usize) -> bool {
-        self.turns.is_empty() || self.turns[start % self.turns.len()] == self.own
+        self.ranks.is_empty() || self.ranks[start % self.ranks.len()] == self.own
     }
 }
 

@@ -21,8 +21,8 @@ impl VirtualUser<'_> {
     pub async fn connect(&mut self) {
         let ThreadContext { groups, work, target, spec, .. } = self.thread;
         match groups.open(self.group, work.users_per_session, *target, spec).await {
-            Ok((session, session_slot)) => {
-                (self.session, self.session_slot) = (Some(session), session_slot);
+            Ok((session, session_member)) => {
+                (self.session, self.session_member) = (Some(session), session_member);
                 let ready = match self.lay_out().await {
                     Ok(true) => self.open_kept().await,
                     // The run was stopped: no transaction will need its files.
@@ -101,8 +101,8 @@ impl VirtualUser<'_> {
 
     /// Waits for the user's turn to send a request for data, where others use its session too.
     pub(crate) async fn turn(&self) {
-        if let Some(session_slot) = &self.session_slot {
-            session_slot.turn().await;
+        if let Some(session_member) = &self.session_member {
+            session_member.turn().await;
         }
     }
 
@@ -127,7 +127,7 @@ impl VirtualUser<'_> {
 
     /// Drops a session after a failure that makes it unusable.
     pub(crate) fn lose_session(&mut self) {
-        (self.session, self.session_slot) = (None, None);
+        (self.session, self.session_member) = (None, None);
         self.outage = true;
         self.kept.clear();
         self.replay.open.clear();

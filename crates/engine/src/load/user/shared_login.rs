@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 
 use sharebench_target::{ConnectError, Session, SessionSpec, Target};
 
-use crate::load::user::shared_session::{SessionSlot, Shared};
+use crate::load::user::shared_session::{SessionMember, Shared};
 
 /// The shared sessions of a thread's users, by group. The first user of a group logs in; the others wait for it and
 /// get the same result.
@@ -26,8 +26,8 @@ struct Group {
     failed: Option<ConnectError>,
 }
 
-/// A session for a user that logs in, with its slot if the session is shared.
-pub(crate) type Opened = (Box<dyn Session>, Option<SessionSlot>);
+/// A session for a user that logs in, with its membership if the session is shared.
+pub(crate) type Opened = (Box<dyn Session>, Option<SessionMember>);
 
 impl Groups {
     /// A session of the user's own, or its place at that of its group.
@@ -55,8 +55,8 @@ impl Groups {
             }
         };
         let session = Shared::share(&shared, spec.slot_bytes);
-        let session_slot = session.session_slot();
-        Ok((Box::new(session), Some(session_slot)))
+        let session_member = session.session_member();
+        Ok((Box::new(session), Some(session_member)))
     }
 
     fn usable(&self, group: u32) -> Option<Rc<RefCell<Shared>>> {

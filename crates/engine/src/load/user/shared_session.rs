@@ -84,9 +84,9 @@ impl Shared {
         let user = state.next_user;
         state.next_user += 1;
         state.users.insert(user, User::default());
-        let session_slot = SessionSlot { shared: Rc::clone(shared), user };
+        let session_member = SessionMember { shared: Rc::clone(shared), user };
         SharedSession {
-            session_slot,
+            session_member,
             slot_bytes,
             buffer: Vec::new(),
             wanted: None,
@@ -178,14 +178,14 @@ fn wake(user: &mut User) {
     }
 }
 
-/// The slot of one user at a shared session, by which it waits for its turn.
+/// The membership of one user in a shared session, by which it waits for its turn.
 #[derive(Clone)]
-pub(crate) struct SessionSlot {
+pub(crate) struct SessionMember {
     shared: Rc<RefCell<Shared>>,
     user: u32,
 }
 
-impl SessionSlot {
+impl SessionMember {
     /// Waits until the user may send a data request, before it determines the size of one request.
     pub async fn turn(&self) {
         poll_fn(|cx| self.shared.borrow_mut().poll_turn(self.user, false, cx)).await;
@@ -195,7 +195,7 @@ impl SessionSlot {
 /// A shared session as one of its users sees it. It is itself a [`Session`], so that neither users nor adapters have
 /// to know about sharing.
 pub(crate) struct SharedSession {
-    session_slot: SessionSlot,
+    session_member: SessionMember,
     slot_bytes: u32,
     /// The user's own: others' requests do not touch it.
     buffer: Vec<u8>,
@@ -207,14 +207,14 @@ pub(crate) struct SharedSession {
 
 impl SharedSession {
     /// The slot through which the user waits for its turn.
-    pub fn session_slot(&self) -> SessionSlot {
-        self.session_slot.clone()
+    pub fn session_member(&self) -> SessionMember {
+        self.session_member.clone()
     }
 
     /// Sends the user's operation when its turn has come.
     fn send(&mut self, op: DataOp) -> Result<(), OpError> {
-        let mut state = self.session_slot.shared.borrow_mut();
-        let turn = state.users.get(&self.session_slot.user).and_then(|user| user.turn);
+        let mut state = self.session_member.shared.borrow_mut();
+        let turn = state.users.get(&self.session_member.user).and_then(|user| user.turn);
         let (Some(Turn::Data(slot)), Some(inner)) = (turn, state.inner.as_mut()) else { return Err(lost()) };
         if let DataOp::Write { len, .. } = op {
             inner.buffer(slot)[..len as usize].copy_from_slice(&self.buffer[..len as usize]);
@@ -226,7 +226,7 @@ impl SharedSession {
 
     /// The reply to what is in flight; its data are the user's own now.
     fn take(&mut self, reply: Reply) -> Reply {
-        let mut state = self.session_slot.shared.borrow_mut();
+        let mut state = self.session_member.shared.borrow_mut();
         if let (Some((slot, DataOp::Read { len, .. })), Ok(bytes)) = (self.in_flight.take(), &reply.result)
             && let Some(inner) = state.inner.as_mut()
         {
@@ -235,15 +235,15 @@ impl SharedSession {
             let bytes = (*bytes).min(len) as usize;
             self.buffer[..bytes].copy_from_slice(&inner.buffer(slot)[..bytes]);
         }
-        state.give_back(self.session_slot.user);
+        state.give_back(self.session_member.user);
         Reply { slot: Slot(0), ..reply }
     }
 
     fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
         let failed = |error| Poll::Ready(Reply { slot: Slot(0), result: Err(error), requests: 0 });
-        let user = self.session_slot.user;
+        let user = self.session_member.user;
         if let Some(op) = self.wanted {
-            if self.session_slot.shared.borrow_mut().poll_turn(user, false, cx).is_pending() {
+            if self.session_member.shared.borrow_mut().poll_turn(user, false, cx).is_pending() {
                 return Poll::Pending;
             }
             self.wanted = None;
@@ -254,7 +254,7 @@ impl SharedSession {
         if self.in_flight.is_none() {
             return Poll::Pending;
         }
-        let mut state = self.session_slot.shared.borrow_mut();
+        let mut state = self.session_member.shared.borrow_mut();
         state.collect(user, cx);
         let is_lost = state.lost;
         let Some(own) = state.users.get_mut(&user) else { return failed(lost()) };
@@ -277,24 +277,24 @@ impl SharedSession {
 
 /// The session while one user has it to itself; dropped with it, it is lost to all.
 struct Alone {
-    session_slot: SessionSlot,
+    session_member: SessionMember,
     inner: Option<Box<dyn Session>>,
 }
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        let mut state = self.session_slot.shared.borrow_mut();
+        let mut state = self.session_member.shared.borrow_mut();
         match self.inner.take() {
             Some(inner) => state.inner = Some(inner),
             None => state.lose(),
         }
-        state.give_back(self.session_slot.user);
+        state.give_back(self.session_member.user);
     }
 }
 
 impl Session for SharedSession {
     fn facts(&self) -> Facts {
-        self.session_slot.shared.borrow().inner.as_ref().map(|inner| inner.facts()).unwrap_or_default()
+        self.session_member.shared.borrow().inner.as_ref().map(|inner| inner.facts()).unwrap_or_default()
     }
 
     fn buffer(&mut self, _: Slot) -> &mut [u8] {
@@ -307,12 +307,12 @@ impl Session for SharedSession {
             DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
             DataOp::Flush { .. } => 0,
         };
-        self.session_slot.shared.borrow().inner.as_ref().map_or(whole, |inner| inner.max_transfer(op))
+        self.session_member.shared.borrow().inner.as_ref().map_or(whole, |inner| inner.max_transfer(op))
     }
 
     fn release_buffers(&mut self) {
         self.buffer = Vec::new();
-        let mut state = self.session_slot.shared.borrow_mut();
+        let mut state = self.session_member.shared.borrow_mut();
         if state.free.len() == state.slots
             && let Some(inner) = state.inner.as_mut()
         {
@@ -321,7 +321,7 @@ impl Session for SharedSession {
     }
 
     fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
-        let mut state = self.session_slot.shared.borrow_mut();
+        let mut state = self.session_member.shared.borrow_mut();
         if state.free.len() == state.slots
             && let Some(inner) = state.inner.as_mut()
         {
@@ -339,16 +339,16 @@ impl Session for SharedSession {
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        let session_slot = self.session_slot.clone();
+        let session_member = self.session_member.clone();
         Box::pin(async move {
             // Returns a turn for data that the user waited for and does not need.
-            session_slot.shared.borrow_mut().give_back(session_slot.user);
-            poll_fn(|cx| session_slot.shared.borrow_mut().poll_turn(session_slot.user, true, cx)).await;
-            let inner = session_slot.shared.borrow_mut().inner.take();
+            session_member.shared.borrow_mut().give_back(session_member.user);
+            poll_fn(|cx| session_member.shared.borrow_mut().poll_turn(session_member.user, true, cx)).await;
+            let inner = session_member.shared.borrow_mut().inner.take();
             let Some(mut inner) = inner else { return MetaReply { result: Err(lost()), requests: 0 } };
             // If this future is dropped during the call, the guard still holds no session: a reply may then be
             // on its way, so the session is lost for all.
-            let mut alone = Alone { session_slot, inner: None };
+            let mut alone = Alone { session_member, inner: None };
             let reply = inner.call(op).await;
             alone.inner = Some(inner);
             reply
@@ -357,7 +357,7 @@ impl Session for SharedSession {
 
     /// Each byte is reported to exactly one user: the first who reads the counts.
     fn wire(&self) -> WireCount {
-        let mut state = self.session_slot.shared.borrow_mut();
+        let mut state = self.session_member.shared.borrow_mut();
         let counted = state.inner.as_ref().map(|inner| inner.wire());
         let fresh = counted.map(|counted| {
             let fresh = counted.since(state.wire);
@@ -365,7 +365,7 @@ impl Session for SharedSession {
             state.wire = counted;
             fresh
         });
-        let Some(own) = state.users.get_mut(&self.session_slot.user) else { return WireCount::default() };
+        let Some(own) = state.users.get_mut(&self.session_member.user) else { return WireCount::default() };
         if let Some(fresh) = fresh {
             own.wire += fresh;
         }
@@ -375,9 +375,9 @@ impl Session for SharedSession {
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         self.ended = true;
         let last = {
-            let mut state = self.session_slot.shared.borrow_mut();
-            state.give_back(self.session_slot.user);
-            state.users.remove(&self.session_slot.user);
+            let mut state = self.session_member.shared.borrow_mut();
+            state.give_back(self.session_member.user);
+            state.users.remove(&self.session_member.user);
             if state.users.is_empty() {
                 state.lost = true;
                 state.inner.take()
@@ -400,8 +400,8 @@ impl Drop for SharedSession {
         }
         // The user dropped the session without closing it. Replies to its requests may still arrive and would belong
         // to no user.
-        let mut state = self.session_slot.shared.borrow_mut();
-        state.users.remove(&self.session_slot.user);
+        let mut state = self.session_member.shared.borrow_mut();
+        state.users.remove(&self.session_member.user);
         state.lose();
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{ErrorClass, FileRef, MetaOp, OpError, OpStep, OpenHow};
-use sharebench_plan::{Operation, Owner, Place, Requests, Times, Transaction};
+use sharebench_plan::{Operation, Owner, RequestPattern, Requests, Times, Transaction};
 
 use crate::data::set_content::blocks;
 use crate::load::user::open_file::OpenFile;
@@ -291,7 +291,7 @@ impl VirtualUser<'_> {
             };
             let grain =
                 requests.size.as_ref().map_or(u64::from(workload.block), sharebench_plan::Sizes::grain);
-            let (offset, len) = self.place(requests.place, state.at, wanted, grain, bytes, growing);
+            let (offset, len) = self.next_range(requests.pattern, state.at, wanted, grain, bytes, growing);
             let piece = Piece { handle, file, offset, len: len as u32 };
             if write {
                 self.write_to(piece, state, window).await?;
@@ -309,22 +309,22 @@ impl VirtualUser<'_> {
     }
 
     /// Offset and length of the next request.
-    fn place(
+    fn next_range(
         &mut self,
-        place: Place,
+        pattern: RequestPattern,
         at: u64,
         wanted: u64,
         grain: u64,
         bytes: u64,
         growing: bool,
     ) -> (u64, u64) {
-        match place {
-            Place::Random => {
+        match pattern {
+            RequestPattern::Random => {
                 let len = wanted.min(bytes);
                 (self.random.below((bytes - len) / grain + 1) * grain, len)
             }
-            Place::Sequential if growing => (at, wanted),
-            Place::Sequential => {
+            RequestPattern::Sequential if growing => (at, wanted),
+            RequestPattern::Sequential => {
                 let from = if at >= bytes { 0 } else { at };
                 (from, wanted.min(bytes - from))
             }

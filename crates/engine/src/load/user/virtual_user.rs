@@ -11,7 +11,7 @@ use sharebench_target::Session;
 
 use crate::load::user::open_file::OpenFile;
 use crate::load::user::replay_state::Replay;
-use crate::load::user::shared_session::SessionSlot;
+use crate::load::user::shared_session::SessionMember;
 use crate::load::user::thread_context::ThreadContext;
 use crate::load::user::user_files::UserFiles;
 use crate::time::deadline::Deadline;
@@ -48,7 +48,7 @@ pub(crate) struct VirtualUser<'a> {
     pub(crate) group: u32,
     pub(crate) session: Option<Box<dyn Session>>,
     /// The user's slot of a session that it shares with others.
-    pub(crate) session_slot: Option<SessionSlot>,
+    pub(crate) session_member: Option<SessionMember>,
     pub(crate) deadline: Deadline,
     /// Draws what the user does. Pauses are drawn from a sequence of their own, so that they do not depend on it.
     pub(crate) random: Random,
@@ -63,7 +63,7 @@ pub(crate) struct VirtualUser<'a> {
     /// True when the last operation ended within the measured window.
     pub(crate) last_counted: bool,
     /// Transactions that the user still performs before it starts over with the workload's list.
-    round: Vec<usize>,
+    mix_left: Vec<usize>,
     /// Transactions since the user last yielded to others of its thread.
     unbroken: u32,
     /// True between login and logout of a visit.
@@ -84,7 +84,7 @@ impl<'a> VirtualUser<'a> {
             number,
             group,
             session: None,
-            session_slot: None,
+            session_member: None,
             deadline: Deadline::new(thread.clock, thread.timeout),
             random: Random::new(thread.seed, 0x1000 + u64::from(number)),
             pauses: Random::new(thread.seed, 0x2000_0000 + u64::from(number)),
@@ -93,7 +93,7 @@ impl<'a> VirtualUser<'a> {
             kept: BTreeMap::new(),
             replay: Replay::default(),
             last_counted: false,
-            round: Vec::new(),
+            mix_left: Vec::new(),
             unbroken: 0,
             visiting: false,
             done: 0,
@@ -210,7 +210,7 @@ impl<'a> VirtualUser<'a> {
         let thread = self.thread;
         match thread.work.workload.loadfile.as_deref() {
             Some(file) => Some(self.next_line(file, window)),
-            None => thread.work.workload.next(&mut self.round, &mut self.random),
+            None => thread.work.workload.next(&mut self.mix_left, &mut self.random),
         }
     }
 
