@@ -60,7 +60,7 @@ fn two_targets_and_their_users() {
     let _ = sharebench.run(&["run", "plan.toml", "--quiet"]).unwrap().expect_success();
     let kinds = ["load", "ratio", "throughput", "bands", "tail", "timeline", "cost"];
     let found = read(&sharebench, "two-targets", &["1"], &kinds);
-    let order = ["answer", "trust", "users", "differ", "why", "tails", "cost", "open", "method"];
+    let order = ["verdict", "answer", "trust", "users", "differ", "why", "tails", "cost", "open", "method"];
     let shown: Vec<&str> = parts(&found).into_iter().filter(|part| *part != "contradictions").collect();
     assert_eq!(shown, order, "{found}");
     assert_eq!(found["filter"], serde_json::json!(["0 of 4", "4 of 4"]), "{found}");
@@ -106,5 +106,5 @@ fn a_run_that_lost_its_server() {
     let status = running.wait(PATIENCE).unwrap();
     assert_eq!(status.code(), Some(3), "{}", running.output());
     let found = read(&sharebench, "broken", &["1"], &["throughput", "timeline"]);
-    assert_eq!(parts(&found)[..2], ["answer", "trust"], "{found}");
+    assert_eq!(parts(&found)[..2], ["verdict", "answer"], "{found}");
 }
