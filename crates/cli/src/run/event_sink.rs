@@ -22,7 +22,7 @@ pub struct EventSink {
     pub failed: Option<String>,
     /// True if a read returned other data than was written.
     pub data_errors: bool,
-    /// The first load step in which every operation failed, with the number of operations.
+    /// The first load step in which every operation failed, with the number of failures.
     pub all_failed: Option<String>,
     monitoring: Monitoring,
 }
@@ -96,11 +96,10 @@ impl EventSink {
 /// The reason if every operation of a load step failed. Such a step measured nothing.
 fn wholly_failed(step: &StepResult) -> Option<String> {
     let failed = step.measure.error_count();
-    // Failures before the first operation, such as those of logons, are counted as failures only.
-    let operations = step.measure.operations.max(failed);
     let is_load = step.coordinates.get(axis::WORKLOAD).is_some();
-    (is_load && failed > 0 && failed == operations)
-        .then(|| format!("every operation failed ({failed} of {operations}) in step {}", step.coordinates))
+    // The operations of a load are those that succeeded; failures are counted apart.
+    (is_load && failed > 0 && step.measure.operations == 0)
+        .then(|| format!("every operation failed ({failed} failures) in step {}", step.coordinates))
 }
 
 #[cfg(test)]
@@ -130,9 +129,9 @@ mod tests {
         let load = || {
             Coordinates::new().with(axis::WORKLOAD, Value::text("office")).with(axis::USERS, Value::Count(3))
         };
-        let expected = "every operation failed (41 of 41) in step users=3 workload=office";
-        assert_eq!(wholly_failed(&step(load(), 41, 41)).as_deref(), Some(expected));
-        assert_eq!(wholly_failed(&step(load(), 41, 40)), None);
+        let expected = "every operation failed (41 failures) in step users=3 workload=office";
+        assert_eq!(wholly_failed(&step(load(), 0, 41)).as_deref(), Some(expected));
+        assert_eq!(wholly_failed(&step(load(), 1, 40)), None);
         assert_eq!(wholly_failed(&step(load(), 0, 0)), None);
         let cell = Coordinates::new().with(axis::TEST, Value::text("read"));
         assert_eq!(wholly_failed(&step(cell, 41, 41)), None);
