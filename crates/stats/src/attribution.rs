@@ -5,6 +5,7 @@
 //! estimate is the share of the first kind that is slower than a threshold, corrected for the errors of the threshold:
 //! Rogan and Gladen, American Journal of Epidemiology 107 (1978) 71.
 
+use sharebench_model::ProbeTimes;
 use sharebench_model::units::percent;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -167,6 +168,23 @@ pub enum AttributionError {
     /// V5: a file known to be cached looks like storage.
     #[error("{} of a file known to be cached seems to come from storage", percent(*.0, 0))]
     KnownHotCold(f64),
+}
+
+/// Estimates the share of storage as [`attribute`] does, from the stored times of one or more series of probes.
+pub fn attribute_times<'a>(
+    series: impl Iterator<Item = &'a ProbeTimes> + Clone,
+) -> Result<Attribution, AttributionError> {
+    let all = |of: fn(&ProbeTimes) -> &Vec<u64>| -> Vec<f64> {
+        series.clone().flat_map(of).map(|time| *time as f64).collect()
+    };
+    attribute(&Probes {
+        ahead: &all(|times| &times.ahead),
+        distances: &all(|times| &times.distances),
+        next: &all(|times| &times.next),
+        hot: &all(|times| &times.hot),
+        cold: &all(|times| &times.cold),
+        known_hot: &all(|times| &times.known_hot),
+    })
 }
 
 /// Estimates the share of storage in what the server delivered, with the checks V1, V2, V4, V5 and V6. V3 needs the

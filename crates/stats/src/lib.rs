@@ -44,7 +44,7 @@ mod student;
 mod usl;
 mod winsorise;
 
-pub use attribution::{Attribution, AttributionError, Confidence, Probes, Share, attribute};
+pub use attribution::{Attribution, AttributionError, Confidence, Probes, Share, attribute, attribute_times};
 pub use bootstrap::{Work, total_work_log_ratio};
 pub use breaks::{Break, break_points};
 pub use cache_cliff::{Cliff, SizeCurve, SizedRate, TwoStates};

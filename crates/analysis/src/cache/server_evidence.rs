@@ -1,8 +1,8 @@
 //! What is known of a server's cache and storage: probes judged, counters of its storage, and whether the two agree (V3).
 
 use sharebench_model::units::percent;
-use sharebench_model::{ProbeTimes, StepResult, WhileProbed};
-use sharebench_stats::{Attribution, AttributionError, Probes, attribute};
+use sharebench_model::{StepResult, WhileProbed};
+use sharebench_stats::{Attribution, AttributionError, attribute_times};
 
 use crate::types::{CacheShares, CountedBytes, Grade, StorageEvidence};
 
@@ -107,27 +107,12 @@ pub(crate) struct ServerEvidence {
 impl ServerEvidence {
     pub fn of(steps: &[&StepResult]) -> Self {
         let seen = || steps.iter().map(|step| &step.measure.server);
-        let times = |of: fn(&ProbeTimes) -> &Vec<u64>| -> Vec<f64> {
-            seen().flat_map(|server| of(&server.probes)).map(|time| *time as f64).collect()
-        };
-        let ahead = times(|probes| &probes.ahead);
-        let hot = times(|probes| &probes.hot);
-        let cold = times(|probes| &probes.cold);
-        let known_hot = times(|probes| &probes.known_hot);
-        let distances = times(|probes| &probes.distances);
-        let next = times(|probes| &probes.next);
-        let probes = Probes {
-            ahead: &ahead,
-            distances: &distances,
-            next: &next,
-            hot: &hot,
-            cold: &cold,
-            known_hot: &known_hot,
-        };
         let passes = steps.iter().map(|step| step.measure.passes).sum();
         let emptied = seen().map(|server| server.cold_passes).sum();
-        let probes = (!ahead.is_empty())
-            .then(|| attribute(&probes).and_then(|found| confirmed(found, steps, (passes, emptied))));
+        let probes = seen().any(|server| !server.probes.ahead.is_empty()).then(|| {
+            let found = attribute_times(seen().map(|server| &server.probes))?;
+            confirmed(found, steps, (passes, emptied))
+        });
         // The sum is meaningful only if every repetition was counted.
         let storage = seen().map(|server| server.storage_read).sum();
         let add = |sum: WhileProbed, more: WhileProbed| WhileProbed {

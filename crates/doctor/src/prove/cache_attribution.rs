@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sharebench_model::units::percent;
-use sharebench_model::{ProbeTimes, StepResult, axis};
+use sharebench_model::{StepResult, axis};
 use sharebench_plan::Plan;
 use sharebench_server::{DeviceRecord, DeviceRequest, NodeId, ServiceTime};
-use sharebench_stats::{Attribution, AttributionError, Probes, attribute};
+use sharebench_stats::{Attribution, AttributionError, attribute_times};
 
 use crate::prove::fixture::{Fixture, run};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
@@ -46,7 +46,7 @@ pub(super) fn attribution(conditions: Conditions) -> Result<Attempt, ProveError>
         log.sort_by_key(|record| record.received_ns);
         let truths = truths(&log, probes * COLD_DISTANCE, &steps);
         for (step, truth) in steps.iter().zip(truths) {
-            let attribution = judged(&step.measure.server.probes);
+            let attribution = attribute_times(std::iter::once(&step.measure.server.probes));
             rows.push(score.enter(step, *device_us, truth, &attribution));
         }
     }
@@ -62,21 +62,6 @@ fn plan(sizes: &[f64], probes: u64) -> Result<Plan, ProveError> {
          [sweep]\nfile_sizes = [{sizes}]\nrecord_sizes = [{RECORD}]\ntests = ['read', 'random-read']\n\
          [cache_probes]\ncold = '{PUSH}'\ncount = {probes}\ndistance = '128KiB'\n"
     ))?)
-}
-
-fn judged(probes: &ProbeTimes) -> Result<Attribution, AttributionError> {
-    let floats = |times: &[u64]| times.iter().map(|time| *time as f64).collect::<Vec<_>>();
-    let ProbeTimes { ahead, distances, next, hot, cold, known_hot } = probes;
-    let [ahead, distances, next, hot, cold, known_hot] =
-        [ahead, distances, next, hot, cold, known_hot].map(|times| floats(times));
-    attribute(&Probes {
-        ahead: &ahead,
-        distances: &distances,
-        next: &next,
-        hot: &hot,
-        cold: &cold,
-        known_hot: &known_hot,
-    })
 }
 
 /// Returns for each cell the share of the workload's reads that missed the cache during the probes.
