@@ -32,6 +32,8 @@ pub mod axis {
     pub const CACHE: &str = "cache";
     /// Sync policy, where it is not the usual one.
     pub const SYNC: &str = "sync";
+    /// State of the server's cache before each pass, where it is not the usual one.
+    pub const SERVER_CACHE: &str = "server_cache";
     /// What the measured time includes in addition to the operations: `close`, `flush`, `flush+close`.
     pub const INCLUDED: &str = "included";
     /// `shared` where the jobs of a cell share one file; without this axis each job has its own file.

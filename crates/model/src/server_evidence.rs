@@ -33,7 +33,7 @@ pub struct ServerEvidence {
     pub without_probes: Option<String>,
     /// Timed passes that began after the user's command had emptied the server's cache.
     pub cold_passes: u64,
-    /// Bytes that the server's storage read while the step was measured, as its system counts them.
+    /// Bytes that the server's storage read during the timed passes of the step, as its system counts them.
     pub storage_read: Option<u64>,
     /// The same counts for the time after the cell, while probes were made.
     pub while_probed: Option<WhileProbed>,

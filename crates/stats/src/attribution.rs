@@ -172,7 +172,7 @@ pub enum AttributionError {
 
 /// Estimates the share of storage as [`attribute`] does, from the stored times of one or more series of probes.
 pub fn attribute_times<'a>(
-    series: impl Iterator<Item = &'a ProbeTimes> + Clone,
+    series: &(impl Iterator<Item = &'a ProbeTimes> + Clone),
 ) -> Result<Attribution, AttributionError> {
     let all = |of: fn(&ProbeTimes) -> &Vec<u64>| -> Vec<f64> {
         series.clone().flat_map(of).map(|time| *time as f64).collect()

@@ -110,7 +110,7 @@ impl ServerEvidence {
         let passes = steps.iter().map(|step| step.measure.passes).sum();
         let emptied = seen().map(|server| server.cold_passes).sum();
         let probes = seen().any(|server| !server.probes.ahead.is_empty()).then(|| {
-            let found = attribute_times(seen().map(|server| &server.probes))?;
+            let found = attribute_times(&seen().map(|server| &server.probes))?;
             confirmed(found, steps, (passes, emptied))
         });
         // The sum is meaningful only if every repetition was counted.

@@ -24,6 +24,7 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
             show_size(plan.least_bytes_moved()),
             show_size(plan.bytes_needed())
         ));
+        lines.extend(displaced(plan));
     }
     if !plan.loads.is_empty() {
         let loads = counted(plan.loads.len(), "load step");
@@ -46,6 +47,23 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
         lines.push(format!("before each step this machine runs: {command}"));
     }
     lines
+}
+
+/// The cost of cold cells, and the limit of what other data can displace.
+fn displaced(plan: &ResolvedPlan) -> Option<String> {
+    let cold = plan.works().filter_map(|work| match work {
+        Work::Records(work) => Some(work.displaced).filter(|bytes| *bytes > 0),
+        Work::Transactions(_) => None,
+    });
+    let bytes = cold.max()?;
+    let rate = SlowestTarget::ASSUMED.bytes_per_s as f64;
+    Some(format!(
+        "before each pass of a cold cell {} of other data is read (--displace), in {} at {}; a server that caches more \
+         stays warm",
+        show_size(bytes),
+        show_seconds(bytes as f64 / rate),
+        show_rate(rate)
+    ))
 }
 
 /// Performed and omitted operations of a loadfile.
@@ -188,8 +206,8 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
             of(""),
             [
                 "3 cells on 2 targets, 10 to 60 times each, until each confidence interval is ±2%",
-                "at least 1.94 MiB of file data to or from each target (fast targets move more), 128 KiB of free space needed on each",
-                "at least 60 steps, at most 360; 12 s to 8.3 min on targets that reply within 2.00 ms and move at least \
+                "at least 2.56 MiB of file data to or from each target (fast targets move more), 128 KiB of free space needed on each",
+                "at least 60 steps, at most 360; 12 s to 8.5 min on targets that reply within 2.00 ms and move at least \
                  20.0 MB/s, longer on slower ones",
             ]
         );
@@ -200,6 +218,18 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
         assert_eq!(
             of("time_budget = '10m'")[0],
             "3 cells on 2 targets, for 10.0 min: each at least once, then those with the widest intervals"
+        );
+    }
+
+    #[test]
+    fn preview_shows_what_a_cold_cache_costs() {
+        let text = "repetitions = 1\n[[target]]\nurl = '/a'\n[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\n\
+                    tests = ['read']\nserver_cache = ['warm', 'cold']\n";
+        let lines = plan_preview(&Plan::parse(text).unwrap().resolve().unwrap());
+        assert_eq!(
+            lines[2],
+            "before each pass of a cold cell 256 MiB of other data is read (--displace), in 13 s at 20.0 MB/s; a server \
+             that caches more stays warm"
         );
     }
 

@@ -46,7 +46,7 @@ pub(super) fn attribution(conditions: Conditions) -> Result<Attempt, ProveError>
         log.sort_by_key(|record| record.received_ns);
         let truths = truths(&log, probes * COLD_DISTANCE, &steps);
         for (step, truth) in steps.iter().zip(truths) {
-            let attribution = attribute_times(std::iter::once(&step.measure.server.probes));
+            let attribution = attribute_times(&std::iter::once(&step.measure.server.probes));
             rows.push(score.enter(step, *device_us, truth, &attribution));
         }
     }

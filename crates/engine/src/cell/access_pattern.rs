@@ -78,6 +78,12 @@ impl AccessPattern {
         Self::over(grid, pattern, stride, reads, random)
     }
 
+    /// Reads every record in the order of a test, also if the test writes it.
+    pub fn reading(work: &RecordWork, part: FilePart, random: &mut Random) -> Self {
+        let grid = part.of(work.grid());
+        Self::over(grid, work.test.pattern(), u64::from(work.stride), grid.records, random)
+    }
+
     /// Writes a file of `size` bytes from its first to its last record.
     pub fn filling(size: u64, record: u64) -> Self {
         let grid = Grid { first: 0, spacing: record, records: size.div_ceil(record) };

@@ -8,6 +8,7 @@ use crate::cell::access_pattern::FilePart;
 use crate::cell::cell_context::CellContext;
 use crate::cell::policy::CacheObservation;
 use crate::cell::record_pass::RecordPass;
+use crate::cell::server_cache;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
 use crate::record::tally::Tally;
@@ -62,7 +63,8 @@ impl<'a> Job<'a> {
         let clock = cell.clock;
         let stop = cell.stop;
         let verify = cell.verify;
-        let context = PassContext { clock, stop, verify, deadline: Deadline::new(clock, cell.timeout) };
+        let deadline = Deadline::new(clock, cell.timeout);
+        let context = PassContext { clock, stop, verify, deadline, server_disk_stat: None };
         let random = Random::new(cell.seed, 0x20_0000 + u64::from(number));
         Self {
             cell,
@@ -128,10 +130,20 @@ impl<'a> Job<'a> {
 
     async fn prepare(&mut self, first: bool) -> Result<(), StepError> {
         self.ensure_open().await?;
+        if self.number == 0 {
+            self.displace().await?;
+        }
         let (mut pass, context, random, _) = self.pass()?;
         let observation = pass.prepare(first, random, context).await?;
         self.observation = Some(observation);
         Ok(())
+    }
+
+    /// Displaces the server's cache for all jobs: the others start when this one is prepared.
+    async fn displace(&mut self) -> Result<(), StepError> {
+        let Self { cell, session, file, context, .. } = self;
+        let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
+        server_cache::displace(cell.work, session, &file.path, cell.work.request_size(), context).await
     }
 
     async fn ensure_open(&mut self) -> Result<(), OpError> {

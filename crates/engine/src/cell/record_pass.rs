@@ -1,13 +1,14 @@
 //! One pass of a test over one file, in the way its application takes to the file.
 
 use sharebench_model::{CachePolicy, FileRef, MetaOp, OpError, Random, StepError};
-use sharebench_plan::{Access, RecordWork, Start};
+use sharebench_plan::{Access, RecordWork, ServerCacheState, Start};
 use sharebench_target::Session;
 
 use crate::cell::access_pattern::{AccessPattern, FilePart};
 use crate::cell::pass::Pass;
 use crate::cell::policy;
 use crate::cell::policy::{CacheObservation, TimedFinish};
+use crate::cell::server_cache;
 use crate::cell::stream::StreamPass;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
@@ -41,10 +42,16 @@ impl RecordPass<'_> {
         let start = self.work.test.start();
         let maps = self.work.test.access() == Access::Mapping;
         let handle = self.open()?;
+        // A local directory has no server whose cache would be warm before the client's is dropped.
+        if first && self.work.is_warmed() && server_cache::has_server(self.session) {
+            let Self { work, part, session, file, .. } = self;
+            server_cache::warm(work, *part, &mut **session, file, handle, random, context).await?;
+        }
         let mut dropped = None;
+        let cold = self.work.server_cache == ServerCacheState::Cold;
         // What lies in a cache that is to be passed would be written back or thrown out by the first pass.
         let passes = self.work.policy.cache != CachePolicy::Normal;
-        if start == Start::Cold || (first && passes && start != Start::Fresh) {
+        if start == Start::Cold || cold || (first && passes && start != Start::Fresh) {
             dropped = Some(policy::drop_cache(self.session, handle, context).await?);
         }
         // A mapping has to have something to map; and over SMB a file that is opened unbuffered has no append

@@ -7,9 +7,11 @@ use crate::cell::access_pattern::FilePart;
 use crate::cell::file_names::data_name;
 use crate::cell::policy;
 use crate::cell::record_pass::RecordPass;
+use crate::cell::server_cache;
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
+use crate::record::request::SLOT;
 use crate::record::tally::Tally;
 
 /// A cell ends after this many times its sample, however little of that was busy.
@@ -24,6 +26,7 @@ pub(crate) async fn prepare(
     if work.test.start() == Start::Fresh {
         return Ok(());
     }
+    target.ensure_displacing(work, context).await?;
     target.ensure_for(work, &data_name(work), context).await
 }
 
@@ -53,13 +56,16 @@ pub(crate) async fn measure(
             target.discard(file, context).await?;
             result?;
         } else if let Some(mut file) = target.files.remove(&name) {
+            let session = target.session.as_mut();
+            let record_size = session.buffer(SLOT).len() as u32;
+            server_cache::displace(work, session, &file.path, record_size, context).await?;
             let result = one_pass(work, target, &mut file, first, random, context, tally).await;
             target.files.insert(name.clone(), file);
             result?;
         }
         first = false;
         // In virtual time a target may answer at once: no repetition would ever fill the sample.
-        passing = context.clock.now() > begin;
+        passing = context.clock.now() > begin && !work.passes_once();
     }
     tally.users_reported = u32::from(tally.operations > 0);
     // A job starts its next operation when the last one has ended, so nothing waits: response and service
@@ -96,7 +102,12 @@ async fn measured(
     tally: &mut Tally,
 ) -> Result<(), StepError> {
     let observation = pass.prepare(first, random, context).await?;
+    // What preparing the pass reads is not the cell's.
+    let before = context.storage_read();
     pass.run(random, context, tally).await?;
+    let read = context.storage_read().zip(before).and_then(|(after, before)| after.checked_sub(before));
+    let so_far = if first { Some(0) } else { tally.server.storage_read };
+    tally.server.storage_read = so_far.zip(read).map(|(so_far, read)| so_far + read);
     // Before anything is flushed, or is closed and cannot be looked at any more.
     pass.look(observation, context, tally).await?;
     pass.conclude(context, tally).await

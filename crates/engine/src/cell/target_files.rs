@@ -10,6 +10,7 @@ use sharebench_target::Session;
 
 use crate::cell::access_pattern::AccessPattern;
 use crate::cell::pass::Pass;
+use crate::cell::server_cache::{DISPLACING, has_server};
 use crate::data::closed_session::ClosedSession;
 use crate::data::context::PassContext;
 use crate::data::directory::remove_tree;
@@ -106,6 +107,21 @@ impl TargetFiles {
             return self.read(name, context).await;
         }
         Ok(())
+    }
+
+    /// Makes sure that the data exists whose reads displace the server's cache, if the cell needs it.
+    pub async fn ensure_displacing(
+        &mut self,
+        work: &RecordWork,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), StepError> {
+        if work.displaced == 0 || !has_server(self.session.as_ref()) {
+            return Ok(());
+        }
+        let size = work.displaced.next_multiple_of(self.unit);
+        // The same layout for every cell, so that it is written once.
+        let record = largest_record(size, self.unit, self.session.buffer(SLOT).len() as u64) as u32;
+        self.ensure(DISPLACING, size, record, context).await.map(drop)
     }
 
     /// Makes sure that `name` exists with `size` verified bytes, written in records of `record` bytes; true if it had to be

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use sharebench_cluster::Ranks;
 use sharebench_model::{CpuTime, JobShare, StepError};
-use sharebench_plan::{RecordWork, Start};
+use sharebench_plan::{RecordWork, ServerCacheState, Start};
 
 use crate::cell::access_pattern::FilePart;
 use crate::cell::cell_context::CellContext;
@@ -135,7 +135,8 @@ async fn rounds(cell: &CellContext<'_>, mut here: impl AsyncFnMut(Phase) -> Span
     let fresh = start == Start::Fresh;
     // A pass that needs a new file, an empty cache or a file to be opened again runs on its own.
     let cold = start == Start::Cold && cell.target.capabilities().drop_cache;
-    let alone = fresh || cold || work.include_close;
+    let displaced = work.server_cache == ServerCacheState::Cold;
+    let alone = fresh || cold || displaced || work.include_close;
     let sample = work.min_sample_time.as_nanos() as u64;
     let mut window = 0;
     let mut done = 0;
@@ -143,7 +144,7 @@ async fn rounds(cell: &CellContext<'_>, mut here: impl AsyncFnMut(Phase) -> Span
     let mut first = true;
     let begin = all(Phase::Connect).await?.now;
     let mut now = begin;
-    while first || (window < sample && now - begin < sample * MAX_WALL) {
+    while first || (!work.passes_once() && window < sample && now - begin < sample * MAX_WALL) {
         if fresh {
             all(Phase::Create).await?;
         }
@@ -251,6 +252,9 @@ pub(crate) async fn prepare(
         Some(ranks) => ranks.users(jobs),
         None => (0..if work.shared_file { 1 } else { jobs }).collect::<Vec<_>>(),
     };
+    if ranks.is_none_or(Ranks::is_leader) {
+        target.ensure_displacing(work, context).await?;
+    }
     for number in numbers.into_iter().filter(|_| work.test.start() != Start::Fresh) {
         target.ensure_for(work, &job_file_name(work, number), context).await?;
     }

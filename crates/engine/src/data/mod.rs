@@ -7,5 +7,6 @@ pub(crate) mod directory;
 pub(crate) mod file_state;
 pub(crate) mod mismatch;
 pub(crate) mod request_splitting;
+pub(crate) mod server_disk_stat;
 pub(crate) mod set_content;
 pub mod stamp;

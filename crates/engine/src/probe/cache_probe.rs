@@ -23,7 +23,6 @@ use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
 use crate::probe::probe_connection::ProbeConnection;
-use crate::probe::server_disk_stat;
 use crate::record::tally::Tally;
 use crate::record::verify::verify;
 
@@ -158,7 +157,7 @@ impl ProbeSeries<'_> {
         let records = self.work.grid().records;
         // The state in which the workload leaves the server after one pass is the one that is asked for.
         workload.perform(pass, records, context).await?;
-        let before = self.storage_read();
+        let before = context.storage_read();
         let mut operations = 0;
         let distances = self.plan.distances(self.work);
         let begin = context.clock.now();
@@ -180,15 +179,11 @@ impl ProbeSeries<'_> {
         }
         // What a probe fetched ahead is what the workload would have fetched; cold records are the probes' own.
         let own = seen.probes.cold.len() as u64 * u64::from(record);
-        seen.while_probed = self.storage_read().zip(before).map(|(after, before)| WhileProbed {
+        seen.while_probed = context.storage_read().zip(before).map(|(after, before)| WhileProbed {
             read: operations * u64::from(record),
             storage_read: after.saturating_sub(before).saturating_sub(own),
         });
         Ok(())
-    }
-
-    fn storage_read(&self) -> Option<u64> {
-        server_disk_stat::read_so_far(self.plan.server_disk_stat.as_ref()?)
     }
 }
 

@@ -2,4 +2,3 @@
 
 pub(crate) mod cache_probe;
 pub(crate) mod probe_connection;
-pub(crate) mod server_disk_stat;

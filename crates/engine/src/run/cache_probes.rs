@@ -27,7 +27,8 @@ impl Run<'_> {
     fn cold_passes(&self, work: &RecordWork) -> u64 {
         let emptied =
             self.plan.cache_probes.as_ref().is_some_and(|probes| probes.cold == Cold::PreStepCommand);
-        u64::from(emptied && CacheProbePlan::covers(work) && work.test.start() != Start::JustRead)
+        let read_before = work.test.start() == Start::JustRead || work.is_warmed();
+        u64::from(emptied && CacheProbePlan::covers(work) && !read_before)
     }
 
     /// Makes the files that probes need; before the user's command, where that is what makes them cold.

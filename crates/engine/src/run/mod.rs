@@ -108,7 +108,9 @@ impl Run<'_> {
         let clock = self.clock;
         let verify = self.plan.verify;
         let deadline = Deadline::new(clock, self.plan.timeout);
-        let mut context = PassContext { clock, stop: self.stop, verify, deadline };
+        let probes = self.plan.cache_probes.as_ref();
+        let server_disk_stat = probes.and_then(|probes| probes.server_disk_stat.as_deref());
+        let mut context = PassContext { clock, stop: self.stop, verify, deadline, server_disk_stat };
         let mut states = Vec::new();
         let prepared = self.prepare(&mut states, &mut context).await;
         if let Err(error) = self.prepared_together(prepared) {

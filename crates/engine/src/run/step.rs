@@ -10,7 +10,6 @@ use crate::check::steady_state::steadiness;
 use crate::check::{StepEvidence, checks};
 use crate::data::context::PassContext;
 use crate::machine::measuring_machine::Machine;
-use crate::probe::server_disk_stat;
 use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::target_state::TargetState;
@@ -103,13 +102,7 @@ impl Run<'_> {
                 // order.
                 let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
                 let mut tally = Tally::default();
-                // What making its file reads is not the cell's.
-                record_step::prepare(work, &mut state.files, context).await?;
-                let before = self.storage_read();
                 record_step::measure(work, &mut state.files, &mut random, context, &mut tally).await?;
-                let after = self.storage_read();
-                tally.server.storage_read =
-                    after.zip(before).and_then(|(after, before)| after.checked_sub(before));
                 self.probe_caches(step, work, state, context, &mut tally).await?;
                 Ok(tally)
             }
@@ -131,9 +124,5 @@ impl Run<'_> {
         };
         let wire_counted = self.targets[step.target as usize].capabilities().wire_counted;
         tally.into_measure(users, rate_base, wire_counted)
-    }
-
-    fn storage_read(&self) -> Option<u64> {
-        server_disk_stat::read_so_far(self.plan.cache_probes.as_ref()?.server_disk_stat.as_ref()?)
     }
 }

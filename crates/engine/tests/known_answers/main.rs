@@ -21,6 +21,7 @@ mod lab;
 mod pauses;
 mod queues;
 mod searches;
+mod server_cache;
 mod stall;
 mod steady;
 mod sweeps;

@@ -2,6 +2,7 @@
 
 mod cache_probes;
 mod load;
+mod server_cache;
 mod sweep;
 
 use std::collections::BTreeSet;
@@ -190,7 +191,8 @@ impl Resolver<'_> {
                 format!("{test} knows no queue depth: a stream or mapping is used one record at a time");
             self.blame("depth.tests", &why, "measure it by a sweep");
         }
-        let policies = depth.policies.complete();
+        let mut policies = depth.policies.complete();
+        self.complete_server_cache("depth", &mut policies, file);
         self.check_policies("depth", &policies);
         let mut cells = Vec::new();
         for &record in &records {

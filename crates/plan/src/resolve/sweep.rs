@@ -166,7 +166,9 @@ fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)
 impl Resolver<'_> {
     /// Lays out a sweep. Positions without a meaning are left out; a test that has none at all is a mistake.
     pub(crate) fn sweep_cells(&mut self, sweep: &Sweep, min_sample_time: Duration) -> Vec<Cell> {
-        let axes = Axes::of(sweep, &self.typed.targets);
+        let mut axes = Axes::of(sweep, &self.typed.targets);
+        let largest = axes.files.iter().max().copied().unwrap_or_default();
+        self.complete_server_cache("sweep", &mut axes.policies, largest);
         self.check_axes(&axes, sweep);
         let mut pairs = Vec::new();
         for file in &axes.files {

@@ -71,7 +71,7 @@ impl ResolvedPlan {
     }
 
     /// File data that is certain to be moved to or from each target: whole passes over each cell's file,
-    /// and the files read, which are written first. Fast targets move more: passes repeat until the
+    /// those that warm or displace a server's cache, and the files read, which are written first. Fast targets move more: passes repeat until the
     /// sample is full. What users copy depends on their speed alone and is not counted.
     pub fn least_bytes_moved(&self) -> u64 {
         let mut moved = 0u64;
@@ -79,7 +79,8 @@ impl ResolvedPlan {
         for (_, work) in &self.cells {
             if let Work::Records(work) = work {
                 let pass = work.grid().records * u64::from(work.record_size);
-                moved = moved.saturating_add(pass.saturating_mul(work.files_at_once()));
+                let passes = work.files_at_once() * (1 + u64::from(work.is_warmed()));
+                moved = moved.saturating_add(pass.saturating_mul(passes)).saturating_add(work.displaced);
                 files.push(work.file_size);
             }
         }
@@ -138,6 +139,6 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
         let users = "[[target]]\nurl = '/a'\n[load]\nusers = [1, 2]\nwarm_up = '1s'\nmeasure = '30s'\nmax_extensions = 2\n";
         let users = Plan::parse(users).unwrap().resolve().unwrap();
         assert_eq!(users.measured_time(), seconds(2 * 31, 2 * (31 + 61 + 121)));
-        assert_eq!(plan("repetitions = 1").least_bytes_moved(), 4 * 65536);
+        assert_eq!(plan("repetitions = 1").least_bytes_moved(), 5 * 65536);
     }
 }

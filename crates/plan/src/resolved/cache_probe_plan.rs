@@ -44,9 +44,11 @@ impl CacheProbePlan {
     /// Bytes of a file that is known to be in the server's cache.
     pub const KNOWN_HOT: u64 = 1 << 20;
 
-    /// True for cells whose reads can be followed: requests of one user that only reads.
+    /// True for cells whose reads can be followed: requests of one user that only reads, in the state in which the
+    /// workload itself leaves the server. Other data is not displaced between probes.
     pub fn covers(work: &RecordWork) -> bool {
-        work.test.direction() == Direction::Read
+        work.displaced == 0
+            && work.test.direction() == Direction::Read
             && work.test.access() == Access::Request
             && work.jobs.is_none()
     }

@@ -180,11 +180,12 @@ impl ResolvedPlan {
             let needed = |work: &RecordWork| probes.bytes_needed(work.record_size);
             self.record_works().filter(|work| CacheProbePlan::covers(work)).map(needed).max().unwrap_or(0)
         });
+        let displaced = self.record_works().map(|work| work.displaced).max().unwrap_or(0);
         let loads = self.works().map(|work| match work {
             Work::Records(_) => 0,
             Work::Transactions(work) => work.workload.bytes_on_target(work.users),
         });
-        records.saturating_add(probe_files).max(loads.max().unwrap_or(0))
+        records.saturating_add(probe_files).saturating_add(displaced).max(loads.max().unwrap_or(0))
     }
 
     /// What every cell and every step of users does, each once.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sharebench_model::{CachePolicy, Coordinates, IoPolicy, SyncPolicy, Value, axis};
 
 use super::plan::{Cell, Work};
-use crate::values::{Access, Direction, Pattern, Policies, Test};
+use crate::values::{Access, Direction, Pattern, Policies, ServerCacheState, Start, Test};
 
 /// One test on files of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,10 @@ pub struct RecordWork {
     pub stream_buffer: u32,
     /// Caches and durability of the measured files.
     pub policy: IoPolicy,
+    /// State of the server's cache before each pass; the usual one for tests that do not depend on it.
+    pub server_cache: ServerCacheState,
+    /// Bytes of other data that are read before each pass of a cold cell; 0 where the pre-step command empties the cache.
+    pub displaced: u64,
     /// The time of closing the file belongs to the test.
     pub include_close: bool,
     /// The time of a flush after the writes of each pass belongs to the test.
@@ -75,6 +79,8 @@ impl RecordWork {
             read_percent: Self::READ_PERCENT,
             stream_buffer: Self::STREAM_BUFFER,
             policy: IoPolicy::default(),
+            server_cache: ServerCacheState::Warm,
+            displaced: 0,
             include_close: false,
             include_flush: false,
         }
@@ -151,7 +157,41 @@ impl RecordWork {
         let include_flush = policies.include_flush == Some(true) && writes;
         let with = |cache| syncs.iter().map(move |&sync| IoPolicy { cache, sync });
         let combinations = caches.iter().copied().flat_map(with);
-        combinations.map(|policy| Self { policy, include_close, include_flush, ..self.clone() }).collect()
+        let works = combinations.map(|policy| Self { policy, include_close, include_flush, ..self.clone() });
+        works.flat_map(|work| work.with_each_server_state(policies)).collect()
+    }
+
+    /// The cell with each state of the server's cache that makes a difference for it.
+    fn with_each_server_state(self, policies: &Policies) -> Vec<Self> {
+        let usual = [ServerCacheState::Warm];
+        let states = if self.depends_on_server_cache() {
+            policies.server_cache.as_deref().unwrap_or(&usual)
+        } else {
+            &usual
+        };
+        let displaced = policies.displace.map_or(0, |size| size.0);
+        let with = |&server_cache| {
+            let displaced = if server_cache == ServerCacheState::Cold { displaced } else { 0 };
+            Self { server_cache, displaced, ..self.clone() }
+        };
+        states.iter().map(with).collect()
+    }
+
+    /// True if what the server's cache holds before a pass can differ: not of a new file, which no cache holds, nor of a
+    /// file that was just read, nor without caches.
+    fn depends_on_server_cache(&self) -> bool {
+        matches!(self.test.start(), Start::AsItIs | Start::Cold)
+            && self.policy.cache != CachePolicy::Unbuffered
+    }
+
+    /// True if the file is read once, unmeasured, before the first pass.
+    pub fn is_warmed(&self) -> bool {
+        self.server_cache == ServerCacheState::Warm && self.depends_on_server_cache()
+    }
+
+    /// True if a repetition has one pass only: the pre-step command, which runs once, made the cache cold.
+    pub fn passes_once(&self) -> bool {
+        self.server_cache == ServerCacheState::Cold && self.displaced == 0
     }
 
     /// The cell with its coordinates.
@@ -188,6 +228,10 @@ impl RecordWork {
             (
                 axis::SYNC,
                 (self.policy.sync != SyncPolicy::Normal).then(|| Value::text(self.policy.sync.name())),
+            ),
+            (
+                axis::SERVER_CACHE,
+                (self.server_cache != ServerCacheState::Warm).then(|| Value::text(self.server_cache.name())),
             ),
             (axis::INCLUDED, self.included().map(Value::text)),
         ];

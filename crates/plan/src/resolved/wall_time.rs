@@ -63,7 +63,10 @@ impl ResolvedPlan {
             }
             None => cells * (self.repeat.most * targets),
         };
-        let around = slowest.time(LOGON + AROUND_A_FILE * self.cells.len() as u64, 0) + ON_THIS_MACHINE;
+        // The data that displaces caches is written once per target.
+        let laid = self.cells.iter().map(|cell| longest_displacing(cell, slowest)).max().unwrap_or_default();
+        let around =
+            slowest.time(LOGON + AROUND_A_FILE * self.cells.len() as u64, 0) + ON_THIS_MACHINE + laid;
         let loads: Duration = self.loads.iter().map(|cell| around_load(cell, slowest)).sum();
         let last = self.loads.last().map_or(Duration::ZERO, |cell| around_load(cell, slowest));
         let searched = last * self.most_searched();
@@ -100,8 +103,25 @@ fn whole_file(work: &RecordWork, slowest: SlowestTarget) -> Duration {
 fn longest_cell((_, work): &Cell, slowest: SlowestTarget) -> Duration {
     let Work::Records(work) = work else { return Duration::ZERO };
     let before = if work.test.start() == Start::Fresh { 1 } else { PASSES_BEFORE };
+    let before = before + u64::from(work.is_warmed());
     // The last pass begins before the sample is full.
-    work.min_sample_time * MAX_WALL + whole_file(work, slowest) * (before as u32 + 2)
+    work.min_sample_time * MAX_WALL
+        + whole_file(work, slowest) * (before as u32 + 2)
+        + displacing(work, slowest)
+}
+
+/// Time to write the data that displaces the server's cache before a cell.
+fn longest_displacing((_, work): &Cell, slowest: SlowestTarget) -> Duration {
+    if let Work::Records(work) = work { displacing(work, slowest) } else { Duration::ZERO }
+}
+
+/// Time to read the data that displaces the server's cache once.
+fn displacing(work: &RecordWork, slowest: SlowestTarget) -> Duration {
+    if work.displaced == 0 {
+        return Duration::ZERO;
+    }
+    let requests = work.displaced / u64::from(work.request_size().max(1));
+    slowest.time(requests + AROUND_A_PASS, work.displaced)
 }
 
 /// The longest time around the windows of a load step on one target: logons, the data set, the transactions in flight at

@@ -172,7 +172,18 @@ impl Reader<'_> {
             "tests" => depth.tests = self.tests("depth.tests", value),
             other => self.policies(&mut depth.policies, "depth", other, value),
         }
-        &["file_size", "record_sizes", "depths", "tests", "cache", "sync", "include_close", "include_flush"]
+        &[
+            "file_size",
+            "record_sizes",
+            "depths",
+            "tests",
+            "cache",
+            "sync",
+            "server_cache",
+            "displace",
+            "include_close",
+            "include_flush",
+        ]
     }
 
     pub(crate) fn policies(&mut self, policies: &mut Policies, section: &str, name: &str, value: &Item<'_>) {
@@ -180,6 +191,8 @@ impl Reader<'_> {
         match name {
             "cache" => policies.cache = self.items(&field, value),
             "sync" => policies.sync = self.items(&field, value),
+            "server_cache" => policies.server_cache = self.items(&field, value),
+            "displace" => policies.displace = self.parsed(&field, value),
             "include_close" => policies.include_close = self.flag(&field, value),
             "include_flush" => policies.include_flush = self.flag(&field, value),
             _ => {}

@@ -8,7 +8,7 @@ use super::parse::{Item, Reader};
 use crate::plan::Sweep;
 use crate::values::{Countable, Test, Values};
 
-const SWEEP: [&str; 15] = [
+const SWEEP: [&str; 17] = [
     "auto",
     "file_sizes",
     "record_sizes",
@@ -22,6 +22,8 @@ const SWEEP: [&str; 15] = [
     "stream_buffer",
     "cache",
     "sync",
+    "server_cache",
+    "displace",
     "include_close",
     "include_flush",
 ];

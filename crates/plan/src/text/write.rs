@@ -142,6 +142,8 @@ fn policies(text: &mut String, policies: &Policies) {
     let lists = [
         ("cache", policies.cache.as_deref().map(quoted_list)),
         ("sync", policies.sync.as_deref().map(quoted_list)),
+        ("server_cache", policies.server_cache.as_deref().map(quoted_list)),
+        ("displace", policies.displace.map(quoted)),
         ("include_close", policies.include_close.map(|on| on.to_string())),
         ("include_flush", policies.include_flush.map(|on| on.to_string())),
     ];

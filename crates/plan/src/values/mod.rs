@@ -11,6 +11,7 @@ mod policies;
 mod range;
 mod repeat;
 mod search;
+mod server_cache;
 mod test;
 
 pub use auto::Auto;
@@ -25,4 +26,5 @@ pub use policies::Policies;
 pub use range::{Countable, Values};
 pub use repeat::{Precision, Repeat};
 pub use search::{Search, Slo};
+pub use server_cache::ServerCacheState;
 pub use test::{Access, Direction, Pattern, Start, Test};

@@ -1,6 +1,9 @@
 //! Cache and sync policies as axes of a sweep or depth study, and what the measured time includes.
 
+use sharebench_model::units::ByteSize;
 use sharebench_model::{CachePolicy, SyncPolicy};
+
+use super::ServerCacheState;
 
 /// The policies that every cell of a study is measured with, as typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -9,6 +12,10 @@ pub struct Policies {
     pub cache: Option<Vec<CachePolicy>>,
     /// Sync policies; tests that only read are measured once whatever is listed here.
     pub sync: Option<Vec<SyncPolicy>>,
+    /// States of the server's cache.
+    pub server_cache: Option<Vec<ServerCacheState>>,
+    /// Bytes of other data that are read before each pass of a cold cell.
+    pub displace: Option<ByteSize>,
     /// The time of closing the file belongs to the test (IOzone `-c`).
     pub include_close: Option<bool>,
     /// The time of bringing what was written to stable storage belongs to the test (IOzone `-e`).
@@ -16,11 +23,13 @@ pub struct Policies {
 }
 
 impl Policies {
-    /// The same with defaults filled.
+    /// The same with defaults filled; those of the server's cache depend on the whole plan.
     pub(crate) fn complete(self) -> Self {
         Self {
             cache: Some(self.cache.unwrap_or_else(|| vec![CachePolicy::Normal])),
             sync: Some(self.sync.unwrap_or_else(|| vec![SyncPolicy::Normal])),
+            server_cache: self.server_cache,
+            displace: self.displace,
             include_close: Some(self.include_close.unwrap_or(false)),
             include_flush: Some(self.include_flush.unwrap_or(false)),
         }
