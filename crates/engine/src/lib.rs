@@ -52,13 +52,13 @@ mod threads;
 mod time;
 
 pub use check::machine::health_has_warning;
-pub use data::directory::{DIRECTORY_PREFIX, directory_on};
+pub use data::directory::directory_on;
 pub use data::stamp;
 pub use machine::clock_facts::ClockFacts;
 pub use machine::generator_ceiling::{CeilingKind, generator_ceiling};
 pub use machine::health::{Health, HealthMeter};
 pub use machine::link::Link;
-pub use run::leftovers::remove_leftovers;
+pub use run::leftovers::{Leftovers, remove_leftovers};
 pub use run::start_error::StartError;
 pub use run::survey::{Survey, SurveyedType, survey};
 pub use run::{Run, RunEnd};

@@ -265,11 +265,13 @@ fn a_resumed_run_measures_only_what_is_missing() {
 #[test]
 fn what_exists_is_not_touched() {
     let target = MemoryTarget::new();
-    let first = all(SWEEP, FaultyTarget::new(target.clone()).meta(1, ErrorClass::Refused));
-    // The failure above hit the query for free space only; the directory was made and removed.
+    let first = all(SWEEP, FaultyTarget::new(target.clone()).meta(3, ErrorClass::Refused));
+    // The failure above hit the query for free space only; the directory and its marker were made and removed.
     assert_eq!(first.end.unwrap().outcome, RunOutcome::Complete);
     let refused = all(SWEEP, FaultyTarget::new(target.clone()).meta(0, ErrorClass::Exists));
     assert!(matches!(refused.end, Err(StartError::Prepare { .. })));
+    let unmarked = all(SWEEP, FaultyTarget::new(target.clone()).meta(1, ErrorClass::NoSpace));
+    assert!(matches!(unmarked.end, Err(StartError::Prepare { .. })), "a directory without its marker");
     assert_eq!(target.names(), Vec::<String>::new());
 }
 

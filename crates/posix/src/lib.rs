@@ -3,6 +3,10 @@
 //! A session with one slot performs `pread`/`pwrite` inside [`Session::submit`] on its job's own thread;
 //! one with more slots hands bursts to `io_uring`, one system call per burst. Both block their thread.
 //!
+//! Other users may be able to write to the target's directory. Therefore every name is resolved relative to an open
+//! directory and without links, and the directories that sharebench makes are private and stay open while they are used
+//! (docs/security.md).
+//!
 //! ```
 //! use sharebench_posix::PosixTarget;
 //! use sharebench_target::{Target, TargetUrl};
@@ -16,13 +20,16 @@
 mod buffers;
 mod cache;
 mod counter;
+mod directories;
 mod errno;
 mod files;
 mod mapping;
 mod mount;
 mod names;
+mod owner;
 mod policy;
 mod psync;
+mod relative_path;
 mod session_core;
 mod sys;
 mod target;

@@ -1,38 +1,28 @@
-//! Operations on names, relative to the root directory and never above it.
+//! Operations on names, relative to open directories and never above them.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use sharebench_model::{Entry, ErrorClass, MetaYield, OpError, OpStep, Space, Stat};
+use sharebench_model::{Entry, MetaYield, OpError, Space, Stat};
 
+use crate::directories::Directories;
 use crate::errno::Errno;
+use crate::relative_path::{RelativePath, c_string, encode};
 use crate::sys;
-
-/// A path below the root in the system's form. Absolute paths, `.`, `..`, empty components and NUL bytes
-/// are rejected, so that no name can leave the root.
-pub(crate) fn relative(path: &str) -> Result<CString, OpError> {
-    let refuse = |why: &str| OpError::new(ErrorClass::Refused, OpStep::Path, format!("'{path}' {why}"));
-    if path.is_empty() {
-        return Ok(c".".to_owned());
-    }
-    for part in path.split('/') {
-        match part {
-            "" => return Err(refuse("has an empty component")),
-            "." | ".." => return Err(refuse("leaves its directory")),
-            _ => {}
-        }
-    }
-    CString::new(path).map_err(|_| refuse("holds a NUL byte"))
-}
 
 pub(crate) fn is_dir(stat: &libc::stat64) -> bool {
     stat.st_mode & libc::S_IFMT == libc::S_IFDIR
 }
 
-pub(crate) fn stat(root: BorrowedFd<'_>, path: &str, requests: &mut u32) -> Result<MetaYield, OpError> {
-    let path = relative(path)?;
+pub(crate) fn stat(
+    directories: &mut Directories,
+    path: &str,
+    requests: &mut u32,
+) -> Result<MetaYield, OpError> {
+    let path = RelativePath::parse(path)?;
+    let (parent, name) = directories.parent(&path, requests)?;
     *requests += 1;
-    let stat = sys::fstatat(root, &path).map_err(|errno| errno.at("fstatat"))?;
+    let stat = sys::fstatat(parent.as_fd(), &c_string(name)).map_err(|errno| errno.at("fstatat"))?;
     let directory = is_dir(&stat);
     let size = if directory { 0 } else { stat.st_size.cast_unsigned() };
     Ok(MetaYield::Stat(Stat { size, directory }))
@@ -46,50 +36,76 @@ pub(crate) fn space(root: BorrowedFd<'_>, requests: &mut u32) -> Result<MetaYiel
     Ok(MetaYield::Space(Space { total, available: space.f_bavail.saturating_mul(unit) }))
 }
 
-pub(crate) fn make_dir(root: BorrowedFd<'_>, path: &str, requests: &mut u32) -> Result<MetaYield, OpError> {
-    let path = relative(path)?;
-    *requests += 1;
-    sys::mkdirat(root, &path).map_err(|errno| errno.at("mkdirat"))?;
+pub(crate) fn make_dir(
+    directories: &mut Directories,
+    path: &str,
+    requests: &mut u32,
+) -> Result<MetaYield, OpError> {
+    directories.make(&RelativePath::parse(path)?, requests)?;
     Ok(MetaYield::Done)
 }
 
-pub(crate) fn remove(root: BorrowedFd<'_>, path: &str, requests: &mut u32) -> Result<MetaYield, OpError> {
-    let path = relative(path)?;
+pub(crate) fn remove(
+    directories: &mut Directories,
+    path: &str,
+    requests: &mut u32,
+) -> Result<MetaYield, OpError> {
+    let path = RelativePath::parse(path)?;
+    let (parent, name) = directories.parent(&path, requests)?;
     *requests += 1;
-    sys::unlinkat(root, &path, 0).map_err(|errno| errno.at("unlinkat"))?;
+    sys::unlinkat(parent.as_fd(), &c_string(name), 0).map_err(|errno| errno.at("unlinkat"))?;
     Ok(MetaYield::Done)
 }
 
-pub(crate) fn remove_dir(root: BorrowedFd<'_>, path: &str, requests: &mut u32) -> Result<MetaYield, OpError> {
-    let path = relative(path)?;
+pub(crate) fn remove_dir(
+    directories: &mut Directories,
+    path: &str,
+    requests: &mut u32,
+) -> Result<MetaYield, OpError> {
+    let path = RelativePath::parse(path)?;
+    // A working directory is removed only while its name means the directory that is open.
+    directories.enter(&path, requests)?;
+    let (parent, name) = directories.parent(&path, requests)?;
     *requests += 1;
-    sys::unlinkat(root, &path, libc::AT_REMOVEDIR).map_err(|errno| match errno {
+    sys::unlinkat(parent.as_fd(), &c_string(name), libc::AT_REMOVEDIR).map_err(|errno| match errno {
         // POSIX allows either error for a directory with entries.
         Errno(libc::EEXIST) => Errno(libc::ENOTEMPTY).at("unlinkat"),
         errno => errno.at("unlinkat"),
     })?;
+    drop(parent);
+    if path.is_single() {
+        directories.forget(&path);
+    }
     Ok(MetaYield::Done)
 }
 
 pub(crate) fn rename(
-    root: BorrowedFd<'_>,
+    directories: &mut Directories,
     from: &str,
     to: &str,
     requests: &mut u32,
 ) -> Result<MetaYield, OpError> {
-    let from = relative(from)?;
-    let to = relative(to)?;
+    let from = RelativePath::parse(from)?;
+    let to = RelativePath::parse(to)?;
+    let [(old_parent, old), (new_parent, new)] = directories.parents(&from, &to, requests)?;
     *requests += 1;
-    sys::renameat(root, &from, &to).map_err(|errno| errno.at("renameat"))?;
+    sys::renameat(old_parent.as_fd(), &c_string(old), new_parent.as_fd(), &c_string(new))
+        .map_err(|errno| errno.at("renameat"))?;
+    drop((old_parent, new_parent));
+    for path in [&from, &to] {
+        if path.is_single() {
+            directories.forget(path);
+        }
+    }
     Ok(MetaYield::Done)
 }
 
-pub(crate) fn list(root: BorrowedFd<'_>, path: &str, requests: &mut u32) -> Result<MetaYield, OpError> {
-    let path = relative(path)?;
-    // A symbolic link in the last place could lead out of the root.
-    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
-    *requests += 1;
-    let dir = sys::openat(root, &path, flags).map_err(|errno| errno.at("openat"))?;
+pub(crate) fn list(
+    directories: &mut Directories,
+    path: &str,
+    requests: &mut u32,
+) -> Result<MetaYield, OpError> {
+    let dir = directories.open_directory(&RelativePath::parse(path)?, requests)?;
     let mut entries = Vec::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -107,7 +123,7 @@ pub(crate) fn list(root: BorrowedFd<'_>, path: &str, requests: &mut u32) -> Resu
                     // Most file systems state the type in the listing, which saves a call for each entry.
                     kind => kind == libc::DT_DIR,
                 };
-                entries.push(Entry { name: name.to_string_lossy().into_owned(), directory });
+                entries.push(Entry { name: encode(name.to_bytes()), directory });
             }
         }
     }
@@ -121,19 +137,4 @@ fn next_record(records: &[u8]) -> Option<(&CStr, u8, &[u8])> {
     let len = u16::from_ne_bytes(records.get(16..18)?.try_into().ok()?) as usize;
     let name = CStr::from_bytes_until_nul(records.get(19..len)?).ok()?;
     Some((name, *records.get(18)?, records.get(len..)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_path_leaves_the_root() {
-        for path in ["..", "a/../../b", "/etc", "a//b", "a/", "./a", "a\0b"] {
-            let error = relative(path).unwrap_err();
-            assert_eq!(error.class, ErrorClass::Refused, "{path}");
-        }
-        assert_eq!(relative("a b/..c/d").unwrap().to_str(), Ok("a b/..c/d"));
-        assert_eq!(relative("").unwrap().to_str(), Ok("."));
-    }
 }

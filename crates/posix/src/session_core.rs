@@ -1,6 +1,6 @@
 //! The common part of both session types: the root directory, open files, and name operations.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 
 use sharebench_model::{
     DataOp, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow,
@@ -9,21 +9,23 @@ use sharebench_model::{
 
 use crate::cache;
 use crate::counter::Counter;
+use crate::directories::Directories;
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::mapping::Mapping;
 use crate::names;
 use crate::policy::Policies;
+use crate::relative_path::RelativePath;
 use crate::sys;
 
 /// The part that both kinds of sessions share: the directory, the open files and mappings, the policies of the file
 /// system, and operations on names.
 ///
-/// All names are resolved relative to the open directory and may not leave it. Each system call is counted, because
+/// All names are resolved relative to open directories, without links, and may not leave them. Each system call is counted, because
 /// the count of requests is what a measurement compares with the number of operations.
 #[derive(Debug)]
 pub(crate) struct SessionCore {
-    pub root: OwnedFd,
+    pub directories: Directories,
     pub files: Files,
     pub facts: Facts,
     pub policies: Policies,
@@ -48,7 +50,7 @@ impl SessionCore {
     }
 
     fn perform(&mut self, op: MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
-        let root = self.root.as_fd();
+        let directories = &mut self.directories;
         match op {
             MetaOp::Open { path, how, policy } => self.open(&path, how, policy, requests),
             MetaOp::Close { file } => self.close(file, requests),
@@ -64,13 +66,13 @@ impl SessionCore {
                 cache::residency(fd, self.overlay, requests).map(MetaYield::Residency)
             }
             MetaOp::Map { file, bytes } => self.map(file, bytes, requests),
-            MetaOp::Stat { path } => names::stat(root, &path, requests),
-            MetaOp::List { path } => names::list(root, &path, requests),
-            MetaOp::Remove { path } => names::remove(root, &path, requests),
-            MetaOp::MakeDir { path } => names::make_dir(root, &path, requests),
-            MetaOp::RemoveDir { path } => names::remove_dir(root, &path, requests),
-            MetaOp::Rename { from, to } => names::rename(root, &from, &to, requests),
-            MetaOp::Space => names::space(root, requests),
+            MetaOp::Stat { path } => names::stat(directories, &path, requests),
+            MetaOp::List { path } => names::list(directories, &path, requests),
+            MetaOp::Remove { path } => names::remove(directories, &path, requests),
+            MetaOp::MakeDir { path } => names::make_dir(directories, &path, requests),
+            MetaOp::RemoveDir { path } => names::remove_dir(directories, &path, requests),
+            MetaOp::Rename { from, to } => names::rename(directories, &from, &to, requests),
+            MetaOp::Space => names::space(directories.root(), requests),
         }
     }
 
@@ -81,16 +83,14 @@ impl SessionCore {
         policy: IoPolicy,
         requests: &mut u32,
     ) -> Result<MetaYield, OpError> {
-        let path = names::relative(path)?;
+        let path = RelativePath::parse(path)?;
         let access = match how {
             OpenHow::Read => libc::O_RDONLY,
             OpenHow::ReadWrite => libc::O_RDWR,
             OpenHow::CreateNew => libc::O_RDWR | libc::O_CREAT | libc::O_EXCL,
         };
         let flags = self.policies.flags(policy).map_err(|refusal| refusal.at_open())?;
-        *requests += 1;
-        let fd = sys::openat(self.root.as_fd(), &path, access | flags | libc::O_NOFOLLOW)
-            .map_err(|errno| errno.at("openat"))?;
+        let fd = self.directories.open(&path, access | flags, requests)?;
         *requests += 1;
         let stat = sys::fstat(fd.as_raw_fd()).map_err(|errno| errno.at("fstat"))?;
         if names::is_dir(&stat) {

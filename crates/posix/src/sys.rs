@@ -84,9 +84,9 @@ pub fn ftruncate(fd: RawFd, size: u64) -> Result<()> {
     done(unsafe { libc::ftruncate64(fd, size) })
 }
 
-pub fn mkdirat(dir: BorrowedFd<'_>, path: &CStr) -> Result<()> {
+pub fn mkdirat(dir: BorrowedFd<'_>, path: &CStr, mode: u32) -> Result<()> {
     // SAFETY: the path is NUL-terminated.
-    done(unsafe { libc::mkdirat(dir.as_raw_fd(), path.as_ptr(), 0o755) })
+    done(unsafe { libc::mkdirat(dir.as_raw_fd(), path.as_ptr(), mode) })
 }
 
 /// Removes a name; `flags` is 0 for files, `AT_REMOVEDIR` for directories.
@@ -95,9 +95,9 @@ pub fn unlinkat(dir: BorrowedFd<'_>, path: &CStr, flags: c_int) -> Result<()> {
     done(unsafe { libc::unlinkat(dir.as_raw_fd(), path.as_ptr(), flags) })
 }
 
-pub fn renameat(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<()> {
+pub fn renameat(from: BorrowedFd<'_>, old: &CStr, to: BorrowedFd<'_>, new: &CStr) -> Result<()> {
     // SAFETY: both paths are NUL-terminated.
-    done(unsafe { libc::renameat(dir.as_raw_fd(), from.as_ptr(), dir.as_raw_fd(), to.as_ptr()) })
+    done(unsafe { libc::renameat(from.as_raw_fd(), old.as_ptr(), to.as_raw_fd(), new.as_ptr()) })
 }
 
 pub fn fstatvfs(fd: RawFd) -> Result<libc::statvfs64> {

@@ -5,7 +5,9 @@ use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use sharebench_beneath::Resolution;
 use sharebench_model::{ErrorClass, Facts, IoPolicy};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
@@ -14,6 +16,7 @@ use sharebench_target::{
 
 use crate::buffers::Buffers;
 use crate::counter::Counter;
+use crate::directories::{Directories, KnownDirectories};
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::mount::Mount;
@@ -59,18 +62,29 @@ impl fmt::Display for Engine {
 /// A local or mounted directory as a target. It must exist and be writable when a session is opened.
 ///
 /// It holds the path and the options. Each session opens the directory anew and works relative to it, so that a mount
-/// that the pre-step command replaces is found by the next session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// that the pre-step command replaces is found by the next session. All sessions agree on the identity of the working
+/// directories that they have open; clones of the target share this knowledge.
+#[derive(Debug, Clone)]
 pub struct PosixTarget {
     path: PathBuf,
     engine: Engine,
     direct: bool,
+    resolution: Resolution,
+    known: Arc<KnownDirectories>,
 }
 
 impl PosixTarget {
     /// A directory with cached I/O.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), engine: Engine::Auto, direct: false }
+        let resolution = Resolution::of_this_kernel();
+        Self { path: path.into(), engine: Engine::Auto, direct: false, resolution, known: Arc::default() }
+    }
+
+    /// The same target with another way to open paths than the kernel's best: for tests of old kernels.
+    #[must_use]
+    pub fn with_resolution(mut self, resolution: Resolution) -> Self {
+        self.resolution = resolution;
+        self
     }
 
     /// The same target with this I/O engine.
@@ -104,7 +118,7 @@ impl PosixTarget {
             Some(other) => return Err(url.error(format!("direct={other}: use 0 or 1"))),
         };
         url.refuse_leftovers("direct= and engine=")?;
-        Ok(Self { path: url.path.into(), engine, direct })
+        Ok(Self::new(url.path).with_engine(engine).with_direct(direct))
     }
 
     /// The directory.
@@ -171,7 +185,7 @@ impl PosixTarget {
         facts.insert("direct_io_unit".into(), policies.unit.to_string());
         facts.insert("engine".into(), engine.to_string());
         Ok(SessionCore {
-            root,
+            directories: Directories::new(root, self.resolution, Arc::clone(&self.known)),
             files: Files::default(),
             facts,
             policies,

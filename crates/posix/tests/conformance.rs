@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sharebench_beneath::Resolution;
 use sharebench_posix::{Engine, PosixTarget};
 use sharebench_target::conformance::{Suite, Summary};
 
@@ -38,6 +39,14 @@ async fn psync_conforms() {
     for parent in PARENTS {
         let Some(place) = Scratch::new(parent, "psync") else { continue };
         passes(PosixTarget::new(&place.0).with_engine(Engine::Psync), Suite::default()).await;
+    }
+}
+
+#[tokio::test]
+async fn paths_that_are_opened_by_component_conform() {
+    for parent in PARENTS {
+        let Some(place) = Scratch::new(parent, "components") else { continue };
+        passes(PosixTarget::new(&place.0).with_resolution(Resolution::Components), Suite::default()).await;
     }
 }
 

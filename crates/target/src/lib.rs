@@ -16,6 +16,7 @@ mod secret;
 mod session;
 mod url;
 mod with_bypass;
+mod working_directory;
 
 pub mod conformance;
 
@@ -30,3 +31,4 @@ pub use session::{
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;
+pub use working_directory::{DIRECTORY_PREFIX, MARKER};

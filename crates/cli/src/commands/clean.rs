@@ -4,13 +4,21 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use sharebench_model::units::parse_duration;
+use sharebench_report::plain;
+use sharebench_target::DIRECTORY_PREFIX;
 
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 use crate::flags::password::PasswordFlags;
 use crate::output::print_out;
 use crate::run::targets;
 
-pub const CLEAN_HELP: &str = "Example:
+pub const CLEAN_HELP: &str =
+    "Only directories that sharebench made are removed: they contain its marker file, and on a
+local path they belong to the calling user. The others are listed with the reason, and the
+exit code is 3.
+
+Example:
   sharebench clean smb://alice@nas/share --directory .sharebench-1f2e3d4c";
 
 #[derive(Debug, Args)]
@@ -20,6 +28,9 @@ pub struct CleanArgs {
     /// Remove only this directory [default: all .sharebench-* directories].
     #[arg(long, value_name = ".sharebench-ID")]
     pub directory: Option<String>,
+    /// Longest wait for a reply of the target.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub timeout: Duration,
     #[command(flatten)]
     pub password: PasswordFlags,
 }
@@ -27,26 +38,24 @@ pub struct CleanArgs {
 /// Removes leftovers.
 pub fn clean(args: &CleanArgs) -> Result<ExitCode, Failure> {
     if let Some(directory) = &args.directory
-        && (!directory.starts_with(sharebench_engine::DIRECTORY_PREFIX) || directory.contains('/'))
+        && (!directory.starts_with(DIRECTORY_PREFIX) || directory.contains('/'))
     {
         return Err(Failure::usage(format!(
             "--directory {directory}: not the name of a directory of sharebench"
         )));
     }
     let target = targets::open(&args.target, args.password.file())?;
-    let names = sharebench_engine::remove_leftovers(
-        target.as_ref(),
-        args.directory.as_deref(),
-        Duration::from_secs(30),
-    )?;
-    let mut out = String::new();
-    for name in &names {
-        for part in ["removed ", name, "\n"] {
-            out.push_str(part);
-        }
+    let found =
+        sharebench_engine::remove_leftovers(target.as_ref(), args.directory.as_deref(), args.timeout)?;
+    let removed = found.removed.iter().map(|name| format!("removed {}\n", plain(name)));
+    let kept = found
+        .kept
+        .iter()
+        .map(|(name, why)| format!("not removed {}: {}\n", plain(name), plain(&why.to_string())));
+    let lines: String = removed.chain(kept).collect();
+    if lines.is_empty() {
+        return print_out(&format!("no leftovers on {}\n", target.url()));
     }
-    if names.is_empty() {
-        out = format!("no leftovers on {}\n", target.url());
-    }
-    print_out(&out)
+    let printed = print_out(&lines)?;
+    Ok(if found.kept.is_empty() { printed } else { ExitCode::from(exit::TARGET) })
 }

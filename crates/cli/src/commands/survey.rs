@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sharebench_engine::{Survey, survey};
-use sharebench_model::units::{ByteSize, percent};
+use sharebench_model::units::{ByteSize, parse_duration, percent};
 
 use crate::exit::Failure;
 use crate::flags::password::PasswordFlags;
@@ -32,6 +32,9 @@ pub struct SurveyArgs {
     /// Number of files in the data set of the workload, which keeps the shares of types and sizes.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub files: u64,
+    /// Longest wait for a reply of the target.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub timeout: Duration,
     #[command(flatten)]
     pub password: PasswordFlags,
 }
@@ -39,7 +42,7 @@ pub struct SurveyArgs {
 /// Surveys the target and writes a workload file.
 pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
     let target = targets::open(&args.target, args.password.file())?;
-    let found = survey(target.as_ref(), args.max_files, Duration::from_secs(30))?;
+    let found = survey(target.as_ref(), args.max_files, args.timeout)?;
     if found.files() == 0 {
         return Err(Failure::usage(format!("{}: no file has content", args.target)));
     }

@@ -4,8 +4,9 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 use sharebench_analysis::CLOCK_RESOLUTION_FACT;
-use sharebench_engine::{Clock, ClockFacts, DIRECTORY_PREFIX};
+use sharebench_engine::{Clock, ClockFacts};
 use sharebench_model::Facts;
+use sharebench_target::DIRECTORY_PREFIX;
 
 /// Name of the fact with the run's directory on the targets.
 pub const DIRECTORY_FACT: &str = "directory";

@@ -13,7 +13,7 @@ use crate::cell::pass::Pass;
 use crate::cell::server_cache::{DISPLACING, has_server};
 use crate::data::closed_session::ClosedSession;
 use crate::data::context::PassContext;
-use crate::data::directory::remove_tree;
+use crate::data::directory::{make, remove_tree};
 use crate::data::file_state::FileState;
 use crate::record::request::{SLOT, transfer};
 use crate::record::tally::Tally;
@@ -57,8 +57,7 @@ impl TargetFiles {
         if replace {
             remove_tree(files.session.as_mut(), &files.directory, context).await?;
         }
-        let make = MetaOp::MakeDir { path: files.directory.clone() };
-        context.deadline.call(files.session.as_mut(), make).await?;
+        make(files.session.as_mut(), &files.directory, context).await?;
         Ok(files)
     }
 

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, StepError, mix};
 use sharebench_plan::{TransactionWork, Verify, Workload};
-use sharebench_target::Session;
+use sharebench_target::{DIRECTORY_PREFIX, Session};
 
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::data::directory::make;
-use crate::data::directory::{DIRECTORY_PREFIX, remove_tree};
+use crate::data::directory::remove_tree;
 use crate::data::request_splitting;
 use crate::data::set_content::set_content;
 use crate::data::set_content::shared;

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use sharebench_model::{MetaOp, MetaYield, OpError};
 use sharebench_plan::{DataKind, DataType, Verify};
-use sharebench_target::{SessionSpec, Target};
+use sharebench_target::{DIRECTORY_PREFIX, SessionSpec, Target};
 
 use crate::data::context::PassContext;
-use crate::data::directory::DIRECTORY_PREFIX;
 use crate::run::start_error::StartError;
 use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;

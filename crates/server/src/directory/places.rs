@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::directory::status::Key;
 use crate::{NodeId, ROOT, VolumeError, VolumeResult};
+use sharebench_beneath::Identity;
 
 /// The place where a file was last seen.
 #[derive(Debug, Clone)]
 pub(super) struct NodeName {
-    pub(super) key: Key,
+    pub(super) identity: Identity,
     pub(super) parent: NodeId,
     pub(super) name: Arc<str>,
 }
@@ -19,40 +19,41 @@ pub(super) struct NodeName {
 pub(super) struct Places(RwLock<Table>);
 
 struct Table {
-    by_key: HashMap<Key, NodeId>,
+    by_identity: HashMap<Identity, NodeId>,
     by_id: HashMap<NodeId, NodeName>,
     last_id: u64,
 }
 
 impl Places {
     /// A table with only the root.
-    pub(super) fn new(root: Key) -> Self {
-        let place = NodeName { key: root, parent: ROOT, name: Arc::from("") };
+    pub(super) fn new(root: Identity) -> Self {
+        let place = NodeName { identity: root, parent: ROOT, name: Arc::from("") };
         Self(RwLock::new(Table {
-            by_key: HashMap::from([(root, ROOT)]),
+            by_identity: HashMap::from([(root, ROOT)]),
             by_id: HashMap::from([(ROOT, place)]),
             last_id: ROOT.0,
         }))
     }
 
     /// The number of the file that was just seen as `name` in `parent`.
-    pub(super) fn seen(&self, key: Key, parent: NodeId, name: &str) -> NodeId {
+    pub(super) fn seen(&self, identity: Identity, parent: NodeId, name: &str) -> NodeId {
         {
             let table = self.read();
-            if let Some((id, place)) = table.by_key.get(&key).and_then(|id| Some((*id, table.by_id.get(id)?)))
+            if let Some((id, place)) =
+                table.by_identity.get(&identity).and_then(|id| Some((*id, table.by_id.get(id)?)))
                 && (id == ROOT || (place.parent == parent && *place.name == *name))
             {
                 return id;
             }
         }
         let mut table = self.write();
-        let known = table.by_key.get(&key).copied();
+        let known = table.by_identity.get(&identity).copied();
         let id = known.unwrap_or_else(|| {
             table.last_id += 1;
             NodeId(table.last_id)
         });
-        table.by_key.insert(key, id);
-        table.by_id.insert(id, NodeName { key, parent, name: Arc::from(name) });
+        table.by_identity.insert(identity, id);
+        table.by_id.insert(id, NodeName { identity, parent, name: Arc::from(name) });
         id
     }
 
@@ -65,9 +66,9 @@ impl Places {
     }
 
     /// Removes a deleted file and returns its number, which is not used again.
-    pub(super) fn remove(&self, key: Key) -> Option<NodeId> {
+    pub(super) fn remove(&self, identity: Identity) -> Option<NodeId> {
         let mut table = self.write();
-        let id = table.by_key.remove(&key)?;
+        let id = table.by_identity.remove(&identity)?;
         table.by_id.remove(&id);
         Some(id)
     }

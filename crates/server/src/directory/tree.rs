@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
+use sharebench_beneath::{Kind, NO_LINKS, Status};
 
 use crate::directory::errno::volume_error;
 use crate::directory::names::Listings;
 use crate::directory::open_files::{OpenFiles, OpenNode};
 use crate::directory::places::{NodeName, Places};
-use crate::directory::status::{Kind, Status};
+use crate::directory::status::attributes;
 use crate::{Attributes, NodeId, ROOT, VolumeError, VolumeResult};
 
 /// The open root, and what is known about the nodes below it.
@@ -23,7 +24,7 @@ pub(super) struct Tree {
 }
 
 /// Flags for opening: do not follow a link, do not wait for the other end of a pipe.
-const SAFELY: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
+const SAFELY: OFlags = NO_LINKS.union(OFlags::NONBLOCK);
 
 impl Tree {
     /// Opens the root.
@@ -31,9 +32,9 @@ impl Tree {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = openat(CWD, path, flags, Mode::empty()).map_err(volume_error)?;
         let root = OpenNode::new(fd, true, false);
-        let root_status = Status::of(root.fd())?;
+        let root_status = Status::of(root.fd()).map_err(volume_error)?;
         Ok(Self {
-            places: Places::new(root_status.key),
+            places: Places::new(root_status.identity),
             root,
             root_status,
             open_files: OpenFiles::new(open_files),
@@ -47,8 +48,8 @@ impl Tree {
         if !directory.directory {
             return Err(VolumeError::NotDirectory);
         }
-        let status = Status::at(directory.fd(), name)?;
-        if status.kind == Kind::Other || !status.same_mount(&self.root_status) {
+        let status = Status::at(directory.fd(), name).map_err(volume_error)?;
+        if !matches!(status.kind, Kind::File | Kind::Directory) || !status.same_mount(&self.root_status) {
             return Err(VolumeError::Denied);
         }
         Ok(status)
@@ -57,20 +58,20 @@ impl Tree {
     /// Attributes of a node: by its descriptor if it is open, otherwise by name.
     pub(super) fn attributes(&self, id: NodeId) -> VolumeResult<Attributes> {
         if id == ROOT {
-            return Ok(Status::of(self.root.fd())?.attributes(ROOT));
+            return Ok(attributes(&Status::of(self.root.fd()).map_err(volume_error)?, ROOT));
         }
         if let Some(open) = self.open_files.get(id) {
-            let status = Status::of(open.fd())?;
+            let status = Status::of(open.fd()).map_err(volume_error)?;
             if status.links == 0 {
                 self.node_removed(&status);
                 return Err(VolumeError::Stale);
             }
-            return Ok(status.attributes(id));
+            return Ok(attributes(&status, id));
         }
         let place = self.places.get(id)?;
         let parent = self.node(place.parent)?;
         match self.status(&parent, &place.name) {
-            Ok(status) if status.key == place.key => Ok(status.attributes(id)),
+            Ok(status) if status.identity == place.identity => Ok(attributes(&status, id)),
             Ok(_) | Err(VolumeError::NotFound) => Err(VolumeError::Stale),
             Err(error) => Err(error),
         }
@@ -78,7 +79,7 @@ impl Tree {
 
     /// Removes a file without a name.
     pub(super) fn node_removed(&self, status: &Status) {
-        if let Some(id) = self.places.remove(status.key) {
+        if let Some(id) = self.places.remove(status.identity) {
             self.open_files.remove(id);
         }
     }
@@ -147,7 +148,8 @@ impl Tree {
         };
         let open = OpenNode::new(fd, directory, writable);
         // The name may refer to another object between the two calls; the descriptor cannot.
-        if status.key != place.key || Status::of(open.fd())?.key != place.key {
+        let open_status = Status::of(open.fd()).map_err(volume_error)?;
+        if status.identity != place.identity || open_status.identity != place.identity {
             return Err(VolumeError::Stale);
         }
         Ok(open)

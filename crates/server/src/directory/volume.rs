@@ -8,12 +8,13 @@ use rustix::fs::{
     fdatasync, fstatvfs, ftruncate, futimens, mkdirat, openat, renameat, unlinkat,
 };
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+use sharebench_beneath::{Kind, NO_LINKS, Status};
 
 use crate::directory::DirectoryVolume;
 use crate::directory::errno::volume_error;
 use crate::directory::names::{Which, groups_after, read_names};
 use crate::directory::open_files::OpenNode;
-use crate::directory::status::{Kind, Status};
+use crate::directory::status::attributes;
 use crate::name::{check_name, fold_case};
 use crate::{
     Attributes, DirectoryEntry, NodeId, ROOT, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
@@ -26,7 +27,7 @@ impl DirectoryVolume {
 
     /// Attributes of a name that was just seen; its place is recorded.
     fn seen(&self, status: &Status, directory: NodeId, name: &str) -> Attributes {
-        status.attributes(self.tree.places.seen(status.key, directory, name))
+        attributes(status, self.tree.places.seen(status.identity, directory, name))
     }
 }
 
@@ -65,13 +66,14 @@ impl Volume for DirectoryVolume {
         check_name(name)?;
         self.writable()?;
         let parent = self.tree.directory(directory)?;
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | NO_LINKS;
         let mode = Mode::from_raw_mode(mode & 0o7777);
         let fd = openat(parent.fd(), name, flags, mode).map_err(volume_error)?;
         let open = OpenNode::new(fd, false, true);
         // The client has already applied its umask; the umask of this process must not apply as well.
         fchmod(open.fd(), mode).map_err(volume_error)?;
-        let attributes = self.seen(&Status::of(open.fd())?, directory, name);
+        let status = Status::of(open.fd()).map_err(volume_error)?;
+        let attributes = self.seen(&status, directory, name);
         self.tree.open_files.insert(attributes.node, open);
         Ok(attributes)
     }
@@ -139,12 +141,12 @@ impl Volume for DirectoryVolume {
             Errno::INVAL => VolumeError::BadName,
             errno => volume_error(errno),
         })?;
-        if let Some(replaced) = replaced.filter(|replaced| replaced.key != moved.key)
+        if let Some(replaced) = replaced.filter(|replaced| replaced.identity != moved.identity)
             && (replaced.links <= 1 || replaced.kind == Kind::Directory)
         {
             self.tree.node_removed(&replaced);
         }
-        self.tree.places.seen(moved.key, to, new_name);
+        self.tree.places.seen(moved.identity, to, new_name);
         Ok(())
     }
 

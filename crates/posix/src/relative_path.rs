@@ -1,0 +1,146 @@
+//! Paths below the root directory, as operations state them and as the system takes them.
+
+use std::ffi::CString;
+
+use sharebench_model::{ErrorClass, OpError, OpStep};
+use sharebench_target::DIRECTORY_PREFIX;
+
+/// First of the 128 private characters that represent the bytes 0x80 to 0xFF of names that are not UTF-8.
+const FIRST_ESCAPE: u32 = 0x10_FF80;
+
+/// A path below the root. It has no empty component, no `.` and no `..`, so that no name leads out of the root; the empty
+/// path is the root itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RelativePath(Vec<u8>);
+
+impl RelativePath {
+    /// Checks a path and brings it into the system's form.
+    pub fn parse(path: &str) -> Result<Self, OpError> {
+        let refuse = |why: &str| OpError::new(ErrorClass::Refused, OpStep::Path, format!("'{path}' {why}"));
+        if path.is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        for part in path.split('/') {
+            match part {
+                "" => return Err(refuse("has an empty component")),
+                "." | ".." => return Err(refuse("leaves its directory")),
+                _ => {}
+            }
+        }
+        if path.contains('\0') {
+            return Err(refuse("holds a NUL byte"));
+        }
+        Ok(Self(decode(path)))
+    }
+
+    /// The working directory of sharebench that the path starts with, and the path below it.
+    pub fn in_working_directory(&self) -> Option<(&[u8], &[u8])> {
+        let (first, rest) = split_first(&self.0);
+        first.starts_with(DIRECTORY_PREFIX.as_bytes()).then_some((first, rest))
+    }
+
+    /// All of it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// True if it is a name in the root, or the root itself.
+    pub fn is_single(&self) -> bool {
+        !self.0.contains(&b'/')
+    }
+}
+
+/// The first component and the rest.
+fn split_first(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().position(|byte| *byte == b'/') {
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (path, &[]),
+    }
+}
+
+/// The directory of the last component, and that component.
+pub(crate) fn split_last(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (&[], path),
+    }
+}
+
+/// A name or path for a system call. It was checked for NUL bytes, which the system's own names do not contain.
+pub(crate) fn c_string(path: &[u8]) -> CString {
+    let path = if path.is_empty() { b"." } else { path };
+    CString::new(path).unwrap_or_default()
+}
+
+fn is_escape(c: char) -> bool {
+    (FIRST_ESCAPE..FIRST_ESCAPE + 128).contains(&u32::from(c))
+}
+
+/// A name of the system as text. Bytes that are not UTF-8 become private characters, which [`decode`] converts back, so
+/// that every name that was listed can also be opened and removed. These characters themselves are converted bytewise
+/// as well, so that two names never become the same text.
+pub(crate) fn encode(name: &[u8]) -> String {
+    let escape = |byte: &u8| char::from_u32(FIRST_ESCAPE - 0x80 + u32::from(*byte)).unwrap_or_default();
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if is_escape(c) {
+                text.extend(c.encode_utf8(&mut [0; 4]).as_bytes().iter().map(escape));
+            } else {
+                text.push(c);
+            }
+        }
+        text.extend(chunk.invalid().iter().map(escape));
+    }
+    text
+}
+
+/// The name of the system that a text stands for.
+fn decode(text: &str) -> Vec<u8> {
+    let mut name = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        if is_escape(c) {
+            name.push((u32::from(c) - FIRST_ESCAPE + 0x80) as u8);
+        } else {
+            name.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_path_leaves_the_root() {
+        for path in ["..", "a/../../b", "/etc", "a//b", "a/", "./a", "a\0b"] {
+            let error = RelativePath::parse(path).unwrap_err();
+            assert_eq!(error.class, ErrorClass::Refused, "{path}");
+        }
+        assert_eq!(RelativePath::parse("a b/..c/d").unwrap().bytes(), b"a b/..c/d");
+        assert_eq!(c_string(RelativePath::parse("").unwrap().bytes()).to_str(), Ok("."));
+    }
+
+    #[test]
+    fn a_path_is_split_at_its_working_directory_and_its_last_component() {
+        let path = RelativePath::parse(".sharebench-1-0/a/b").unwrap();
+        assert_eq!(path.in_working_directory(), Some((&b".sharebench-1-0"[..], &b"a/b"[..])));
+        assert_eq!(split_last(b"a/b"), (&b"a"[..], &b"b"[..]));
+        assert_eq!(split_last(b"b"), (&b""[..], &b"b"[..]));
+        assert_eq!(RelativePath::parse("a/.sharebench-1-0").unwrap().in_working_directory(), None);
+    }
+
+    #[test]
+    fn every_name_of_the_system_survives_the_way_through_text() {
+        let own = "\u{10FFFF}x\u{10FF80}".as_bytes();
+        let names: [&[u8]; 6] =
+            [b"plain", "grün".as_bytes(), b"\xff", b"a\xc3", b"\xf4\x8f\xbf\xbf\x80", own];
+        let texts: Vec<String> = names.iter().map(|name| encode(name)).collect();
+        for (name, text) in names.iter().zip(&texts) {
+            assert_eq!(decode(text), *name);
+            assert_eq!(texts.iter().filter(|other| *other == text).count(), 1);
+        }
+        assert_eq!(texts[0], "plain");
+    }
+}
