@@ -26,6 +26,10 @@ pub const CASES: &[Case] = &[
     signalled(Smb, "SIGTERM to sharebench", |test| test.running.signal(Signal::TERM)),
     signalled(Nfs, "SIGTERM to sharebench", |test| test.running.signal(Signal::TERM)),
     signalled(Ncp, "SIGTERM to sharebench", |test| test.running.signal(Signal::TERM)),
+    signalled(Smb, "SIGTERM and SIGINT within milliseconds, as timeout(1) sends two signals", |test| {
+        test.running.signal(Signal::TERM);
+        test.running.signal(Signal::INT);
+    }),
     signalled(Smb, "SIGHUP to sharebench (its terminal closed)", |test| test.running.signal(Signal::HUP)),
     Case {
         fault: "standard error closed, then SIGTERM",

@@ -52,6 +52,8 @@ pub enum Failure {
     Target(String),
     /// Results could not be stored: exit code 5.
     Storing(String),
+    /// A signal stopped the command before anything was measured: exit code 130.
+    Stopped,
     /// sharebench itself failed: exit code 1.
     Internal(anyhow::Error),
 }
@@ -69,6 +71,7 @@ impl Failure {
             Self::Usage(_) => USAGE,
             Self::Target(_) => TARGET,
             Self::Storing(_) => STORING,
+            Self::Stopped => STOPPED,
         })
     }
 }
@@ -77,6 +80,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) | Self::Target(text) | Self::Storing(text) => f.write_str(text),
+            Self::Stopped => f.write_str("stopped before the first step; nothing was measured"),
             Self::Internal(error) => write!(f, "{error:#}"),
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -23,6 +23,8 @@ const MAX_REQUEST_BYTES: usize = 8 << 10;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time for a whole connection: a slow reader must not hold it longer.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest wait for the thread when the listener is dropped. A run must end, whatever its clients do.
+const MAX_SHUTDOWN: Duration = Duration::from_secs(2);
 /// Pause after a failed accept, for example when no file descriptor is free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -31,7 +33,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// It owns one thread with a single-threaded runtime, so that HTTP clients never share a thread with the engine. A
 /// connection carries one request of bounded size and ends after a bounded time. The listener starts before
 /// [`Listener::start`] returns, so an address that is in use is an error there. When it is dropped, it closes all
-/// connections, waits for a page that is being made, and joins the thread.
+/// connections and waits a short time for a page that is being made.
 #[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
@@ -71,8 +73,9 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         drop(self.shutdown.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        let end = Instant::now() + MAX_SHUTDOWN;
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }

@@ -20,6 +20,7 @@ use frame::frame;
 use plan_preview::reached;
 use progress::RunProgress;
 use screen::Screen;
+pub use screen::restore_terminal;
 
 /// Shortest time between two plain lines.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);

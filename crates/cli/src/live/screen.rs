@@ -1,6 +1,7 @@
 //! The part of a terminal that the live view owns: lines at the bottom that are redrawn in place, and keys.
 
 use std::io::{IsTerminal, Write, stderr, stdin};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::getpgrp;
@@ -85,6 +86,7 @@ impl Screen {
         self.drawn.clear();
         let _ = stderr().write_all(out.as_bytes());
         if let Some(saved) = self.saved.take() {
+            CHANGED.lock().unwrap_or_else(PoisonError::into_inner).take();
             let _ = tcsetattr(stdin(), OptionalActions::Now, &saved);
         }
     }
@@ -93,6 +95,17 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+/// Settings of the terminal while a screen has changed them.
+static CHANGED: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// Restores cursor and settings when the process ends without dropping the screen.
+pub fn restore_terminal() {
+    if let Some(saved) = CHANGED.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &saved);
+        let _ = stderr().write_all(b"\x1b[?25h\n");
     }
 }
 
@@ -109,6 +122,7 @@ fn read_keys() -> Option<Termios> {
     changed.special_codes[SpecialCodeIndex::VMIN] = 0;
     changed.special_codes[SpecialCodeIndex::VTIME] = 0;
     tcsetattr(&input, OptionalActions::Now, &changed).ok()?;
+    *CHANGED.lock().unwrap_or_else(PoisonError::into_inner) = Some(saved.clone());
     Some(saved)
 }
 

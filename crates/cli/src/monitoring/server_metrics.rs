@@ -2,22 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::str::FromStr;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sharebench_model::ServerLoad;
 
 /// Interval between two requests.
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
-/// Timeout of one request.
+/// Timeout of one request as a whole: an exporter that sends a byte now and then must not extend it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest response that is read.
-const MAX_RESPONSE_BYTES: u64 = 16 << 20;
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
 /// Largest number of readings, those of one day.
 const MAX_READINGS: usize = 86_400;
 /// The readings must cover this share of a window.
@@ -127,24 +126,66 @@ fn label<'t>(labels: &'t str, name: &str) -> Option<&'t str> {
 
 /// Reads an exporter once.
 fn request(url: &ExporterUrl) -> Result<Reading, String> {
-    let failed = |error: std::io::Error| error.to_string();
-    let mut addresses = url.host.to_socket_addrs().map_err(failed)?;
-    let address = addresses.next().ok_or("the name has no address")?;
-    let mut stream = TcpStream::connect_timeout(&address, REQUEST_TIMEOUT).map_err(failed)?;
-    stream.set_read_timeout(Some(REQUEST_TIMEOUT)).map_err(failed)?;
-    stream.set_write_timeout(Some(REQUEST_TIMEOUT)).map_err(failed)?;
-    let request = format!("GET {} HTTP/1.0\r\nHost: {}\r\nAccept: text/plain\r\n\r\n", url.path, url.host);
-    stream.write_all(request.as_bytes()).map_err(failed)?;
-    let mut bytes = Vec::new();
-    stream.take(MAX_RESPONSE_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    let end = Instant::now() + REQUEST_TIMEOUT;
+    let address = resolve(&url.host, end)?;
+    let bytes = exchange(address, url, end).map_err(|error| match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => too_slow(),
+        _ => error.to_string(),
+    })?;
     let text = String::from_utf8_lossy(&bytes);
     let (head, body) = text.split_once("\r\n\r\n").ok_or("the response is not HTTP")?;
     let status = head.split_whitespace().nth(1).unwrap_or_default();
     if status != "200" {
+        // What the exporter sent is for a terminal: at most a number.
+        let status: String = status.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
         return Err(format!("the exporter answered with status {status}"));
     }
     let known = format!("{}, {} and {USED}", IDLE[0].0, IDLE[1].0);
     reading(body).ok_or_else(|| format!("the response contains none of {known}"))
+}
+
+fn too_slow() -> String {
+    format!("no complete response within {REQUEST_TIMEOUT:?}")
+}
+
+/// The address of a host, looked up on a thread of its own because the system's resolver has no deadline.
+fn resolve(host: &str, end: Instant) -> Result<SocketAddr, String> {
+    if let Ok(address) = host.parse() {
+        return Ok(address);
+    }
+    let (sender, found) = mpsc::channel();
+    let host = host.to_owned();
+    let resolver = move || {
+        let found = host.to_socket_addrs().map(|mut addresses| addresses.next());
+        let _ = sender.send(found.map_err(|error| error.to_string()));
+    };
+    let named = std::thread::Builder::new().name("resolver".into());
+    named.spawn(resolver).map_err(|error| error.to_string())?;
+    let found = found.recv_timeout(end.saturating_duration_since(Instant::now()));
+    found.map_err(|_| too_slow())??.ok_or_else(|| "the name has no address".to_owned())
+}
+
+/// Sends a request and reads the response until the deadline.
+fn exchange(address: SocketAddr, url: &ExporterUrl, end: Instant) -> std::io::Result<Vec<u8>> {
+    // A timeout of zero would mean none.
+    let left = || match end.saturating_duration_since(Instant::now()) {
+        Duration::ZERO => Err(std::io::Error::from(ErrorKind::TimedOut)),
+        left => Ok(left),
+    };
+    let mut stream = TcpStream::connect_timeout(&address, left()?)?;
+    stream.set_write_timeout(Some(left()?))?;
+    let request = format!("GET {} HTTP/1.0\r\nHost: {}\r\nAccept: text/plain\r\n\r\n", url.path, url.host);
+    stream.write_all(request.as_bytes())?;
+    let mut bytes = Vec::new();
+    let mut buffer = vec![0; 64 << 10];
+    while bytes.len() < MAX_RESPONSE_BYTES {
+        stream.set_read_timeout(Some(left()?))?;
+        match stream.read(&mut buffer)? {
+            0 => break,
+            count => bytes.extend_from_slice(&buffer[..count]),
+        }
+    }
+    Ok(bytes)
 }
 
 fn unix_ms() -> u64 {
@@ -153,12 +194,14 @@ fn unix_ms() -> u64 {
 
 type Readings = Arc<Mutex<Vec<(u64, Reading)>>>;
 
-/// Reads an exporter once per second on its own thread until it is dropped.
+/// Reads an exporter once per second on its own thread until it is dropped. Nothing waits for the end of the thread: it
+/// ends when its request in flight has ended, or with the process.
 #[derive(Debug)]
 pub struct ServerMetrics {
     readings: Readings,
-    over: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// Dropping it ends the thread.
+    #[expect(dead_code, reason = "its end is the message")]
+    over: Sender<()>,
 }
 
 impl ServerMetrics {
@@ -180,21 +223,13 @@ impl ServerMetrics {
                 readings.push((unix_ms(), reading));
             }
         });
-        Ok(Self { readings, over: Some(over), thread: Some(thread.map_err(|error| error.to_string())?) })
+        thread.map_err(|error| error.to_string())?;
+        Ok(Self { readings, over })
     }
 
     /// CPU load of the server between two instants, or none if there are too few readings.
     pub fn busy(&self, from_ms: u64, to_ms: u64) -> Option<ServerLoad> {
         busy(&self.readings.lock().unwrap_or_else(PoisonError::into_inner), from_ms, to_ms)
-    }
-}
-
-impl Drop for ServerMetrics {
-    fn drop(&mut self) {
-        drop(self.over.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 

@@ -1,59 +1,170 @@
 //! Signals that stop a run: SIGINT (Ctrl-C), SIGTERM of the system or a launcher, and SIGHUP of a closed terminal.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::io::Read;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
 
-use crate::exit::Failure;
+use rustix::time::{ClockId, clock_gettime};
 
-/// Counters of the signals of this process.
+use crate::exit::{self, Failure};
+use crate::live::restore_terminal;
+use crate::output::message;
+
+/// Signals that arrive within this time count as one: timeout(1) signals the process and then its group, and terminals
+/// and launchers do the same. Nobody who gives up a run is faster.
+const SAME_REQUEST: Duration = Duration::from_secs(1);
+/// Longest time that the main thread has after the second signal to store the end of the run and to print what is left.
+const GRACE: Duration = Duration::from_secs(3);
+/// Longest time for the last message: the terminal may be stopped, and its reader may be gone.
+const LAST_MESSAGE: Duration = Duration::from_millis(500);
+
+/// The signals of this process.
 ///
-/// The signal handlers only add to the counters, so they work while everything else hangs. They are registered once per
-/// process; [`Interrupts::catch`] resets the counters for a new run.
+/// The signal handlers only add to a counter and wake a thread, so they work while everything else hangs. They are
+/// registered once per process; [`Interrupts::catch`] resets the counter for a new run. While the run measures, the
+/// first signal is a request that the main thread passes to the engine. In every other state (while a run is prepared
+/// and after it) the process ends at the first signal, because nothing is on the targets. At the second signal the
+/// process ends in every state: if the main thread has not ended it within [`GRACE`], the thread of the signals does.
 #[derive(Debug, Clone, Default)]
-pub struct Interrupts {
-    interrupted: Arc<AtomicUsize>,
-    terminated: Arc<AtomicUsize>,
+pub struct Interrupts(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    count: AtomicUsize,
+    /// Milliseconds of the monotonic clock at the last signal that counted; 0 before the first one.
+    last_ms: AtomicU64,
+    terminated: AtomicBool,
+    measuring: AtomicBool,
+}
+
+/// The time in which a run may leave something on its targets; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Measuring(Arc<State>);
+
+impl Drop for Measuring {
+    fn drop(&mut self) {
+        self.0.measuring.store(false, Ordering::SeqCst);
+    }
 }
 
 impl Interrupts {
     /// Counts signals from now on. An ignored SIGHUP stays ignored, as `nohup` requires.
     pub fn catch() -> Result<Self, Failure> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        static COUNTS: OnceLock<Interrupts> = OnceLock::new();
-        let first = COUNTS.get().is_none();
-        let counts = COUNTS.get_or_init(Self::default).clone();
-        // A process started by `nohup` ignores SIGHUP, and has to keep doing so.
-        let hangup = (!is_ignored(SIGHUP)).then_some((SIGHUP, &counts.interrupted));
-        let signals = [(SIGINT, &counts.interrupted), (SIGTERM, &counts.terminated)];
-        for (signal, count) in signals.into_iter().chain(hangup) {
-            count.store(0, Ordering::Relaxed);
-            if first {
-                let count = Arc::clone(count);
-                // SAFETY: adding to an atomic is async-signal-safe.
-                unsafe {
-                    signal_hook::low_level::register(signal, move || {
-                        count.fetch_add(1, Ordering::Relaxed);
-                    })
-                }?;
-            }
+        static REGISTERED: OnceLock<Interrupts> = OnceLock::new();
+        if let Some(known) = REGISTERED.get() {
+            known.0.reset();
+            return Ok(known.clone());
         }
-        Ok(counts)
+        let interrupts = Self::default();
+        interrupts.register()?;
+        Ok(REGISTERED.get_or_init(|| interrupts).clone())
+    }
+
+    fn register(&self) -> Result<(), Failure> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let (reader, writer) = std::io::pipe()?;
+        let writer = OwnedFd::from(writer);
+        // A process started by `nohup` ignores SIGHUP, and has to keep doing so.
+        let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
+            let state = Arc::clone(&self.0);
+            let wake = writer.as_raw_fd();
+            // SAFETY: atomics, clock_gettime(2) and write(2) are async-signal-safe.
+            unsafe {
+                signal_hook::low_level::register(signal, move || {
+                    state.terminated.fetch_or(signal == SIGTERM, Ordering::Relaxed);
+                    state.add(monotonic_ms());
+                    write_byte(wake);
+                })
+            }?;
+        }
+        // The handlers use the descriptor until the process ends.
+        std::mem::forget(writer);
+        let state = Arc::clone(&self.0);
+        std::thread::Builder::new().name("signals".into()).spawn(move || react(reader, &state))?;
+        Ok(())
+    }
+
+    /// Marks the time in which the first signal is left to the main thread.
+    pub fn measuring(&self) -> Measuring {
+        self.0.measuring.store(true, Ordering::SeqCst);
+        Measuring(Arc::clone(&self.0))
     }
 
     /// Counts a key of the live view as an interrupt.
     pub fn press(&self) {
-        self.interrupted.fetch_add(1, Ordering::Relaxed);
+        self.0.add(monotonic_ms());
     }
 
-    /// Number of signals and keys so far.
+    /// Number of requests by signals and keys so far.
     pub fn count(&self) -> usize {
-        self.interrupted.load(Ordering::Relaxed) + self.terminated.load(Ordering::Relaxed)
+        self.0.count.load(Ordering::SeqCst)
     }
 
     /// True after a SIGTERM, which launchers send to the remaining ranks of a failed run.
     pub fn by_system(&self) -> bool {
-        self.terminated.load(Ordering::Relaxed) > 0
+        self.0.terminated.load(Ordering::Relaxed)
     }
+}
+
+impl State {
+    fn reset(&self) {
+        self.count.store(0, Ordering::SeqCst);
+        self.last_ms.store(0, Ordering::SeqCst);
+        self.terminated.store(false, Ordering::Relaxed);
+    }
+
+    /// Counts a signal at this time, unless it belongs to the one before.
+    fn add(&self, now_ms: u64) {
+        let last_ms = self.last_ms.load(Ordering::SeqCst);
+        if last_ms == 0 || now_ms.saturating_sub(last_ms) >= SAME_REQUEST.as_millis() as u64 {
+            self.last_ms.store(now_ms.max(1), Ordering::SeqCst);
+            self.count.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Ends the process where the main thread does not.
+fn react(mut signals: impl Read, state: &State) {
+    let mut byte = [0];
+    while signals.read_exact(&mut byte).is_ok() {
+        if !state.measuring.load(Ordering::SeqCst) {
+            end("stopped; nothing is on the targets");
+        }
+        if state.count.load(Ordering::SeqCst) >= 2 {
+            std::thread::sleep(GRACE);
+            end("stopped at the second signal; sharebench clean removes what is left on the targets");
+        }
+    }
+}
+
+/// Ends the process with a message that may get lost.
+fn end(text: &'static str) -> ! {
+    let (done, written) = mpsc::channel();
+    // Another thread may hold the lock of standard error, or the terminal may be stopped.
+    let printer = std::thread::Builder::new().spawn(move || {
+        restore_terminal();
+        message(text);
+        let _ = done.send(());
+    });
+    if printer.is_ok() {
+        let _ = written.recv_timeout(LAST_MESSAGE);
+    }
+    // SAFETY: no memory is involved. Exit handlers could wait for the thread that hangs.
+    unsafe { libc::_exit(i32::from(exit::STOPPED)) }
+}
+
+fn monotonic_ms() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000 + now.tv_nsec.cast_unsigned() / 1_000_000
+}
+
+fn write_byte(fd: RawFd) {
+    // SAFETY: one byte of a live array. A full pipe has woken the thread already, so the result does not matter; errno
+    // is saved by signal-hook.
+    unsafe { libc::write(fd, [0_u8].as_ptr().cast(), 1) };
 }
 
 /// True if the parent process had the signal ignored.
@@ -63,5 +174,22 @@ fn is_ignored(signal: i32) -> bool {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0
             && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_within_a_second_count_as_one_request() {
+        let state = State::default();
+        for (at_ms, count) in [(5_000, 1), (5_003, 1), (5_999, 1), (6_000, 2), (6_500, 2), (7_100, 3)] {
+            state.add(at_ms);
+            assert_eq!(state.count.load(Ordering::SeqCst), count, "{at_ms}");
+        }
+        state.reset();
+        state.add(7_200);
+        assert_eq!(state.count.load(Ordering::SeqCst), 1);
     }
 }

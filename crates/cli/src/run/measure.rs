@@ -17,6 +17,7 @@ use crate::flags::monitoring::MonitoringFlags;
 use crate::flags::output::OutputFlags;
 use crate::live::LiveView;
 use crate::live::plan_preview::plan_preview;
+use crate::monitoring::Monitoring;
 use crate::output::message;
 use crate::run::environment;
 use crate::run::event_sink::EventSink;
@@ -139,7 +140,10 @@ impl<'a> Measurement<'a> {
         let interrupts = Interrupts::catch()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
-        let mut events_sink = self.open_sink(sink, output)?;
+        let monitoring = self.monitoring.open(self.plan)?;
+        // From here on the first signal stops the engine; until here it ends the process.
+        let _measuring = interrupts.measuring();
+        let mut events_sink = self.open_sink(sink, output, monitoring);
         self.done.iter().for_each(|step| events_sink.judge_failures(step));
         let run = Run {
             plan: self.plan,
@@ -169,7 +173,7 @@ impl<'a> Measurement<'a> {
     }
 
     /// Opens everything that receives events, and shows the preview of the plan.
-    fn open_sink(&self, sink: RunSink, output: &OutputFlags) -> Result<EventSink, Failure> {
+    fn open_sink(&self, sink: RunSink, output: &OutputFlags, monitoring: Monitoring) -> EventSink {
         let header = self.header();
         let ranks = self.group.map_or(1, |group| group.ranks.size());
         let mut view = LiveView::new(self.plan, self.done.len(), ranks, output);
@@ -177,8 +181,7 @@ impl<'a> Measurement<'a> {
         for line in plan_preview(self.plan) {
             view.line(&line);
         }
-        let monitoring = self.monitoring.open(self.plan)?;
-        Ok(EventSink::new(sink, view, header, monitoring))
+        EventSink::new(sink, view, header, monitoring)
     }
 
     /// Passes events on and reacts to signals and keys until the engine has ended.
@@ -246,7 +249,10 @@ impl<'a> Measurement<'a> {
         mut events_sink: EventSink,
     ) -> Result<Measured, Failure> {
         events_sink.view.close();
-        let end = end?;
+        let end = match end {
+            Err(StartError::Stopped) => return Err(Failure::Stopped),
+            end => end?,
+        };
         for (index, why) in &end.leftovers {
             message(format_args!("could not clean up ({why}): {}", self.leftovers_on(*index as usize)));
         }

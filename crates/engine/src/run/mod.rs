@@ -42,6 +42,7 @@ use crate::run::target_state::release_all;
 use crate::time::clock::{Clock, ClockError};
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
+use crate::time::until_stopped::until_stopped;
 
 /// One execution of a resolved plan against its targets: the entry point of the engine.
 ///
@@ -61,7 +62,7 @@ pub struct Run<'a> {
     pub targets: &'a [Arc<dyn Target>],
     /// Steps that an earlier, interrupted part of the run finished, in any order.
     pub done: &'a [StepResult],
-    /// Name of the run on its targets, see [`crate::data::directory::directory_on`]; starts with [`crate::data::directory::DIRECTORY_PREFIX`].
+    /// Name of the run on its targets, see [`crate::data::directory::directory_on`]; starts with [`sharebench_target::DIRECTORY_PREFIX`].
     pub directory: &'a str,
     /// True if the directory may hold leftovers of this run.
     pub resumed: bool,
@@ -175,7 +176,10 @@ impl Run<'_> {
         }
         for (index, target) in self.targets.iter().enumerate() {
             let name = &self.plan.targets[index].name;
-            let session = target.connect(&self.spec(target.as_ref())).await?;
+            let spec = self.spec(target.as_ref());
+            // A peer that accepts a connection and never answers must not delay the stop.
+            let connected = until_stopped(self.clock, self.stop, target.connect(&spec)).await;
+            let session = connected.ok_or(StartError::Stopped)??;
             let directory = directory_on(self.directory, index);
             if let Some(ranks) = self.ranks.filter(|ranks| !ranks.is_leader()) {
                 // File ids are part of the stamps. Each rank has a range of its own, so that no two ranks stamp

@@ -45,6 +45,9 @@ pub enum StartError {
     /// Other ranks cannot continue; each is named.
     #[error("{0}")]
     Ranks(String),
+    /// The stop signal arrived while the targets were being connected.
+    #[error("stopped before the first step")]
+    Stopped,
     /// The engine's own machinery failed.
     #[error("cannot start the engine: {0}")]
     Runtime(String),

@@ -173,6 +173,7 @@ fn follow(group: &mut RankGroup, source: &Source<'_>, flags: &RunFlags) -> Resul
     let targets = open(group, &plan, flags)?;
     let group: &RankGroup = group;
     let interrupts = Interrupts::catch()?;
+    let _measuring = interrupts.measuring();
     let stop = StopSignal::default();
     let (events, unused) = mpsc::channel();
     let run = Run {
