@@ -22,7 +22,10 @@ use clap::{CommandFactory, Parser};
 use exit::Failure;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return explained(&error),
+    };
     match run(arguments.command) {
         Ok(code) => code,
         Err(failure) => {
@@ -30,6 +33,24 @@ fn main() -> ExitCode {
             failure.code()
         }
     }
+}
+
+/// Prints what clap has to say: an error in the arguments, help or the version.
+fn explained(error: &clap::Error) -> ExitCode {
+    let mut text = error.render().to_string();
+    // An error quotes the argument, which may come from a script or a clipboard.
+    for argument in std::env::args_os().filter_map(|argument| argument.into_string().ok()) {
+        let shown = sharebench_report::plain(&argument);
+        if shown != argument {
+            text = text.replace(&argument, &shown);
+        }
+    }
+    if error.use_stderr() {
+        output::line(text.trim_end());
+    } else {
+        let _ = output::print_out(&text);
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 fn run(command: Command) -> Result<ExitCode, Failure> {
@@ -60,8 +81,9 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Export(export) => commands::export::export(&export),
         Command::Completions(completions) => {
             let mut command = Arguments::command();
-            clap_complete::generate(completions.shell, &mut command, "sharebench", &mut std::io::stdout());
-            Ok(ExitCode::SUCCESS)
+            let mut script = Vec::new();
+            clap_complete::generate(completions.shell, &mut command, "sharebench", &mut script);
+            output::print_bytes(&script)
         }
         Command::Man(man) => {
             clap_mangen::generate_to(Arguments::command(), &man.directory)

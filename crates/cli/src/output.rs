@@ -9,21 +9,25 @@ use std::process::ExitCode;
 
 use rustix::termios::tcgetwinsize;
 use serde_json::Value;
-use sharebench_report::Style;
+use sharebench_report::{Style, coloured_lines, plain, plain_lines};
 
 use crate::exit::Failure;
 
 /// Width of output where no terminal is known.
 const DEFAULT_WIDTH: usize = 100;
 
-/// Prints text to standard output.
+/// Prints text to standard output, without escape sequences other than those of [`style`].
 pub fn print_out(text: &str) -> Result<ExitCode, Failure> {
-    print_bytes(text.as_bytes())
+    write_out(coloured_lines(text).as_bytes())
 }
 
-/// Prints bytes to standard output.
+/// Prints a file to standard output: as it is into a pipe or a file, and as text to a terminal.
 pub fn print_bytes(bytes: &[u8]) -> Result<ExitCode, Failure> {
-    match stdout().write_all(bytes) {
+    if stdout().is_terminal() { print_out(&String::from_utf8_lossy(bytes)) } else { write_out(bytes) }
+}
+
+fn write_out(bytes: &[u8]) -> Result<ExitCode, Failure> {
+    match stdout().write_all(bytes).and_then(|()| stdout().flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
     }
@@ -31,23 +35,35 @@ pub fn print_bytes(bytes: &[u8]) -> Result<ExitCode, Failure> {
 
 /// Prints one JSON object as a line to standard output.
 pub fn print_object(object: &Value) {
-    let _ = writeln!(stdout(), "{object}");
+    let mut text = String::new();
+    for c in object.to_string().chars() {
+        // Only strings contain such characters, and JSON has an escape for each.
+        if c == plain(c.encode_utf8(&mut [0; 4])).chars().next().unwrap_or(c) {
+            text.push(c);
+        } else {
+            text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    let _ = writeln!(stdout(), "{text}");
 }
 
-/// Prints a message with the name of the program to standard error.
+/// Prints a message with the name of the program to standard error. Further lines are indented, so that a name with a
+/// line feed in it cannot look like another message.
 pub fn message(text: impl Display) {
-    line(format_args!("sharebench: {text}"));
+    let text = plain_lines(&text.to_string());
+    let indented = text.replace('\n', "\n  ");
+    let _ = writeln!(stderr(), "sharebench: {}", indented.trim_end());
 }
 
 /// Prints a line to standard error.
 pub fn line(text: impl Display) {
-    let _ = writeln!(stderr(), "{text}");
+    let _ = writeln!(stderr(), "{}", plain_lines(&text.to_string()));
 }
 
 /// Prints what an import or export left out or assumed to standard error, unless `quiet`.
 pub fn print_notes(notes: &[String], quiet: bool) {
     for note in notes.iter().filter(|_| !quiet) {
-        line(format_args!("note: {note}"));
+        line(format_args!("note: {}", plain(note)));
     }
 }
 

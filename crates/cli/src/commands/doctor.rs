@@ -8,7 +8,7 @@ use sharebench_doctor::{Conditions, EXPERIMENTS, Experiment, Proof, Verdict, exa
 use crate::commands::doctor_text::{findings_text, proofs_text};
 use crate::exit;
 use crate::flags::output::QuietFlags;
-use crate::output::{line, style};
+use crate::output::{line, print_out, style};
 
 pub const DOCTOR_HELP: &str = "Examples:
   sharebench doctor                       # some seconds
@@ -57,12 +57,12 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
     let text = args.format == DoctorFormat::Text;
     let findings = examine();
     if text {
-        print!("{}", findings_text(&findings, style()));
+        show(&findings_text(&findings, style()));
     }
     let mut proofs = Vec::new();
     if args.prove {
         if text {
-            println!();
+            show("\n");
         }
         let conditions = Conditions { quick: args.quick, step_clock: args.step_clock };
         for experiment in EXPERIMENTS {
@@ -75,15 +75,20 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
             }
             let proof = prove(experiment, conditions);
             if text {
-                print!("{}", proofs_text(std::slice::from_ref(&proof), style()));
+                show(&proofs_text(std::slice::from_ref(&proof), style()));
             }
             proofs.push(proof);
         }
     }
     if !text {
-        println!("{}", to_json(&findings, &proofs));
+        show(&format!("{}\n", to_json(&findings, &proofs)));
     }
     ExitCode::from(code(&proofs))
+}
+
+/// Prints text. A reader that is gone does not end the examination.
+fn show(text: &str) {
+    let _ = print_out(text);
 }
 
 /// Only a proof can fail; findings do not change the exit code.

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use sharebench_exchange::{iozone_text, parquet, xlsx};
+use sharebench_report::plain;
 use sharebench_results::{RunReference, StoredRun, write_csv, write_json};
 
 use crate::exit::Failure;
 use crate::flags::output::{DatabaseFlags, QuietFlags};
-use crate::output::{print_bytes, print_notes};
+use crate::output::{print_bytes, print_notes, print_out};
 use crate::run::run_store::load;
 
 pub const EXPORT_HELP: &str = "Examples:
@@ -60,7 +61,7 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
         Some(path) => {
             std::fs::write(path, bytes)
                 .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))?;
-            print_bytes(format!("export: {}\n", path.display()).as_bytes())
+            print_out(&format!("export: {}\n", path.display()))
         }
     }
 }
@@ -73,7 +74,7 @@ fn exported(run: &StoredRun, format: ExportFormat, quiet: QuietFlags) -> Result<
         ExportFormat::Parquet => bytes = parquet(run).map_err(Failure::usage)?,
         ExportFormat::Xlsx => bytes = xlsx(run).map_err(Failure::usage)?,
         ExportFormat::Iozone => {
-            let exported = iozone_text(run).map_err(Failure::usage)?;
+            let exported = iozone_text(run).map_err(|error| Failure::usage(plain(&error.to_string())))?;
             print_notes(&exported.notes, quiet.quiet);
             bytes = exported.text.into_bytes();
         }

@@ -8,11 +8,12 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use sharebench_exchange::{Format, Mapping, Options};
 use sharebench_model::units::{counted, parse_duration};
+use sharebench_report::plain;
 use sharebench_results::Store;
 
 use crate::exit::Failure;
 use crate::flags::output::{DatabaseFlags, QuietFlags};
-use crate::output::{print_bytes, print_notes};
+use crate::output::{print_notes, print_out};
 use crate::run::environment::{COMMAND_FACT, command_line};
 
 /// Largest file that is read.
@@ -100,8 +101,8 @@ pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let ids = Store::open(&args.database.db)?.add_finished(&imported.runs)?;
     let mut out = String::new();
     for (id, run) in ids.iter().zip(&imported.runs) {
-        let _ = writeln!(out, "run {id}: {}, {}", counted(run.steps.len(), "step"), run.header.title);
+        let _ = writeln!(out, "run {id}: {}, {}", counted(run.steps.len(), "step"), plain(&run.header.title));
     }
     print_notes(&imported.notes, args.quiet.quiet);
-    print_bytes(out.as_bytes())
+    print_out(&out)
 }

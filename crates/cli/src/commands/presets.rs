@@ -6,6 +6,7 @@ use clap::Args;
 use sharebench_plan::{Preset, WORKLOADS};
 
 use crate::exit::Failure;
+use crate::output::print_out;
 
 #[derive(Debug, Args)]
 pub struct PresetsArgs {
@@ -20,11 +21,8 @@ pub fn presets(args: &PresetsArgs) -> Result<ExitCode, Failure> {
         let known = || WORKLOADS.map(|preset| preset.name).join(", ");
         let preset = Preset::named(name)
             .ok_or_else(|| Failure::usage(format!("{name}: no such preset; use one of {}", known())))?;
-        print!("{}", preset.text);
-        return Ok(ExitCode::SUCCESS);
+        return print_out(preset.text);
     }
-    for preset in WORKLOADS {
-        println!("{}\n    {}", preset.name, preset.source());
-    }
-    Ok(ExitCode::SUCCESS)
+    let listed = WORKLOADS.map(|preset| format!("{}\n    {}\n", preset.name, preset.source()));
+    print_out(&listed.concat())
 }

@@ -1,5 +1,6 @@
 //! `sharebench ranks`: the cost of coordinating ranks, measured on this network and modelled for larger numbers.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -12,6 +13,7 @@ use sharebench_model::{
 use sharebench_results::Store;
 
 use crate::exit::Failure;
+use crate::output::print_out;
 use crate::run::ranks::mpi_world::MpiWorld;
 
 /// Histograms that one rank of a load of eight transactions sends: three of each kind of transaction and operation.
@@ -132,12 +134,12 @@ fn store_in(path: &std::path::Path, ranks: u32) -> Result<u64, Failure> {
 
 fn print(rows: &[Costs], to: u32) -> Result<(), Failure> {
     let bytes = |value: &Vec<Histogram>| value.iter().map(|times| times.to_v2().len()).sum::<usize>();
-    println!(
-        "a plan of 4096 bytes; each rank sends {HISTOGRAMS} histograms ({} KiB) and {} KiB to store",
+    let mut out = format!(
+        "a plan of 4096 bytes; each rank sends {HISTOGRAMS} histograms ({} KiB) and {} KiB to store\n\
+         ranks   how        broadcast    barrier      clocks       reduction    gathering    store\n",
         bytes(&counts()) / 1024,
         bytes(&vec![share(0).response]) / 1024
     );
-    println!("ranks   how        broadcast    barrier      clocks       reduction    gathering    store");
     let most = rows.iter().map(|row| row.ranks).max().unwrap_or(0);
     let further =
         std::iter::successors(Some(most.next_power_of_two().max(2) * 2), |ranks| ranks.checked_mul(4));
@@ -153,10 +155,11 @@ fn print(rows: &[Costs], to: u32) -> Result<(), Failure> {
             stored(row.ranks)?,
         ];
         let shown = shown.map(|nanos| format!("{:<11}", show_nanos(nanos as f64))).join("  ");
-        println!("{:<6}  {how:<9}  {}", row.ranks, shown.trim_end());
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{:<6}  {how:<9}  {}", row.ranks, shown.trim_end());
     }
-    println!(
-        "modelled: log2(n) tree steps, each as long as between two ranks; the store is measured for every row"
+    out.push_str(
+        "modelled: log2(n) tree steps, each as long as between two ranks; the store is measured for every row\n",
     );
-    Ok(())
+    print_out(&out).map(drop)
 }

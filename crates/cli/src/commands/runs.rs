@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use sharebench_model::RunOutcome;
 use sharebench_model::units::show_instant;
+use sharebench_report::plain;
 use sharebench_results::{RunState, RunSummary, Store};
 
 use crate::exit::Failure;
@@ -39,8 +40,8 @@ pub fn runs(args: &RunsArgs) -> Result<ExitCode, Failure> {
                 show_instant(run.started_unix_ms)
             },
             state,
-            run.title,
-            run.targets.join(", ")
+            plain(&run.title),
+            plain(&run.targets.join(", "))
         );
     }
     print_out(&out)

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sharebench_analysis::{Analysis, Sentence, Status, Tone};
 
-use crate::escape::markdown as safe;
+use crate::escape::{lines, markdown as safe};
 use crate::show::counts;
 use crate::tables::{
     Table, bands_table, cost_table, load_tables, main_table, rank_tables, study_table, times_table,
@@ -85,6 +85,7 @@ pub fn markdown(analysis: &Analysis) -> String {
 
 /// A code block whose fence is longer than any run of backticks inside.
 fn code(text: &str) -> String {
+    let text = lines(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{}\n{fence}", text.trim_end())

@@ -18,7 +18,7 @@ use sharebench_results::RunReference;
 use crate::exit::Failure;
 use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
-use crate::output::print_bytes;
+use crate::output::{print_bytes, print_out};
 use crate::run::run_store::{analysis, load, render};
 
 pub const REPORT_HELP: &str = "Examples:
@@ -110,7 +110,7 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
             summary = format!("{summary}report: {}\n", path.display());
         }
     }
-    print_bytes(summary.as_bytes())
+    print_out(&summary)
 }
 
 fn by_extension(path: Option<&Path>) -> ReportFormat {
