@@ -15,7 +15,7 @@ use sharebench_tests::{Cut, FaultProxy, Served, Sharebench, Smbd, Way};
 use crate::attack::Attack;
 
 /// Content that no client may read.
-const SECRET: &[u8] = b"content outside";
+pub const SECRET: &[u8] = b"content outside";
 
 /// Names that lead outside: upwards, absolute, by links, and by links in another case. SMB and NCP separate with `\`.
 const OUT: [&str; 12] = [
@@ -50,15 +50,16 @@ const LEAD_OUT: &str = "12 names that lead outside (`..`, absolute, links, other
 const MEAN: &str =
     "6 names of devices, streams and other names (`CON`, `file::$DATA`, `trailing. `), created";
 
+/// A protocol of the embedded servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Protocol {
+pub enum Protocol {
     Smb,
     Nfs,
     Ncp,
 }
 
 /// A served directory with a sibling and links to it, a client, and a proxy that replaces names in its requests.
-struct Stand {
+pub struct Stand {
     sharebench: Sharebench,
     served: Served,
     proxy: FaultProxy,
@@ -66,7 +67,8 @@ struct Stand {
 }
 
 impl Stand {
-    fn new(protocol: Protocol) -> Self {
+    /// Serves a new directory.
+    pub fn new(protocol: Protocol) -> Self {
         let sharebench = Sharebench::new().unwrap();
         let served = sharebench.serve("served").unwrap();
         let outside = sharebench.home().join("outside");
@@ -84,7 +86,13 @@ impl Stand {
         Self { sharebench, served, proxy, protocol }
     }
 
-    fn target(&self) -> Box<dyn Target> {
+    /// The served directory.
+    pub fn directory(&self) -> &Path {
+        self.served.directory()
+    }
+
+    /// A client through the proxy.
+    pub fn target(&self) -> Box<dyn Target> {
         let port = self.proxy.port();
         let secret = Secret::new(Smbd::PASSWORD);
         let url = |text: String| TargetUrl::parse(&text).unwrap();
@@ -148,11 +156,17 @@ impl Stand {
         }
     }
 
-    /// Checks that nothing outside has changed.
-    fn assert_untouched(&self) {
+    /// Checks that the directory outside has not changed.
+    pub fn assert_outside_untouched(&self) {
         let home = self.sharebench.home();
         assert_eq!(listed(&home.join("outside")), ["secret"]);
         assert_eq!(fs::read(home.join("outside/secret")).unwrap(), SECRET);
+    }
+
+    /// Checks that nothing outside has changed, and that the links are what they were.
+    fn assert_untouched(&self) {
+        let home = self.sharebench.home();
+        self.assert_outside_untouched();
         assert_eq!(listed(home), ["outside", "served", "served.log"]);
         assert_eq!(
             fs::read_link(self.served.directory().join("window")).unwrap(),
