@@ -22,9 +22,18 @@ pub fn execute(
     target: Arc<dyn Target>,
     events: &Sender<RunEvent>,
 ) -> Result<(), Failure> {
+    execute_on(plan, &[target], events)
+}
+
+/// Runs a plan on all of its targets on a thread of the run, as the program does.
+pub fn execute_on(
+    plan: &ResolvedPlan,
+    targets: &[Arc<dyn Target>],
+    events: &Sender<RunEvent>,
+) -> Result<(), Failure> {
     let run = Run {
         plan,
-        targets: &[target],
+        targets,
         done: &[],
         directory: ".sharebench-bench",
         resumed: false,

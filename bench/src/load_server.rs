@@ -1,11 +1,14 @@
-//! A process with one embedded server over memory, for thousands of users.
+//! A process with one embedded server over memory: for thousands of users, or with a known service time.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
-use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
+use sharebench_server::{
+    DeviceOptions, DeviceVolume, EmbeddedServers, MemoryVolume, ServeOptions, ServiceTime, Volume,
+};
 use sharebench_target::Secret;
 use sharebench_tests::Smbd;
 
@@ -26,8 +29,17 @@ pub struct Served {
 impl Served {
     /// Starts the process and waits until it serves.
     pub fn start(protocol: &str) -> Result<Self, Failure> {
+        Self::with_service_time(protocol, Duration::ZERO)
+    }
+
+    /// Starts the process with a device that takes this long for each request.
+    pub fn with_service_time(protocol: &str, service: Duration) -> Result<Self, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["client", "load-server", protocol]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let micros = service.as_micros().to_string();
+        command
+            .args(["client", "load-server", protocol, &micros])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let (Some(hold), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("no pipes to the server".into());
@@ -58,7 +70,7 @@ impl Drop for Served {
 }
 
 /// Main function of the process: prints the port and serves until the end of its input.
-pub fn serve(protocol: &str) -> Result<(), Failure> {
+pub fn serve(protocol: &str, service: Duration) -> Result<(), Failure> {
     crate::ncp_server::raise_files()?;
     let any: Option<SocketAddr> = Some("127.0.0.1:0".parse()?);
     let wanted = |name: &str| any.filter(|_| name == protocol);
@@ -69,7 +81,13 @@ pub fn serve(protocol: &str) -> Result<(), Failure> {
         accounts: vec![(USER.to_owned(), Secret::new(Smbd::PASSWORD))],
         ..ServeOptions::default()
     };
-    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(256 << 20));
+    let memory = MemoryVolume::new(256 << 20);
+    let volume: Arc<dyn Volume> = if service.is_zero() {
+        Arc::new(memory)
+    } else {
+        let device = DeviceOptions { service: ServiceTime::Fixed(service), ..DeviceOptions::default() };
+        Arc::new(DeviceVolume::new(memory, device))
+    };
     let servers = EmbeddedServers::start(&volume, &options)?;
     println!("{}", servers.addr(protocol).ok_or("no such protocol")?.port());
     for line in std::io::stdin().lines() {

@@ -1,6 +1,7 @@
 //! Prints the project's performance table: sharebench compared with its opponents, interleaved, medians of five.
 
 mod client;
+mod duel;
 mod engine;
 mod failure;
 mod lab;
@@ -35,17 +36,32 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [lab] [live] [report] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      the tables to print; all by default
-  --rounds   measurements per median (5)
-  --seconds  length of one measurement (1)
+  --rounds   measurements per median (5); for duel half of the runs
+  --seconds  length of one measurement (1); for duel a twentieth of a run
   --dir      directory of local files (the system's temporary directory)
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
   --half-width  half-width of the intervals in percent, for precision (2)
   --measures measures in the large results database of `lab` (1000000)";
 
-const PARTS: [&str; 11] =
-    ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab", "live", "report"];
+const PARTS: [&str; 12] = [
+    "local",
+    "nfs",
+    "smb",
+    "ncp",
+    "load",
+    "recording",
+    "matrix",
+    "precision",
+    "duel",
+    "lab",
+    "live",
+    "report",
+];
+
+/// A run of `duel` takes this many times `--seconds`.
+const SECONDS_OF_A_DUEL: u32 = 20;
 
 /// The parsed command line.
 struct Options {
@@ -101,7 +117,9 @@ fn main() -> Result<(), Failure> {
         return ncp_server::serve();
     }
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["client", "load-server", protocol] => return load_server::serve(protocol),
+        ["client", "load-server", protocol, micros] => {
+            return load_server::serve(protocol, Duration::from_micros(micros.parse()?));
+        }
         ["client", "crowd", ..] => return load::run_crowd(&words[2..]),
         _ => {}
     }
@@ -153,6 +171,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("precision") {
         table.under("Wall time at equal precision");
         precision::measure(&mut table, options.largest.as_deref().unwrap_or("16MiB"), options.half_width)?;
+    }
+    if options.wants("duel") {
+        table.under("Sensitivity of a comparison");
+        duel::measure(&mut table, 2 * options.rounds, options.time * SECONDS_OF_A_DUEL)?;
     }
     if options.wants("lab") {
         table.under("The results database");

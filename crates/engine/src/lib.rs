@@ -28,7 +28,7 @@
 //! | `time` | the clock (real or virtual), sleeps, deadlines, the stop signal |
 //! | `data` | stamped content, the state of files, directories, splitting of blocks into requests |
 //! | `threads` | number of threads, descriptor tables and limits, timer slack |
-//! | `record` | one request from submission to verification; tallies, histograms by slices and seconds, meters |
+//! | `record` | one request from submission to verification; tallies, histograms by batches and seconds, meters |
 //! | `ranks` | agreement of several processes, their contributions, the leader's commands |
 //! | `cell` | passes over files in records: access patterns, policies, jobs |
 //! | `load` | load steps, data sets, extension of windows; `load/user`: the virtual user |

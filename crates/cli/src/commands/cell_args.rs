@@ -41,6 +41,7 @@ impl<Axes: Args> CellArgs<Axes> {
             precision: self.repetition.precision,
             budget: self.repetition.time_budget,
             min_sample_time: self.repetition.min_sample_time,
+            slice_time: self.repetition.slice_time,
             cache_probes: self.cache_probes.typed(),
             ..base(title, &self.targets, &self.plan)
         }

@@ -63,8 +63,7 @@ impl<'a> Job<'a> {
         let clock = cell.clock;
         let stop = cell.stop;
         let verify = cell.verify;
-        let deadline = Deadline::new(clock, cell.timeout);
-        let context = PassContext { clock, stop, verify, deadline, server_disk_stat: None };
+        let context = PassContext::new(clock, stop, verify, Deadline::new(clock, cell.timeout));
         let random = Random::new(cell.seed, 0x20_0000 + u64::from(number));
         Self {
             cell,

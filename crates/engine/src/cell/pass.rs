@@ -20,6 +20,12 @@ struct InFlight {
     started: u64,
 }
 
+/// Why a pass has nothing in flight any more.
+enum DriveEnd {
+    OrderDone,
+    SliceOver,
+}
+
 /// One pass over the records of a file with `depth` operations in flight: the innermost loop of a sweep.
 ///
 /// It borrows the session, the file's expected state and the context for the time of [`Self::run`], which consumes
@@ -53,16 +59,35 @@ impl Pass<'_, '_> {
         tally: &mut Tally,
     ) -> Result<(), StepError> {
         let meter = Meter::start(self.context.clock, self.session);
-        let result = self.drive(&mut order, tally).await;
+        let result = self.drive(&mut order, false, tally).await;
         meter.stop(self.context.clock, self.session, tally);
-        result
+        result.map(drop)
+    }
+
+    /// As [`Self::run`], but whenever a slice of the cell is over, the other targets have their turns before the next
+    /// operation starts. Their time is in none of the counts.
+    pub async fn run_in_turns(
+        mut self,
+        mut order: impl Iterator<Item = RecordAccess>,
+        tally: &mut Tally,
+    ) -> Result<(), StepError> {
+        loop {
+            let meter = Meter::start(self.context.clock, self.session);
+            let result = self.drive(&mut order, true, tally).await;
+            meter.stop(self.context.clock, self.session, tally);
+            match result? {
+                DriveEnd::OrderDone => return Ok(()),
+                DriveEnd::SliceOver => self.context.pass_turn(tally.busy_ns, tally.operations).await,
+            }
+        }
     }
 
     async fn drive(
         &mut self,
         order: &mut impl Iterator<Item = RecordAccess>,
+        in_turns: bool,
         tally: &mut Tally,
-    ) -> Result<(), StepError> {
+    ) -> Result<DriveEnd, StepError> {
         let depth = self.depth as usize;
         let mut flights = vec![InFlight::default(); depth];
         // Reversed, because slots are taken from the end: a depth of 1 then always uses slot 0.
@@ -75,7 +100,17 @@ impl Pass<'_, '_> {
             // A stop starts no further operations, but waits for those in flight: their bytes are on the wire
             // and have to be counted.
             let stopped = self.context.stop.is_stopped();
-            while !stopped && let Some(slot) = free.pop() {
+            let in_flight_ns = if free.len() < depth { idle_since - busy_since } else { 0 };
+            let slice_over = in_turns
+                && self
+                    .context
+                    .turn
+                    .as_ref()
+                    .is_some_and(|turn| turn.is_over(tally.busy_ns + in_flight_ns, tally.operations));
+            while !stopped
+                && !slice_over
+                && let Some(slot) = free.pop()
+            {
                 let Some(access) = order.next() else {
                     free.push(slot);
                     break;
@@ -101,7 +136,11 @@ impl Pass<'_, '_> {
                 self.session.submit(slot, op);
             }
             if free.len() == depth {
-                return if stopped { Err(StepError::Stopped) } else { Ok(()) };
+                return match (stopped, slice_over) {
+                    (true, _) => Err(StepError::Stopped),
+                    (false, true) => Ok(DriveEnd::SliceOver),
+                    (false, false) => Ok(DriveEnd::OrderDone),
+                };
             }
             // Returns with at least one reply, so that a slot is free in the next round.
             self.context.deadline.replies(self.session, &mut replies).await?;

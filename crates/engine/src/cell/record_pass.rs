@@ -1,7 +1,7 @@
 //! One pass of a test over one file, in the way its application takes to the file.
 
 use sharebench_model::{CachePolicy, FileRef, MetaOp, OpError, Random, StepError};
-use sharebench_plan::{Access, RecordWork, ServerCacheState, Start};
+use sharebench_plan::{Access, Pattern, RecordWork, ServerCacheState, Start};
 use sharebench_target::Session;
 
 use crate::cell::access_pattern::{AccessPattern, FilePart};
@@ -89,7 +89,14 @@ impl RecordPass<'_> {
             StreamPass::new(context, session, file, handle, record_size, buffer).run(content, tally).await?;
         } else {
             let order = AccessPattern::new(work, *part, random);
-            Pass { context, session, file, handle, record_size, depth, content }.run(order, tally).await?;
+            let pass = Pass { context, session, file, handle, record_size, depth, content };
+            // Read-ahead and write-back continue while another target has its turn, and a pass in file order would find
+            // their work done. So only random order is interrupted (docs/adr/0050).
+            if work.test.pattern() == Pattern::Random {
+                pass.run_in_turns(order, tally).await?;
+            } else {
+                pass.run(order, tally).await?;
+            }
         }
         tally.passes += 1;
         Ok(())

@@ -46,10 +46,14 @@ pub(crate) async fn measure(
     // (docs/adr/0016).
     target.drain(context).await?;
     let sample = work.min_sample_time.as_nanos() as u64;
+    // The files of all targets exist before the first of them is measured.
+    context.pass_turn(tally.busy_ns, tally.operations).await;
     let begin = context.clock.now();
+    let waited_before = context.waited_ns();
     let mut first = true;
     let mut passing = true;
-    while first || passing && (tally.busy_ns < sample && context.clock.now() - begin < sample * MAX_WALL) {
+    let mut wall_ns = 0;
+    while first || passing && (tally.busy_ns < sample && wall_ns < sample * MAX_WALL) {
         if fresh {
             let mut file = target.create_as("new", work.file_size, work.policy, context).await?;
             let result = one_pass(work, target, &mut file, first, random, context, tally).await;
@@ -65,7 +69,11 @@ pub(crate) async fn measure(
         }
         first = false;
         // In virtual time a target may answer at once: no repetition would ever fill the sample.
-        passing = context.clock.now() > begin && !work.passes_once();
+        wall_ns = context.clock.now() - begin - (context.waited_ns() - waited_before);
+        passing = wall_ns > 0 && !work.passes_once();
+        if passing && tally.busy_ns < sample {
+            context.end_slice_at(tally.busy_ns, tally.operations).await;
+        }
     }
     tally.users_reported = u32::from(tally.operations > 0);
     // A job starts its next operation when the last one has ended, so nothing waits: response and service
@@ -101,7 +109,11 @@ async fn measured(
     context: &mut PassContext<'_>,
     tally: &mut Tally,
 ) -> Result<(), StepError> {
-    let observation = pass.prepare(first, random, context).await?;
+    // What a test needs before its pass is no part of a slice.
+    let turn = context.turn.take();
+    let observation = pass.prepare(first, random, context).await;
+    context.turn = turn;
+    let observation = observation?;
     // What preparing the pass reads is not the cell's.
     let before = context.storage_read();
     pass.run(random, context, tally).await?;

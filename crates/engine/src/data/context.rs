@@ -8,6 +8,7 @@ use crate::data::server_disk_stat;
 use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
+use crate::time::turns::Turn;
 
 /// What every pass needs of its run, in addition to its file: clock, stop signal, verification and deadline. Each job
 /// and the run itself have one; the deadline belongs to one session at a time.
@@ -18,9 +19,16 @@ pub(crate) struct PassContext<'a> {
     pub deadline: Deadline,
     /// Where the server's system counts the reads of its storage; none where nobody requested it.
     pub server_disk_stat: Option<&'a Path>,
+    /// The part of a cell that is measured in turns with those of other targets; none for any other work.
+    pub turn: Option<Turn<'a>>,
 }
 
-impl PassContext<'_> {
+impl<'a> PassContext<'a> {
+    /// The settings that every operation needs, without turns.
+    pub fn new(clock: &'a Clock, stop: &'a StopSignal, verify: Verify, deadline: Deadline) -> Self {
+        Self { clock, stop, verify, deadline, server_disk_stat: None, turn: None }
+    }
+
     /// Bytes that the server's storage has read so far, where they are counted.
     pub fn storage_read(&self) -> Option<u64> {
         server_disk_stat::read_so_far(self.server_disk_stat?)
@@ -28,6 +36,27 @@ impl PassContext<'_> {
 
     /// A context with the same settings and a deadline of its own, for another session.
     pub fn another(&self) -> Self {
-        Self { deadline: self.deadline.another(), ..*self }
+        Self::new(self.clock, self.stop, self.verify, self.deadline.another())
+    }
+
+    /// Lets the other targets of the cell have their turns if the slice is over; `busy_ns` and `operations` are those of
+    /// the cell so far.
+    pub async fn end_slice_at(&mut self, busy_ns: u64, operations: u64) {
+        if self.turn.as_ref().is_some_and(|turn| turn.is_over(busy_ns, operations)) {
+            self.pass_turn(busy_ns, operations).await;
+        }
+    }
+
+    /// Lets the other targets of the cell have their turns.
+    pub async fn pass_turn(&mut self, busy_ns: u64, operations: u64) {
+        let clock = self.clock;
+        if let Some(turn) = &mut self.turn {
+            turn.wait(|| clock.now(), busy_ns, operations).await;
+        }
+    }
+
+    /// Time in which other targets had the turn.
+    pub fn waited_ns(&self) -> u64 {
+        self.turn.as_ref().map_or(0, Turn::waited_ns)
     }
 }

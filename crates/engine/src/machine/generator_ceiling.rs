@@ -37,7 +37,7 @@ pub async fn generator_ceiling(clock: &Clock, kind: CeilingKind, verify: Verify)
     let CeilingKind { record_size, depth, writes } = kind;
     let stop = StopSignal::default();
     let deadline = Deadline::new(clock, Duration::from_secs(10));
-    let mut context = PassContext { clock, stop: &stop, verify, deadline, server_disk_stat: None };
+    let mut context = PassContext::new(clock, &stop, verify, deadline);
     let spec = SessionSpec { slots: depth, slot_bytes: record_size, ..SessionSpec::default() };
     let mut session = NullTarget.connect(&spec).await.ok()?;
     let handle = open(session.as_mut(), &mut context).await?;

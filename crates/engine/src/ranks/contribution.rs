@@ -123,7 +123,7 @@ mod tests {
             tally.response.record(*nanos);
             tally.service.record(nanos / 2);
             tally.lag.record(nanos - nanos / 2);
-            tally.slices.record(*at, *nanos);
+            tally.response_batches.record(*at, *nanos);
         }
         tally.spans(*at, at + nanos);
         tally.detail.fairness.add(u64::from(*bytes));

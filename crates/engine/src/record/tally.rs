@@ -9,8 +9,8 @@ use sharebench_model::{
 };
 
 use crate::record::occupancy::Occupancy;
+use crate::record::response_batches::ResponseBatches;
 use crate::record::seconds::Seconds;
-use crate::record::slices::Slices;
 
 use crate::record::mount_wire::MountWire;
 
@@ -52,7 +52,7 @@ pub(crate) struct Tally {
     pub service: Histogram,
     pub lag: Histogram,
     /// The response times again, by when they ended.
-    pub slices: Slices,
+    pub response_batches: ResponseBatches,
     /// Application bytes of a load by the second in which they moved.
     pub seconds: Seconds,
     pub busy_ns: u64,
@@ -95,7 +95,7 @@ impl Tally {
         self.operations += 1;
         self.transactions += 1;
         self.service.record(ended - started);
-        self.slices.record(ended, ended - started);
+        self.response_batches.record(ended, ended - started);
     }
 
     /// Counts a failure, and keeps its text while there are few.
@@ -130,7 +130,7 @@ impl Tally {
             response,
             service,
             lag,
-            slices,
+            response_batches,
             seconds,
             busy_ns,
             window_ns,
@@ -165,7 +165,7 @@ impl Tally {
         self.response.merge(&response);
         self.service.merge(&service);
         self.lag.merge(&lag);
-        self.slices.merge(slices);
+        self.response_batches.merge(response_batches);
         self.seconds.merge(&seconds);
         self.busy_ns += busy_ns;
         self.window_ns = self.window_ns.max(window_ns);
@@ -220,7 +220,7 @@ impl Tally {
             users_reported: self.users_reported,
             shares: self.shares,
             censored: self.censored,
-            response_sample_size: self.slices.worth(&self.response),
+            response_sample_size: self.response_batches.worth(&self.response),
             response: self.response,
             service: self.service,
             lag: self.lag,

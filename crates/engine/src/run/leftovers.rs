@@ -31,8 +31,7 @@ pub fn remove_leftovers(
     let removed = clock.block_on(async {
         let verify = sharebench_plan::Verify::Off;
         let deadline = Deadline::new(&clock, timeout);
-        let mut context =
-            PassContext { clock: &clock, stop: &stop, verify, deadline, server_disk_stat: None };
+        let mut context = PassContext::new(&clock, &stop, verify, deadline);
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout, allow_split: true };
         let mut session = target.connect(&spec).await?;
         let directory = only.unwrap_or(DIRECTORY_PREFIX).to_owned();

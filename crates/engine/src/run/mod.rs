@@ -15,6 +15,7 @@ pub(crate) mod step;
 pub(crate) mod stopper;
 pub(crate) mod survey;
 pub(crate) mod target_state;
+pub(crate) mod turns;
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -109,9 +110,9 @@ impl Run<'_> {
         let clock = self.clock;
         let verify = self.plan.verify;
         let deadline = Deadline::new(clock, self.plan.timeout);
+        let mut context = PassContext::new(clock, self.stop, verify, deadline);
         let probes = self.plan.cache_probes.as_ref();
-        let server_disk_stat = probes.and_then(|probes| probes.server_disk_stat.as_deref());
-        let mut context = PassContext { clock, stop: self.stop, verify, deadline, server_disk_stat };
+        context.server_disk_stat = probes.and_then(|probes| probes.server_disk_stat.as_deref());
         let mut states = Vec::new();
         let prepared = self.prepare(&mut states, &mut context).await;
         if let Err(error) = self.prepared_together(prepared) {

@@ -92,9 +92,13 @@ impl Run<'_> {
                 if missing && time_is_up && stopper.round() > 0 {
                     break 'rounds;
                 }
-                for step in pair {
-                    let result = self.result_of(step, done, under_way).await?;
-                    stopper.note(step, &result);
+                let results = if self.takes_turns(pair, done) {
+                    self.in_turns(pair, under_way).await?
+                } else {
+                    self.one_after_the_other(pair, done, under_way).await?
+                };
+                for (step, result) in pair.iter().zip(&results) {
+                    stopper.note(step, result);
                 }
             }
             stopper.end_round(&cells);
@@ -138,6 +142,27 @@ impl Run<'_> {
                 )))
             };
         }
+        self.start(step)?;
+        self.order(step)?;
+        let measured = self.perform(step, under_way).await;
+        self.finish(step, measured)
+    }
+
+    async fn one_after_the_other(
+        &self,
+        steps: &[StepPlan],
+        done: &Done<'_>,
+        under_way: &mut RunResources<'_, '_>,
+    ) -> Result<Vec<StepResult>, StepError> {
+        let mut results = Vec::with_capacity(steps.len());
+        for step in steps {
+            results.push(self.result_of(step, done, under_way).await?);
+        }
+        Ok(results)
+    }
+
+    /// Reports that a step starts, unless the run was asked to stop.
+    pub(crate) fn start(&self, step: &StepPlan) -> Result<(), StepError> {
         if self.stop.is_stopped() {
             return Err(StepError::Stopped);
         }
@@ -145,8 +170,15 @@ impl Run<'_> {
         let repetition = step.repetition;
         let coordinates = step.coordinates.clone();
         self.emit(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
-        self.order(step)?;
-        let measured = self.perform(step, under_way).await;
+        Ok(())
+    }
+
+    /// Reports what a step measured, or the failure that ended it.
+    pub(crate) fn finish(
+        &self,
+        step: &StepPlan,
+        measured: Result<Option<StepResult>, StepError>,
+    ) -> Result<StepResult, StepError> {
         let measured = measured.and_then(|result| {
             result.ok_or_else(|| StepError::EngineFailed("the leader has no result of a step".into()))
         });
@@ -179,12 +211,21 @@ impl Run<'_> {
             // Before each step: the drift since the last exchange would add to the start skew (docs/adr/0033).
             ranks.align(EXCHANGES, &|| clock.now()).map_err(rank_lost)?;
         }
+        self.precede(step, under_way).await?;
+        let state = &mut under_way.states[step.target as usize];
+        self.step(step, state, under_way.machine.as_ref(), under_way.context).await
+    }
+
+    /// Does what precedes a step on its target: ceiling of the generator, pre-step command.
+    pub(crate) async fn precede(
+        &self,
+        step: &StepPlan,
+        under_way: &mut RunResources<'_, '_>,
+    ) -> Result<(), StepError> {
         if let Some(machine) = under_way.machine {
             machine.calibrate(self.clock, self.plan, &step.work).await;
         }
-        self.between(step, under_way.states, under_way.context).await?;
-        let state = &mut under_way.states[step.target as usize];
-        self.step(step, state, under_way.machine.as_ref(), under_way.context).await
+        self.between(step, under_way.states, under_way.context).await
     }
 }
 

@@ -124,8 +124,7 @@ pub fn survey(target: &dyn Target, most: u64, timeout: Duration) -> Result<Surve
     let stop = StopSignal::default();
     let found = clock.block_on(async {
         let deadline = Deadline::new(&clock, timeout);
-        let mut context =
-            PassContext { clock: &clock, stop: &stop, verify: Verify::Off, deadline, server_disk_stat: None };
+        let mut context = PassContext::new(&clock, &stop, Verify::Off, deadline);
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout, allow_split: false };
         let mut session = target.connect(&spec).await?;
         let mut survey = Survey::default();

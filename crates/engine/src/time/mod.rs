@@ -5,6 +5,7 @@ pub(crate) mod deadline;
 pub(crate) mod fine_timer;
 pub(crate) mod sleep;
 pub(crate) mod stop;
+pub(crate) mod turns;
 pub(crate) mod until_stopped;
 pub(crate) mod virtual_time;
 pub(crate) mod window;

@@ -22,6 +22,7 @@ mod pauses;
 mod queues;
 mod searches;
 mod server_cache;
+mod slices;
 mod stall;
 mod steady;
 mod sweeps;

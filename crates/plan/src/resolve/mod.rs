@@ -16,6 +16,16 @@ use crate::values::{Access, MAX_FILE, MAX_RECORD, Mistake, Mistakes, Policies, P
 
 const KIB: u64 = 1 << 10;
 
+/// Least busy time of a cell per repetition.
+const SAMPLE: Duration = Duration::from_millis(200);
+
+/// Least busy time of a cell per repetition where targets take turns in slices: six slices.
+const SAMPLE_IN_SLICES: Duration = Duration::from_millis(60);
+
+/// Least busy time of a slice. Long enough for the caches of a processor to forget that another target was served, and
+/// short against most disturbances of a machine.
+const SLICE_TIME: Duration = Duration::from_millis(10);
+
 /// Maximum number of steps of a plan. A larger number is a typing error in a unit.
 const MAX_STEPS: u64 = 1_000_000;
 
@@ -39,7 +49,9 @@ impl Resolver<'_> {
         self.check_targets();
         let seed = *self.typed.seed.get_or_insert(0);
         let repeat = self.repeat();
-        let min_sample_time = *self.typed.min_sample_time.get_or_insert(Duration::from_millis(200));
+        let slice_time = self.slice_time();
+        let default_sample = self.default_sample(slice_time, repeat);
+        let min_sample_time = *self.typed.min_sample_time.get_or_insert(default_sample);
         self.duration_within(
             "min_sample_time",
             min_sample_time,
@@ -84,6 +96,7 @@ impl Resolver<'_> {
             loads,
             search,
             repeat,
+            slice_time,
             cache_probes,
             typed,
         };
@@ -96,6 +109,27 @@ impl Resolver<'_> {
             );
         }
         plan
+    }
+
+    /// The busy time of a slice; zero where there is nothing to take turns with.
+    fn slice_time(&mut self) -> Duration {
+        let has_cells = self.plan.sweep.is_some() || self.plan.depth.is_some();
+        if self.plan.targets.len() < 2 || !has_cells {
+            return Duration::ZERO;
+        }
+        let slice_time = *self.typed.slice_time.get_or_insert(SLICE_TIME);
+        if slice_time > Duration::ZERO {
+            self.duration_within("slice_time", slice_time, Duration::from_millis(1), Duration::from_secs(10));
+        }
+        slice_time
+    }
+
+    /// The sample of a cell where none is given. In slices, and where rounds continue until the interval is narrow, many
+    /// short samples are as good as few long ones, and the run can end sooner (docs/adr/0050).
+    fn default_sample(&self, slice_time: Duration, repeat: Repeat) -> Duration {
+        let jobs = self.plan.sweep.as_ref().is_some_and(|sweep| sweep.jobs.is_some());
+        let in_slices = slice_time > Duration::ZERO && !jobs;
+        if in_slices && !repeat.is_fixed() { SAMPLE_IN_SLICES } else { SAMPLE }
     }
 
     /// When rounds over the cells end: a number, a precision, a budget, or the default precision.

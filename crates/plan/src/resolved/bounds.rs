@@ -126,15 +126,23 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
         assert_eq!(plan("repetitions = 7").steps(), Bounds { least: 42, most: 42 });
         assert_eq!(plan("").steps(), Bounds { least: 60, most: 360 });
         assert_eq!(plan("precision = '1%'").steps(), Bounds { least: 60, most: 360 });
-        // 60 s hold 300 samples of 200 ms beyond the first round.
-        assert_eq!(plan("time_budget = '60s'").steps(), Bounds { least: 6, most: 308 });
+        // 60 s hold 1,000 samples of 60 ms beyond the first round.
+        assert_eq!(plan("time_budget = '60s'").steps(), Bounds { least: 6, most: 1_008 });
+        assert_eq!(
+            plan("time_budget = '60s'\nslice_time = '0s'").steps(),
+            Bounds { least: 6, most: 308 },
+            "300 samples of 200 ms"
+        );
     }
 
     #[test]
     fn time_and_bytes_follow_from_samples_and_files() {
         let seconds =
             |least, most| Bounds { least: Duration::from_secs(least), most: Duration::from_secs(most) };
-        assert_eq!(plan("").measured_time(), seconds(12, 360));
+        assert_eq!(plan("slice_time = '0s'").measured_time(), seconds(12, 360));
+        let in_slices = Bounds { least: Duration::from_millis(3_600), most: Duration::from_secs(108) };
+        assert_eq!(plan("").measured_time(), in_slices);
+        assert_eq!(plan("repetitions = 10").measured_time().least, Duration::from_secs(12));
         assert_eq!(plan("time_budget = '1m'").measured_time(), seconds(60, 60));
         let users = "[[target]]\nurl = '/a'\n[load]\nusers = [1, 2]\nwarm_up = '1s'\nmeasure = '30s'\nmax_extensions = 2\n";
         let users = Plan::parse(users).unwrap().resolve().unwrap();

@@ -104,6 +104,9 @@ pub struct ResolvedPlan {
     pub search: Option<Search>,
     /// How often the cells are measured.
     pub repeat: Repeat,
+    /// Least busy time of a slice of a cell, of which each target has one after the other; zero where each target is
+    /// measured to the end of its sample.
+    pub slice_time: Duration,
     /// How cache probes distinguish server cache and storage; none without cache probes.
     pub cache_probes: Option<CacheProbePlan>,
     /// The plan with all defaults filled; parsing and resolving it gives this again.

@@ -45,13 +45,14 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 16] = [
+const TOP: [&str; 17] = [
     "title",
     "seed",
     "repetitions",
     "precision",
     "time_budget",
     "min_sample_time",
+    "slice_time",
     "verify",
     "timeout",
     "pre_step_cmd",
@@ -84,6 +85,7 @@ impl Reader<'_> {
                 "precision" => self.plan.precision = self.parsed(field, value),
                 "time_budget" => self.plan.budget = self.duration(field, value),
                 "min_sample_time" => self.plan.min_sample_time = self.duration(field, value),
+                "slice_time" => self.plan.slice_time = self.duration(field, value),
                 "timeout" => self.plan.timeout = self.duration(field, value),
                 "link" => self.plan.link = self.parsed(field, value),
                 "verify" => self.plan.verify = self.verify(field, value),

@@ -18,6 +18,7 @@ impl Plan {
             ("precision", self.precision.map(quoted)),
             ("time_budget", self.budget.map(duration)),
             ("min_sample_time", self.min_sample_time.map(duration)),
+            ("slice_time", self.slice_time.map(duration)),
             ("verify", self.verify.map(Verify::name).map(quoted)),
             ("timeout", self.timeout.map(duration)),
             ("pre_step_cmd", self.pre_step_cmd.as_ref().map(quoted)),

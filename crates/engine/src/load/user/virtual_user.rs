@@ -336,7 +336,7 @@ impl<'a> VirtualUser<'a> {
         tally.transactions += 1;
         tally.response.record(ended - intended);
         tally.detail.timeline.ended(ended - window.measure);
-        tally.slices.record(ended, ended - intended);
+        tally.response_batches.record(ended, ended - intended);
         tally.service.record(ended - started);
         tally.lag.record(started - intended);
         self.done += 1;
