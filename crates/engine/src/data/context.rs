@@ -36,7 +36,8 @@ impl<'a> PassContext<'a> {
 
     /// A context with the same settings and a deadline of its own, for another session.
     pub fn another(&self) -> Self {
-        Self::new(self.clock, self.stop, self.verify, self.deadline.another())
+        let another = Self::new(self.clock, self.stop, self.verify, self.deadline.another());
+        Self { server_disk_stat: self.server_disk_stat, ..another }
     }
 
     /// Lets the other targets of the cell have their turns if the slice is over; `busy_ns` and `operations` are those of

@@ -114,11 +114,8 @@ fn only_random_order_pauses_within_a_pass() {
 fn a_slice_holds_fifty_operations_of_each_in_flight() {
     let rules = "repetitions = 1\nverify = 'off'\nmin_sample_time = '60ms'\n";
     let slow = || Device::new(1).service_center(8, Service::Fixed(millis(1)));
-    let pair = measured(
-        rules,
-        "file_sizes = ['16MiB']\ntests = ['random-read']\ndepths = [8]",
-        [slow(), slow()],
-    );
+    let pair =
+        measured(rules, "file_sizes = ['16MiB']\ntests = ['random-read']\ndepths = [8]", [slow(), slow()]);
     // 4,096 reads in slices of 400, on both.
     let between = changes(&pair.logs);
     assert!((11..=21).contains(&between), "{between}");
