@@ -207,7 +207,7 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
             [
                 "3 cells on 2 targets, 10 to 60 times each, until each confidence interval is ±2%",
                 "at least 2.56 MiB of file data to or from each target (fast targets move more), 128 KiB of free space needed on each",
-                "at least 60 steps, at most 360; 12 s to 8.5 min on targets that reply within 2.00 ms and move at least \
+                "at least 60 steps, at most 360; 4 s to 4.3 min on targets that reply within 2.00 ms and move at least \
                  20.0 MB/s, longer on slower ones",
             ]
         );
