@@ -22,9 +22,14 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
     for (comparison, line) in comparisons.iter_mut().zip(text.verdicts.drain(..)) {
         comparison.verdict.text = line;
     }
+    let mut unlike_conditions = judged.unlike_conditions;
+    for (condition, line) in unlike_conditions.iter_mut().zip(text.unlike_conditions.drain(..)) {
+        condition.text = line;
+    }
     let first = text.reported.first();
     Analysis {
         title: title(runs),
+        unlike_conditions,
         verdict: first.map(|comparison| comparisons[*comparison].verdict.clone()),
         reported: text.reported,
         answer: text.answer,

@@ -49,7 +49,10 @@ pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
 pub use rank_share::RankShare;
-pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepError, StepResult, TargetIdentity};
+pub use run::{
+    Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT, StepError,
+    StepResult, TargetIdentity,
+};
 pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
 pub use timeline::{Outage, Timeline};
 pub use traffic::{IoBytes, WireCount};

@@ -14,6 +14,11 @@ pub const ORIGIN_FACT: &str = "origin";
 /// Its value for results of another program.
 pub const IMPORTED: &str = "imported";
 
+/// Name of the target fact with the size of its file system in bytes, as the target reports it.
+pub const SPACE_TOTAL_FACT: &str = "space_total_bytes";
+/// Name of the target fact with the bytes that could be written when the run began.
+pub const SPACE_AVAILABLE_FACT: &str = "space_available_bytes";
+
 /// A target as the run names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetIdentity {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_model::{ErrorClass, RunOutcome, StepError, Value, Verdict, axis};
-use sharebench_report::{Style, csv, html, html_with_surfaces, json, markdown, terminal};
+use sharebench_report::{Style, csv, html, html_with_surfaces, json, markdown, summary, terminal};
 use synthetic::{Synthetic, cell, depths, everything, grid, load, plausible, plausible_load};
 
 /// Keeps a page for looking at it.
@@ -69,6 +69,33 @@ fn piped_text_is_plain_ascii() {
 #[test]
 fn markdown_is_as_expected() {
     expect("report.md", &markdown(&two_targets()));
+}
+
+#[test]
+fn unlike_conditions_precede_the_first_ratio_in_every_format() {
+    let mut run = Synthetic::new("signing", &["signed", "plain"], 21);
+    run.sweep(&grid(&["read"], 2, 2), 10, plausible);
+    for (facts, signing) in run.run.facts.iter_mut().zip(["AES-GMAC", "off"]) {
+        facts.clear();
+        facts.insert("signing".to_owned(), signing.to_owned());
+    }
+    let analysis = analyse(&[run.run], &Options::default());
+    let warning = "unlike conditions: signing AES-GMAC (signed), off (plain)";
+    let verdict = &analysis.comparisons[0].verdict;
+    let formats = [
+        terminal(&analysis, Style::piped()),
+        summary(&analysis, Style::piped(), 40),
+        markdown(&analysis),
+        html(&analysis),
+        json(&analysis).expect("JSON"),
+    ];
+    for text in formats {
+        let warned = text.find(warning).expect("a warning");
+        let claim = verdict.text.split(" [").next().expect("a claim");
+        let first = text.find(claim).expect("a verdict");
+        let ratio = text.find("\"ratio\"").unwrap_or(first);
+        assert!(warned < first.min(ratio), "{text}");
+    }
 }
 
 #[test]

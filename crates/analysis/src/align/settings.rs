@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use sharebench_model::{SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT};
+
 use crate::types::{SettingChange, System};
 
 /// Facts about place and time, and facts that follow from others: no settings.
-const NO_SETTINGS: [&str; 16] = [
+const NO_SETTINGS: [&str; 18] = [
     "access",
     "block_size",
     "boot",
@@ -19,6 +21,8 @@ const NO_SETTINGS: [&str; 16] = [
     "retry",
     "server_guid",
     "session",
+    SPACE_AVAILABLE_FACT,
+    SPACE_TOTAL_FACT,
     "wire_counter",
     "write_verifier",
     "server_time",

@@ -2,6 +2,7 @@
 
 pub(crate) mod best;
 pub(crate) mod cache_cliffs;
+mod conditions;
 mod contradictions;
 pub(crate) mod curves;
 pub(crate) mod effects;
@@ -26,6 +27,7 @@ use crate::estimate::Estimated;
 use crate::estimate::pairing::Pairs;
 use crate::estimate::summary::summary;
 use crate::judge::cache_cliffs::{CacheCurve, cache_curves};
+use crate::judge::conditions::unlike_conditions;
 use crate::judge::regions::differences;
 use crate::judge::self_checks::{summaries, thinned};
 use crate::judge::single_runs::add_single_runs;
@@ -34,8 +36,8 @@ use crate::judge::unmatched::unmatched;
 use crate::judge::verdict::{Evidence, verdict};
 use crate::judge::workload_weights::weighed;
 use crate::types::{
-    CheckSummary, Comparison, Options, Overall, Row, Sentence, SystemTimeline, TrustLine, Unmatched, View,
-    WeightedComparison,
+    CheckSummary, Comparison, Options, Overall, Row, Sentence, SystemTimeline, TrustLine, UnlikeCondition,
+    Unmatched, View, WeightedComparison,
 };
 
 /// What the numbers mean.
@@ -43,6 +45,8 @@ use crate::types::{
 /// A verdict here is data: which word a ratio gets, where two systems differ, which numbers contradict each other and
 /// which must not be trusted. The next stage turns it into sentences and decides nothing.
 pub(crate) struct Judged {
+    /// Conditions that differ between compared systems.
+    pub unlike_conditions: Vec<UnlikeCondition>,
     /// In the order of [`Aligned::compared`].
     pub comparisons: Vec<Comparison>,
     /// The same comparisons weighted by a workload; empty without weights.
@@ -73,6 +77,7 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
         all.map(|index| compare(aligned, estimated, index, contradictions.len(), options)).collect();
     let self_checks = summaries(aligned.runs.iter().flat_map(|run| &run.steps));
     Judged {
+        unlike_conditions: unlike_conditions(aligned),
         weighted: options
             .weights
             .as_ref()

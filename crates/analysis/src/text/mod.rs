@@ -4,6 +4,7 @@ mod cache_cliffs;
 pub(crate) mod claims;
 mod client_cache;
 mod comparisons;
+mod conditions;
 mod curves;
 mod depth;
 mod effects;
@@ -35,6 +36,8 @@ use crate::types::{Comparison, RunData, Sentence, Tone, View};
 /// The sentences of a report.
 #[derive(Default)]
 pub(crate) struct Text {
+    /// Unlike conditions, one line each.
+    pub unlike_conditions: Vec<String>,
     /// The verdict of each comparison as one line.
     pub verdicts: Vec<String>,
     /// The comparisons that the answer reports.
@@ -123,7 +126,9 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
         answer.push(lone_system(stages));
     }
     open.extend(absences(stages));
+    let unlike = stages.judged.unlike_conditions.iter();
     Text {
+        unlike_conditions: unlike.map(|unlike| conditions::warning(stages, unlike)).collect(),
         verdicts: comparisons.iter().map(|comparison| verdict_line(stages, comparison)).collect(),
         reported: (0..comparisons.len()).filter(|index| spoken_of[*index]).collect(),
         answer,

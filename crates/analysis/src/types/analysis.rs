@@ -5,7 +5,7 @@ use sharebench_model::{Coordinates, Facts, RunOutcome};
 
 use crate::types::{
     CheckSummary, Comparison, ComparisonVerdict, RankTable, Section, Sentence, System, SystemTimeline,
-    TrustLine, WeightedComparison,
+    TrustLine, UnlikeCondition, WeightedComparison,
 };
 
 /// A step that is left out of all results, with the reason.
@@ -68,6 +68,9 @@ pub struct Method {
 pub struct Analysis {
     /// What the runs are called.
     pub title: String,
+    /// Conditions that differ between compared systems; reports show them before the first ratio.
+    #[serde(default)]
+    pub unlike_conditions: Vec<UnlikeCondition>,
     /// The verdict of the first comparison that the answer reports; none of one system alone. Every comparison has its own.
     pub verdict: Option<ComparisonVerdict>,
     /// The comparisons that the answer reports: indices into `comparisons`.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{
-    CachePolicy, DataOp, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, StepError,
+    CachePolicy, DataOp, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, SPACE_AVAILABLE_FACT,
+    SPACE_TOTAL_FACT, StepError,
 };
 use sharebench_plan::{RecordWork, Start, Verify};
 use sharebench_target::Session;
@@ -76,12 +77,14 @@ impl TargetFiles {
         self.release(context).await
     }
 
-    /// Bytes that this user may still write; none where the target does not report them.
-    pub async fn available(&mut self, context: &mut PassContext<'_>) -> Option<u64> {
-        match context.deadline.call(self.session.as_mut(), MetaOp::Space).await {
-            Ok(MetaYield::Space(space)) => Some(space.available),
-            _ => None,
-        }
+    /// Bytes that this user may still write, which become a fact of the target together with the size of its file
+    /// system; none where the target does not report them.
+    pub async fn examine_space(&mut self, context: &mut PassContext<'_>) -> Option<u64> {
+        let reply = context.deadline.call(self.session.as_mut(), MetaOp::Space).await;
+        let Ok(MetaYield::Space(space)) = reply else { return None };
+        self.facts.insert(SPACE_TOTAL_FACT.to_owned(), space.total.to_string());
+        self.facts.insert(SPACE_AVAILABLE_FACT.to_owned(), space.available.to_string());
+        Some(space.available)
     }
 
     /// The path of a file or directory in the run's own directory.

@@ -205,6 +205,7 @@ impl Run<'_> {
             files.paged = target.capabilities().blocking;
             self.report_splitting(name, &mut files);
             self.report_sharing(name, target.as_ref());
+            let available = files.examine_space(context).await;
             self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
             states.push(TargetState {
                 files,
@@ -212,10 +213,7 @@ impl Run<'_> {
                 file_store: UserFileStore::default(),
             });
             let needed = self.plan.bytes_needed();
-            let state = states.len() - 1;
-            if let Some(available) = states[state].files.available(context).await
-                && available < needed
-            {
+            if let Some(available) = available.filter(|available| *available < needed) {
                 return Err(StartError::NoSpace { target: name.clone(), needed, available });
             }
         }

@@ -10,10 +10,16 @@ use crate::tables::{
     Table, bands_table, cost_table, load_tables, main_table, rank_tables, study_table, times_table,
 };
 
-/// Renders the analysis as Markdown: the verdict, the answer, the statuses, findings, tables, and how to repeat the run.
+/// Renders the analysis as Markdown: unlike conditions, the verdict, the answer, the statuses, findings, tables, and how to repeat the run.
 pub fn markdown(analysis: &Analysis) -> String {
     let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
     let mut out = format!("# {}\n", safe(title));
+    if !analysis.unlike_conditions.is_empty() {
+        out.push('\n');
+    }
+    for unlike in &analysis.unlike_conditions {
+        let _ = writeln!(out, "- {}", safe(&unlike.text));
+    }
     for verdict in analysis.verdicts() {
         let _ = write!(out, "\n**Verdict:** {}\n", safe(&verdict.text));
     }

@@ -36,7 +36,7 @@ const POLICY_GL: &str =
 /// Renders the analysis as one HTML page.
 ///
 /// The page is one file that needs no network, follows the light or dark theme, and prints. Its parts come in the order
-/// in which a reader needs them: the verdict, the answer, whether to trust it, users, differences, queue depth, causes, tails, cost, what
+/// in which a reader needs them: unlike conditions in the header, the verdict, the answer, whether to trust it, users, differences, queue depth, causes, tails, cost, what
 /// was not resolved, and how to repeat the run. The script draws the charts from JSON within the page; every number is
 /// in a table as well, so that the page is complete without script. Text from users and servers is escaped.
 pub fn html(analysis: &Analysis) -> String {
@@ -99,6 +99,11 @@ fn header(analysis: &Analysis, title: &str) -> Markup {
                         b { (system.name) }
                         " " (system.url)
                     }
+                }
+            }
+            @if !analysis.unlike_conditions.is_empty() {
+                ul.conditions {
+                    @for unlike in &analysis.unlike_conditions { li { (unlike.text) } }
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::escape::terminal as safe;
 use crate::show::counts;
 use crate::tables::{load_tables, main_table, rank_tables, study_table};
 use layout::pad;
-use parts::{heading, sentences, statuses, verdicts, write_table};
+use parts::{heading, sentences, statuses, unlike_conditions, verdicts, write_table};
 use style::{BOLD, DIM, GREEN, RED, YELLOW};
 
 pub use layout::{width, wrap};
@@ -23,7 +23,8 @@ pub use summary::summary;
 
 /// Renders the analysis as text for a terminal, a pipe or a file.
 ///
-/// The verdict is the first line after the title; the answer and the statuses follow, then findings and what was not resolved, then the tables with the numbers.
+/// Warnings of unlike conditions follow the title, then the verdict; the answer and the statuses come next, then findings
+/// and what was not resolved, then the tables with the numbers.
 /// [`Style`] decides the width, which splits tables into blocks and wraps sentences; piped text is plain ASCII without
 /// a limit. Control characters in names and messages are replaced, so that a server cannot send escape sequences.
 pub fn terminal(analysis: &Analysis, style: Style) -> String {
@@ -31,6 +32,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     if !analysis.title.is_empty() {
         let _ = writeln!(out, "{}\n", style.paint(BOLD, &safe(&analysis.title)));
     }
+    unlike_conditions(&mut out, style, analysis);
     verdicts(&mut out, style, analysis);
     sentences(&mut out, style, "ANSWER", &analysis.answer);
     statuses(&mut out, style, &analysis.trust.iter().collect::<Vec<_>>());

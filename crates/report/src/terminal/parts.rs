@@ -66,6 +66,19 @@ fn paint_cell(style: Style, cell: &Cell, text: &str) -> String {
     }
 }
 
+/// Conditions that differ between the systems, one line each, before any ratio; none where no condition differs.
+pub(super) fn unlike_conditions(out: &mut String, style: Style, analysis: &Analysis) {
+    for unlike in &analysis.unlike_conditions {
+        for (index, line) in wrap(&safe(&unlike.text), style.limit() - 2, 0).into_iter().enumerate() {
+            let mark = if index == 0 { style.paint(YELLOW, "!") } else { " ".to_owned() };
+            let _ = writeln!(out, "{mark} {line}");
+        }
+    }
+    if !analysis.unlike_conditions.is_empty() {
+        out.push('\n');
+    }
+}
+
 /// The label of the first line.
 const VERDICT: &str = "VERDICT  ";
 

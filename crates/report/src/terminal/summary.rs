@@ -1,11 +1,11 @@
-//! One screen after a run: the verdict, the answer, the statuses that are not ok, and one line per test.
+//! One screen after a run: unlike conditions, the verdict, the answer, the statuses that are not ok, and one line per test.
 
 use std::fmt::Write;
 
 use sharebench_analysis::{Analysis, Section, Sentence, Status, TrustLine};
 use sharebench_model::units::counted;
 
-use super::parts::{sentences, statuses, verdicts, write_table};
+use super::parts::{sentences, statuses, unlike_conditions, verdicts, write_table};
 use super::style::{BOLD, DIM, Style};
 use crate::show;
 use crate::tables::{Cell, Table};
@@ -16,6 +16,7 @@ const MIN_SHOWN: usize = 3;
 /// Renders the verdict, the answer, the statuses that are not ok, and a line per test, in about `rows` rows.
 pub fn summary(analysis: &Analysis, style: Style, rows: usize) -> String {
     let mut out = String::new();
+    unlike_conditions(&mut out, style, analysis);
     verdicts(&mut out, style, analysis);
     let third = (rows / 3).max(MIN_SHOWN);
     let shown: Vec<Sentence> = analysis.answer.iter().take(third / 2 + 1).cloned().collect();

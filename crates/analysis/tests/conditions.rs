@@ -1,0 +1,142 @@
+//! Unlike conditions of compared systems, before the first ratio.
+
+mod synthetic;
+
+use sharebench_analysis::{Analysis, Condition, Options, RunData, analyse};
+use sharebench_model::{Facts, PolicyCount};
+use synthetic::{Synthetic, grid, plausible};
+
+/// Two targets with these URLs and facts; the rates do not matter.
+fn run(targets: [(&str, &[(&str, &str)]); 2]) -> RunData {
+    let mut run = Synthetic::new("conditions", &["a", "b"], 3);
+    run.sweep(&grid(&["write", "read"], 2, 2), 6, plausible);
+    for (index, (url, facts)) in targets.into_iter().enumerate() {
+        url.clone_into(&mut run.run.header.targets[index].url);
+        let fact = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        run.run.facts[index] = facts.iter().map(fact).collect::<Facts>();
+    }
+    run.run
+}
+
+fn analysed(run: RunData) -> Analysis {
+    analyse(&[run], &Options::default())
+}
+
+fn texts(run: RunData) -> Vec<String> {
+    analysed(run).unlike_conditions.into_iter().map(|unlike| unlike.text).collect()
+}
+
+const SMB: &str = "smb://nas/share";
+const MOUNT: &[(&str, &str)] = &[("access", "mounted"), ("file_system", "nfs4"), ("direct_io", "no")];
+
+fn mount(options: &'static str) -> Vec<(&'static str, &'static str)> {
+    [MOUNT, &[("mount_options", options)]].concat()
+}
+
+#[test]
+fn every_condition_that_is_known_to_differ_has_one_line() {
+    let signed =
+        [("dialect", "3.1.1"), ("signing", "AES-CMAC"), ("encryption", "off"), ("client_cache", "none (x)")];
+    let open =
+        [("dialect", "3.0"), ("signing", "off"), ("encryption", "AES-128-GCM"), ("client_cache", "none")];
+    let space = |total, available| [("space_total_bytes", total), ("space_available_bytes", available)];
+    let a = [&signed[..], &space("2199023255552", "43980465111")[..]].concat();
+    let b = [&open[..], &space("2199023255552", "1099511627776")[..]].concat();
+    assert_eq!(
+        texts(run([(SMB, &a), (SMB, &b)])),
+        [
+            "unlike conditions: dialect SMB 3.1.1 (a), SMB 3.0 (b)",
+            "unlike conditions: signing AES-CMAC (a), off (b)",
+            "unlike conditions: encryption off (a), AES-128-GCM (b)",
+            "unlike conditions: free space 2.0 % of 2 TiB (a), 50.0 % of 2 TiB (b)",
+        ]
+    );
+    let mounted = mount("rw,vers=4.2,nconnect=4,sec=krb5i,sync");
+    assert_eq!(
+        texts(run([(SMB, &signed), ("/mnt/nas", &mounted)])),
+        [
+            "unlike conditions: dialect SMB 3.1.1 (a), NFS 4.2 (b)",
+            "unlike conditions: acknowledged writes possibly in memory (a), on stable storage (b)",
+            "unlike conditions: connections 1 (a), 4 (b)",
+            "unlike conditions: client cache none (a), page cache (b)",
+        ]
+    );
+}
+
+#[test]
+fn equal_and_unknown_conditions_print_nothing() {
+    let known = [("dialect", "3.1.1"), ("signing", "AES-CMAC"), ("encryption", "off")];
+    let unknown = [("dialect", "unknown"), ("signing", ""), ("encryption", "not stated")];
+    assert_eq!(texts(run([(SMB, &known), (SMB, &known)])), [""; 0]);
+    assert_eq!(texts(run([(SMB, &known), (SMB, &unknown)])), [""; 0]);
+    assert_eq!(texts(run([(SMB, &known), (SMB, &[])])), [""; 0]);
+    // A mount of SMB that lists no signing may sign; a kind of signing is no other than `on`.
+    let cifs = [
+        ("access", "mounted"),
+        ("file_system", "cifs"),
+        ("mount_options", "rw,vers=3.1.1,sec=ntlmssp"),
+        ("direct_io", "yes"),
+    ];
+    assert_eq!(texts(run([(SMB, &known), ("/mnt/nas", &cifs)])), [""; 0]);
+    let signing =
+        [("file_system", "cifs"), ("access", "mounted"), ("mount_options", "vers=3.1.1,sec=ntlmsspi")];
+    assert_eq!(texts(run([(SMB, &known), ("/mnt/nas", &signing)])), [""; 0]);
+}
+
+#[test]
+fn free_space_counts_where_only_one_file_system_is_nearly_full() {
+    let space =
+        |available: &'static str| [("space_total_bytes", "1000"), ("space_available_bytes", available)];
+    let of = |a, b| texts(run([("/srv/a", &space(a)), ("/srv/b", &space(b))])).len();
+    assert_eq!([of("990", "120"), of("90", "60"), of("101", "100")], [0, 0, 0]);
+    assert_eq!([of("101", "99"), of("990", "20"), of("90", "8"), of("50", "0")], [1, 1, 1, 1]);
+}
+
+#[test]
+fn replies_of_the_server_show_the_stability_of_writes() {
+    let vers = [("vers", "3"), ("sec", "sys")];
+    let mut promised = run([("nfs://a/x", &vers), ("nfs://b/x", &vers)]);
+    for step in promised.steps.iter_mut().filter(|step| step.target == 1 && step.measure.bytes.written > 0) {
+        step.measure.evidence.sent =
+            PolicyCount { stable: step.measure.operations, ..PolicyCount::default() };
+    }
+    let analysis = analysed(promised.clone());
+    assert_eq!(analysis.unlike_conditions.len(), 1);
+    assert_eq!(analysis.unlike_conditions[0].condition, Condition::WriteStability);
+    let text = "unlike conditions: acknowledged writes possibly in memory (a), on stable storage (b)";
+    assert_eq!(analysis.unlike_conditions[0].text, text);
+    // Without a write there is nothing to compare.
+    promised.steps.retain(|step| step.measure.bytes.written == 0);
+    assert_eq!(texts(promised), [""; 0]);
+}
+
+#[test]
+fn systems_with_the_same_value_share_its_place_in_the_line() {
+    let mut run = Synthetic::new("three", &["a", "b", "c"], 3);
+    run.sweep(&grid(&["read"], 2, 2), 6, plausible);
+    for (index, signing) in ["AES-GMAC", "off", "AES-GMAC"].into_iter().enumerate() {
+        run.run.header.targets[index].url = SMB.to_owned();
+        run.run.facts[index] = Facts::from([("signing".to_owned(), signing.to_owned())]);
+    }
+    assert_eq!(texts(run.run), ["unlike conditions: signing AES-GMAC (a, c), off (b)"]);
+}
+
+#[test]
+fn settings_of_an_imported_description_are_conditions_too() {
+    let mut imported = run([("imported from a.txt", &[]), ("imported from b.txt", &[])]);
+    imported.header.environment.insert("origin".to_owned(), "imported".to_owned());
+    for (facts, stated) in imported.facts.iter_mut().zip([
+        "signature level=2, cache buffers=0, true commit=on",
+        "signature level=0, cache buffers=default, true commit off",
+    ]) {
+        *facts = Facts::from([("settings".to_owned(), stated.to_owned())]);
+    }
+    assert_eq!(
+        texts(imported),
+        [
+            "unlike conditions: signing level 2 (a), level 0 (b)",
+            "unlike conditions: acknowledged writes on stable storage (a), possibly in memory (b)",
+            "unlike conditions: client cache none (a), buffers default (b)",
+        ]
+    );
+}
