@@ -26,6 +26,10 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
     for (condition, line) in unlike_conditions.iter_mut().zip(text.unlike_conditions.drain(..)) {
         condition.text = line;
     }
+    let mut mechanisms = judged.mechanisms;
+    for (guess, line) in mechanisms.iter_mut().zip(text.mechanisms.drain(..)) {
+        guess.text = line;
+    }
     let first = text.reported.first();
     Analysis {
         title: title(runs),
@@ -40,6 +44,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         weighted: judged.weighted,
         sections: estimated.sections,
         findings: text.findings,
+        mechanisms,
         not_resolved: text.not_resolved,
         contradictions: judged.contradictions,
         left_out: aligned.left_out,

@@ -44,12 +44,16 @@ pub(crate) fn cache_curves(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<
 
 /// True if every byte is known to have come from the server.
 fn is_uncached_by_client(aligned: &Aligned<'_>, section: &Section, system: usize) -> bool {
+    let mut outcomes = section.rows.iter().filter_map(|row| row.outcomes[system].as_ref());
+    outcomes.all(|outcome| crossed_the_wire(aligned, system, outcome))
+}
+
+/// True if the bytes of a cell are known to have crossed the wire.
+pub(crate) fn crossed_the_wire(aligned: &Aligned<'_>, system: usize, outcome: &Outcome) -> bool {
     let described = &aligned.systems[system];
     let imported = aligned.runs[described.run].header.is_imported();
-    let crossed = |outcome: &Outcome| {
-        !outcome.is_client_cached() && (outcome.wire.is_some() || described.access == Access::Direct)
-    };
-    !imported && section.rows.iter().filter_map(|row| row.outcomes[system].as_ref()).all(crossed)
+    let counted = outcome.wire.is_some() || described.access == Access::Direct;
+    !imported && counted && !outcome.is_client_cached()
 }
 
 /// Each repetition of each cell of a section, with the size of the file that the step before used.

@@ -7,6 +7,7 @@ mod contradictions;
 pub(crate) mod curves;
 pub(crate) mod effects;
 mod littles_law;
+mod mechanisms;
 mod regions;
 mod self_checks;
 mod single_runs;
@@ -28,6 +29,7 @@ use crate::estimate::pairing::Pairs;
 use crate::estimate::summary::summary;
 use crate::judge::cache_cliffs::{CacheCurve, cache_curves};
 use crate::judge::conditions::unlike_conditions;
+use crate::judge::mechanisms::mechanisms;
 use crate::judge::regions::differences;
 use crate::judge::self_checks::{summaries, thinned};
 use crate::judge::single_runs::add_single_runs;
@@ -36,8 +38,8 @@ use crate::judge::unmatched::unmatched;
 use crate::judge::verdict::{Evidence, verdict};
 use crate::judge::workload_weights::weighed;
 use crate::types::{
-    CheckSummary, Comparison, Options, Overall, Row, Sentence, SystemTimeline, TrustLine, UnlikeCondition,
-    Unmatched, View, WeightedComparison,
+    CheckSummary, Comparison, MechanismGuess, Options, Overall, Row, Sentence, SystemTimeline, TrustLine,
+    UnlikeCondition, Unmatched, View, WeightedComparison,
 };
 
 /// What the numbers mean.
@@ -61,6 +63,8 @@ pub(crate) struct Judged {
     pub suspects: Vec<usize>,
     /// Curves of reads that show a server's cache.
     pub cache_curves: Vec<CacheCurve>,
+    /// Guesses at what limits a system.
+    pub mechanisms: Vec<MechanismGuess>,
     /// Each system over time.
     pub timelines: Vec<SystemTimeline>,
     /// Every self-check over all steps.
@@ -76,8 +80,10 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
     let comparisons: Vec<Comparison> =
         all.map(|index| compare(aligned, estimated, index, contradictions.len(), options)).collect();
     let self_checks = summaries(aligned.runs.iter().flat_map(|run| &run.steps));
+    let unlike_conditions = unlike_conditions(aligned);
     Judged {
-        unlike_conditions: unlike_conditions(aligned),
+        mechanisms: mechanisms(aligned, estimated, &unlike_conditions),
+        unlike_conditions,
         weighted: options
             .weights
             .as_ref()

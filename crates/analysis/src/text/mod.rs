@@ -10,6 +10,7 @@ mod depth;
 mod effects;
 mod load;
 mod load_limits;
+mod mechanisms;
 mod position;
 mod regions;
 pub(crate) mod series;
@@ -40,6 +41,8 @@ pub(crate) struct Text {
     pub unlike_conditions: Vec<String>,
     /// The verdict of each comparison as one line.
     pub verdicts: Vec<String>,
+    /// Guesses at what limits a system, one sentence each.
+    pub mechanisms: Vec<String>,
     /// The comparisons that the answer reports.
     pub reported: Vec<usize>,
     /// The answer, alarms first.
@@ -101,24 +104,8 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
         let caveat = Sentence::new(Tone::Note, single_run_caveat(can_repeat(stages)));
         if answer.is_empty() { found.push(caveat) } else { answer.push(caveat) }
     }
-    for (index, section) in stages.estimated.sections.iter().enumerate() {
-        let sentences = match section.view {
-            View::Load => load_sentences(stages, section),
-            View::Depth => depth_sentences(stages, section),
-            View::Sweep => Vec::new(),
-        };
-        found.extend(sentences.into_iter().map(|text| Sentence::new(Tone::Note, text).about(index)));
-        found.extend(client_cache::sentences(stages, index));
-        let server = server_cache::sentences(stages, index);
-        let (unclear, clear): (Vec<_>, Vec<_>) =
-            server.into_iter().partition(|sentence| sentence.tone == Tone::NotResolved);
-        found.extend(clear);
-        open.extend(unclear);
-        found.extend(cache_cliffs::sentences(stages, index));
-        found.extend(curves::sentences(stages, index));
-        limits_of_load(stages, index, &mut answer, &mut found, &mut open);
-        let refused = refused_forecasts(stages, section);
-        open.extend(refused.into_iter().map(|text| Sentence::new(Tone::NotResolved, text).about(index)));
+    for index in 0..stages.estimated.sections.len() {
+        of_section(stages, index, &mut answer, &mut found, &mut open);
     }
     found.extend(effects::sentences(stages));
     found.extend(stages.judged.settings_without_effect.iter().cloned());
@@ -126,15 +113,47 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
         answer.push(lone_system(stages));
     }
     open.extend(absences(stages));
+    let guesses = stages.judged.mechanisms.iter();
     let unlike = stages.judged.unlike_conditions.iter();
     Text {
         unlike_conditions: unlike.map(|unlike| conditions::warning(stages, unlike)).collect(),
         verdicts: comparisons.iter().map(|comparison| verdict_line(stages, comparison)).collect(),
+        mechanisms: guesses.map(|guess| mechanisms::guess(stages, guess)).collect(),
         reported: (0..comparisons.len()).filter(|index| spoken_of[*index]).collect(),
         answer,
         findings: found,
         not_resolved: open,
     }
+}
+
+/// What was found in one section alone, and what is not resolved there.
+fn of_section(
+    stages: &Stages<'_>,
+    index: usize,
+    answer: &mut Vec<Sentence>,
+    found: &mut Vec<Sentence>,
+    open: &mut Vec<Sentence>,
+) {
+    let section = &stages.estimated.sections[index];
+    let say = |tone: Tone| move |text: String| Sentence::new(tone, text).about(index);
+    let sentences = match section.view {
+        View::Load => load_sentences(stages, section),
+        View::Depth => depth_sentences(stages, section),
+        View::Sweep => Vec::new(),
+    };
+    found.extend(sentences.into_iter().map(say(Tone::Note)));
+    found.extend(client_cache::sentences(stages, index));
+    let server = server_cache::sentences(stages, index);
+    let (unclear, clear): (Vec<_>, Vec<_>) =
+        server.into_iter().partition(|sentence| sentence.tone == Tone::NotResolved);
+    found.extend(clear);
+    open.extend(unclear);
+    found.extend(cache_cliffs::sentences(stages, index));
+    found.extend(curves::sentences(stages, index));
+    let guesses = stages.judged.mechanisms.iter().filter(|guess| guess.section == index);
+    found.extend(guesses.map(|guess| mechanisms::guess(stages, guess)).map(say(Tone::Note)));
+    limits_of_load(stages, index, answer, found, open);
+    open.extend(refused_forecasts(stages, section).into_iter().map(say(Tone::NotResolved)));
 }
 
 /// Reports load steps whose rates support no comparison, once per load instead of once per pair of systems.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, Facts, RunOutcome};
 
 use crate::types::{
-    CheckSummary, Comparison, ComparisonVerdict, RankTable, Section, Sentence, System, SystemTimeline,
-    TrustLine, UnlikeCondition, WeightedComparison,
+    CheckSummary, Comparison, ComparisonVerdict, MechanismGuess, RankTable, Section, Sentence, System,
+    SystemTimeline, TrustLine, UnlikeCondition, WeightedComparison,
 };
 
 /// A step that is left out of all results, with the reason.
@@ -93,6 +93,9 @@ pub struct Analysis {
     pub sections: Vec<Section>,
     /// What was found, per section.
     pub findings: Vec<Sentence>,
+    /// Guesses at what limits a system; each is among the findings too.
+    #[serde(default)]
+    pub mechanisms: Vec<MechanismGuess>,
     /// What is not resolved, and what would resolve it.
     pub not_resolved: Vec<Sentence>,
     /// Numbers that contradict each other or their description.

@@ -8,6 +8,7 @@ mod conditions;
 mod differences;
 mod input;
 mod load;
+mod mechanism;
 mod outcome;
 mod percentile;
 mod ranks;
@@ -38,6 +39,7 @@ pub(crate) use load::RateLimit;
 pub use load::{
     CapacityReport, LoadLines, LoadOutcome, LoadSupport, PartOutcome, ResponseLimit, Scalability, StressPoint,
 };
+pub use mechanism::{Mechanism, MechanismGuess};
 pub use outcome::{Curve, Outcome};
 pub use percentile::Percentile;
 pub use ranks::{RankDeviation, RankSummary, RankTable};
