@@ -44,6 +44,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         weighted: judged.weighted,
         sections: estimated.sections,
         findings: text.findings,
+        cache_curves: judged.cache_curves,
         mechanisms,
         not_resolved: text.not_resolved,
         contradictions: judged.contradictions,

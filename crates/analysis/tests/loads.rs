@@ -166,6 +166,21 @@ fn a_load_of_a_few_transactions_names_the_window_it_needs_instead_of_a_ratio() {
 }
 
 #[test]
+fn an_objective_of_a_few_transactions_is_neither_met_nor_missed() {
+    let mut run = counted(&[("nas", 0.13, 50.0)], &[3, 6], 5, 8000);
+    for (step, kept) in run.run.steps.iter_mut().zip([true, false]) {
+        let detail = "p95 8 ms of at most 20 ms".to_owned();
+        step.measure.load.objective = Some(ObjectiveReport { wanted: "p95<20ms".into(), kept, detail });
+    }
+    let analysis = analysed(run);
+    let all = all_of(&analysis);
+    assert!(!all.contains("meets p95<20ms") && !all.contains("misses"), "{all}");
+    let few = "office: no ratio, stress point, forecast or verdict on p95<20ms from 2 of 2 load steps: 1 transaction of nas \
+               at 3 users is too few; ";
+    assert!(said(&analysis.not_resolved).contains(few), "{all}");
+}
+
+#[test]
 fn a_rate_that_scatters_needs_more_transactions_than_an_even_one() {
     let mut run = counted(&[("nas", 20.0, 40.0)], &[4, 8], 10, 10);
     let support = |run: &Synthetic| {

@@ -2,35 +2,12 @@
 
 mod synthetic;
 
-use sharebench_analysis::{Options, RunData, analyse};
-use sharebench_model::{Coordinates, Random, axis};
-use synthetic::{Synthetic, cell};
+use sharebench_analysis::{Options, analyse};
+use sharebench_model::axis;
+use synthetic::{Synthetic, cell, with_a_cache};
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
     sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")
-}
-
-/// Reads of files of 8 to 64 MiB in random order, ten times. A file that fits `cache` is warm after a step with a file that
-/// fits as well.
-fn with_a_cache(cache: u64) -> RunData {
-    let mut run = Synthetic::new("cached", &["smb"], 17);
-    let mut random = Random::new(17, 4);
-    let mut previous = u64::MAX;
-    for repetition in 0..10 {
-        let mut cells: Vec<Coordinates> = [8, 16, 32, 64]
-            .iter()
-            .flat_map(|size| [4096, 65_536].map(|record| cell("read", size << 20, record)))
-            .collect();
-        random.shuffle(&mut cells);
-        for at in cells {
-            let size = at.number(axis::FILE_SIZE).unwrap_or(0);
-            let warm = size <= cache && previous <= cache;
-            let noise = 0.04 * (random.unit() - 0.5);
-            run.step(0, repetition, at, if warm { 272e6 } else { 76e6 } * f64::exp(noise));
-            previous = size;
-        }
-    }
-    run.run
 }
 
 #[test]

@@ -105,6 +105,23 @@ const Charts = (() => {
     };
   }
 
+  // Between the sizes of files where the reads of a system fall: its server's cache may end there.
+  function cliffs(data, section, theme, systems) {
+    const { xs, ys } = grid(section), found = section.cliffs.filter((cliff) => systems.includes(cliff.system));
+    return {
+      type: 'custom', name: 'cliffs', z: 4, tooltip: { formatter: ({ data }) => escape(data.tip) },
+      data: found.map((cliff) => ({
+        value: [0, ys.indexOf(cliff.between[0]), xs.length - 1, ys.indexOf(cliff.between[1])],
+        tip: data.systems[cliff.system] + ' falls from ' + rate(section, cliff.rates[0]) + ' to ' + rate(section, cliff.rates[1]) + ' between files of ' + cliff.between.join(' and '),
+      })),
+      encode: { x: [0, 2], y: [1, 3] },
+      renderItem: (params, api) => {
+        const [width] = api.size([1, 1]), low = api.coord([api.value(0), api.value(1)]), high = api.coord([api.value(2), api.value(3)]), y = (low[1] + high[1]) / 2;
+        return { type: 'line', shape: { x1: low[0] - width / 2, y1: y, x2: high[0] + width / 2, y2: y }, style: { stroke: series(theme, found[params.dataIndex].system), lineWidth: 3, lineDash: [6, 4] } };
+      },
+    };
+  }
+
   function ratio(data, section, theme, choice, width) {
     const comparison = data.comparisons[choice], { xs, ys } = grid(section);
     const found = section.rows.map((row, index) => ({ row, index, r: row.ratios[choice] })).filter((c) => c.r);
@@ -124,7 +141,7 @@ const Charts = (() => {
         tipLine(where(section, row)) + outcomeTip(data, section, row) + '<br>click: the cell\'s own section</span>';
     };
     const option = cells(theme, section, items, comparison.name, tip);
-    option.series.push(frames(theme, section, choice));
+    option.series.push(frames(theme, section, choice), cliffs(data, section, theme, [comparison.a, comparison.b]));
     return option;
   }
 
@@ -138,7 +155,9 @@ const Charts = (() => {
         label: { show: width / xs.length > 52, color: inkOn(fill), fontSize: 11, formatter: tick(rate(section, o.rate)) },
       };
     });
-    return cells(theme, section, items, data.systems[choice], ({ data: item }) => '<b>' + escape(where(section, section.rows[item.row])) + '</b>' + outcomeTip(data, section, section.rows[item.row]));
+    const option = cells(theme, section, items, data.systems[choice], ({ data: item }) => '<b>' + escape(where(section, section.rows[item.row])) + '</b>' + outcomeTip(data, section, section.rows[item.row]));
+    option.series.push(cliffs(data, section, theme, [choice]));
+    return option;
   }
 
   // Lines with error bars along a category axis, one line per system.

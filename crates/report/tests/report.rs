@@ -9,7 +9,9 @@ use std::time::Instant;
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_model::{ErrorClass, RunOutcome, StepError, Value, Verdict, axis};
 use sharebench_report::{Style, csv, html, html_with_surfaces, json, markdown, summary, terminal};
-use synthetic::{Synthetic, cell, depths, everything, grid, load, plausible, plausible_load};
+use synthetic::{
+    Synthetic, cell, depths, everything, grid, load, plausible, plausible_load, with_a_cache,
+};
 
 /// Keeps a page for looking at it.
 fn keep(name: &str, page: &str) {
@@ -96,6 +98,14 @@ fn unlike_conditions_precede_the_first_ratio_in_every_format() {
         let ratio = text.find("\"ratio\"").unwrap_or(first);
         assert!(warned < first.min(ratio), "{text}");
     }
+}
+
+#[test]
+fn the_map_marks_where_reads_fall_with_the_size_of_the_file() {
+    let page = page("cliff.html", &[with_a_cache(24 << 20)]);
+    assert!(page.contains(r#"data-kind="level""#), "a map of one system");
+    let cliff = r#""cliffs":[{"system":0,"between":["16MiB","32MiB"],"rates":["#;
+    assert!(page.contains(cliff), "no cliff in the data of the charts");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use sharebench_model::{
     IoBytes, Measure, ProbeTimes, RateBase, ReportedFigures, ServerEvidence, WhileProbed, WireCount, axis,
 };
 use sharebench_report::{csv, json as to_json, markdown, series_json};
-use synthetic::{Synthetic, depths, everything, grid, load, plausible, plausible_load};
+use synthetic::{Synthetic, depths, everything, grid, load, plausible, plausible_load, with_a_cache};
 
 const COMPARE: &str = include_str!("../../../docs/schemas/compare-1.json");
 const SERIES: &str = include_str!("../../../docs/schemas/series-1.json");
@@ -147,11 +147,21 @@ fn the_json_of_every_kind_of_run_matches_the_schema() {
         (vec![two(&["read"]), everything(4)], Options { link, ..Options::default() }),
         (vec![with_probes()], Options::default()),
         (vec![ranked()], Options::default()),
+        (vec![with_a_cache(24 << 20)], Options::default()),
         (vec![imported()], Options::default()),
         (Vec::new(), Options::default()),
     ] {
         holds(COMPARE, &to_json(&analyse(&runs, &options)).expect("JSON"));
     }
+}
+
+#[test]
+fn the_json_has_the_cliffs_of_a_server_s_cache() {
+    let analysis = analyse(&[with_a_cache(24 << 20)], &Options::default());
+    let printed = read(&to_json(&analysis).expect("JSON"));
+    let [curve] = printed["cache_curves"].as_array().expect("curves").as_slice() else { panic!("{printed}") };
+    assert_eq!(curve["cliff"]["between"], json!([16 << 20, 32 << 20]));
+    assert_eq!(curve["states"][0]["size"], json!(16 << 20));
 }
 
 #[test]

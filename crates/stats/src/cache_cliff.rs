@@ -8,6 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::order_statistic::median;
 
 /// Smallest factor between two states, and of a cliff.
@@ -34,7 +36,7 @@ pub struct SizedRate {
 }
 
 /// A size whose repetitions have two states that follow from the step before.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TwoStates {
     /// The size.
     pub size: u64,
@@ -49,7 +51,7 @@ pub struct TwoStates {
 }
 
 /// Two neighbouring sizes between which the rate falls to a lower level.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cliff {
     /// Largest size of the upper level, and smallest size of the lower one.
     pub between: (u64, u64),

@@ -3,22 +3,12 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{Coordinates, StepResult, Value, axis};
-use sharebench_stats::{Cliff, SizeCurve, SizedRate, TwoStates};
+use sharebench_stats::{SizeCurve, SizedRate};
 
 use crate::align::Aligned;
 use crate::align::rates::{rate, usable};
 use crate::estimate::Estimated;
-use crate::types::{Access, Outcome, RateUnit, Section, View};
-
-/// The curve of one system's reads over the sizes of files.
-pub(crate) struct CacheCurve {
-    pub section: usize,
-    pub system: usize,
-    /// Where it falls to a lower level; none without a cliff.
-    pub cliff: Option<Cliff>,
-    /// Sizes whose rate follows from the step before.
-    pub states: Vec<TwoStates>,
-}
+use crate::types::{Access, CacheCurve, Outcome, RateUnit, Section, View};
 
 /// The curves of all reads that no client's cache serves, if they have a cliff or a size with two states.
 pub(crate) fn cache_curves(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<CacheCurve> {

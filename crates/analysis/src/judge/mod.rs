@@ -27,7 +27,7 @@ use crate::align::settings::changes;
 use crate::estimate::Estimated;
 use crate::estimate::pairing::Pairs;
 use crate::estimate::summary::summary;
-use crate::judge::cache_cliffs::{CacheCurve, cache_curves};
+use crate::judge::cache_cliffs::cache_curves;
 use crate::judge::conditions::unlike_conditions;
 use crate::judge::mechanisms::mechanisms;
 use crate::judge::regions::differences;
@@ -38,7 +38,7 @@ use crate::judge::unmatched::unmatched;
 use crate::judge::verdict::{Evidence, verdict};
 use crate::judge::workload_weights::weighed;
 use crate::types::{
-    CheckSummary, Comparison, MechanismGuess, Options, Overall, Row, Sentence, SystemTimeline, TrustLine,
+    CacheCurve, CheckSummary, Comparison, MechanismGuess, Options, Overall, Row, Sentence, SystemTimeline, TrustLine,
     UnlikeCondition, Unmatched, View, WeightedComparison,
 };
 

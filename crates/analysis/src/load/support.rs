@@ -83,9 +83,9 @@ fn relative_error(series: &[u64], batches: usize) -> Option<f64> {
     (n > 1.0 && mean > 0.0).then(|| (variance / n).sqrt() / mean)
 }
 
-/// True if the step completed enough transactions for a ratio, a stress point or a forecast.
+/// True if the step completed enough transactions for a ratio, a stress point, a forecast or a verdict on an objective.
 pub(crate) fn is_supported(outcome: &Outcome) -> bool {
-    support(outcome).is_none_or(|support| support.transactions >= support.needed)
+    support(outcome).is_none_or(LoadSupport::is_enough)
 }
 
 fn support(outcome: &Outcome) -> Option<&LoadSupport> {

@@ -3,9 +3,8 @@
 use sharebench_model::Value;
 use sharebench_model::units::counted;
 
-use crate::judge::cache_cliffs::CacheCurve;
 use crate::text::stages::Stages;
-use crate::types::{Sentence, Tone};
+use crate::types::{CacheCurve, Sentence, Tone};
 
 /// The sentences of one section.
 pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {

@@ -4,6 +4,7 @@ use sharebench_model::axis;
 use sharebench_model::units::{percent, show_nanos, three_digits};
 use sharebench_stats::Estimate;
 
+use crate::load::support::is_supported;
 use crate::text::position::position;
 use crate::text::stages::Stages;
 use crate::types::{CapacityReport, LoadOutcome, Outcome, Section, StressPoint};
@@ -70,7 +71,7 @@ fn stress_point(stages: &Stages<'_>, section: &Section, stress: &StressPoint) ->
     }
 }
 
-/// Loads with an objective: (load, kept, arithmetic), rising.
+/// Loads with an objective and enough transactions to judge it: (load, kept, arithmetic), rising.
 fn judged(section: &Section, system: usize) -> Vec<(u64, bool, &LoadOutcome)> {
     let load = |row: &crate::types::Row| {
         row.coordinates.number(axis::RATE).or_else(|| row.coordinates.users_or_jobs()).unwrap_or(0)
@@ -79,7 +80,8 @@ fn judged(section: &Section, system: usize) -> Vec<(u64, bool, &LoadOutcome)> {
         .rows
         .iter()
         .filter_map(|row| {
-            let outcome = row.outcomes[system].as_ref()?.load.as_ref()?;
+            // Percentiles of a few transactions neither meet nor miss anything.
+            let outcome = row.outcomes[system].as_ref().filter(|outcome| is_supported(outcome))?.load.as_ref()?;
             Some((load(row), outcome.objective.as_ref()?.kept, outcome))
         })
         .collect();

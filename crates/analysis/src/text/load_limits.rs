@@ -31,10 +31,16 @@ pub(crate) fn too_few(stages: &Stages<'_>, section: &Section) -> Option<String> 
             percent(MAX_HALF_WIDTH, 0)
         )
     });
+    let objectives = section.rows.iter().flat_map(|row| row.outcomes.iter().flatten());
+    let objective = objectives
+        .filter_map(|outcome| outcome.load.as_ref()?.objective.as_ref())
+        .map(|objective| objective.wanted.as_str())
+        .next();
     let are = if support.transactions == 1 { "is" } else { "are" };
     Some(format!(
-        "{}: no ratio, stress point or forecast from {} of {}: {} of {} at {} {are} too few{width}; {}.",
+        "{}: no ratio, stress point{} from {} of {}: {} of {} at {} {are} too few{width}; {}.",
         section.title,
+        objective.map_or_else(|| " or forecast".to_owned(), |wanted| format!(", forecast or verdict on {wanted}")),
         steps().filter(thin).count(),
         counted(steps().count(), "load step"),
         counted(support.transactions, "transaction"),

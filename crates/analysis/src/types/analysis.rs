@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, Facts, RunOutcome};
 
 use crate::types::{
-    CheckSummary, Comparison, ComparisonVerdict, MechanismGuess, RankTable, Section, Sentence, System,
+    CacheCurve, CheckSummary, Comparison, ComparisonVerdict, MechanismGuess, RankTable, Section, Sentence, System,
     SystemTimeline, TrustLine, UnlikeCondition, WeightedComparison,
 };
 
@@ -93,6 +93,9 @@ pub struct Analysis {
     pub sections: Vec<Section>,
     /// What was found, per section.
     pub findings: Vec<Sentence>,
+    /// Curves of reads that show a server's cache.
+    #[serde(default)]
+    pub cache_curves: Vec<CacheCurve>,
     /// Guesses at what limits a system; each is among the findings too.
     #[serde(default)]
     pub mechanisms: Vec<MechanismGuess>,

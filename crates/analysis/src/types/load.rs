@@ -73,6 +73,13 @@ pub struct LoadSupport {
     pub half_width: Option<f64>,
 }
 
+impl LoadSupport {
+    /// True if the step completed enough transactions for a conclusion.
+    pub fn is_enough(&self) -> bool {
+        self.transactions >= self.needed
+    }
+}
+
 /// Why the rates of two systems at one load are not compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RateLimit {

@@ -2,6 +2,7 @@
 
 mod access;
 mod analysis;
+mod cache_curve;
 mod cache_shares;
 mod comparison;
 mod conditions;
@@ -30,6 +31,7 @@ mod wire_traffic;
 
 pub use access::{Access, Buffering};
 pub use analysis::{Analysis, LeftOut, Method, Unaligned, Unmatched};
+pub use cache_curve::CacheCurve;
 pub use cache_shares::{CacheShares, CountedBytes, Grade, ShareRange};
 pub use comparison::{Comparison, Overall};
 pub use conditions::{Condition, ConditionValue, UnlikeCondition};

@@ -260,3 +260,26 @@ pub fn everything(seed: u64) -> RunData {
     synthetic.sweep(&depths("read", &[4_096, 65_536], &[1, 2, 4, 8, 16]), 10, plausible);
     synthetic.run
 }
+
+/// Reads of files of 8 to 64 MiB in random order, ten times. A file that fits `cache` is warm after a step with a file that
+/// fits as well.
+pub fn with_a_cache(cache: u64) -> RunData {
+    let mut run = Synthetic::new("cached", &["smb"], 17);
+    let mut random = Random::new(17, 4);
+    let mut previous = u64::MAX;
+    for repetition in 0..10 {
+        let mut cells: Vec<Coordinates> = [8, 16, 32, 64]
+            .iter()
+            .flat_map(|size| [4096, 65_536].map(|record| cell("read", size << 20, record)))
+            .collect();
+        random.shuffle(&mut cells);
+        for at in cells {
+            let size = at.number(axis::FILE_SIZE).unwrap_or(0);
+            let warm = size <= cache && previous <= cache;
+            let noise = 0.04 * (random.unit() - 0.5);
+            run.step(0, repetition, at, if warm { 272e6 } else { 76e6 } * f64::exp(noise));
+            previous = size;
+        }
+    }
+    run.run
+}

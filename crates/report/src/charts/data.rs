@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 use sharebench_analysis::{
-    Analysis, Comparison, DifferingRegion, RateUnit, RatioVerdict, Section, StressPoint, SystemTimeline, View,
+    Analysis, CacheCurve, Comparison, DifferingRegion, RateUnit, RatioVerdict, Section, StressPoint, SystemTimeline, View,
 };
+use sharebench_model::{Value, axis};
 
 use super::digits::{digits_of, four_digits};
 use super::rows::{Notes, RowData, row};
@@ -43,6 +44,7 @@ struct SectionData<'a> {
     /// Quantile (none for the mean) and nanoseconds.
     limits: Vec<(Option<f64>, f64)>,
     regions: Vec<RegionData<'a>>,
+    cliffs: Vec<CliffData>,
     rows: Vec<RowData<'a>>,
 }
 
@@ -54,6 +56,14 @@ struct RegionData<'a> {
     standing: RatioVerdict,
     ratio: [Option<f64>; 3],
     rows: &'a [usize],
+}
+
+/// Where the reads of a system fall: the sizes of files before and beyond the cliff as the rows have them, and the rates.
+#[derive(Serialize)]
+struct CliffData {
+    system: usize,
+    between: [String; 2],
+    rates: [f64; 2],
 }
 
 #[derive(Serialize)]
@@ -124,8 +134,22 @@ fn section<'a>(
         lines: lines.collect(),
         limits: section.limits.iter().map(|limit| (limit.quantile, limit.ns)).collect(),
         regions: regions.map(|(_, data)| data).collect(),
+        cliffs: cliffs(analysis, index),
         rows: section.rows.iter().map(|at| row(at, notes)).collect(),
     }
+}
+
+/// The cliffs of one section, whose first axis is the size of files wherever there is one.
+fn cliffs(analysis: &Analysis, section: usize) -> Vec<CliffData> {
+    let along = analysis.sections[section].axes.first().map(String::as_str);
+    let here = |curve: &&CacheCurve| curve.section == section && along == Some(axis::FILE_SIZE);
+    let data = |curve: &CacheCurve| {
+        let cliff = curve.cliff?;
+        let (before, beyond) = cliff.between;
+        let between = [before, beyond].map(|size| Value::Bytes(size).to_string());
+        Some(CliffData { system: curve.system, between, rates: [cliff.from, cliff.to].map(four_digits) })
+    };
+    analysis.cache_curves.iter().filter(here).filter_map(data).collect()
 }
 
 fn regions(at: usize, comparison: &Comparison) -> impl Iterator<Item = (&DifferingRegion, RegionData<'_>)> {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sharebench_analysis::{CacheShares, Curve, Outcome, Percentile, Ratio, RatioVerdict, Row};
+use sharebench_analysis::{
+    CacheShares, Curve, LoadOutcome, LoadSupport, Outcome, Percentile, Ratio, RatioVerdict, Row,
+};
 use sharebench_model::Verdict;
 
 use super::digits::{digits_of, four_digits, grade, number};
@@ -118,7 +120,8 @@ pub fn row<'a>(row: &'a Row, notes: &mut Notes<'a>) -> RowData<'a> {
 
 fn outcome<'a>(outcome: &'a Outcome, notes: &mut Notes<'a>) -> OutcomeData<'a> {
     let [_, low, high] = digits_of(&outcome.rate);
-    let objective = outcome.load.as_ref().and_then(|load| load.objective.as_ref());
+    let enough = |load: &&LoadOutcome| load.support.as_ref().is_none_or(LoadSupport::is_enough);
+    let objective = outcome.load.as_ref().filter(enough).and_then(|load| load.objective.as_ref());
     let curve = |curve: &'a Curve| CurveData {
         response: &curve.response,
         service: &curve.service,

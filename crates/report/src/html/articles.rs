@@ -76,7 +76,7 @@ fn figures<'a>(index: usize, section: &Section, numbers: &'a str, surfaces: bool
         figure(
             "ratio",
             "Ratio of throughputs",
-            "Colour: which system is faster and by how much; paler with a wider interval; dashed: not resolved; single runs are pale. A frame is a region. Click a cell for its numbers.",
+            "Colour: which system is faster and by how much; paler with a wider interval; dashed: not resolved; single runs are pale. A frame is a region; a dashed line marks where reads of a system fall with the size of the file. Click a cell for its numbers.",
             "",
         )
     };
@@ -90,6 +90,15 @@ fn figures<'a>(index: usize, section: &Section, numbers: &'a str, surfaces: bool
         )),
         View::Sweep => {
             figures.extend(compared.then(ratio));
+            // Without a ratio, the map of a system shows where its reads fall.
+            figures.extend((!compared && has_area(section)).then(|| {
+                figure(
+                    "level",
+                    "Map of the throughput",
+                    "Stronger: nearer to the highest throughput of this system in this test. A dashed line marks where its reads fall with the size of the file. Click a cell for its numbers.",
+                    "",
+                )
+            }));
             if surfaces && has_area(section) {
                 figures.push(figure(
                     "surface",
