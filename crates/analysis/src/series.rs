@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_model::{Coordinates, Value, axis};
 use sharebench_stats::{
-    RunSeries, detectable_fall, further_runs_to_detect_half, last_run_shift, median, median_or_zero,
-    run_series_shifts, shift,
+    LevelShift, RunSeries, Trend, detectable_fall, further_runs_to_detect_half, last_run_shift, median,
+    median_or_zero, run_series_shifts, run_series_trends, shift,
 };
 
 use crate::align::rates::{rate, usable};
 use crate::text::series::series_sentences;
 use crate::types::{
     LineChange, Options, RateUnit, RatioVerdict, RunData, Series, SeriesChange, SeriesError, SeriesLine,
-    SeriesRun,
+    SeriesRun, SeriesTrend,
 };
 
 /// Fewest runs that make a series.
@@ -32,10 +32,13 @@ pub fn series(runs: &[RunData], options: &Options) -> Result<Series, SeriesError
     }
     let (lines, logs): (Vec<SeriesLine>, Vec<RunSeries>) = lines.into_iter().unzip();
     let error = 1.0 - options.level;
-    let changes = changes(&logs, runs.len(), error, options);
+    let shifts = run_series_shifts(&logs, error, options.seed);
+    let trends = trends(&logs, &shifts, error, options);
+    let changes = changes(&logs, runs.len(), &shifts, &trends, options);
+    let is_unchanged = changes.is_empty() && trends.is_empty();
     // What is found elsewhere does not depend on what could have been found.
-    let detectable_fall = if changes.is_empty() { detectable_fall(&logs, error, options.seed) } else { None };
-    let runs_to_detect_half = if changes.is_empty() && detectable_fall.is_none() {
+    let detectable_fall = if is_unchanged { detectable_fall(&logs, error, options.seed) } else { None };
+    let runs_to_detect_half = if is_unchanged && detectable_fall.is_none() {
         further_runs_to_detect_half(&logs, error, options.seed)
     } else {
         None
@@ -44,15 +47,34 @@ pub fn series(runs: &[RunData], options: &Options) -> Result<Series, SeriesError
         .iter()
         .map(|run| SeriesRun { label: run.label.clone(), started_unix_ms: run.header.started_unix_ms })
         .collect();
+    let sentences = Vec::new();
     let mut series =
-        Series { runs, lines, changes, sentences: Vec::new(), error, detectable_fall, runs_to_detect_half };
+        Series { runs, lines, changes, trends, sentences, error, detectable_fall, runs_to_detect_half };
     series.sentences = series_sentences(&series);
     Ok(series)
 }
 
-/// The changes of all lines, with their size.
-fn changes(logs: &[RunSeries], runs: usize, error: f64, options: &Options) -> Vec<SeriesChange> {
-    let found = run_series_shifts(logs, error, options.seed);
+/// The gradual changes of all lines.
+fn trends(logs: &[RunSeries], shifts: &[LevelShift], error: f64, options: &Options) -> Vec<SeriesTrend> {
+    let found = run_series_trends(logs, shifts, error, options.level);
+    let of_line = |(line, trend): (usize, Trend)| SeriesTrend {
+        line,
+        verdict: RatioVerdict::of(&trend.total, options.tolerance),
+        total: trend.total.map(f64::exp),
+        p_value: (trend.p_value * logs.len() as f64).min(1.0),
+    };
+    found.into_iter().map(of_line).collect()
+}
+
+/// The changes of all lines without a trend, with their size.
+fn changes(
+    logs: &[RunSeries],
+    runs: usize,
+    found: &[LevelShift],
+    trends: &[SeriesTrend],
+    options: &Options,
+) -> Vec<SeriesChange> {
+    let has_levels = |line: &&usize| !trends.iter().any(|trend| trend.line == **line);
     let mut changes = Vec::new();
     for (index, found_here) in found.iter().enumerate() {
         let begin = index.checked_sub(1).map_or(0, |before| found[before].at);
@@ -72,9 +94,10 @@ fn changes(logs: &[RunSeries], runs: usize, error: f64, options: &Options) -> Ve
             at,
             p_value: found_here.p_value,
             runs: (at - begin, end - at),
-            lines: found_here.series.iter().filter_map(of_line).collect(),
+            lines: found_here.series.iter().filter(|line| has_levels(line)).filter_map(of_line).collect(),
         });
     }
+    changes.retain(|change| !change.lines.is_empty());
     changes
 }
 

@@ -162,7 +162,9 @@ fn client_cpu_that_signing_takes_is_guessed_where_nothing_else_differs() {
     let found = signing(signed([&on, &off], 1.0, 0.004));
     let [text] = found.as_slice() else { panic!("{found:?}") };
     assert!(
-        text.starts_with("guess: the CPU time of signing: signed needs 1.00 ns of client CPU per byte more than plain"),
+        text.starts_with(
+            "guess: the CPU time of signing: signed needs 1.00 ns of client CPU per byte more than plain"
+        ),
         "{text}"
     );
     // The client's CPU is no part of the difference; encryption differs too; nothing is known; noise.

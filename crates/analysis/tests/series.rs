@@ -104,6 +104,25 @@ fn a_fall_that_six_nights_cannot_prove_is_inconclusive() {
 }
 
 #[test]
+fn seven_nights_that_fall_by_5_percent_each_fall_gradually() {
+    let rates: Vec<f64> = (0..7).map(|night| 500.0 * 0.95f64.powi(night)).collect();
+    let found = series(&nights_of(&rates), &Options::default()).unwrap();
+    let [trend] = found.trends.as_slice() else { panic!("{found:?}") };
+    assert!(found.changes.is_empty() && trend.verdict == RatioVerdict::Slower, "{found:?}");
+    let truth = 0.95f64.powi(6);
+    assert!(trend.total.interval.unwrap().contains(truth) && trend.total.n == 7, "{trend:?}");
+    let text = &found.sentences[0].text;
+    assert!(
+        text.starts_with("smb read: falls gradually over 7 runs, 2") && text.contains(" in all (4 cells"),
+        "{text}"
+    );
+    assert_eq!((found.sentences.len(), found.sentences[0].tone), (1, Tone::Difference));
+    // A step of the same size is none.
+    let step = [500.0, 502.0, 499.0, 501.0, 368.0, 367.0, 369.0, 366.0];
+    assert!(series(&nights_of(&step), &Options::default()).unwrap().trends.is_empty());
+}
+
+#[test]
 fn one_slow_night_after_seven_equal_ones_is_found() {
     let rates = [500.0, 502.0, 499.0, 501.0, 498.0, 500.0, 503.0, 165.0];
     let found = series(&nights_of(&rates), &Options::default()).unwrap();

@@ -9,9 +9,7 @@ use std::time::Instant;
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_model::{ErrorClass, RunOutcome, StepError, Value, Verdict, axis};
 use sharebench_report::{Style, csv, html, html_with_surfaces, json, markdown, summary, terminal};
-use synthetic::{
-    Synthetic, cell, depths, everything, grid, load, plausible, plausible_load, with_a_cache,
-};
+use synthetic::{Synthetic, cell, depths, everything, grid, load, plausible, plausible_load, with_a_cache};
 
 /// Keeps a page for looking at it.
 fn keep(name: &str, page: &str) {

@@ -41,6 +41,7 @@ mod single_run;
 mod steady;
 mod stopping;
 mod student;
+mod trend;
 mod usl;
 mod winsorise;
 
@@ -72,6 +73,7 @@ pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions
 pub use repetitions::repetitions_needed;
 pub use run_series::{
     RunSeries, detectable_fall, further_runs_to_detect_half, last_run_shift, run_series_shifts,
+    run_series_trends,
 };
 pub use shape::{Shape, ShapePoint, shapes};
 pub use signed_rank::{
@@ -83,4 +85,5 @@ pub use single_run::{
 pub use steady::{SHORTEST_JUDGED, SteadyState, Unsteady, steady_state};
 pub use stopping::{Decision, Repetition, StoppingRule, widest_half_width};
 pub use student::student_quantile;
+pub use trend::Trend;
 pub use usl::{ErrorScale, LoadPoint, Usl};

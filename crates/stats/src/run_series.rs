@@ -3,8 +3,8 @@
 //!
 //! [`level_shifts`] shuffles the runs: with seven of them before a change and one after it no shuffle is unlikely enough.
 //! The last run alone is therefore compared with a prediction from the runs before it (Student's t with the scatter
-//! between runs, which includes that within them; Hahn, Meeker: Statistical Intervals, 4.8). Both tests share the error:
-//! four fifths for shuffles, one fifth for the last run.
+//! between runs, which includes that within them; Hahn, Meeker: Statistical Intervals, 4.8). A gradual change has a test of
+//! its own. The three share the error: eight tenths for shuffles, one tenth each for the last run and for trends.
 
 use sharebench_model::Random;
 
@@ -12,10 +12,12 @@ use crate::level_shifts::{LevelShift, level_shifts};
 use crate::normal::normal_quantile;
 use crate::order_statistic::median;
 use crate::student::student_quantile;
+use crate::trend::{Trend, trend};
 use crate::{Estimate, Interval};
 
-/// Share of the error that the test of the last run has.
-const LAST_RUN: f64 = 0.2;
+/// Shares of the error that the test of the last run and the test for trends have.
+const LAST_RUN: f64 = 0.1;
+const TREND: f64 = 0.1;
 /// Fewest runs before the last one from which it can be predicted.
 const FEWEST_BEFORE: usize = 5;
 /// The last run must be further away than this many times the largest deviation of the runs before it, so that a scatter
@@ -56,7 +58,7 @@ impl RunSeries {
 /// The changes of level in `series`, as [`level_shifts`], and a last run that is beyond all before it.
 pub fn run_series_shifts(series: &[RunSeries], error: f64, seed: u64) -> Vec<LevelShift> {
     let values: Vec<Vec<f64>> = series.iter().map(|one| one.values.clone()).collect();
-    let mut found = level_shifts(&values, error * (1.0 - LAST_RUN), seed);
+    let mut found = level_shifts(&values, error * (1.0 - LAST_RUN - TREND), seed);
     let begin = found.last().map_or(0, |shift| shift.at);
     let each = error * LAST_RUN / series.len().max(1) as f64;
     let shifts: Vec<(usize, f64)> = series
@@ -73,6 +75,22 @@ pub fn run_series_shifts(series: &[RunSeries], error: f64, seed: u64) -> Vec<Lev
         });
     }
     found
+}
+
+/// The gradual changes of `series`, with the index of each; the interval of their size is at `level`. A series of which
+/// `shifts` divide the runs into levels has a trend only if a line describes it better than these levels do.
+pub fn run_series_trends(
+    series: &[RunSeries],
+    shifts: &[LevelShift],
+    error: f64,
+    level: f64,
+) -> Vec<(usize, Trend)> {
+    let each = error * TREND / series.len().max(1) as f64;
+    let of = |(index, one): (usize, &RunSeries)| {
+        let own = shifts.iter().filter(|shift| shift.series.contains(&index)).map(|shift| shift.at);
+        Some((index, trend(&one.values, &own.collect::<Vec<usize>>(), each, level)?))
+    };
+    series.iter().enumerate().filter_map(of).collect()
 }
 
 /// The last run's log ratio to the runs from `begin` on, with the prediction interval at `level`; none if it has no
@@ -236,9 +254,13 @@ mod tests {
         let mut alarms = 0;
         for seed in 0..histories {
             let table: Vec<RunSeries> = (0..4).map(|_| noisy(9, 0.03, &mut random)).collect();
-            alarms += usize::from(!run_series_shifts(&table, 0.05, seed).is_empty());
+            let shifts = run_series_shifts(&table, 0.05, seed);
+            let trends = run_series_trends(&table, &shifts, 0.05, 0.95);
+            alarms += usize::from(!shifts.is_empty() || !trends.is_empty());
         }
-        println!("equal runs, {histories} histories of 9 runs and 4 tests: {alarms} with a false change");
+        println!(
+            "equal runs, {histories} histories of 9 runs and 4 tests: {alarms} with a false change or trend"
+        );
         // 20 are expected at most; more than 32 in one of 200 such experiments.
         assert!(alarms <= 32, "{alarms}");
     }

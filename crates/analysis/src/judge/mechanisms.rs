@@ -10,7 +10,8 @@ use crate::align::rates::usable;
 use crate::estimate::Estimated;
 use crate::judge::cache_cliffs::crossed_the_wire;
 use crate::types::{
-    Condition, Mechanism, MechanismGuess, Outcome, RateUnit, RatioVerdict, Row, Section, UnlikeCondition, View,
+    Condition, Mechanism, MechanismGuess, Outcome, RateUnit, RatioVerdict, Row, Section, UnlikeCondition,
+    View,
 };
 
 /// Fewest cells, and fewest record sizes of a level.
@@ -48,8 +49,11 @@ pub(crate) fn mechanisms(
         }
         for system in 0..aligned.systems.len() {
             let lines = lines(aligned, section, system);
-            let guesses =
-                [bandwidth_cap(&lines), round_trip(&lines), delayed_acknowledgement(aligned, section, system)];
+            let guesses = [
+                bandwidth_cap(&lines),
+                round_trip(&lines),
+                delayed_acknowledgement(aligned, section, system),
+            ];
             let guess = |(mechanism, cells)| MechanismGuess {
                 section: index,
                 system,
@@ -333,7 +337,8 @@ impl SigningCost {
     fn of(aligned: &Aligned<'_>, row: &Row, signed: usize, unsigned: usize) -> Option<Self> {
         let of = |system: usize| {
             let outcome = row.outcomes[system].as_ref()?;
-            crossed_the_wire(aligned, system, outcome).then_some((outcome.cpu_ns_per_byte?, outcome.rate.value))
+            crossed_the_wire(aligned, system, outcome)
+                .then_some((outcome.cpu_ns_per_byte?, outcome.rate.value))
         };
         let (signed_cpu, signed_rate) = of(signed)?;
         let (unsigned_cpu, unsigned_rate) = of(unsigned)?;
@@ -349,7 +354,8 @@ fn differ_in_signing_alone(unlike: &[UnlikeCondition], signed: usize, unsigned: 
     };
     let mut signs = false;
     for condition in unlike {
-        let (Some(of_signed), Some(of_unsigned)) = (value(condition, signed), value(condition, unsigned)) else {
+        let (Some(of_signed), Some(of_unsigned)) = (value(condition, signed), value(condition, unsigned))
+        else {
             continue;
         };
         match condition.condition {

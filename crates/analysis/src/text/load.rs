@@ -81,7 +81,8 @@ fn judged(section: &Section, system: usize) -> Vec<(u64, bool, &LoadOutcome)> {
         .iter()
         .filter_map(|row| {
             // Percentiles of a few transactions neither meet nor miss anything.
-            let outcome = row.outcomes[system].as_ref().filter(|outcome| is_supported(outcome))?.load.as_ref()?;
+            let outcome =
+                row.outcomes[system].as_ref().filter(|outcome| is_supported(outcome))?.load.as_ref()?;
             Some((load(row), outcome.objective.as_ref()?.kept, outcome))
         })
         .collect();

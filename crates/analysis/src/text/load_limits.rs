@@ -40,7 +40,8 @@ pub(crate) fn too_few(stages: &Stages<'_>, section: &Section) -> Option<String> 
     Some(format!(
         "{}: no ratio, stress point{} from {} of {}: {} of {} at {} {are} too few{width}; {}.",
         section.title,
-        objective.map_or_else(|| " or forecast".to_owned(), |wanted| format!(", forecast or verdict on {wanted}")),
+        objective
+            .map_or_else(|| " or forecast".to_owned(), |wanted| format!(", forecast or verdict on {wanted}")),
         steps().filter(thin).count(),
         counted(steps().count(), "load step"),
         counted(support.transactions, "transaction"),

@@ -3,8 +3,8 @@
 use sharebench_model::units::{counted, percent};
 use sharebench_stats::Estimate;
 
-use crate::text::claims::show_ratio;
-use crate::types::{RatioVerdict, Sentence, Series, Tone};
+use crate::text::claims::{show_ratio, tone};
+use crate::types::{RatioVerdict, Sentence, Series, SeriesTrend, Tone};
 
 /// `5.1 % slower [3.9, 6.2]`.
 fn moved(ratio: &Estimate, verdict: RatioVerdict) -> String {
@@ -28,11 +28,7 @@ pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
     for change in &series.changes {
         for found in &change.lines {
             let line = &series.lines[found.line];
-            let tone = match found.verdict {
-                RatioVerdict::Faster | RatioVerdict::Slower => Tone::Difference,
-                RatioVerdict::AboutTheSame => Tone::Same,
-                RatioVerdict::NotResolved => Tone::NotResolved,
-            };
+            let tone = tone(found.verdict);
             let moved = moved(&found.ratio, found.verdict);
             let label = &series.runs[change.at].label;
             let cells = counted(line.cells, "cell");
@@ -53,7 +49,8 @@ pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
             sentences.push(Sentence::new(tone, text));
         }
     }
-    if series.changes.is_empty() {
+    sentences.extend(series.trends.iter().map(|trend| gradual(series, trend)));
+    if series.changes.is_empty() && series.trends.is_empty() {
         sentences.push(unchanged(series));
     }
     let incomplete: usize = series.lines.iter().map(|line| line.incomplete_cells).sum();
@@ -68,6 +65,22 @@ pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
         sentences.push(Sentence::new(Tone::Alarm, text));
     }
     sentences
+}
+
+/// `smb read: falls gradually over 7 runs, 26.5 % slower [24.0, 28.9] in all (4 cells; p = 0.000).`
+fn gradual(series: &Series, trend: &SeriesTrend) -> Sentence {
+    let line = &series.lines[trend.line];
+    let word = if trend.total.value < 1.0 { "falls" } else { "rises" };
+    let text = format!(
+        "{} {}: {word} gradually over {}, {} in all ({}; p = {:.3}).",
+        line.target,
+        line.test,
+        counted(trend.total.n, "run"),
+        moved(&trend.total, trend.verdict),
+        counted(line.cells, "cell"),
+        trend.p_value
+    );
+    Sentence::new(tone(trend.verdict), text)
 }
 
 /// No change was found: what these runs would have shown, or what it takes.

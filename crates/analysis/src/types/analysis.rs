@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, Facts, RunOutcome};
 
 use crate::types::{
-    CacheCurve, CheckSummary, Comparison, ComparisonVerdict, MechanismGuess, RankTable, Section, Sentence, System,
-    SystemTimeline, TrustLine, UnlikeCondition, WeightedComparison,
+    CacheCurve, CheckSummary, Comparison, ComparisonVerdict, MechanismGuess, RankTable, Section, Sentence,
+    System, SystemTimeline, TrustLine, UnlikeCondition, WeightedComparison,
 };
 
 /// A step that is left out of all results, with the reason.

@@ -49,7 +49,7 @@ pub use ratio::{Obstacle, Pairing, Ratio, RatioVerdict, SingleRun};
 pub use section::{RateUnit, Row, Section, View};
 pub use self_checks::{CheckSummary, ThinnedCell};
 pub use sentence::{RegionReference, Sentence, Tone};
-pub use series::{LineChange, Series, SeriesChange, SeriesError, SeriesLine, SeriesRun};
+pub use series::{LineChange, Series, SeriesChange, SeriesError, SeriesLine, SeriesRun, SeriesTrend};
 pub use settings::SettingChange;
 pub use span::Span;
 pub use storage_evidence::StorageEvidence;

@@ -55,6 +55,19 @@ pub struct SeriesChange {
     pub lines: Vec<LineChange>,
 }
 
+/// A gradual change of one line over all runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesTrend {
+    /// Index into [`Series::lines`].
+    pub line: usize,
+    /// Rate at the end over that at the begin, along a line through all runs; `n` counts runs.
+    pub total: Estimate,
+    /// Its verdict.
+    pub verdict: RatioVerdict,
+    /// How likely an order as extreme is in any line if no line has a trend.
+    pub p_value: f64,
+}
+
 /// Runs of one plan, and where their level changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
@@ -64,6 +77,9 @@ pub struct Series {
     pub lines: Vec<SeriesLine>,
     /// Changes, the first one first.
     pub changes: Vec<SeriesChange>,
+    /// Gradual changes; such a line is not among the changes.
+    #[serde(default)]
+    pub trends: Vec<SeriesTrend>,
     /// All of it in words.
     pub sentences: Vec<Sentence>,
     /// A false change anywhere in the table has at most this probability.

@@ -37,7 +37,8 @@ pub fn series(runs: &[RunData], args: &CompareArgs) -> Result<ExitCode, Failure>
 
 /// True if no change was found, and a fall of `limit` would probably not have been.
 fn is_inconclusive(series: &Series, limit: f64) -> bool {
-    series.changes.is_empty() && series.detectable_fall.is_none_or(|fall| fall > limit)
+    let is_unchanged = series.changes.is_empty() && series.trends.is_empty();
+    is_unchanged && series.detectable_fall.is_none_or(|fall| fall > limit)
 }
 
 fn inconclusive_words(series: &Series) -> String {
@@ -49,14 +50,17 @@ fn inconclusive_words(series: &Series) -> String {
     format!("--series: inconclusive; no change was found, and {detectable}")
 }
 
-/// True if the level of the last run is significantly slower than the level before, by more than `limit`.
+/// True if the level of the last run is significantly slower than the level before, by more than `limit`, or the runs fall
+/// gradually by more than that.
 fn is_slower_now(series: &Series, limit: f64) -> bool {
     let last = |line: usize| {
         let changes = series.changes.iter().rev();
         changes.flat_map(|change| &change.lines).find(|change| change.line == line)
     };
-    (0..series.lines.len()).filter_map(last).any(|change| {
-        let high = change.ratio.interval.map(|interval| interval.high);
-        change.verdict == RatioVerdict::Slower && high.is_some_and(|high| high < 1.0 - limit)
+    let of_changes =
+        (0..series.lines.len()).filter_map(last).map(|change| (change.verdict, change.ratio.interval));
+    let of_trends = series.trends.iter().map(|trend| (trend.verdict, trend.total.interval));
+    of_changes.chain(of_trends).any(|(verdict, interval)| {
+        verdict == RatioVerdict::Slower && interval.is_some_and(|interval| interval.high < 1.0 - limit)
     })
 }

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use sharebench_analysis::{
-    Analysis, CacheCurve, Comparison, DifferingRegion, RateUnit, RatioVerdict, Section, StressPoint, SystemTimeline, View,
+    Analysis, CacheCurve, Comparison, DifferingRegion, RateUnit, RatioVerdict, Section, StressPoint,
+    SystemTimeline, View,
 };
 use sharebench_model::{Value, axis};
 
