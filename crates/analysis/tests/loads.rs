@@ -175,8 +175,8 @@ fn an_objective_of_a_few_transactions_is_neither_met_nor_missed() {
     let analysis = analysed(run);
     let all = all_of(&analysis);
     assert!(!all.contains("meets p95<20ms") && !all.contains("misses"), "{all}");
-    let few = "office: no ratio, stress point, forecast or verdict on p95<20ms from 2 of 2 load steps: 1 transaction of nas \
-               at 3 users is too few; ";
+    let few = "office: no ratio, stress point, forecast or verdict on p95<20ms from 2 of 2 load steps: 2 transactions of \
+               nas at 3 users are too few; ";
     assert!(said(&analysis.not_resolved).contains(few), "{all}");
 }
 

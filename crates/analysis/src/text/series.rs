@@ -10,17 +10,13 @@ use crate::types::{RatioVerdict, Sentence, Series, SeriesTrend, Tone};
 fn moved(ratio: &Estimate, verdict: RatioVerdict) -> String {
     let percents = |ratio: f64| format!("{:.1}", 100.0 * (ratio - 1.0).abs());
     let word = if ratio.value < 1.0 { "slower" } else { "faster" };
-    let bounds = ratio.interval.map_or_else(
-        || " [too few runs for an interval]".to_owned(),
-        |i| {
-            let (near, far) = if ratio.value < 1.0 { (i.high, i.low) } else { (i.low, i.high) };
-            format!(" [{}, {}]", percents(near), percents(far))
-        },
-    );
-    match verdict {
-        RatioVerdict::NotResolved => format!("the size is not resolved: ratio {}", show_ratio(ratio)),
-        _ => format!("{} % {word}{bounds}", percents(ratio.value)),
-    }
+    // Without an interval nothing is resolved.
+    let Some(interval) = ratio.interval.filter(|_| verdict != RatioVerdict::NotResolved) else {
+        return format!("the size is not resolved: ratio {}", show_ratio(ratio));
+    };
+    let (near, far) =
+        if ratio.value < 1.0 { (interval.high, interval.low) } else { (interval.low, interval.high) };
+    format!("{} % {word} [{}, {}]", percents(ratio.value), percents(near), percents(far))
 }
 
 pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
