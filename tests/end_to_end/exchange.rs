@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use sharebench_stats::{ErrorScale, LoadPoint, Usl};
 use sharebench_tests::program::find_program;
 use sharebench_tests::{Need, Sharebench, needs, python};
 
@@ -171,6 +172,138 @@ fn table_of_1993_compares_with_itself_and_with_a_new_run() {
     let equal = sharebench.run(&line).unwrap().expect_success().stdout;
     assert!(equal.contains("\"equal_share\": 0."), "{equal}");
     assert!(equal.contains("more than the uncertainty of clocks or runs declared equal ("), "{equal}");
+}
+
+/// The analysis of one stored run.
+fn show(sharebench: &Sharebench, run: &str) -> Value {
+    let json = sharebench.run(&["show", run, "--format", "json"]).unwrap().expect_success();
+    serde_json::from_str(&json.stdout).unwrap()
+}
+
+/// The texts of one part of an analysis.
+fn texts(analysis: &Value, part: &str) -> Vec<String> {
+    let sentences = analysis[part].as_array().unwrap().iter();
+    sentences.map(|sentence| sentence["text"].as_str().unwrap().to_owned()).collect()
+}
+
+const MAP_1997: [&str; 12] = [
+    "--map",
+    "target=server",
+    "--map",
+    "users=users",
+    "--map",
+    "rate=kB_per_s:kB/s",
+    "--map",
+    "response=art_s:s",
+    "--map",
+    "reported=mps",
+    "--map",
+    "test==write",
+];
+
+#[test]
+fn table_of_users_is_checked_with_the_think_time_and_the_transaction_size_that_it_states() {
+    let sharebench = Sharebench::new().unwrap();
+    place(&sharebench, "1997.csv", "dynameasure1997.csv");
+    let import = |more: &[&str]| {
+        let line = [&["import", "1997.csv"][..], &MAP_1997, more].concat();
+        let _ = sharebench.run(&line).unwrap().expect_success();
+    };
+    let of_the_law = |run: &str| -> Vec<String> {
+        let found = texts(&show(&sharebench, run), "contradictions").into_iter();
+        found.filter(|text| text.contains("Little's law")).collect()
+    };
+    import(&[]);
+    assert_eq!(of_the_law("1"), Vec::<String>::new(), "the think time is not known");
+    import(&["--map", "think==0:s"]);
+    let sizes = of_the_law("2");
+    assert!(
+        sizes.len() == 1 && sizes[0].contains("NT 4.0 2220 kB with 50 users, 302 kB with 100"),
+        "{sizes:?}"
+    );
+    import(&["--map", "think==15:s", "--map", "transaction_size==2:MB"]);
+    let residuals = of_the_law("3");
+    assert_eq!(residuals.len(), 4, "{residuals:?}");
+    assert!(
+        residuals[0].contains("a think time of 15.0 s account for 61.8 users, but 50 reported"),
+        "{residuals:?}"
+    );
+    // A comparison with another import has the same contradictions.
+    let compared = compare(&sharebench, "2", "3");
+    assert!(
+        texts(&compared, "contradictions").iter().any(|text| text.contains("Little's law")),
+        "{compared}"
+    );
+}
+
+#[test]
+fn values_that_an_imported_table_does_not_state_stay_unknown() {
+    let sharebench = Sharebench::new().unwrap();
+    place(&sharebench, "1997.csv", "dynameasure1997.csv");
+    let line = [&["import", "1997.csv"][..], &MAP_1997].concat();
+    let _ = sharebench.run(&line).unwrap().expect_success();
+    let analysis = show(&sharebench, "1");
+    let outcome = &analysis["sections"][0]["rows"][0]["outcomes"][0];
+    assert_eq!(outcome["response_mean_ns"], 132e9);
+    for unknown in ["p50", "p95", "p99", "operations_per_s", "transactions_per_s", "cpu_ns_per_byte", "curve"]
+    {
+        assert!(outcome[unknown].is_null(), "{unknown}: {outcome}");
+    }
+    assert!(outcome["reported"]["think_ns"].is_null() && outcome["reported"]["transaction_bytes"].is_null());
+    let json = sharebench.run(&["show", "1", "--format", "json"]).unwrap().expect_success().stdout;
+    assert!(!json.contains("-0.0"), "{json}");
+    let csv = sharebench.run(&["show", "1", "--format", "csv"]).unwrap().expect_success().stdout;
+    let fields = |line: usize| csv.lines().nth(line).unwrap().split(',').collect::<Vec<_>>();
+    let heading = fields(0);
+    for unknown in ["p50_ns", "p95_ns", "p99_ns", "operations_per_s", "cpu_user_ns_per_op", "errors"] {
+        let column = heading.iter().position(|heading| heading.ends_with(unknown)).unwrap();
+        assert_eq!(fields(1)[column], "", "{unknown}");
+    }
+}
+
+/// Processors and throughput of R's `raytracer`.
+const RAYTRACER: [(f64, f64); 11] = [
+    (1.0, 20.0),
+    (4.0, 78.0),
+    (8.0, 130.0),
+    (12.0, 170.0),
+    (16.0, 190.0),
+    (20.0, 200.0),
+    (24.0, 210.0),
+    (28.0, 230.0),
+    (32.0, 260.0),
+    (48.0, 280.0),
+    (64.0, 310.0),
+];
+
+#[test]
+fn imported_table_gets_the_scalability_law_of_the_statistics() {
+    let sharebench = Sharebench::new().unwrap();
+    place(&sharebench, "raytracer.csv", "raytracer.csv");
+    let map = ["--map", "users=processors", "--map", "rate=throughput:ops/s", "--map", "test==render"];
+    for _ in 0..2 {
+        let line = [&["import", "raytracer.csv"][..], &map].concat();
+        let _ = sharebench.run(&line).unwrap().expect_success();
+    }
+    let points: Vec<LoadPoint> = RAYTRACER.iter().map(|(load, rate)| LoadPoint::new(*load, *rate)).collect();
+    let law = Usl::fit(&points, ErrorScale::Absolute).unwrap();
+    let shown = show(&sharebench, "1");
+    let compared = compare(&sharebench, "1", "2");
+    for report in shown["sections"][0]["capacity"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .chain(compared["sections"][0]["capacity"].as_array().unwrap())
+    {
+        let found = &report["scalability"];
+        for (name, expected) in [("alpha", law.alpha), ("beta", law.beta), ("gamma", law.gamma)] {
+            let found = found[name].as_f64().unwrap();
+            assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{name}: {found} {expected}");
+        }
+    }
+    assert_eq!(compared["sections"][0]["capacity"].as_array().unwrap().len(), 2);
+    let found = texts(&shown, "findings").join("\n");
+    assert!(found.contains("a contention alpha of 0.0578 (standard error 0.0056)"), "{found}");
 }
 
 #[test]
