@@ -189,26 +189,11 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
     Ok(gate(&analysis, args).unwrap_or(code))
 }
 
-/// The exit code that the options require of the verdicts, with the reason on standard error; none if they are met.
+/// The exit code that the options require of the verdicts, with the reasons on standard error; none if they are met.
 fn gate(analysis: &Analysis, args: &CompareArgs) -> Option<ExitCode> {
     let slower = Requirements { not_slower: args.fail_if_slower, sharpness: None };
     let sharp = Requirements { not_slower: None, sharpness: args.require_sharpness };
-    for comparison in &analysis.comparisons {
-        let name = &comparison.name;
-        if let (Gate::Inconclusive, Some(limit)) = (comparison.gate(&slower), slower.not_slower) {
-            message(format_args!(
-                "--fail-if-slower: {name}: inconclusive; the data does not rule out that it is {} slower",
-                percent_limit(limit)
-            ));
-        }
-        if let (Gate::Inconclusive, Some(limit)) = (comparison.gate(&sharp), sharp.sharpness) {
-            message(format_args!(
-                "--require-sharpness: {name}: inconclusive; {}, and {} is required",
-                sharpness_words(comparison.verdict.sharpness),
-                percent_limit(limit)
-            ));
-        }
-    }
+    open_requirements(analysis, &slower, &sharp).iter().for_each(message);
     match analysis.gate(&slower).max(analysis.gate(&sharp)) {
         Gate::Slower => Some(ExitCode::from(SLOWER)),
         Gate::Inconclusive if args.fail_if_slower.or(args.require_sharpness).is_some() => {
@@ -216,6 +201,28 @@ fn gate(analysis: &Analysis, args: &CompareArgs) -> Option<ExitCode> {
         }
         Gate::Inconclusive | Gate::Passed => None,
     }
+}
+
+/// One message for each comparison and option that the data leaves open.
+pub fn open_requirements(analysis: &Analysis, slower: &Requirements, sharp: &Requirements) -> Vec<String> {
+    let mut messages = Vec::new();
+    for comparison in &analysis.comparisons {
+        let name = &comparison.name;
+        if let (Gate::Inconclusive, Some(limit)) = (comparison.gate(slower), slower.not_slower) {
+            messages.push(format!(
+                "--fail-if-slower: {name}: inconclusive; the data does not rule out that it is {} slower",
+                percent_limit(limit)
+            ));
+        }
+        if let (Gate::Inconclusive, Some(limit)) = (comparison.gate(sharp), sharp.sharpness) {
+            messages.push(format!(
+                "--require-sharpness: {name}: inconclusive; {}, and {} is required",
+                sharpness_words(comparison.verdict.sharpness),
+                percent_limit(limit)
+            ));
+        }
+    }
+    messages
 }
 
 /// The sharpness in words.

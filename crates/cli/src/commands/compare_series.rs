@@ -41,7 +41,8 @@ fn is_inconclusive(series: &Series, limit: f64) -> bool {
     is_unchanged && series.detectable_fall.is_none_or(|fall| fall > limit)
 }
 
-fn inconclusive_words(series: &Series) -> String {
+/// Why the options of a build are not met without a change.
+pub fn inconclusive_words(series: &Series) -> String {
     let detectable = match (series.detectable_fall, series.runs_to_detect_half) {
         (Some(fall), _) => format!("these runs would detect a fall of {}", percent(fall, 0)),
         (None, Some(runs)) => format!("a fall to half of the rate would be detected after {runs} more runs"),

@@ -3,7 +3,7 @@
 mod cell_args;
 pub mod clean;
 pub mod compare;
-mod compare_series;
+pub mod compare_series;
 pub mod demo;
 pub mod depth;
 pub mod doctor;

@@ -5,6 +5,7 @@
 
 mod doctor;
 mod fixed_run;
+mod gates;
 mod progress;
 
 use std::path::Path;

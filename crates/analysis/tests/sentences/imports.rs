@@ -1,0 +1,170 @@
+//! Imported tables: origins, clocks, contradictions, settings, Little's law and scalability.
+
+use sharebench_analysis::{Options, RunData, analyse};
+use sharebench_exchange::import;
+use sharebench_model::{Random, RateBase};
+
+use crate::synthetic::{Synthetic, grid};
+use crate::{check, check_text, quick};
+
+fn imported(name: &str, table: &[u8], map: &[&str]) -> Vec<RunData> {
+    let map = map.iter().map(|mapping| mapping.parse().unwrap()).collect();
+    let options = sharebench_exchange::Options { map, ..sharebench_exchange::Options::default() };
+    let data = |run: sharebench_results::FinishedRun| RunData {
+        label: run.header.targets[0].name.clone(),
+        command: String::new(),
+        header: run.header,
+        facts: run.facts,
+        steps: run.steps,
+        outcome: None,
+    };
+    import(name, table, &options).unwrap().runs.into_iter().map(data).collect()
+}
+
+const MAP_1993: [&str; 6] = [
+    "run=section",
+    "fact.client=os_client_config",
+    "file_size=file_size_mb:MiB",
+    "record_size=record_bytes:B",
+    "rate.write=write_Bps:B/s",
+    "rate.read=read_Bps:B/s",
+];
+
+/// Configurations of the table of 1993.
+fn of_1993(names: &[&str]) -> Vec<RunData> {
+    let all = imported(
+        "doupnik1993.csv",
+        include_bytes!("../../../exchange/tests/data/doupnik1993.csv"),
+        &MAP_1993,
+    );
+    names.iter().map(|name| all.iter().find(|run| run.label == *name).unwrap().clone()).collect()
+}
+
+#[test]
+fn the_table_of_1993() {
+    check("packet_burst", &of_1993(&["bnetx_nw311", "netx_nw311"]), &quick());
+    let names = ["vlm_cachebuf_default", "vlm_sig2", "vlm_truecommit_sig2", "vlm_checksum"];
+    check("checksum", &of_1993(&names), &quick());
+    check("titles", &of_1993(&["vlm_conn_high", "vlm_ipxncp_high"]), &quick());
+    let link = Options { link: Some("10Mbit".parse().unwrap()), ..quick() };
+    check("cells_above_the_link", &of_1993(&["bnetx_nw311", "unix_nfs_nw311"]), &link);
+    let mut signed = of_1993(&["vlm_cachebuf_default", "vlm_sig2"]);
+    *signed[0].facts[0].get_mut("client").unwrap() += ", signature level=0";
+    check("effect_of_signatures", &signed, &quick());
+    // The same difference in six pairs has an interval.
+    let mut pairs = Vec::new();
+    for index in 0..7 {
+        for run in &mut signed.clone() {
+            run.label = format!("{} {index}", run.label);
+            run.header.targets[0].name.clone_from(&run.label);
+            *run.facts[0].get_mut("client").unwrap() += &format!(", frame size={index}");
+            pairs.push(run.clone());
+        }
+    }
+    let effects = analyse(&pairs, &quick()).findings.into_iter().map(|finding| finding.text);
+    let effects: Vec<String> = effects.filter(|text| text.contains(" instead of ")).collect();
+    check_text("effect_in_seven_pairs", &effects.join("\n"));
+}
+
+/// A table of another program: printed rates of times that are whole ticks.
+fn table(title: &str, tick_s: f64, seed: u64, clock_ns: Option<&str>) -> RunData {
+    let mut run = Synthetic::new(title, &[title], seed);
+    let mut random = Random::new(seed, 41);
+    run.sweep(&grid(&["write", "read"], 3, 5), 1, |_, _| 1e6);
+    for step in &mut run.run.steps {
+        let seconds = (20 + random.below(300)) as f64 * tick_s;
+        step.measure.bytes.read = 1 << 24;
+        step.measure.bytes.written = 0;
+        let rate = (f64::from(1 << 24) / seconds).round();
+        step.measure.busy_ns = (f64::from(1 << 24) / rate * 1e9) as u64;
+        step.measure.rate_base = RateBase::Reported { milli: rate as u64 * 1000 };
+    }
+    let environment = &mut run.run.header.environment;
+    environment.insert("origin".to_owned(), "imported".to_owned());
+    environment.remove("clock_resolution_ns");
+    if let Some(clock) = clock_ns {
+        environment.insert("clock_resolution_ns".to_owned(), clock.to_owned());
+    }
+    run.run
+}
+
+#[test]
+fn clocks_of_tables() {
+    check(
+        "clock_inferred",
+        &[table("one", 0.015_625, 6, None), table("other", 0.015_625, 7, None)],
+        &quick(),
+    );
+    let stated = [table("one", 0.01, 6, Some("10000000")), table("other", 0.01, 7, Some("1000"))];
+    check("clock_contradicted", &stated, &quick());
+    let plain = |name: &str| {
+        let mut run = Synthetic::new(name, &[name], 5);
+        run.sweep(&grid(&["read"], 2, 2), 1, |_, _| 1e8);
+        run.run.header.environment.insert("origin".to_owned(), "imported".to_owned());
+        run.run.header.environment.remove("clock_resolution_ns");
+        run.run
+    };
+    check("clock_unknown", &[plain("a"), plain("b")], &quick());
+    let mut fresh = Synthetic::new("fresh", &["fresh"], 7);
+    fresh.noise = 0.2;
+    fresh.sweep(&grid(&["read"], 2, 2), 10, |_, _| 1.1e8);
+    check("repeated_against_single", &[plain("old"), fresh.run], &quick());
+    let repeated = |name: &str, rate: f64| {
+        let mut run = Synthetic::new(name, &[name], 7);
+        (run.noise, run.drift) = (0.002, 0.002);
+        run.sweep(&grid(&["read"], 2, 2), 10, |_, _| rate);
+        run.run.header.environment.insert("origin".to_owned(), "imported".to_owned());
+        run.run
+    };
+    check("repeated_imports", &[repeated("old", 1e8), repeated("new", 1.5e8)], &quick());
+}
+
+#[test]
+fn settings_without_effect() {
+    let table = |name: &str, signing: &str| {
+        let mut run = Synthetic::new(name, &[name], 5);
+        (run.noise, run.drift) = (0.0, 0.0);
+        run.run.facts[0] = [("signing".to_owned(), signing.to_owned())].into();
+        run.run.header.targets[0].url = format!("imported from {name}.txt");
+        run.sweep(&grid(&["read"], 3, 4), 1, |_, _| 1e8);
+        run.run
+    };
+    check("setting_without_effect", &[table("plain", "off"), table("signed", "required")], &quick());
+}
+
+#[test]
+fn tables_of_users() {
+    let of_1997 = include_bytes!("../../../exchange/tests/data/dynameasure1997.csv");
+    let map = [
+        "target=server",
+        "users=users",
+        "rate=kB_per_s:kB/s",
+        "response=art_s:s",
+        "reported=mps",
+        "test==write",
+    ];
+    let figures = |more: &[&str]| {
+        imported("dynameasure1997.csv", of_1997, &map.iter().chain(more).copied().collect::<Vec<_>>())
+    };
+    check("transaction_sizes", &figures(&["think==0:s"]), &quick());
+    check("littles_law_without_think_time", &figures(&["think==0:s", "transaction_size==2:MB"]), &quick());
+    check("littles_law", &figures(&["think==15:s", "transaction_size==2:MB"]), &quick());
+    let agreeing = b"server,users,rate,art\na,10,1000,1\na,20,1000,3\nb,10,500,1\nb,20,500,3\n";
+    let map =
+        ["target=server", "users=users", "rate=rate:kB/s", "response=art:s", "test==read", "think==1:s"];
+    check("transaction_sizes_of_systems", &imported("t.csv", agreeing, &map), &quick());
+    let busy = b"server,users,rate,art\na,10,30,1\na,20,40,1\n";
+    let map = ["target=server", "users=users", "rate=rate:ops/s", "response=art:s", "test==read"];
+    check("more_busy_users_than_there_were", &imported("t.csv", busy, &map), &quick());
+    let raytracer = include_bytes!("../../../exchange/tests/data/raytracer.csv");
+    let map = ["users=processors", "rate=throughput:ops/s", "test==render"];
+    check("scalability_law", &imported("raytracer.csv", raytracer, &map), &quick());
+    let peak = b"load,rate\n1,64.9\n18,995.9\n36,1652.4\n72,1853.2\n108,1828.9\n144,1775.0\n216,1702.2\n";
+    for (name, rate) in
+        [("scalability_law_with_a_peak", "rate=rate:ops/s"), ("scalability_law_of_bytes", "rate=rate:kB/s")]
+    {
+        check(name, &imported("specsdm91.csv", peak, &["users=load", rate, "test==sdm"]), &quick());
+    }
+    let falling = b"load,rate\n1,100\n2,1\n3,0.5\n4,90\n";
+    check("no_law", &imported("odd.csv", falling, &["users=load", "rate=rate:ops/s", "test==odd"]), &quick());
+}

@@ -1,0 +1,165 @@
+//! Loads: stress points, objectives, forecasts, and steps that support no conclusion.
+
+use sharebench_model::{
+    Check, Coordinates, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, RateBase, Timeline, Value,
+    Verdict, axis,
+};
+use sharebench_stats::mean_value_analysis;
+
+use crate::synthetic::{Synthetic, load as steps_of, plausible_load};
+use crate::{check, quick};
+
+fn users(n: u64) -> Coordinates {
+    Coordinates::new().with(axis::WORKLOAD, Value::text("office")).with(axis::USERS, Value::Count(n))
+}
+
+/// Steps of users who think `think` seconds, with the transactions per second that `law` gives.
+fn load(steps: &[u64], think: f64, law: impl Fn(u64) -> f64) -> Synthetic {
+    let mut run = Synthetic::new("load", &["nas"], 4);
+    for &n in steps {
+        run.step(0, 0, users(n), law(n) * 1e5);
+        let measure = &mut run.run.steps.last_mut().unwrap().measure;
+        measure.rate_base = RateBase::Window;
+        measure.window_ns = 60_000_000_000;
+        measure.transactions = (law(n) * 60.0).round() as u64;
+        let part =
+            Part { count: measure.transactions, response: measure.response.clone(), ..Part::named("open") };
+        measure.load =
+            LoadDetail { transactions: vec![part], think_ns: (think * 1e9) as u64, ..LoadDetail::default() };
+    }
+    run
+}
+
+/// Steps with counted transactions: per target the rate of ten users and the response time in milliseconds.
+fn counted(targets: &[(&str, f64, f64)], steps: &[u64], window_s: u64, think_ms: u64) -> Synthetic {
+    let names: Vec<&str> = targets.iter().map(|(name, ..)| *name).collect();
+    let mut run = Synthetic::new("load", &names, 16);
+    for &n in steps {
+        for (target, (_, per_s, response_ms)) in targets.iter().enumerate() {
+            run.step(target, 0, users(n), 1e6);
+            let mut timeline = Timeline::over(window_s * 1_000_000_000);
+            let mean = per_s * n as f64 / 10.0;
+            let mut due = 0.5;
+            for count in &mut timeline.transactions {
+                due += mean;
+                *count = due as u64;
+                due -= due.floor();
+            }
+            timeline.bytes = timeline.transactions.iter().map(|count| count * 100_000).collect();
+            let total: u64 = timeline.transactions.iter().sum();
+            let measure = &mut run.run.steps.last_mut().unwrap().measure;
+            measure.rate_base = RateBase::Window;
+            measure.window_ns = window_s * 1_000_000_000;
+            measure.transactions = total;
+            measure.bytes.read = total * 100_000;
+            measure.response = Histogram::new();
+            (0..total.max(1)).for_each(|_| measure.response.record((response_ms * 1e6) as u64));
+            let part = Part { count: total, response: measure.response.clone(), ..Part::named("open") };
+            measure.load = LoadDetail {
+                transactions: vec![part],
+                think_ns: think_ms * 1_000_000,
+                timeline,
+                ..LoadDetail::default()
+            };
+        }
+    }
+    run
+}
+
+fn objective(run: &mut Synthetic, kept: &[bool]) {
+    for (step, kept) in run.run.steps.iter_mut().zip(kept) {
+        let detail = format!("p95 {} ms of at most 20 ms", if *kept { 8 } else { 31 });
+        step.measure.load.objective =
+            Some(ObjectiveReport { wanted: "p95<20ms".into(), kept: *kept, detail });
+    }
+}
+
+#[test]
+fn stress_points_and_users_that_did_not_report() {
+    let mut run = Synthetic::new("load", &["nt", "netware"], 8);
+    run.sweep(&steps_of(&[10, 20, 30, 40, 50]), 8, plausible_load);
+    for step in run.run.steps.iter_mut().filter(|step| step.target == 1 && step.measure.users_assigned == 50)
+    {
+        step.measure.users_reported = 33;
+    }
+    check("stress_points", &[run.run], &quick());
+    let mut all = Synthetic::new("load", &["nt"], 8);
+    all.sweep(&steps_of(&[10, 20]), 2, plausible_load);
+    check("users_reported", &[all.run], &quick());
+    let mut survivors = Synthetic::new("users", &["nas"], 5);
+    survivors.sweep(&steps_of(&[25, 50]), 1, |_, _| 1e6);
+    for step in &mut survivors.run.steps {
+        let assigned = step.coordinates.number(axis::USERS).unwrap() as u32;
+        let (reported, seconds) = if assigned == 50 { (33, 90) } else { (25, 120) };
+        step.measure.users_assigned = assigned;
+        step.measure.users_reported = reported;
+        step.measure.response = Histogram::new();
+        (0..reported).for_each(|_| step.measure.response.record(seconds * 1_000_000_000));
+    }
+    check("survivors", &[survivors.run], &quick());
+}
+
+#[test]
+fn forecasts() {
+    let law = |n: u64| mean_value_analysis(&[0.002], 0.020, n as u32).0;
+    check("forecast", &[load(&[1, 2, 5, 8, 11, 15, 20, 30], 0.020, law).run], &quick());
+    check("forecast_straight", &[load(&[1, 2, 4, 6, 8], 1.0, |n| n as f64 * 10.0).run], &quick());
+    check("forecast_too_few", &[load(&[1, 2, 4], 1.0, |n| n as f64).run], &quick());
+}
+
+#[test]
+fn objectives_paces_and_uneven_service() {
+    for (name, kept) in
+        [("objective", [true, true, false]), ("objective_met", [true; 3]), ("objective_missed", [false; 3])]
+    {
+        let mut run = load(&[10, 20, 40], 1.0, |n| n as f64);
+        objective(&mut run, &kept);
+        check(name, &[run.run], &quick());
+    }
+    let mut open = load(&[10, 20, 40], 1.0, |n| n as f64);
+    objective(&mut open, &[true, true, false]);
+    for step in &mut open.run.steps {
+        let rate = step.coordinates.number(axis::USERS).unwrap();
+        step.coordinates = Coordinates::new()
+            .with(axis::WORKLOAD, Value::text("office"))
+            .with(axis::RATE, Value::Count(rate));
+    }
+    check("objective_of_an_open_load", &[open.run], &quick());
+    for (name, overloaded) in [("pace", 1), ("pace_missed", 0)] {
+        let mut run = load(&[10, 20], 1.0, |n| n as f64);
+        let detail = "12 of 20 transactions/s that 20 users request ended: overloaded".to_owned();
+        run.run.steps[overloaded].checks.push(Check {
+            name: "pace".into(),
+            verdict: Verdict::Warning,
+            detail,
+        });
+        let mut fairness = Fairness::default();
+        (0..10).for_each(|user| fairness.add(if user < 5 { 900 } else { 20 }));
+        run.run.steps[0].measure.load.fairness = fairness;
+        check(name, &[run.run], &quick());
+    }
+}
+
+#[test]
+fn steps_that_support_no_conclusion() {
+    let mut few = counted(&[("a", 0.13, 50.0), ("b", 0.08, 50.0)], &[3, 6], 5, 8000);
+    check("too_few_transactions", &[few.run.clone()], &quick());
+    objective(&mut few, &[true; 4]);
+    check("too_few_transactions_for_an_objective", &[few.run], &quick());
+    let none = counted(&[("a", 0.001, 50.0), ("b", 0.001, 50.0)], &[3, 6], 5, 8000);
+    check("no_transaction", &[none.run], &quick());
+    let mut bursts = counted(&[("nas", 20.0, 40.0)], &[4, 8], 10, 10);
+    let timeline = &mut bursts.run.steps[0].measure.load.timeline;
+    for series in [&mut timeline.transactions, &mut timeline.bytes] {
+        (0..series.len()).filter(|at| at % 50 >= 20).for_each(|at| series[at] = 0);
+    }
+    check("transactions_in_bursts", &[bursts.run], &quick());
+    check(
+        "bound_by_think_time",
+        &[counted(&[("smb", 9.9, 1.0), ("nfs", 9.95, 0.5)], &[2, 8], 20, 100).run],
+        &quick(),
+    );
+    let pace = counted(&[("smb", 10.0, 30.0), ("nfs", 10.0, 40.0)], &[2, 8], 60, 1000);
+    check("bound_by_a_pace", &[pace.run], &quick());
+    check("ratio_of_a_load", &[counted(&[("a", 8.0, 25.0), ("b", 5.0, 100.0)], &[8], 30, 100).run], &quick());
+}
