@@ -5,6 +5,8 @@
 //! Kendall 1970), and the same distribution gives the interval of the slope (Sen 1968). A step from one level to another
 //! is a trend to this test as well, so a trend is only reported where a straight line fits better than any step.
 
+use std::cmp::Ordering;
+
 use crate::order_statistic::median;
 use crate::{Estimate, Interval};
 
@@ -34,7 +36,11 @@ pub(crate) fn trend(values: &[f64], shifts: &[usize], error: f64, level: f64) ->
         for (earlier, before) in values[..later].iter().enumerate() {
             slopes.push((value - before) / (later - earlier) as f64);
             // Equal values are half of a pair in each order.
-            falling += if value < before { 1.0 } else { 0.5 * f64::from(u8::from(value == before)) };
+            falling += match value.total_cmp(before) {
+                Ordering::Less => 1.0,
+                Ordering::Equal => 0.5,
+                Ordering::Greater => 0.0,
+            };
         }
     }
     let rising = slopes.len() as f64 - falling;

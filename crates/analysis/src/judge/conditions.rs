@@ -209,10 +209,11 @@ impl<'a> Stated<'a> {
         let switch = |on: bool| Some(if on { "on" } else { "off" }.to_owned());
         if let Some(mount) = &self.mount {
             let tls = mount.value("xprtsec").is_some_and(|kind| kind != "none");
-            return match mount.is_nfs {
-                true => switch(tls || mount.value("sec")? == "krb5p"),
-                false => switch(mount.has("seal")).filter(|_| mount.has("seal")),
-            };
+            if mount.is_nfs {
+                return switch(tls || mount.value("sec")? == "krb5p");
+            }
+            // A server of SMB may encrypt a mount without the option.
+            return mount.has("seal").then(|| "on".to_owned());
         }
         match (self.fact("encryption"), self.protocol()) {
             (Some(kind), _) => Some(kind.to_owned()),
@@ -258,14 +259,12 @@ impl<'a> Stated<'a> {
             return if cache.starts_with("none") { none() } else { Some(cache.to_owned()) };
         }
         let bypassed = self.mount.as_ref().is_some_and(|mount| mount.value("cache") == Some("none"));
+        let is_number = |buffers: &str| buffers.starts_with(|c: char| c.is_ascii_digit());
         match (self.fact("direct_io"), self.described(&["cache buffers"])) {
-            (Some("yes"), _) => none(),
+            (Some("yes"), _) | (None, Some("0")) => none(),
             (Some("no"), _) if bypassed => none(),
             (Some("no"), _) => Some("page cache".to_owned()),
-            (_, Some("0")) => none(),
-            (_, Some(buffers)) if buffers.starts_with(|c: char| c.is_ascii_digit()) => {
-                Some(format!("{buffers} buffers"))
-            }
+            (_, Some(buffers)) if is_number(buffers) => Some(format!("{buffers} buffers")),
             (_, Some(buffers)) => Some(format!("buffers {buffers}")),
             _ => None,
         }

@@ -121,7 +121,9 @@ fn lines(aligned: &Aligned<'_>, section: &Section, system: usize) -> Vec<Vec<Poi
         lines.entry(others).or_default().push(point);
     }
     let mut lines: Vec<Vec<Point>> = lines.into_values().rev().collect();
-    lines.iter_mut().for_each(|line| line.sort_by_key(|point| point.record));
+    for line in &mut lines {
+        line.sort_by_key(|point| point.record);
+    }
     lines.retain(|line| line.len() >= FEWEST);
     lines
 }

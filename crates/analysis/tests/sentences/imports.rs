@@ -57,7 +57,8 @@ fn the_table_of_1993() {
         for run in &mut signed.clone() {
             run.label = format!("{} {index}", run.label);
             run.header.targets[0].name.clone_from(&run.label);
-            *run.facts[0].get_mut("client").unwrap() += &format!(", frame size={index}");
+            let stated = run.facts[0].get_mut("client").unwrap();
+            *stated = format!("{stated}, frame size={index}");
             pairs.push(run.clone());
         }
     }
