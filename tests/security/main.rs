@@ -10,6 +10,7 @@
 mod attack;
 mod escape;
 mod exhaustion;
+mod limits;
 mod network;
 mod passwords;
 mod race;
@@ -27,6 +28,7 @@ fn outcome_of_every_attack_equals_the_table() {
         escape::ATTACKS,
         race::ATTACKS,
         exhaustion::ATTACKS,
+        limits::ATTACKS,
         stalls::ATTACKS,
         terminal_text::ATTACKS,
         secrets::ATTACKS,

@@ -1,6 +1,9 @@
 //! What all embedded file servers have in common.
 
+use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// A running file server. Dropping it stops it as well.
 pub trait FrontEnd: Send {
@@ -12,6 +15,40 @@ pub trait FrontEnd: Send {
 
     /// Closes the listener and every connection, and returns when its threads have ended.
     fn stop(self: Box<Self>);
+}
+
+/// Time from accepting a connection to the login or first call on it.
+pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time without a request after which a connection is closed. A run keeps a session for its files, which may be idle for
+/// a whole load step.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(2 * 3600);
+
+/// Receives a line about each event that the operator of a server should know, such as a failed login. Lines contain
+/// names that clients sent.
+#[derive(Clone)]
+pub struct EventLog(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl EventLog {
+    /// Calls this function with each line.
+    pub fn new(write: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(write))
+    }
+
+    pub(crate) fn write(&self, line: &str) {
+        (self.0)(line);
+    }
+}
+
+impl Default for EventLog {
+    fn default() -> Self {
+        Self::new(|line| tracing::info!("{line}"))
+    }
+}
+
+impl fmt::Debug for EventLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EventLog")
+    }
 }
 
 /// Why a file server fails to start.

@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod admission;
 mod arenas;
 mod device;
 mod directory;
@@ -38,7 +39,7 @@ pub use device::{
     ServiceTime, WritePolicy,
 };
 pub use directory::{DirectoryError, DirectoryOptions, DirectoryVolume};
-pub use front_end::{FrontEnd, ServeError};
+pub use front_end::{EventLog, FrontEnd, ServeError};
 pub use memory::MemoryVolume;
 pub use name::{MAX_NAME_BYTES, check_name};
 pub use ncp::{CommitPolicy, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions};

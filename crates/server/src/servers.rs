@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sharebench_ncp::security::level::Level;
 use sharebench_target::Secret;
 
-use crate::front_end::{FrontEnd, ServeError};
+use crate::front_end::{EventLog, FrontEnd, ServeError};
 use crate::read_only::ReadOnlyVolume;
 use crate::{
     CommitPolicy, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions,
@@ -38,6 +38,11 @@ pub struct ServeOptions {
     pub read_only: bool,
     /// Name of the SMB share; the NFS export is `/` and this name, the NCP volume this name in upper case.
     pub name: String,
+    /// Maximum number of clients of each server; none for the defaults of the servers. NFS accepts twice as many
+    /// connections, because a client needs two while it mounts.
+    pub max_clients: Option<u16>,
+    /// Receives failed logins.
+    pub log: EventLog,
     /// Serve NFS on an address that other machines can reach, although `NFSv3` has no passwords.
     pub expose_nfs: bool,
 }
@@ -56,6 +61,8 @@ impl Default for ServeOptions {
             accounts: Vec::new(),
             read_only: false,
             name: "share".to_owned(),
+            max_clients: None,
+            log: EventLog::default(),
             expose_nfs: false,
         }
     }
@@ -93,6 +100,8 @@ impl EmbeddedServers {
                     && options.ncp_ether.is_none(),
                 ..SmbServerOptions::default()
             };
+            let max_connections = options.max_clients.map_or(smb.max_connections, usize::from);
+            let smb = SmbServerOptions { max_connections, ..smb };
             servers.front_ends.push(Box::new(SmbServer::start(addr, Arc::clone(&volume), smb)?));
         }
         if let Some(addr) = options.nfs {
@@ -101,6 +110,9 @@ impl EmbeddedServers {
                 expose: options.expose_nfs,
                 ..NfsServerOptions::default()
             };
+            let max_connections =
+                options.max_clients.map_or(nfs.max_connections, |most| 2 * usize::from(most));
+            let nfs = NfsServerOptions { max_connections, ..nfs };
             servers.front_ends.push(Box::new(NfsServer::start(addr, Arc::clone(&volume), nfs)?));
         }
         let ncp = NcpServerOptions {
@@ -109,8 +121,11 @@ impl EmbeddedServers {
             signatures: options.ncp_signatures,
             checksums: options.ncp_checksums,
             commit: options.ncp_commit,
+            log: options.log.clone(),
             ..NcpServerOptions::default()
         };
+        let max_connections = options.max_clients.unwrap_or(ncp.max_connections);
+        let ncp = NcpServerOptions { max_connections, ..ncp };
         if let Some(addr) = options.ncp {
             servers.front_ends.push(Box::new(NcpServer::start(addr, Arc::clone(&volume), ncp.clone())?));
         }

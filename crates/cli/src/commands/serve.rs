@@ -10,16 +10,17 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_ncp::security::level::Level;
+use sharebench_report::plain;
 use sharebench_server::{
     CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume,
-    EmbeddedServers, MemoryVolume, NcpEtherOptions, NcpEtherServer, ServeOptions, ServiceTime, Volume,
-    share_arenas,
+    EmbeddedServers, EventLog, MemoryVolume, NcpEtherOptions, NcpEtherServer, ServeOptions, ServiceTime,
+    Volume, share_arenas,
 };
 use sharebench_target::Secret;
 
 use crate::exit::Failure;
 use crate::flags::password::PasswordFlags;
-use crate::output::print_out;
+use crate::output::{message, print_out};
 use crate::run::credentials::{self, VARIABLE};
 
 pub const SERVE_HELP: &str = "Examples:
@@ -90,6 +91,10 @@ pub struct AccessFlags {
     pub account: Option<String>,
     #[command(flatten)]
     pub password: PasswordFlags,
+    /// Maximum number of clients of each server [default: 10000]. A server at its limit closes the oldest connection
+    /// without a login for a new one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65_000))]
+    pub max_clients: Option<u16>,
     /// Allow NFS on addresses other than loopback, although `NFSv3` has no passwords.
     #[arg(long)]
     pub expose_nfs: bool,
@@ -145,6 +150,8 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         read_only: args.read_only,
         name: args.name.clone(),
         expose_nfs: args.access.expose_nfs,
+        max_clients: args.access.max_clients,
+        log: EventLog::new(|text| message(plain(text))),
     };
     let (sender, signals) = mpsc::channel();
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

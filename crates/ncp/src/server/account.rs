@@ -107,6 +107,35 @@ pub fn object_id<V>(
     Ok(())
 }
 
+/// A login, unless earlier failures of this address and name delay it. It is then rejected without a look at the
+/// password, so that the answer says nothing about it.
+pub fn throttled<V>(
+    shared: &Shared<V>,
+    connection: &mut Connection,
+    environment: &dyn Environment,
+    name: &[u8],
+    login: impl FnOnce(&mut Connection) -> Result<(), Completion>,
+) -> Result<(), Completion> {
+    let source = connection.source;
+    let now = environment.now();
+    if shared.throttle.is_delayed(source, name, now) {
+        // The key of this attempt is used up, as that of every other attempt.
+        connection.key = None;
+        return Err(Completion::IntruderLockout);
+    }
+    let done = login(connection);
+    match done {
+        Ok(()) => shared.throttle.note_success(source, name),
+        Err(Completion::Failure) => {
+            shared.throttle.note_failure(source, name, now);
+            environment.login_failed(source, name);
+        }
+        // A policy rejected the login, not the password.
+        Err(_) => {}
+    }
+    done
+}
+
 /// 0x17/0x18 (docs/protocols/ncp.md 2.4). A login key is valid once.
 pub fn keyed_login<V>(
     shared: &Shared<V>,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::bursts::ServerBurst;
 use super::locks::PendingLock;
+use super::login_throttle::LoginSource;
 use super::open_files::OpenFileTable;
 use super::record_log::RecordLog;
 use super::volume::Node;
@@ -66,6 +67,8 @@ impl OpenFile {
 pub struct Connection {
     /// Connection number.
     pub number: u16,
+    /// The machine of the client.
+    pub source: LoginSource,
     /// Sequence number of the last executed request.
     pub last: Option<u8>,
     /// The last reply, on datagrams.
@@ -110,9 +113,10 @@ pub struct SearchPosition {
 
 impl Connection {
     /// Creates a connection that nobody has logged in to.
-    pub fn new(number: u16, open_files: Arc<OpenFileTable>) -> Self {
+    pub fn new(number: u16, source: LoginSource, open_files: Arc<OpenFileTable>) -> Self {
         Self {
             number,
+            source,
             last: None,
             last_answer: Vec::new(),
             buffer: DEFAULT_BUFFER,
@@ -288,7 +292,7 @@ mod tests {
     #[test]
     fn connection_tables_are_bounded_and_task_end_releases_its_entries() {
         let open_files = Arc::new(OpenFileTable::default());
-        let mut connection = Connection::new(1, Arc::clone(&open_files));
+        let mut connection = Connection::new(1, LoginSource::Unknown, Arc::clone(&open_files));
         let file = OpenFile { place: ROOT, access: access::READ, task: 1 };
         for _ in 0..MAX_FILES {
             assert_ne!(connection.add_file(file).unwrap().0, [0; 4]);

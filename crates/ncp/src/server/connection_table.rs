@@ -11,6 +11,10 @@ use super::options::{Peer, Watchdog};
 use crate::wire::TransportKind;
 use crate::wire::packet::NO_CONNECTION;
 
+/// Silence after which a connection without login may be removed in favour of another one. A client that has just
+/// connected is about to log in.
+const MIN_SILENCE: Duration = Duration::from_secs(1);
+
 /// A connection in the table, with the time of its last packet. The connection has a lock of its own; the other
 /// fields are atomic, so that the table can be examined while a request executes.
 #[derive(Debug)]
@@ -23,6 +27,8 @@ pub struct ConnectionSlot {
     queries: AtomicU64,
     /// True when packets must have IPX checksums.
     pub checks: AtomicBool,
+    /// True when a user has logged in.
+    pub logged_in: AtomicBool,
 }
 
 impl ConnectionSlot {
@@ -71,24 +77,40 @@ impl ConnectionTable {
         }
     }
 
-    /// Creates a connection for a client and removes its previous one; none when the table is full.
+    /// Creates a connection for a client and removes its previous one; none when the table is full. A full table gives
+    /// up the connection that is silent for the longest time without a login, so that such connections cannot keep
+    /// users out.
     pub fn create(&mut self, peer: Peer, transport: TransportKind, now: Duration) -> Option<u16> {
         // A create from an address that owns a connection initialises it again and closes its files
         // (docs/protocols/ncp.md 1.4).
         self.remove(peer);
+        if self.peers.len() >= usize::from(self.limit) {
+            self.remove_silent(now);
+        }
         let number = (1..=self.limit).find(|number| !self.numbers.contains(number))?;
         let known = ConnectionSlot {
-            connection: Mutex::new(Connection::new(number, Arc::clone(&self.open_files))),
+            connection: Mutex::new(Connection::new(number, peer.into(), Arc::clone(&self.open_files))),
             number,
             transport,
             heard_ms: AtomicU64::new(0),
             queries: AtomicU64::new(0),
             checks: AtomicBool::new(false),
+            logged_in: AtomicBool::new(false),
         };
         known.note_activity(now);
         self.numbers.insert(number);
         self.peers.insert(peer, Arc::new(known));
         Some(number)
+    }
+
+    fn remove_silent(&mut self, now: Duration) {
+        let heard = |known: &ConnectionSlot| Duration::from_millis(known.heard_ms.load(Ordering::Relaxed));
+        let silent = self.peers.iter().filter(|(_, known)| {
+            !known.logged_in.load(Ordering::Relaxed) && now.saturating_sub(heard(known)) >= MIN_SILENCE
+        });
+        if let Some(peer) = silent.min_by_key(|(_, known)| heard(known)).map(|(peer, _)| *peer) {
+            self.remove(peer);
+        }
     }
 
     /// Clients on datagrams to query whether they are alive, with their connection numbers; and clients that have not

@@ -54,9 +54,17 @@ pub fn execute<V: Volume>(
         Request::GetLoginKey(_) => account::login_key(connection, context.environment, out),
         Request::GetObjectId(call) => return account::object_id(shared, call, out),
         Request::KeyedLogin(call) => {
-            return account::keyed_login(shared, connection, call, context.transport);
+            let name = &call.name;
+            return account::throttled(shared, connection, context.environment, name, |connection| {
+                account::keyed_login(shared, connection, call, context.transport)
+            });
         }
-        Request::ClearLogin(call) => return account::clear_login(shared, connection, call),
+        Request::ClearLogin(call) => {
+            let name = &call.name;
+            return account::throttled(shared, connection, context.environment, name, |connection| {
+                account::clear_login(shared, connection, call)
+            });
+        }
         Request::GetAccessLevel(_) => account::access_level(shared, connection, out),
         Request::GetConnectionUser(call) => {
             return account::connection_user(shared, connection, call.connection, out);

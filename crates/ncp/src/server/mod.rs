@@ -17,6 +17,7 @@ mod files;
 #[cfg(test)]
 mod lock_tests;
 mod locks;
+mod login_throttle;
 mod memory;
 pub mod names;
 mod open_files;
@@ -35,12 +36,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use connection::Connection;
 use connection_table::ConnectionTable;
 use execute::{CallContext, execute};
+use login_throttle::LoginThrottle;
 use open_files::OpenFileTable;
 use packet::Packet;
 use volume::{Volume, VolumeResult};
 
 pub use account::MAX_PACKET;
 pub use bursts::{Datagrams, PendingWork};
+pub use login_throttle::LoginSource;
 pub use memory::MemoryVolume;
 pub use options::{Environment, Options, Peer, User, Watchdog};
 
@@ -60,6 +63,7 @@ pub(crate) struct Shared<V> {
     options: Options,
     volumes: Vec<(Vec<u8>, V)>,
     open_files: Arc<OpenFileTable>,
+    throttle: LoginThrottle,
 }
 
 impl<V> Shared<V> {
@@ -107,7 +111,8 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let notified: Arc<dyn Environment> = Arc::<W>::clone(&environment);
         let open_files = Arc::new(OpenFileTable::new(notified));
         let connections = Mutex::new(ConnectionTable::new(options.max_connections, Arc::clone(&open_files)));
-        Self { shared: Shared { options, volumes, open_files }, environment, connections }
+        let throttle = LoginThrottle::default();
+        Self { shared: Shared { options, volumes, open_files, throttle }, environment, connections }
     }
 
     /// The environment of the server.
@@ -165,12 +170,18 @@ impl<V: Volume, W: Environment> Server<V, W> {
             kind => {
                 self.receive_known(&mut connection, &packet, out);
                 known.checks.store(connection.checks, Ordering::Relaxed);
+                known.logged_in.store(connection.user.is_some(), Ordering::Relaxed);
                 if kind == ClientKind::Destroy && connection.ended {
                     drop(connection);
                     self.disconnect(peer);
                 }
             }
         }
+    }
+
+    /// True if the client has logged in.
+    pub fn is_logged_in(&self, peer: Peer) -> bool {
+        lock(&self.connections).get(peer).is_some_and(|known| known.logged_in.load(Ordering::Relaxed))
     }
 
     /// Removes the connection of a client whose transport is gone.

@@ -1,8 +1,9 @@
 //! Options and users of a server, and the interface to its environment.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use super::login_throttle::LoginSource;
 use crate::security::level::Level;
 use crate::security::password::{self, PasswordHash};
 use crate::wire::ipx::Address;
@@ -20,6 +21,9 @@ pub trait Environment: Send + Sync + 'static {
 
     /// Time since an arbitrary start.
     fn now(&self) -> Duration;
+
+    /// A login failed because of its name or password. Both parameters come from the client.
+    fn login_failed(&self, _source: LoginSource, _name: &[u8]) {}
 
     /// A lock was released while requests wait: call [`super::Server::resume`] for each of their clients.
     fn released(&self) {}
@@ -90,8 +94,10 @@ pub struct Options {
 /// The origin of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Peer {
-    /// A stream, by a number that the front end assigns.
+    /// A stream in a simulation, by a number that the front end assigns. Failed logins delay nothing there.
     Stream(u64),
+    /// A stream with the address of its client.
+    AddressedStream(u64, IpAddr),
     /// An IP address.
     Ip(SocketAddr),
     /// An IPX address.

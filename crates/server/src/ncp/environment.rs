@@ -4,11 +4,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use sharebench_ncp::server::Environment;
+use sharebench_ncp::server::{Environment, LoginSource};
 use sharebench_ncp::wire::DosTime;
 use sharebench_ncp::wire::server_info::DateAndTime;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
+
+use crate::front_end::EventLog;
 
 /// The clocks of the machine, and unpredictable keys.
 #[derive(Debug)]
@@ -17,12 +19,13 @@ pub(super) struct SystemEnvironment {
     random: RandomState,
     keys: AtomicU64,
     released: Notify,
+    log: EventLog,
 }
 
 impl SystemEnvironment {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(log: EventLog) -> Self {
         let released = Notify::new();
-        Self { start: Instant::now(), random: RandomState::new(), keys: AtomicU64::new(0), released }
+        Self { start: Instant::now(), random: RandomState::new(), keys: AtomicU64::new(0), released, log }
     }
 
     /// Ready when a lock is released after this call.
@@ -63,6 +66,11 @@ impl Environment for SystemEnvironment {
 
     fn now(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    fn login_failed(&self, source: LoginSource, name: &[u8]) {
+        let name = String::from_utf8_lossy(name);
+        self.log.write(&format!("ncp: failed login of {name:?} from {source}"));
     }
 
     fn released(&self) {

@@ -28,6 +28,7 @@ use sharebench_ncp::server::{Datagrams, Environment, MAX_PACKET, Peer, PendingWo
 use sharebench_ncp::wire::TransportKind;
 
 use crate::Volume;
+use crate::admission::Admissions;
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
 use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::options::TransportLimits;
@@ -53,6 +54,7 @@ struct ServerState {
     /// True when calls may block and therefore run on other threads.
     blocks: bool,
     max_connections: usize,
+    admissions: Arc<Admissions>,
     patience: Duration,
     /// Interval of checks for idle clients.
     watch: Duration,

@@ -9,7 +9,7 @@ use sharebench_ncp::wire::text::padded;
 use sharebench_target::Secret;
 
 use crate::Volume;
-use crate::front_end::ServeError;
+use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::ncp::PROTOCOL;
 use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::volume::ServedVolume;
@@ -68,6 +68,12 @@ pub struct NcpServerOptions {
     /// The longest time for a TCP message to arrive completely, and for a reply to be received; a slower connection
     /// is closed.
     pub patience: Duration,
+    /// The longest time from accepting a TCP connection to the login on it.
+    pub login_timeout: Duration,
+    /// The longest time without a request on a TCP connection of a user.
+    pub idle_timeout: Duration,
+    /// Receives failed logins.
+    pub log: EventLog,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
 }
@@ -84,6 +90,9 @@ impl Default for NcpServerOptions {
             max_connections: 10_000,
             watchdog: Watchdog::default(),
             patience: Duration::from_secs(60),
+            login_timeout: LOGIN_TIMEOUT,
+            idle_timeout: IDLE_TIMEOUT,
+            log: EventLog::default(),
             threads: cores.min(8),
         }
     }
@@ -135,6 +144,6 @@ impl NcpServerOptions {
             watchdog: self.watchdog,
         };
         let served = ServedVolume::new(volume, self.commit);
-        Ok(Server::new(options, vec![(name.into_bytes(), served)], SystemEnvironment::new()))
+        Ok(Server::new(options, vec![(name.into_bytes(), served)], SystemEnvironment::new(self.log)))
     }
 }

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use sharebench_ncp::server::Peer;
@@ -14,12 +13,15 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
+use crate::admission::Admission;
 use crate::ncp::ServerState;
 
 /// Pause after a failed accept, mostly for lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// Streams that may be open in addition to the connections, so that further clients receive a refusal.
-const SPARE_STREAMS: usize = 64;
+pub(super) const SPARE_STREAMS: usize = 64;
+/// Interval of checks for connections whose time is over.
+const LOOK: Duration = Duration::from_secs(5);
 
 thread_local! {
     /// Input and output buffers, shared by all connections of a thread.
@@ -33,28 +35,30 @@ pub(super) async fn accept(
     handles: Vec<Handle>,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let open = Arc::new(AtomicUsize::new(0));
-    for (number, handle) in (0..).zip(handles.iter().cycle()) {
-        let stream = loop {
-            match listener.accept().await {
-                Ok((stream, _)) => break stream,
+    let mut looks = tokio::time::interval(LOOK);
+    for handle in handles.iter().cycle() {
+        let (stream, client) = loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                _ = looks.tick() => {
+                    state.admissions.close_late();
+                    continue;
+                }
+            };
+            match accepted {
+                Ok(accepted) => break accepted,
                 Err(error) => {
                     tracing::warn!(%error, "NCP accept failed");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
         };
-        let slot = StreamConnection {
-            peer: Peer::Stream(number),
-            state: Arc::clone(&state),
-            open: Arc::clone(&open),
-        };
-        let before = open.fetch_add(1, Ordering::Relaxed);
+        let Some(admission) = state.admissions.admit(client.ip()) else { continue };
+        let number = admission.number();
+        let peer = Peer::AddressedStream(number, client.ip().to_canonical());
+        let slot = StreamConnection { peer, state: Arc::clone(&state), admission };
         let Ok(stream) = stream.into_std() else { continue };
-        if before >= state.max_connections + SPARE_STREAMS {
-            continue;
-        }
-        handle.spawn(async move {
+        let task = handle.spawn(async move {
             // Registers the socket with the runtime of the thread that serves it.
             if let Ok(stream) = TcpStream::from_std(stream)
                 && let Err(error) = slot.serve(stream).await
@@ -62,6 +66,7 @@ pub(super) async fn accept(
                 tracing::debug!(%error, "NCP connection ended");
             }
         });
+        Admission::served_by(&state.admissions, number, task.abort_handle());
     }
     Ok(())
 }
@@ -70,12 +75,11 @@ pub(super) async fn accept(
 struct StreamConnection {
     peer: Peer,
     state: Arc<ServerState>,
-    open: Arc<AtomicUsize>,
+    admission: Admission,
 }
 
 impl Drop for StreamConnection {
     fn drop(&mut self) {
-        self.open.fetch_sub(1, Ordering::Relaxed);
         self.state.server.disconnect(self.peer);
     }
 }
@@ -104,7 +108,15 @@ impl StreamConnection {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
                 Err(error) => return Err(error),
             };
+            self.note_request();
             send(&stream, &unsent, patience).await?;
+        }
+    }
+
+    fn note_request(&self) {
+        self.admission.note_request();
+        if !self.admission.is_established() && self.state.server.is_logged_in(self.peer) {
+            self.admission.establish();
         }
     }
 

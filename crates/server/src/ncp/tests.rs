@@ -210,7 +210,10 @@ fn server_refuses_excess_clients_and_garbage_and_serves_others() {
     let server = start(memory(), NcpServerOptions { max_connections: 2, ..options() });
     block_on(async {
         let mut first = tcp(server.addr(), Level::Never).await;
-        let second = udp(server.addr(), Level::Never).await;
+        let mut second = udp(server.addr(), Level::Never).await;
+        // A connection without a login would give way to the third one.
+        first.login(LOGIN).await.unwrap();
+        second.login(LOGIN).await.unwrap();
         let transport = TcpTransport::connect(server.addr(), TIMEOUT).unwrap();
         let third = Client::connect(transport, Options::default()).await;
         assert_eq!(refusal(third), Completion::NoConnectionSlot);
@@ -225,7 +228,6 @@ fn server_refuses_excess_clients_and_garbage_and_serves_others() {
         for garbage in [&b""[..], b"x", &[0x22; 7], &[0x77; 40]] {
             socket.send_to(garbage, server.addr()).unwrap();
         }
-        first.login(LOGIN).await.unwrap();
         assert!(first.entry_info(&path(&["SHARE"])).await.unwrap().directory);
         second.disconnect().await.unwrap();
         work(first, "the first").await;

@@ -12,6 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use crate::Volume;
+use crate::admission::{AdmissionLimits, Admissions};
 use crate::front_end::ServeError;
 use crate::ncp::ipx_link::IpxLink;
 use crate::ncp::options::{NcpServerOptions, TransportLimits};
@@ -54,6 +55,11 @@ impl ServerThreads {
         let blocks = !volume.never_blocks();
         let threads = options.threads.max(1);
         let max_connections = usize::from(options.max_connections);
+        let admissions = Admissions::new(AdmissionLimits {
+            connections: max_connections + streams::SPARE_STREAMS,
+            establish: options.login_timeout,
+            idle: options.idle_timeout,
+        });
         let patience = options.patience;
         let watch = options.watchdog.interval.clamp(SHORTEST_WATCH, WATCH);
         let server = options.build(volume, limits)?;
@@ -61,6 +67,7 @@ impl ServerThreads {
             server,
             blocks,
             max_connections,
+            admissions,
             patience,
             watch,
             awaited: Mutex::default(),

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use sharebench_nfs::xdr::{Writer, XdrError};
@@ -10,6 +9,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, timeout_at};
 
+use crate::admission::Admission;
 use crate::nfs::frames::{Frame, Frames};
 use crate::nfs::state::ServerState;
 use crate::nfs::workers::{Job, Workers};
@@ -21,24 +21,11 @@ const LARGE_REPLY_BYTES: usize = 16 << 10;
 /// Memory that a reply buffer keeps between bursts, in bytes.
 const KEEP_BYTES: usize = 2 << 20;
 
-/// Counts an open connection while it exists.
-pub(super) struct ConnectionPermit(Arc<ServerState>);
-
-impl ConnectionPermit {
-    /// None if too many are open.
-    pub(super) fn take(state: &Arc<ServerState>) -> Option<Self> {
-        let permit = Self(Arc::clone(state));
-        let open = state.open_connections.fetch_add(1, Ordering::Relaxed);
-        state.counters.connections.fetch_add(1, Ordering::Relaxed);
-        // The permit is counted before the comparison and released by its drop, so that concurrent accepts
-        // cannot both take the last one.
-        (open < state.options.max_connections).then_some(permit)
-    }
-}
-
-impl Drop for ConnectionPermit {
-    fn drop(&mut self) {
-        self.0.open_connections.fetch_sub(1, Ordering::Relaxed);
+/// Notes a complete call, which makes a connection one of a client.
+fn note_call(admission: &Admission) {
+    admission.note_request();
+    if !admission.is_established() {
+        admission.establish();
     }
 }
 
@@ -48,19 +35,23 @@ fn garbage(error: XdrError) -> io::Error {
 
 /// Serves a connection until its peer closes it or breaks the protocol. With `workers` the calls run on them, otherwise
 /// on this thread.
-pub(super) async fn serve(stream: TcpStream, permit: ConnectionPermit, workers: Option<Arc<Workers>>) {
-    let state = Arc::clone(&permit.0);
+pub(super) async fn serve(
+    stream: TcpStream,
+    state: Arc<ServerState>,
+    admission: Admission,
+    workers: Option<Arc<Workers>>,
+) {
     let peer = stream.peer_addr().ok();
     let ended = match workers {
-        None => serve_inline(stream, &state).await,
-        Some(workers) => WorkerConnection::new(stream, state, workers).serve().await,
+        None => serve_inline(stream, &state, &admission).await,
+        Some(workers) => WorkerConnection::new(stream, state, admission, workers).serve().await,
     };
     if let Err(error) = ended {
         tracing::debug!(?peer, %error, "NFS connection ended");
     }
 }
 
-async fn serve_inline(mut stream: TcpStream, state: &ServerState) -> io::Result<()> {
+async fn serve_inline(mut stream: TcpStream, state: &ServerState, admission: &Admission) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut frames = Frames::new();
     let mut out = Writer::default();
@@ -72,6 +63,7 @@ async fn serve_inline(mut stream: TcpStream, state: &ServerState) -> io::Result<
                 Frame::Reassembled(record) => record,
             };
             state.answer(record, &mut out).map_err(garbage)?;
+            note_call(admission);
             // A client that sends many calls at once must not make the server hold all of their replies.
             if out.len() >= SEND_BYTES {
                 send(&stream, &mut out, io_timeout).await?;
@@ -107,6 +99,7 @@ async fn send(stream: &TcpStream, out: &mut Writer, io_timeout: Duration) -> io:
 struct WorkerConnection {
     stream: TcpStream,
     state: Arc<ServerState>,
+    admission: Admission,
     workers: Arc<Workers>,
     frames: Frames,
     out: Writer,
@@ -117,11 +110,12 @@ struct WorkerConnection {
 }
 
 impl WorkerConnection {
-    fn new(stream: TcpStream, state: Arc<ServerState>, workers: Arc<Workers>) -> Self {
+    fn new(stream: TcpStream, state: Arc<ServerState>, admission: Admission, workers: Arc<Workers>) -> Self {
         let (back, done) = unbounded_channel();
         Self {
             stream,
             state,
+            admission,
             workers,
             frames: Frames::new(),
             out: Writer::default(),
@@ -173,6 +167,9 @@ impl WorkerConnection {
         let mut next = Some(first);
         while let Some(mut job) = next {
             self.in_flight -= 1;
+            if !job.garbage {
+                note_call(&self.admission);
+            }
             if job.garbage {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "not an RPC call"));
             }

@@ -20,6 +20,7 @@ mod tests;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -27,8 +28,9 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 
 use crate::Volume;
+use crate::admission::Admission;
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
-use crate::nfs::connection::{ConnectionPermit, serve};
+use crate::nfs::connection::serve;
 use crate::nfs::state::ServerState;
 use crate::nfs::workers::Workers;
 
@@ -37,6 +39,8 @@ pub use state::NfsServerCounts;
 
 const PROTOCOL: &str = "nfs";
 
+/// Interval of checks for connections whose time is over.
+const LOOK: Duration = Duration::from_secs(5);
 /// Delay after a failed accept, mostly caused by a lack of descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(20);
 
@@ -164,26 +168,38 @@ async fn accept(
     handles: Vec<Handle>,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
+    let mut looks = tokio::time::interval(LOOK);
     for handle in handles.iter().cycle() {
-        let stream = loop {
-            match listener.accept().await {
-                Ok((stream, _)) => break stream,
+        let (stream, client) = loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                _ = looks.tick() => {
+                    state.admissions.close_late();
+                    continue;
+                }
+            };
+            match accepted {
+                Ok(accepted) => break accepted,
                 Err(error) => {
                     tracing::warn!(%error, "NFS accept failed");
                     tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 }
             }
         };
-        let Some(permit) = ConnectionPermit::take(&state) else { continue };
+        state.counters.connections.fetch_add(1, Ordering::Relaxed);
+        let Some(admission) = state.admissions.admit(client.ip()) else { continue };
+        let number = admission.number();
         let workers = workers.clone();
         // A socket belongs to the runtime that registered it, so it is taken out of the accepting one.
         let Ok(stream) = stream.into_std() else { continue };
-        handle.spawn(async move {
+        let shared = Arc::clone(&state);
+        let task = handle.spawn(async move {
             // Registers the socket with the thread that serves it.
             if let Ok(stream) = tokio::net::TcpStream::from_std(stream) {
-                serve(stream, permit, workers).await;
+                serve(stream, shared, admission, workers).await;
             }
         });
+        Admission::served_by(&state.admissions, number, task.abort_handle());
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::front_end::ServeError;
+use crate::front_end::{IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::nfs::PROTOCOL;
 
 /// Options of [`NfsServer`](crate::NfsServer).
@@ -15,12 +15,17 @@ pub struct NfsServerOptions {
     pub expose: bool,
     /// Largest READ and WRITE, in bytes: 4 KiB to 1 MiB.
     pub max_transfer: u32,
-    /// Maximum number of connections; further ones are closed at once. A client needs two while it mounts.
+    /// Maximum number of connections. A client needs two while it mounts. At the limit, the oldest connection without a
+    /// complete call is closed for a new one; if there is none, the new one is closed.
     pub max_connections: usize,
     /// Maximum number of calls of one connection in progress; more wait in the socket.
     pub max_in_flight: usize,
     /// Timeout for receiving a call once it has begun, and for sending a reply. A slower connection is closed.
     pub io_timeout: Duration,
+    /// Timeout from accepting a connection to the first complete call on it.
+    pub first_call_timeout: Duration,
+    /// Longest time without a call.
+    pub idle_timeout: Duration,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
     /// Threads that wait for a volume that blocks; at least 1. A volume that never blocks needs none.
@@ -37,6 +42,8 @@ impl Default for NfsServerOptions {
             max_connections: 20_000,
             max_in_flight: 256,
             io_timeout: Duration::from_secs(60),
+            first_call_timeout: LOGIN_TIMEOUT,
+            idle_timeout: IDLE_TIMEOUT,
             threads: cores.min(8),
             workers: 64,
         }

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sharebench_nfs::protocol::Procedure;
 
+use crate::admission::{AdmissionLimits, Admissions};
 use crate::nfs::NfsServerOptions;
 use crate::nfs::handle::HandleKey;
 use crate::{NodeId, Volume};
@@ -63,20 +64,25 @@ pub(super) struct ServerState {
     /// Write verifier, which differs between server starts because unstable writes may be lost (RFC 1813, 3.3.7).
     pub(super) write_verifier: [u8; 8],
     pub(super) counters: Counters,
-    pub(super) open_connections: AtomicUsize,
+    pub(super) admissions: Arc<Admissions>,
     exclusives: Mutex<VecDeque<Exclusive>>,
     directories: [Mutex<()>; DIRECTORY_LOCKS],
 }
 
 impl ServerState {
     pub(super) fn new(volume: Arc<dyn Volume>, options: NfsServerOptions) -> Self {
+        let admissions = Admissions::new(AdmissionLimits {
+            connections: options.max_connections,
+            establish: options.first_call_timeout,
+            idle: options.idle_timeout,
+        });
         Self {
             volume,
             options,
             handles: HandleKey::new(),
             write_verifier: RandomState::new().hash_one("verifier").to_be_bytes(),
             counters: Counters::default(),
-            open_connections: AtomicUsize::new(0),
+            admissions,
             exclusives: Mutex::default(),
             directories: std::array::from_fn(|_| Mutex::new(())),
         }
