@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod exit;
+mod files;
 mod flags;
 #[cfg(feature = "pages")]
 mod http;

@@ -1,6 +1,7 @@
 //! The store: runs in one SQLite file.
 
 use std::collections::BTreeSet;
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,6 +41,7 @@ impl Store {
     /// Opens a file for reading and writing, and creates it when it is missing.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
+        create_private(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         Self::connect(path, flags).map_err(|problem| problem.at(path, "open"))
     }
@@ -374,4 +376,13 @@ fn load(connection: &Connection, run: RunId) -> Result<StoredRun, Problem> {
         steps.push(step::read(row)?);
     }
     Ok(StoredRun { id: run, header, state, facts, steps })
+}
+/// Creates an empty file that only its owner can read: a database contains names of servers, shares and accounts. An
+/// error is left to SQLite, which reports it with the file.
+fn create_private(path: &Path) {
+    let mut new = OpenOptions::new();
+    new.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut new, 0o600);
+    let _ = new.open(path);
 }

@@ -48,6 +48,18 @@ fn a_stored_run_loads_unchanged() {
 }
 
 #[test]
+fn a_new_database_is_readable_by_its_owner_only() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let file = Scratch::new("private");
+    drop(Store::open(&file.0).unwrap());
+    assert_eq!(std::fs::metadata(&file.0).unwrap().mode() & 0o777, 0o600);
+    // The user may share it.
+    std::fs::set_permissions(&file.0, std::fs::Permissions::from_mode(0o644)).unwrap();
+    drop(Store::open(&file.0).unwrap());
+    assert_eq!(std::fs::metadata(&file.0).unwrap().mode() & 0o777, 0o644);
+}
+
+#[test]
 fn a_finished_run_is_immutable() {
     let file = Scratch::new("immutable");
     let mut store = Store::open(&file.0).unwrap();

@@ -13,8 +13,7 @@ use crate::flags::password::PasswordFlags;
 use crate::output::print_out;
 use crate::run::targets;
 
-pub const CLEAN_HELP: &str =
-    "Only directories that sharebench made are removed: they contain its marker
+pub const CLEAN_HELP: &str = "Only directories that sharebench made are removed: they contain its marker
 file, and on a local path they belong to the calling user. The others are
 listed with the reason, and the exit code is 3.
 

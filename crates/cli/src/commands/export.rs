@@ -9,6 +9,7 @@ use sharebench_report::plain;
 use sharebench_results::{RunReference, StoredRun, write_csv, write_json};
 
 use crate::exit::Failure;
+use crate::files;
 use crate::flags::output::{DatabaseFlags, QuietFlags};
 use crate::output::{print_bytes, print_notes, print_out};
 use crate::run::run_store::load;
@@ -59,7 +60,7 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
     match &args.output {
         None => print_bytes(&bytes),
         Some(path) => {
-            std::fs::write(path, bytes)
+            files::write(path, &bytes)
                 .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))?;
             print_out(&format!("export: {}\n", path.display()))
         }

@@ -9,6 +9,7 @@ use sharebench_plan::{Arrivals, Load, Plan, Preset, ResolvedPlan, Slo, Think, Va
 
 use crate::commands::from_flags::{base, flat, resolve};
 use crate::exit::Failure;
+use crate::files;
 use crate::flags::heading;
 use crate::flags::plan_flags::PlanFlags;
 use crate::flags::ranks::RankWeightFlags;
@@ -160,8 +161,7 @@ fn preset(name: &str) -> Result<Plan, Failure> {
             "--preset {name}: no such preset; use one of {known}, or a FILE.toml"
         )));
     }
-    let text =
-        std::fs::read_to_string(name).map_err(|error| Failure::usage(format!("--preset {name}: {error}")))?;
+    let text = files::read_text(name).map_err(|error| Failure::usage(format!("--preset {name}: {error}")))?;
     let plan =
         Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--preset {name}: {mistakes}")))?;
     let plan = loadfile::read_into(plan, Path::new(name))?;

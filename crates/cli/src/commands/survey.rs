@@ -10,6 +10,7 @@ use sharebench_engine::{Survey, survey};
 use sharebench_model::units::{ByteSize, parse_duration, percent};
 
 use crate::exit::Failure;
+use crate::files;
 use crate::flags::password::PasswordFlags;
 use crate::output::{line, print_out};
 use crate::run::targets;
@@ -49,7 +50,7 @@ pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
     let text = workload(&found, args.files.clamp(1, found.files()));
     match &args.output {
         Some(path) => {
-            std::fs::write(path, text)
+            files::write(path, text.as_bytes())
                 .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
             line(format_args!(
                 "{}: {} files; use it with: sharebench load TARGET --preset {}",

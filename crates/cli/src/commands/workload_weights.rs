@@ -6,14 +6,15 @@ use sharebench_plan::{
 };
 
 use crate::exit::Failure;
+use crate::files;
 
 /// The weights of a file or a preset.
 pub fn weights(name: &str) -> Result<Weights, Failure> {
     let plan = if let Some(preset) = Preset::named(name) {
         preset.plan()?
     } else {
-        let text = std::fs::read_to_string(name)
-            .map_err(|error| Failure::usage(format!("--weights {name}: {error}")))?;
+        let text =
+            files::read_text(name).map_err(|error| Failure::usage(format!("--weights {name}: {error}")))?;
         Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--weights {name}: {mistakes}")))?
     };
     let target = PlannedTarget { name: "any".into(), url: "null://".into() };

@@ -1,11 +1,14 @@
 //! Passwords from the environment, a file, ~/.netrc or a prompt; never from the command line.
 
 use std::io::IsTerminal;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use sharebench_target::{Secret, TargetUrl, wipe};
 
 use crate::exit::Failure;
+use crate::files;
+use crate::output::message;
 
 /// Environment variable of the password.
 pub const VARIABLE: &str = "SHAREBENCH_PASSWORD";
@@ -13,13 +16,33 @@ pub const VARIABLE: &str = "SHAREBENCH_PASSWORD";
 /// The password from `--password-file` or the environment.
 pub fn given(password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
     if let Some(path) = password_file {
-        let text = std::fs::read_to_string(path)
+        warn_of_readers(path);
+        let text = files::read_text(path)
             .map_err(|error| Failure::usage(format!("--password-file {}: {error}", path.display())))?;
         let secret = Secret::new(text.lines().next().unwrap_or_default());
         wipe(text.into_bytes());
         return Ok(Some(secret));
     }
     Ok(std::env::var(VARIABLE).ok().map(Secret::new))
+}
+
+/// Warns of a password file that other users own or can read.
+fn warn_of_readers(path: &Path) {
+    let Ok(found) = std::fs::metadata(path) else { return };
+    // A pipe of the shell, as in `--password-file <(pass nas)`, has no readers.
+    if !found.is_file() {
+        return;
+    }
+    let shown = path.display();
+    let caller = rustix::process::geteuid().as_raw();
+    if found.uid() != caller && found.uid() != 0 {
+        message(format_args!("warning: --password-file {shown} belongs to user id {}", found.uid()));
+    }
+    if found.mode() & 0o077 != 0 {
+        message(format_args!(
+            "warning: other users can read or change --password-file {shown}; protect it with: chmod 600"
+        ));
+    }
 }
 
 /// The password of a target's account.

@@ -7,14 +7,15 @@ use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, Store};
 
 use crate::exit::Failure;
+use crate::files;
 use crate::flags::plan_file::RunArgs;
 use crate::run::environment::{self, DIRECTORY_FACT};
 use crate::run::loadfile;
 
 /// Reads a plan file with the loadfile that it names.
 pub fn read(path: &Path) -> Result<Plan, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    let text =
+        files::read_text(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     loadfile::read_into(Plan::parse(&text).map_err(|mistakes| in_file(path, mistakes))?, path)
 }
 

@@ -7,13 +7,14 @@ use sharebench_report::Style;
 use sharebench_results::{RunReference, RunState, StoredRun};
 
 use crate::exit::Failure;
+use crate::files;
 use crate::flags::format::Format;
 use crate::run::environment::COMMAND_FACT;
 
 /// Writes an analysis as an HTML report.
 pub fn write_report(analysis: &Analysis, path: &Path) -> Result<(), Failure> {
     let html = sharebench_report::html(analysis);
-    std::fs::write(path, html)
+    files::write(path, html.as_bytes())
         .map_err(|error| Failure::usage(format!("--report {}: {error}", path.display())))
 }
 

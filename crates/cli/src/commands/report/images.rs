@@ -11,6 +11,7 @@ use sharebench_analysis::Analysis;
 use sharebench_report::{IMAGES_BETWEEN, images_page};
 
 use crate::exit::Failure;
+use crate::files;
 use crate::run::environment::new_seed;
 
 /// Browsers in the order of preference.
@@ -53,7 +54,7 @@ pub fn write(analysis: &Analysis, directory: &Path, browser: Option<&Path>) -> R
         let name: String =
             name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
         let path = directory.join(format!("{:02}-{name}.{extension}", written / 2 + 1));
-        fs::write(&path, bytes).map_err(|error| at(&path, &error))?;
+        files::write(&path, &bytes).map_err(|error| at(&path, &error))?;
         written += 1;
     }
     Ok(written)

@@ -16,6 +16,7 @@ use sharebench_report::Style;
 use sharebench_results::RunReference;
 
 use crate::exit::Failure;
+use crate::files;
 use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
 use crate::output::{print_bytes, print_out};
@@ -159,6 +160,5 @@ fn workbook(analysis: &Analysis) -> Result<Vec<u8>, Failure> {
 
 /// Writes the file of --output.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes)
-        .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))
+    files::write(path, bytes).map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))
 }

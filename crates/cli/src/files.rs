@@ -1,0 +1,78 @@
+//! Files that the user names: written whole or not at all, and read up to a limit.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+
+/// Largest text that is read: plans, presets, passwords. A device without end must not fill the memory.
+const MAX_TEXT_BYTES: u64 = 16 << 20;
+
+/// Reads a text file of at most 16 MiB.
+pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path)?.take(MAX_TEXT_BYTES + 1).read_to_string(&mut text)?;
+    if read as u64 > MAX_TEXT_BYTES {
+        return Err(io::Error::new(ErrorKind::FileTooLarge, "larger than 16 MiB"));
+    }
+    Ok(text)
+}
+
+/// Writes a file under a temporary name in the same directory and renames it, so that a full disk leaves the earlier
+/// file in place. Devices, pipes and links are written directly, because a rename would replace them.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let before = path.symlink_metadata();
+    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+    if before.as_ref().is_ok_and(|before| !before.is_file()) {
+        return fs::write(path, bytes);
+    }
+    let mut temporary = name.to_owned();
+    temporary.push(format!(".{}.new", std::process::id()));
+    let temporary = path.with_file_name(temporary);
+    let written = write_new(&temporary, bytes).and_then(|()| {
+        if let Ok(before) = &before {
+            fs::set_permissions(&temporary, before.permissions())?;
+        }
+        fs::rename(&temporary, path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    // Some file systems report a full disk only here.
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_a_failed_write_leaves_the_earlier_one() {
+        let directory = std::env::temp_dir().join(format!("sharebench-files-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("report.html");
+        write(&path, b"first").unwrap();
+        write(&path, b"second").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        // The temporary name is taken by a directory.
+        let temporary = directory.join(format!("report.html.{}.new", std::process::id()));
+        fs::create_dir(&temporary).unwrap();
+        assert!(write(&path, b"third").is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        fs::remove_dir(&temporary).unwrap();
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        write(Path::new("/dev/null"), b"x").unwrap();
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_text_without_end_is_an_error() {
+        let error = read_text("/dev/zero").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge, "{error}");
+    }
+}
