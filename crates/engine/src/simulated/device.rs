@@ -1,5 +1,6 @@
 //! The inside of a simulated server: service centers and links that an operation passes one after the other.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sharebench_model::Random;
@@ -17,6 +18,17 @@ pub enum Service {
     Lognormal(Duration, f64),
     /// These, in turn, from the first one again when they are used up.
     Listed(Vec<Duration>),
+    /// Mostly the first time, and with this probability the second one.
+    Bimodal(Duration, Duration, f64),
+}
+
+/// The requests that a stage delays; the others pass it at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Delayed {
+    /// Only reads (false) or only writes (true).
+    pub writes: Option<bool>,
+    /// Requests of at least this many bytes.
+    pub min_bytes: u32,
 }
 
 /// One stage of an operation's way, as it did its work.
@@ -45,7 +57,7 @@ pub struct Served {
 }
 
 /// The plan of a simulated server. Reads and writes pass its stages in the order of building; operations on
-/// names, and flushes, take no time.
+/// names take the time of [`Self::metadata`], and flushes none.
 #[derive(Debug, Clone)]
 pub struct Device {
     seed: u64,
@@ -55,13 +67,47 @@ pub struct Device {
     wear_per_s: f64,
     pub(super) mute_every: Option<u32>,
     pub(super) client_cost: u64,
+    pub(super) metadata_ns: u64,
+    pub(super) logs: bool,
 }
 
 #[derive(Debug, Clone)]
 enum Stage {
-    ServiceCenter { free_at: Vec<u64>, service: Service, random: Random, served: usize },
-    Link { bytes_per_second: u64, burst_ns: u64, empty_at: u64 },
-    Cache { content: Box<Content>, hit: Service, storage: Service, random: Random },
+    ServiceCenter {
+        free_at: Vec<u64>,
+        service: Service,
+        random: Random,
+        served: usize,
+    },
+    /// A service center for each session.
+    SessionCenter {
+        servers: usize,
+        free_at: BTreeMap<u32, Vec<u64>>,
+        service: Service,
+        random: Random,
+    },
+    Link {
+        bytes_per_second: u64,
+        burst_ns: u64,
+        empty_at: u64,
+    },
+    /// A link for each session.
+    SessionLink {
+        bytes_per_second: u64,
+        burst_ns: u64,
+        empty_at: BTreeMap<u32, u64>,
+    },
+    Delay {
+        delayed: Delayed,
+        service: Service,
+        random: Random,
+    },
+    Cache {
+        content: Box<Content>,
+        hit: Service,
+        storage: Service,
+        random: Random,
+    },
 }
 
 impl Device {
@@ -75,13 +121,15 @@ impl Device {
             wear_per_s: 0.0,
             mute_every: None,
             client_cost: 0,
+            metadata_ns: 0,
+            logs: true,
         }
     }
 
     /// Adds a service center: one queue, first come first served, `servers` (at least one) at work.
     #[must_use]
     pub fn service_center(mut self, servers: u32, service: Service) -> Self {
-        let random = Random::new(self.seed, 0x51A0 + self.stages.len() as u64);
+        let random = self.stage_random();
         let free_at = vec![0; servers.max(1) as usize];
         self.stages.push(Stage::ServiceCenter { free_at, service, random, served: 0 });
         self
@@ -96,10 +144,54 @@ impl Device {
         self
     }
 
+    /// Adds a service center per session, each with `servers` at work: a limit of requests in flight, such as credits.
+    #[must_use]
+    pub fn session_center(mut self, servers: u32, service: Service) -> Self {
+        let random = self.stage_random();
+        let servers = servers.max(1) as usize;
+        self.stages.push(Stage::SessionCenter { servers, free_at: BTreeMap::new(), service, random });
+        self
+    }
+
+    /// Adds a link per session, as a limit of each connection.
+    #[must_use]
+    pub fn session_link(mut self, bytes_per_second: u64, burst: u64) -> Self {
+        let bytes_per_second = bytes_per_second.max(1);
+        let burst_ns = transfer_ns(burst, bytes_per_second);
+        self.stages.push(Stage::SessionLink { bytes_per_second, burst_ns, empty_at: BTreeMap::new() });
+        self
+    }
+
+    /// Adds a delay without a queue for some of the requests.
+    #[must_use]
+    pub fn delay(mut self, delayed: Delayed, service: Service) -> Self {
+        let random = self.stage_random();
+        self.stages.push(Stage::Delay { delayed, service, random });
+        self
+    }
+
+    /// Operations on names and handles take this time.
+    #[must_use]
+    pub fn metadata(mut self, time: Duration) -> Self {
+        self.metadata_ns = time.as_nanos() as u64;
+        self
+    }
+
+    /// The device keeps no log of its work, for runs of millions of requests.
+    #[must_use]
+    pub fn without_log(mut self) -> Self {
+        self.logs = false;
+        self
+    }
+
+    fn stage_random(&self) -> Random {
+        Random::new(self.seed, 0x51A0 + self.stages.len() as u64)
+    }
+
     /// Adds a cache without a queue: every request takes `hit`, and what misses `storage` besides.
     #[must_use]
     pub fn cache(mut self, cache: ServerCache, hit: Service, storage: Service) -> Self {
-        let random = Random::new(self.seed, 0x51A0 + self.stages.len() as u64);
+        let random = self.stage_random();
         let content = Box::new(Content::new(cache));
         self.stages.push(Stage::Cache { content, hit, storage, random });
         self
@@ -166,6 +258,28 @@ impl Device {
                 *empty_at = start + service;
                 (start, service, (start + service).saturating_sub(*burst_ns).max(arrival))
             }
+            Stage::SessionCenter { servers, free_at, service, random } => {
+                let drawn = draw(service, random, 0);
+                let free_at = free_at.entry(asked.session).or_insert_with(|| vec![0; *servers]);
+                let free = free_at.iter_mut().min()?;
+                let start = arrival.max(*free);
+                let drawn = aged(drawn, start, slower, wear_per_s);
+                *free = start + drawn;
+                (start, drawn, start + drawn)
+            }
+            Stage::SessionLink { bytes_per_second, burst_ns, empty_at } => {
+                let service = transfer_ns(u64::from(bytes), *bytes_per_second);
+                let empty_at = empty_at.entry(asked.session).or_default();
+                let start = arrival.max(*empty_at);
+                *empty_at = start + service;
+                (start, service, (start + service).saturating_sub(*burst_ns).max(arrival))
+            }
+            Stage::Delay { delayed, service, random } => {
+                let applies =
+                    delayed.writes.is_none_or(|writes| writes == asked.write) && bytes >= delayed.min_bytes;
+                let drawn = if applies { draw(service, random, 0) } else { 0 };
+                (arrival, drawn, arrival + drawn)
+            }
             Stage::Cache { content, hit, storage, random } => {
                 let met = content.serve(asked);
                 from_storage = met.from_storage;
@@ -203,6 +317,7 @@ fn draw(service: &Service, random: &mut Random, nth: usize) -> u64 {
         Service::Lognormal(median, sigma) => {
             (nanos(median) as f64 * libm::exp(sigma * random.normal())).round() as u64
         }
+        Service::Bimodal(usual, slow, share) => nanos(if random.unit() < *share { slow } else { usual }),
         Service::Listed(times) => times.get(nth % times.len().max(1)).map_or(0, nanos),
     }
 }
@@ -235,7 +350,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn asked(bytes: u32) -> Asked {
-        Asked { file: 0, offset: 0, bytes, write: false, unbuffered: false, workload: true }
+        Asked { session: 0, file: 0, offset: 0, bytes, write: false, unbuffered: false, workload: true }
     }
 
     fn ends(device: &mut Device, arrivals: &[u64], bytes: u32) -> Vec<u64> {
@@ -268,6 +383,34 @@ mod tests {
     fn a_token_bucket_lets_its_burst_through_and_then_its_rate() {
         let mut device = Device::new(1).link(1_000_000, 2_000);
         assert_eq!(ends(&mut device, &[0, 0, 0, 0, 100], 1_000), [0, 0, 1, 2, 100]);
+    }
+
+    #[test]
+    fn limits_of_a_session_concern_each_session_alone() {
+        let fixed = Service::Fixed(Duration::from_millis(10));
+        let mut credits = Device::new(1).session_center(2, fixed);
+        assert_eq!(ends(&mut credits, &[0, 0, 0], 512), [10, 10, 20]);
+        let other = Asked { session: 1, ..asked(512) };
+        assert_eq!(credits.enter(0, 0, other).unwrap().end, 10 * MS);
+        let mut capped = Device::new(1).session_link(1_000_000, 0);
+        assert_eq!(ends(&mut capped, &[0, 0], 1_000), [1, 2]);
+        assert_eq!(capped.enter(0, 0, Asked { session: 1, ..asked(1_000) }).unwrap().end, MS);
+    }
+
+    #[test]
+    fn a_delay_concerns_the_requests_it_names() {
+        let delayed = Delayed { writes: Some(true), min_bytes: 1_000 };
+        let mut device = Device::new(1).delay(delayed, Service::Fixed(Duration::from_millis(5)));
+        let mut end = |write, bytes| device.enter(0, 0, Asked { write, ..asked(bytes) }).unwrap().end / MS;
+        assert_eq!([end(true, 1_000), end(true, 999), end(false, 1_000)], [5, 0, 0]);
+    }
+
+    #[test]
+    fn a_bimodal_service_is_slow_as_frequently_as_stated() {
+        let law = Service::Bimodal(Duration::from_millis(1), Duration::from_millis(40), 0.1);
+        let mut random = Random::new(1, 1);
+        let slow = (0..10_000).filter(|nth| draw(&law, &mut random, *nth) == 40 * MS).count();
+        assert!((900..1_100).contains(&slow), "{slow}");
     }
 
     #[test]

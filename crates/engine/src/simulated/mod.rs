@@ -26,7 +26,7 @@ use crate::time::sleep::Sleep;
 
 use server_cache::Asked;
 
-pub use device::{Device, Served, Service};
+pub use device::{Delayed, Device, Served, Service};
 pub use server_cache::{Replacement, ServerCache};
 
 /// Delays the replies of a target that answers at once, as its [`Device`] would. Clones share the device.
@@ -43,6 +43,7 @@ struct Shared {
     sessions: AtomicU32,
     mute_every: Option<u32>,
     client_cost: u64,
+    metadata_ns: u64,
 }
 
 #[derive(Debug)]
@@ -56,11 +57,19 @@ impl<T: Target> SimulatedTarget<T> {
     pub fn new(inner: T, clock: &Clock, device: Device) -> Self {
         let mute_every = device.mute_every;
         let client_cost = device.client_cost;
+        let metadata_ns = device.metadata_ns;
         let inside = Mutex::new(Inside { device, log: Vec::new() });
         let sessions = AtomicU32::new(0);
         Self {
             inner,
-            shared: Arc::new(Shared { clock: clock.clone(), inside, sessions, mute_every, client_cost }),
+            shared: Arc::new(Shared {
+                clock: clock.clone(),
+                inside,
+                sessions,
+                mute_every,
+                client_cost,
+                metadata_ns,
+            }),
         }
     }
 
@@ -78,7 +87,9 @@ impl Shared {
         let arrival = arrival.unwrap_or_else(|| self.clock.now());
         let served = inside.device.enter(stage, arrival, flight.asked)?;
         let served = Served { session: flight.session, ..served };
-        inside.log.push(served);
+        if inside.device.logs {
+            inside.log.push(served);
+        }
         Some(served)
     }
 }
@@ -192,7 +203,7 @@ impl Session for SimulatedSession {
             };
             let session = self.number;
             let (file, unbuffered) = self.files.get(&file).copied().unwrap_or_default();
-            let asked = Asked { file, offset, bytes, write, unbuffered, workload: session == 0 };
+            let asked = Asked { session, file, offset, bytes, write, unbuffered, workload: session == 0 };
             let mut flight = Flight { reply, session, asked, due: 0, next: usize::MAX };
             if !matches!(op, DataOp::Flush { .. })
                 && let Some(served) = self.shared.enter(0, None, &flight)
@@ -231,6 +242,10 @@ impl Session for SimulatedSession {
             _ => None,
         };
         Box::pin(async move {
+            if self.shared.metadata_ns > 0 {
+                let done = self.shared.clock.now() + self.shared.metadata_ns;
+                self.shared.clock.sleep_precise(done).await;
+            }
             let reply = self.inner.call(op).await;
             if let (Some(known), Ok(MetaYield::Opened { file, .. })) = (opened, &reply.result) {
                 self.files.insert(*file, known);

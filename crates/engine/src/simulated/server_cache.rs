@@ -37,6 +37,7 @@ pub struct ServerCache {
 /// A request as the cache sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
+    pub session: u32,
     pub file: u64,
     pub offset: u64,
     pub bytes: u32,
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     fn read(file: u64, block: u64, workload: bool) -> Asked {
-        Asked { file, offset: block * 512, bytes: 512, write: false, unbuffered: false, workload }
+        Asked { session: 0, file, offset: block * 512, bytes: 512, write: false, unbuffered: false, workload }
     }
 
     #[test]
