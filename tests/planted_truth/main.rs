@@ -8,7 +8,7 @@
 //! SHAREBENCH_LONG=1 SHAREBENCH_WRITE_DOCS=1 cargo test --release -p sharebench-tests --test planted_truth -- --nocapture
 //! ```
 //!
-//! `SHAREBENCH_LONG=1` measures every property N times instead of once, `SHAREBENCH_SEED=N` begins with another seed, and
+//! `SHAREBENCH_LONG=1` measures every property ten times instead of once, `SHAREBENCH_SEED=N` begins with another seed, and
 //! `SHAREBENCH_PROPERTY=TEXT` measures only the properties whose names contain TEXT.
 
 #![expect(
@@ -30,7 +30,7 @@ use count::Count;
 use properties::{Property, properties};
 
 /// Runs of each property in the table.
-const RUNS: u64 = 8;
+const RUNS: u64 = 10;
 /// Largest share of wrong findings.
 const MAX_WRONG_FINDINGS: f64 = 0.02;
 
