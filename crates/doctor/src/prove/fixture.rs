@@ -140,15 +140,17 @@ pub(crate) fn mean_ns(times: impl ExactSizeIterator<Item = u64>) -> f64 {
     times.sum::<u64>() as f64 / count
 }
 
-/// Returns a plan that reads a file of 64 KiB in records of 4 KiB, one in flight.
+/// Returns a plan that reads a file of 64 KiB in records of 4 KiB, one in flight. The server's cache is taken as it is, so
+/// that the log contains measured reads only.
 pub(crate) fn reading(sample: Duration, repetitions: u32) -> Result<Plan, ProveError> {
-    let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read']";
+    let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read']\nserver_cache = ['as-is']";
     Ok(Plan::parse(&format!("min_sample_time = '{sample:?}'\nrepetitions = {repetitions}\n{sweep}"))?)
 }
 
 /// Returns a plan that reads a file of 16 MiB in records of 64 KiB with `depth` in flight.
 pub(crate) fn streaming(sample: Duration, depth: u32) -> Result<Plan, ProveError> {
-    let study = "[depth]\nfile_size = '16MiB'\nrecord_sizes = ['64KiB']\ntests = ['read']";
+    let study =
+        "[depth]\nfile_size = '16MiB'\nrecord_sizes = ['64KiB']\ntests = ['read']\nserver_cache = ['as-is']";
     Ok(Plan::parse(&format!("min_sample_time = '{sample:?}'\nrepetitions = 1\n{study}\ndepths = [{depth}]"))?)
 }
 
