@@ -132,8 +132,8 @@ impl<'a> Job<'a> {
         if self.number == 0 {
             self.displace().await?;
         }
-        let (mut pass, context, random, _) = self.pass()?;
-        let observation = pass.prepare(first, random, context).await?;
+        let (mut pass, context, random, tally) = self.pass()?;
+        let observation = pass.prepare(first, random, context, tally).await?;
         self.observation = Some(observation);
         Ok(())
     }

@@ -32,20 +32,24 @@ pub(crate) struct RecordPass<'a> {
 
 impl RecordPass<'_> {
     /// Brings the file into the state that the test requires, unmeasured, and examines it. `first` is true
-    /// before the first of several passes: what was read by the pass before need not be read again.
+    /// before the first of several passes: what was read by the pass before need not be read again. Of its own reads
+    /// `tally` gets the failures only.
     pub async fn prepare(
         &mut self,
         first: bool,
         random: &mut Random,
         context: &mut PassContext<'_>,
+        tally: &mut Tally,
     ) -> Result<CacheObservation, StepError> {
+        let mut unmeasured = Tally::default();
         let start = self.work.test.start();
         let maps = self.work.test.access() == Access::Mapping;
         let handle = self.open()?;
         // A local directory has no server whose cache would be warm before the client's is dropped.
         if first && self.work.is_warmed() && server_cache::has_server(self.session) {
             let Self { work, part, session, file, .. } = self;
-            server_cache::warm(work, *part, &mut **session, file, handle, random, context).await?;
+            server_cache::warm(work, *part, &mut **session, file, handle, random, context, &mut unmeasured)
+                .await?;
         }
         let mut dropped = None;
         let cold = self.work.server_cache == ServerCacheState::Cold;
@@ -65,8 +69,9 @@ impl RecordPass<'_> {
             context.deadline.call(self.session, map).await?;
         }
         if start == Start::JustRead && first {
-            self.run(random, context, &mut Tally::default()).await?;
+            self.run(random, context, &mut unmeasured).await?;
         }
+        tally.add_failures_of(unmeasured);
         Ok(CacheObservation::begin(self.work, self.session, handle, dropped, context).await?)
     }
 

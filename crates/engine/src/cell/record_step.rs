@@ -111,7 +111,7 @@ async fn measured(
 ) -> Result<(), StepError> {
     // What a test needs before its pass is no part of a slice.
     let turn = context.turn.take();
-    let observation = pass.prepare(first, random, context).await;
+    let observation = pass.prepare(first, random, context, tally).await;
     context.turn = turn;
     let observation = observation?;
     // What preparing the pass reads is not the cell's.

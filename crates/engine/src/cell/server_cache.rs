@@ -1,6 +1,7 @@
 //! The state of the server's cache before the passes of a cell: warm or cold, whatever the cell before left in it.
 //!
-//! The reads of this module are never measured: they are in no tally, and not in the wire counts of a cell.
+//! The reads of this module are never measured: only failures of them are counted, and they are not in the wire counts of
+//! a cell.
 
 use sharebench_model::{FileRef, IoPolicy, MetaOp, OpenHow, Random, StepError};
 use sharebench_plan::{Access, Pattern, RecordWork};
@@ -33,13 +34,13 @@ pub(crate) async fn warm(
     handle: FileRef,
     random: &mut Random,
     context: &mut PassContext<'_>,
+    unmeasured: &mut Tally,
 ) -> Result<(), StepError> {
     // A client's cache would answer in place of the server.
     policy::drop_cache(session, handle, context).await?;
-    let mut unmeasured = Tally::default();
     if work.test.access() == Access::Stream {
         let stream = StreamPass::new(context, session, file, handle, work.record_size, work.stream_buffer);
-        return stream.run(None, &mut unmeasured).await;
+        return stream.run(None, unmeasured).await;
     }
     let in_order = work.test.pattern() == Pattern::Sequential;
     let whole = part == FilePart::WHOLE && work.align == u64::from(work.record_size);
@@ -50,11 +51,11 @@ pub(crate) async fn warm(
         let record_size = largest_record(file.size, work.record_size, session.buffer(SLOT).len());
         let order = AccessPattern::scanning(file.size, u64::from(record_size));
         let pass = Pass { context, session, file, handle, record_size, depth, content };
-        return pass.run(order, &mut unmeasured).await;
+        return pass.run(order, unmeasured).await;
     }
     let record_size = work.record_size;
     let order = AccessPattern::reading(work, part, random);
-    Pass { context, session, file, handle, record_size, depth, content }.run(order, &mut unmeasured).await
+    Pass { context, session, file, handle, record_size, depth, content }.run(order, unmeasured).await
 }
 
 /// The largest multiple of `record` by a power of two that divides `size` and fits into `slot` bytes.

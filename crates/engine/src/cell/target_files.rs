@@ -183,11 +183,7 @@ impl TargetFiles {
 
     /// Returns the failures of abandoned files, to be reported with the next step.
     pub fn merge_pending_failures(&mut self, tally: &mut Tally) {
-        let aftermath = std::mem::take(&mut self.aftermath);
-        for (class, count) in aftermath.errors {
-            *tally.errors.entry(class).or_default() += count;
-        }
-        tally.failure_samples.extend(aftermath.failure_samples);
+        tally.add_failures_of(std::mem::take(&mut self.aftermath));
     }
 
     /// The state of a file that a job or another rank will create.

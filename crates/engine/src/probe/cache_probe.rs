@@ -288,7 +288,8 @@ impl<'a> Workload<'a> {
                 self.left = self.work.grid().records;
                 if self.work.test.start() == Start::Cold {
                     let mut scratch = Random::new(0, 0);
-                    pass.prepare(false, &mut scratch, context).await?;
+                    // It is not the first pass, so nothing is read that could fail.
+                    pass.prepare(false, &mut scratch, context, &mut Tally::default()).await?;
                 }
             }
             let count = operations.min(self.left);

@@ -115,6 +115,14 @@ impl Tally {
         fatal.map_or(Ok(()), Err)
     }
 
+    /// Adds the failures of work that was not measured, so that damaged data is reported wherever it was read.
+    pub fn add_failures_of(&mut self, unmeasured: Self) {
+        for (class, count) in unmeasured.errors {
+            *self.errors.entry(class).or_default() += count;
+        }
+        self.failure_samples.extend(unmeasured.failure_samples);
+    }
+
     /// Adds another thread's counts; windows are the same instants on all threads.
     pub fn merge(&mut self, other: Self) {
         // No `..` here: a field that is added to the tally and not merged does not compile.
