@@ -1,7 +1,5 @@
 //! The steps of one cell, measured in turns: a slice of each target after the other, until all are done.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
 use sharebench_model::{Random, StepError, StepResult};
@@ -10,7 +8,7 @@ use sharebench_plan::{StepPlan, Work};
 use crate::run::Run;
 use crate::run::rounds::{Done, RunResources};
 use crate::run::target_state::TargetState;
-use crate::time::turns::{Turn, Turns, alternate};
+use crate::time::turns::{Part, Turn, Turns, alternate};
 
 /// Stream of the plan's seed that draws the order of targets within each set of slices; further steps follow it.
 const SLICE_STREAM: u64 = 0x20_0000;
@@ -47,8 +45,7 @@ impl Run<'_> {
         let turns = Turns::default();
         let machine = under_way.machine.as_ref();
         let mut states: Vec<Option<&mut TargetState>> = under_way.states.iter_mut().map(Some).collect();
-        let mut parts: Vec<Pin<Box<dyn Future<Output = Result<Option<StepResult>, StepError>> + '_>>> =
-            Vec::new();
+        let mut parts: Vec<Part<'_, Result<Option<StepResult>, StepError>>> = Vec::new();
         for step in steps {
             let Some(state) = states.get_mut(step.target as usize).and_then(Option::take) else {
                 return Err(StepError::EngineFailed("two steps of a cell have the same target".into()));

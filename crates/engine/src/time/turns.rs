@@ -78,13 +78,12 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// What one target of a cell does, for [`alternate`].
+pub(crate) type Part<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
 /// Drives `parts` to their ends, one slice of each at a time, in an order that is drawn anew for each set of slices, so
 /// that neither first nor second place goes with a target. Whoever has ended takes no further turn.
-pub(crate) async fn alternate<T>(
-    mut parts: Vec<Pin<Box<dyn Future<Output = T> + '_>>>,
-    turns: &Turns,
-    mut random: Random,
-) -> Vec<T> {
+pub(crate) async fn alternate<T>(mut parts: Vec<Part<'_, T>>, turns: &Turns, mut random: Random) -> Vec<T> {
     let mut results: Vec<Option<T>> = parts.iter().map(|_| None).collect();
     loop {
         let mut order: Vec<usize> = (0..parts.len()).filter(|part| results[*part].is_none()).collect();
@@ -134,7 +133,7 @@ mod tests {
         let clock = Clock::virtual_at(0);
         let log = Mutex::new(Vec::new());
         let turns = Turns::default();
-        let parts: Vec<Pin<Box<dyn Future<Output = u64> + '_>>> = vec![
+        let parts: Vec<Part<'_, u64>> = vec![
             Box::pin(work(0, 100_000, &clock, &turns, &log)),
             // 50 operations of it last 50 ms: two slices.
             Box::pin(work(1, 1_000_000, &clock, &turns, &log)),
