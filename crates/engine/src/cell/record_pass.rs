@@ -41,15 +41,15 @@ impl RecordPass<'_> {
         context: &mut PassContext<'_>,
         tally: &mut Tally,
     ) -> Result<CacheObservation, StepError> {
-        let mut unmeasured = Tally::default();
         let start = self.work.test.start();
         let maps = self.work.test.access() == Access::Mapping;
         let handle = self.open()?;
         // A local directory has no server whose cache would be warm before the client's is dropped.
         if first && self.work.is_warmed() && server_cache::has_server(self.session) {
             let Self { work, part, session, file, .. } = self;
-            server_cache::warm(work, *part, &mut **session, file, handle, random, context, &mut unmeasured)
-                .await?;
+            let session = &mut **session;
+            let warmed = server_cache::warm(work, *part, session, file, handle, random, context).await?;
+            tally.add_failures_of(warmed);
         }
         let mut dropped = None;
         let cold = self.work.server_cache == ServerCacheState::Cold;
@@ -69,9 +69,10 @@ impl RecordPass<'_> {
             context.deadline.call(self.session, map).await?;
         }
         if start == Start::JustRead && first {
+            let mut unmeasured = Tally::default();
             self.run(random, context, &mut unmeasured).await?;
+            tally.add_failures_of(unmeasured);
         }
-        tally.add_failures_of(unmeasured);
         Ok(CacheObservation::begin(self.work, self.session, handle, dropped, context).await?)
     }
 

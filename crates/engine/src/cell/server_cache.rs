@@ -25,7 +25,7 @@ pub(crate) fn has_server(session: &dyn Session) -> bool {
     session.facts().get("access").is_none_or(|access| access != "local")
 }
 
-/// Reads a file once in the order of its test. Tests that write read it as well, so that nothing dirty is left.
+/// Reads a file once in the order of its test, and returns what was counted meanwhile. Tests that write read it as well, so that nothing dirty is left.
 pub(crate) async fn warm(
     work: &RecordWork,
     part: FilePart,
@@ -34,13 +34,14 @@ pub(crate) async fn warm(
     handle: FileRef,
     random: &mut Random,
     context: &mut PassContext<'_>,
-    unmeasured: &mut Tally,
-) -> Result<(), StepError> {
+) -> Result<Tally, StepError> {
+    let mut unmeasured = Tally::default();
     // A client's cache would answer in place of the server.
     policy::drop_cache(session, handle, context).await?;
     if work.test.access() == Access::Stream {
         let stream = StreamPass::new(context, session, file, handle, work.record_size, work.stream_buffer);
-        return stream.run(None, unmeasured).await;
+        stream.run(None, &mut unmeasured).await?;
+        return Ok(unmeasured);
     }
     let in_order = work.test.pattern() == Pattern::Sequential;
     let whole = part == FilePart::WHOLE && work.align == u64::from(work.record_size);
@@ -51,11 +52,14 @@ pub(crate) async fn warm(
         let record_size = largest_record(file.size, work.record_size, session.buffer(SLOT).len());
         let order = AccessPattern::scanning(file.size, u64::from(record_size));
         let pass = Pass { context, session, file, handle, record_size, depth, content };
-        return pass.run(order, unmeasured).await;
+        pass.run(order, &mut unmeasured).await?;
+        return Ok(unmeasured);
     }
     let record_size = work.record_size;
     let order = AccessPattern::reading(work, part, random);
-    Pass { context, session, file, handle, record_size, depth, content }.run(order, unmeasured).await
+    let pass = Pass { context, session, file, handle, record_size, depth, content };
+    pass.run(order, &mut unmeasured).await?;
+    Ok(unmeasured)
 }
 
 /// The largest multiple of `record` by a power of two that divides `size` and fits into `slot` bytes.
