@@ -180,9 +180,12 @@ fn exchange(address: SocketAddr, url: &ExporterUrl, end: Instant) -> std::io::Re
     let mut buffer = vec![0; 64 << 10];
     while bytes.len() < MAX_RESPONSE_BYTES {
         stream.set_read_timeout(Some(left()?))?;
-        match stream.read(&mut buffer)? {
-            0 => break,
-            count => bytes.extend_from_slice(&buffer[..count]),
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+            // Linux does not restart the read of a socket with a timeout after a signal, which has a thread of its own.
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(bytes)

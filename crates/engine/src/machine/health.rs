@@ -50,7 +50,7 @@ pub struct Health {
 /// let meter = HealthMeter::start(&clock)?;
 /// std::thread::sleep(std::time::Duration::from_millis(5));
 /// let health = meter.read(0, clock.now());
-/// assert!(health.worst_stall_ns <= health.stalled_ns);
+/// assert!(health.stalled_ns <= health.span_ns);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
