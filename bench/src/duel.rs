@@ -25,8 +25,8 @@ const FOUND_BAR: f64 = 0.9;
 const FALSE_BAR: f64 = 0.07;
 /// Largest wall time to the same precision, compared with whole samples.
 const TIME_BAR: f64 = 1.0 / 3.0;
-/// The grid of the comparison: four cells, the fewest of a region.
-const GRID: &str = "[sweep]\nfile_sizes = ['1MiB', '4MiB']\nrecord_sizes = ['4KiB', '16KiB']\ntests = ['random-read', 'reread']\n";
+/// The grid of the comparison: two tests of four cells, the fewest of a region, of which a round takes about a second.
+const GRID: &str = "[sweep]\nfile_sizes = ['128KiB', '512KiB']\nrecord_sizes = ['4KiB', '16KiB']\ntests = ['random-read', 'reread']\n";
 /// README's sweep: the default grid.
 const README_GRID: &str = "[sweep]\n";
 
