@@ -177,7 +177,8 @@ fn every_test_that_writes_has_its_lost_writes_caught_by_the_next_read() {
 
 #[test]
 fn a_file_is_made_anew_for_other_records_and_read_before() {
-    let sweep = format!("{SIZES}tests = ['rewrite']\n").replace("stride = [5]\n", "");
+    let sweep =
+        format!("{SIZES}tests = ['rewrite']\nserver_cache = ['as-is']\n").replace("stride = [5]\n", "");
     let lossy = || {
         let faulty = FaultyTarget::new(MemoryTarget::new());
         (2..200_000).step_by(7).fold(faulty, |target, nth| target.data(nth, Fault::LoseWrite))
