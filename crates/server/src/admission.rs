@@ -1,12 +1,17 @@
 //! Which connections a server accepts and keeps.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
+use tokio::time::Interval;
+
+/// Pause after a failure to accept, so that a server without descriptors does not spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// Age from which a connection that is not established may be closed in favour of another. A client that has just
 /// connected is about to log in.
@@ -72,6 +77,35 @@ pub(crate) struct Admission {
 }
 
 impl Admissions {
+    /// Interval at which a server looks for connections to close.
+    pub(crate) const LOOK: Duration = Duration::from_secs(5);
+
+    /// Waits for the next connection of a server of `protocol`, and meanwhile closes at each of `looks` the connections
+    /// that are due. A failure to accept (no descriptor is free) is retried after a pause.
+    pub(crate) async fn next(
+        &self,
+        listener: &TcpListener,
+        looks: &mut Interval,
+        protocol: &str,
+    ) -> (TcpStream, SocketAddr) {
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                _ = looks.tick() => {
+                    self.close_late();
+                    continue;
+                }
+            };
+            match accepted {
+                Ok(accepted) => return accepted,
+                Err(error) => {
+                    tracing::warn!(%error, "{protocol} accept failed");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
     pub(crate) fn new(limits: AdmissionLimits) -> Arc<Self> {
         Arc::new(Self { limits, start: Instant::now(), table: Mutex::default() })
     }
@@ -112,7 +146,7 @@ impl Admissions {
     }
 
     /// Closes the connections whose time is over.
-    pub(crate) fn close_late(&self) {
+    fn close_late(&self) {
         self.close_late_at(self.now());
     }
 

@@ -27,7 +27,8 @@ pub(crate) fn too_few(stages: &Stages<'_>, section: &Section) -> Option<String> 
     let width = support.half_width.filter(|half| *half > MAX_HALF_WIDTH).map_or(String::new(), |half| {
         format!(
             " (the rate is known to ±{}, and ±{} is needed)",
-            percent(half, 0),
+            // Rounded up: 20.3 % is not the 20 % that are needed.
+            percent((half * 100.0).ceil() / 100.0, 0),
             percent(MAX_HALF_WIDTH, 0)
         )
     });

@@ -100,13 +100,12 @@ impl Pass<'_, '_> {
             // A stop starts no further operations, but waits for those in flight: their bytes are on the wire
             // and have to be counted.
             let stopped = self.context.stop.is_stopped();
-            let in_flight_ns = if free.len() < depth { idle_since - busy_since } else { 0 };
+            // With nothing to take turns with, one comparison is all that this costs.
             let slice_over = in_turns
-                && self
-                    .context
-                    .turn
-                    .as_ref()
-                    .is_some_and(|turn| turn.is_over(tally.busy_ns + in_flight_ns, tally.operations));
+                && self.context.turn.as_ref().is_some_and(|turn| {
+                    let in_flight_ns = if free.len() < depth { idle_since - busy_since } else { 0 };
+                    turn.is_over(tally.busy_ns + in_flight_ns, tally.operations)
+                });
             while !stopped
                 && !slice_over
                 && let Some(slot) = free.pop()

@@ -161,7 +161,7 @@ impl Run<'_> {
         Ok(results)
     }
 
-    /// Reports that a step starts, unless the run was asked to stop.
+    /// Reports that a step starts, unless a stop was requested.
     pub(crate) fn start(&self, step: &StepPlan) -> Result<(), StepError> {
         if self.stop.is_stopped() {
             return Err(StepError::Stopped);

@@ -13,15 +13,11 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Admissions};
 use crate::ncp::ServerState;
 
-/// Pause after a failed accept, mostly for lack of descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// Streams that may be open in addition to the connections, so that further clients receive a refusal.
 pub(super) const SPARE_STREAMS: usize = 64;
-/// Interval of checks for connections whose time is over.
-const LOOK: Duration = Duration::from_secs(5);
 
 thread_local! {
     /// Input and output buffers, shared by all connections of a thread.
@@ -35,24 +31,9 @@ pub(super) async fn accept(
     handles: Vec<Handle>,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let mut looks = tokio::time::interval(LOOK);
+    let mut looks = tokio::time::interval(Admissions::LOOK);
     for handle in handles.iter().cycle() {
-        let (stream, client) = loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                _ = looks.tick() => {
-                    state.admissions.close_late();
-                    continue;
-                }
-            };
-            match accepted {
-                Ok(accepted) => break accepted,
-                Err(error) => {
-                    tracing::warn!(%error, "NCP accept failed");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
-            }
-        };
+        let (stream, client) = state.admissions.next(&listener, &mut looks, "NCP").await;
         let Some(admission) = state.admissions.admit(client.ip()) else { continue };
         let number = admission.number();
         let peer = Peer::AddressedStream(number, client.ip().to_canonical());

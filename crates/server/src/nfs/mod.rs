@@ -22,13 +22,12 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 
 use crate::Volume;
-use crate::admission::Admission;
+use crate::admission::{Admission, Admissions};
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
 use crate::nfs::connection::serve;
 use crate::nfs::state::ServerState;
@@ -38,11 +37,6 @@ pub use options::NfsServerOptions;
 pub use state::NfsServerCounts;
 
 const PROTOCOL: &str = "nfs";
-
-/// Interval of checks for connections whose time is over.
-const LOOK: Duration = Duration::from_secs(5);
-/// Delay after a failed accept, mostly caused by a lack of descriptors.
-const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(20);
 
 /// A running NFS server over one volume: NFS version 3 and MOUNT version 3 on one TCP port.
 ///
@@ -168,24 +162,9 @@ async fn accept(
     handles: Vec<Handle>,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let mut looks = tokio::time::interval(LOOK);
+    let mut looks = tokio::time::interval(Admissions::LOOK);
     for handle in handles.iter().cycle() {
-        let (stream, client) = loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                _ = looks.tick() => {
-                    state.admissions.close_late();
-                    continue;
-                }
-            };
-            match accepted {
-                Ok(accepted) => break accepted,
-                Err(error) => {
-                    tracing::warn!(%error, "NFS accept failed");
-                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
-                }
-            }
-        };
+        let (stream, client) = state.admissions.next(&listener, &mut looks, "NFS").await;
         state.counters.connections.fetch_add(1, Ordering::Relaxed);
         let Some(admission) = state.admissions.admit(client.ip()) else { continue };
         let number = admission.number();
