@@ -39,7 +39,7 @@ use table::Table;
 const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      the tables to print; all by default
   --rounds   measurements per median (5); for duel half of the runs
-  --seconds  length of one measurement (1); for duel a twentieth of a run
+  --seconds  length of one measurement (1); for duel a sixtieth of a run
   --dir      directory of local files (the system's temporary directory)
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
   --half-width  half-width of the intervals in percent, for precision (2)
@@ -61,7 +61,7 @@ const PARTS: [&str; 12] = [
 ];
 
 /// A run of `duel` takes this many times `--seconds`.
-const SECONDS_OF_A_DUEL: u32 = 20;
+const SECONDS_OF_A_DUEL: u32 = 60;
 
 /// The parsed command line.
 struct Options {

@@ -1,12 +1,13 @@
 //! Whole runs on doubles: what is measured, what is reported, and which leftovers remain.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepError, StepResult, Value, Verdict};
 use sharebench_plan::{Plan, ResolvedPlan, Work};
-use sharebench_target::{Fault, FaultyTarget, MemoryTarget, NullTarget, Target};
+use sharebench_target::{Fault, FaultyTarget, MemoryTarget, Target};
 
 const SWEEP: &str =
     "seed = 7\nrepetitions = 2\nmin_sample_time = '1ms'\ntimeout = '500ms'\n[[target]]\nurl = '/a'\n
@@ -28,21 +29,19 @@ struct Ran {
     end: Result<RunEnd, StartError>,
     steps: Vec<StepResult>,
     failures: Vec<String>,
+    warnings: Vec<String>,
 }
 
 fn execute(text: &str, target: impl Target + 'static, done: &[StepResult], stop: &StopSignal) -> Ran {
+    execute_on(text, &[Arc::new(target)], done, stop)
+}
+
+fn execute_on(text: &str, targets: &[Arc<dyn Target>], done: &[StepResult], stop: &StopSignal) -> Ran {
     let plan = plan(text);
-    let targets: Vec<Arc<dyn Target>> = plan
-        .targets
-        .iter()
-        .map(|_| ())
-        .scan(Some(target), |target, ()| target.take())
-        .map(|target| Arc::new(target) as Arc<dyn Target>)
-        .collect();
     let (sender, receiver) = mpsc::channel();
     let run = Run {
         plan: &plan,
-        targets: &targets,
+        targets,
         done,
         directory: ".sharebench-test",
         resumed: false,
@@ -54,14 +53,16 @@ fn execute(text: &str, target: impl Target + 'static, done: &[StepResult], stop:
     let end = run.execute();
     let mut steps = Vec::new();
     let mut failures = Vec::new();
+    let mut warnings = Vec::new();
     for event in receiver.try_iter() {
         match event {
             RunEvent::StepFinished(step) => steps.push(*step),
             RunEvent::Failure { detail, .. } => failures.push(detail),
+            RunEvent::Warning(warning) => warnings.push(warning),
             _ => {}
         }
     }
-    Ran { end, steps, failures }
+    Ran { end, steps, failures, warnings }
 }
 
 fn all(text: &str, target: impl Target + 'static) -> Ran {
@@ -275,15 +276,45 @@ fn what_exists_is_not_touched() {
     assert_eq!(target.names(), Vec::<String>::new());
 }
 
+/// The cells that were measured on each of two targets, as (record size, queue depth).
+fn measured_on(ran: &Ran, target: u32) -> BTreeSet<(u64, u64)> {
+    let cell = |step: &StepResult| {
+        Some((step.coordinates.number("record_size")?, step.coordinates.number("queue_depth")?))
+    };
+    ran.steps.iter().filter(|step| step.target == target).filter_map(cell).collect()
+}
+
 #[test]
-fn a_depth_or_record_beyond_the_target_is_refused_before_anything_is_made() {
-    let text = DEPTH.replace("[1, 7, 32]", "[1, 1024]");
-    let target = MemoryTarget::new();
-    let most = target.capabilities().max_queue_depth;
-    if most < 1024 {
-        let ran = all(&text, target);
-        assert!(matches!(ran.end, Err(StartError::Beyond { .. })));
-    }
-    let ran = all(&text, NullTarget);
-    assert!(ran.end.is_ok());
+fn cells_beyond_a_negotiated_limit_are_skipped_on_this_target_and_measured_on_the_other() {
+    let text = DEPTH.replace("url = '/a'\n", "url = '/a'\n[[target]]\nname = 'small'\nurl = '/b'\n");
+    let small = MemoryTarget::new();
+    let targets: [Arc<dyn Target>; 2] =
+        [Arc::new(MemoryTarget::new()), Arc::new(FaultyTarget::new(small.clone()).max_transfer(2000))];
+    let ran = execute_on(&text, &targets, &[], &StopSignal::default());
+    assert_eq!(ran.end.as_ref().unwrap().outcome, RunOutcome::Complete, "{:?}", ran.failures);
+    let all: BTreeSet<(u64, u64)> =
+        [1000, 4000].into_iter().flat_map(|record| [1, 7, 32].map(|depth| (record, depth))).collect();
+    let few = all.iter().copied().filter(|(record, _)| *record == 1000).collect();
+    assert_eq!((measured_on(&ran, 0), measured_on(&ran, 1)), (all, few));
+    assert!(ran.failures.is_empty(), "{:?}", ran.failures);
+    let warning = "small: skipped 12 of 24 cells: one memory request carries at most 2000B, and records are never split";
+    assert!(ran.warnings.iter().any(|known| known == warning), "{:?}", ran.warnings);
+    assert_eq!(small.names(), Vec::<String>::new());
+    // A resumed run skips the same cells and finds its order again.
+    let steps = ran.steps;
+    let resumed = execute_on(&text, &targets, &steps[..steps.len() - 3], &StopSignal::default());
+    let indices = |steps: &[StepResult]| steps.iter().map(|step| step.index).collect::<Vec<_>>();
+    assert_eq!(indices(&resumed.steps), indices(&steps[steps.len() - 3..]));
+}
+
+#[test]
+fn a_target_that_can_measure_no_cell_is_rejected_and_left_as_it_was() {
+    let small = MemoryTarget::new();
+    let ran = all(DEPTH, FaultyTarget::new(small.clone()).max_transfer(512));
+    let rejected = ran.end.unwrap_err().to_string();
+    assert!(
+        rejected.contains("no cell of the plan can be measured: one memory request carries at most 512B"),
+        "{rejected}"
+    );
+    assert_eq!(small.names(), Vec::<String>::new());
 }

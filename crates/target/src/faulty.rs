@@ -36,12 +36,19 @@ pub struct FaultyTarget<T> {
     data: BTreeMap<u64, Fault>,
     meta: BTreeMap<u64, ErrorClass>,
     disconnect_after: u64,
+    max_transfer: u32,
 }
 
 impl<T: Target> FaultyTarget<T> {
     /// No faults yet.
     pub fn new(inner: T) -> Self {
-        Self { inner, data: BTreeMap::new(), meta: BTreeMap::new(), disconnect_after: u64::MAX }
+        Self {
+            inner,
+            data: BTreeMap::new(),
+            meta: BTreeMap::new(),
+            disconnect_after: u64::MAX,
+            max_transfer: u32::MAX,
+        }
     }
 
     /// The `nth` data operation of every session meets this fault.
@@ -63,6 +70,13 @@ impl<T: Target> FaultyTarget<T> {
     #[must_use]
     pub fn disconnect_after(mut self, operations: u64) -> Self {
         self.disconnect_after = operations;
+        self
+    }
+
+    /// Every session negotiates requests of at most this many bytes, and rejects larger ones.
+    #[must_use]
+    pub fn max_transfer(mut self, bytes: u32) -> Self {
+        self.max_transfer = bytes;
         self
     }
 }
@@ -94,6 +108,7 @@ impl<T: Target> Target for FaultyTarget<T> {
                 data: self.data.clone(),
                 meta: self.meta.clone(),
                 left: self.disconnect_after,
+                max_transfer: self.max_transfer,
                 data_count: 0,
                 meta_count: 0,
                 flying: BTreeMap::new(),
@@ -111,6 +126,7 @@ struct FaultySession {
     data: BTreeMap<u64, Fault>,
     meta: BTreeMap<u64, ErrorClass>,
     left: u64,
+    max_transfer: u32,
     data_count: u64,
     meta_count: u64,
     /// Operations in flight in the wrapped session, with the fault for the reply.
@@ -180,7 +196,7 @@ impl Session for FaultySession {
     }
 
     fn max_transfer(&self, op: DataOp) -> u32 {
-        self.inner.max_transfer(op)
+        self.inner.max_transfer(op).min(self.max_transfer)
     }
 
     fn release_buffers(&mut self) {
@@ -194,6 +210,12 @@ impl Session for FaultySession {
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if !self.alive() {
             return self.answer(slot, Err(disconnected()));
+        }
+        if let DataOp::Read { len, .. } | DataOp::Write { len, .. } = op
+            && len > self.max_transfer
+        {
+            let limit = "larger than a request may be";
+            return self.answer(slot, Err(OpError::new(ErrorClass::Unsupported, OpStep::Injected, limit)));
         }
         let fault = self.data.get(&self.data_count).copied();
         self.data_count += 1;

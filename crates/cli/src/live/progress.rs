@@ -54,7 +54,7 @@ pub struct RunProgress {
     pub done: usize,
     /// Steps that this process finished.
     pub measured: usize,
-    /// True if the number of steps is known in advance.
+    /// True if the number of steps is known once the targets are connected.
     pub fixed: bool,
     /// End of the time budget.
     pub budget_ends: Option<Instant>,
@@ -134,9 +134,8 @@ impl RunProgress {
 
     fn round(&mut self, round: Round, at: Instant) {
         self.budget_ends = round.budget_left_ns.map(|left| at + Duration::from_nanos(left));
-        if !self.fixed {
-            self.expected = round.steps_before.saturating_add(round.expected_steps) as usize + self.loads;
-        }
+        // Also where the number of repetitions is fixed: a target may skip cells.
+        self.expected = round.steps_before.saturating_add(round.expected_steps) as usize + self.loads;
     }
 
     /// Updates the rate of the current step with what was transferred since the last event.

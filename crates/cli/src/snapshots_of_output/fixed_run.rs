@@ -40,7 +40,8 @@ pub struct FixedResults {
 impl FixedResults {
     /// The steps of a plan with a fixed number of repetitions, in the order in which the engine measures them.
     pub fn run(&self, plan: &ResolvedPlan) -> StoredRun {
-        let mut order = StepOrder::new(plan);
+        let none = SkippedCells::default();
+        let mut order = StepOrder::new(plan, &none);
         let cells: Vec<usize> = (0..plan.cells.len()).collect();
         let mut steps: Vec<StepPlan> = (0..plan.repeat.most).flat_map(|_| order.round(&cells)).collect();
         steps.extend(order.loads());

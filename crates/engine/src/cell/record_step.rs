@@ -11,7 +11,7 @@ use crate::cell::server_cache;
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
-use crate::record::request::SLOT;
+use crate::data::request_splitting;
 use crate::record::tally::Tally;
 
 /// A cell ends after this many times its sample, however little of that was busy.
@@ -61,7 +61,7 @@ pub(crate) async fn measure(
             result?;
         } else if let Some(mut file) = target.files.remove(&name) {
             let session = target.session.as_mut();
-            let record_size = session.buffer(SLOT).len() as u32;
+            let record_size = request_splitting::largest_request(session);
             server_cache::displace(work, session, &file.path, record_size, context).await?;
             let result = one_pass(work, target, &mut file, first, random, context, tally).await;
             target.files.insert(name.clone(), file);

@@ -13,7 +13,7 @@ use crate::cell::policy;
 use crate::cell::stream::StreamPass;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
-use crate::record::request::SLOT;
+use crate::data::request_splitting;
 use crate::record::tally::Tally;
 
 /// Name of the file whose bytes displace others from the server's cache.
@@ -49,8 +49,10 @@ pub(crate) async fn warm(
     let content = None;
     if in_order && whole {
         // The largest requests leave the same in the cache, and need fewer round trips.
-        let record_size = largest_record(file.size, work.record_size, session.buffer(SLOT).len());
-        let order = AccessPattern::scanning(file.size, u64::from(record_size));
+        let most = request_splitting::largest_request(session);
+        let record = request_splitting::largest_record(file.size, work.record_size.into(), most);
+        let order = AccessPattern::scanning(file.size, record);
+        let record_size = record as u32;
         let pass = Pass { context, session, file, handle, record_size, depth, content };
         pass.run(order, &mut unmeasured).await?;
         return Ok(unmeasured);
@@ -60,15 +62,6 @@ pub(crate) async fn warm(
     let pass = Pass { context, session, file, handle, record_size, depth, content };
     pass.run(order, &mut unmeasured).await?;
     Ok(unmeasured)
-}
-
-/// The largest multiple of `record` by a power of two that divides `size` and fits into `slot` bytes.
-fn largest_record(size: u64, record: u32, slot: usize) -> u32 {
-    let fits = |larger: &u32| *larger as usize <= slot && size.is_multiple_of(u64::from(*larger));
-    std::iter::successors(Some(record), |larger| larger.checked_mul(2))
-        .take_while(fits)
-        .last()
-        .unwrap_or(record)
 }
 
 /// Reads the file of other data next to `path` once, in requests of `record_size` bytes.
@@ -102,21 +95,4 @@ pub(crate) async fn displace(
     let read = pass.run(order, &mut Tally::default()).await;
     let closed = context.deadline.call(session, MetaOp::Close { file: handle }).await;
     read.and(closed.map(drop).map_err(StepError::from))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::largest_record;
-
-    #[test]
-    fn warming_reads_have_the_largest_record_that_divides_the_file() {
-        for (size, record, slot, wanted) in [
-            (16 << 20, 4096, 1 << 20, 1 << 20),
-            (96 << 10, 4096, 1 << 20, 32 << 10),
-            (64 << 10, 4096, 4096, 4096),
-            (3 * 512, 512, 1 << 20, 512),
-        ] {
-            assert_eq!(largest_record(size, record, slot), wanted, "{size} in {record}");
-        }
-    }
 }

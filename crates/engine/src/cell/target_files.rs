@@ -16,7 +16,8 @@ use crate::data::closed_session::ClosedSession;
 use crate::data::context::PassContext;
 use crate::data::directory::{make, remove_tree};
 use crate::data::file_state::FileState;
-use crate::record::request::{SLOT, transfer};
+use crate::data::request_splitting;
+use crate::record::request::transfer;
 use crate::record::tally::Tally;
 
 /// One target as the engine uses it: its session, its directory, its files.
@@ -122,7 +123,8 @@ impl TargetFiles {
         }
         let size = work.displaced.next_multiple_of(self.unit);
         // The same layout for every cell, so that it is written once.
-        let record = largest_record(size, self.unit, self.session.buffer(SLOT).len() as u64) as u32;
+        let most = request_splitting::largest_request(self.session.as_mut());
+        let record = request_splitting::largest_record(size, self.unit, most) as u32;
         self.ensure(DISPLACING, size, record, context).await.map(drop)
     }
 
@@ -173,8 +175,8 @@ impl TargetFiles {
     async fn read(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), StepError> {
         let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
         let Some(handle) = file.file else { return Ok(()) };
-        let slot_bytes = session.buffer(SLOT).len() as u64;
-        let record_size = largest_record(file.size, self.unit, slot_bytes);
+        let most = request_splitting::largest_request(session);
+        let record_size = request_splitting::largest_record(file.size, self.unit, most);
         let order = AccessPattern::scanning(file.size, record_size);
         let record_size = record_size as u32;
         let pass = Pass { context, session, file, handle, record_size, depth: 1, content: None };
@@ -237,12 +239,13 @@ impl TargetFiles {
         context: &mut PassContext<'_>,
     ) -> Result<(), StepError> {
         let Some(handle) = file.file else { return Ok(()) };
-        // Records of streams may be larger than what a session takes at once.
-        let record = u64::from(file.layout).min(self.session.buffer(SLOT).len() as u64);
-        let record_size = if file.size.is_multiple_of(record) {
-            record
+        // Records of streams may be larger than one request.
+        let most = request_splitting::largest_request(self.session.as_mut());
+        let most = file.layout.min(most);
+        let record_size = if file.size.is_multiple_of(most.into()) {
+            most.into()
         } else {
-            largest_record(file.size, self.unit, record)
+            request_splitting::largest_record(file.size, self.unit, most)
         };
         let content = Some(file.next_generation());
         let order = AccessPattern::filling(file.size, record_size);
@@ -301,10 +304,4 @@ impl TargetFiles {
         self.session.close().await;
         result
     }
-}
-
-/// The largest power-of-two multiple of `unit` that divides `size` and fits into a slot.
-fn largest_record(size: u64, unit: u64, slot_bytes: u64) -> u64 {
-    let fits = |record: &u64| *record <= slot_bytes && size.is_multiple_of(*record);
-    std::iter::successors(Some(unit), |record| record.checked_mul(2)).take_while(fits).last().unwrap_or(unit)
 }

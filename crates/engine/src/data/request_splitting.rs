@@ -12,6 +12,21 @@ pub(crate) fn max_transfer(session: &dyn Session, op: DataOp, slot_bytes: u32) -
     session.max_transfer(op).min(slot_bytes).max(1)
 }
 
+/// The most bytes that one request can carry in both directions: for reads that are not measured.
+pub(crate) fn largest_request(session: &mut dyn Session) -> u32 {
+    let len = session.buffer(sharebench_model::Slot(0)).len() as u32;
+    let file = FileRef(0);
+    let read = DataOp::Read { file, offset: 0, len };
+    let write = DataOp::Write { file, offset: 0, len, stability: Stability::Unstable };
+    max_transfer(session, read, len).min(max_transfer(session, write, len))
+}
+
+/// The largest multiple of `unit` by a power of two that divides `size` and is at most `most`; `unit` if there is none.
+pub(crate) fn largest_record(size: u64, unit: u64, most: u32) -> u64 {
+    let fits = |record: &u64| *record <= most.into() && size.is_multiple_of(*record);
+    std::iter::successors(Some(unit), |record| record.checked_mul(2)).take_while(fits).last().unwrap_or(unit)
+}
+
 /// A write of the data set's or of a user's own, as far as one request carries it.
 pub(crate) fn write(session: &mut dyn Session, file: FileRef, offset: u64, len: u64) -> (DataOp, u32) {
     let slot_bytes = session.buffer(sharebench_model::Slot(0)).len() as u32;
@@ -37,4 +52,21 @@ pub(crate) fn fact(session: &dyn Session, bytes: u32, slot_bytes: u32) -> Option
         let most = ByteSize(most.into());
         format!("{block} sent as {requests} requests of at most {most}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::largest_record;
+
+    #[test]
+    fn the_largest_record_divides_the_file_and_fits_into_a_request() {
+        for (size, unit, most, wanted) in [
+            (16 << 20, 4096, 1 << 20, 1 << 20),
+            (96 << 10, 4096, 1 << 20, 32 << 10),
+            (64 << 10, 4096, 4096, 4096),
+            (3 * 512, 512, 1 << 20, 512),
+        ] {
+            assert_eq!(largest_record(size, unit, most), wanted, "{size} in {unit}");
+        }
+    }
 }

@@ -77,7 +77,7 @@ impl LeaderCommand {
 
 #[cfg(test)]
 mod tests {
-    use sharebench_plan::{Plan, StepOrder};
+    use sharebench_plan::{Plan, SkippedCells, StepOrder};
 
     use super::*;
 
@@ -86,7 +86,8 @@ mod tests {
         let text = "repetitions = 2\nseed = 3\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[sweep]\n\
                     file_sizes = ['64KiB']\nrecord_sizes = ['4KiB', '8KiB']\njobs = [2]\n[load]\nusers = [1, 5]\n";
         let plan = Plan::parse(text).unwrap().resolve().unwrap();
-        let mut schedule = StepOrder::new(&plan);
+        let none = SkippedCells::default();
+        let mut schedule = StepOrder::new(&plan, &none);
         let cells: Vec<usize> = (0..plan.cells.len()).collect();
         let mut steps = schedule.round(&cells);
         steps.extend(schedule.loads());

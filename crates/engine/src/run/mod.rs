@@ -1,6 +1,7 @@
 //! The engine: runs the steps of a resolved plan in order, and reports everything as events.
 
 pub(crate) mod cache_probes;
+pub(crate) mod cell_limits;
 pub(crate) mod follow;
 pub(crate) mod leftovers;
 pub(crate) mod load;
@@ -23,7 +24,7 @@ use std::sync::mpsc::Sender;
 use sharebench_cluster::Ranks;
 use sharebench_model::units::counted;
 use sharebench_model::{OpError, RunEvent, RunOutcome, Slot, StepError, StepResult};
-use sharebench_plan::{ResolvedPlan, StepPlan, Work};
+use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan, Work};
 use sharebench_target::{SessionSpec, Target};
 
 use crate::cell::record_step;
@@ -36,6 +37,7 @@ use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
 use crate::machine::measuring_machine::Machine;
 use crate::ranks::agreement::agreed;
+use crate::run::cell_limits::Limits;
 use crate::run::rounds::RunResources;
 use crate::run::start_error::StartError;
 use crate::run::target_state::TargetState;
@@ -114,7 +116,8 @@ impl Run<'_> {
         let probes = self.plan.cache_probes.as_ref();
         context.server_disk_stat = probes.and_then(|probes| probes.server_disk_stat.as_deref());
         let mut states = Vec::new();
-        let prepared = self.prepare(&mut states, &mut context).await;
+        let mut skipped = SkippedCells::default();
+        let prepared = self.prepare(&mut states, &mut skipped, &mut context).await;
         if let Err(error) = self.prepared_together(prepared) {
             for state in states {
                 // The first error is the one to report.
@@ -128,7 +131,12 @@ impl Run<'_> {
         }
         // In virtual time there is no machine that could disturb it.
         let mut machine = (!clock.is_virtual()).then(|| Machine::start(clock, self.plan, self.targets));
-        let under_way = RunResources { states: &mut states, machine: &mut machine, context: &mut context };
+        let under_way = RunResources {
+            states: &mut states,
+            skipped: &skipped,
+            machine: &mut machine,
+            context: &mut context,
+        };
         let outcome = match self.ranks {
             Some(ranks) if !ranks.is_leader() => self.follow(ranks, under_way).await,
             _ => self.schedule(under_way).await,
@@ -168,6 +176,7 @@ impl Run<'_> {
     async fn prepare(
         &self,
         states: &mut Vec<TargetState>,
+        skipped: &mut SkippedCells,
         context: &mut PassContext<'_>,
     ) -> Result<(), StartError> {
         for (planned, target) in self.plan.targets.iter().zip(self.targets) {
@@ -205,6 +214,7 @@ impl Run<'_> {
             files.paged = target.capabilities().blocking;
             self.report_splitting(name, &mut files);
             self.report_sharing(name, target.as_ref());
+            let exceeding = self.skip_cells(index, &mut files, skipped);
             let available = files.examine_space(context).await;
             self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
             states.push(TargetState {
@@ -212,6 +222,7 @@ impl Run<'_> {
                 set: SharedSet::default(),
                 file_store: UserFileStore::default(),
             });
+            exceeding?;
             let needed = self.plan.bytes_needed();
             if let Some(available) = available.filter(|available| *available < needed) {
                 return Err(StartError::NoSpace { target: name.clone(), needed, available });
@@ -260,16 +271,34 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What a session must be able to hold. A record of a cell is always one request; a block of a load may be
-    /// several (docs/adr/0026).
+    /// What a session must be able to hold, within the limits of the target's protocol. A record of a cell is one
+    /// request or the cell is skipped ([`cell_limits`]); a block of a load may be several (docs/adr/0026).
     pub(crate) fn spec(&self, target: &dyn Target) -> SessionSpec {
-        let most = target.capabilities().max_record;
-        let slot_bytes = self.plan.max_record().max(self.plan.max_block().min(most));
-        let slots = self.plan.max_depth();
-        // A record of a cell is one request, or the cell means nothing; a block of a load may be several
-        // (docs/adr/0026).
-        let parts = self.plan.cells.is_empty();
-        SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout, allow_split: parts }
+        let capabilities = target.capabilities();
+        let slot_bytes = self.plan.max_record().max(self.plan.max_block()).min(capabilities.max_record);
+        let slots = self.plan.max_depth().min(capabilities.max_queue_depth);
+        SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout, allow_split: true }
+    }
+
+    /// Skips the cells that exceed what the session of a target negotiated, and reports them. Fails if that leaves
+    /// nothing to measure.
+    fn skip_cells(
+        &self,
+        index: usize,
+        files: &mut TargetFiles,
+        skipped: &mut SkippedCells,
+    ) -> Result<(), StartError> {
+        let name = &self.plan.targets[index].name;
+        let capabilities = self.targets[index].capabilities();
+        let protocol = capabilities.protocol;
+        let exceeding = Limits::Negotiated(capabilities, files.session.as_ref()).exceeded_by(self.plan);
+        preflight::some_cell_remains(self.plan, name, &exceeding, protocol)?;
+        let of = self.plan.cells.len();
+        if let Some(reason) = cell_limits::skip(skipped, index as u32, protocol, &exceeding, of) {
+            self.emit(RunEvent::Warning(format!("{name}: skipped {reason}")));
+            files.facts.insert(cell_limits::FACT.to_owned(), reason);
+        }
+        Ok(())
     }
 
     /// Reports how blocks of the load are sent that one request does not carry.

@@ -3,27 +3,18 @@
 use sharebench_plan::ResolvedPlan;
 use sharebench_target::Target;
 
+use crate::run::cell_limits::{Excess, Limits};
 use crate::run::start_error::StartError;
 use crate::threads::descriptor_limit;
 
-/// Rejects a target that cannot do everything that the plan requires. Examines the target without creating anything.
+/// Rejects a target that cannot measure any cell of the plan, and one that cannot do what the plan requires of it in
+/// every cell. Examines the target without creating anything.
 pub(crate) fn check(plan: &ResolvedPlan, name: &str, target: &dyn Target) -> Result<(), StartError> {
     let capabilities = target.capabilities();
-    let depth = plan.max_depth();
-    let record = plan.max_record();
     let beyond = |problem| Err(StartError::Beyond { target: name.to_owned(), problem });
-    if depth > capabilities.max_queue_depth {
-        return beyond(format!(
-            "queue depth {depth} is beyond {} of {}",
-            capabilities.max_queue_depth, capabilities.protocol
-        ));
-    }
-    if record > capabilities.max_record {
-        return beyond(format!(
-            "a record of {record} bytes is beyond one {} request of at most {} bytes; records are never split",
-            capabilities.protocol, capabilities.max_record
-        ));
-    }
+    let protocol = capabilities.protocol;
+    let exceeding = Limits::Protocol(target.capabilities()).exceeded_by(plan);
+    some_cell_remains(plan, name, &exceeding, protocol)?;
     if let Some(users) = plan.max_sessions()
         && let Err(problem) = descriptor_limit::ensure_descriptors(users, target.descriptors())
     {
@@ -49,4 +40,20 @@ pub(crate) fn check(plan: &ResolvedPlan, name: &str, target: &dyn Target) -> Res
         }
     }
     Ok(())
+}
+
+/// Rejects a target on which every cell of the plan would be skipped, if the plan has nothing else to measure there.
+pub(crate) fn some_cell_remains(
+    plan: &ResolvedPlan,
+    name: &str,
+    exceeding: &[(usize, Excess)],
+    protocol: &str,
+) -> Result<(), StartError> {
+    match exceeding.first() {
+        Some((_, excess)) if exceeding.len() == plan.cells.len() && plan.loads.is_empty() => {
+            let problem = format!("no cell of the plan can be measured: {}", excess.limit(protocol));
+            Err(StartError::Beyond { target: name.to_owned(), problem })
+        }
+        _ => Ok(()),
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{Round, RunEvent, RunOutcome, StepError, StepResult, axis};
-use sharebench_plan::{StepOrder, StepPlan};
+use sharebench_plan::{SkippedCells, StepOrder, StepPlan};
 
 use crate::data::context::PassContext;
 use crate::machine::measuring_machine::Machine;
@@ -19,6 +19,8 @@ pub(crate) type Done<'a> = BTreeMap<u32, &'a StepResult>;
 pub(crate) struct RunResources<'a, 'b> {
     /// Per target.
     pub states: &'a mut [TargetState],
+    /// Cells that are not measured on every target.
+    pub skipped: &'a SkippedCells,
     /// None in virtual time.
     pub machine: &'a mut Option<Machine>,
     /// Clock, stop signal and deadline of operations.
@@ -46,7 +48,7 @@ impl Run<'_> {
     pub(crate) async fn schedule(&self, mut under_way: RunResources<'_, '_>) -> RunOutcome {
         let under_way = &mut under_way;
         let done: Done<'_> = self.done.iter().map(|step| (step.index, step)).collect();
-        let mut schedule = StepOrder::new(self.plan);
+        let mut schedule = StepOrder::new(self.plan, under_way.skipped);
         if let Err(error) = self.rounds(&mut schedule, &done, under_way).await {
             return RunOutcome::Incomplete(error);
         }
@@ -69,7 +71,7 @@ impl Run<'_> {
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
     ) -> Result<(), StepError> {
-        let mut stopper = Stopper::new(self.plan, clock_resolution_ns());
+        let mut stopper = Stopper::new(self.plan, under_way.skipped, clock_resolution_ns());
         let budget = self.budget(done, self.clock.now());
         'rounds: loop {
             let cells = stopper.open();
@@ -85,7 +87,7 @@ impl Run<'_> {
                 expected_steps: stopper.expected_steps(),
                 budget_left_ns: budget.as_ref().map(|budget| budget.left_ns(self.clock.now())),
             }));
-            for pair in steps.chunks(self.targets.len()) {
+            for pair in steps.chunk_by(|one, next| one.cell == next.cell) {
                 let missing = pair.iter().any(|step| !done.contains_key(&step.index));
                 let time_is_up = budget.as_ref().is_some_and(|b| b.left_ns(self.clock.now()) == 0);
                 // Every cell once, whatever it takes; and no pair without its other side.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{CellPrecision, Measure, PrecisionReport, Standing, StepResult, Verdict};
-use sharebench_plan::{ResolvedPlan, StepPlan};
+use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan};
 use sharebench_stats::{Decision, Repetition, StoppingRule, repetitions_needed, widest_half_width};
 
 /// Under a time budget, one in this many cells takes part in a round once widths are known: those with the widest
@@ -26,7 +26,9 @@ pub(crate) struct Stopper<'p> {
 }
 
 struct CellState {
-    /// Usable repetitions per target.
+    /// The targets that measure it, ascending.
+    targets: Vec<u32>,
+    /// Usable repetitions of each of them.
     systems: Vec<BTreeMap<u32, Repetition>>,
     /// Rounds it took part in.
     rounds: usize,
@@ -35,18 +37,20 @@ struct CellState {
 }
 
 impl<'p> Stopper<'p> {
-    pub fn new(plan: &'p ResolvedPlan, resolution_ns: f64) -> Self {
+    /// Before the first round. `skipped` cells have no repetition on their targets and wait for none.
+    pub fn new(plan: &'p ResolvedPlan, skipped: &SkippedCells, resolution_ns: f64) -> Self {
         let repeat = plan.repeat;
         // Ratios are compared as logarithms, so the limit of ±2 % is one as well.
         let half_width = repeat.precision.map_or(0.0, |precision| precision.share().ln_1p());
         let rule = StoppingRule { half_width, least: repeat.least as usize, most: repeat.most as usize };
-        let cell = || CellState {
-            systems: vec![BTreeMap::new(); plan.targets.len()],
-            rounds: 0,
-            half_width: None,
-            decision: Decision::Continue,
+        let cell = |cell| {
+            let takes_part = |target: &u32| !skipped.contains(cell, *target);
+            let targets: Vec<u32> = (0..plan.targets.len() as u32).filter(takes_part).collect();
+            let systems = vec![BTreeMap::new(); targets.len()];
+            let decision = if targets.is_empty() { Decision::Unusable } else { Decision::Continue };
+            CellState { targets, systems, rounds: 0, half_width: None, decision }
         };
-        let cells = plan.cells.iter().map(|_| cell()).collect();
+        let cells = (0..plan.cells.len()).map(cell).collect();
         Self { plan, rule, resolution_ns, cells, round: 0 }
     }
 
@@ -76,7 +80,11 @@ impl<'p> Stopper<'p> {
             return;
         };
         let repetition = Repetition { rate, time: result.measure.base_ns() as f64 };
-        self.cells[step.cell].systems[step.target as usize].insert(step.repetition, repetition);
+        let cell = &mut self.cells[step.cell];
+        // A skipped cell has no step, so every step finds its target.
+        if let Ok(system) = cell.targets.binary_search(&step.target) {
+            cell.systems[system].insert(step.repetition, repetition);
+        }
     }
 
     /// Ends a round over `cells`, computes the widths of their intervals and decides about each.
@@ -106,11 +114,10 @@ impl<'p> Stopper<'p> {
                 }
                 _ => least,
             };
-            needed.clamp(cell.rounds + 1, most.max(cell.rounds + 1)) - cell.rounds
+            (needed.clamp(cell.rounds + 1, most.max(cell.rounds + 1)) - cell.rounds) * cell.targets.len()
         };
         let open = self.cells.iter().filter(|cell| cell.decision == Decision::Continue);
-        let pairs: usize = open.map(more).sum();
-        u32::try_from(pairs * self.plan.targets.len()).unwrap_or(u32::MAX)
+        u32::try_from(open.map(more).sum::<usize>()).unwrap_or(u32::MAX)
     }
 
     /// The precision that each cell has reached so far.
@@ -129,7 +136,8 @@ impl<'p> Stopper<'p> {
                 standing,
             }
         };
-        let cells = self.cells.iter().enumerate().map(cell).collect();
+        let measured = self.cells.iter().enumerate().filter(|(_, state)| !state.targets.is_empty());
+        let cells = measured.map(cell).collect();
         PrecisionReport { asked: self.plan.repeat.precision.map(sharebench_plan::Precision::share), cells }
     }
 }
@@ -182,8 +190,9 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
         rounds: usize,
         noise: fn(usize) -> f64,
     ) -> (Vec<Vec<StepPlan>>, PrecisionReport) {
-        let mut stopper = Stopper::new(plan, 1.0);
-        let mut schedule = StepOrder::new(plan);
+        let none = SkippedCells::default();
+        let mut stopper = Stopper::new(plan, &none, 1.0);
+        let mut schedule = StepOrder::new(plan, &none);
         let mut laid_out = Vec::new();
         while laid_out.len() < rounds {
             let cells = stopper.open();
@@ -234,8 +243,9 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
     fn the_sign_of_a_difference_changes_nothing() {
         let plan = plan("");
         let sizes = |shift: f64| {
-            let mut stopper = Stopper::new(&plan, 0.0);
-            let mut schedule = StepOrder::new(&plan);
+            let none = SkippedCells::default();
+            let mut stopper = Stopper::new(&plan, &none, 0.0);
+            let mut schedule = StepOrder::new(&plan, &none);
             let mut sizes = Vec::new();
             while !stopper.open().is_empty() {
                 let cells = stopper.open();
@@ -281,8 +291,9 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
     #[test]
     fn a_cell_that_yields_nothing_usable_is_given_up() {
         let plan = plan("");
-        let mut stopper = Stopper::new(&plan, 0.0);
-        let mut schedule = StepOrder::new(&plan);
+        let none = SkippedCells::default();
+        let mut stopper = Stopper::new(&plan, &none, 0.0);
+        let mut schedule = StepOrder::new(&plan, &none);
         while !stopper.open().is_empty() {
             let cells = stopper.open();
             for step in schedule.round(&cells) {

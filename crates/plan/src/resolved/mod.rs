@@ -4,6 +4,7 @@ mod bounds;
 mod cache_probe_plan;
 mod plan;
 mod record_work;
+mod skipped_cells;
 mod step_order;
 mod wall_time;
 
@@ -11,5 +12,6 @@ pub use bounds::{Bounds, MAX_WALL};
 pub use cache_probe_plan::CacheProbePlan;
 pub use plan::{Cell, ResolvedPlan, StepPlan, TransactionWork, Work};
 pub use record_work::{Grid, RecordWork};
+pub use skipped_cells::SkippedCells;
 pub use step_order::StepOrder;
 pub use wall_time::SlowestTarget;

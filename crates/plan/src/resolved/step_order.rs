@@ -6,17 +6,19 @@ use std::collections::BTreeMap;
 use sharebench_model::Random;
 
 use super::plan::{Cell, ResolvedPlan, StepPlan, Work};
+use super::skipped_cells::SkippedCells;
 
 /// Streams of the seed, so that adding cells to one study does not reorder another.
 const CELL_STREAM: u64 = 1;
 const TARGET_STREAM: u64 = 2;
 
 /// Lays out steps round by round. The order follows from the plan's seed and from which cells took part
-/// in each round, and from nothing else: an interrupted run that is laid out again meets its steps at
+/// in each round on which targets, and from nothing else: an interrupted run that is laid out again meets its steps at
 /// the indices they had.
 #[derive(Debug)]
 pub struct StepOrder<'p> {
     plan: &'p ResolvedPlan,
+    skipped: &'p SkippedCells,
     cell_order: Random,
     target_order: Random,
     round: u32,
@@ -24,10 +26,17 @@ pub struct StepOrder<'p> {
 }
 
 impl<'p> StepOrder<'p> {
-    /// Before the first round.
-    pub fn new(plan: &'p ResolvedPlan) -> Self {
+    /// Before the first round. No step is laid out for `skipped` cells.
+    pub fn new(plan: &'p ResolvedPlan, skipped: &'p SkippedCells) -> Self {
         let stream = |stream| Random::new(plan.seed, stream);
-        Self { plan, cell_order: stream(CELL_STREAM), target_order: stream(TARGET_STREAM), round: 0, next: 0 }
+        Self {
+            plan,
+            skipped,
+            cell_order: stream(CELL_STREAM),
+            target_order: stream(TARGET_STREAM),
+            round: 0,
+            next: 0,
+        }
     }
 
     /// The next round over `cells` (indices into [`ResolvedPlan::cells`], ascending), in random order. The
@@ -38,7 +47,14 @@ impl<'p> StepOrder<'p> {
         self.keep_layouts_together(&mut order);
         let mut steps = Vec::with_capacity(order.len() * self.plan.targets.len());
         for cell in order {
-            self.on_every_target(cell, &self.plan.cells[cell], self.round, &mut steps);
+            let skipped = self.skipped;
+            self.on_targets(
+                |target| !skipped.contains(cell, target),
+                cell,
+                &self.plan.cells[cell],
+                self.round,
+                &mut steps,
+            );
         }
         self.round += 1;
         steps
@@ -67,7 +83,7 @@ impl<'p> StepOrder<'p> {
         self.target_order = Random::new(self.plan.seed, TARGET_STREAM);
         let mut steps = Vec::new();
         for (index, load) in self.plan.loads.iter().enumerate() {
-            self.on_every_target(index, load, 0, &mut steps);
+            self.on_targets(|_| true, index, load, 0, &mut steps);
         }
         steps
     }
@@ -75,12 +91,15 @@ impl<'p> StepOrder<'p> {
     /// A further load step on every target, after [`Self::loads`].
     pub fn further(&mut self, load: &Cell) -> Vec<StepPlan> {
         let mut steps = Vec::new();
-        self.on_every_target(self.plan.loads.len(), load, 0, &mut steps);
+        self.on_targets(|_| true, self.plan.loads.len(), load, 0, &mut steps);
         steps
     }
 
-    fn on_every_target(
+    /// Lays out one step on each target of `takes_part`. The order is drawn among all targets, so that it does not
+    /// depend on which of them take part.
+    fn on_targets(
         &mut self,
+        takes_part: impl Fn(u32) -> bool,
         cell: usize,
         (coordinates, work): &Cell,
         repetition: u32,
@@ -88,7 +107,7 @@ impl<'p> StepOrder<'p> {
     ) {
         let mut sides: Vec<u32> = (0..self.plan.targets.len() as u32).collect();
         self.target_order.shuffle(&mut sides);
-        for target in sides {
+        for target in sides.into_iter().filter(|target| takes_part(*target)) {
             let coordinates = coordinates.clone();
             let work = work.clone();
             steps.push(StepPlan { index: self.next, target, repetition, cell, coordinates, work });
@@ -109,7 +128,8 @@ mod tests {
                     tests = ['rewrite', 'read', 'reread', 'random-read']\n";
         let plan = Plan::parse(text).unwrap().resolve().unwrap();
         let all: Vec<usize> = (0..plan.cells.len()).collect();
-        let mut schedule = StepOrder::new(&plan);
+        let none = SkippedCells::default();
+        let mut schedule = StepOrder::new(&plan, &none);
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..4 {
             let order: Vec<usize> = schedule.round(&all).chunks(2).map(|pair| pair[0].cell).collect();
@@ -122,5 +142,24 @@ mod tests {
             seen.insert(order);
         }
         assert_eq!(seen.len(), 4, "each round has an order of its own");
+    }
+
+    #[test]
+    fn a_skipped_cell_has_no_step_and_the_others_keep_their_order() {
+        let text = "repetitions = 1\nseed = 3\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[sweep]\n\
+                    file_sizes = ['64KiB']\nrecord_sizes = ['4KiB', '8KiB']\ntests = ['read', 'rewrite']\n";
+        let plan = Plan::parse(text).unwrap().resolve().unwrap();
+        let all: Vec<usize> = (0..plan.cells.len()).collect();
+        let order = |skipped: &SkippedCells| {
+            let steps = StepOrder::new(&plan, skipped).round(&all);
+            assert!(steps.iter().map(|step| step.index).eq(0..steps.len() as u32));
+            steps.into_iter().map(|step| (step.cell, step.target)).collect::<Vec<_>>()
+        };
+        let mut skipped = SkippedCells::default();
+        let mut expected = order(&skipped);
+        skipped.skip(1, 0);
+        expected.retain(|pair| *pair != (1, 0));
+        assert_eq!(order(&skipped), expected);
+        assert_eq!(expected.len(), 7);
     }
 }
