@@ -100,7 +100,7 @@ fn mistakes_of_an_ncp_target_are_reported_before_the_run() {
         (served.ncp_url("none"), &[][..], 3, "directory"),
         (served.ncp_url("?sign=9"), &[], 2, "0 to 3"),
         (served.ncp_url(""), &["--record-sizes=64KiB"], 2, "one ncp request carries at most"),
-        (served.ncp_url(""), &["--depths=4"], 2, "at most 1 request in flight"),
+        (served.ncp_url("?connections=2"), &["--depths=4"], 2, "at most 2 requests in flight"),
         (served.ncp_url("").replace("SHARE", "NOSUCH"), &[], 3, "share or export"),
     ] {
         let line: Vec<&str> = [&["sweep", target.as_str()][..], &few, flags].concat();

@@ -31,7 +31,6 @@ pub(crate) fn negotiated(
         ("checksums", switch(client.checks())),
         ("large_files", client.is_large().to_string()),
         ("names", if long { "long" } else { "dos" }.to_owned()),
-        ("connections", options.connections.to_string()),
         ("requests_per_connection", "1".to_owned()),
         ("client_cache", cache),
         ("commit", if options.commits { "on request, and on close" } else { "on request" }.to_owned()),

@@ -8,7 +8,7 @@
 //! use sharebench_target::{Secret, Target, TargetUrl};
 //! let url = TargetUrl::parse("ncp://alice@127.0.0.1:5240/SYS/dir?transport=udp&sign=3")?;
 //! let target = NcpTarget::from_url(url, Secret::new("..."))?;
-//! assert_eq!(target.capabilities().max_queue_depth, 1);
+//! assert_eq!(target.shared_queue_depth(), 1);
 //! # Ok::<(), sharebench_target::UrlError>(())
 //! ```
 

@@ -45,6 +45,15 @@ impl SetupError {
         let part = if matches!(error, ClientError::Refused { .. }) { part } else { UrlPart::Port };
         Self::new(part, failed.class, format!("{}: {}", failed.step, failed.detail))
     }
+
+    /// The error of one connection of several: the server may accept fewer.
+    fn on_connection(self, number: u32, of: u32) -> Self {
+        if number == 1 {
+            return self;
+        }
+        let detail = format!("connection {number} of {of}: {}; give connections={}", self.detail, number - 1);
+        Self { detail, ..self }
+    }
 }
 
 /// Opens a session within the connect timeout.
@@ -60,20 +69,21 @@ pub(crate) async fn open_session(options: &NcpOptions, spec: &SessionSpec) -> Re
 
 async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, SetupError> {
     let mut connections: Vec<Connection> = Vec::new();
-    for _ in 0..options.connections {
+    // One for each request in flight.
+    let count = spec.slots.clamp(1, options.max_connections());
+    for number in 1..=count {
         // The first connection negotiates and probes the path; the others propose its result, so that all of
         // them are alike.
-        let client = connect(options, spec, connections.first().map(Connection::inner)).await?;
+        let client = connect(options, spec, connections.first().map(Connection::inner)).await;
+        let client = client.map_err(|error| error.on_connection(number, count))?;
         connections.push(Connection::new(client));
     }
-    let mut facts = Facts::new();
+    let mut facts = Facts::from([("connections".to_owned(), count.to_string())]);
     let space = match connections.first_mut().map(Connection::client) {
         Some(Ok(client)) => inspect_target(options, client, &mut facts).await?,
         _ => space::DOS,
     };
-    let slots = connections.len().min(spec.slots.max(1) as usize);
     let base = std::iter::once(options.volume.clone()).chain(options.directory.iter().cloned()).collect();
-    connections.truncate(slots);
     Ok(NcpSession::new(connections, base, space, facts, spec.slot_bytes as usize, options))
 }
 

@@ -27,7 +27,8 @@ const MAX_SPLIT: u32 = 16 << 20;
 /// (default 61440), in packets of `packet=` bytes (default 1500), with a pause of `gap=` between them (default none);
 /// `retry=` first retransmission pause (default 600ms); `cache=` cache buffers per file (default off); `commit=on`
 /// commits on close; `names=` auto (default), long or dos; `connections=` connections per session, each with one
-/// outstanding request, and so its queue depth (default 1).
+/// outstanding request, and so its queue depth (default: as many as the queue depth of the plan, and one that users
+/// of a load share).
 #[derive(Debug, Clone)]
 pub struct NcpTarget {
     url: String,
@@ -53,7 +54,7 @@ impl Target for NcpTarget {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             protocol: "ncp",
-            max_queue_depth: self.options.connections,
+            max_queue_depth: self.options.max_connections(),
             max_record: if self.options.splits { MAX_SPLIT } else { self.options.max_record() },
             wire_counted: true,
             drop_cache: self.options.cache.is_some(),
@@ -62,8 +63,12 @@ impl Target for NcpTarget {
         }
     }
 
+    fn shared_queue_depth(&self) -> u32 {
+        self.options.connections.unwrap_or(1)
+    }
+
     fn descriptors(&self) -> u32 {
-        self.options.connections
+        self.shared_queue_depth()
     }
 
     fn final_facts(&self) -> Facts {
@@ -84,11 +89,11 @@ impl Target for NcpTarget {
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         Box::pin(async move {
-            if spec.slots > self.options.connections {
+            let most = self.options.max_connections();
+            if spec.slots > most {
                 let detail = format!(
-                    "queue depth {}: NCP has one outstanding request per connection, and this target has connections={}; give \
-                     connections={}",
-                    spec.slots, self.options.connections, spec.slots
+                    "queue depth {}: NCP has one outstanding request per connection, and this target has connections={most}",
+                    spec.slots
                 );
                 return Err(self.failure(UrlPart::Option("connections"), ErrorClass::Unsupported, detail));
             }

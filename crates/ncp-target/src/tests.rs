@@ -75,7 +75,9 @@ async fn target_conforms_over_every_transport_signed_and_unsigned() {
         // Requests are counted, so a slow machine must not cause retransmissions.
         let patient = if options.contains("transport") { "&retry=5s" } else { "" };
         let target = at(server, &format!("share{options}{patient}"));
-        let suite = Suite { skip, secret: Some(PASSWORD.into()), ..Suite::default() };
+        // The receive buffer of the server's one socket holds the datagrams of few connections.
+        let max_depth = if options.contains("transport") { 4 } else { 32 };
+        let suite = Suite { skip, max_depth, secret: Some(PASSWORD.into()), ..Suite::default() };
         let summary = suite.run(&target).await.unwrap_or_else(|failures| panic!("{options}: {failures}"));
         assert!(summary.counted.requests > 1000, "{options}: {summary:?}");
     }
@@ -162,11 +164,11 @@ async fn connect_errors_name_their_part_of_the_url() {
         assert_eq!((error.part, error.class), (part, class), "{error}");
         assert!(!error.to_string().contains(PASSWORD));
     }
-    let deep = refused(connect(&at("SHARE"), 4, 512).await);
-    assert!(
-        deep.to_string().contains("one outstanding request per connection")
-            && deep.to_string().contains("connections=4")
-    );
+    let deep = refused(connect(&at("SHARE?connections=2"), 4, 512).await);
+    assert!(deep.to_string().contains("one outstanding request per connection"), "{deep}");
+    let session = connect(&at("SHARE"), 4, 512).await.unwrap();
+    assert_eq!(session.facts().get("connections").map(String::as_str), Some("4"));
+    session.close().await;
     let Capabilities { max_record, max_queue_depth, .. } =
         at("SHARE?buffer=1024&connections=3").capabilities();
     assert_eq!((max_record, max_queue_depth), (1024, 3));

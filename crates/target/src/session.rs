@@ -133,6 +133,12 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// Number of requests that the users of one session can have in flight together. The others wait. Less than
+    /// [`Capabilities::max_queue_depth`] where a session reaches that depth only with further connections.
+    fn shared_queue_depth(&self) -> u32 {
+        self.capabilities().max_queue_depth
+    }
+
     /// File descriptors of a session: its connections, or its open files. While it opens it may use one more.
     fn descriptors(&self) -> u32 {
         2

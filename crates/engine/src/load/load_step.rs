@@ -125,7 +125,7 @@ impl LoadStep<'_> {
         let most = self.target.capabilities().max_record;
         let spec = SessionSpec {
             // One request per user of the session can be in flight, as far as the adapter carries them.
-            slots: self.work.users_per_session.min(self.target.capabilities().max_queue_depth).max(1),
+            slots: self.work.users_per_session.min(self.target.shared_queue_depth()).max(1),
             slot_bytes: self.work.workload.largest_request().min(most),
             connect_timeout: self.timeout,
             allow_split: true,

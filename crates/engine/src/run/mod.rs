@@ -313,7 +313,7 @@ impl Run<'_> {
 
     /// Reports where users of one session have to wait for each other.
     fn report_sharing(&self, name: &str, target: &dyn Target) {
-        let carried = target.capabilities().max_queue_depth;
+        let carried = target.shared_queue_depth();
         let users = self.plan.works().map(|work| match work {
             Work::Transactions(work) => work.users_per_session,
             Work::Records(_) => 1,

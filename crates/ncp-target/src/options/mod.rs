@@ -74,7 +74,8 @@ pub(crate) struct NcpOptions {
     pub(crate) retry: Duration,
     pub(crate) burst: Option<BurstOptions>,
     pub(crate) names: NameChoice,
-    pub(crate) connections: u32,
+    /// Connections of a session; none for as many as the queue depth.
+    pub(crate) connections: Option<u32>,
     /// Cache buffers per file.
     pub(crate) cache: Option<u32>,
     /// True commit: files that may have been written are committed when they are closed.
@@ -84,6 +85,12 @@ pub(crate) struct NcpOptions {
 }
 
 impl NcpOptions {
+    /// The most connections of a session. A cache is of one connection.
+    pub(crate) fn max_connections(&self) -> u32 {
+        let most = if self.cache.is_some() { 1 } else { MAX_CONNECTIONS };
+        self.connections.unwrap_or(most)
+    }
+
     pub(crate) fn from_url(mut url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
         if url.scheme != "ncp" {
             return Err(url.error("not an ncp:// URL"));
@@ -111,7 +118,7 @@ impl NcpOptions {
                 return Err(url.error(format!("names={other}: the choices are auto, long and dos")));
             }
         };
-        let connections = url.take_number("connections", 1..=MAX_CONNECTIONS)?.unwrap_or(1);
+        let connections = url.take_number("connections", 1..=MAX_CONNECTIONS)?;
         let cache = cache(&mut url, profile, connections)?;
         let commits = switch(&mut url, "commit")?.unwrap_or(false);
         url.refuse_leftovers(KNOWN)?;
@@ -234,7 +241,11 @@ fn lip(url: &mut TargetUrl, transport: TransportKind, profile: Option<&Profile>)
 
 /// Cache buffers per file. The cache needs a single connection, because each connection would have a cache of its
 /// own.
-fn cache(url: &mut TargetUrl, profile: Option<&Profile>, connections: u32) -> Result<Option<u32>, UrlError> {
+fn cache(
+    url: &mut TargetUrl,
+    profile: Option<&Profile>,
+    connections: Option<u32>,
+) -> Result<Option<u32>, UrlError> {
     if url.options.get("cache").is_some_and(|cache| cache == "off") {
         url.take("cache");
         return Ok(None);
@@ -242,7 +253,7 @@ fn cache(url: &mut TargetUrl, profile: Option<&Profile>, connections: u32) -> Re
     let given = url.take_number("cache", 1..=MAX_CACHE)?;
     let usual = profile.map(|profile| profile.cache).filter(|buffers| *buffers > 0);
     match given.or(usual) {
-        Some(_) if connections > 1 => {
+        Some(_) if connections.is_some_and(|connections| connections > 1) => {
             let detail = "a cache requires connections=1, because each connection would have a cache of its own; give \
                           cache=off";
             Err(url.error(detail))
@@ -288,7 +299,7 @@ mod tests {
         assert_eq!((options.volume.as_str(), options.directory.join("/")), ("SYS", "a/b".to_owned()));
         assert_eq!((options.transport, options.signatures), (TransportKind::Udp, Level::Always));
         assert_eq!((options.buffer, options.retry), (1024, Duration::from_millis(50)));
-        assert_eq!((options.names, options.connections), (NameChoice::Dos, 4));
+        assert_eq!((options.names, options.connections), (NameChoice::Dos, Some(4)));
         assert!(!format!("{options:?}").contains("hunter2"));
         let text = "ncp://nas/SYS?transport=udp&burst=on&window=24576&gap=2ms&packet=1024";
         let bursts = self::options(text).unwrap();
@@ -302,7 +313,7 @@ mod tests {
         let options = options("ncp://nas/SYS").unwrap();
         assert_eq!((options.port, options.user.as_str(), options.buffer), (524, "GUEST", 61_440));
         assert_eq!((options.transport, options.signatures), (TransportKind::Tcp, Level::IfRequested));
-        assert_eq!((options.names, options.connections), (NameChoice::Auto, 1));
+        assert_eq!((options.names, options.connections), (NameChoice::Auto, None));
     }
 
     #[test]
