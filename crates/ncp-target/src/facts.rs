@@ -3,6 +3,7 @@
 use sharebench_model::Facts;
 use sharebench_ncp::client::{Client, ProbeResult};
 use sharebench_ncp::wire::server_info::ServerInfo;
+use sharebench_target::NOT_GRANTED;
 
 use crate::options::NcpOptions;
 use crate::transport::SocketTransport;
@@ -25,6 +26,7 @@ pub(crate) fn negotiated(
         ("transport", options.transport.name().to_owned()),
         ("server", format!("{name} {}.{:02}", info.major, info.minor)),
         ("buffer", client.buffer().to_string()),
+        ("buffer_proposed", options.buffer.to_string()),
         ("split", switch(options.splits)),
         ("signed", client.signs().to_string()),
         ("sign_level", (options.signatures as u8).to_string()),
@@ -65,7 +67,16 @@ fn datagrams(options: &NcpOptions, client: &Client<SocketTransport>, facts: &mut
     add("retry", format!("{:?}", options.retry));
     if let Some(burst) = options.burst {
         let window = client.window();
-        add("burst", if window == 0 { "refused" } else { "on" }.to_owned());
+        if window == 0 {
+            add("burst", "refused".to_owned());
+            let bytes = client.buffer();
+            add(
+                NOT_GRANTED,
+                format!("packet burst (burst=on); one request carries {bytes} bytes without it"),
+            );
+        } else {
+            add("burst", "on".to_owned());
+        }
         add("burst_window", window.to_string());
         add("burst_packet", client.burst_packet(burst.packet).to_string());
         add("burst_gap", format!("{:?}", burst.gap));

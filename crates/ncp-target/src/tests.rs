@@ -120,6 +120,19 @@ async fn facts_have_the_negotiated_values() {
 }
 
 #[tokio::test]
+async fn rejected_burst_is_among_the_facts() {
+    // A signed connection has no bursts.
+    let server = server(Level::Always);
+    let target = at(&server, "SHARE?transport=udp&burst=on&sign=3&retry=5s");
+    let session = connect(&target, 1, 512).await.unwrap();
+    let facts = session.facts();
+    assert_eq!(facts.get("burst").map(String::as_str), Some("refused"), "{facts:?}");
+    let missing = &facts[sharebench_target::NOT_GRANTED];
+    assert!(missing.starts_with("packet burst (burst=on); one request carries"), "{missing}");
+    session.close().await;
+}
+
+#[tokio::test]
 async fn write_through_applies_to_open_files_and_not_to_single_writes() {
     let server = server(Level::IfRequested);
     let target = at(&server, "SHARE");

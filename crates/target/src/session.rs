@@ -58,6 +58,10 @@ impl Default for SessionSpec {
     }
 }
 
+/// Name of the session's fact that lists what the URL requests and the server does not offer, where the session works
+/// without it. The run reports it before it measures.
+pub const NOT_GRANTED: &str = "not granted";
+
 /// The part of the target's URL (or the credential) that a failed connection points at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UrlPart {

@@ -25,7 +25,7 @@ use sharebench_cluster::Ranks;
 use sharebench_model::units::counted;
 use sharebench_model::{OpError, RunEvent, RunOutcome, Slot, StepError, StepResult};
 use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan, Work};
-use sharebench_target::{SessionSpec, Target};
+use sharebench_target::{NOT_GRANTED, SessionSpec, Target};
 
 use crate::cell::record_step;
 use crate::cell::target_files::TargetFiles;
@@ -212,6 +212,9 @@ impl Run<'_> {
             })?;
             let mut files = files;
             files.paged = target.capabilities().blocking;
+            if let Some(missing) = files.facts.get(NOT_GRANTED) {
+                self.emit(RunEvent::Warning(format!("{name}: not granted: {missing}")));
+            }
             self.report_splitting(name, &mut files);
             self.report_sharing(name, target.as_ref());
             let exceeding = self.skip_cells(index, &mut files, skipped);
