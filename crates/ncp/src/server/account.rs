@@ -52,6 +52,11 @@ pub fn packet_size<V>(
     };
     let requested = Security(size.security);
     connection.security = requested.both(at_least(Level::IfRequested));
+    // The chain of signatures begins with the login and lasts until the next one: a client cannot leave it by
+    // negotiating again, and the reply must not claim that it did.
+    if connection.signer.is_some() {
+        connection.security = connection.security.with(Security::SIGNATURE);
+    }
     let probes = transport.is_datagram() && !requested.has(Security::NO_LARGE_PACKETS);
     let lip = requested.both(Security::NO_LARGE_PACKETS);
     let security = connection.security.with(at_least(Level::IfPossible)).with(lip).0;

@@ -125,6 +125,13 @@ impl<V: Volume, W: Environment> Server<V, W> {
         self.shared.open_files.waiting()
     }
 
+    /// True if a request of this client waits for a lock, so that its reply is still to come.
+    pub fn is_waiting(&self, peer: Peer) -> bool {
+        // The lock of the table is released before that of the connection is taken.
+        let known = lock(&self.connections).get(peer);
+        known.is_some_and(|known| lock(&known.connection).wait.is_some())
+    }
+
     /// Number of connections.
     pub fn connections(&self) -> usize {
         lock(&self.connections).len()
@@ -132,7 +139,8 @@ impl<V: Volume, W: Environment> Server<V, W> {
 
     /// Processes a whole message of a client and appends the reply. Nothing is appended if the message is not a
     /// request, has a wrong signature, or is older than the last request. On TCP, [`crate::wire::tcp::message_len`]
-    /// delimits messages. A datagram that arrives while its connection executes another request is answered with
+    /// delimits messages, and a client whose message has no reply, and no lock to wait for ([`Self::is_waiting`]), would
+    /// wait for ever: the caller closes its stream. A datagram that arrives while its connection executes another request is answered with
     /// "busy".
     pub fn receive(&self, peer: Peer, transport: TransportKind, message: &[u8], out: &mut Vec<u8>) {
         // The lock of the table is released with this statement. Holding it during a request would make one

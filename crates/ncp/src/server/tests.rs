@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::security::level::Level;
+use crate::security::signature::Signer;
 use crate::wire::server_info::DateAndTime;
 use crate::wire::tests::hex;
 use crate::wire::text::padded;
@@ -101,6 +102,27 @@ fn server_answers_libncp_packets() {
     assert_eq!(ask(&server, 1, "22220f010100 6801000000"), hex("33330f010100fb00"));
     assert_eq!(ask(&server, 1, "555510010100 00"), hex("3333100101000000"));
     assert_eq!(server.connections(), 0);
+}
+
+/// The reply has the actual state, and signatures stay until the next login.
+#[test]
+fn negotiation_after_the_login_does_not_end_signatures() {
+    let server = server();
+    login(&server, "02");
+    let hash = options().users[0].hash;
+    let mut signer = Signer::new(&hash, &Still.login_key(), TransportKind::Udp);
+    let signed = |signer: &mut Signer, packet: &str| {
+        let mut message = hex(packet);
+        let signature = signer.request(&message, message.len() + 8);
+        message.extend_from_slice(&signature);
+        let mut out = Vec::new();
+        server.receive(Peer::Stream(1), TransportKind::Udp, &message, &mut out);
+        out
+    };
+    let renegotiated = signed(&mut signer, "222205010100 6104 0800");
+    assert_eq!(renegotiated[..13], hex("3333050101000000 0408 0000 02"));
+    assert_eq!(ask(&server, 1, "22220601010014"), [], "unsigned");
+    assert_eq!(signed(&mut signer, "22220601010014")[..8], hex("3333060101000000"));
 }
 
 /// libncp-client-udp-tcp-signed.pcap, frames 11 and 13: these signatures are accepted, others are not.

@@ -194,12 +194,18 @@ fn rest_of(partial: &[u8]) -> io::Result<usize> {
     Ok(len.saturating_sub(partial.len()).max(1))
 }
 
-/// Answers complete messages in order.
+/// Answers complete messages in order. Fails at one that cannot be answered, such as a wrongly signed one: nothing is lost
+/// or repeated on a stream, so the two sides would be out of step for good.
 fn answer(state: &ServerState, peer: Peer, messages: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let mut rest = messages;
     while let Some(len) = message_len(Direction::Request, rest).map_err(garbage)? {
         let Some((message, after)) = rest.split_at_checked(len) else { break };
+        let before = out.len();
         state.server.receive(peer, TransportKind::Tcp, message, out);
+        if out.len() == before && !state.server.is_waiting(peer) {
+            let why = "a request that has no answer: its sequence number or signature is wrong";
+            return Err(io::Error::new(ErrorKind::InvalidData, why));
+        }
         rest = after;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The front end with the client of the protocol crate over TCP and UDP, on volumes that block and that do not.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
@@ -232,6 +232,32 @@ fn server_refuses_excess_clients_and_garbage_and_serves_others() {
         second.disconnect().await.unwrap();
         work(first, "the first").await;
     });
+}
+
+#[test]
+fn stream_of_a_request_that_has_no_answer_is_closed() {
+    let server = start(memory(), options());
+    let mut stream = TcpStream::connect(server.addr()).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    // Request header: length of the message, version, size of the reply buffer; then the packet.
+    let head = |packet: usize| {
+        [&b"DmdT"[..], &(16 + packet as u32).to_be_bytes(), &[0, 0, 0, 1, 0, 0, 4, 0]].concat()
+    };
+    let create = [0x11, 0x11, 0, 0xff, 1, 0xff, 0];
+    stream.write_all(&[&head(create.len())[..], &create].concat()).unwrap();
+    let mut reply = [0; 16];
+    stream.read_exact(&mut reply).unwrap();
+    let number = reply[11];
+    // The sequence number of the next request is 1.
+    let request = [0x22, 0x22, 7, number, 1, 0, 0x14];
+    stream.write_all(&[&head(request.len())[..], &request].concat()).unwrap();
+    stream.write_all(&[&head(request.len())[..], &[0x22, 0x22, 9, number, 1, 0, 0x14]].concat()).unwrap();
+    let mut rest = Vec::new();
+    // Closed, possibly with a reset: without that, this read would end with an error of time.
+    let ended = stream.read_to_end(&mut rest);
+    let timed_out =
+        |error: &std::io::Error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+    assert!(!ended.as_ref().is_err_and(timed_out), "{ended:?}");
 }
 
 #[test]
