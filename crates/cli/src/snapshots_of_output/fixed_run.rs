@@ -8,7 +8,9 @@ use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Facts, Fairness, Histogram, IoBytes, LoadDetail, Measure, Part,
     Random, RateBase, RunHeader, RunOutcome, StepResult, TargetIdentity, Verdict, WireCount, axis,
 };
-use sharebench_plan::{Pace, RecordWork, ResolvedPlan, StepOrder, StepPlan, Think, TransactionWork, Work};
+use sharebench_plan::{
+    Pace, RecordWork, ResolvedPlan, SkippedCells, StepOrder, StepPlan, Think, TransactionWork, Work,
+};
 use sharebench_results::{RunId, RunState, StoredRun};
 
 use crate::run::environment::COMMAND_FACT;
