@@ -60,7 +60,7 @@ pub use machine::health::{Health, HealthMeter};
 pub use machine::link::Link;
 pub use run::leftovers::{Leftovers, remove_leftovers};
 pub use run::start_error::StartError;
-pub use run::survey::{Survey, SurveyedType, survey};
+pub use run::survey::{Refusal, Survey, SurveyedType, survey};
 pub use run::{Run, RunEnd};
 pub use threads::descriptor_table::own_descriptors;
 pub use threads::timer_slack::precise_timers;

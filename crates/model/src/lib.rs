@@ -41,8 +41,8 @@ pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, JobShare, Measure, RateBase, ReportedFigures, ResponseSampleSize,
 };
 pub use op::{
-    DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
-    Stability, Stat,
+    DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply,
+    Slot, Space, Stability, Stat,
 };
 pub use op_step::OpStep;
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};

@@ -111,6 +111,15 @@ pub enum MetaOp {
         /// The directory.
         path: String,
     },
+    /// The next entries of a directory but `.` and `..`; returns [`MetaYield::Page`]. It serves walks of trees, whose
+    /// memory must not grow with the size of a directory. A session has at most one such listing in progress: the
+    /// operation continues it if it is of the same directory, and begins a new one otherwise.
+    ListPage {
+        /// The directory.
+        path: String,
+        /// Begin at the start of the directory, even if a listing of it is in progress.
+        restart: bool,
+    },
     /// Remove a file.
     Remove {
         /// The file.
@@ -189,6 +198,8 @@ pub enum MetaYield {
     Stat(Stat),
     /// A directory's content, in the server's order.
     Entries(Vec<Entry>),
+    /// The next part of a directory's content.
+    Page(ListedPage),
     /// Space on the target.
     Space(Space),
     /// The part of an open file that is in the page cache.
@@ -221,6 +232,19 @@ pub struct Entry {
     pub name: String,
     /// True for a directory.
     pub directory: bool,
+    /// Length of a file in bytes, if the listing has it; [`MetaOp::Stat`] returns the others.
+    pub size: Option<u64>,
+}
+
+/// A part of a directory's content, in the server's order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListedPage {
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// Entries that are left out because no path can contain their names, such as those that are not UTF-8.
+    pub unnamed: u64,
+    /// True for the last part. The listing is then no longer in progress.
+    pub end: bool,
 }
 
 /// Space on a target, in bytes.
@@ -285,6 +309,13 @@ impl ErrorClass {
             Self::Unsupported => "unsupported",
             Self::Io => "i/o",
         }
+    }
+}
+
+impl ErrorClass {
+    /// True if no later operation on the connection can be expected to succeed.
+    pub const fn ends_connection(self) -> bool {
+        matches!(self, Self::Timeout | Self::Disconnected)
     }
 }
 

@@ -148,7 +148,8 @@ impl FsStat {
     }
 }
 
-/// One entry of READDIRPLUS (RFC 1813, 3.3.17: `entryplus3`).
+/// One entry of READDIRPLUS (RFC 1813, 3.3.17: `entryplus3`) or, without attributes and handle, of READDIR (3.3.16:
+/// `entry3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedEntry<'a> {
     /// Its name, in the server's encoding.
@@ -161,10 +162,11 @@ pub struct ListedEntry<'a> {
     pub handle: Option<FileHandle>,
 }
 
-/// Passes every entry of a successful READDIRPLUS (RFC 1813, 3.3.17: `READDIRPLUS3resok`) to `each`. Returns the cookie
-/// verifier, and true at the end of the directory.
+/// Passes every entry of a successful READDIRPLUS (RFC 1813, 3.3.17: `READDIRPLUS3resok`) or READDIR (3.3.16:
+/// `READDIR3resok`) to `each`. Returns the cookie verifier, and true at the end of the directory.
 pub fn get_listing<'a>(
     reader: &mut Reader<'a>,
+    plus: bool,
     mut each: impl FnMut(ListedEntry<'a>),
 ) -> Result<([u8; 8], bool), XdrError> {
     skip_optional(reader)?;
@@ -175,8 +177,8 @@ pub fn get_listing<'a>(
         // The message limits the length of a name.
         let name = reader.opaque("name", reader.rest().len())?;
         let cookie = reader.u64()?;
-        let attributes = FileAttributes::get_optional(reader)?;
-        let handle = FileHandle::get_optional(reader)?;
+        let attributes = if plus { FileAttributes::get_optional(reader)? } else { None };
+        let handle = if plus { FileHandle::get_optional(reader)? } else { None };
         each(ListedEntry { name, cookie, attributes, handle });
     }
     Ok((verifier, reader.boolean("end of directory")?))
@@ -224,9 +226,11 @@ mod tests {
             let _ = Found::get_created(&mut reader.clone());
             let _ = FsInfo::get(&mut reader.clone());
             let _ = FsStat::get(&mut reader.clone());
-            let mut total = 0;
-            let _ = get_listing(&mut reader.clone(), |entry| total += entry.name.len());
-            prop_assert!(total <= bytes.len());
+            for plus in [false, true] {
+                let mut total = 0;
+                let _ = get_listing(&mut reader.clone(), plus, |entry| total += entry.name.len());
+                prop_assert!(total <= bytes.len());
+            }
         }
     }
 }

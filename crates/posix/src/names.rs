@@ -1,14 +1,18 @@
 //! Operations on names, relative to open directories and never above them.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use sharebench_model::{Entry, MetaYield, OpError, Space, Stat};
+use sharebench_model::{Entry, ListedPage, MetaYield, OpError, Space, Stat};
+use sharebench_target::{HeldEntries, ListingGuard};
 
 use crate::directories::Directories;
 use crate::errno::Errno;
 use crate::relative_path::{RelativePath, c_string, encode};
 use crate::sys;
+
+/// Size of the buffer for the entries of one system call.
+const LISTED_BYTES: usize = 64 << 10;
 
 pub(crate) fn is_dir(stat: &libc::stat64) -> bool {
     stat.st_mode & libc::S_IFMT == libc::S_IFDIR
@@ -100,36 +104,93 @@ pub(crate) fn rename(
     Ok(MetaYield::Done)
 }
 
-pub(crate) fn list(
-    directories: &mut Directories,
-    path: &str,
-    requests: &mut u32,
-) -> Result<MetaYield, OpError> {
-    let dir = directories.open_directory(&RelativePath::parse(path)?, requests)?;
-    let mut entries = Vec::new();
-    let mut buffer = vec![0; 64 << 10];
-    loop {
+/// A directory that is listed page by page: its path, its descriptor, and the buffer of one page.
+#[derive(Debug)]
+pub(crate) struct OpenListing {
+    path: String,
+    directory: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl OpenListing {
+    fn begin(directories: &mut Directories, path: String, requests: &mut u32) -> Result<Self, OpError> {
+        let directory = directories.open_directory(&RelativePath::parse(&path)?, requests)?;
+        Ok(Self { path, directory, buffer: vec![0; LISTED_BYTES] })
+    }
+
+    /// Appends the entries of one system call; true at the end of the directory.
+    fn read(&mut self, entries: &mut Vec<Entry>, requests: &mut u32) -> Result<bool, OpError> {
         *requests += 1;
-        let len = sys::getdents(dir.as_raw_fd(), &mut buffer).map_err(|errno| errno.at("getdents64"))?;
-        let Some(mut records) = buffer.get(..len).filter(|records| !records.is_empty()) else { break };
+        let len = sys::getdents(self.directory.as_raw_fd(), &mut self.buffer)
+            .map_err(|errno| errno.at("getdents64"))?;
+        let Some(mut records) = self.buffer.get(..len).filter(|records| !records.is_empty()) else {
+            return Ok(true);
+        };
         while let Some((name, kind, rest)) = next_record(records) {
             records = rest;
             if name != c"." && name != c".." {
                 let directory = match kind {
                     libc::DT_UNKNOWN => {
                         *requests += 1;
-                        is_dir(&sys::fstatat(dir.as_fd(), name).map_err(|errno| errno.at("fstatat"))?)
+                        is_dir(
+                            &sys::fstatat(self.directory.as_fd(), name)
+                                .map_err(|errno| errno.at("fstatat"))?,
+                        )
                     }
                     // Most file systems state the type in the listing, which saves a call for each entry.
                     kind => kind == libc::DT_DIR,
                 };
-                entries.push(Entry { name: encode(name.to_bytes()), directory });
+                entries.push(Entry { name: encode(name.to_bytes()), directory, size: None });
             }
         }
+        Ok(false)
     }
-    *requests += 1;
-    sys::close(dir).map_err(|errno| errno.at("close"))?;
-    Ok(MetaYield::Entries(entries))
+
+    fn end(self, requests: &mut u32) -> Result<(), OpError> {
+        *requests += 1;
+        sys::close(self.directory).map_err(|errno| errno.at("close"))
+    }
+}
+
+pub(crate) fn list(
+    directories: &mut Directories,
+    path: &str,
+    requests: &mut u32,
+) -> Result<MetaYield, OpError> {
+    let mut listing = OpenListing::begin(directories, path.to_owned(), requests)?;
+    let guard = ListingGuard::new(path, "getdents64");
+    let mut held = HeldEntries::default();
+    loop {
+        let mut entries = Vec::new();
+        let end = listing.read(&mut entries, requests)?;
+        if held.add(ListedPage { entries, unnamed: 0, end }, &guard)? {
+            break;
+        }
+    }
+    listing.end(requests)?;
+    Ok(MetaYield::Entries(held.into_entries()))
+}
+
+/// Returns the next page of a directory, and keeps the listing open unless that is the last page.
+pub(crate) fn list_page(
+    directories: &mut Directories,
+    kept: &mut Option<OpenListing>,
+    path: String,
+    restart: bool,
+    requests: &mut u32,
+) -> Result<MetaYield, OpError> {
+    let mut listing = match kept.take() {
+        Some(listing) if !restart && listing.path == path => listing,
+        _ => OpenListing::begin(directories, path, requests)?,
+    };
+    let mut entries = Vec::new();
+    let end = listing.read(&mut entries, requests)?;
+    if end {
+        listing.end(requests)?;
+    } else {
+        *kept = Some(listing);
+    }
+    Ok(MetaYield::Page(ListedPage { entries, unnamed: 0, end }))
 }
 
 /// One `struct linux_dirent64` (getdents(2)): inode 8, offset 8, length 2, type 1 bytes, name with NUL.

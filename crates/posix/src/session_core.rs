@@ -13,7 +13,7 @@ use crate::directories::Directories;
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::mapping::Mapping;
-use crate::names;
+use crate::names::{self, OpenListing};
 use crate::policy::Policies;
 use crate::relative_path::RelativePath;
 use crate::sys;
@@ -37,6 +37,8 @@ pub(crate) struct SessionCore {
     pub mappings: Vec<(FileRef, Mapping)>,
     /// The wire counter of the mount; none where the kernel does not count.
     pub counter: Option<Counter>,
+    /// The listing in progress.
+    pub listing: Option<OpenListing>,
     /// System calls so far, operations in `io_uring` counted as one each.
     pub requests: u64,
 }
@@ -68,6 +70,9 @@ impl SessionCore {
             MetaOp::Map { file, bytes } => self.map(file, bytes, requests),
             MetaOp::Stat { path } => names::stat(directories, &path, requests),
             MetaOp::List { path } => names::list(directories, &path, requests),
+            MetaOp::ListPage { path, restart } => {
+                names::list_page(directories, &mut self.listing, path, restart, requests)
+            }
             MetaOp::Remove { path } => names::remove(directories, &path, requests),
             MetaOp::MakeDir { path } => names::make_dir(directories, &path, requests),
             MetaOp::RemoveDir { path } => names::remove_dir(directories, &path, requests),

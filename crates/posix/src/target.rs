@@ -193,6 +193,7 @@ impl PosixTarget {
             drop_cache: drops_cache(mount.as_ref()),
             overlay: mount.is_some_and(|mount| mount.kind == "overlay"),
             mappings: Vec::new(),
+            listing: None,
             counter,
             requests: 0,
         })

@@ -8,6 +8,7 @@
 
 pub mod buffer_pool;
 mod faulty;
+mod listing;
 mod memory;
 mod null;
 mod policy;
@@ -21,6 +22,9 @@ mod working_directory;
 pub mod conformance;
 
 pub use faulty::{Fault, FaultyTarget};
+pub use listing::{
+    HeldEntries, ListingGuard, MAX_HELD_BYTES, MAX_HELD_ENTRIES, MAX_LISTED_ENTRIES, MAX_NAME_BYTES,
+};
 pub use memory::MemoryTarget;
 pub use null::NullTarget;
 pub use policy::{PolicyRefusal, PolicyTerms};

@@ -5,14 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    CachePolicy, DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError,
-    OpStep, OpenHow, PolicyCount, Reply, Slot, Space, Stat, WireCount,
+    CachePolicy, DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, ListedPage, MetaOp, MetaReply,
+    MetaYield, OpError, OpStep, OpenHow, PolicyCount, Reply, Slot, Space, Stat, WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
 const PAGE: u64 = 4096;
+/// Entries of one page of a listing: few, so that a test needs no large directory for several pages.
+const LISTED_ENTRIES: usize = 100;
 
 /// Keeps names and content in memory, shared by all its sessions, and replies to a burst in reverse order.
 #[derive(Debug, Clone, Default)]
@@ -127,6 +129,7 @@ impl Target for MemoryTarget {
             opened: 0,
             answered: Vec::new(),
             wire: WireCount::default(),
+            listing: None,
         };
         Box::pin(async move { Ok(Box::new(session) as Box<dyn Session>) })
     }
@@ -140,6 +143,8 @@ struct MemorySession {
     opened: u32,
     answered: Vec<Reply>,
     wire: WireCount,
+    /// The listing in progress: its directory and the last name returned.
+    listing: Option<(String, String)>,
 }
 
 fn fails<T>(class: ErrorClass, request: &'static str, detail: &str) -> Result<T, OpError> {
@@ -189,9 +194,24 @@ impl MemorySession {
             MetaOp::Space => {
                 return Ok(MetaYield::Space(Space { total: 1 << 40, available: 1 << 40 }));
             }
+            MetaOp::ListPage { path, restart } => return self.list_page(path, restart),
             named => return names(&mut lock(&self.tree), named),
         }
         Ok(MetaYield::Done)
+    }
+
+    fn list_page(&mut self, path: String, restart: bool) -> Result<MetaYield, OpError> {
+        let last = self.listing.take().filter(|(listed, _)| !restart && *listed == path);
+        let after = last.map_or_else(String::new, |(_, name)| name);
+        let listed = names(&mut lock(&self.tree), MetaOp::List { path: path.clone() })?;
+        let MetaYield::Entries(mut entries) = listed else { return Ok(listed) };
+        entries.retain(|entry| entry.name > after);
+        let end = entries.len() <= LISTED_ENTRIES;
+        entries.truncate(LISTED_ENTRIES);
+        if let Some(last) = entries.last().filter(|_| !end) {
+            self.listing = Some((path, last.name.clone()));
+        }
+        Ok(MetaYield::Page(ListedPage { entries, unnamed: 0, end }))
     }
 
     fn open(&mut self, path: String, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
@@ -227,9 +247,10 @@ fn check_parent(tree: &Tree, path: &str, request: &'static str) -> Result<(), Op
 
 fn below(tree: &Tree, path: &str) -> Vec<Entry> {
     let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
-    let child = |(name, content): (&String, &Option<_>)| {
+    let child = |(name, content): (&String, &Option<Arc<Mutex<Content>>>)| {
         let rest = name.strip_prefix(&prefix).filter(|rest| !rest.is_empty() && !rest.contains('/'))?;
-        Some(Entry { name: rest.to_owned(), directory: content.is_none() })
+        let size = content.as_ref().map(|content| lock(content).size);
+        Some(Entry { name: rest.to_owned(), directory: content.is_none(), size })
     };
     tree.iter().filter_map(child).collect()
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, Entry, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot,
-    Space, Stat, WireCount,
+    DataOp, Entry, ErrorClass, Facts, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep,
+    Reply, Slot, Space, Stat, WireCount,
 };
 
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
@@ -71,14 +71,10 @@ impl NullSession {
                 let size = *self.names.get(&path).ok_or_else(missing)?;
                 return Ok(MetaYield::Stat(Stat { size: size.unwrap_or(0), directory: size.is_none() }));
             }
-            MetaOp::List { path } => {
-                let prefix = if path.is_empty() { path } else { path + "/" };
-                let below = |(name, size): (&String, &Option<u64>)| {
-                    let rest = name.strip_prefix(&prefix)?;
-                    let whole = !rest.is_empty() && !rest.contains('/');
-                    whole.then(|| Entry { name: rest.to_owned(), directory: size.is_none() })
-                };
-                return Ok(MetaYield::Entries(self.names.iter().filter_map(below).collect()));
+            MetaOp::List { path } => return Ok(MetaYield::Entries(self.entries(path))),
+            MetaOp::ListPage { path, .. } => {
+                let entries = self.entries(path);
+                return Ok(MetaYield::Page(ListedPage { entries, unnamed: 0, end: true }));
             }
             MetaOp::Remove { path } | MetaOp::RemoveDir { path } => {
                 self.names.remove(&path).ok_or_else(missing)?;
@@ -98,6 +94,16 @@ impl NullSession {
             }
         }
         Ok(MetaYield::Done)
+    }
+
+    fn entries(&self, path: String) -> Vec<Entry> {
+        let prefix = if path.is_empty() { path } else { path + "/" };
+        let below = |(name, size): (&String, &Option<u64>)| {
+            let rest = name.strip_prefix(&prefix)?;
+            let whole = !rest.is_empty() && !rest.contains('/');
+            whole.then(|| Entry { name: rest.to_owned(), directory: size.is_none(), size: None })
+        };
+        self.names.iter().filter_map(below).collect()
     }
 }
 

@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot, WireCount,
+    DataOp, ErrorClass, Facts, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply,
+    Slot, WireCount,
 };
 
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
@@ -217,6 +218,7 @@ impl Session for ScriptedSession {
                     MetaYield::Opened { file: FileRef(self.opened), size: self.script.file_size }
                 }
                 MetaOp::List { .. } => MetaYield::Entries(Vec::new()),
+                MetaOp::ListPage { .. } => MetaYield::Page(ListedPage { end: true, ..ListedPage::default() }),
                 _ => MetaYield::Done,
             })
         });

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use sharebench_engine::{Survey, survey};
+use sharebench_engine::{Refusal, Survey, survey};
 use sharebench_model::units::{ByteSize, parse_duration, percent};
+use sharebench_report::plain;
 
 use crate::exit::Failure;
 use crate::files;
@@ -27,8 +28,8 @@ pub struct SurveyArgs {
     /// Write the workload to FILE [default: standard output].
     #[arg(long, short, value_name = "FILE.toml")]
     pub output: Option<PathBuf>,
-    /// Read at most N files.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    /// Describe at most N files: if the target has more, a random sample of N of them. All directories are listed.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_files: u64,
     /// Number of files in the data set of the workload, which keeps the shares of types and sizes.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
@@ -47,6 +48,7 @@ pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
     if found.files() == 0 {
         return Err(Failure::usage(format!("{}: no file has content", args.target)));
     }
+    report_gaps(&found);
     let text = workload(&found, args.files.clamp(1, found.files()));
     match &args.output {
         Some(path) => {
@@ -64,6 +66,24 @@ pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
     }
 }
 
+/// States on the terminal what the survey leaves out.
+fn report_gaps(found: &Survey) {
+    if found.is_sample {
+        line(format_args!(
+            "note: the target has {} files; the survey describes a random sample of {} of them (--max-files)",
+            found.seen,
+            found.described()
+        ));
+    }
+    for Refusal { path, error } in &found.refusals {
+        line(format_args!("note: not surveyed: {}: {}", plain(path), plain(&error.to_string())));
+    }
+    let others = found.refused - found.refusals.len() as u64;
+    if others > 0 {
+        line(format_args!("note: not surveyed: {others} more names"));
+    }
+}
+
 /// The inventory as comments, and a workload of about `files` files with the same shares of types and sizes.
 fn workload(found: &Survey, files: u64) -> String {
     let mut text = summary(found);
@@ -72,8 +92,7 @@ fn workload(found: &Survey, files: u64) -> String {
          name = \"surveyed\"\nsource = \"Files: a survey of a share, sizes rounded up to powers of two. Operations: a \
          placeholder that lists directories and reads whole files.\"\norder = \"weighted\"\n",
     );
-    let (directories, entries) = found.directories;
-    let fan_out = (entries.saturating_sub(found.files() + found.empty) / directories.max(1)).clamp(2, 100);
+    let fan_out = (found.entries.saturating_sub(found.seen) / found.directories.max(1)).clamp(2, 100);
     let deepest = found.depths.iter().max_by_key(|(_, files)| **files).map_or(0, |(depth, _)| *depth);
     let mut transactions = String::new();
     let all = found.files();
@@ -100,15 +119,18 @@ fn workload(found: &Survey, files: u64) -> String {
 }
 
 fn summary(found: &Survey) -> String {
-    let bytes: u64 = found.types.values().map(|of_type| of_type.bytes).sum();
+    let bytes = found.types.values().fold(0u64, |sum, of_type| sum.saturating_add(of_type.bytes));
     let mut text = format!(
-        "# {} files with {bytes} bytes in {} directories, {} empty files, {} names refused{}.\n",
+        "# {} files with {bytes} bytes in {} directories, {} empty files, {} names refused.\n",
         found.files(),
-        found.directories.0,
+        found.directories,
         found.empty,
         found.refused,
-        if found.cut { "; there was more (--max-files)" } else { "" }
     );
+    if found.is_sample {
+        let _ =
+            writeln!(text, "# They are a random sample: the share has {} files (--max-files).", found.seen);
+    }
     let small: u64 = found.types.values().flat_map(|t| t.sizes.range(..=65_536)).map(|(_, n)| n).sum();
     let _ = writeln!(
         text,
@@ -136,8 +158,8 @@ mod tests {
 
     #[test]
     fn survey_becomes_a_valid_preset_with_the_same_shares() {
-        let mut found =
-            Survey { directories: (4, 24), depths: [(0, 2), (1, 18)].into(), ..Survey::default() };
+        let mut found = Survey { directories: 4, entries: 24, seen: 20, ..Survey::default() };
+        found.depths = [(0, 2), (1, 18)].into();
         for (name, size, count) in [("text", 4096, 15), ("image-compressed", 1 << 20, 5)] {
             let of_type = found.types.entry(name.parse().unwrap()).or_default();
             of_type.sizes.insert(size, count);
@@ -150,5 +172,10 @@ mod tests {
         let sharebench_plan::Work::Transactions(work) = &plan.loads[0].1 else { panic!("no load") };
         let counts: Vec<usize> = work.workload.set.classes.iter().map(|(_, files)| files.len()).collect();
         assert_eq!(counts, [6, 2]);
+        assert!(!text.contains("sample"), "{text}");
+        found.seen = 1000;
+        found.is_sample = true;
+        let text = workload(&found, 8);
+        assert!(text.contains("a random sample: the share has 1000 files"), "{text}");
     }
 }

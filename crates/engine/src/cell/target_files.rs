@@ -14,9 +14,10 @@ use crate::cell::pass::Pass;
 use crate::cell::server_cache::{DISPLACING, has_server};
 use crate::data::closed_session::ClosedSession;
 use crate::data::context::PassContext;
-use crate::data::directory::{make, remove_tree};
+use crate::data::directory::make;
 use crate::data::file_state::FileState;
 use crate::data::request_splitting;
+use crate::data::tree_removal::remove_tree;
 use crate::record::request::transfer;
 use crate::record::tally::Tally;
 

@@ -34,7 +34,7 @@ impl OperationKind {
             MetaOp::Open { .. } => Self::Open,
             MetaOp::Close { .. } => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,
-            MetaOp::List { .. } => Self::List,
+            MetaOp::List { .. } | MetaOp::ListPage { .. } => Self::List,
             MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
             MetaOp::Rename { .. } => Self::Rename,
             MetaOp::Space => Self::Space,

@@ -1,14 +1,18 @@
 //! Directories that earlier runs left on a target.
 
-use sharebench_model::{MetaOp, MetaYield, OpError};
-use sharebench_target::{DIRECTORY_PREFIX, SessionSpec, Target};
+use sharebench_model::{ErrorClass, OpError, OpStep};
+use sharebench_target::{DIRECTORY_PREFIX, Session, SessionSpec, Target};
 
 use crate::data::context::PassContext;
 use crate::data::directory::remove_leftover;
+use crate::data::listed_pages::ListedPages;
 use crate::run::start_error::StartError;
 use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
+
+/// Maximum number of directories of earlier runs on one target.
+const MAX_LEFTOVERS: usize = 10_000;
 
 /// The directories of earlier runs that were found on a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,7 +24,7 @@ pub struct Leftovers {
 }
 
 /// Removes directories of sharebench that earlier runs left on a target: all of them, or the one with the given name.
-/// A directory that cannot be removed does not stop it.
+/// A directory that cannot be removed does not stop it, but a lost connection does.
 pub fn remove_leftovers(
     target: &dyn Target,
     only: Option<&str>,
@@ -36,22 +40,49 @@ pub fn remove_leftovers(
         let mut session = target.connect(&spec).await?;
         let directory = only.unwrap_or(DIRECTORY_PREFIX).to_owned();
         let failed = |error| StartError::Prepare { target: target.url(), directory, error };
-        let entries =
-            match context.deadline.call(session.as_mut(), MetaOp::List { path: String::new() }).await {
-                Ok(MetaYield::Entries(entries)) => entries,
-                Ok(_) => Vec::new(),
-                Err(error) => return Err(failed(error)),
-            };
-        let ours = |name: &str| name.starts_with(DIRECTORY_PREFIX) && only.is_none_or(|only| only == name);
+        let found = find(session.as_mut(), only, &mut context).await.map_err(failed)?;
         let mut leftovers = Leftovers::default();
-        for entry in entries.into_iter().filter(|entry| entry.directory && ours(&entry.name)) {
-            match remove_leftover(session.as_mut(), &entry.name, &mut context).await {
-                Ok(()) => leftovers.removed.push(entry.name),
-                Err(error) => leftovers.kept.push((entry.name, error)),
+        let mut lost: Option<OpError> = None;
+        for name in found {
+            let removed = match &lost {
+                Some(error) => Err(error.clone()),
+                None => remove_leftover(session.as_mut(), &name, &mut context).await,
+            };
+            match removed {
+                Ok(()) => leftovers.removed.push(name),
+                Err(error) => {
+                    // Each further directory would only wait for the same timeout.
+                    if error.class.ends_connection() {
+                        lost = Some(error.clone());
+                    }
+                    leftovers.kept.push((name, error));
+                }
             }
         }
-        session.close().await;
+        if lost.is_none() {
+            session.close().await;
+        }
         Ok(leftovers)
     });
     removed.unwrap_or_else(|error| Err(StartError::Runtime(error.to_string())))
+}
+
+/// Names of the directories of sharebench on a target.
+async fn find(
+    session: &mut dyn Session,
+    only: Option<&str>,
+    context: &mut PassContext<'_>,
+) -> Result<Vec<String>, OpError> {
+    let ours = |name: &str| name.starts_with(DIRECTORY_PREFIX) && only.is_none_or(|only| only == name);
+    let mut pages = ListedPages::of("");
+    let mut found = Vec::new();
+    while let Some(page) = pages.next(session, context).await? {
+        let directories = page.entries.into_iter().filter(|entry| entry.directory && ours(&entry.name));
+        found.extend(directories.map(|entry| entry.name));
+        if found.len() > MAX_LEFTOVERS {
+            let detail = format!("more than {MAX_LEFTOVERS} directories begin with {DIRECTORY_PREFIX}");
+            return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));
+        }
+    }
+    Ok(found)
 }

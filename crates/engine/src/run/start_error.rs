@@ -20,6 +20,14 @@ pub enum StartError {
         /// The error of the target.
         error: OpError,
     },
+    /// The target cannot be surveyed.
+    #[error("{target}: {error}")]
+    Survey {
+        /// Name of the target.
+        target: String,
+        /// The error of the target.
+        error: OpError,
+    },
     /// The target has too little free space.
     #[error(
         "{target}: not enough space: the plan needs {}, but only {} are free; use smaller files or fewer users",

@@ -4,6 +4,7 @@ pub(crate) mod cache;
 pub(crate) mod connection;
 mod connection_cache;
 pub(crate) mod files;
+mod listing;
 mod names;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::options::NcpOptions;
 use crate::session::cache::CacheSize;
 use crate::session::connection::Connection;
 use crate::session::files::Files;
+use crate::session::listing::Listing;
 
 /// The session of one job or user: slot `n` uses connection `n`.
 ///
@@ -48,6 +50,8 @@ pub(crate) struct NcpSession {
     /// Whether files that may have been written are committed on close.
     pub(crate) commits: bool,
     policy: PolicyCount,
+    /// The listing in progress.
+    listing: Option<Listing>,
     /// Retransmissions of all sessions of the target.
     resent: Arc<AtomicU64>,
 }
@@ -77,6 +81,7 @@ impl NcpSession {
             cache: options.cache.map(|buffers| CacheSize { buffers, bytes }),
             commits: options.commits,
             policy: PolicyCount::default(),
+            listing: None,
             resent: Arc::clone(&options.resent),
         }
     }

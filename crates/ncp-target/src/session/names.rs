@@ -1,7 +1,7 @@
 //! Operations on names; each uses the shortest possible sequence of calls.
 
 use sharebench_model::{
-    Entry, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
+    ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
 use sharebench_ncp::client::{Access, Client, ClientError, EntryInfo, Path};
 use sharebench_ncp::wire::Completion;
@@ -10,9 +10,6 @@ use crate::policy::check_policy;
 use crate::session::NcpSession;
 use crate::session::files::OpenFile;
 use crate::transport::SocketTransport;
-
-/// The largest number of entries read from one directory.
-const MAX_ENTRIES: usize = 4 << 20;
 
 impl NcpSession {
     pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
@@ -28,6 +25,7 @@ impl NcpSession {
             }
             MetaOp::Stat { path } => self.stat(path).await.map(MetaYield::Stat),
             MetaOp::List { path } => self.list(path).await,
+            MetaOp::ListPage { path, restart } => self.list_page(path, *restart).await,
             MetaOp::Remove { path } => {
                 let path = self.path(path)?;
                 self.done(async |client| client.delete(&path).await).await
@@ -56,7 +54,7 @@ impl NcpSession {
     }
 
     /// The path of a name below the target's directory.
-    fn path(&self, path: &str) -> Result<Path, OpError> {
+    pub(super) fn path(&self, path: &str) -> Result<Path, OpError> {
         let unfit = |detail: String| OpError::new(ErrorClass::Unsupported, OpStep::Path, detail);
         let below: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
         if let Some(name) = below.iter().find(|name| matches!(**name, "." | "..") || name.contains('\0')) {
@@ -67,7 +65,7 @@ impl NcpSession {
     }
 
     /// Makes calls on the first connection.
-    async fn call_client<T>(
+    pub(super) async fn call_client<T>(
         &mut self,
         calls: impl AsyncFnOnce(&mut Client<SocketTransport>) -> Result<T, ClientError>,
     ) -> Result<T, OpError> {
@@ -193,22 +191,6 @@ impl NcpSession {
             client.close(file).await.map(|()| size)
         };
         Ok(Stat { size: self.call_client(size).await?, directory: false })
-    }
-
-    async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
-        let path = self.path(path)?;
-        let mut entries = Vec::new();
-        let mut strange = false;
-        let each = |name: &[u8], info: EntryInfo| match std::str::from_utf8(name) {
-            Ok(name) => entries.push(Entry { name: name.to_owned(), directory: info.directory }),
-            Err(_) => strange = true,
-        };
-        self.call_client(async |client| client.list(&path, MAX_ENTRIES, each).await).await?;
-        if strange {
-            let step = OpStep::Request("search");
-            return Err(OpError::new(ErrorClass::Unsupported, step, "a name is not UTF-8"));
-        }
-        Ok(MetaYield::Entries(entries))
     }
 
     /// NCP renames to free names only, so an existing target file is deleted first.

@@ -35,7 +35,7 @@ pub use error::ClientError;
 pub use exchange::Client;
 pub use files::File;
 pub use locks::Lock;
-pub use names::{Access, EntryInfo, Path, VolumeSpace};
+pub use names::{Access, EntryInfo, Path, Search, VolumeSpace};
 pub use options::{BurstOptions, Counts, LargePackets, Login, MAX_BUFFER, MIN_BUFFER, Negotiation, Options};
 pub use probing::ProbeResult;
 pub use transport::Transport;

@@ -22,6 +22,8 @@ pub(super) const EVERYTHING: u16 = 0x8006;
 const ANY_NAME: &[u8] = b"\xff*";
 /// The largest number of entries requested at a time; the server returns as many as its packet holds.
 const MAX_ENTRIES: u16 = 1000;
+/// The step of searches in errors.
+const SEARCH: &str = "search";
 
 /// A volume and the components below it, in one name space.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +76,20 @@ impl From<&NamedInfo<'_>> for EntryInfo {
     fn from(named: &NamedInfo<'_>) -> Self {
         let directory = named.info.attributes & attribute::DIRECTORY != 0;
         Self { directory, size: if directory { 0 } else { named.info.size } }
+    }
+}
+
+/// A search in progress: its name space and where it continues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Search {
+    space: u8,
+    sequence: Sequence,
+}
+
+impl Search {
+    /// A number that identifies where the search continues.
+    pub fn position(&self) -> u64 {
+        (u64::from(self.sequence.directory) << 32) | u64::from(self.sequence.entry)
     }
 }
 
@@ -172,44 +188,62 @@ impl<C: Transport> Client<C> {
         limit: usize,
         mut each: impl FnMut(&[u8], EntryInfo),
     ) -> Result<(), ClientError> {
-        const STEP: &str = "search";
-        let init = InitSearch { space: path.space, path: path.absolute().map_err(wire(STEP))? };
-        let mut sequence = Sequence::decode(self.call(STEP, &init.into()).await?).map_err(wire(STEP))?;
+        let mut search = self.begin_search(path).await?;
         let mut seen = 0;
         loop {
-            let call = SearchSet {
-                space: path.space,
-                stream: 0,
-                search: EVERYTHING,
-                mask: ReturnMask::ALL,
-                extended: 0,
-                max_entries: MAX_ENTRIES,
-                sequence,
-                pattern: Pstr::new(ANY_NAME).map_err(wire(STEP))?,
-            };
-            let data = match self.call(STEP, &call.into()).await {
-                Ok(data) => data,
-                Err(ClientError::Refused { completion: Completion::Failure, .. }) => return Ok(()),
-                Err(error) => return Err(error),
-            };
-            let found = FoundSet::decode(call.mask, data).map_err(wire(STEP))?;
-            for named in found.entries() {
-                let named = named.map_err(wire(STEP))?;
-                let name = named.name.unwrap_or_default();
-                seen += 1;
-                if seen > limit {
-                    return Err(wire(STEP)(WireError::TooLong { field: "directory", len: seen, max: limit }));
-                }
-                each(&name, EntryInfo::from(&named));
+            let ends = self
+                .continue_search(&mut search, |name, info| {
+                    seen += 1;
+                    each(name, info);
+                })
+                .await?;
+            if seen > limit {
+                return Err(wire(SEARCH)(WireError::TooLong { field: "directory", len: seen, max: limit }));
             }
-            if found.more == 0 {
+            if ends {
                 return Ok(());
             }
-            if found.count == 0 {
-                return Err(wire(STEP)(WireError::BadValue { field: "count", value: 0 }));
-            }
-            sequence = found.sequence;
         }
+    }
+
+    /// Begins a search for every name in a directory.
+    pub async fn begin_search(&mut self, path: &Path) -> Result<Search, ClientError> {
+        let init = InitSearch { space: path.space, path: path.absolute().map_err(wire(SEARCH))? };
+        let sequence = Sequence::decode(self.call(SEARCH, &init.into()).await?).map_err(wire(SEARCH))?;
+        Ok(Search { space: path.space, sequence })
+    }
+
+    /// Calls `each` for the names of the next reply; returns true if no names are left.
+    pub async fn continue_search(
+        &mut self,
+        search: &mut Search,
+        mut each: impl FnMut(&[u8], EntryInfo),
+    ) -> Result<bool, ClientError> {
+        let call = SearchSet {
+            space: search.space,
+            stream: 0,
+            search: EVERYTHING,
+            mask: ReturnMask::ALL,
+            extended: 0,
+            max_entries: MAX_ENTRIES,
+            sequence: search.sequence,
+            pattern: Pstr::new(ANY_NAME).map_err(wire(SEARCH))?,
+        };
+        let data = match self.call(SEARCH, &call.into()).await {
+            Ok(data) => data,
+            Err(ClientError::Refused { completion: Completion::Failure, .. }) => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        let found = FoundSet::decode(call.mask, data).map_err(wire(SEARCH))?;
+        for named in found.entries() {
+            let named = named.map_err(wire(SEARCH))?;
+            each(&named.name.unwrap_or_default(), EntryInfo::from(&named));
+        }
+        if found.more != 0 && found.count == 0 {
+            return Err(wire(SEARCH)(WireError::BadValue { field: "count", value: 0 }));
+        }
+        search.sequence = found.sequence;
+        Ok(found.more == 0)
     }
 
     /// True when the volume supports a name space, one of [`space`].

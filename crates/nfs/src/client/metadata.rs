@@ -1,8 +1,6 @@
 //! Operations on names and attributes: each is the shortest sequence of calls that performs it.
 
-use sharebench_model::{
-    Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
-};
+use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
 
 use crate::attributes::{FileAttributes, FileKind, SetFileAttributes, skip_wcc};
 use crate::client::open_file::OpenFile;
@@ -10,7 +8,7 @@ use crate::client::replies::undecodable;
 use crate::client::session::NfsSession;
 use crate::client::target::check_policy;
 use crate::protocol::{FileHandle, Procedure};
-use crate::results::{Found, FsStat, get_listing, get_status};
+use crate::results::{Found, FsStat, get_status};
 use crate::status::NfsStatus;
 use crate::xdr::{Reader, Writer, XdrError};
 
@@ -18,13 +16,9 @@ use crate::xdr::{Reader, Writer, XdrError};
 const GUARDED: u32 = 1;
 const FILE_MODE: u32 = 0o644;
 const DIRECTORY_MODE: u32 = 0o755;
-/// Maximum number of entries read from one directory.
-const MAX_ENTRIES: usize = 4 << 20;
 
-/// Limits for the size of a listing's results. Within them the server's preference decides.
-const LISTING_BYTES: std::ops::RangeInclusive<u32> = 8 << 10..=512 << 10;
-
-fn read<'a, T>(
+/// Decodes the result of a procedure, status first.
+pub(crate) fn read<'a, T>(
     mut reader: Reader<'a>,
     procedure: Procedure,
     get: impl FnOnce(&mut Reader<'a>) -> Result<T, XdrError>,
@@ -88,6 +82,7 @@ impl NfsSession {
                 Ok(MetaYield::Stat(stat(&attributes)))
             }
             MetaOp::List { path } => self.list(path).await,
+            MetaOp::ListPage { path, restart } => self.list_page(path, *restart).await,
             MetaOp::Remove { path } => self.change_name(Procedure::Remove, path).await,
             MetaOp::RemoveDir { path } => {
                 // Before the call: if the reply is lost, the directory may be gone, and a kept handle would be
@@ -163,7 +158,7 @@ impl NfsSession {
     }
 
     /// Walks to a directory, from the nearest known one.
-    async fn directory(&mut self, path: &str) -> Result<FileHandle, OpError> {
+    pub(crate) async fn directory(&mut self, path: &str) -> Result<FileHandle, OpError> {
         let (mut handle, rest) = self.directories.nearest(path);
         let mut known = path.len() - rest.len();
         for name in rest.split('/').filter(|_| !rest.is_empty()) {
@@ -247,72 +242,5 @@ impl NfsSession {
         let reader = self.request(Procedure::Rename, encode).await?;
         read(reader, Procedure::Rename, |reader| skip_wcc(reader).and_then(|()| skip_wcc(reader)))?;
         Ok(MetaYield::Done)
-    }
-
-    async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
-        let directory = self.directory(path).await?;
-        let mut entries = Vec::new();
-        let mut unknown_kinds = Vec::new();
-        let mut cookie = 0;
-        let mut verifier = [0; 8];
-        loop {
-            let reader = self.request_listing(directory, cookie, verifier).await?;
-            let start = cookie;
-            let mut bad_name = false;
-            let mut each = |entry: crate::results::ListedEntry<'_>| {
-                cookie = entry.cookie;
-                match std::str::from_utf8(entry.name) {
-                    Ok("." | "..") => {}
-                    Ok(name) => {
-                        if entry.attributes.is_none() {
-                            unknown_kinds.push(entries.len());
-                        }
-                        let directory = entry.attributes.is_some_and(|a| a.kind == FileKind::Directory);
-                        entries.push(Entry { name: name.to_owned(), directory });
-                    }
-                    Err(_) => bad_name = true,
-                }
-            };
-            let (next, end) = read(reader, Procedure::ReadDirPlus, |reader| get_listing(reader, &mut each))?;
-            verifier = next;
-            let fail = |class, detail: &str| Err(OpError::new(class, OpStep::Request("READDIRPLUS"), detail));
-            if bad_name {
-                return fail(ErrorClass::Unsupported, "a name is not UTF-8");
-            }
-            if end {
-                break;
-            }
-            // Otherwise a broken server would keep the client in this loop.
-            if cookie == start {
-                return fail(ErrorClass::Protocol, "a page without entries that is not the last page");
-            }
-            if entries.len() > MAX_ENTRIES {
-                return fail(ErrorClass::Unsupported, "more than 4 Mi entries");
-            }
-        }
-        // Attributes are optional in READDIRPLUS; a LOOKUP distinguishes files from directories.
-        for index in unknown_kinds {
-            let (_, attributes) = self.lookup(directory, &entries[index].name.clone()).await?;
-            entries[index].directory = attributes.kind == FileKind::Directory;
-        }
-        Ok(MetaYield::Entries(entries))
-    }
-
-    async fn request_listing(
-        &mut self,
-        directory: FileHandle,
-        cookie: u64,
-        verifier: [u8; 8],
-    ) -> Result<Reader<'_>, OpError> {
-        let bytes = self.limits.directory_preferred.clamp(*LISTING_BYTES.start(), *LISTING_BYTES.end());
-        let encode = |writer: &mut Writer| {
-            directory.put(writer);
-            writer.u64(cookie);
-            writer.raw(&verifier);
-            // dircount (names and cookies only) and maxcount (the whole result).
-            writer.u32(bytes);
-            writer.u32(bytes);
-        };
-        self.request(Procedure::ReadDirPlus, encode).await
     }
 }

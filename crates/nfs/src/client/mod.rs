@@ -8,6 +8,7 @@ mod calls;
 mod channel;
 mod dial;
 mod directories;
+mod listing;
 mod metadata;
 mod mounting;
 mod open_file;

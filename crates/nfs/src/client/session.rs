@@ -14,6 +14,7 @@ use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
 use crate::client::calls::ExpectedReply;
 use crate::client::channel::Channel;
 use crate::client::directories::Directories;
+use crate::client::listing::Listing;
 use crate::client::mounting::Mount;
 use crate::client::open_file::OpenFile;
 use crate::client::replies::{Completion, ReplyContent};
@@ -57,6 +58,10 @@ pub(crate) struct NfsSession {
     /// The server's last write verifier, which identifies its boot.
     verifier: Option<WriteVerifier>,
     policy: PolicyCount,
+    /// The listing in progress.
+    pub(crate) listing: Option<Listing>,
+    /// The server has rejected READDIRPLUS, which is optional (RFC 1813, 3.3.17).
+    pub(crate) lacks_readdirplus: bool,
 }
 
 impl NfsSession {
@@ -81,7 +86,14 @@ impl NfsSession {
             mount,
             verifier: None,
             policy: PolicyCount::default(),
+            listing: None,
+            lacks_readdirplus: false,
         }
+    }
+
+    /// Result of the last metadata call, status first.
+    pub(crate) fn metadata_result(&self) -> Reader<'_> {
+        Reader::new(self.channel.metadata_result())
     }
 
     /// Performs one call and returns its result, status first. It repeats a call that the server answers with
@@ -102,7 +114,7 @@ impl NfsSession {
             tokio::time::sleep(delay).await;
             delay = (delay * 2).min(MAX_RETRY_DELAY);
         }
-        Ok(Reader::new(self.channel.metadata_result()))
+        Ok(self.metadata_result())
     }
 
     async fn request_once(

@@ -75,7 +75,9 @@ fn results(input: &[u8]) {
         assert!(reader.rest().len() <= input.len());
     }
     let _ = (get_mounted(&mut Reader::new(input)), get_port(&mut Reader::new(input)));
-    let mut entries = 0;
-    let _ = get_listing(&mut Reader::new(input), |_| entries += 1);
-    assert!(entries <= input.len(), "{entries} entries in {} bytes", input.len());
+    for plus in [false, true] {
+        let mut entries = 0;
+        let _ = get_listing(&mut Reader::new(input), plus, |_| entries += 1);
+        assert!(entries <= input.len(), "{entries} entries in {} bytes", input.len());
+    }
 }

@@ -172,6 +172,7 @@ async fn work(target: &dyn Target) {
     }
     let _ = call(session, MetaOp::Stat { path: "dir/file".into() }).await;
     let _ = call(session, MetaOp::List { path: "dir".into() }).await;
+    let _ = call(session, MetaOp::ListPage { path: String::new(), restart: true }).await;
     let _ = call(session, MetaOp::Rename { from: "dir/file".into(), to: "dir/other".into() }).await;
     let _ = call(session, MetaOp::Remove { path: "dir/other".into() }).await;
     let _ = call(session, MetaOp::RemoveDir { path: "dir".into() }).await;

@@ -97,6 +97,13 @@ impl Channel {
         self.policy
     }
 
+    /// Accepts replies of `bytes`, and requests the credits for them.
+    pub(crate) fn prepare_large_reply(&mut self, bytes: u32) {
+        self.receiver.accept_frames_of(bytes as usize + FRAME_ALLOWANCE);
+        // One more: the request is sent while another one may be unanswered.
+        self.credits.raise_target(bytes.div_ceil(64 << 10) + 1);
+    }
+
     /// Returns the memory that only requests need, unless one is in flight.
     pub(crate) fn release_buffers(&mut self) {
         if self.requests.in_flight() == 0 && self.waiting.is_empty() && self.send_queue.is_empty() {

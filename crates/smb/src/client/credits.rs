@@ -69,6 +69,16 @@ impl Credits {
         self.spent = self.spent.saturating_sub(u32::from(charge));
     }
 
+    /// Requests more credits from now on, if a request needs more than the connection was set up for.
+    pub(crate) fn raise_target(&mut self, credits: u32) {
+        self.target = self.target.max(credits);
+    }
+
+    /// Bytes that the available credits pay for in one request.
+    pub(crate) fn affordable_bytes(&self) -> u32 {
+        if self.by_size { self.available.saturating_mul(BYTES_PER_CREDIT) } else { BYTES_PER_CREDIT }
+    }
+
     pub(crate) fn available(&self) -> u32 {
         self.available
     }

@@ -1,17 +1,13 @@
 //! Operations on names and attributes: each is the shortest sequence of requests that performs it.
 
-use sharebench_model::{
-    Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
-};
+use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
 
 use crate::client::open_file::OpenFile;
 use crate::client::policy::create_options;
 use crate::client::session::SmbSession;
-use crate::status::NtStatus;
 use crate::wire::create::{
     ATTRIBUTE_DIRECTORY, CreateRequest, CreateResponse, SHARE_ALL, access, disposition, options,
 };
-use crate::wire::directory::{QueryDirectoryRequest, entries};
 use crate::wire::header::command;
 use crate::wire::info::{
     DISPOSITION, END_OF_FILE, FS_FULL_SIZE, InfoResponse, QueryInfoRequest, RENAME, SetInfoRequest,
@@ -20,14 +16,10 @@ use crate::wire::info::{
 use crate::wire::simple::CloseRequest;
 use crate::wire::{FileId, WireError};
 
-/// Maximum number of entries read from one directory.
-const MAX_ENTRIES: usize = 4 << 20;
-/// Size of a listing's responses: what one credit pays for.
-const LISTING_BYTES: u32 = 64 << 10;
 /// Access rights that allow nothing but to read attributes.
-const ATTRIBUTE_ACCESS: u32 = access::READ_ATTRIBUTES | access::SYNCHRONIZE;
+pub(crate) const ATTRIBUTE_ACCESS: u32 = access::READ_ATTRIBUTES | access::SYNCHRONIZE;
 
-fn unreadable(request: &'static str) -> impl Fn(WireError) -> OpError {
+pub(crate) fn unreadable(request: &'static str) -> impl Fn(WireError) -> OpError {
     move |error| OpError::new(ErrorClass::Protocol, OpStep::Request(request), error.to_string())
 }
 
@@ -48,6 +40,7 @@ impl SmbSession {
             }
             MetaOp::Stat { path } => self.stat(path).await,
             MetaOp::List { path } => self.list(path).await,
+            MetaOp::ListPage { path, restart } => self.list_page(path, *restart).await,
             MetaOp::Remove { path } => self.remove(path, options::NON_DIRECTORY_FILE).await,
             MetaOp::RemoveDir { path } => self.remove(path, options::DIRECTORY_FILE).await,
             MetaOp::MakeDir { path } => self.make_directory(path).await,
@@ -65,7 +58,7 @@ impl SmbSession {
         self.close_file(directory).await
     }
 
-    async fn create(
+    pub(crate) async fn create(
         &mut self,
         path: &str,
         access: u32,
@@ -79,7 +72,7 @@ impl SmbSession {
         Ok((response.file, response))
     }
 
-    async fn close_file(&mut self, file: FileId) -> Result<(), OpError> {
+    pub(crate) async fn close_file(&mut self, file: FileId) -> Result<(), OpError> {
         let request = CloseRequest { file, ..CloseRequest::default() };
         self.channel.request(command::CLOSE, |body| request.encode(body)).await.map(drop)
     }
@@ -154,49 +147,6 @@ impl SmbSession {
         let closed = self.close_file(file).await;
         changed.and(closed)?;
         Ok(MetaYield::Done)
-    }
-
-    async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
-        let rights = access::READ_DATA | ATTRIBUTE_ACCESS;
-        let (directory, _) = self.create(path, rights, disposition::OPEN, options::DIRECTORY_FILE).await?;
-        let listed = self.read_directory(directory).await;
-        // Closed even if listing failed: the handle would stay open on the server until the session ends.
-        let closed = self.close_file(directory).await;
-        let entries = listed?;
-        closed?;
-        Ok(MetaYield::Entries(entries))
-    }
-
-    async fn read_directory(&mut self, file: FileId) -> Result<Vec<Entry>, OpError> {
-        let name = command::name(command::QUERY_DIRECTORY);
-        let step = OpStep::Request(name);
-        let output_len = LISTING_BYTES.min(self.negotiated.max_transact);
-        let request = QueryDirectoryRequest { file, pattern: "*".into(), output_len };
-        let mut found = Vec::new();
-        loop {
-            let header = self.channel.exchange(command::QUERY_DIRECTORY, |body| request.encode(body)).await?;
-            match NtStatus(header.status) {
-                NtStatus::SUCCESS => {}
-                // Some servers answer NO_SUCH_FILE if a directory has no entries, not even its own.
-                NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => return Ok(found),
-                status => return Err(status.failure(name)),
-            }
-            let page = InfoResponse::decode(&self.channel.exchange.reply).and_then(entries);
-            let page = page.map_err(unreadable(name))?;
-            // An empty page that is not the last would make this loop endless.
-            if page.is_empty() {
-                let detail = "a page without entries that is not the last page";
-                return Err(OpError::new(ErrorClass::Protocol, step, detail));
-            }
-            let named = page.into_iter().filter(|entry| !matches!(entry.name.as_str(), "." | ".."));
-            found.extend(named.map(|entry| Entry {
-                directory: entry.attributes & ATTRIBUTE_DIRECTORY != 0,
-                name: entry.name,
-            }));
-            if found.len() > MAX_ENTRIES {
-                return Err(OpError::new(ErrorClass::Unsupported, step, "more than 4 Mi entries"));
-            }
-        }
     }
 
     async fn space(&mut self) -> Result<MetaYield, OpError> {

@@ -48,6 +48,16 @@ impl Channel {
         command: u16,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Header, OpError> {
+        self.exchange_sized(command, 0, body).await
+    }
+
+    /// Performs one request whose reply holds up to `reply_bytes`, which determines its credit charge.
+    pub(crate) async fn exchange_sized(
+        &mut self,
+        command: u16,
+        reply_bytes: u32,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Header, OpError> {
         let name = command::name(command);
         let step = OpStep::Request(name);
         let at_step = |error: OpError| OpError { step, ..error };
@@ -64,7 +74,7 @@ impl Channel {
         }
         self.exchange.body.clear();
         body(&mut self.exchange.body);
-        self.submit(index, Request::Metadata { command });
+        self.submit(index, Request::Metadata { command, reply_bytes });
         let mut completions = Vec::with_capacity(1);
         poll_fn(|cx| self.poll(cx, &mut completions)).await;
         let completion = completions.into_iter().find(|completion| completion.index == index);

@@ -9,6 +9,7 @@ mod channel;
 mod credits;
 mod dial;
 mod handshake;
+mod listing;
 mod login;
 mod message_security;
 mod metadata;

@@ -72,6 +72,11 @@ impl Receiver {
         }
     }
 
+    /// Accepts frames of up to `bytes`.
+    pub(crate) fn accept_frames_of(&mut self, bytes: usize) {
+        self.max_frame = self.max_frame.max(bytes);
+    }
+
     /// Returns the memory, unless it holds part of an unsolicited message.
     pub(crate) fn release_buffers(&mut self) {
         if self.buffer.is_empty() && self.direct.is_none() && self.large_frame.is_none() {

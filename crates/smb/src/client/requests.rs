@@ -20,7 +20,7 @@ pub(crate) enum Request {
     /// Any other command. Its body waits in the channel's [`MetadataExchange`].
     ///
     /// [`MetadataExchange`]: crate::client::metadata_exchange::MetadataExchange
-    Metadata { command: u16 },
+    Metadata { command: u16, reply_bytes: u32 },
 }
 
 impl Request {
@@ -29,7 +29,7 @@ impl Request {
             Self::Read { .. } => command::READ,
             Self::Write { .. } => command::WRITE,
             Self::Flush { .. } => command::FLUSH,
-            Self::Metadata { command } => command,
+            Self::Metadata { command, .. } => command,
         }
     }
 
@@ -37,7 +37,8 @@ impl Request {
     pub(crate) const fn payload(self) -> u32 {
         match self {
             Self::Read { len, .. } | Self::Write { len, .. } => len,
-            Self::Flush { .. } | Self::Metadata { .. } => 0,
+            Self::Metadata { reply_bytes, .. } => reply_bytes,
+            Self::Flush { .. } => 0,
         }
     }
 

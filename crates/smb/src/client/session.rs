@@ -9,6 +9,7 @@ use sharebench_target::{LocalBoxFuture, Session};
 
 use crate::client::channel::Channel;
 use crate::client::handshake::log_off;
+use crate::client::listing::Listing;
 use crate::client::negotiated::Negotiated;
 use crate::client::open_file::OpenFile;
 use crate::client::pending_replies::Completion;
@@ -38,6 +39,8 @@ pub(crate) struct SmbSession {
     completions: Vec<Completion>,
     /// Replies to operations that were rejected before they were sent.
     rejected: Vec<Reply>,
+    /// The listing in progress.
+    pub(crate) listing: Option<Listing>,
 }
 
 impl SmbSession {
@@ -50,6 +53,7 @@ impl SmbSession {
             negotiated,
             completions,
             rejected: Vec::new(),
+            listing: None,
         }
     }
 

@@ -51,7 +51,12 @@ pub struct DirectoryEntry {
     pub name: String,
     /// Attributes.
     pub attributes: u32,
+    /// Length in bytes.
+    pub end_of_file: u64,
 }
+
+/// Bytes of an entry before its name.
+const FIXED_BYTES: usize = 64;
 
 /// Decodes the entries of one response's information.
 pub fn entries(information: &[u8]) -> Result<Vec<DirectoryEntry>, WireError> {
@@ -60,16 +65,61 @@ pub fn entries(information: &[u8]) -> Result<Vec<DirectoryEntry>, WireError> {
     while !rest.is_empty() {
         let mut reader = Reader::new(rest, "FileDirectoryInformation");
         let next: u32 = reader.get()?;
-        reader.take(52)?;
+        // FileIndex and four times.
+        reader.take(36)?;
+        let end_of_file: u64 = reader.get()?;
+        // AllocationSize.
+        reader.take(8)?;
         let attributes: u32 = reader.get()?;
         let len: u32 = reader.get()?;
-        found.push(DirectoryEntry { name: from_utf16(reader.take(len as usize)?), attributes });
-        rest = match next as usize {
-            0 => &[],
+        let step = match next as usize {
+            0 => rest.len(),
             // A step shorter than the fixed part of an entry would read the same bytes again.
-            step if step < 64 => return Err(reader.bad("NextEntryOffset", step as u64)),
-            step => reader.slice(step, rest.len().saturating_sub(step))?,
+            step if step < FIXED_BYTES => return Err(reader.bad("NextEntryOffset", step as u64)),
+            step => step,
         };
+        // Names that overlap the next entry would make a response fill far more memory than it has bytes.
+        if len as usize > step.min(rest.len()) - FIXED_BYTES {
+            return Err(reader.bad("FileNameLength", u64::from(len)));
+        }
+        let name = from_utf16(reader.take(len as usize)?);
+        found.push(DirectoryEntry { name, attributes, end_of_file });
+        rest = rest.get(step..).ok_or_else(|| reader.bad("NextEntryOffset", step as u64))?;
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry (MS-FSCC 2.4.10) of a file with 7 bytes.
+    fn entry(next: u32, name_len: u32, name: &str) -> Vec<u8> {
+        let mut bytes = next.to_le_bytes().to_vec();
+        bytes.extend([0; 36]);
+        bytes.extend(7u64.to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(0x20u32.to_le_bytes());
+        bytes.extend(name_len.to_le_bytes());
+        bytes.extend(utf16(name));
+        bytes
+    }
+
+    #[test]
+    fn entries_have_their_names_sizes_and_attributes() {
+        let information = [entry(72, 4, "ab--"), entry(0, 2, "c")].concat();
+        let of = |name: &str| DirectoryEntry { name: name.into(), attributes: 0x20, end_of_file: 7 };
+        assert_eq!(entries(&information), Ok(vec![of("ab"), of("c")]));
+        assert_eq!(entries(&[]), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn steps_and_names_that_leave_their_entry_are_errors() {
+        for (next, name_len) in [(1, 2), (63, 2), (64, 2), (72, 10), (1000, 2), (u32::MAX, 2), (72, u32::MAX)]
+        {
+            let information = [entry(next, name_len, "abcd"), entry(0, 2, "c")].concat();
+            assert!(entries(&information).is_err(), "{next}, {name_len}");
+        }
+        assert!(entries(&entry(0, 4, "a")).is_err());
+    }
 }

@@ -102,7 +102,7 @@ pub(super) async fn unusual(ground: &Ground<'_>) -> Result<(), String> {
     for (stamp, name) in names.into_iter().enumerate() {
         let content = pattern(stamp as u64, 0, ground.align(32) as u32);
         probe.put(&ground.path(name), &content).await.map_err(|finding| format!("{name:?}: {finding}"))?;
-        wanted.push(Entry { name: name.to_owned(), directory: false });
+        wanted.push(Entry { name: name.to_owned(), directory: false, size: None });
     }
     for (stamp, name) in names.into_iter().enumerate() {
         let wanted = pattern(stamp as u64, 0, ground.align(32) as u32);

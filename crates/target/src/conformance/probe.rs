@@ -4,8 +4,8 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 
 use sharebench_model::{
-    DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot, Stability, Stat,
-    WireCount,
+    DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot,
+    Stability, Stat, WireCount,
 };
 
 use crate::session::Session;
@@ -94,13 +94,48 @@ impl Probe {
         }
     }
 
+    /// Lists a directory as a whole and page by page, which must be the same. The sizes that the target returns are
+    /// compared with the attributes and then left out.
     pub async fn list(&mut self, path: &str) -> Result<Vec<Entry>, String> {
-        match self.call(MetaOp::List { path: path.to_owned() }).await {
-            Ok(MetaYield::Entries(mut entries)) => {
-                entries.sort_by(|a, b| a.name.cmp(&b.name));
-                Ok(entries)
+        let mut entries = match self.call(MetaOp::List { path: path.to_owned() }).await {
+            Ok(MetaYield::Entries(entries)) => entries,
+            other => return Err(format!("list {path}: {other:?}")),
+        };
+        let mut paged = self.list_pages(path).await?;
+        for listed in [&mut entries, &mut paged] {
+            listed.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        if entries != paged {
+            return Err(format!("list {path}: {} entries, {} page by page", entries.len(), paged.len()));
+        }
+        for entry in &mut entries {
+            if let Some(size) = entry.size.take() {
+                let stat = self.stat(&format!("{path}/{}", entry.name)).await?;
+                if (stat.size, stat.directory) != (size, entry.directory) {
+                    return Err(format!("list {path}: {entry:?} of {size} bytes is {stat:?}"));
+                }
             }
-            other => Err(format!("list {path}: {other:?}")),
+        }
+        Ok(entries)
+    }
+
+    async fn list_pages(&mut self, path: &str) -> Result<Vec<Entry>, String> {
+        let mut entries = Vec::new();
+        let mut restart = true;
+        loop {
+            let page = self.page(path, restart).await?;
+            entries.extend(page.entries);
+            if page.end {
+                return Ok(entries);
+            }
+            restart = false;
+        }
+    }
+
+    pub async fn page(&mut self, path: &str, restart: bool) -> Result<ListedPage, String> {
+        match self.call(MetaOp::ListPage { path: path.to_owned(), restart }).await {
+            Ok(MetaYield::Page(page)) if page.unnamed == 0 => Ok(page),
+            other => Err(format!("list a page of {path}: {other:?}")),
         }
     }
 

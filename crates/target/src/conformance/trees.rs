@@ -12,7 +12,7 @@ pub(super) async fn list(ground: &Ground<'_>) -> Result<(), String> {
         ground.find("a new directory is not empty");
     }
     probe.done(MetaOp::MakeDir { path: ground.path("sub") }).await?;
-    let mut wanted = vec![Entry { name: "sub".into(), directory: true }];
+    let mut wanted = vec![Entry { name: "sub".into(), directory: true, size: None }];
     let one = probe.list(&ground.path("")).await?;
     if one != wanted {
         ground.find(format!("one name: {one:?}"));
@@ -20,7 +20,7 @@ pub(super) async fn list(ground: &Ground<'_>) -> Result<(), String> {
     for index in 0..299 {
         let name = format!("name-{index:03}-{}", "x".repeat(index % 60));
         probe.put(&ground.path(&name), b"").await?;
-        wanted.push(Entry { name, directory: false });
+        wanted.push(Entry { name, directory: false, size: None });
     }
     wanted.sort_by(|a, b| a.name.cmp(&b.name));
     let many = probe.list(&ground.path("")).await?;
@@ -29,6 +29,13 @@ pub(super) async fn list(ground: &Ground<'_>) -> Result<(), String> {
         ground.find(format!("{} of 300 names listed, missing first: {missing:?}", many.len()));
     }
     probe.fails(MetaOp::List { path: ground.path("none") }, &[ErrorClass::NotFound]).await?;
+    // A listing that was left in its middle hinders neither a new one nor the removal of the directory.
+    probe.page(&ground.path(""), true).await?;
+    probe.page(&ground.path("sub"), false).await?;
+    probe.page(&ground.path(""), false).await?;
+    probe.done(MetaOp::RemoveDir { path: ground.path("sub") }).await?;
+    let missing = MetaOp::ListPage { path: ground.path("none"), restart: true };
+    probe.fails(missing, &[ErrorClass::NotFound]).await?;
     ground.finish(probe).await
 }
 

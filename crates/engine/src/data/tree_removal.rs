@@ -1,0 +1,186 @@
+//! Removal of a directory of ours with everything in it, in bounded memory.
+
+use sharebench_model::{Entry, ErrorClass, MetaOp, OpError, OpStep};
+use sharebench_target::{MARKER, Session};
+
+use crate::data::context::PassContext;
+use crate::data::listed_pages::{ListedPages, child_path};
+
+/// Maximum number of entries of a batch.
+const BATCH_ENTRIES: usize = 16 << 10;
+/// Maximum bytes of the names of all directories that wait to be removed.
+const MAX_PENDING_BYTES: usize = 16 << 20;
+
+/// A directory on the way from the top to the one that is being emptied.
+///
+/// It is emptied in batches: a part of its entries is listed and then removed, before the next part is listed from the
+/// start. Entries are never removed while a listing is in progress, because servers may then skip others.
+struct OpenDirectory {
+    path: String,
+    /// Directories of the batch that are still to be removed.
+    directories: Vec<String>,
+    /// The batch has all entries that were left.
+    is_last: bool,
+    /// Number of entries that may still be removed; none before the first listing.
+    allowance: Option<usize>,
+    is_marked: bool,
+}
+
+impl OpenDirectory {
+    fn new(path: String) -> Self {
+        Self { path, directories: Vec::new(), is_last: false, allowance: None, is_marked: false }
+    }
+
+    /// Lists the next batch, removes its files, and keeps its directories.
+    async fn remove_batch(
+        &mut self,
+        session: &mut dyn Session,
+        marker: &str,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), OpError> {
+        let batch = self.list_batch(session, marker, context).await?;
+        let allowance = self.allowance.unwrap_or_default();
+        // A server that lists ever new entries would keep the removal going for ever.
+        let left = allowance.checked_sub(batch.len()).ok_or_else(|| {
+            let detail = format!("the directory '{}' gains entries while it is removed", self.path);
+            OpError::new(ErrorClass::NotEmpty, OpStep::Path, detail)
+        })?;
+        self.allowance = Some(left);
+        for entry in batch {
+            if entry.directory {
+                self.directories.push(entry.name);
+            } else {
+                let path = child_path(&self.path, &entry.name)?;
+                context.deadline.call(session, MetaOp::Remove { path }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn list_batch(
+        &mut self,
+        session: &mut dyn Session,
+        marker: &str,
+        context: &mut PassContext<'_>,
+    ) -> Result<Vec<Entry>, OpError> {
+        let mut pages = ListedPages::of(&self.path);
+        let mut batch = Vec::new();
+        let mut skipped = 0;
+        while let Some(page) = pages.next(session, context).await? {
+            if page.unnamed > 0 {
+                let detail = format!("the directory '{}' has a name that is not UTF-8", self.path);
+                return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));
+            }
+            for entry in page.entries {
+                if !entry.directory && child_path(&self.path, &entry.name)? == marker {
+                    self.is_marked = true;
+                } else if batch.len() < BATCH_ENTRIES {
+                    batch.push(entry);
+                } else {
+                    skipped += 1;
+                }
+            }
+            // The first listing continues to the end, although it holds no more entries: a directory without an end is
+            // found before anything of it is removed.
+            if skipped > 0 && self.allowance.is_some() {
+                break;
+            }
+        }
+        self.is_last = skipped == 0;
+        self.allowance.get_or_insert(batch.len() + skipped + BATCH_ENTRIES);
+        Ok(batch)
+    }
+}
+
+/// Removes a directory of ours with all that is in it; one that does not exist is removed already. The marker is the
+/// last file to go, so that `sharebench clean` can continue a removal that was interrupted.
+pub(crate) async fn remove_tree(
+    session: &mut dyn Session,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    let marker = child_path(directory, MARKER)?;
+    let mut open = vec![OpenDirectory::new(directory.to_owned())];
+    let mut pending_bytes = 0;
+    while let Some(current) = open.last_mut() {
+        if let Some(name) = current.directories.pop() {
+            pending_bytes -= name.len();
+            let path = child_path(&current.path, &name)?;
+            open.push(OpenDirectory::new(path));
+            continue;
+        }
+        if !current.is_last {
+            match current.remove_batch(session, &marker, context).await {
+                Ok(()) => pending_bytes += current.directories.iter().map(String::len).sum::<usize>(),
+                // Another process has removed it.
+                Err(error) if error.class == ErrorClass::NotFound => drop(open.pop()),
+                Err(error) => return Err(error),
+            }
+            if pending_bytes > MAX_PENDING_BYTES {
+                let mib = MAX_PENDING_BYTES >> 20;
+                let detail = format!("the directories below '{directory}' exceed {mib} MiB of names");
+                return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));
+            }
+            continue;
+        }
+        let is_marked = current.is_marked;
+        let path = std::mem::take(&mut current.path);
+        open.pop();
+        if is_marked {
+            context.deadline.call(session, MetaOp::Remove { path: marker.clone() }).await?;
+        }
+        context.deadline.call(session, MetaOp::RemoveDir { path }).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sharebench_model::OpenHow;
+    use sharebench_plan::Verify;
+    use sharebench_target::{MemoryTarget, SessionSpec, Target};
+
+    use super::*;
+    use crate::time::clock::Clock;
+    use crate::time::deadline::Deadline;
+    use crate::time::stop::StopSignal;
+
+    async fn put(session: &mut dyn Session, path: String) {
+        session.call(MetaOp::open(path, OpenHow::CreateNew)).await.result.unwrap();
+    }
+
+    #[test]
+    fn a_directory_of_several_batches_is_removed_with_everything_below_it() {
+        let clock = Clock::start();
+        let stop = StopSignal::default();
+        let removed = clock.block_on(async {
+            let target = MemoryTarget::new();
+            let mut session = target.connect(&SessionSpec::default()).await.unwrap();
+            let session = session.as_mut();
+            for path in ["top", "top/deep", "top/deep/deeper", "top/empty"] {
+                session.call(MetaOp::MakeDir { path: path.into() }).await.result.unwrap();
+            }
+            put(session, child_path("top", MARKER).unwrap()).await;
+            put(session, "other".into()).await;
+            for index in 0..BATCH_ENTRIES + 50 {
+                put(session, format!("top/deep/deeper/file-{index}")).await;
+            }
+            let deadline = Deadline::new(&clock, Duration::from_secs(60));
+            let mut context = PassContext::new(&clock, &stop, Verify::Off, deadline);
+            remove_tree(session, "top", &mut context).await.unwrap();
+            remove_tree(session, "top", &mut context).await.unwrap();
+            target.names()
+        });
+        assert_eq!(removed.unwrap(), ["other"]);
+    }
+
+    #[test]
+    fn the_path_of_an_entry_is_limited() {
+        assert_eq!(child_path("", "a").unwrap(), "a");
+        assert_eq!(child_path("a", "b").unwrap(), "a/b");
+        let error = child_path(&"d/".repeat(2048), "e").unwrap_err().to_string();
+        assert!(error.contains("4096") && error.len() < 300, "{error}");
+    }
+}
