@@ -138,7 +138,7 @@ pub fn surface(title: &str, tests: &[&str], (files, records): (u64, u64), seed: 
                 let index = steps.len() as u32;
                 let coordinates = coordinates.clone();
                 let started_unix_ms = 1 + u64::from(index) * 500;
-                let checks = Vec::new();
+                let checks = Vec::new().into();
                 steps.push(StepResult {
                     index,
                     target,

@@ -4,6 +4,7 @@ mod client;
 mod duel;
 mod engine;
 mod failure;
+mod growth;
 mod lab;
 mod live;
 mod load;
@@ -36,7 +37,7 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [growth] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      the tables to print; all by default
   --rounds   measurements per median (5); for duel half of the runs
   --seconds  length of one measurement (1); for duel a sixtieth of a run
@@ -45,7 +46,7 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [mat
   --half-width  half-width of the intervals in percent, for precision (2)
   --measures measures in the large results database of `lab` (1000000)";
 
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 13] = [
     "local",
     "nfs",
     "smb",
@@ -58,6 +59,7 @@ const PARTS: [&str; 12] = [
     "lab",
     "live",
     "report",
+    "growth",
 ];
 
 /// A run of `duel` takes this many times `--seconds`.
@@ -188,9 +190,15 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         table.under("The report");
         report::measure(&mut table, scratch)?;
     }
+    let grown = if options.wants("growth") {
+        table.under("Growth");
+        growth::measure(&mut table, scratch)
+    } else {
+        Ok(())
+    };
     table.close();
     machine::print_load("at the end, including this program");
-    Ok(())
+    grown
 }
 
 fn measure_network(table: &mut Table, options: &Options, scratch: &std::path::Path) -> Result<(), Failure> {
@@ -215,6 +223,7 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
         ("reads-of-depth", _) => load::run_reads(words, true),
         ("surfaces", _) => lab::surfaces(),
         ("store", _) => lab::store(words),
+        ("fill", _) => growth::fill_client(words),
         ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
         ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
         ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),

@@ -19,6 +19,12 @@ pub const ATTACKS: &[Attack] = &[
         act: stored,
     },
     Attack { what: NAMES, on: "`clean`: names of directories", needs: &[], act: directories },
+    Attack {
+        what: "names that a spreadsheet runs as formulas",
+        on: "`export --format csv`, `report --format csv`",
+        needs: &[],
+        act: formulas,
+    },
 ];
 
 const NAMES: &str = "names with escape sequences, bidirectional controls and line feeds";
@@ -86,4 +92,38 @@ fn directories() -> String {
     assert_eq!(ended.code, Some(3), "{}", ended.text());
     check(&ended.text());
     "shown as replacement characters; no forged line".to_owned()
+}
+
+fn formulas() -> String {
+    let sharebench = Sharebench::new().unwrap();
+    let rows = "op,size,note,speed\n@SUM(1),65536,+cmd|' /C calc'!A0,1000000\n-2+3,65536,\t=1,7\n";
+    sharebench.write("table.csv", rows).unwrap();
+    let map = ["test=op", "file_size=size:B", "axis.@note=note", "rate=speed:B/s"];
+    let map: Vec<String> = map.iter().map(|map| format!("--map={map}")).collect();
+    let mut import = vec!["import", "table.csv", "--format=csv", "--system", "=cmd|' /C calc'!A0"];
+    import.extend(map.iter().map(String::as_str));
+    sharebench.run(&import).unwrap().expect_success();
+    let fields = |arguments: &[&str]| -> Vec<String> {
+        let csv = sharebench.run(arguments).unwrap().expect_success().stdout;
+        csv.lines().flat_map(|line| line.split(',')).map(|field| field.trim_matches('"').to_owned()).collect()
+    };
+    let is_formula =
+        |field: &&String| field.starts_with(['=', '+', '-', '@', '\t']) && field.parse::<f64>().is_err();
+    for command in [&["export", "1", "--format", "csv"][..], &["report", "1", "--format", "csv"]] {
+        let found = fields(command);
+        assert_eq!(found.iter().find(is_formula), None, "{command:?}");
+        assert!(found.iter().any(|field| field.starts_with("'=cmd")), "{command:?}: {found:?}");
+    }
+    let exact = fields(&["export", "1", "--format", "csv", "--exact-text"]);
+    assert!(exact.iter().any(|field| field == "+cmd|' /C calc'!A0"), "{exact:?}");
+    sharebench.run(&["export", "1", "--format", "csv", "-o", "out.csv"]).unwrap().expect_success();
+    sharebench.run(&["import", "out.csv"]).unwrap().expect_success();
+    let [first, again] = ["1", "2"].map(|run| {
+        let exported = sharebench.run(&["export", run, "--format", "json"]).unwrap().expect_success().stdout;
+        let run: serde_json::Value = serde_json::from_str(&exported).unwrap();
+        let steps = run["steps"].as_array().unwrap().iter().map(|step| step["coordinates"].clone());
+        (run["targets"][0]["name"].clone(), steps.collect::<Vec<_>>())
+    });
+    assert_eq!(first, again);
+    "an apostrophe in front; `import` reads the same names".to_owned()
 }

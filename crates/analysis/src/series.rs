@@ -18,6 +18,9 @@ use crate::types::{
 /// Fewest runs that make a series.
 const FEWEST: usize = 6;
 
+/// Up to this many different names are listed where a target is named differently in each run.
+const MAX_NAMES: usize = 3;
+
 /// Target, and test or workload.
 type Key = (String, String);
 
@@ -26,10 +29,7 @@ pub fn series(runs: &[RunData], options: &Options) -> Result<Series, SeriesError
     if runs.len() < FEWEST {
         return Err(SeriesError::TooFew(runs.len()));
     }
-    let lines = lines(runs);
-    if lines.is_empty() {
-        return Err(SeriesError::NothingInCommon);
-    }
+    let lines = common_lines(runs)?;
     let (lines, logs): (Vec<SeriesLine>, Vec<RunSeries>) = lines.into_iter().unzip();
     let error = 1.0 - options.level;
     let shifts = run_series_shifts(&logs, error, options.seed);
@@ -113,9 +113,12 @@ impl CellLogs {
     }
 }
 
-/// The log rates of each cell of a run, by target and test.
-fn cells(run: &RunData) -> BTreeMap<Key, BTreeMap<Coordinates, CellLogs>> {
-    let mut rates: BTreeMap<Key, BTreeMap<Coordinates, CellLogs>> = BTreeMap::new();
+/// Each cell of a run by target and test.
+type RunCells = BTreeMap<Key, BTreeMap<Coordinates, CellLogs>>;
+
+/// The log rates of each cell of a run. `named` is what a target is called.
+fn cells(run: &RunData, named: impl Fn(&str) -> String) -> RunCells {
+    let mut rates = RunCells::new();
     for step in &run.steps {
         let unit = if step.measure.bytes.total() > 0 {
             RateUnit::BytesPerSecond
@@ -125,7 +128,7 @@ fn cells(run: &RunData) -> BTreeMap<Key, BTreeMap<Coordinates, CellLogs>> {
         let Some(rate) = rate(&step.measure, unit).filter(|_| usable(step, unit)) else { continue };
         let Some(target) = run.header.targets.get(step.target as usize) else { continue };
         let test = [axis::TEST, axis::WORKLOAD].into_iter().find_map(|axis| step.coordinates.get(axis));
-        let key = (target.name.clone(), test.map_or_else(String::new, Value::to_string));
+        let key = (named(&target.name), test.map_or_else(String::new, Value::to_string));
         let cell = rates.entry(key).or_default().entry(step.coordinates.clone()).or_default();
         cell.by_repetition.insert(step.repetition, rate.ln());
     }
@@ -151,9 +154,40 @@ fn within_run(cells: &[&CellLogs]) -> Option<f64> {
     (means.len() > 1).then(|| (variance / n).sqrt())
 }
 
+/// The lines of all runs. Where every run has one target, the name of the target may differ: a machine that was renamed or
+/// replaced is what a series is for.
+fn common_lines(runs: &[RunData]) -> Result<Vec<(SeriesLine, RunSeries)>, SeriesError> {
+    let by_name: Vec<_> = runs.iter().map(|run| cells(run, str::to_owned)).collect();
+    let found = lines(&by_name);
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let mut names: Vec<String> = Vec::new();
+    for run in runs {
+        let of_run: Vec<&str> = run.header.targets.iter().map(|target| target.name.as_str()).collect();
+        let of_run = of_run.join(", ");
+        if !names.contains(&of_run) {
+            names.push(of_run);
+        }
+    }
+    let number = names.len();
+    if number > MAX_NAMES {
+        names.drain(MAX_NAMES - 1..number - 1);
+        names.insert(MAX_NAMES - 1, "..".to_owned());
+    }
+    let nameless: Vec<_> = runs.iter().map(|run| cells(run, |_| names.join(", "))).collect();
+    let found = lines(&nameless);
+    if number < 2 || found.is_empty() {
+        return Err(SeriesError::NothingInCommon);
+    }
+    if runs.iter().any(|run| run.header.targets.len() > 1) {
+        return Err(SeriesError::DifferentTargets(names));
+    }
+    Ok(found)
+}
+
 /// Every target and test with a cell that all runs have, and its log rates.
-fn lines(runs: &[RunData]) -> Vec<(SeriesLine, RunSeries)> {
-    let cells: Vec<_> = runs.iter().map(cells).collect();
+fn lines(cells: &[RunCells]) -> Vec<(SeriesLine, RunSeries)> {
     let keys: BTreeSet<&Key> = cells.iter().flat_map(BTreeMap::keys).collect();
     let mut lines = Vec::new();
     for key in keys {
@@ -162,7 +196,7 @@ fn lines(runs: &[RunData]) -> Vec<(SeriesLine, RunSeries)> {
         let common: Vec<&Coordinates> = all
             .iter()
             .copied()
-            .filter(|at| of_runs.len() == runs.len() && of_runs.iter().all(|cells| cells.contains_key(at)))
+            .filter(|at| of_runs.len() == cells.len() && of_runs.iter().all(|cells| cells.contains_key(at)))
             .collect();
         if common.is_empty() {
             continue;

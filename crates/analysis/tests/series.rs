@@ -72,6 +72,30 @@ fn equal_nights_state_what_they_would_have_shown_and_few_nights_are_refused() {
     assert_eq!(series(&other, &Options::default()).unwrap_err(), SeriesError::NothingInCommon);
 }
 
+#[test]
+fn a_target_that_was_renamed_remains_one_series() {
+    let mut renamed = nights(12, 7);
+    for night in &mut renamed[5..] {
+        night.header.targets[0].name = "nas2".to_owned();
+    }
+    let found = series(&renamed, &Options::default()).unwrap();
+    assert_eq!(found.lines[0].target, "smb, nas2");
+    assert_eq!((found.changes.len(), found.changes[0].at), (1, 7), "{:?}", found.changes);
+}
+
+#[test]
+fn several_targets_with_different_names_are_an_error_that_lists_them() {
+    let night = |index: usize| {
+        let targets = if index < 3 { ["smb", "nfs"] } else { ["smb2", "nfs2"] };
+        let mut night = Synthetic::new("nightly", &targets, 900 + index as u64);
+        night.sweep(&cells(&["read"]), 2, |_, _| 1e8);
+        night.run
+    };
+    let error = series(&(0..6).map(night).collect::<Vec<_>>(), &Options::default()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("different names (smb, nfs; smb2, nfs2)"), "{text}");
+}
+
 /// Nights with these rates of one test, in MB/s, each with eight repetitions that scatter by 2 %.
 fn nights_of(rates: &[f64]) -> Vec<RunData> {
     let night = |(index, rate): (usize, &f64)| {

@@ -1,7 +1,7 @@
 //! Files that the user names: written whole or not at all, and read up to a limit.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 /// Largest text that is read: plans, presets, passwords. A device without end must not fill the memory.
@@ -20,19 +20,27 @@ pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
 /// Writes a file under a temporary name in the same directory and renames it, so that a full disk leaves the earlier
 /// file in place. Devices, pipes and links are written directly, because a rename would replace them.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_with(path, |out| out.write_all(bytes))
+}
+
+/// As [`write()`], but `fill` writes the content, so that it need not be in memory as a whole.
+pub fn write_with<E: From<io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
     let before = path.symlink_metadata();
-    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+    let name = path.file_name().ok_or_else(|| io::Error::from(ErrorKind::IsADirectory))?;
     if before.as_ref().is_ok_and(|before| !before.is_file()) {
-        return fs::write(path, bytes);
+        return filled(&File::create(path)?, fill);
     }
     let mut temporary = name.to_owned();
     temporary.push(format!(".{}.new", std::process::id()));
     let temporary = path.with_file_name(temporary);
-    let written = write_new(&temporary, bytes).and_then(|()| {
+    let written = write_new(&temporary, fill).and_then(|()| {
         if let Ok(before) = &before {
             fs::set_permissions(&temporary, before.permissions())?;
         }
-        fs::rename(&temporary, path)
+        Ok(fs::rename(&temporary, path)?)
     });
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
@@ -40,11 +48,23 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(bytes)?;
+fn write_new<E: From<io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    filled(&file, fill)?;
     // Some file systems report a full disk only here.
-    file.sync_all()
+    Ok(file.sync_all()?)
+}
+
+fn filled<E: From<io::Error>>(
+    file: &File,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut out = BufWriter::new(file);
+    fill(&mut out)?;
+    Ok(out.flush()?)
 }
 
 #[cfg(test)]

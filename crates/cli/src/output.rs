@@ -4,12 +4,13 @@
 //! reader is never an error here.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use rustix::termios::tcgetwinsize;
 use serde_json::Value;
 use sharebench_report::{Style, coloured_lines, plain, plain_lines};
+use sharebench_results::WriteError;
 
 use crate::exit::Failure;
 
@@ -24,6 +25,54 @@ pub fn print_out(text: &str) -> Result<ExitCode, Failure> {
 /// Prints a file to standard output: as it is into a pipe or a file, and as text to a terminal.
 pub fn print_bytes(bytes: &[u8]) -> Result<ExitCode, Failure> {
     if stdout().is_terminal() { print_out(&String::from_utf8_lossy(bytes)) } else { write_out(bytes) }
+}
+
+/// Prints what `fill` writes to standard output, as [`print_bytes`] does, without holding all of it in memory.
+pub fn print_with(fill: impl FnOnce(&mut dyn Write) -> Result<(), WriteError>) -> Result<ExitCode, Failure> {
+    let written = if stdout().is_terminal() {
+        let mut lines = TerminalLines::default();
+        fill(&mut lines).and_then(|()| Ok(lines.end()?))
+    } else {
+        let mut out = BufWriter::new(stdout().lock());
+        fill(&mut out).and_then(|()| Ok(out.flush()?))
+    };
+    match written {
+        Err(WriteError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        Err(WriteError::Output(error)) => Err(error.into()),
+        Err(WriteError::Store(error)) => Err(error.into()),
+        Ok(()) => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Text for a terminal, whose control characters are replaced line by line.
+#[derive(Default)]
+struct TerminalLines {
+    /// The line that has not ended yet.
+    line: Vec<u8>,
+}
+
+impl TerminalLines {
+    fn end(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        stdout().write_all(coloured_lines(&String::from_utf8_lossy(&line)).as_bytes())?;
+        stdout().flush()
+    }
+}
+
+impl Write for TerminalLines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                self.end()?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        stdout().flush()
+    }
 }
 
 fn write_out(bytes: &[u8]) -> Result<ExitCode, Failure> {

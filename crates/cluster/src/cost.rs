@@ -31,8 +31,8 @@ pub struct Load<T> {
 pub struct Costs {
     /// Number of ranks.
     pub ranks: u32,
-    /// Broadcast of the plan from rank 0.
-    pub broadcast_ns: u64,
+    /// Broadcast of the plan from rank 0; none where it took no longer than the barrier that it is measured with.
+    pub broadcast_ns: Option<u64>,
     /// Barrier over all ranks.
     pub barrier_ns: u64,
     /// Alignment of all clocks.
@@ -83,7 +83,7 @@ fn measure_one<T: Clone + Serialize + DeserializeOwned>(
         ranks: ranks.size(),
         barrier_ns,
         // The barrier inside `broadcast` belongs to the measurement, not to the operation.
-        broadcast_ns: median_ns(ranks, broadcast)?.saturating_sub(barrier_ns),
+        broadcast_ns: median_ns(ranks, broadcast)?.checked_sub(barrier_ns).filter(|nanos| *nanos > 0),
         clocks_ns: median_ns(ranks, || ranks.align(EXCHANGES, &now).map(drop))?,
         reduction_ns: median_ns(ranks, || ranks.reduce(load.counts.clone(), merge).map(drop))?,
         gather_ns: median_ns(ranks, || ranks.gather(&load.share).map(drop))?,
@@ -112,7 +112,7 @@ pub fn modelled(measured: &[Costs], ranks: u32) -> Option<Costs> {
     let each = most.gather_ns / u64::from(most.ranks.max(2) - 1);
     Some(Costs {
         ranks,
-        broadcast_ns: pair.broadcast_ns * steps,
+        broadcast_ns: pair.broadcast_ns.map(|nanos| nanos * steps),
         barrier_ns: pair.barrier_ns * steps,
         // A parent measures its children one after the other; the longest path has at most 1 + 2 + .. of them.
         clocks_ns: pair.clocks_ns * steps * (steps + 1) / 2,
@@ -143,10 +143,18 @@ mod tests {
         let sizes: Vec<u32> = rows[0].iter().map(|row| row.ranks).collect();
         assert_eq!(sizes, [2, 4, 6]);
         assert!(rows[1..].iter().all(Vec::is_empty));
-        let pair =
-            Costs { ranks: 2, barrier_ns: 10, clocks_ns: 5, reduction_ns: 7, gather_ns: 4, broadcast_ns: 3 };
+        let pair = Costs {
+            ranks: 2,
+            barrier_ns: 10,
+            clocks_ns: 5,
+            reduction_ns: 7,
+            gather_ns: 4,
+            broadcast_ns: Some(3),
+        };
         let far = modelled(&[pair], 10_000).unwrap();
-        assert_eq!((far.barrier_ns, far.reduction_ns, far.broadcast_ns), (140, 98, 42));
+        assert_eq!((far.barrier_ns, far.reduction_ns, far.broadcast_ns), (140, 98, Some(42)));
+        let unresolved = modelled(&[Costs { broadcast_ns: None, ..pair }], 10_000).unwrap();
+        assert_eq!(unresolved.broadcast_ns, None, "a model of what was not measured");
         assert_eq!((far.clocks_ns, far.gather_ns), (5 * 105, 4 * 9_999));
         assert_eq!(modelled(&[], 8), None);
     }

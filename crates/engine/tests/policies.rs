@@ -259,7 +259,7 @@ fn flushes_and_closes_are_part_of_the_busy_time_and_reported_separately() {
     for step in &steps {
         let measure = &step.measure;
         let at = &step.coordinates;
-        let seen = measure.evidence;
+        let seen = *measure.evidence;
         let writes = measure.bytes.written > 0;
         let passes = measure.operations / 16;
         assert_eq!(at.text("included"), Some(if writes { "flush+close" } else { "close" }));
@@ -318,7 +318,7 @@ fn jobs_apply_policies_and_flush_and_close_within_their_window() {
     for step in &steps {
         let measure = &step.measure;
         let at = &step.coordinates;
-        let seen = measure.evidence;
+        let seen = *measure.evidence;
         let streams = at.text("test").unwrap().starts_with('f');
         let requests = if streams { measure.operations / 2 } else { measure.operations };
         let writes = measure.bytes.written > 0;

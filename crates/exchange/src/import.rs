@@ -155,7 +155,7 @@ fn finished(
         coordinates: step.coordinates.clone(),
         started_unix_ms: step.started_unix_ms,
         measure: step.measure.clone(),
-        checks: step.checks.clone(),
+        checks: step.checks.clone().into(),
     };
     FinishedRun {
         header: RunHeader {

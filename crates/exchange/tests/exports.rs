@@ -5,7 +5,9 @@ use std::path::Path;
 
 use sharebench_exchange::{Options, import, iozone_text};
 use sharebench_model::{Histogram, RunOutcome, Value};
-use sharebench_results::{Entry, FinishedRun, RunId, RunState, StoredRun, table, write_csv, write_json};
+use sharebench_results::{
+    Entry, FinishedRun, RunId, RunState, SpreadsheetText, StoredRun, table, write_csv, write_json,
+};
 
 fn imported(name: &str) -> StoredRun {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
@@ -51,7 +53,7 @@ fn exported_csv_imports_with_the_same_numbers() {
     for name in ["fio-3.33-plus.json", "iozone-3.489-throughput.txt"] {
         let mut first = imported(name);
         let mut csv = Vec::new();
-        write_csv(&first, &mut csv).unwrap();
+        write_csv(&first, SpreadsheetText::Defused, &mut csv).unwrap();
         let again = import("run.csv", &csv, &Options::default()).unwrap();
         assert_eq!(
             (again.runs.len(), again.runs[0].header.targets[0].name.as_str()),
@@ -179,7 +181,7 @@ fn unknown_values_of_an_imported_table_are_empty_in_exports_and_come_back_as_unk
     assert_eq!(entry("reported_response_mean_ns"), Entry::Number(132_000_000_000));
     assert_eq!((entry("read_bytes"), entry("written_bytes")), (Entry::Number(0), Entry::Number(841_000)));
     let mut csv = Vec::new();
-    write_csv(&run, &mut csv).unwrap();
+    write_csv(&run, SpreadsheetText::Defused, &mut csv).unwrap();
     let again = import("run.csv", &csv, &Options::default()).unwrap();
     assert_eq!(again.runs[0].steps, run.steps);
     let mut json = Vec::new();

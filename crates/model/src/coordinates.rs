@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, LazyLock};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::units::ByteSize;
 
@@ -46,6 +47,28 @@ pub mod axis {
     pub const READ_PERCENT: &str = "read_percent";
     /// Buffer of a buffered stream, where it is not 64 KiB.
     pub const STREAM_BUFFER: &str = "stream_buffer";
+
+    /// All of these.
+    pub(super) const ALL: [&str; 18] = [
+        TEST,
+        FILE_SIZE,
+        RECORD_SIZE,
+        QUEUE_DEPTH,
+        USERS,
+        JOBS,
+        ARRIVALS,
+        RATE,
+        WORKLOAD,
+        CACHE,
+        SYNC,
+        SERVER_CACHE,
+        INCLUDED,
+        FILES,
+        ALIGN,
+        STRIDE,
+        READ_PERCENT,
+        STREAM_BUFFER,
+    ];
 }
 
 /// A position on one axis.
@@ -91,9 +114,20 @@ impl fmt::Display for Value {
 }
 
 /// The position of a step on every axis of its run; equal coordinates are comparable steps.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Coordinates(BTreeMap<Cow<'static, str>, Value>);
+///
+/// Coordinates are ordered by the names of their axes. Copies share them: analyses hold the coordinates of each of
+/// 100,000 steps in several tables.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Coordinates(Arc<[(Axis, Value)]>);
+
+type Axis = Cow<'static, str>;
+
+impl Default for Coordinates {
+    fn default() -> Self {
+        static NONE: LazyLock<Coordinates> = LazyLock::new(|| Coordinates(Arc::new([])));
+        NONE.clone()
+    }
+}
 
 impl Coordinates {
     /// No axes yet.
@@ -108,14 +142,25 @@ impl Coordinates {
 
     /// These coordinates with one axis added or replaced.
     #[must_use]
-    pub fn with(mut self, axis: impl Into<Cow<'static, str>>, value: Value) -> Self {
-        self.0.insert(axis.into(), value);
-        self
+    pub fn with(self, axis: impl Into<Axis>, value: Value) -> Self {
+        let axis = axis.into();
+        let at = self.0.partition_point(|(known, _)| *known < axis);
+        let replaced = usize::from(self.0.get(at).is_some_and(|(known, _)| *known == axis));
+        let before = self.0[..at].iter().cloned();
+        let after = self.0[at + replaced..].iter().cloned();
+        Self(before.chain([(axis, value)]).chain(after).collect())
+    }
+
+    /// These coordinates without some axes.
+    #[must_use]
+    pub fn without(&self, axes: &[impl AsRef<str>]) -> Self {
+        let is_kept = |axis: &str| !axes.iter().any(|left| left.as_ref() == axis);
+        Self(self.0.iter().filter(|(axis, _)| is_kept(axis)).cloned().collect())
     }
 
     /// The position on one axis.
     pub fn get(&self, axis: &str) -> Option<&Value> {
-        self.0.get(axis)
+        self.0.iter().find(|(known, _)| known == axis).map(|(_, value)| value)
     }
 
     /// The position on an axis of bytes or counts.
@@ -137,6 +182,24 @@ impl Coordinates {
     /// All axes in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(axis, value)| (axis.as_ref(), value))
+    }
+}
+
+impl Serialize for Coordinates {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Coordinates {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let all: BTreeMap<String, Value> = BTreeMap::deserialize(deserializer)?;
+        // The usual names need no memory of their own.
+        let name = |axis: String| match axis::ALL.iter().find(|known| **known == axis) {
+            Some(known) => Cow::Borrowed(*known),
+            None => Cow::Owned(axis),
+        };
+        Ok(Self(all.into_iter().map(|(axis, value)| (name(axis), value)).collect()))
     }
 }
 

@@ -1,12 +1,17 @@
 //! Latency histogram: nanoseconds at three significant digits, mergeable, stored as HdrHistogram V2.
 
+use std::sync::{Arc, LazyLock};
+
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Deserializer as SerdeDeserializer, Serialize, Serializer as SerdeSerializer};
 
-use crate::resting::{Cell, Resting};
+use crate::resting::{Cell, HistogramArchive, Resting};
 
 /// Largest recordable time: one hour. Longer ones are recorded as one hour.
 pub const MAX_NANOS: u64 = 3_600_000_000_000;
+
+/// An empty histogram as bytes.
+static EMPTY: LazyLock<Vec<u8>> = LazyLock::new(|| encoded(&counted(None)));
 
 /// Why bytes cannot be decoded as a histogram.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,13 +20,22 @@ pub struct HistogramError(String);
 
 /// Times in nanoseconds, each within 0.1 % of the truth, from 1 ns to one hour.
 ///
-/// Memory depends on the largest recorded time, not on the number of recordings. A histogram that was decoded and not
-/// changed takes only its stored bytes.
+/// A histogram takes two words where nothing was recorded. One that can record needs an array, whose size depends on the
+/// largest time and not on the number of recordings. One that was decoded and not changed takes its stored bytes, which
+/// copies share; [`archived`](Self::archived) leaves them where they were read from, so that a run of 100,000 steps fits
+/// into memory.
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
-    /// The decoded bytes; empty once anything is recorded.
-    resting: Resting,
-    counting: Option<Box<hdrhistogram::Histogram<u64>>>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Default)]
+enum State {
+    #[default]
+    Empty,
+    /// As decoded.
+    Resting(Arc<Resting>),
+    Counting(Box<hdrhistogram::Histogram<u64>>),
 }
 
 impl Histogram {
@@ -42,19 +56,62 @@ impl Histogram {
     }
 
     fn count(&mut self) -> &mut hdrhistogram::Histogram<u64> {
-        let resting = &mut self.resting;
-        self.counting.get_or_insert_with(|| Box::new(counted(&std::mem::take(resting))))
+        if !matches!(self.state, State::Counting(_)) {
+            self.state = State::Counting(Box::new(counted(self.resting())));
+        }
+        match &mut self.state {
+            State::Counting(counting) => counting,
+            State::Empty | State::Resting(_) => unreachable!("the state was set above"),
+        }
+    }
+
+    fn counting(&self) -> Option<&hdrhistogram::Histogram<u64>> {
+        match &self.state {
+            State::Counting(counting) => Some(counting),
+            State::Empty | State::Resting(_) => None,
+        }
+    }
+
+    fn resting(&self) -> Option<&Resting> {
+        match &self.state {
+            State::Resting(resting) => Some(resting),
+            State::Empty | State::Counting(_) => None,
+        }
+    }
+
+    /// This histogram without its bytes, where it was decoded from bytes that the archive has under `key`. Each use
+    /// reads them again; [`fetched`](Self::fetched) serves several uses.
+    #[must_use]
+    pub fn archived(self, archive: &Arc<dyn HistogramArchive>, key: u64) -> Self {
+        let state = match &self.state {
+            State::Resting(resting) if resting.len() == 0 => State::Empty,
+            State::Resting(resting) => State::Resting(Arc::new(resting.archived(Arc::clone(archive), key))),
+            State::Empty | State::Counting(_) => return self,
+        };
+        Self { state }
+    }
+
+    /// A copy that has its bytes.
+    #[must_use]
+    pub fn fetched(&self) -> Self {
+        match self.resting().and_then(Resting::fetched) {
+            Some(resting) => Self { state: State::Resting(Arc::new(resting)) },
+            None => self.clone(),
+        }
     }
 
     /// Adds all of another histogram's recordings, exactly.
     pub fn merge(&mut self, other: &Self) {
-        match &other.counting {
+        match &other.state {
+            State::Empty => {}
             // Both sides auto-resize and share their precision, so this cannot fail.
-            Some(other) => {
+            State::Counting(other) => {
                 let _ = self.count().add(&**other);
             }
-            None if self.is_empty() => self.clone_from(other),
-            None => other.resting.cells().for_each(|cell| self.record_n(cell.lowest, cell.count)),
+            State::Resting(_) if self.is_empty() => self.clone_from(other),
+            State::Resting(other) => {
+                other.cells().for_each(|cell| self.record_n(cell.lowest, cell.count));
+            }
         }
     }
 
@@ -67,18 +124,21 @@ impl Histogram {
         });
     }
 
-    fn for_each(&self, mut what: impl FnMut(Cell)) {
-        let Some(counting) = &self.counting else { return self.resting.cells().for_each(what) };
-        for recorded in counting.iter_recorded() {
-            let highest = recorded.value_iterated_to();
-            let lowest = counting.lowest_equivalent(highest);
-            what(Cell { lowest, highest, count: recorded.count_at_value() });
+    fn for_each(&self, what: impl FnMut(Cell)) {
+        match &self.state {
+            State::Empty => {}
+            State::Resting(resting) => resting.cells().for_each(what),
+            State::Counting(counting) => counted_cells(counting).for_each(what),
         }
     }
 
     /// How many times were recorded.
     pub fn len(&self) -> u64 {
-        self.counting.as_ref().map_or(self.resting.len(), |counting| counting.len())
+        match &self.state {
+            State::Empty => 0,
+            State::Resting(resting) => resting.len(),
+            State::Counting(counting) => counting.len(),
+        }
     }
 
     /// True when nothing was recorded.
@@ -88,9 +148,10 @@ impl Histogram {
 
     /// Mean in nanoseconds; 0 when empty.
     pub fn mean(&self) -> f64 {
-        let Some(counting) = &self.counting else {
-            let sum: f64 = self.resting.cells().map(|cell| cell.middle() as f64 * cell.count as f64).sum();
-            return sum / self.resting.len().max(1) as f64;
+        let Some(counting) = self.counting() else {
+            let Some(resting) = self.resting() else { return 0.0 };
+            let sum: f64 = resting.cells().map(|cell| cell.middle() as f64 * cell.count as f64).sum();
+            return sum / resting.len().max(1) as f64;
         };
         // Only the values between the extremes; the library's own iterator walks up to them from zero.
         let mut value = counting.min();
@@ -107,18 +168,23 @@ impl Histogram {
 
     /// Largest time in nanoseconds, to within 0.1 %; 0 when empty.
     pub fn max(&self) -> u64 {
-        self.counting.as_ref().map_or(self.resting.highest(), |counting| counting.max())
+        match &self.state {
+            State::Empty => 0,
+            State::Resting(resting) => resting.highest(),
+            State::Counting(counting) => counting.max(),
+        }
     }
 
     /// The time below which `quantile` (0..=1) of the recordings lie, in nanoseconds; 0 when empty.
     pub fn quantile(&self, quantile: f64) -> u64 {
-        if let Some(counting) = &self.counting {
+        if let Some(counting) = self.counting() {
             return counting.value_at_quantile(quantile);
         }
+        let Some(resting) = self.resting() else { return 0 };
         // Rounded up to whole recordings, and at least the first, as the library does.
         let wanted = ((quantile.min(1.0) * self.len() as f64).ceil() as u64).max(1);
         let mut below = 0;
-        let found = self.resting.cells().find(|cell| {
+        let found = resting.cells().find(|cell| {
             below += cell.count;
             below >= wanted
         });
@@ -141,21 +207,15 @@ impl Histogram {
         let along = |counting: &hdrhistogram::Histogram<u64>| {
             counting.iter_quantiles(ticks_per_half).map(|v| (v.value_iterated_to(), v.quantile())).collect()
         };
-        self.counting.as_ref().map_or_else(|| along(&counted(&self.resting)), |counting| along(counting))
+        self.counting().map_or_else(|| along(&counted(self.resting())), along)
     }
 
     /// The standard HdrHistogram V2 encoding.
     pub fn to_v2(&self) -> Vec<u8> {
-        let encoded = |counting: &hdrhistogram::Histogram<u64>| {
-            let mut bytes = Vec::new();
-            // Writing to a Vec cannot fail.
-            let _ = V2Serializer::new().serialize(counting, &mut bytes);
-            bytes
-        };
-        match &self.counting {
-            Some(counting) => encoded(counting),
-            None if self.resting.bytes().is_empty() => encoded(&counted(&self.resting)),
-            None => self.resting.bytes().to_vec(),
+        match &self.state {
+            State::Empty => EMPTY.clone(),
+            State::Resting(resting) => resting.bytes().into_owned(),
+            State::Counting(counting) => encoded(counting),
         }
     }
 
@@ -163,7 +223,9 @@ impl Histogram {
     pub fn from_v2(bytes: &[u8]) -> Result<Self, HistogramError> {
         // The library decodes other forms and reports what is wrong with invalid bytes.
         if let Some(resting) = Resting::of(bytes) {
-            return Ok(Self { resting, counting: None });
+            let is_plain = resting.len() == 0 && *bytes == **EMPTY;
+            let state = if is_plain { State::Empty } else { State::Resting(Arc::new(resting)) };
+            return Ok(Self { state });
         }
         let mut histogram = Deserializer::new()
             .deserialize::<u64, _>(&mut std::io::Cursor::new(bytes))
@@ -172,17 +234,32 @@ impl Histogram {
             return Err(HistogramError(format!("{} significant digits instead of 3", histogram.sigfig())));
         }
         histogram.auto(true);
-        Ok(Self { resting: Resting::default(), counting: Some(Box::new(histogram)) })
+        Ok(Self { state: State::Counting(Box::new(histogram)) })
     }
+}
+
+fn counted_cells(counting: &hdrhistogram::Histogram<u64>) -> impl Iterator<Item = Cell> {
+    counting.iter_recorded().map(|recorded| {
+        let highest = recorded.value_iterated_to();
+        let lowest = counting.lowest_equivalent(highest);
+        Cell { lowest, highest, count: recorded.count_at_value() }
+    })
+}
+
+fn encoded(counting: &hdrhistogram::Histogram<u64>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // Writing to a Vec cannot fail.
+    let _ = V2Serializer::new().serialize(counting, &mut bytes);
+    bytes
 }
 
 /// The same histogram in the form that can record.
 #[expect(clippy::expect_used, reason = "three digits and an hour are within the documented range")]
-fn counted(resting: &Resting) -> hdrhistogram::Histogram<u64> {
-    let mut counting =
-        hdrhistogram::Histogram::new_with_max(resting.highest().max(2), 3).expect("valid bounds");
+fn counted(resting: Option<&Resting>) -> hdrhistogram::Histogram<u64> {
+    let highest = resting.map_or(0, Resting::highest);
+    let mut counting = hdrhistogram::Histogram::new_with_max(highest.max(2), 3).expect("valid bounds");
     counting.auto(true);
-    for cell in resting.cells() {
+    for cell in resting.into_iter().flat_map(Resting::cells) {
         // The array of counts reaches to the highest value.
         let _ = counting.record_n(cell.lowest, cell.count);
     }
@@ -266,7 +343,7 @@ mod tests {
                 recorded.record_n(nanos, 1 + random.below(3));
             }
             let read = Histogram::from_v2(&recorded.to_v2()).unwrap();
-            assert!(read.counting.is_none());
+            assert!(read.counting().is_none());
             assert_eq!((&read, read.len(), read.max()), (&recorded, recorded.len(), recorded.max()));
             assert!((read.mean() - recorded.mean()).abs() <= 1e-12 * recorded.mean());
             assert_eq!((read.to_v2(), read.percentiles(5)), (recorded.to_v2(), recorded.percentiles(5)));
@@ -282,6 +359,48 @@ mod tests {
             });
             assert!(sums.windows(2).all(|two| two[0] == two[1]));
         }
+    }
+
+    /// Keeps one histogram, and counts how often it is read.
+    #[derive(Debug)]
+    struct Archive(Vec<u8>, std::sync::atomic::AtomicU32);
+
+    impl HistogramArchive for Archive {
+        fn read(&self, key: u64) -> Option<Vec<u8>> {
+            self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            (key == 7).then(|| self.0.clone())
+        }
+    }
+
+    #[test]
+    fn an_archived_histogram_answers_as_before_and_reads_its_bytes_again() {
+        let mut recorded = Histogram::new();
+        (1..500u64).for_each(|nanos| recorded.record(nanos * nanos));
+        let bytes = recorded.to_v2();
+        let archive = Arc::new(Archive(bytes.clone(), 0.into()));
+        let kept: Arc<dyn HistogramArchive> = Arc::clone(&archive) as _;
+        let reads = || archive.1.load(std::sync::atomic::Ordering::Relaxed);
+        let read = Histogram::from_v2(&bytes).unwrap().archived(&kept, 7);
+        assert_eq!((read.len(), read.max(), reads()), (recorded.len(), recorded.max(), 0));
+        assert_eq!((&read, read.quantile(0.9), read.to_v2()), (&recorded, recorded.quantile(0.9), bytes));
+        let before = reads();
+        let fetched = read.fetched();
+        assert_eq!((fetched.quantile(0.1), fetched.quantile(0.5)), (read.quantile(0.1), read.quantile(0.5)));
+        assert_eq!(reads(), before + 3, "one to fetch it, and one per use of what is archived");
+        let empty = Histogram::from_v2(&Histogram::new().to_v2()).unwrap().archived(&kept, 7);
+        assert_eq!((empty.len(), empty.to_v2()), (0, Histogram::new().to_v2()));
+        let lost = Histogram::from_v2(&recorded.to_v2()).unwrap().archived(&kept, 8);
+        assert_eq!((lost.quantile(0.5), lost.fetched().len()), (0, recorded.len()));
+    }
+
+    #[test]
+    fn times_of_the_first_bucket_stay_as_they_are_stored() {
+        // The header of such a histogram names a smaller time than it holds.
+        let mut recorded = Histogram::new();
+        (40..50).for_each(|nanos| recorded.record(nanos));
+        let read = Histogram::from_v2(&recorded.to_v2()).unwrap();
+        assert!(read.counting().is_none());
+        assert_eq!((&read, read.max()), (&recorded, 49));
     }
 
     #[test]

@@ -27,6 +27,8 @@ mod rank_share;
 mod resting;
 mod run;
 mod server_evidence;
+mod sparse;
+mod spreadsheet;
 mod timeline;
 mod traffic;
 pub mod units;
@@ -49,10 +51,13 @@ pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
 pub use rank_share::RankShare;
+pub use resting::HistogramArchive;
 pub use run::{
     Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT, StepError,
     StepResult, TargetIdentity,
 };
 pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
+pub use sparse::{Absent, Sparse};
+pub use spreadsheet::{spreadsheet_text, spreadsheet_text_read};
 pub use timeline::{Outage, Timeline};
 pub use traffic::{IoBytes, WireCount};

@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, RankShare, ServerEvidence, WireCount};
+use crate::sparse::absent;
+use crate::{
+    ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, RankShare, ServerEvidence, Sparse, WireCount,
+};
+
+absent!(Evidence, LoadDetail, ServerEvidence);
 
 /// The time by which the bytes of a measure are divided to get its throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -134,16 +139,16 @@ pub struct Measure {
     /// CPU time of the measuring process within the window.
     pub client_cpu: CpuTime,
     /// Evidence about caches and durability.
-    pub evidence: Evidence,
+    pub evidence: Sparse<Evidence>,
     /// The results of a load step in detail; empty for other steps.
     #[serde(default)]
-    pub load: LoadDetail,
+    pub load: Sparse<LoadDetail>,
     /// The contribution of each rank, where several load machines measured together.
     #[serde(default)]
     pub ranks: Vec<RankShare>,
     /// Evidence about the server's cache and storage; empty without cache probes.
     #[serde(default)]
-    pub server: ServerEvidence,
+    pub server: Sparse<ServerEvidence>,
 }
 
 impl Measure {
@@ -265,11 +270,11 @@ mod tests {
     fn a_measured_flush_separates_acknowledged_from_durable_writes() {
         let bytes = IoBytes { read: 0, written: 1_000_000 };
         let evidence = Evidence { flushes: 2, flush_ns: 500, close_ns: 250, ..Evidence::default() };
-        let measure = Measure { busy_ns: 1000, bytes, evidence, ..Measure::default() };
+        let measure = Measure { busy_ns: 1000, bytes, evidence: evidence.into(), ..Measure::default() };
         assert_eq!(measure.operations_ns(), 250);
         assert_eq!(measure.acknowledged(), Some(4e12));
         assert_eq!(measure.durable(), Some(1e15 / 750.0));
-        let plain = Measure { evidence: Evidence::default(), ..measure };
+        let plain = Measure { evidence: Sparse::default(), ..measure };
         assert_eq!((plain.acknowledged(), plain.durable()), (None, None));
     }
 

@@ -3,6 +3,10 @@
 //! A histogram that can count needs an array of about 100 KB, while its stored bytes are a few hundred. Reading a run of
 //! thousands of steps does not allocate the arrays.
 
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::sync::Arc;
+
 /// Header: cookie, length of the payload, normalizing offset, digits (4 bytes each); lowest and highest value,
 /// conversion ratio (8 bytes each).
 const HEADER: usize = 40;
@@ -29,10 +33,26 @@ impl Cell {
     }
 }
 
-/// Validated bytes; empty for the empty histogram.
-#[derive(Debug, Clone, Default)]
+/// Keeps the bytes of histograms outside of memory, such as a results database.
+///
+/// An archive that cannot read what it kept returns none and remembers the failure: a histogram has no way to report it.
+/// Whoever made the archive must look for failures before it trusts a number.
+pub trait HistogramArchive: Send + Sync + Debug {
+    /// Reads the bytes of a histogram; none if they are lost.
+    fn read(&self, key: u64) -> Option<Vec<u8>>;
+}
+
+/// Where the bytes are.
+#[derive(Debug, Clone)]
+enum Bytes {
+    Here(Box<[u8]>),
+    Archived(Arc<dyn HistogramArchive>, u64),
+}
+
+/// Validated bytes.
+#[derive(Debug, Clone)]
 pub(crate) struct Resting {
-    bytes: Box<[u8]>,
+    bytes: Bytes,
     len: u64,
     highest: u64,
 }
@@ -44,7 +64,8 @@ impl Resting {
         let wide = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let plain = word(0)? == COOKIE && word(8)? == 0 && word(12)? == 3 && wide(16)? == 1;
         let whole = bytes.len() == HEADER + word(4)? as usize && wide(32)? == 1f64.to_bits();
-        let most = wide(24)?;
+        // A header names a time, and the array of counts has all slots of the time's bucket.
+        let most = covered(wide(24)?);
         if !plain || !whole {
             return None;
         }
@@ -61,11 +82,27 @@ impl Resting {
                 }
             }
         }
-        Some(Self { bytes: bytes.into(), len, highest })
+        Some(Self { bytes: Bytes::Here(bytes.into()), len, highest })
     }
 
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// The same without its bytes, which the archive has under that key.
+    pub fn archived(&self, archive: Arc<dyn HistogramArchive>, key: u64) -> Self {
+        Self { bytes: Bytes::Archived(archive, key), ..*self }
+    }
+
+    /// The same with its bytes; none if they are here already, or lost.
+    pub fn fetched(&self) -> Option<Self> {
+        match &self.bytes {
+            Bytes::Here(_) => None,
+            Bytes::Archived(archive, key) => Self::of(&archive.read(*key)?),
+        }
+    }
+
+    pub fn bytes(&self) -> Cow<'_, [u8]> {
+        match &self.bytes {
+            Bytes::Here(bytes) => Cow::Borrowed(bytes),
+            Bytes::Archived(archive, key) => Cow::Owned(archive.read(*key).unwrap_or_default()),
+        }
     }
 
     pub fn len(&self) -> u64 {
@@ -79,10 +116,26 @@ impl Resting {
 
     /// The counts, from the shortest time to the longest.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
-        let mut rest = self.bytes.get(HEADER..).unwrap_or_default();
+        let bytes = self.bytes();
+        let mut at = HEADER;
         let mut slot = 0;
-        std::iter::from_fn(move || next(&mut rest, &mut slot)).filter(|cell| cell.count > 0)
+        let cells = std::iter::from_fn(move || {
+            let mut rest = bytes.get(at..)?;
+            let cell = next(&mut rest, &mut slot);
+            at = bytes.len() - rest.len();
+            cell
+        });
+        cells.filter(|cell| cell.count > 0)
     }
+}
+
+/// Longest time of an array of counts that reaches to `highest`.
+fn covered(highest: u64) -> u64 {
+    let mut covered = (2 << SLOTS_BITS) - 1;
+    while covered < highest {
+        covered = covered << 1 | 1;
+    }
+    covered
 }
 
 /// Takes one number off the payload: a count, or the number of empty slots, returned as a cell with count 0. None at

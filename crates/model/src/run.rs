@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Check, Coordinates, ErrorClass, Measure, OpError, RepeatRule, Verdict};
+use crate::sparse::absent;
+use crate::{Check, Coordinates, ErrorClass, Measure, OpError, RepeatRule, Sparse, Verdict};
+
+absent!(Vec<Check>);
 
 /// Named facts: environment, versions, what a target negotiated. Never a secret.
 pub type Facts = BTreeMap<String, String>;
@@ -74,7 +77,7 @@ pub struct StepResult {
     /// Its results.
     pub measure: Measure,
     /// All self-checks, including those that passed.
-    pub checks: Vec<Check>,
+    pub checks: Sparse<Vec<Check>>,
 }
 
 impl StepResult {

@@ -4,6 +4,8 @@
 
 use std::fmt::Write;
 
+use sharebench_model::spreadsheet_text;
+
 /// What a character of somebody else's text becomes where a terminal or a page shows it.
 ///
 /// Control characters start escape sequences, and bidirectional controls and line separators make text appear in another
@@ -79,21 +81,13 @@ pub fn markdown(text: &str) -> String {
     safe
 }
 
-/// Text for a CSV field: what a spreadsheet would take for a formula gets an apostrophe, so that it stays text.
-///
-/// The `csv` crate adds the quotes.
-pub fn formula(text: String) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
-    if formula { format!("'{text}") } else { text }
-}
-
 /// Rows as comma-separated values (RFC 4180), with formulas made harmless.
 pub fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer =
         csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).flexible(true).from_writer(Vec::new());
     for row in rows {
         // Writing to memory cannot fail, and flexible rows may have any length.
-        let _ = writer.write_record(row.into_iter().map(formula));
+        let _ = writer.write_record(row.into_iter().map(spreadsheet_text));
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }

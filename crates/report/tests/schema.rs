@@ -43,7 +43,7 @@ fn with_probes() -> RunData {
             distances: vec![1 << 20; 100],
             next: times(30),
         };
-        step.measure.server = if step.index.is_multiple_of(3) {
+        *step.measure.server = if step.index.is_multiple_of(3) {
             ServerEvidence { without_probes: Some("no path".into()), ..ServerEvidence::default() }
         } else {
             let while_probed = Some(WhileProbed { read: 8, storage_read: 3 });

@@ -100,6 +100,17 @@ impl Problem {
     }
 }
 
+/// Why a run was not written in another format.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The output cannot be written.
+    #[error(transparent)]
+    Output(#[from] std::io::Error),
+}
+
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {

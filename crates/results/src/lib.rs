@@ -19,6 +19,7 @@
 //! # }
 //! ```
 
+mod archive;
 mod error;
 mod export;
 mod owner;
@@ -29,9 +30,10 @@ mod sink;
 mod store;
 mod stored;
 
-pub use error::{Problem, StoreError};
-pub use export::{Entry, SCHEMA, Table, table, write_csv, write_json};
+pub use archive::StoredHistograms;
+pub use error::{Problem, StoreError, WriteError};
+pub use export::{Entry, SCHEMA, SpreadsheetText, Steps, Table, table, write_csv, write_json};
 pub use reference::{ReferenceError, RunReference, WhichRun};
 pub use sink::RunSink;
-pub use store::Store;
+pub use store::{RunStream, Store};
 pub use stored::{FinishedRun, RunId, RunState, RunSummary, StoredRun};

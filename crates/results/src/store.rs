@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
@@ -10,15 +11,20 @@ use sharebench_model::{
     Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepError, StepResult, TargetIdentity,
 };
 
-use crate::error::{Problem, StoreError};
+use crate::archive::{Compactor, StoredHistograms};
+use crate::error::{Problem, StoreError, WriteError};
+use crate::export::Steps;
 use crate::owner::Owner;
 use crate::rows::column::{from_json, to_json};
 use crate::rows::step;
 use crate::schema::{self, Tables};
 use crate::stored::{FinishedRun, RunId, RunState, RunSummary, StoredRun};
 
+/// Number of steps that a [`RunStream`] holds in memory.
+const BATCH: usize = 64;
+
 /// Longest time that a write waits for another process.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The results database: one SQLite file of runs.
 ///
@@ -211,7 +217,103 @@ impl Store {
 
     /// Loads a run with all its steps.
     pub fn load(&self, run: RunId) -> Result<StoredRun, StoreError> {
-        self.look(|| format!("load run {run}"), |connection| load(connection, run))
+        self.look(
+            || format!("load run {run}"),
+            |connection| {
+                let mut loaded = load_header(connection, run)?;
+                let mut rows = connection.prepare(&step::select())?;
+                let mut rows = rows.query([run.0])?;
+                while let Some(row) = rows.next()? {
+                    loaded.steps.push(step::read(row)?);
+                }
+                Ok(loaded)
+            },
+        )
+    }
+
+    /// Loads a run for an analysis, in about a tenth of the memory of [`load`](Self::load).
+    ///
+    /// Histograms of response and service times and of lag stay in the database; they are read again when they are used.
+    /// Self-checks that passed have no explanation, except the first one of each name. All figures are those of the run.
+    pub fn load_compact(&self, run: RunId) -> Result<(StoredRun, Arc<StoredHistograms>), StoreError> {
+        self.look(
+            || format!("load run {run}"),
+            |connection| {
+                let mut loaded = load_header(connection, run)?;
+                let histograms = Arc::new(StoredHistograms::open(self.path.clone())?);
+                let mut compactor = Compactor::new(Arc::clone(&histograms) as _);
+                let mut rows = connection.prepare(&step::select())?;
+                let mut rows = rows.query([run.0])?;
+                while let Some(row) = rows.next()? {
+                    let mut step = step::read(row)?;
+                    compactor.compact(step::row_id(row)?, &mut step);
+                    loaded.steps.push(step);
+                }
+                Ok((loaded, histograms))
+            },
+        )
+    }
+
+    /// Opens a run whose steps are read one after the other, so that memory does not depend on their number.
+    pub fn stream(&self, run: RunId) -> Result<RunStream<'_>, StoreError> {
+        self.look(
+            || format!("read run {run}"),
+            |connection| {
+                let header = load_header(connection, run)?;
+                let last = "SELECT coalesce(max(rowid), 0) FROM step WHERE run = ?1";
+                let last_row = connection.query_row(last, [run.0], |row| row.get(0))?;
+                Ok(RunStream { header, last_row, store: self })
+            },
+        )
+    }
+}
+
+/// A stored run whose steps are read from the database each time that they are visited.
+///
+/// Steps are read in batches, each in a transaction of its own: one transaction would block the process that measures
+/// for as long as the reader of a pipe takes. Recorded steps never change, and those that are recorded later are left
+/// out, so that every visit finds the same steps.
+#[derive(Debug)]
+pub struct RunStream<'s> {
+    /// Without steps.
+    header: StoredRun,
+    /// The run's newest row.
+    last_row: i64,
+    store: &'s Store,
+}
+
+impl RunStream<'_> {
+    /// The steps after a position, at most [`BATCH`].
+    fn batch(&self, after: i64) -> Result<Vec<StepResult>, StoreError> {
+        let run = self.header.id;
+        self.store.look(
+            || format!("read the steps of run {run}"),
+            |connection| {
+                let mut rows = connection.prepare(&step::select_after(BATCH))?;
+                let mut rows = rows.query(params![run.0, after, self.last_row])?;
+                let mut steps = Vec::with_capacity(BATCH);
+                while let Some(row) = rows.next()? {
+                    steps.push(step::read(row)?);
+                }
+                Ok(steps)
+            },
+        )
+    }
+}
+
+impl Steps for RunStream<'_> {
+    fn run(&self) -> &StoredRun {
+        &self.header
+    }
+
+    fn visit(&self, each: &mut dyn FnMut(&StepResult) -> Result<(), WriteError>) -> Result<(), WriteError> {
+        let mut after = -1;
+        loop {
+            let batch = self.batch(after)?;
+            let Some(last) = batch.last() else { return Ok(()) };
+            after = i64::from(last.index);
+            batch.iter().try_for_each(&mut *each)?;
+        }
     }
 }
 
@@ -347,7 +449,8 @@ fn targets(connection: &Connection, run: RunId) -> Result<Vec<(TargetIdentity, F
     rows.map(with_facts).collect()
 }
 
-fn load(connection: &Connection, run: RunId) -> Result<StoredRun, Problem> {
+/// A run without its steps.
+fn load_header(connection: &Connection, run: RunId) -> Result<StoredRun, Problem> {
     let (state, _) = state(connection, run)?;
     let (targets, facts) = targets(connection, run)?.into_iter().unzip();
     let sql = "SELECT title, started_unix_ms, version, plan, steps_planned, seed, environment, repeat FROM run \
@@ -369,14 +472,9 @@ fn load(connection: &Connection, run: RunId) -> Result<StoredRun, Problem> {
     header.seed = seed.parse().map_err(|error| Problem::value("seed", error))?;
     header.environment = from_json("environment", &environment)?;
     header.repeat = repeat.map(|rule| from_json("repeat", &rule)).transpose()?;
-    let mut rows = connection.prepare("SELECT * FROM step WHERE run = ?1 ORDER BY position")?;
-    let mut rows = rows.query([run.0])?;
-    let mut steps = Vec::new();
-    while let Some(row) = rows.next()? {
-        steps.push(step::read(row)?);
-    }
-    Ok(StoredRun { id: run, header, state, facts, steps })
+    Ok(StoredRun { id: run, header, state, facts, steps: Vec::new() })
 }
+
 /// Creates an empty file that only its owner can read: a database contains names of servers, shares and accounts. An
 /// error is left to SQLite, which reports it with the file.
 fn create_private(path: &Path) {

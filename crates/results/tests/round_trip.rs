@@ -107,9 +107,9 @@ fn measure() -> impl Strategy<Value = Measure> {
                 transaction_bytes: numbers[2].checked_sub(1),
             },
             client_cpu: CpuTime { user_ns: numbers[8], kernel_ns: numbers[9] },
-            evidence: evidence(numbers),
-            load: load(numbers),
-            server: server(numbers),
+            evidence: evidence(numbers).into(),
+            load: load(numbers).into(),
+            server: server(numbers).into(),
             ranks: ranks(numbers),
         },
     )
@@ -205,7 +205,7 @@ fn step() -> impl Strategy<Value = StepResult> {
             coordinates,
             started_unix_ms,
             measure,
-            checks,
+            checks: checks.into(),
         },
     )
 }

@@ -176,10 +176,33 @@ fn flips(n: usize, seed: u64) -> Vec<Vec<f64>> {
 }
 
 /// Every region of a surface, and how to evaluate them.
+///
+/// The search evaluates each region under hundreds of patterns of signs, which is most of the work of a large
+/// comparison. Regions with the same rows and the same first column are neighbours in memory, and one loop without
+/// branches evaluates them together.
 struct Scan {
     columns: usize,
     exists: Vec<bool>,
+    /// Rows at which regions begin and end, in ascending order.
+    row_edges: Vec<usize>,
+    /// Columns at which regions begin and end.
+    column_edges: Vec<usize>,
     regions: Vec<(Rectangle, f64)>,
+    /// In the order of the regions, which they divide without gaps.
+    strips: Vec<Strip>,
+}
+
+/// Regions that differ in their last column only. The last columns are consecutive edges: what has fewest cells is left
+/// out at the narrow end.
+struct Strip {
+    /// Index of the first row's edge, and of the edge after the last row.
+    rows: (usize, usize),
+    /// Index of the first column's edge.
+    first: usize,
+    /// Index of the edge at which the narrowest region ends.
+    narrowest: usize,
+    /// Number of regions.
+    len: usize,
 }
 
 /// Mean, variance and standardised mean of a region over sweeps.
@@ -195,16 +218,20 @@ impl Look {
     }
 }
 
+/// Sums of the regions' means over sweeps, and of their squares.
+struct Sums {
+    means: Vec<f64>,
+    squares: Vec<f64>,
+}
+
 impl Scan {
     fn new(surface: &Surface) -> Self {
         let cells = surface.rows * surface.columns;
         let exists = |cell: usize| surface.sweeps.iter().all(|sweep| sweep[cell].is_finite());
         let exists: Vec<bool> = (0..cells).map(exists).collect();
-        let mut scan = Self { columns: surface.columns, exists, regions: Vec::new() };
         let mut row_step = 1;
         let mut column_step = 1;
-        while spans(surface.rows, row_step).len() * spans(surface.columns, column_step).len() > MAX_RECTANGLES
-        {
+        while spans(surface.rows, row_step) * spans(surface.columns, column_step) > MAX_RECTANGLES {
             // The finer axis gives way first, so that regions stay about equally fine in both directions.
             if surface.rows / row_step > surface.columns / column_step {
                 row_step += 1;
@@ -212,16 +239,47 @@ impl Scan {
                 column_step += 1;
             }
         }
-        for rows in spans(surface.rows, row_step) {
-            for columns in spans(surface.columns, column_step) {
-                let place = Rectangle { rows, columns };
-                let cells = scan.cells(place).count();
-                if cells >= SMALLEST_REGION {
-                    scan.regions.push((place, cells as f64));
+        let mut scan = Self {
+            columns: surface.columns,
+            exists,
+            row_edges: edges(surface.rows, row_step),
+            column_edges: edges(surface.columns, column_step),
+            regions: Vec::new(),
+            strips: Vec::new(),
+        };
+        let counts: Vec<f64> = scan.exists.iter().map(|exists| f64::from(u8::from(*exists))).collect();
+        // Whole numbers below 2^53 add up exactly.
+        let counts = scan.edge_sums(&counts);
+        for top in 0..scan.row_edges.len() {
+            for bottom in top + 1..scan.row_edges.len() {
+                for first in 0..scan.column_edges.len() {
+                    scan.add_strip((top, bottom), first, &counts);
                 }
             }
         }
         scan
+    }
+
+    /// Adds the regions of these rows that begin at this column's edge.
+    fn add_strip(&mut self, rows: (usize, usize), first: usize, counts: &[f64]) {
+        let width = self.column_edges.len();
+        let at = |row: usize, column: usize| counts[row * width + column];
+        let before = self.regions.len();
+        for last in first + 1..width {
+            let cells = at(rows.1, last) - at(rows.0, last) - at(rows.1, first) + at(rows.0, first);
+            if cells >= SMALLEST_REGION as f64 {
+                let place = Rectangle {
+                    rows: (self.row_edges[rows.0], self.row_edges[rows.1]),
+                    columns: (self.column_edges[first], self.column_edges[last]),
+                };
+                self.regions.push((place, cells));
+            }
+        }
+        let len = self.regions.len() - before;
+        if len > 0 {
+            // A wider region has at least as many cells, so only the narrowest ones are missing.
+            self.strips.push(Strip { rows, first, narrowest: width - len, len });
+        }
     }
 
     /// Cells of a rectangle that exist.
@@ -233,44 +291,84 @@ impl Scan {
             .filter(|cell| self.exists[*cell])
     }
 
+    /// Sums over everything above and to the left of each crossing of edges, so that a rectangle takes four look-ups.
+    fn edge_sums(&self, cells: &[f64]) -> Vec<f64> {
+        let mut sums = Vec::with_capacity(self.row_edges.len() * self.column_edges.len());
+        let mut above = vec![0.0; self.columns + 1];
+        let mut row = 0;
+        for edge in &self.row_edges {
+            while row < *edge {
+                let mut left = 0.0;
+                for (column, value) in cells[row * self.columns..][..self.columns].iter().enumerate() {
+                    left += value;
+                    above[column + 1] += left;
+                }
+                row += 1;
+            }
+            sums.extend(self.column_edges.iter().map(|column| above[*column]));
+        }
+        sums
+    }
+
+    /// Adds up the means of every region over sweeps that were winsorised.
+    fn sums(&self, sweeps: &[Vec<f64>]) -> Sums {
+        let tables: Vec<Vec<f64>> = sweeps.iter().map(|sweep| self.edge_sums(sweep)).collect();
+        let width = self.column_edges.len();
+        let mut sums = Sums { means: vec![0.0; self.regions.len()], squares: vec![0.0; self.regions.len()] };
+        // Per sweep, what lies between the top and the bottom of the current strips, left of each edge.
+        let mut between = vec![0.0; tables.len() * width];
+        let mut rows = None;
+        let mut region = 0;
+        for strip in &self.strips {
+            if rows != Some(strip.rows) {
+                rows = Some(strip.rows);
+                let (top, bottom) = strip.rows;
+                for (table, between) in tables.iter().zip(between.chunks_mut(width)) {
+                    let below = &table[bottom * width..][..width];
+                    let above = &table[top * width..][..width];
+                    for ((between, below), above) in between.iter_mut().zip(below).zip(above) {
+                        *between = below - above;
+                    }
+                }
+            }
+            let here = region..region + strip.len;
+            let cells = &self.regions[here.clone()];
+            let means = &mut sums.means[here.clone()];
+            let squares = &mut sums.squares[here];
+            for (table, between) in tables.iter().zip(between.chunks(width)) {
+                let low = table[strip.rows.1 * width + strip.first];
+                let high = table[strip.rows.0 * width + strip.first];
+                let ends = &between[strip.narrowest..];
+                for (((end, (_, cells)), mean_sum), square_sum) in
+                    ends.iter().zip(cells).zip(means.iter_mut()).zip(squares.iter_mut())
+                {
+                    let mean = (end - low + high) / cells;
+                    *mean_sum += mean;
+                    *square_sum += mean * mean;
+                }
+            }
+            region += strip.len;
+        }
+        sums
+    }
+
     /// Evaluates every region under one pattern of signs.
     fn look(&self, data: &[Vec<f64>], signs: &[f64]) -> Vec<Look> {
         let n = data.len() as f64;
         // After flipping, as docs/measurement-rules.md R3 prescribes.
-        let data = winsorised(data, signs, &self.exists);
-        let width = self.columns + 1;
-        let mut sums = vec![(0.0, 0.0); self.regions.len()];
-        let mut table = vec![0.0; width * (self.exists.len() / self.columns + 1)];
-        for sweep in &data {
-            // Sums over everything above and to the left, so that a rectangle takes four look-ups.
-            for (row, line) in sweep.chunks(self.columns).enumerate() {
-                let mut left = 0.0;
-                for (column, value) in line.iter().enumerate() {
-                    left += value;
-                    table[(row + 1) * width + column + 1] = table[row * width + column + 1] + left;
-                }
-            }
-            for ((place, cells), (sum, squares)) in self.regions.iter().zip(&mut sums) {
-                let (top, bottom) = place.rows;
-                let (first, last) = place.columns;
-                let total =
-                    table[bottom * width + last] - table[top * width + last] - table[bottom * width + first]
-                        + table[top * width + first];
-                let mean = total / cells;
-                *sum += mean;
-                *squares += mean * mean;
-            }
-        }
-        let variance = |(sum, squares): (f64, f64)| ((squares - sum * sum / n) / (n - 1.0)).max(0.0);
-        let mut variances: Vec<f64> = sums.iter().map(|sum| variance(*sum)).collect();
+        let Sums { means, squares } = self.sums(&winsorised(data, signs, &self.exists));
+        let variance = |(sum, squares): (&f64, &f64)| ((squares - sum * sum / n) / (n - 1.0)).max(0.0);
+        let variances: Vec<f64> = means.iter().zip(&squares).map(variance).collect();
         if variances.is_empty() {
             return Vec::new();
         }
         // The typical variance of a region as a lower bound: a variance that is small by chance must not look significant.
-        let (_, usual, _) = variances.select_nth_unstable_by(sums.len() / 2, f64::total_cmp);
+        let mut sorted = variances.clone();
+        let (_, usual, _) = sorted.select_nth_unstable_by(variances.len() / 2, f64::total_cmp);
         let usual = usual.max(f64::MIN_POSITIVE);
-        let look = |sum: (f64, f64)| Look { mean: sum.0 / n, error: ((variance(sum) + usual) / n).sqrt() };
-        sums.into_iter().map(look).collect()
+        let look =
+            |(sum, variance): (&f64, &f64)| Look { mean: sum / n, error: ((variance + usual) / n).sqrt() };
+        means.iter().zip(&variances).map(look).collect()
     }
 
     /// Largest statistic of every pattern of signs, in the order of the patterns.
@@ -313,12 +411,15 @@ impl Scan {
     }
 }
 
-/// Every span of an axis of `len` cells whose ends lie at multiples of `step`, or at the axis's end.
-fn spans(len: usize, step: usize) -> Vec<(usize, usize)> {
-    let ends: Vec<usize> = (0..len).step_by(step).chain([len]).collect();
-    let from =
-        |(at, from): (usize, &usize)| ends[at + 1..].iter().map(move |to| (*from, *to)).collect::<Vec<_>>();
-    ends.iter().enumerate().flat_map(from).collect()
+/// The multiples of `step` on an axis of `len` cells, and the axis's end.
+fn edges(len: usize, step: usize) -> Vec<usize> {
+    (0..len).step_by(step).chain([len]).collect()
+}
+
+/// Number of spans between two edges of an axis.
+fn spans(len: usize, step: usize) -> usize {
+    let edges = len.div_ceil(step) + 1;
+    edges * (edges - 1) / 2
 }
 
 /// Position of the 95th percentile among sorted values.

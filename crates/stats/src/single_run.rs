@@ -113,23 +113,24 @@ pub fn single_run_regions(surface: &SingleSurface) -> Vec<SingleRegion> {
     let sums = Sums::of(surface, |cell| {
         cell.log_ratio.abs() > cell.margin.max(DEVIATIONS * scatter).max(NEGLIGIBLE)
     });
-    let spans = |len: usize| (0..len).flat_map(move |low| (low + 1..=len).map(move |high| (low, high)));
+    let row_spans = || (0..surface.rows).flat_map(|top| (top + 1..=surface.rows).map(move |end| (top, end)));
     let mut found: Vec<SingleRegion> = Vec::new();
     while found.len() < MAX_REGIONS {
         let mut best: Option<(f64, Rectangle)> = None;
-        for rows in spans(surface.rows) {
-            for columns in spans(surface.columns) {
-                let place = Rectangle { rows, columns };
-                let [cells, up, down, sum] = sums.within(place);
-                if cells < SMALLEST_REGION as f64 || up.max(down) < cells {
-                    continue;
-                }
-                let importance = sum.abs() / cells.sqrt();
-                // Of equal importance the first, which is the tightest around its cells.
-                if best.is_none_or(|(most, _)| importance > most)
-                    && !found.iter().any(|known| known.place.overlaps(place))
-                {
-                    best = Some((importance, place));
+        for rows in row_spans() {
+            for first in 0..surface.columns {
+                for last in first + 1..=surface.columns {
+                    let place = Rectangle { rows, columns: (first, last) };
+                    let [cells, up, down, sum] = sums.within(place);
+                    // What excludes a rectangle excludes all wider ones.
+                    if up.max(down) < cells || found.iter().any(|known| known.place.overlaps(place)) {
+                        break;
+                    }
+                    let importance = sum.abs() / cells.sqrt();
+                    // Of equal importance the first, which is the tightest around its cells.
+                    if cells >= SMALLEST_REGION as f64 && best.is_none_or(|(most, _)| importance > most) {
+                        best = Some((importance, place));
+                    }
                 }
             }
         }

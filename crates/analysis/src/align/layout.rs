@@ -21,11 +21,6 @@ impl Layout {
     }
 }
 
-fn without(coordinates: &Coordinates, axes: &[impl AsRef<str>]) -> Coordinates {
-    let kept = coordinates.iter().filter(|(axis, _)| !axes.iter().any(|left| left.as_ref() == *axis));
-    kept.fold(Coordinates::new(), |rest, (axis, value)| rest.with(axis.to_owned(), value.clone()))
-}
-
 /// For each position without one axis: which values that axis takes.
 fn values_along<'a>(
     all: &BTreeSet<&'a Coordinates>,
@@ -34,7 +29,7 @@ fn values_along<'a>(
     let mut values: BTreeMap<Coordinates, BTreeSet<&Value>> = BTreeMap::new();
     for coordinates in all {
         if let Some(value) = coordinates.get(axis) {
-            values.entry(without(coordinates, &[axis])).or_default().insert(value);
+            values.entry(coordinates.without(&[axis])).or_default().insert(value);
         }
     }
     values
@@ -49,7 +44,7 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: 
     let depths = values_along(&all, axis::QUEUE_DEPTH);
     let view_of = |coordinates: &Coordinates| {
         let varies = |values: &BTreeMap<Coordinates, BTreeSet<&Value>>, axis: &str| {
-            let others = values.get(&without(coordinates, &[axis]));
+            let others = values.get(&coordinates.without(&[axis]));
             coordinates.get(axis).is_some() && others.is_some_and(|found| found.len() > 1)
         };
         if coordinates.get(axis::WORKLOAD).is_some()
@@ -64,6 +59,7 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: 
         }
     };
     let mut keys: Vec<(View, Coordinates)> = Vec::new();
+    let mut indices: BTreeMap<(View, Coordinates), usize> = BTreeMap::new();
     let mut sections: Vec<Layout> = Vec::new();
     let mut known: BTreeMap<&Coordinates, usize> = BTreeMap::new();
     for step in steps {
@@ -71,8 +67,8 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: 
         let index = *known.entry(&step.coordinates).or_insert_with(|| {
             let view = view_of(&step.coordinates);
             let axes = axes_of(view, &step.coordinates, options);
-            let key = (view, without(&step.coordinates, &axes));
-            let index = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+            let key = (view, step.coordinates.without(&axes));
+            let index = *indices.entry(key.clone()).or_insert_with(|| {
                 keys.push(key);
                 let title = String::new();
                 let positions = Vec::new();
@@ -140,11 +136,14 @@ fn axes_of(view: View, coordinates: &Coordinates, options: &Options) -> Vec<Stri
 
 /// Titles: the test or workload, and every other coordinate that distinguishes two sections.
 fn name(sections: &mut [Layout], keys: &[(View, Coordinates)]) {
+    let axes: BTreeSet<&str> = keys.iter().flat_map(|(_, key)| key.iter()).map(|(axis, _)| axis).collect();
+    let varies = |axis: &&str| keys.windows(2).any(|two| two[0].1.get(axis) != two[1].1.get(axis));
+    let varying: BTreeSet<&str> = axes.into_iter().filter(varies).collect();
     for (section, (_, key)) in sections.iter_mut().zip(keys) {
         let mut words: Vec<String> =
             [axis::TEST, axis::WORKLOAD].iter().filter_map(|a| key.get(a)).map(ToString::to_string).collect();
         for (axis, value) in key.iter().filter(|(axis, _)| ![axis::TEST, axis::WORKLOAD].contains(axis)) {
-            if keys.iter().any(|(_, other)| other.get(axis) != Some(value)) {
+            if varying.contains(axis) {
                 words.push(format!("{} {value}", axis.replace('_', " ")));
             }
         }

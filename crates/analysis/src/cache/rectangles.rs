@@ -30,7 +30,7 @@ impl Shares {
         let mut shares = Self { cells: vec![None; rows.len() * columns.len()], rows, columns };
         for row in &section.rows {
             let found =
-                row.outcomes[system].as_ref().and_then(|outcome| share(outcome.cache_shares.as_ref()?));
+                row.outcomes[system].as_ref().and_then(|outcome| share(outcome.cache_shares.as_deref()?));
             let place =
                 |values: &[Option<Value>], axis: usize| values.iter().position(|v| *v == at(row, axis));
             if let (Some(i), Some(j), Some(found)) =

@@ -105,7 +105,7 @@ fn row(
         let link = options.link.filter(|_| system.uses_link());
         let outcome = outcome(&good, layout.unit, options, curve)?;
         let lowest_rate = aligned.clocks[system.run].lowest_rate(outcome.rate.value, outcome.measured_ns);
-        let cache_shares = cache_shares_of(&good, lowest_rate, link);
+        let cache_shares = cache_shares_of(&good, lowest_rate, link).map(Box::new);
         Some(Outcome { buffering, cache_shares, ..outcome })
     });
     let outcomes: Vec<Option<Outcome>> = outcomes.collect();

@@ -17,13 +17,16 @@ pub(crate) fn outcome(
 ) -> Option<Outcome> {
     let rates: Vec<f64> = steps.iter().filter_map(|step| rate(&step.measure, unit)).collect();
     let rate = sample_median(&rates, options.level)?;
-    let total = merge(steps, curve);
+    // Fetched once for all uses.
+    let responses: Vec<Histogram> = steps.iter().map(|step| step.measure.response.fetched()).collect();
+    let total = merge(steps, &responses, curve);
     // No step takes no CPU time: 0 means that the source did not count it.
     let counted = total.client_cpu.total_ns() > 0;
     let per = |nanos: u64, count: u64| (counted && count > 0).then(|| nanos as f64 / count as f64);
     let per_operation = |nanos: u64| per(nanos, total.operations);
     let per_byte = |nanos: u64| per(nanos, total.bytes.total());
-    let percentile = |p| (!total.response.is_empty()).then(|| percentile(steps, &total, p, options.level));
+    let percentile =
+        |p| (!total.response.is_empty()).then(|| percentile(steps, &responses, &total, p, options.level));
     let figures = steps.iter().map(|step| &step.measure).find(|measure| measure.is_reported());
     let mut remarks: Vec<String> = steps
         .iter()
@@ -64,8 +67,8 @@ pub(crate) fn outcome(
         verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),
         remarks,
         curve: (curve && !total.response.is_empty())
-            .then(|| curves(&total, [percentile(0.5), percentile(0.95), percentile(0.99)])),
-        load: load_outcome(steps),
+            .then(|| Box::new(curves(&total, [percentile(0.5), percentile(0.95), percentile(0.99)]))),
+        load: load_outcome(steps).map(Box::new),
         errors: total.errors,
     })
 }
@@ -77,10 +80,10 @@ fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> O
 
 /// The repetitions as one measure; of the users that reported the fewest count. Service times and lag are
 /// wanted by curves only, and merging histograms is most of the work of a large sweep.
-fn merge(steps: &[&StepResult], curve: bool) -> Measure {
+fn merge(steps: &[&StepResult], responses: &[Histogram], curve: bool) -> Measure {
     let mut total = Measure { users_reported: u32::MAX, ..Measure::default() };
     let times = |of: fn(&Measure) -> &Histogram| merged(steps.iter().map(|step| of(&step.measure)).collect());
-    total.response = times(|measure| &measure.response);
+    total.response = merged(responses.iter().collect());
     if curve {
         total.service = times(|measure| &measure.service);
         total.lag = times(|measure| &measure.lag);
@@ -106,7 +109,7 @@ fn merge(steps: &[&StepResult], curve: bool) -> Measure {
 fn merged(mut parts: Vec<&Histogram>) -> Histogram {
     parts.sort_by_key(|times| std::cmp::Reverse(times.max()));
     let mut parts = parts.into_iter();
-    let mut total = parts.next().cloned().unwrap_or_default();
+    let mut total = parts.next().map(Histogram::fetched).unwrap_or_default();
     parts.for_each(|times| total.merge(times));
     total
 }

@@ -90,7 +90,7 @@ impl Side<'_> {
     /// Share of the bytes that storage gave, if there is evidence from the server.
     fn storage_share(&self) -> Option<f64> {
         let known = |shares: &&CacheShares| shares.server_examined && shares.grade < Grade::C;
-        let shares = self.outcome.and_then(|outcome| outcome.cache_shares.as_ref());
+        let shares = self.outcome.and_then(|outcome| outcome.cache_shares.as_deref());
         shares.filter(known).map(|shares| shares.storage.middle())
     }
 }

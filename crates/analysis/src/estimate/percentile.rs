@@ -1,6 +1,6 @@
 //! Percentiles of response times, with intervals that account for queueing.
 
-use sharebench_model::{Measure, StepResult};
+use sharebench_model::{Histogram, Measure, StepResult};
 use sharebench_stats::{
     EffectiveSampleSize, Interval, RESOLVED_TAIL, Ranks, SMALLEST_SAMPLE_95, dependent_quantile_ranks,
     hodges_lehmann, is_lower_bound, is_resolved, pooled_sample_size, quantile_ranks,
@@ -8,24 +8,24 @@ use sharebench_stats::{
 
 use crate::types::Percentile;
 
-/// The percentile `p` (0..1) of all repetitions, which together are `total`.
-pub(crate) fn percentile(steps: &[&StepResult], total: &Measure, p: f64, level: f64) -> Percentile {
+/// The percentile `p` (0..1) of all repetitions, which together are `total`. `responses` are the response times of each.
+pub(crate) fn percentile(
+    steps: &[&StepResult],
+    responses: &[Histogram],
+    total: &Measure,
+    p: f64,
+    level: f64,
+) -> Percentile {
     let times = &total.response;
     let n = times.len();
-    let sizes: Vec<(u64, EffectiveSampleSize)> = steps
-        .iter()
-        .filter(|step| !step.measure.response.is_empty())
-        .filter_map(|step| Some((step.measure.response.len(), sample_size_at(step, p)?)))
-        .collect();
-    let all_known = sizes.len() == steps.iter().filter(|step| !step.measure.response.is_empty()).count();
+    let recorded = || steps.iter().zip(responses).filter(|(_, response)| !response.is_empty());
+    let sizes: Vec<(u64, EffectiveSampleSize)> =
+        recorded().filter_map(|(step, response)| Some((response.len(), sample_size_at(step, p)?))).collect();
+    let all_known = sizes.len() == recorded().count();
     // Not the number of times: what did not end may be among them with the time it had waited so far.
     let bounded = is_lower_bound(p, total.transactions, total.censored);
     if all_known && sizes.len() >= SMALLEST_SAMPLE_95 && sizes.iter().all(|(_, size)| is_resolved(p, *size)) {
-        let logs: Vec<f64> = steps
-            .iter()
-            .filter(|step| !step.measure.response.is_empty())
-            .map(|step| (step.measure.response.quantile(p) as f64).ln())
-            .collect();
+        let logs: Vec<f64> = recorded().map(|(_, response)| (response.quantile(p) as f64).ln()).collect();
         if let Some(typical) = hodges_lehmann(&logs, level) {
             let typical = typical.map(f64::exp);
             return Percentile {
@@ -52,7 +52,7 @@ fn sample_size_at(step: &StepResult, p: f64) -> Option<EffectiveSampleSize> {
 
 #[cfg(test)]
 mod tests {
-    use sharebench_model::{Coordinates, Histogram, ResponseSampleSize};
+    use sharebench_model::{Coordinates, ResponseSampleSize};
 
     use super::*;
 
@@ -72,7 +72,7 @@ mod tests {
             coordinates: Coordinates::new(),
             started_unix_ms: 0,
             measure: Measure { response, response_sample_size, ..Measure::default() },
-            checks: Vec::new(),
+            checks: Vec::new().into(),
         }
     }
 
@@ -82,7 +82,8 @@ mod tests {
             response.merge(&step.measure.response);
         }
         let total = Measure { transactions: response.len(), response, censored, ..Measure::default() };
-        percentile(&steps.iter().collect::<Vec<_>>(), &total, 0.5, 0.95)
+        let responses: Vec<Histogram> = steps.iter().map(|step| step.measure.response.clone()).collect();
+        percentile(&steps.iter().collect::<Vec<_>>(), &responses, &total, 0.5, 0.95)
     }
 
     #[test]

@@ -135,7 +135,7 @@ mod tests {
             coordinates: Coordinates::new(),
             started_unix_ms: 0,
             measure: measure.clone(),
-            checks: Vec::new(),
+            checks: Vec::new().into(),
         };
         let environment = Facts::from([(DIFFERENCES.to_owned(), "cores: 2 on c0; 1 on c1".to_owned())]);
         let header = RunHeader {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{Coordinates, StepResult, Value, axis};
+use sharebench_model::{StepResult, Value, axis};
 use sharebench_stats::{SizeCurve, SizedRate};
 
 use crate::align::Aligned;
@@ -13,6 +13,7 @@ use crate::types::{Access, CacheCurve, Outcome, RateUnit, Section, View};
 /// The curves of all reads that no client's cache serves, if they have a cliff or a size with two states.
 pub(crate) fn cache_curves(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<CacheCurve> {
     let mut found = Vec::new();
+    let mut before: BTreeMap<usize, BTreeMap<u32, Option<u64>>> = BTreeMap::new();
     for (index, section) in estimated.sections.iter().enumerate() {
         let along = section.axes.iter().position(|axis| axis == axis::FILE_SIZE);
         let reads = section.title.contains("read") && section.unit == RateUnit::BytesPerSecond;
@@ -21,7 +22,8 @@ pub(crate) fn cache_curves(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<
             if !is_uncached_by_client(aligned, section, system) {
                 continue;
             }
-            let curve = SizeCurve::new(&sized_rates(aligned, section, along, system));
+            let before = before.entry(system).or_insert_with(|| sizes_before(aligned, system));
+            let curve = SizeCurve::new(&sized_rates(aligned, section, along, system, before));
             let cliff = curve.cliff();
             let states = curve.two_states();
             if cliff.is_some() || !states.is_empty() {
@@ -46,32 +48,45 @@ pub(crate) fn crossed_the_wire(aligned: &Aligned<'_>, system: usize, outcome: &O
     !imported && counted && !outcome.is_client_cached()
 }
 
-/// Each repetition of each cell of a section, with the size of the file that the step before used.
-fn sized_rates(aligned: &Aligned<'_>, section: &Section, along: usize, system: usize) -> Vec<SizedRate> {
+/// The file size of the step before each step of a system, by the step's index.
+fn sizes_before(aligned: &Aligned<'_>, system: usize) -> BTreeMap<u32, Option<u64>> {
     let described = &aligned.systems[system];
-    let mut steps: Vec<&StepResult> =
-        aligned.runs[described.run].steps.iter().filter(|step| described.owns(described.run, step)).collect();
-    steps.sort_by_key(|step| step.index);
-    let rows: BTreeMap<&Coordinates, &[Option<Value>]> =
-        section.rows.iter().map(|row| (&row.coordinates, row.position.as_slice())).collect();
-    let mut lines: Vec<Vec<Option<Value>>> = Vec::new();
-    let mut previous = None;
+    let steps = aligned.runs[described.run].steps.iter();
+    let own = steps.filter(|step| described.owns(described.run, step));
+    let mut sizes: Vec<(u32, Option<u64>)> =
+        own.map(|step| (step.index, step.coordinates.number(axis::FILE_SIZE))).collect();
+    sizes.sort_unstable_by_key(|(index, _)| *index);
+    let before = std::iter::once(None).chain(sizes.iter().map(|(_, size)| *size));
+    sizes.iter().map(|(index, _)| *index).zip(before).collect()
+}
+
+/// Each repetition of each cell of a section, with the size of the file that the step before used.
+fn sized_rates(
+    aligned: &Aligned<'_>,
+    section: &Section,
+    along: usize,
+    system: usize,
+    before: &BTreeMap<u32, Option<u64>>,
+) -> Vec<SizedRate> {
+    let rows = section.rows.iter();
+    let mut steps: Vec<(&StepResult, &[Option<Value>])> = rows
+        .flat_map(|row| {
+            let steps = aligned.steps[&row.coordinates][system].iter();
+            steps.map(|step| (*step, row.position.as_slice()))
+        })
+        .collect();
+    steps.sort_by_key(|(step, _)| step.index);
+    let mut lines: BTreeMap<Vec<Option<&Value>>, usize> = BTreeMap::new();
     let mut found = Vec::new();
-    for step in steps {
+    for (step, position) in steps.into_iter().filter(|(step, _)| usable(step, section.unit)) {
         let size = step.coordinates.number(axis::FILE_SIZE);
-        let before = std::mem::replace(&mut previous, size);
-        let Some(position) = rows.get(&step.coordinates).filter(|_| usable(step, section.unit)) else {
-            continue;
-        };
         let (Some(size), Some(rate)) = (size, rate(&step.measure, section.unit)) else { continue };
-        let mut others = position.to_vec();
-        others.remove(along);
-        let known = lines.iter().position(|line| *line == others);
-        let line = known.unwrap_or(lines.len());
-        if known.is_none() {
-            lines.push(others);
-        }
-        found.push(SizedRate { size, line, previous: before, log_rate: rate.ln() });
+        let others = position.iter().enumerate().filter(|(axis, _)| *axis != along);
+        let others: Vec<Option<&Value>> = others.map(|(_, value)| value.as_ref()).collect();
+        let next = lines.len();
+        let line = *lines.entry(others).or_insert(next);
+        let previous = before.get(&step.index).copied().flatten();
+        found.push(SizedRate { size, line, previous, log_rate: rate.ln() });
     }
     found
 }

@@ -286,6 +286,7 @@ fn stall_counts(aligned: &Aligned<'_>, section: &Section, row: &Row, system: usi
         if times.max() < from / 2 {
             continue;
         }
+        let times = times.fetched();
         let above = [from / 2, from, to, 2 * to].map(|nanos| times.share_above(nanos) * n);
         counts.below += above[0] - above[1];
         counts.stalls += above[1] - above[2];

@@ -12,7 +12,7 @@ use sharebench_stats::{
 use crate::estimate::pairing::Pairs;
 use crate::types::span::spans_of;
 use crate::types::{
-    Differences, DifferingRegion, Options, Pairing, RatioBreak, RatioVerdict, Scanned, Section,
+    Differences, DifferingRegion, Options, Pairing, RatioBreak, RatioVerdict, Row, Scanned, Section,
 };
 
 /// Fewest cells of a region, and so of a test that may have one.
@@ -79,14 +79,32 @@ fn shared_sweeps<'a>(cells: impl Iterator<Item = &'a Pairs>) -> Vec<u32> {
     }
     let mut order: Vec<u32> = counts.keys().copied().collect();
     order.sort_by_key(|sweep| (std::cmp::Reverse(counts[sweep]), *sweep));
-    let kept = |k: usize| cells.iter().filter(|cell| order[..k].iter().all(|s| cell.contains(s))).count() * k;
-    let best = (SMALLEST_SWEEPS..=order.len()).max_by_key(|k| kept(*k)).unwrap_or(0);
+    // How many cells have the first sweeps of this order, up to the first one that they lack.
+    let mut having = vec![0; order.len() + 1];
+    for cell in &cells {
+        having[order.iter().take_while(|sweep| cell.contains(sweep)).count()] += 1;
+    }
+    let mut most = (0, 0);
+    let mut kept = 0;
+    for k in (SMALLEST_SWEEPS..=order.len()).rev() {
+        kept += having[k];
+        // Of equal numbers of pairs the most sweeps.
+        if kept * k > most.0 {
+            most = (kept * k, k);
+        }
+    }
+    let best = most.1;
     order.truncate(best);
     order
 }
 
 /// Row of the section, its pairs, and their rates by sweep.
 type Cell<'a> = (usize, &'a Pairs, BTreeMap<u32, (f64, f64)>);
+
+/// Where a row lies on one of its section's axes.
+fn position(row: &Row, axis: usize) -> Option<&Value> {
+    row.position.get(axis)?.as_ref()
+}
 
 /// One section's cells laid out on its (one or two) axes.
 struct Grid<'a> {
@@ -108,9 +126,8 @@ impl<'a> Grid<'a> {
         wanted: impl Fn(&&Pairs) -> bool,
     ) -> Self {
         let values = |axis: usize| -> Vec<Option<Value>> {
-            let all: BTreeSet<_> =
-                section.rows.iter().map(|row| row.position.get(axis).cloned().flatten()).collect();
-            all.into_iter().collect()
+            let all: BTreeSet<Option<&Value>> = section.rows.iter().map(|row| position(row, axis)).collect();
+            all.into_iter().map(Option::<&Value>::cloned).collect()
         };
         let rows = values(0);
         let columns = values(1);
@@ -119,7 +136,7 @@ impl<'a> Grid<'a> {
             let Some(pair) = pair.as_ref().filter(|pair| wanted(pair)) else { continue };
             let by_sweep = pair.by_sweep();
             let place = |values: &[Option<Value>], axis: usize| {
-                values.iter().position(|value| *value == row.position.get(axis).cloned().flatten())
+                values.binary_search_by(|value| value.as_ref().cmp(&position(row, axis))).ok()
             };
             if let (Some(i), Some(j)) = (place(&rows, 0), place(&columns, 1))
                 && sweeps.iter().all(|sweep| by_sweep.contains_key(sweep))

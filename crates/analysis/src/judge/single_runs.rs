@@ -46,15 +46,15 @@ struct SingleGrid<'a> {
     judged: bool,
 }
 
-fn position(row: &Row, axis: usize) -> Option<Value> {
-    row.position.get(axis).cloned().flatten()
+fn position(row: &Row, axis: usize) -> Option<&Value> {
+    row.position.get(axis)?.as_ref()
 }
 
 impl<'a> SingleGrid<'a> {
     fn new(index: usize, section: &'a Section, cells: &[(usize, &Row)], comparison: usize) -> Self {
         let values = |axis: usize| -> Vec<Option<Value>> {
-            let all: BTreeSet<_> = cells.iter().map(|(_, row)| position(row, axis)).collect();
-            all.into_iter().collect()
+            let all: BTreeSet<Option<&Value>> = cells.iter().map(|(_, row)| position(row, axis)).collect();
+            all.into_iter().map(Option::<&Value>::cloned).collect()
         };
         let rows = values(0);
         let columns = values(1);
@@ -63,7 +63,7 @@ impl<'a> SingleGrid<'a> {
         let mut judged = false;
         for (at, row) in cells {
             let find = |values: &[Option<Value>], axis: usize| {
-                values.iter().position(|value| *value == position(row, axis))
+                values.binary_search_by(|value| value.as_ref().cmp(&position(row, axis))).ok()
             };
             let (Some(i), Some(j)) = (find(&rows, 0), find(&columns, 1)) else { continue };
             let Some(ratio) = row.ratios[comparison].as_ref() else { continue };

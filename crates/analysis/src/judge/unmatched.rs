@@ -49,10 +49,11 @@ fn why(
     missing: &[usize],
     positions: &[&Coordinates],
 ) -> String {
+    let here: BTreeSet<&Coordinates> = positions.iter().copied().collect();
     let left_out = aligned
         .left_out
         .iter()
-        .find(|step| missing.contains(&step.system) && positions.contains(&&step.coordinates));
+        .find(|step| missing.contains(&step.system) && here.contains(&step.coordinates));
     if let Some(step) = left_out {
         return format!("measured, but left out: {}", step.reason);
     }

@@ -12,7 +12,7 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
     for measure in steps.iter().map(|step| &step.measure) {
         window_ns += measure.window_ns;
         let objective = measure.load.objective.clone();
-        total.merge(measure.load.clone());
+        total.merge((*measure.load).clone());
         total.objective = objective.or(total.objective);
     }
     if total.is_empty() {

@@ -82,7 +82,7 @@ fn judged(section: &Section, system: usize) -> Vec<(u64, bool, &LoadOutcome)> {
         .filter_map(|row| {
             // Percentiles of a few transactions neither meet nor miss anything.
             let outcome =
-                row.outcomes[system].as_ref().filter(|outcome| is_supported(outcome))?.load.as_ref()?;
+                row.outcomes[system].as_ref().filter(|outcome| is_supported(outcome))?.load.as_deref()?;
             Some((load(row), outcome.objective.as_ref()?.kept, outcome))
         })
         .collect();

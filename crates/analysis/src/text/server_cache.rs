@@ -34,7 +34,7 @@ pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
 /// Cells of a system with evidence from the server.
 fn examined(section: &Section, system: usize) -> impl Iterator<Item = (&crate::types::Row, &CacheShares)> {
     section.rows.iter().filter_map(move |row| {
-        let cache_shares = row.outcomes[system].as_ref()?.cache_shares.as_ref()?;
+        let cache_shares = row.outcomes[system].as_ref()?.cache_shares.as_deref()?;
         cache_shares.server_examined.then_some((row, cache_shares))
     })
 }

@@ -65,7 +65,7 @@ pub struct Outcome {
     pub wire: Option<WireTraffic>,
     /// Where the bytes came from, or went to; none where nothing is known.
     #[serde(default)]
-    pub cache_shares: Option<CacheShares>,
+    pub cache_shares: Option<Box<CacheShares>>,
     /// Figures of an imported source that reports the rate itself; none where the rate was measured.
     #[serde(default)]
     pub reported: Option<ReportedFigures>,
@@ -80,10 +80,10 @@ pub struct Outcome {
     /// Results of the self-checks that did not pass, each once.
     pub remarks: Vec<String>,
     /// Percentile curves, where kept.
-    pub curve: Option<Curve>,
+    pub curve: Option<Box<Curve>>,
     /// Details of a load; none for other steps.
     #[serde(default)]
-    pub load: Option<LoadOutcome>,
+    pub load: Option<Box<LoadOutcome>>,
 }
 
 impl Outcome {

@@ -103,4 +103,11 @@ pub enum SeriesError {
     /// Nothing in common.
     #[error("no position was measured in every run: a series needs runs of one plan")]
     NothingInCommon,
+    /// The same positions were measured on targets with different names.
+    #[error(
+        "the runs measured the same positions on targets with different names ({}): a series needs the same targets in \
+         every run, or one target in each run",
+        .0.join("; ")
+    )]
+    DifferentTargets(Vec<String>),
 }

@@ -62,7 +62,7 @@ fn probed(files: u32, evidence: impl Fn(u32, &Coordinates) -> ServerEvidence) ->
     for step in &mut run.run.steps {
         step.measure.wire =
             Some(WireCount { payload_received: step.measure.bytes.read, ..WireCount::default() });
-        step.measure.server = evidence(step.target, &step.coordinates);
+        *step.measure.server = evidence(step.target, &step.coordinates);
     }
     run
 }

@@ -24,7 +24,7 @@ fn load(steps: &[u64], think: f64, law: impl Fn(u64) -> f64) -> Synthetic {
         measure.transactions = (law(n) * 60.0).round() as u64;
         let part =
             Part { count: measure.transactions, response: measure.response.clone(), ..Part::named("open") };
-        measure.load =
+        *measure.load =
             LoadDetail { transactions: vec![part], think_ns: (think * 1e9) as u64, ..LoadDetail::default() };
     }
     run
@@ -55,7 +55,7 @@ fn counted(targets: &[(&str, f64, f64)], steps: &[u64], window_s: u64, think_ms:
             measure.response = Histogram::new();
             (0..total.max(1)).for_each(|_| measure.response.record((response_ms * 1e6) as u64));
             let part = Part { count: total, response: measure.response.clone(), ..Part::named("open") };
-            measure.load = LoadDetail {
+            *measure.load = LoadDetail {
                 transactions: vec![part],
                 think_ns: think_ms * 1_000_000,
                 timeline,

@@ -52,6 +52,7 @@ fn series_without_a_change() {
     unordered.swap(2, 5);
     unordered[3].steps.retain(|step| step.coordinates.to_string().contains("record_size=4KiB"));
     check("series_unordered", &unordered);
-    let errors = [SeriesError::TooFew(5), SeriesError::NothingInCommon];
+    let names = ["smb, nfs", "smb2, nfs2"].map(str::to_owned).to_vec();
+    let errors = [SeriesError::TooFew(5), SeriesError::NothingInCommon, SeriesError::DifferentTargets(names)];
     check_text("series_errors", &errors.map(|error| error.to_string()).join("\n"));
 }

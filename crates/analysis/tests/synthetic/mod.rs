@@ -127,7 +127,7 @@ impl Synthetic {
             coordinates,
             started_unix_ms,
             measure,
-            checks: Vec::new(),
+            checks: Vec::new().into(),
         });
     }
 

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::Args;
 use sharebench_analysis::{Analysis, Gate, Options, Requirements, RunData, analyse, declared_equal_spread};
 use sharebench_model::units::{BitRate, percent as percent_with_unit, percent_limit};
-use sharebench_results::{ReferenceError, RunReference, StoredRun};
+use sharebench_results::{ReferenceError, RunReference};
 
 use crate::commands::compare_series::series;
 use crate::commands::workload_weights::weights;
@@ -15,7 +16,7 @@ use crate::exit::{Failure, INCONCLUSIVE, SLOWER};
 use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
 use crate::output::{message, print_out, style};
-use crate::run::run_store::{load, render, run_data};
+use crate::run::run_store::{LoadedRun, check_histograms, load, render, run_data};
 
 pub const COMPARE_HELP: &str = "Examples:
   sharebench compare 1 2
@@ -113,7 +114,7 @@ impl FromStr for Compared {
 /// One run with the selected targets.
 struct Chosen {
     reference: RunReference,
-    run: StoredRun,
+    loaded: LoadedRun,
     /// None for all targets.
     targets: Option<Vec<String>>,
 }
@@ -125,14 +126,15 @@ fn chosen(wanted: &[Compared], database: &Path) -> Result<Vec<Chosen>, Failure> 
         let known = found.iter().position(|chosen| chosen.reference == *reference);
         let at = known.unwrap_or(found.len());
         if known.is_none() {
-            let run = load(reference, database)?;
-            found.push(Chosen { reference: reference.clone(), run, targets: Some(Vec::new()) });
+            let loaded = load(reference, database)?;
+            found.push(Chosen { reference: reference.clone(), loaded, targets: Some(Vec::new()) });
         }
         let chosen = &mut found[at];
         match target {
             None => chosen.targets = None,
             Some(target) => {
-                let known: Vec<&str> = chosen.run.header.targets.iter().map(|t| t.name.as_str()).collect();
+                let known: Vec<&str> =
+                    chosen.loaded.run.header.targets.iter().map(|t| t.name.as_str()).collect();
                 if !known.contains(&target.as_str()) {
                     return Err(Failure::usage(format!(
                         "RUN/TARGET: the run has no target '{target}'; its targets are {}",
@@ -151,8 +153,9 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let database = &args.database.db;
     let chosen = chosen(&args.runs, database)?;
     let several = chosen.len() > 1;
+    let histograms: Vec<_> = chosen.iter().map(|chosen| Arc::clone(&chosen.loaded.histograms)).collect();
     let of = |chosen: Chosen| {
-        let run = run_data(chosen.run, several);
+        let run = run_data(chosen.loaded.run, several);
         match chosen.targets {
             None => run,
             Some(targets) => run.only(|name| targets.iter().any(|wanted| wanted == name)),
@@ -166,7 +169,7 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("RUN: one target cannot be compared; give another run"));
     }
     let equal = args.noise_baseline.iter().map(|run| load(run, database)).collect::<Result<Vec<_>, _>>()?;
-    let equal: Vec<RunData> = equal.into_iter().map(|run| run_data(run, false)).collect();
+    let equal: Vec<RunData> = equal.into_iter().map(|loaded| run_data(loaded.run, false)).collect();
     let mut spreads = Vec::new();
     for pair in equal.chunks_exact(2) {
         let few = || {
@@ -185,6 +188,8 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
         ..Options::default()
     };
     let analysis = analyse(&data, &options);
+    check_histograms(&histograms)?;
+    drop(data);
     let code = print_out(&render(&analysis, args.format, style())?)?;
     Ok(gate(&analysis, args).unwrap_or(code))
 }

@@ -1,18 +1,18 @@
 //! `sharebench export`: one run in a format of other programs.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use sharebench_exchange::{iozone_text, parquet, xlsx};
 use sharebench_report::plain;
-use sharebench_results::{RunReference, StoredRun, write_csv, write_json};
+use sharebench_results::{RunReference, SpreadsheetText, StoredRun, WriteError, write_csv, write_json};
 
 use crate::exit::Failure;
 use crate::files;
 use crate::flags::output::{DatabaseFlags, QuietFlags};
-use crate::output::{print_bytes, print_notes, print_out};
-use crate::run::run_store::load;
+use crate::output::{print_notes, print_out, print_with};
 
 pub const EXPORT_HELP: &str = "Examples:
   sharebench export last --format csv > run.csv
@@ -28,6 +28,9 @@ pub struct ExportArgs {
     /// Write to FILE [default: standard output; parquet and xlsx need a file].
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// CSV: write texts that a spreadsheet would run as formulas as they are, without an apostrophe in front.
+    #[arg(long)]
+    pub exact_text: bool,
     #[command(flatten)]
     pub database: DatabaseFlags,
     #[command(flatten)]
@@ -55,30 +58,54 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
     if binary && args.output.is_none() {
         return Err(Failure::usage("--format parquet and xlsx need a file: give --output FILE"));
     }
-    let run = load(&args.run, &args.database.db)?;
-    let bytes = exported(&run, args.format, args.quiet)?;
-    match &args.output {
-        None => print_bytes(&bytes),
-        Some(path) => {
-            files::write(path, &bytes)
-                .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))?;
-            print_out(&format!("export: {}\n", path.display()))
+    if args.exact_text && args.format != ExportFormat::Csv {
+        return Err(Failure::usage(
+            "--exact-text is for --format csv; the other formats never change a text",
+        ));
+    }
+    let store = args.run.open(&args.database.db)?;
+    let run = args.run.resolve(&store)?;
+    let texts = if args.exact_text { SpreadsheetText::Exact } else { SpreadsheetText::Defused };
+    match args.format {
+        ExportFormat::Csv => {
+            let steps = store.stream(run)?;
+            written(args, |out| write_csv(&steps, texts, out))
+        }
+        ExportFormat::Json => {
+            let steps = store.stream(run)?;
+            written(args, |out| write_json(&steps, out))
+        }
+        ExportFormat::Parquet | ExportFormat::Xlsx | ExportFormat::Iozone => {
+            let bytes = whole(&store.load(run)?, args.format, args.quiet)?;
+            written(args, |out| Ok(out.write_all(&bytes)?))
         }
     }
 }
 
-fn exported(run: &StoredRun, format: ExportFormat, quiet: QuietFlags) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    match format {
-        ExportFormat::Csv => write_csv(run, &mut bytes)?,
-        ExportFormat::Json => write_json(run, &mut bytes)?,
-        ExportFormat::Parquet => bytes = parquet(run).map_err(Failure::usage)?,
-        ExportFormat::Xlsx => bytes = xlsx(run).map_err(Failure::usage)?,
-        ExportFormat::Iozone => {
-            let exported = iozone_text(run).map_err(|error| Failure::usage(plain(&error.to_string())))?;
-            print_notes(&exported.notes, quiet.quiet);
-            bytes = exported.text.into_bytes();
+/// Writes to the file of --output, or prints.
+fn written(
+    args: &ExportArgs,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), WriteError>,
+) -> Result<ExitCode, Failure> {
+    let Some(path) = &args.output else { return print_with(fill) };
+    match files::write_with(path, fill) {
+        Ok(()) => print_out(&format!("export: {}\n", path.display())),
+        Err(WriteError::Store(error)) => Err(error.into()),
+        Err(WriteError::Output(error)) => {
+            Err(Failure::usage(format!("--output {}: {error}", path.display())))
         }
     }
-    Ok(bytes)
+}
+
+/// The bytes of a format that is not written step by step.
+fn whole(run: &StoredRun, format: ExportFormat, quiet: QuietFlags) -> Result<Vec<u8>, Failure> {
+    match format {
+        ExportFormat::Parquet => parquet(run).map_err(Failure::usage),
+        ExportFormat::Xlsx => xlsx(run).map_err(Failure::usage),
+        _ => {
+            let exported = iozone_text(run).map_err(|error| Failure::usage(plain(&error.to_string())))?;
+            print_notes(&exported.notes, quiet.quiet);
+            Ok(exported.text.into_bytes())
+        }
+    }
 }

@@ -18,6 +18,9 @@ use crate::run::ranks::mpi_world::MpiWorld;
 
 /// Histograms that one rank of a load of eight transactions sends: three of each kind of transaction and operation.
 const HISTOGRAMS: usize = 3 * (8 + 13);
+/// Largest number of ranks of which a step is stored; the time of more is proportional. A step is stored as one row, so
+/// that 100,000 ranks would need gigabytes.
+const MAX_STORED: u32 = 2048;
 /// Samples per histogram, spread over three decades as response times are.
 const SAMPLES: u64 = 2_000;
 
@@ -86,15 +89,17 @@ fn counts() -> Vec<Histogram> {
 }
 
 fn share(rank: u32) -> RankShare {
+    // As received: a histogram that can count takes 50 times as much memory.
+    let received = Histogram::from_v2(&times(u64::from(rank % 97)).to_v2());
     RankShare {
         rank,
         host: format!("client{rank}"),
-        response: times(u64::from(rank % 97)),
+        response: received.unwrap_or_default(),
         ..RankShare::default()
     }
 }
 
-/// Time to store a step of this number of ranks.
+/// Time to store a step of this number of ranks, at most [`MAX_STORED`].
 fn stored(ranks: u32) -> Result<u64, Failure> {
     let directory = std::env::temp_dir().join(format!("sharebench-ranks-{}-{ranks}", std::process::id()));
     std::fs::create_dir(&directory)?;
@@ -125,11 +130,15 @@ fn store_in(path: &std::path::Path, ranks: u32) -> Result<u64, Failure> {
         coordinates: Coordinates::new(),
         started_unix_ms: 0,
         measure,
-        checks: Vec::new(),
+        checks: Vec::new().into(),
     };
     let begin = Instant::now();
     store.record_step(run, &step)?;
     Ok(begin.elapsed().as_nanos() as u64)
+}
+
+fn shown(nanos: u64) -> String {
+    show_nanos(nanos as f64)
 }
 
 fn print(rows: &[Costs], to: u32) -> Result<(), Failure> {
@@ -145,21 +154,30 @@ fn print(rows: &[Costs], to: u32) -> Result<(), Failure> {
         std::iter::successors(Some(most.next_power_of_two().max(2) * 2), |ranks| ranks.checked_mul(4));
     let further = further.take_while(|ranks| *ranks < to).chain((to > most).then_some(to));
     let models = further.filter_map(|ranks| modelled(rows, ranks)).map(|row| ("modelled", row));
+    let mut largest_stored = 0;
     for (how, row) in rows.iter().map(|row| ("measured", *row)).chain(models) {
-        let shown = [
-            row.broadcast_ns,
-            row.barrier_ns,
-            row.clocks_ns,
-            row.reduction_ns,
-            row.gather_ns,
-            stored(row.ranks)?,
-        ];
-        let shown = shown.map(|nanos| format!("{:<11}", show_nanos(nanos as f64))).join("  ");
+        let store_ns = if row.ranks <= MAX_STORED {
+            stored(row.ranks)?
+        } else {
+            if largest_stored == 0 {
+                largest_stored = stored(MAX_STORED)?;
+            }
+            (u128::from(largest_stored) * u128::from(row.ranks) / u128::from(MAX_STORED)) as u64
+        };
+        let of_operations = [row.barrier_ns, row.clocks_ns, row.reduction_ns, row.gather_ns, store_ns];
+        let broadcast = row.broadcast_ns.map_or_else(|| "unresolved".to_owned(), shown);
+        let columns = std::iter::once(broadcast).chain(of_operations.map(shown));
+        let columns: Vec<String> = columns.map(|text| format!("{text:<11}")).collect();
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{:<6}  {how:<9}  {}", row.ranks, shown.trim_end());
+        let _ = writeln!(out, "{:<6}  {how:<9}  {}", row.ranks, columns.join("  ").trim_end());
     }
-    out.push_str(
-        "modelled: log2(n) tree steps, each as long as between two ranks; the store is measured for every row\n",
+    let _ = writeln!(
+        out,
+        "modelled: log2(n) tree steps, each as long as between two ranks; the store is measured up to {MAX_STORED} ranks, \
+         and proportional to their number above"
     );
+    if rows.iter().any(|row| row.broadcast_ns.is_none()) {
+        out.push_str("unresolved: a broadcast took no longer than the barrier that it is measured with\n");
+    }
     print_out(&out).map(drop)
 }

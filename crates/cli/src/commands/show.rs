@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
 use crate::output::{print_out, style};
-use crate::run::run_store::{analysis, load, render};
+use crate::run::run_store::{analyse_loaded, load, render};
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
@@ -27,12 +27,13 @@ pub struct ShowArgs {
 
 /// Shows one run.
 pub fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
-    let run = load(&args.run, &args.database.db)?;
+    let loaded = load(&args.run, &args.database.db)?;
     if args.plan {
+        let run = loaded.run;
         if run.header.is_imported() {
             return Err(Failure::usage("--plan: an imported run has no plan"));
         }
         return print_out(&run.header.plan);
     }
-    print_out(&render(&analysis(vec![run]), args.format, style())?)
+    print_out(&render(&analyse_loaded(vec![loaded])?, args.format, style())?)
 }

@@ -226,7 +226,7 @@ mod tests {
             coordinates: Coordinates::new(),
             started_unix_ms: 0,
             measure,
-            checks: vec![check],
+            checks: vec![check].into(),
         }))
     }
 

@@ -272,7 +272,7 @@ mod tests {
             coordinates,
             started_unix_ms: 0,
             measure: sharebench_model::Measure::default(),
-            checks: Vec::new(),
+            checks: Vec::new().into(),
         }))
     }
 

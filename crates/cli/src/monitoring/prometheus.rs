@@ -291,7 +291,7 @@ mod tests {
             coordinates,
             started_unix_ms: 0,
             measure,
-            checks: Vec::new(),
+            checks: Vec::new().into(),
         })));
         let text = ask(metrics.listener.address(), "GET / HTTP/1.0");
         assert!(

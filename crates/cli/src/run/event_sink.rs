@@ -120,7 +120,7 @@ mod tests {
             coordinates,
             started_unix_ms: 0,
             measure,
-            checks: Vec::new(),
+            checks: Vec::new().into(),
         }
     }
 

@@ -32,11 +32,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Writes the report of a run, prints its summary, and chooses the exit code.
 pub fn finish(measured: &Measured, report: Option<&Path>, output: &OutputFlags) -> Result<ExitCode, Failure> {
     if let Some(run) = measured.run {
-        let stored = measured.store.load(run)?;
-        let complete = stored.state == RunState::Ended(RunOutcome::Complete);
-        let steps = stored.steps.len();
+        let loaded = run_store::load_from(&measured.store, run)?;
+        let complete = loaded.run.state == RunState::Ended(RunOutcome::Complete);
+        let steps = loaded.run.steps.len();
         // JSON lines alone need no analysis.
-        let analysis = (report.is_some() || !output.json).then(|| run_store::analysis(vec![stored]));
+        let wanted = (report.is_some() || !output.json).then(|| run_store::analyse_loaded(vec![loaded]));
+        let analysis = wanted.transpose()?;
         if let (Some(path), Some(analysis)) = (report, &analysis) {
             run_store::write_report(analysis, path)?;
         }

@@ -1,10 +1,11 @@
 //! Runs of the results database: loading, analysis and rendering, for all commands.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_report::Style;
-use sharebench_results::{RunReference, RunState, StoredRun};
+use sharebench_results::{RunId, RunReference, RunState, Store, StoreError, StoredHistograms, StoredRun};
 
 use crate::exit::Failure;
 use crate::files;
@@ -18,11 +19,38 @@ pub fn write_report(analysis: &Analysis, path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("--report {}: {error}", path.display())))
 }
 
+/// A run as analyses take it, and the histograms that they read from the database meanwhile.
+#[derive(Debug)]
+pub struct LoadedRun {
+    pub run: StoredRun,
+    pub histograms: Arc<StoredHistograms>,
+}
+
 /// Loads a run; `default` is the results database of references without a file.
-pub fn load(reference: &RunReference, default: &Path) -> Result<StoredRun, Failure> {
+pub fn load(reference: &RunReference, default: &Path) -> Result<LoadedRun, Failure> {
     let store = reference.open(default)?;
     let run = reference.resolve(&store)?;
-    Ok(store.load(run)?)
+    Ok(load_from(&store, run)?)
+}
+
+/// Loads a run of an open results database.
+pub fn load_from(store: &Store, run: RunId) -> Result<LoadedRun, StoreError> {
+    let (run, histograms) = store.load_compact(run)?;
+    Ok(LoadedRun { run, histograms })
+}
+
+/// Fails if a histogram could not be read during the analysis.
+pub fn check_histograms<'h>(
+    histograms: impl IntoIterator<Item = &'h Arc<StoredHistograms>>,
+) -> Result<(), StoreError> {
+    histograms.into_iter().find_map(|histograms| histograms.failure()).map_or(Ok(()), Err)
+}
+
+/// Analyses loaded runs with the default options.
+pub fn analyse_loaded(loaded: Vec<LoadedRun>) -> Result<Analysis, StoreError> {
+    let histograms: Vec<_> = loaded.iter().map(|loaded| Arc::clone(&loaded.histograms)).collect();
+    let analysis = analysis(loaded.into_iter().map(|loaded| loaded.run).collect());
+    check_histograms(&histograms).map(|()| analysis)
 }
 
 /// Analyses runs with the default options.

@@ -72,7 +72,7 @@ impl FixedResults {
                     coordinates: step.coordinates,
                     started_unix_ms: STARTED_UNIX_MS + u64::from(step.index) * 600,
                     measure,
-                    checks,
+                    checks: checks.into(),
                 }
             })
             .collect();
@@ -210,7 +210,8 @@ fn load(work: &TransactionWork, response: Duration) -> Measure {
             think_ns: think.as_nanos() as u64,
             users_per_session: 1,
             ..LoadDetail::default()
-        },
+        }
+        .into(),
         ..Measure::default()
     }
 }

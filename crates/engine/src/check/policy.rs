@@ -11,7 +11,7 @@ const COLD_SHARE: f64 = 0.01;
 pub(crate) fn policy(work: &RecordWork, measure: &Measure, reported: bool) -> Vec<Check> {
     let mut checks = Vec::new();
     let mut push = |name: &str, verdict, detail| checks.push(Check { name: name.into(), verdict, detail });
-    let seen = measure.evidence;
+    let seen = *measure.evidence;
     if let Some(before) = seen.before
         && work.test.start() == Start::Cold
         && work.policy.cache == CachePolicy::Normal
@@ -90,7 +90,8 @@ mod tests {
 
     fn said(work: &RecordWork, evidence: Evidence, reported: bool) -> Vec<(Verdict, String)> {
         let bytes = IoBytes { read: 0, written: 8 * 4096 };
-        let checks = policy(work, &Measure { evidence, bytes, ..Measure::default() }, reported);
+        let checks =
+            policy(work, &Measure { evidence: evidence.into(), bytes, ..Measure::default() }, reported);
         checks.into_iter().map(|check| (check.verdict, check.detail)).collect()
     }
 

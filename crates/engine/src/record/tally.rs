@@ -234,10 +234,10 @@ impl Tally {
             lag: self.lag,
             reported: ReportedFigures::default(),
             client_cpu,
-            evidence: self.evidence,
-            load: self.detail,
+            evidence: self.evidence.into(),
+            load: self.detail.into(),
             ranks: Vec::new(),
-            server: self.server,
+            server: self.server.into(),
         }
     }
 }

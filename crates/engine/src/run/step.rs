@@ -74,7 +74,7 @@ impl Run<'_> {
             coordinates: step.coordinates.clone(),
             started_unix_ms,
             measure,
-            checks,
+            checks: checks.into(),
         }))
     }
 

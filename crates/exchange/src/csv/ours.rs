@@ -1,10 +1,10 @@
 //! Our own CSV exports, read back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Facts, Histogram, IoBytes, Measure, RateBase, ReportedFigures,
-    Value, Verdict, WireCount, axis,
+    Value, Verdict, WireCount, axis, spreadsheet_text_read,
 };
 
 use super::reader::Record;
@@ -49,7 +49,7 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn text(&self, name: &str) -> &str {
-        self.names.get(name).map_or("", |column| self.row.fields[*column].as_str())
+        self.names.get(name).map_or("", |column| spreadsheet_text_read(&self.row.fields[*column]))
     }
 
     fn wrong(&self, name: &str) -> ImportError {
@@ -88,9 +88,10 @@ pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportErr
     let names: BTreeMap<&str, usize> = header.fields.iter().map(String::as_str).zip(0..).collect();
     let after = names[AFTER_AXES];
     let axes: Vec<(usize, &str)> =
-        (4..after).map(|column| (column, header.fields[column].as_str())).collect();
+        (4..after).map(|column| (column, spreadsheet_text_read(&header.fields[column]))).collect();
     let counts: Vec<bool> = axes.iter().map(|(column, name)| is_count(name, *column, rows)).collect();
     let mut runs: Vec<SourceRun> = Vec::new();
+    let mut seen: BTreeSet<(usize, u32, u32, Coordinates)> = BTreeSet::new();
     for record in rows {
         let row = Row { names: &names, row: record };
         let name = row.text("run");
@@ -117,11 +118,7 @@ pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportErr
             measure: measure(&row)?,
             coordinates,
         };
-        let twin = |other: &SourceStep| {
-            (other.target, other.repetition, &other.coordinates)
-                == (step.target, step.repetition, &step.coordinates)
-        };
-        if runs[at].steps.iter().any(twin) {
+        if !seen.insert((at, step.target, step.repetition, step.coordinates.clone())) {
             let problem = format!("{}, repetition {}, is listed twice", step.coordinates, step.repetition);
             return Err(ImportError::at(record.line, problem));
         }
@@ -155,7 +152,7 @@ fn position(
     name: &str,
     count: bool,
 ) -> Result<Option<(String, Value)>, ImportError> {
-    let text = row.row.fields[column].as_str();
+    let text = spreadsheet_text_read(&row.row.fields[column]);
     if text.is_empty() {
         return Ok(None);
     }

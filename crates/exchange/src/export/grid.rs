@@ -28,7 +28,7 @@ pub(super) fn blocks(run: &StoredRun, down: &str, across: &str) -> BTreeMap<Bloc
         let block = Block {
             test: test.map_or_else(|| "steps".to_owned(), ToString::to_string),
             target: step.target,
-            rest: without(&step.coordinates, &[axis::TEST, axis::WORKLOAD, down, across]),
+            rest: step.coordinates.without(&[axis::TEST, axis::WORKLOAD, down, across]),
         };
         let at = (step.coordinates.get(down).cloned(), step.coordinates.get(across).cloned());
         rates.entry(block).or_default().entry(at).or_default().push(rate);
@@ -44,9 +44,4 @@ fn rate(step: &StepResult) -> Option<f64> {
     let bytes = step.measure.bytes.total() > 0;
     let rate = if bytes { step.measure.throughput() } else { step.measure.operation_rate() };
     rate.filter(|rate| *rate > 0.0)
-}
-
-fn without(coordinates: &Coordinates, axes: &[&str]) -> Coordinates {
-    let kept = coordinates.iter().filter(|(axis, _)| !axes.contains(axis));
-    kept.fold(Coordinates::new(), |rest, (axis, value)| rest.with(axis.to_owned(), value.clone()))
 }

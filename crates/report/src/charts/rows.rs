@@ -121,7 +121,7 @@ pub fn row<'a>(row: &'a Row, notes: &mut Notes<'a>) -> RowData<'a> {
 fn outcome<'a>(outcome: &'a Outcome, notes: &mut Notes<'a>) -> OutcomeData<'a> {
     let [_, low, high] = digits_of(&outcome.rate);
     let enough = |load: &&LoadOutcome| load.support.as_ref().is_none_or(LoadSupport::is_enough);
-    let objective = outcome.load.as_ref().filter(enough).and_then(|load| load.objective.as_ref());
+    let objective = outcome.load.as_deref().filter(enough).and_then(|load| load.objective.as_ref());
     let curve = |curve: &'a Curve| CurveData {
         response: &curve.response,
         service: &curve.service,
@@ -149,11 +149,11 @@ fn outcome<'a>(outcome: &'a Outcome, notes: &mut Notes<'a>) -> OutcomeData<'a> {
         acknowledged: outcome.acknowledged_per_s.map(four_digits),
         durable: outcome.durable_per_s.map(four_digits),
         cached: outcome.wire.map(|wire| four_digits(wire.client_cache_share)),
-        bands: outcome.cache_shares.as_ref().map(bands),
+        bands: outcome.cache_shares.as_deref().map(bands),
         kept: objective.map(|objective| objective.kept),
         verdict: outcome.verdict,
         notes: outcome.remarks.iter().map(|remark| notes.index(remark)).collect(),
-        curve: outcome.curve.as_ref().map(curve),
+        curve: outcome.curve.as_deref().map(curve),
     }
 }
 

@@ -134,7 +134,7 @@ fn outcome_fields(system: &System, outcome: &Outcome) -> Vec<String> {
         number(outcome.wire.map(|wire| wire.client_cache_share)),
         number(outcome.wire.map(|wire| wire.amplification)),
     ]);
-    let known = outcome.cache_shares.as_ref().filter(|bands| bands.grade < Grade::C);
+    let known = outcome.cache_shares.as_deref().filter(|bands| bands.grade < Grade::C);
     fields.extend([
         number(known.map(|bands| bands.server.middle())),
         number(known.map(|bands| bands.storage.middle())),

@@ -20,7 +20,7 @@ pub fn bands_table(analysis: &Analysis, section: &Section) -> Option<Table> {
     let rows = section.rows.iter().map(|row| {
         let mut cells: Vec<Cell> = row.position.iter().map(|value| position(value.as_ref()).into()).collect();
         for system in &systems {
-            let bands = row.outcomes[*system].as_ref().and_then(|outcome| outcome.cache_shares.as_ref());
+            let bands = row.outcomes[*system].as_ref().and_then(|outcome| outcome.cache_shares.as_deref());
             let note = bands.and_then(|bands| bands.note.clone()).filter(|note| !notes.contains(note));
             notes.extend(note);
             cells.push(

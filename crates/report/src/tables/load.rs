@@ -58,7 +58,7 @@ fn each<'a>(
         let best = found.clone().max_by(|a, b| a.1.rate.value.total_cmp(&b.1.rate.value)).map(|(row, _)| row);
         found
             .filter(move |(row, _)| !peak || best.is_some_and(|best| std::ptr::eq(best, *row)))
-            .filter_map(move |(row, outcome): (&Row, &Outcome)| Some((row, name, outcome.load.as_ref()?)))
+            .filter_map(move |(row, outcome): (&Row, &Outcome)| Some((row, name, outcome.load.as_deref()?)))
     })
 }
 

@@ -1,10 +1,14 @@
 //! A run as a flat table and as CSV: one row per step, raw integers, units in the names of the columns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use sharebench_model::{ErrorClass, Evidence, Histogram, Measure, RateBase, StepResult, Value, WireCount};
+use sharebench_model::{
+    ErrorClass, Evidence, Histogram, Measure, RateBase, StepResult, Value, WireCount, spreadsheet_text,
+};
 
+use super::steps::Steps;
+use crate::error::WriteError;
 use crate::stored::StoredRun;
 
 /// A column's name and how a step fills it.
@@ -56,39 +60,80 @@ pub struct Table {
 
 /// The table of a run; wire columns are empty for local paths.
 pub fn table(run: &StoredRun) -> Table {
-    let layout = columns(run);
+    let mut variable = VariableColumns::default();
+    run.steps.iter().for_each(|step| variable.add(step));
+    let layout = columns(run, variable);
     let row = |step| layout.iter().map(|(_, fill)| fill(step)).collect();
     let rows = run.steps.iter().map(row).collect();
     Table { header: layout.iter().map(|(name, _)| name.clone()).collect(), rows }
+}
+
+/// What happens to texts that a spreadsheet would run as formulas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpreadsheetText {
+    /// They get an apostrophe in front (see [`spreadsheet_text`]).
+    Defused,
+    /// They are written as they are.
+    Exact,
 }
 
 /// Quantiles that are written out, with their names.
 pub(super) const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)];
 
-/// Writes a run's [`table`] as CSV (RFC 4180, lines end with a line feed).
+/// Writes a run's [`table`] as CSV (RFC 4180, lines end with a line feed), step by step.
 ///
 /// # Errors
-/// The output cannot be written.
-pub fn write_csv(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
-    let table = table(run);
+/// The run cannot be read, or the output cannot be written.
+pub fn write_csv(steps: &dyn Steps, texts: SpreadsheetText, out: &mut dyn Write) -> Result<(), WriteError> {
+    let mut variable = VariableColumns::default();
+    steps.visit(&mut |step| {
+        variable.add(step);
+        Ok(())
+    })?;
+    let layout = columns(steps.run(), variable);
+    let safe = |text: String| match texts {
+        SpreadsheetText::Defused => spreadsheet_text(text),
+        SpreadsheetText::Exact => text,
+    };
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(&table.header)?;
-    for row in table.rows {
-        writer.write_record(row.into_iter().map(|entry| match entry {
+    writer.write_record(layout.iter().map(|(name, _)| safe(name.clone()))).map_err(io::Error::from)?;
+    steps.visit(&mut |step| {
+        let row = layout.iter().map(|(_, fill)| match fill(step) {
             Entry::Empty => String::new(),
             Entry::Number(number) => number.to_string(),
-            Entry::Text(text) => text,
-        }))?;
+            Entry::Text(text) => safe(text),
+        });
+        Ok(writer.write_record(row).map_err(io::Error::from)?)
+    })?;
+    Ok(writer.flush()?)
+}
+
+/// Columns that depend on the steps.
+#[derive(Default)]
+struct VariableColumns {
+    /// Every axis that any step has; true if it has sizes.
+    axes: BTreeMap<String, bool>,
+    /// Every error class that any step has.
+    classes: BTreeSet<ErrorClass>,
+}
+
+impl VariableColumns {
+    fn add(&mut self, step: &StepResult) {
+        for (axis, value) in step.coordinates.iter() {
+            if !self.axes.contains_key(axis) {
+                self.axes.insert(axis.to_owned(), matches!(value, Value::Bytes(_)));
+            }
+        }
+        self.classes.extend(step.measure.errors.keys());
     }
-    writer.flush()
 }
 
 fn column<'r, E: Into<Entry>>(name: &str, fill: impl Fn(&StepResult) -> E + 'r) -> Column<'r> {
     (name.to_owned(), Box::new(move |step| fill(step).into()))
 }
 
-fn columns(run: &StoredRun) -> Vec<Column<'_>> {
+fn columns(run: &StoredRun, variable: VariableColumns) -> Vec<Column<'_>> {
     let mut columns = vec![
         column("run", |_| run.id.0.cast_unsigned()),
         column("step", |step| step.index),
@@ -100,14 +145,12 @@ fn columns(run: &StoredRun) -> Vec<Column<'_>> {
         }),
         column("repetition", |step| step.repetition),
     ];
-    columns.extend(axes(run));
+    columns.extend(variable.axes.into_iter().map(axis));
     columns.extend(counts());
     columns.extend(wire());
     columns.extend(evidence());
-    let classes = run.steps.iter().flat_map(|step| step.measure.errors.keys().copied());
-    let classes: std::collections::BTreeSet<ErrorClass> = classes.collect();
     columns.push(measured("errors", Measure::error_count));
-    columns.extend(classes.into_iter().map(|class| {
+    columns.extend(variable.classes.into_iter().map(|class| {
         let name = format!("errors_{}", class.name().replace([' ', '-', '/'], "_"));
         column(&name, move |step| known(&step.measure, *step.measure.errors.get(&class).unwrap_or(&0)))
     }));
@@ -124,23 +167,14 @@ fn columns(run: &StoredRun) -> Vec<Column<'_>> {
     columns
 }
 
-/// One column per axis any step has; sizes are named `.._bytes`.
-fn axes(run: &StoredRun) -> Vec<Column<'_>> {
-    let mut found = BTreeMap::new();
-    for (axis, value) in run.steps.iter().flat_map(|step| step.coordinates.iter()) {
-        found.entry(axis).or_insert(matches!(value, Value::Bytes(_)));
-    }
-    let fill = |axis: &str, step: &StepResult| match step.coordinates.get(axis) {
+/// The column of an axis; sizes are named `.._bytes`.
+fn axis<'r>((axis, bytes): (String, bool)) -> Column<'r> {
+    let name = if bytes { format!("{axis}_bytes") } else { axis.clone() };
+    column(&name, move |step| match step.coordinates.get(&axis) {
         Some(Value::Bytes(number) | Value::Count(number)) => Entry::Number(*number),
         Some(Value::Text(text)) => text.clone().into(),
         None => Entry::Empty,
-    };
-    let named = |(axis, bytes): (&'_ str, bool)| {
-        let name = if bytes { format!("{axis}_bytes") } else { axis.to_owned() };
-        let axis = axis.to_owned();
-        column(&name, move |step| fill(&axis, step))
-    };
-    found.into_iter().map(named).collect()
+    })
 }
 
 /// A column of a count that is measured, never reported: a 0 of a step whose rate another program reports is unknown.

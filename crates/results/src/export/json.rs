@@ -1,43 +1,104 @@
 //! A run as JSON, in a versioned schema.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::ser::{Error as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json, json};
-use sharebench_model::{Histogram, LoadDetail, Part, RankShare, RunOutcome, StepResult};
+use sharebench_model::{Facts, Histogram, LoadDetail, Part, RankShare, RepeatRule, RunOutcome, StepResult};
 
 use super::csv::{QUANTILES, known, known_bytes};
-use crate::stored::{RunState, StoredRun};
+use super::steps::Steps;
+use crate::error::WriteError;
+use crate::stored::RunState;
 
 /// Name and version of the JSON schema; the version changes when a field changes its meaning or goes away.
 pub const SCHEMA: &str = "sharebench.run/1";
 
-/// Writes a run as JSON. Times are nanoseconds, sizes bytes; the seed is a text because it uses 64 bits.
-pub fn write_json(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a run as JSON, step by step. Times are nanoseconds, sizes bytes; the seed is a text because it uses 64 bits.
+///
+/// # Errors
+/// The run cannot be read, or the output cannot be written.
+pub fn write_json(steps: &dyn Steps, out: &mut dyn Write) -> Result<(), WriteError> {
+    let run = steps.run();
     let targets = run.header.targets.iter().zip(&run.facts);
     let targets =
         targets.map(|(target, facts)| json!({"name": target.name, "url": target.url, "facts": facts}));
-    let document = json!({
-        "schema": SCHEMA,
-        "id": run.id.0,
-        "title": run.header.title,
-        "started_unix_ms": run.header.started_unix_ms,
-        "version": run.header.version,
-        "plan": run.header.plan,
-        "seed": run.header.seed.to_string(),
-        "steps_planned": run.header.steps_planned,
-        "steps_least": run.header.repeat.map_or(run.header.steps_planned, |rule| rule.steps_least),
-        "repeat": run.header.repeat,
-        "environment": run.header.environment,
-        "state": run.state.to_string(),
-        "reason": reason(&run.state),
-        "targets": targets.collect::<Vec<_>>(),
-        "steps": run.steps.iter().map(step_json).collect::<Vec<_>>(),
-    });
-    serde_json::to_writer_pretty(&mut *out, &document)?;
+    let document = Document {
+        environment: &run.header.environment,
+        id: run.id.0,
+        plan: &run.header.plan,
+        reason: reason(&run.state),
+        repeat: run.header.repeat,
+        schema: SCHEMA,
+        seed: run.header.seed.to_string(),
+        started_unix_ms: run.header.started_unix_ms,
+        state: run.state.to_string(),
+        steps: StepList { steps, failure: RefCell::new(None) },
+        steps_least: run.header.repeat.map_or(run.header.steps_planned, |rule| rule.steps_least),
+        steps_planned: run.header.steps_planned,
+        targets: targets.collect(),
+        title: &run.header.title,
+        version: &run.header.version,
+    };
+    let written = serde_json::to_writer_pretty(&mut *out, &document);
+    if let Some(failure) = document.steps.failure.into_inner() {
+        return Err(failure);
+    }
+    written.map_err(io::Error::from)?;
     out.write_all(b"\n")?;
-    out.flush()
+    Ok(out.flush()?)
+}
+
+/// The fields in the order of their names.
+#[derive(Serialize)]
+struct Document<'r> {
+    environment: &'r Facts,
+    id: i64,
+    plan: &'r str,
+    reason: Option<&'r str>,
+    repeat: Option<RepeatRule>,
+    schema: &'static str,
+    seed: String,
+    started_unix_ms: u64,
+    state: String,
+    steps: StepList<'r>,
+    steps_least: u32,
+    steps_planned: u32,
+    targets: Vec<Json>,
+    title: &'r str,
+    version: &'r str,
+}
+
+/// Steps that become JSON one at a time.
+struct StepList<'r> {
+    steps: &'r dyn Steps,
+    /// Why the steps cannot be read: the serializer's own error holds a text only.
+    failure: RefCell<Option<WriteError>>,
+}
+
+impl Serialize for StepList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        let mut unwritten = None;
+        let visited = self.steps.visit(&mut |step| {
+            list.serialize_element(&step_json(step)).map_err(|error| {
+                unwritten = Some(error);
+                WriteError::Output(io::ErrorKind::Other.into())
+            })
+        });
+        match (unwritten, visited) {
+            (Some(error), _) => Err(error),
+            (None, Err(failure)) => {
+                *self.failure.borrow_mut() = Some(failure);
+                Err(S::Error::custom("the steps cannot be read"))
+            }
+            (None, Ok(())) => list.end(),
+        }
+    }
 }
 
 fn reason(state: &RunState) -> Option<&str> {

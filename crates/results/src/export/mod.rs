@@ -1,7 +1,9 @@
-//! A run as CSV and as JSON.
+//! A run for other programs.
 
 mod csv;
 mod json;
+mod steps;
 
-pub use csv::{Entry, Table, table, write_csv};
+pub use csv::{Entry, SpreadsheetText, Table, table, write_csv};
 pub use json::{SCHEMA, write_json};
+pub use steps::Steps;

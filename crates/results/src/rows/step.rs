@@ -71,67 +71,164 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
     Ok(())
 }
 
-fn get<T: FromSql>(row: &Row<'_>, column: &'static str) -> Result<T, Problem> {
-    row.get(column).map_err(|error| match error {
-        rusqlite::Error::SqliteFailure(..) => error.into(),
-        other => Problem::value(column, other),
-    })
+/// The columns in the order in which [`read`] reads them.
+///
+/// They are read by number: a look-up by name compares names, and a run may have a million rows of these.
+const COLUMNS: [&str; 36] = [
+    "position",
+    "target",
+    "repetition",
+    "coordinates",
+    "started_unix_ms",
+    "window_ns",
+    "busy_ns",
+    "rate_base",
+    "operations",
+    "transactions",
+    "bytes_read",
+    "bytes_written",
+    "bytes_verified",
+    "wire_requests",
+    "wire_bytes_sent",
+    "wire_bytes_received",
+    "wire_payload_sent",
+    "wire_payload_received",
+    "errors",
+    "passes",
+    "users_assigned",
+    "users_reported",
+    "shares",
+    "censored",
+    "response",
+    "response_sample_size",
+    "service",
+    "lag",
+    "reported",
+    "client_cpu_user_ns",
+    "client_cpu_kernel_ns",
+    "evidence",
+    "load",
+    "ranks",
+    "server",
+    "checks",
+];
+
+/// Selects the steps of a run in the order of the schedule, for [`read`].
+pub(crate) fn select() -> String {
+    format!("SELECT {}, rowid FROM step WHERE run = ?1 ORDER BY position", COLUMNS.join(", "))
 }
 
-fn number(row: &Row<'_>, column: &'static str) -> Result<u64, Problem> {
-    get::<i64>(row, column).map(i64::cast_unsigned)
+/// As [`select`], but of the steps after position `?2` and up to row `?3`, at most `most`.
+pub(crate) fn select_after(most: usize) -> String {
+    let columns = COLUMNS.join(", ");
+    format!(
+        "SELECT {columns} FROM step WHERE run = ?1 AND position > ?2 AND rowid <= ?3 ORDER BY position LIMIT {most}"
+    )
 }
 
-fn json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Result<T, Problem> {
-    from_json(column, &get::<String>(row, column)?)
+/// SQLite's number of a row of [`select`].
+pub(crate) fn row_id(row: &Row<'_>) -> Result<i64, Problem> {
+    Ok(row.get(COLUMNS.len())?)
 }
 
-fn histogram(row: &Row<'_>, column: &'static str) -> Result<Histogram, Problem> {
-    Histogram::from_v2(&get::<Vec<u8>>(row, column)?).map_err(|error| Problem::value(column, error))
+/// A row of [`select`], read from its first column to its last.
+struct Fields<'r, 's> {
+    row: &'r Row<'s>,
+    next: usize,
 }
 
-/// Reads a row of `SELECT * FROM step`.
+impl Fields<'_, '_> {
+    /// Reads the next column.
+    fn get<T: FromSql>(&mut self, column: &'static str) -> Result<T, Problem> {
+        debug_assert_eq!(COLUMNS[self.next], column, "columns are read in their order");
+        let value = self.row.get(self.next).map_err(|error| match error {
+            rusqlite::Error::SqliteFailure(..) => error.into(),
+            other => Problem::value(column, other),
+        });
+        self.next += 1;
+        value
+    }
+
+    fn number(&mut self, column: &'static str) -> Result<u64, Problem> {
+        self.get::<i64>(column).map(i64::cast_unsigned)
+    }
+
+    fn json<T: DeserializeOwned>(&mut self, column: &'static str) -> Result<T, Problem> {
+        from_json(column, &self.get::<String>(column)?)
+    }
+
+    /// The default where the column is null.
+    fn json_or_default<T: DeserializeOwned + Default>(&mut self, column: &'static str) -> Result<T, Problem> {
+        self.get::<Option<String>>(column)?.map_or(Ok(T::default()), |text| from_json(column, &text))
+    }
+
+    fn histogram(&mut self, column: &'static str) -> Result<Histogram, Problem> {
+        Histogram::from_v2(&self.get::<Vec<u8>>(column)?).map_err(|error| Problem::value(column, error))
+    }
+
+    fn wire(&mut self) -> Result<Option<WireCount>, Problem> {
+        let mut number = |column| Ok::<_, Problem>(self.get::<Option<i64>>(column)?.map(i64::cast_unsigned));
+        let requests = number("wire_requests")?;
+        let sent = number("wire_bytes_sent")?;
+        let received = number("wire_bytes_received")?;
+        let payload_sent = number("wire_payload_sent")?;
+        let payload_received = number("wire_payload_received")?;
+        let Some(requests) = requests else { return Ok(None) };
+        let known = |column, value: Option<u64>| value.ok_or_else(|| Problem::value(column, "null"));
+        Ok(Some(WireCount {
+            requests,
+            sent: known("wire_bytes_sent", sent)?,
+            received: known("wire_bytes_received", received)?,
+            payload_sent: known("wire_payload_sent", payload_sent)?,
+            payload_received: known("wire_payload_received", payload_received)?,
+        }))
+    }
+}
+
+/// Reads a row of [`select`].
 pub(crate) fn read(row: &Row<'_>) -> Result<StepResult, Problem> {
+    let mut fields = Fields { row, next: 0 };
+    // The fields of a struct are evaluated in the order in which they are written.
     Ok(StepResult {
-        index: get(row, "position")?,
-        target: get(row, "target")?,
-        repetition: get(row, "repetition")?,
-        coordinates: json(row, "coordinates")?,
-        started_unix_ms: number(row, "started_unix_ms")?,
-        measure: measure(row)?,
-        checks: json(row, "checks")?,
+        index: fields.get("position")?,
+        target: fields.get("target")?,
+        repetition: fields.get("repetition")?,
+        coordinates: fields.json("coordinates")?,
+        started_unix_ms: fields.number("started_unix_ms")?,
+        measure: measure(&mut fields)?,
+        checks: fields.json("checks")?,
     })
 }
 
-fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
+fn measure(fields: &mut Fields<'_, '_>) -> Result<Measure, Problem> {
     Ok(Measure {
-        window_ns: number(row, "window_ns")?,
-        busy_ns: number(row, "busy_ns")?,
-        rate_base: json(row, "rate_base")?,
-        operations: number(row, "operations")?,
-        transactions: number(row, "transactions")?,
-        bytes: IoBytes { read: number(row, "bytes_read")?, written: number(row, "bytes_written")? },
-        verified: number(row, "bytes_verified")?,
-        wire: wire(row)?,
-        errors: json(row, "errors")?,
-        passes: number(row, "passes")?,
-        users_assigned: get(row, "users_assigned")?,
-        users_reported: get(row, "users_reported")?,
-        shares: json(row, "shares")?,
-        censored: number(row, "censored")?,
-        response: histogram(row, "response")?,
-        response_sample_size: sample_size(row, "response_sample_size")?,
-        service: histogram(row, "service")?,
-        lag: histogram(row, "lag")?,
-        reported: reported(row, "reported")?,
+        window_ns: fields.number("window_ns")?,
+        busy_ns: fields.number("busy_ns")?,
+        rate_base: fields.json("rate_base")?,
+        operations: fields.number("operations")?,
+        transactions: fields.number("transactions")?,
+        bytes: IoBytes { read: fields.number("bytes_read")?, written: fields.number("bytes_written")? },
+        verified: fields.number("bytes_verified")?,
+        wire: fields.wire()?,
+        errors: fields.json("errors")?,
+        passes: fields.number("passes")?,
+        users_assigned: fields.get("users_assigned")?,
+        users_reported: fields.get("users_reported")?,
+        shares: fields.json("shares")?,
+        censored: fields.number("censored")?,
+        response: fields.histogram("response")?,
+        response_sample_size: fields.json_or_default("response_sample_size")?,
+        service: fields.histogram("service")?,
+        lag: fields.histogram("lag")?,
+        reported: fields.json_or_default("reported")?,
         client_cpu: CpuTime {
-            user_ns: number(row, "client_cpu_user_ns")?,
-            kernel_ns: number(row, "client_cpu_kernel_ns")?,
+            user_ns: fields.number("client_cpu_user_ns")?,
+            kernel_ns: fields.number("client_cpu_kernel_ns")?,
         },
-        evidence: json(row, "evidence")?,
-        load: load::from_column(get(row, "load")?)?,
-        ranks: rank::from_column(get(row, "ranks")?)?,
-        server: server(row, "server")?,
+        evidence: fields.json("evidence")?,
+        load: load::from_column(fields.get("load")?)?.into(),
+        ranks: rank::from_column(fields.get("ranks")?)?,
+        server: fields.json_or_default("server")?,
     })
 }
 
@@ -139,34 +236,10 @@ fn sample_size_json(sizes: &[ResponseSampleSize]) -> Result<Option<String>, Prob
     (!sizes.is_empty()).then(|| to_json("response_sample_size", &sizes)).transpose()
 }
 
-fn sample_size(row: &Row<'_>, column: &'static str) -> Result<Vec<ResponseSampleSize>, Problem> {
-    get::<Option<String>>(row, column)?.map_or(Ok(Vec::new()), |text| from_json(column, &text))
-}
-
 fn reported_json(figures: ReportedFigures) -> Result<Option<String>, Problem> {
     (figures != ReportedFigures::default()).then(|| to_json("reported", &figures)).transpose()
 }
 
-fn reported(row: &Row<'_>, column: &'static str) -> Result<ReportedFigures, Problem> {
-    get::<Option<String>>(row, column)?
-        .map_or(Ok(ReportedFigures::default()), |text| from_json(column, &text))
-}
-
 fn server_json(server: &ServerEvidence) -> Result<Option<String>, Problem> {
     (!server.is_empty()).then(|| to_json("server", server)).transpose()
-}
-
-fn server(row: &Row<'_>, column: &'static str) -> Result<ServerEvidence, Problem> {
-    get::<Option<String>>(row, column)?.map_or(Ok(ServerEvidence::default()), |text| from_json(column, &text))
-}
-
-fn wire(row: &Row<'_>) -> Result<Option<WireCount>, Problem> {
-    let Some(requests) = get::<Option<i64>>(row, "wire_requests")? else { return Ok(None) };
-    Ok(Some(WireCount {
-        requests: requests.cast_unsigned(),
-        sent: number(row, "wire_bytes_sent")?,
-        received: number(row, "wire_bytes_received")?,
-        payload_sent: number(row, "wire_payload_sent")?,
-        payload_received: number(row, "wire_payload_received")?,
-    }))
 }

@@ -94,8 +94,8 @@ pub fn step(index: u32) -> StepResult {
             transaction_bytes: (index > 0).then_some(9),
         },
         client_cpu: CpuTime { user_ns: 5, kernel_ns: 6 },
-        evidence: Evidence { grown: Some(0), flush_ns: 7, flushes: 1, ..Evidence::default() },
-        load: LoadDetail::default(),
+        evidence: Evidence { grown: Some(0), flush_ns: 7, flushes: 1, ..Evidence::default() }.into(),
+        load: LoadDetail::default().into(),
         server: ServerEvidence {
             probes: ProbeTimes {
                 ahead: vec![1, 2],
@@ -110,7 +110,8 @@ pub fn step(index: u32) -> StepResult {
             cold_passes: 1,
             storage_read: Some(65_536),
             while_probed: Some(WhileProbed { read: 4096, storage_read: 512 }),
-        },
+        }
+        .into(),
         ranks: vec![RankShare { rank: 1, host: "c2".into(), users: 3, late_ns: 4, ..RankShare::default() }],
     };
     let check = Check { name: "little".into(), verdict: Verdict::Warning, detail: "N is 3, X*R is 2".into() };
@@ -121,6 +122,6 @@ pub fn step(index: u32) -> StepResult {
         coordinates,
         started_unix_ms: 1_700_000_001_000 + u64::from(index),
         measure,
-        checks: vec![check],
+        checks: vec![check].into(),
     }
 }

@@ -20,7 +20,7 @@ use crate::files;
 use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
 use crate::output::{print_bytes, print_out};
-use crate::run::run_store::{analysis, load, render};
+use crate::run::run_store::{analyse_loaded, load, render};
 
 pub const REPORT_HELP: &str = "Examples:
   sharebench report 1 2 -o nas.html
@@ -96,7 +96,7 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--surfaces: only the html format has surfaces"));
     }
     let runs = args.runs.iter().map(|run| load(run, &args.database.db)).collect::<Result<Vec<_>, _>>()?;
-    let analysis = analysis(runs);
+    let analysis = analyse_loaded(runs)?;
     let mut summary = String::new();
     if let Some(directory) = &args.images {
         let count = images::write(&analysis, directory, args.browser.as_deref())?;
