@@ -102,7 +102,7 @@ fn formulas() -> String {
     let map: Vec<String> = map.iter().map(|map| format!("--map={map}")).collect();
     let mut import = vec!["import", "table.csv", "--format=csv", "--system", "=cmd|' /C calc'!A0"];
     import.extend(map.iter().map(String::as_str));
-    sharebench.run(&import).unwrap().expect_success();
+    let _ = sharebench.run(&import).unwrap().expect_success();
     let fields = |arguments: &[&str]| -> Vec<String> {
         let csv = sharebench.run(arguments).unwrap().expect_success().stdout;
         csv.lines().flat_map(|line| line.split(',')).map(|field| field.trim_matches('"').to_owned()).collect()
@@ -116,8 +116,8 @@ fn formulas() -> String {
     }
     let exact = fields(&["export", "1", "--format", "csv", "--exact-text"]);
     assert!(exact.iter().any(|field| field == "+cmd|' /C calc'!A0"), "{exact:?}");
-    sharebench.run(&["export", "1", "--format", "csv", "-o", "out.csv"]).unwrap().expect_success();
-    sharebench.run(&["import", "out.csv"]).unwrap().expect_success();
+    let _ = sharebench.run(&["export", "1", "--format", "csv", "-o", "out.csv"]).unwrap().expect_success();
+    let _ = sharebench.run(&["import", "out.csv"]).unwrap().expect_success();
     let [first, again] = ["1", "2"].map(|run| {
         let exported = sharebench.run(&["export", run, "--format", "json"]).unwrap().expect_success().stdout;
         let run: serde_json::Value = serde_json::from_str(&exported).unwrap();

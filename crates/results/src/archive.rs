@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::{Connection, MAIN_DB, OpenFlags};
+use rusqlite::{Connection, MAIN_DB};
 use sharebench_model::{Check, Coordinates, HistogramArchive, Sparse, StepResult, Verdict};
 
 use crate::error::{Problem, StoreError};
@@ -26,11 +26,8 @@ pub struct StoredHistograms {
 }
 
 impl StoredHistograms {
-    pub(crate) fn open(path: PathBuf) -> Result<Self, Problem> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&path, flags)?;
-        connection.busy_timeout(crate::store::BUSY_TIMEOUT)?;
-        Ok(Self { connection: Mutex::new(connection), path, failure: Mutex::new(None) })
+    pub(crate) fn new(connection: Connection, path: PathBuf) -> Self {
+        Self { connection: Mutex::new(connection), path, failure: Mutex::new(None) }
     }
 
     /// The first histogram that could not be read; none if all were.

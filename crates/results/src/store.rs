@@ -24,7 +24,7 @@ use crate::stored::{FinishedRun, RunId, RunState, RunSummary, StoredRun};
 const BATCH: usize = 64;
 
 /// Longest time that a write waits for another process.
-pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The results database: one SQLite file of runs.
 ///
@@ -240,7 +240,10 @@ impl Store {
             || format!("load run {run}"),
             |connection| {
                 let mut loaded = load_header(connection, run)?;
-                let histograms = Arc::new(StoredHistograms::open(self.path.clone())?);
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                let again = Connection::open_with_flags(&self.path, flags)?;
+                again.busy_timeout(BUSY_TIMEOUT)?;
+                let histograms = Arc::new(StoredHistograms::new(again, self.path.clone()));
                 let mut compactor = Compactor::new(Arc::clone(&histograms) as _);
                 let mut rows = connection.prepare(&step::select())?;
                 let mut rows = rows.query([run.0])?;
