@@ -26,6 +26,9 @@ const GRACE: Duration = Duration::from_millis(1);
 /// Buffer size for the largest packet of a burst.
 const MIN_INPUT: u16 = 9000;
 
+/// The first request of a connection, as the client names it.
+const CREATE: &str = "create connection";
+
 /// Why a session could not be opened, and the part of the URL that is responsible.
 #[derive(Debug)]
 pub(crate) struct SetupError {
@@ -53,6 +56,23 @@ impl SetupError {
         }
         let detail = format!("connection {number} of {of}: {}; give connections={}", self.detail, number - 1);
         Self { detail, ..self }
+    }
+
+    /// The failure to open a connection, whose first request creates it.
+    fn of_connect(error: &ClientError) -> Self {
+        let mut failed = Self::of(UrlPart::Host, error);
+        match error {
+            ClientError::Refused { completion: Completion::NoConnectionSlot, .. } => {
+                failed.detail.push_str("; the server is at its limit of connections");
+            }
+            ClientError::Io { step: CREATE, .. } | ClientError::ConnectionLost { step: CREATE }
+                if failed.class == ErrorClass::Disconnected =>
+            {
+                failed.detail.push_str("; the server may be at its limit of connections");
+            }
+            _ => {}
+        }
+        failed
     }
 }
 
@@ -162,7 +182,7 @@ async fn connect(
         burst,
     };
     let client = Client::connect(transport, behaviour).await;
-    let mut client = client.map_err(|error| SetupError::of(UrlPart::Host, &error))?;
+    let mut client = client.map_err(|error| SetupError::of_connect(&error))?;
     let password = options.password.expose();
     let login = Login { user: &options.user, password: &password };
     match client.login(login).await {

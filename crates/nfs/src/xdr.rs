@@ -156,6 +156,11 @@ impl Writer {
         self.len -= count;
     }
 
+    /// Bytes of memory, which hold messages of this length without growing.
+    pub const fn memory(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Frees memory above `limit` bytes.
     pub fn shrink(&mut self, limit: usize) {
         if self.bytes.len() > limit && self.len <= limit {

@@ -10,6 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio::time::Interval;
 
+use crate::refusal_log::RefusalLog;
+
 /// Pause after a failure to accept, so that a server without descriptors does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
@@ -40,6 +42,7 @@ pub(crate) struct AdmissionLimits {
 #[derive(Debug)]
 pub(crate) struct Admissions {
     limits: AdmissionLimits,
+    refusals: Arc<RefusalLog>,
     start: Instant,
     table: Mutex<Table>,
 }
@@ -93,6 +96,7 @@ impl Admissions {
                 accepted = listener.accept() => accepted,
                 _ = looks.tick() => {
                     self.close_late();
+                    self.refusals.flush();
                     continue;
                 }
             };
@@ -106,8 +110,9 @@ impl Admissions {
         }
     }
 
-    pub(crate) fn new(limits: AdmissionLimits) -> Arc<Self> {
-        Arc::new(Self { limits, start: Instant::now(), table: Mutex::default() })
+    /// Reports connections that are refused to `refusals`.
+    pub(crate) fn new(limits: AdmissionLimits, refusals: Arc<RefusalLog>) -> Arc<Self> {
+        Arc::new(Self { limits, refusals, start: Instant::now(), table: Mutex::default() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -120,7 +125,11 @@ impl Admissions {
 
     /// A place for a connection; none if there is no other connection to close for it.
     pub(crate) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Admission> {
-        self.admit_at(address.to_canonical(), self.now())
+        let admitted = self.admit_at(address.to_canonical(), self.now());
+        if admitted.is_none() {
+            self.refusals.note();
+        }
+        admitted
     }
 
     fn admit_at(self: &Arc<Self>, address: IpAddr, now: Duration) -> Option<Admission> {
@@ -258,6 +267,11 @@ mod tests {
         idle: Duration::from_secs(900),
     };
 
+    fn admissions() -> Arc<Admissions> {
+        let refusals = RefusalLog::new("test", "8 connections".to_owned(), crate::EventLog::default());
+        Admissions::new(LIMITS, Arc::new(refusals))
+    }
+
     fn address(last: u8) -> IpAddr {
         IpAddr::from([192, 0, 2, last])
     }
@@ -268,7 +282,7 @@ mod tests {
 
     #[test]
     fn silent_connections_give_way_to_others_and_established_ones_stay() {
-        let admissions = Admissions::new(LIMITS);
+        let admissions = admissions();
         let user = admissions.admit_at(address(1), at(0)).unwrap();
         user.establish();
         let silent: Vec<_> =
@@ -291,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_burst_of_new_clients_of_one_address_is_accepted_up_to_the_limit() {
-        let admissions = Admissions::new(LIMITS);
+        let admissions = admissions();
         let burst: Vec<_> = (0..8).filter_map(|_| admissions.admit_at(address(1), at(5))).collect();
         assert_eq!(burst.len(), 8);
         assert!(admissions.admit_at(address(2), at(5)).is_none(), "all are young");
@@ -300,7 +314,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_is_closed_without_login_and_after_a_long_silence() {
-        let admissions = Admissions::new(LIMITS);
+        let admissions = admissions();
         let mut tasks = Vec::new();
         for established in [false, true] {
             let admission = admissions.admit_at(address(1), at(0)).unwrap();

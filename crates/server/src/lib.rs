@@ -28,6 +28,7 @@ mod name;
 mod ncp;
 mod nfs;
 mod read_only;
+mod refusal_log;
 mod servers;
 mod smb;
 mod volume;

@@ -41,7 +41,7 @@ pub struct ServeOptions {
     /// Maximum number of clients of each server; none for the defaults of the servers. NFS accepts twice as many
     /// connections, because a client needs two while it mounts.
     pub max_clients: Option<u16>,
-    /// Receives failed logins.
+    /// Receives failed logins and refused connections.
     pub log: EventLog,
     /// Serve NFS on an address that other machines can reach, although `NFSv3` has no passwords.
     pub expose_nfs: bool,
@@ -98,6 +98,7 @@ impl EmbeddedServers {
                 // A change over NFS or NCP breaks no SMB lease, so that SMB clients would serve stale bytes.
                 leases: options.nfs.or(options.ncp).or(options.ncp_ipx).is_none()
                     && options.ncp_ether.is_none(),
+                log: options.log.clone(),
                 ..SmbServerOptions::default()
             };
             let max_connections = options.max_clients.map_or(smb.max_connections, usize::from);
@@ -108,6 +109,7 @@ impl EmbeddedServers {
             let nfs = NfsServerOptions {
                 export: format!("/{}", options.name),
                 expose: options.expose_nfs,
+                log: options.log.clone(),
                 ..NfsServerOptions::default()
             };
             let max_connections =

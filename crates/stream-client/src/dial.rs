@@ -36,6 +36,16 @@ impl DialError {
         Self::new(UrlPart::Port, ErrorClass::Protocol, error.to_string())
     }
 
+    /// Adds the likely cause if the server closed a new connection before its first reply: servers at their limit of
+    /// connections do that.
+    #[must_use]
+    pub fn before_first_reply(mut self) -> Self {
+        if self.class == ErrorClass::Disconnected {
+            self.detail.push_str("; the server may be at its limit of connections");
+        }
+        self
+    }
+
     /// The error that the user reads.
     pub fn at_url(self, url: &str) -> ConnectError {
         ConnectError { url: url.to_owned(), part: self.part, class: self.class, detail: self.detail }

@@ -235,6 +235,9 @@ impl<V: Volume, W: Environment> Server<V, W> {
     /// (docs/protocols/ncp.md 1.4).
     fn create(&self, peer: Peer, packet: &Packet<'_>, out: &mut Vec<u8>) {
         let number = lock(&self.connections).create(peer, packet.transport, self.environment.now());
+        if number.is_none() {
+            self.environment.connection_refused();
+        }
         let header = ServerHeader::reply(&packet.header, Completion::Success);
         let header = match number {
             Some(number) => ServerHeader { connection: number, ..header },

@@ -25,6 +25,9 @@ pub trait Environment: Send + Sync + 'static {
     /// A login failed because of its name or password. Both parameters come from the client.
     fn login_failed(&self, _source: LoginSource, _name: &[u8]) {}
 
+    /// A client was refused because the server has no free connection.
+    fn connection_refused(&self) {}
+
     /// A lock was released while requests wait: call [`super::Server::resume`] for each of their clients.
     fn released(&self) {}
 }

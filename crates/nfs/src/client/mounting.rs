@@ -90,7 +90,10 @@ async fn mount(
         let mounted = mounting
             .call("MNT", MNT, |writer| put_path(writer, &export), get_mounted)
             .await
-            .map_err(DialError::blame(UrlPart::Option("mountport")))?;
+            .map_err(|error| {
+                let error = DialError::blame(UrlPart::Option("mountport"))(error);
+                if failure.is_none() { error.before_first_reply() } else { error }
+            })?;
         match mounted {
             // Other flavors (Kerberos) are not implemented; without this check the first call would fail with an
             // error that does not name the cause.
@@ -161,7 +164,9 @@ async fn walk(
     below: &[String],
 ) -> Result<crate::protocol::FileHandle, DialError> {
     let mut root = mounted.handle;
-    let attributes = session.attributes(root).await.map_err(DialError::blame(UrlPart::Share))?;
+    let attributes = session.attributes(root).await;
+    let attributes =
+        attributes.map_err(|error| DialError::blame(UrlPart::Share)(error).before_first_reply())?;
     let mut kind = attributes.kind;
     for name in below {
         let (handle, attributes) =

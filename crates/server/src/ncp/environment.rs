@@ -1,6 +1,7 @@
 //! The environment of the server: clocks and random keys.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,6 +12,7 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use crate::front_end::EventLog;
+use crate::refusal_log::RefusalLog;
 
 /// The clocks of the machine, and unpredictable keys.
 #[derive(Debug)]
@@ -20,12 +22,19 @@ pub(super) struct SystemEnvironment {
     keys: AtomicU64,
     released: Notify,
     log: EventLog,
+    refusals: Arc<RefusalLog>,
 }
 
 impl SystemEnvironment {
-    pub(super) fn new(log: EventLog) -> Self {
-        let released = Notify::new();
-        Self { start: Instant::now(), random: RandomState::new(), keys: AtomicU64::new(0), released, log }
+    pub(super) fn new(log: EventLog, refusals: Arc<RefusalLog>) -> Self {
+        Self {
+            start: Instant::now(),
+            random: RandomState::new(),
+            keys: AtomicU64::new(0),
+            released: Notify::new(),
+            log,
+            refusals,
+        }
     }
 
     /// Ready when a lock is released after this call.
@@ -71,6 +80,10 @@ impl Environment for SystemEnvironment {
     fn login_failed(&self, source: LoginSource, name: &[u8]) {
         let name = String::from_utf8_lossy(name);
         self.log.write(&format!("ncp: failed login of {name:?} from {source}"));
+    }
+
+    fn connection_refused(&self) {
+        self.refusals.note();
     }
 
     fn released(&self) {

@@ -13,6 +13,7 @@ use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::ncp::PROTOCOL;
 use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::volume::ServedVolume;
+use crate::refusal_log::RefusalLog;
 
 /// The longest volume name, and the longest account name, which is sent with a trailing NUL.
 const MAX_VOLUME_NAME: usize = 15;
@@ -72,7 +73,7 @@ pub struct NcpServerOptions {
     pub login_timeout: Duration,
     /// The longest time without a request on a TCP connection of a user.
     pub idle_timeout: Duration,
-    /// Receives failed logins.
+    /// Receives failed logins and refused connections.
     pub log: EventLog,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
@@ -104,6 +105,7 @@ impl NcpServerOptions {
         self,
         volume: Arc<dyn Volume>,
         limits: TransportLimits,
+        refusals: Arc<RefusalLog>,
     ) -> Result<Server<ServedVolume, SystemEnvironment>, ServeError> {
         let wrong = |detail: String| ServeError::Options { protocol: PROTOCOL, detail };
         let name = self.volume.to_uppercase();
@@ -144,6 +146,10 @@ impl NcpServerOptions {
             watchdog: self.watchdog,
         };
         let served = ServedVolume::new(volume, self.commit);
-        Ok(Server::new(options, vec![(name.into_bytes(), served)], SystemEnvironment::new(self.log)))
+        Ok(Server::new(
+            options,
+            vec![(name.into_bytes(), served)],
+            SystemEnvironment::new(self.log, refusals),
+        ))
     }
 }

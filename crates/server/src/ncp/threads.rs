@@ -18,6 +18,7 @@ use crate::ncp::ipx_link::IpxLink;
 use crate::ncp::options::{NcpServerOptions, TransportLimits};
 use crate::ncp::services::ServiceAdvertiser;
 use crate::ncp::{ServerState, datagrams, ipx, streams};
+use crate::refusal_log::RefusalLog;
 
 /// Default interval of checks for idle clients.
 const WATCH: Duration = Duration::from_secs(5);
@@ -55,14 +56,17 @@ impl ServerThreads {
         let blocks = !volume.never_blocks();
         let threads = options.threads.max(1);
         let max_connections = usize::from(options.max_connections);
-        let admissions = Admissions::new(AdmissionLimits {
+        let limit = format!("{max_connections} clients, --max-clients");
+        let refusals = Arc::new(RefusalLog::new(protocol, limit, options.log.clone()));
+        let of_streams = AdmissionLimits {
             connections: max_connections + streams::SPARE_STREAMS,
             establish: options.login_timeout,
             idle: options.idle_timeout,
-        });
+        };
+        let admissions = Admissions::new(of_streams, Arc::clone(&refusals));
         let patience = options.patience;
         let watch = options.watchdog.interval.clamp(SHORTEST_WATCH, WATCH);
-        let server = options.build(volume, limits)?;
+        let server = options.build(volume, limits, refusals)?;
         let state = Arc::new(ServerState {
             server,
             blocks,

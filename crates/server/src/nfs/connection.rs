@@ -10,6 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, timeout_at};
 
 use crate::admission::Admission;
+use crate::nfs::buffers::{return_job, return_replies, take_job, take_replies};
 use crate::nfs::frames::{Frame, Frames};
 use crate::nfs::state::ServerState;
 use crate::nfs::workers::{Job, Workers};
@@ -18,8 +19,6 @@ use crate::nfs::workers::{Job, Workers};
 const SEND_BYTES: usize = 1 << 20;
 /// Replies from this size on are sent without a copy.
 const LARGE_REPLY_BYTES: usize = 16 << 10;
-/// Memory that a reply buffer keeps between bursts, in bytes.
-const KEEP_BYTES: usize = 2 << 20;
 
 /// Notes a complete call, which makes a connection one of a client.
 fn note_call(admission: &Admission) {
@@ -53,10 +52,10 @@ pub(super) async fn serve(
 
 async fn serve_inline(mut stream: TcpStream, state: &ServerState, admission: &Admission) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut frames = Frames::new();
-    let mut out = Writer::default();
+    let mut frames = Frames::new(Arc::clone(&state.counters.buffers));
     let io_timeout = state.options.io_timeout;
     while frames.receive_within(&mut stream, io_timeout).await? {
+        let mut out = take_replies();
         while let Some(frame) = frames.next()? {
             let record = match &frame {
                 Frame::Buffered(range) => &frames.bytes()[range.clone()],
@@ -70,6 +69,7 @@ async fn serve_inline(mut stream: TcpStream, state: &ServerState, admission: &Ad
             }
         }
         send(&stream, &mut out, io_timeout).await?;
+        return_replies(out);
     }
     Ok(())
 }
@@ -91,7 +91,6 @@ async fn send(stream: &TcpStream, out: &mut Writer, io_timeout: Duration) -> io:
         }
     }
     out.clear();
-    out.shrink(KEEP_BYTES);
     Ok(())
 }
 
@@ -102,28 +101,16 @@ struct WorkerConnection {
     admission: Admission,
     workers: Arc<Workers>,
     frames: Frames,
-    out: Writer,
     back: UnboundedSender<Job>,
     done: UnboundedReceiver<Job>,
-    idle: Vec<Job>,
     in_flight: usize,
 }
 
 impl WorkerConnection {
     fn new(stream: TcpStream, state: Arc<ServerState>, admission: Admission, workers: Arc<Workers>) -> Self {
         let (back, done) = unbounded_channel();
-        Self {
-            stream,
-            state,
-            admission,
-            workers,
-            frames: Frames::new(),
-            out: Writer::default(),
-            back,
-            done,
-            idle: Vec::new(),
-            in_flight: 0,
-        }
+        let frames = Frames::new(Arc::clone(&state.counters.buffers));
+        Self { stream, state, admission, workers, frames, back, done, in_flight: 0 }
     }
 
     async fn serve(mut self) -> io::Result<()> {
@@ -147,7 +134,7 @@ impl WorkerConnection {
     fn start_calls(&mut self) -> io::Result<()> {
         while self.in_flight < self.state.options.max_in_flight.max(1) {
             let Some(frame) = self.frames.next()? else { break };
-            let mut job = self.idle.pop().unwrap_or_default();
+            let mut job = take_job();
             job.record = match frame {
                 Frame::Buffered(range) => self.frames.move_record(range, &mut job.call),
                 Frame::Reassembled(record) => {
@@ -164,6 +151,7 @@ impl WorkerConnection {
     /// Sends a reply and all others that are ready.
     async fn send_replies(&mut self, first: Job) -> io::Result<()> {
         let io_timeout = self.state.options.io_timeout;
+        let mut out = take_replies();
         let mut next = Some(first);
         while let Some(mut job) = next {
             self.in_flight -= 1;
@@ -174,15 +162,16 @@ impl WorkerConnection {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "not an RPC call"));
             }
             if job.reply.len() >= LARGE_REPLY_BYTES {
-                send(&self.stream, &mut self.out, io_timeout).await?;
+                send(&self.stream, &mut out, io_timeout).await?;
                 send(&self.stream, &mut job.reply, io_timeout).await?;
             } else {
-                self.out.raw(job.reply.as_slice());
-                job.reply.clear();
+                out.raw(job.reply.as_slice());
             }
-            self.idle.push(job);
+            return_job(job);
             next = self.done.try_recv().ok();
         }
-        send(&self.stream, &mut self.out, io_timeout).await
+        send(&self.stream, &mut out, io_timeout).await?;
+        return_replies(out);
+        Ok(())
     }
 }

@@ -1,52 +1,73 @@
 //! Splits the bytes of a connection into records, up to a limit.
 
+use std::future::poll_fn;
 use std::io;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use sharebench_nfs::record::{FRAGMENT_HEADER_BYTES, NextRecord, RecordReassembly, next_record};
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
+
+use crate::nfs::buffers::{return_receive_buffer, take_receive_buffer};
 
 /// Largest call: a WRITE of 1 MiB with its header.
 pub(super) const MAX_CALL_BYTES: usize = (1 << 20) + (64 << 10);
-/// Initial size of a connection's buffer; it grows only as bytes arrive.
-const INITIAL_BYTES: usize = 64 << 10;
 /// A record from this size on is received alone, so that its buffer can be passed on without a copy.
 const LARGE_BYTES: usize = 16 << 10;
 
 /// Bytes received on a connection.
+///
+/// A connection that waits for a call has no buffer: it takes one from its thread when bytes arrive, and returns it once
+/// it contains nothing any longer.
 pub(super) struct Frames {
+    /// Empty while no call is arriving.
     buffer: Vec<u8>,
     head: usize,
     tail: usize,
     reassembly: RecordReassembly,
     /// When the incomplete record began to arrive.
     begun: Option<Instant>,
+    /// Number of buffers that connections of the server have.
+    buffers: Arc<AtomicU64>,
 }
 
 /// A complete record.
 pub(super) enum Frame {
     /// A range of [`Frames::bytes`].
-    Buffered(std::ops::Range<usize>),
+    Buffered(Range<usize>),
     /// A record of several fragments.
     Reassembled(Vec<u8>),
 }
 
+impl Drop for Frames {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
 impl Frames {
-    pub(super) fn new() -> Self {
+    /// Counts its buffer in `buffers`.
+    pub(super) fn new(buffers: Arc<AtomicU64>) -> Self {
         Self {
-            buffer: vec![0; INITIAL_BYTES],
+            buffer: Vec::new(),
             head: 0,
             tail: 0,
             reassembly: RecordReassembly::new(MAX_CALL_BYTES),
             begun: None,
+            buffers,
         }
     }
 
     /// Reads once; false at the end of the stream, an error if a record is incomplete for too long. It is cancel-safe.
-    pub(super) async fn receive_within<S: AsyncRead + Unpin>(
+    pub(super) async fn receive_within(
         &mut self,
-        stream: &mut S,
+        stream: &mut TcpStream,
         io_timeout: Duration,
     ) -> io::Result<bool> {
         if self.head == self.tail && !self.reassembly.in_progress() {
@@ -59,7 +80,47 @@ impl Frames {
     }
 
     /// Reads once; false at the end of the stream. It is cancel-safe.
-    pub(super) async fn receive<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> io::Result<bool> {
+    async fn receive(&mut self, stream: &mut TcpStream) -> io::Result<bool> {
+        loop {
+            if self.head == self.tail {
+                self.release();
+                stream.readable().await?;
+                self.acquire();
+            }
+            let space = self.space();
+            let mut unfilled = ReadBuf::new(&mut self.buffer[space]);
+            // One poll instead of a read: an empty buffer must not wait for bytes that do not arrive. A poll that fills
+            // only a part of the buffer also shows tokio that the socket is empty, which saves a system call.
+            let read = poll_fn(|cx| Poll::Ready(Pin::new(&mut *stream).poll_read(cx, &mut unfilled))).await;
+            let count = unfilled.filled().len();
+            match read {
+                Poll::Ready(read) => {
+                    read?;
+                    self.tail += count;
+                    return Ok(count > 0);
+                }
+                Poll::Pending if self.head == self.tail => {}
+                Poll::Pending => stream.readable().await?,
+            }
+        }
+    }
+
+    fn acquire(&mut self) {
+        self.buffer = take_receive_buffer();
+        self.buffers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn release(&mut self) {
+        self.head = 0;
+        self.tail = 0;
+        if !self.buffer.is_empty() {
+            return_receive_buffer(std::mem::take(&mut self.buffer));
+            self.buffers.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The part of the buffer that the next bytes may fill.
+    fn space(&mut self) -> Range<usize> {
         self.buffer.copy_within(self.head..self.tail, 0);
         self.tail -= self.head;
         self.head = 0;
@@ -75,9 +136,7 @@ impl Frames {
             // by a swap.
             end = end.min(FRAGMENT_HEADER_BYTES + fragment.len).max(self.tail + 1);
         }
-        let count = stream.read(&mut self.buffer[self.tail..end]).await?;
-        self.tail += count;
-        Ok(count > 0)
+        self.tail..end
     }
 
     /// The next complete record; an error if it is longer than any call.
@@ -122,18 +181,14 @@ impl Frames {
     }
 
     /// Moves a record into `other`: by swapping buffers if it is large and alone, otherwise by a copy.
-    pub(super) fn move_record(
-        &mut self,
-        range: std::ops::Range<usize>,
-        other: &mut Vec<u8>,
-    ) -> std::ops::Range<usize> {
+    pub(super) fn move_record(&mut self, range: Range<usize>, other: &mut Vec<u8>) -> Range<usize> {
         if self.head == self.tail && range.len() >= LARGE_BYTES {
             std::mem::swap(&mut self.buffer, other);
-            if self.buffer.len() < INITIAL_BYTES {
-                self.buffer.resize(INITIAL_BYTES, 0);
-            }
             self.head = 0;
             self.tail = 0;
+            if self.buffer.is_empty() {
+                self.buffers.fetch_sub(1, Ordering::Relaxed);
+            }
             return range;
         }
         let record = &self.buffer[range];

@@ -1,5 +1,6 @@
 //! The NFS front end: a volume served as NFS version 3 and MOUNT version 3 on one TCP port.
 
+mod buffers;
 mod connection;
 mod data;
 mod dispatch;

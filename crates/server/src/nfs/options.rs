@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::front_end::{IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
+use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::nfs::PROTOCOL;
 
 /// Options of [`NfsServer`](crate::NfsServer).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct NfsServerOptions {
     /// Path of the export, such as `/export`. Directories below it can be mounted too.
     pub export: String,
@@ -26,6 +26,8 @@ pub struct NfsServerOptions {
     pub first_call_timeout: Duration,
     /// Longest time without a call.
     pub idle_timeout: Duration,
+    /// Receives refused connections.
+    pub log: EventLog,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
     /// Threads that wait for a volume that blocks; at least 1. A volume that never blocks needs none.
@@ -44,6 +46,7 @@ impl Default for NfsServerOptions {
             io_timeout: Duration::from_secs(60),
             first_call_timeout: LOGIN_TIMEOUT,
             idle_timeout: IDLE_TIMEOUT,
+            log: EventLog::default(),
             threads: cores.min(8),
             workers: 64,
         }

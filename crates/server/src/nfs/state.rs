@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sharebench_nfs::protocol::Procedure;
 
 use crate::admission::{AdmissionLimits, Admissions};
-use crate::nfs::NfsServerOptions;
 use crate::nfs::handle::HandleKey;
+use crate::nfs::{NfsServerOptions, PROTOCOL};
+use crate::refusal_log::RefusalLog;
 use crate::{NodeId, Volume};
 
 /// Number of locks for directories, which make the attributes before and after a change exact.
@@ -28,6 +29,8 @@ pub struct NfsServerCounts {
     pub bytes_read: u64,
     /// Bytes of file data written.
     pub bytes_written: u64,
+    /// Receive buffers that connections have now. Idle connections have none.
+    pub buffers: u64,
 }
 
 /// The atomic counters of [`NfsServerCounts`].
@@ -37,6 +40,8 @@ pub(super) struct Counters {
     pub(super) calls: [AtomicU64; Procedure::ALL.len()],
     pub(super) bytes_read: AtomicU64,
     pub(super) bytes_written: AtomicU64,
+    /// Every connection has a reference, to count its buffer.
+    pub(super) buffers: Arc<AtomicU64>,
 }
 
 impl Counters {
@@ -46,6 +51,7 @@ impl Counters {
             calls: std::array::from_fn(|number| self.calls[number].load(Ordering::Relaxed)),
             bytes_read: self.bytes_read.load(Ordering::Relaxed),
             bytes_written: self.bytes_written.load(Ordering::Relaxed),
+            buffers: self.buffers.load(Ordering::Relaxed),
         }
     }
 }
@@ -71,11 +77,14 @@ pub(super) struct ServerState {
 
 impl ServerState {
     pub(super) fn new(volume: Arc<dyn Volume>, options: NfsServerOptions) -> Self {
-        let admissions = Admissions::new(AdmissionLimits {
+        let limits = AdmissionLimits {
             connections: options.max_connections,
             establish: options.first_call_timeout,
             idle: options.idle_timeout,
-        });
+        };
+        let limit = format!("{} connections, twice --max-clients", options.max_connections);
+        let refusals = RefusalLog::new(PROTOCOL, limit, options.log.clone());
+        let admissions = Admissions::new(limits, Arc::new(refusals));
         Self {
             volume,
             options,

@@ -1,5 +1,6 @@
 //! The SMB front end: the crate `smb-server` over a volume, on its own threads.
 
+mod events;
 mod file_info;
 mod open_file;
 mod options;
@@ -11,6 +12,7 @@ mod share;
 mod tests;
 mod volume_call;
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -18,9 +20,13 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
+use tracing::Dispatch;
+use tracing::dispatcher::{DefaultGuard, set_default};
 
 use crate::Volume;
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::refusal_log::RefusalLog;
+use crate::smb::events::ServerEvents;
 pub use crate::smb::options::{Protection, SmbServerOptions};
 
 /// The protocol's name in messages.
@@ -28,6 +34,14 @@ const PROTOCOL: &str = "smb";
 
 /// How long connections may take to complete their last request when the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Interval at which sums of refused connections are written.
+const LOOK: Duration = Duration::from_secs(5);
+
+thread_local! {
+    /// Keeps this thread of a server reporting its events.
+    static EVENTS: RefCell<Option<DefaultGuard>> = const { RefCell::new(None) };
+}
 
 /// A running SMB server over one volume.
 ///
@@ -61,6 +75,9 @@ impl SmbServer {
     ) -> Result<Self, ServeError> {
         check_exposure(PROTOCOL, addr, !options.accounts.is_empty())?;
         let threads = options.threads;
+        let limit = format!("{} clients, --max-clients", options.max_connections);
+        let refusals = Arc::new(RefusalLog::new(PROTOCOL, limit, options.log.clone()));
+        let events = Dispatch::new(ServerEvents::new(options.log.clone(), Arc::clone(&refusals)));
         let server = options.build(addr, volume)?;
         let connections = server.shutdown_handle();
         let config = server.config_handle();
@@ -70,12 +87,20 @@ impl SmbServer {
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads.max(1))
             .thread_name("smb-server")
+            .on_thread_start({
+                let events = events.clone();
+                move || EVENTS.set(Some(set_default(&events)))
+            })
+            .on_thread_stop(|| drop(EVENTS.take()))
             .enable_all()
             .build()
             .map_err(failed)?;
         let thread = std::thread::Builder::new()
             .name("smb-server".to_owned())
-            .spawn(move || run(runtime, server, &bound, stopped))
+            .spawn(move || {
+                let _reporting = set_default(&events);
+                run(runtime, server, &refusals, &bound, stopped);
+            })
             .map_err(failed)?;
         // The thread sends exactly once. If it has ended instead, there is no address either.
         let addr = was_bound
@@ -135,6 +160,7 @@ impl FrontEnd for SmbServer {
 fn run(
     runtime: Runtime,
     server: smb_server::SmbServer,
+    refusals: &RefusalLog,
     bound: &mpsc::SyncSender<std::io::Result<SocketAddr>>,
     stopped: oneshot::Receiver<()>,
 ) {
@@ -151,10 +177,20 @@ fn run(
                 }
             }
             () = shutdown_timeout_after(stopped) => tracing::warn!("busy SMB connections cut off"),
+            () = flush(refusals) => {}
         }
     });
     // A volume may block in the blocking pool for longer than anybody waits.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+}
+
+/// Writes sums of refused connections, without end.
+async fn flush(refusals: &RefusalLog) {
+    let mut looks = tokio::time::interval(LOOK);
+    loop {
+        looks.tick().await;
+        refusals.flush();
+    }
 }
 
 /// Returns some time after the server is stopped.

@@ -7,7 +7,7 @@ use sharebench_target::Secret;
 use smb_server::{Access, Share};
 
 use crate::Volume;
-use crate::front_end::ServeError;
+use crate::front_end::{EventLog, ServeError};
 use crate::smb::PROTOCOL;
 use crate::smb::share::VolumeShare;
 
@@ -41,6 +41,8 @@ pub struct SmbServerOptions {
     pub max_transfer: u32,
     /// Maximum number of connections.
     pub max_connections: usize,
+    /// Receives failed logins and refused connections.
+    pub log: EventLog,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
 }
@@ -56,6 +58,7 @@ impl Default for SmbServerOptions {
             leases: true,
             max_transfer: 1 << 20,
             max_connections: 10_000,
+            log: EventLog::default(),
             threads: cores.min(8),
         }
     }

@@ -1,19 +1,19 @@
 //! The share as the protocol layer calls it, and the life cycle of the server.
 
 use std::net::TcpStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use smb_server::{FileTimes, Handle, OpenAction, OpenIntent, OpenOptions, ShareBackend, SmbError, SmbPath};
 
 use sharebench_model::{ErrorClass, MetaOp, OpStep};
 use sharebench_smb::SmbTarget;
-use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, call};
+use sharebench_target::{ConnectError, Secret, SessionSpec, Target, TargetUrl, UrlPart, call};
 
 use crate::read_only::ReadOnlyVolume;
 use crate::smb::share::VolumeShare;
 use crate::{
-    DeviceOptions, DeviceVolume, MemoryVolume, Protection, ROOT, ServeError, SmbServer, SmbServerOptions,
-    Volume,
+    DeviceOptions, DeviceVolume, EventLog, MemoryVolume, Protection, ROOT, ServeError, SmbServer,
+    SmbServerOptions, Volume,
 };
 
 fn path(path: &str) -> SmbPath {
@@ -201,4 +201,54 @@ fn unsafe_and_contradictory_options_are_rejected() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = start(&listener.local_addr().unwrap().to_string(), SmbServerOptions::default());
     assert!(matches!(taken, ServeError::Bind { .. }));
+}
+
+/// A log that collects its lines.
+fn collecting() -> (EventLog, Arc<Mutex<Vec<String>>>) {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let collected = Arc::clone(&lines);
+    (EventLog::new(move |line| collected.lock().unwrap().push(line.to_owned())), lines)
+}
+
+fn connect(server: &SmbServer, password: &str) -> Result<(), ConnectError> {
+    let url = TargetUrl::parse(&format!("smb://alice@{}/share", server.addr())).unwrap();
+    let target = SmbTarget::from_url(url, Secret::new(password)).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let session = target.connect(&SessionSpec::default()).await?;
+        session.close().await;
+        Ok(())
+    })
+}
+
+#[test]
+fn failed_logins_are_logged_with_their_address() {
+    let (log, lines) = collecting();
+    let accounts = vec![("alice".to_owned(), Secret::new("right"))];
+    let options = SmbServerOptions { accounts, log, ..SmbServerOptions::default() };
+    let volume = Arc::new(MemoryVolume::new(1 << 20));
+    let server = SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap();
+    connect(&server, "right").unwrap();
+    assert!(lines.lock().unwrap().is_empty());
+    for _ in 0..11 {
+        assert_eq!(connect(&server, "wrong").unwrap_err().part, UrlPart::Credentials);
+    }
+    let lines = lines.lock().unwrap();
+    assert_eq!(lines.len(), 11, "{lines:?}");
+    assert!(lines[..10].iter().all(|line| line == "smb: failed login from 127.0.0.1"), "{lines:?}");
+    assert!(lines[10].contains("rejected"), "{lines:?}");
+}
+
+#[test]
+fn a_server_at_its_limit_logs_refused_connections_and_the_client_names_the_limit() {
+    let (log, lines) = collecting();
+    let options = SmbServerOptions { max_connections: 1, log, ..SmbServerOptions::default() };
+    let volume = Arc::new(MemoryVolume::new(1 << 20));
+    let server = SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap();
+    let _held = TcpStream::connect(server.addr()).unwrap();
+    let error = connect(&server, "").unwrap_err();
+    assert_eq!((error.part, error.class), (UrlPart::Port, ErrorClass::Disconnected), "{error}");
+    assert!(error.detail.contains("limit of connections"), "{error}");
+    let expected = "smb: refused 1 client: the server is at its limit of 1 clients, --max-clients";
+    assert_eq!(*lines.lock().unwrap(), [expected]);
 }

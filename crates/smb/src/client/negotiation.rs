@@ -44,7 +44,7 @@ pub(crate) async fn negotiate(
     let header = channel
         .exchange(command::NEGOTIATE, |body| request.encode(body))
         .await
-        .map_err(blame(UrlPart::Port))?;
+        .map_err(|error| blame(UrlPart::Port)(error).before_first_reply())?;
     hash.update(&channel.exchange.request);
     hash.update(&channel.exchange.reply);
     match NtStatus(header.status) {

@@ -2,7 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use sharebench_nfs::protocol::{MOUNT_PROGRAM, NFS_PROGRAM};
@@ -11,7 +12,7 @@ use sharebench_nfs::xdr::Writer;
 
 use super::calls::state;
 use super::{memory, start};
-use crate::ROOT;
+use crate::{DeviceOptions, DeviceVolume, MemoryVolume, ROOT, Volume};
 
 /// True if the server closes the connection after these bytes.
 fn closes(port: u16, bytes: &[u8]) -> bool {
@@ -119,4 +120,41 @@ fn an_idle_connection_stays_open_and_connections_above_the_limit_are_closed() {
     assert!(!answers(&mut TcpStream::connect(("127.0.0.1", port)).unwrap()));
     std::thread::sleep(Duration::from_millis(300));
     assert!(streams.iter_mut().all(&mut answers), "silence is no crime");
+}
+
+/// A volume whose calls may block, so that they run on workers.
+fn blocking() -> Arc<dyn Volume> {
+    Arc::new(DeviceVolume::new(MemoryVolume::new(1 << 20), DeviceOptions::default()))
+}
+
+#[test]
+fn idle_connections_have_no_buffers() {
+    for volume in [memory(), blocking()] {
+        let server = start(volume);
+        let port = server.addr().port();
+        let mut streams: Vec<TcpStream> =
+            (0..100).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+        for stream in &mut streams {
+            stream.write_all(&null_call()).unwrap();
+            stream.read_exact(&mut [0; 28]).unwrap();
+        }
+        // The reply may arrive before the connection waits for the next call.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while server.counts().buffers > 0 {
+            assert!(Instant::now() < deadline, "{} buffers", server.counts().buffers);
+            std::thread::yield_now();
+        }
+        // Half a call keeps one.
+        streams[0].write_all(&null_call()[..20]).unwrap();
+        while server.counts().buffers == 0 {
+            assert!(Instant::now() < deadline, "no buffer for half a call");
+            std::thread::yield_now();
+        }
+        assert_eq!(server.counts().buffers, 1);
+        drop(streams);
+        while server.counts().buffers > 0 {
+            assert!(Instant::now() < deadline, "a closed connection has a buffer");
+            std::thread::yield_now();
+        }
+    }
 }
