@@ -227,6 +227,9 @@ impl FaultTest {
             });
             return format!("target lost: {}", class.unwrap_or(lost));
         }
+        if lines().any(|line| line.starts_with("volume full") && line.contains("no space")) {
+            return "volume full, or its quota".to_owned();
+        }
         if let Some(why) = lines().find(|line| line.starts_with("stopped")) {
             return why.split(';').next().unwrap_or_default().to_owned();
         }

@@ -264,6 +264,21 @@ fn a_resumed_run_measures_only_what_is_missing() {
 }
 
 #[test]
+fn a_full_volume_ends_the_run_with_the_free_space() {
+    let target = FaultyTarget::new(MemoryTarget::new()).data(100, Fault::Fail(ErrorClass::NoSpace));
+    let ran = all(SWEEP, target);
+    let outcome = ran.end.unwrap().outcome;
+    let RunOutcome::Incomplete(StepError::TargetLost { class: ErrorClass::NoSpace, reason }) = &outcome
+    else {
+        panic!("{outcome:?}")
+    };
+    assert!(
+        reason.contains("no space") && reason.contains("; free: ") && reason.contains("in step"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn what_exists_is_not_touched() {
     let target = MemoryTarget::new();
     let first = all(SWEEP, FaultyTarget::new(target.clone()).meta(3, ErrorClass::Refused));

@@ -7,7 +7,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal, own_descriptors};
-use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepError, StepResult};
+use sharebench_model::{
+    ErrorClass, Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepError, StepResult,
+};
 use sharebench_plan::ResolvedPlan;
 use sharebench_results::{RunId, RunSink, RunState, Store};
 use sharebench_target::Target;
@@ -261,6 +263,12 @@ impl<'a> Measurement<'a> {
             return Err(Failure::Storing(error));
         }
         let reason = match &end.outcome {
+            RunOutcome::Incomplete(StepError::TargetLost { class: ErrorClass::NoSpace, reason: why }) => {
+                Some(format!(
+                    "volume full, or its quota: {why}; free space there, or plan smaller files or fewer users; \
+                     finished steps are kept"
+                ))
+            }
             RunOutcome::Incomplete(StepError::TargetLost { reason: why, .. }) => {
                 Some(format!("target lost: {why}; finished steps are kept"))
             }

@@ -77,7 +77,7 @@ impl Pass<'_, '_> {
             meter.stop(self.context.clock, self.session, tally);
             match result? {
                 DriveEnd::OrderDone => return Ok(()),
-                DriveEnd::SliceOver => self.context.pass_turn(tally.busy_ns, tally.operations).await,
+                DriveEnd::SliceOver => self.context.pass_turn(tally.busy_ns, tally.operations).await?,
             }
         }
     }

@@ -47,7 +47,7 @@ pub(crate) async fn measure(
     target.drain(context).await?;
     let sample = work.min_sample_time.as_nanos() as u64;
     // The files of all targets exist before the first of them is measured.
-    context.pass_turn(tally.busy_ns, tally.operations).await;
+    context.pass_turn(tally.busy_ns, tally.operations).await?;
     let begin = context.clock.now();
     let waited_before = context.waited_ns();
     let mut first = true;
@@ -72,7 +72,7 @@ pub(crate) async fn measure(
         wall_ns = context.clock.now() - begin - (context.waited_ns() - waited_before);
         passing = wall_ns > 0 && !work.passes_once();
         if passing && tally.busy_ns < sample {
-            context.end_slice_at(tally.busy_ns, tally.operations).await;
+            context.end_slice_at(tally.busy_ns, tally.operations).await?;
         }
     }
     tally.users_reported = u32::from(tally.operations > 0);

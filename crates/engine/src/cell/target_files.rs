@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sharebench_model::{
     CachePolicy, DataOp, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, SPACE_AVAILABLE_FACT,
-    SPACE_TOTAL_FACT, StepError,
+    SPACE_TOTAL_FACT, Space, StepError,
 };
 use sharebench_plan::{RecordWork, Start, Verify};
 use sharebench_target::Session;
@@ -82,11 +82,18 @@ impl TargetFiles {
     /// Bytes that this user may still write, which become a fact of the target together with the size of its file
     /// system; none where the target does not report them.
     pub async fn examine_space(&mut self, context: &mut PassContext<'_>) -> Option<u64> {
-        let reply = context.deadline.call(self.session.as_mut(), MetaOp::Space).await;
-        let Ok(MetaYield::Space(space)) = reply else { return None };
+        let space = self.space(context).await?;
         self.facts.insert(SPACE_TOTAL_FACT.to_owned(), space.total.to_string());
         self.facts.insert(SPACE_AVAILABLE_FACT.to_owned(), space.available.to_string());
         Some(space.available)
+    }
+
+    /// Size and free space of the target's file system, where it reports them.
+    pub async fn space(&mut self, context: &mut PassContext<'_>) -> Option<Space> {
+        match context.deadline.call(self.session.as_mut(), MetaOp::Space).await {
+            Ok(MetaYield::Space(space)) => Some(space),
+            _ => None,
+        }
     }
 
     /// The path of a file or directory in the run's own directory.

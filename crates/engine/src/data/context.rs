@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sharebench_model::StepError;
 use sharebench_plan::Verify;
 
 use crate::data::server_disk_stat;
@@ -42,18 +43,18 @@ impl<'a> PassContext<'a> {
 
     /// Lets the other targets of the cell have their turns if the slice is over; `busy_ns` and `operations` are those of
     /// the cell so far.
-    pub async fn end_slice_at(&mut self, busy_ns: u64, operations: u64) {
+    pub async fn end_slice_at(&mut self, busy_ns: u64, operations: u64) -> Result<(), StepError> {
         if self.turn.as_ref().is_some_and(|turn| turn.is_over(busy_ns, operations)) {
-            self.pass_turn(busy_ns, operations).await;
+            return self.pass_turn(busy_ns, operations).await;
         }
+        Ok(())
     }
 
-    /// Lets the other targets of the cell have their turns.
-    pub async fn pass_turn(&mut self, busy_ns: u64, operations: u64) {
+    /// Lets the other targets of the cell have their turns. If one of them fails, the cell ends here.
+    pub async fn pass_turn(&mut self, busy_ns: u64, operations: u64) -> Result<(), StepError> {
         let clock = self.clock;
-        if let Some(turn) = &mut self.turn {
-            turn.wait(|| clock.now(), busy_ns, operations).await;
-        }
+        let Some(turn) = &mut self.turn else { return Ok(()) };
+        if turn.wait(|| clock.now(), busy_ns, operations).await { Ok(()) } else { Err(StepError::Stopped) }
     }
 
     /// Time in which other targets had the turn.

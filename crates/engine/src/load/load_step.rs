@@ -24,7 +24,7 @@ use crate::record::operation_kind::OperationKind;
 use crate::record::seconds::Seconds;
 use crate::record::tally::Tally;
 use crate::threads::count::threads;
-use crate::threads::descriptor_limit::LOGINS;
+use crate::threads::descriptor_limit::logins_per_thread;
 use crate::threads::descriptor_table::own_descriptors;
 use crate::time::clock::Clock;
 use crate::time::stop::StopSignal;
@@ -158,7 +158,8 @@ impl LoadStep<'_> {
             user.connect().await;
             self.observer.ready(self.clock.now(), self.users.len() as u32);
         };
-        join_some(users.iter_mut().map(ready), LOGINS).await;
+        let logins = logins_per_thread(threads);
+        join_some(users.iter_mut().map(ready), logins).await;
         let mut report: Option<WindowReport> = None;
         while let Some(window) = next(report.take()) {
             // What failed while connecting belongs to the first window.
@@ -177,7 +178,7 @@ impl LoadStep<'_> {
             tally.spans(window.measure, window.end);
             report = Some(WindowReport::of(&tally));
         }
-        join_some(users.into_iter().map(VirtualUser::clean), LOGINS).await;
+        join_some(users.into_iter().map(VirtualUser::clean), logins).await;
         drop(context);
         Rc::try_unwrap(tally).map_or_else(|_| Tally::default(), RefCell::into_inner)
     }

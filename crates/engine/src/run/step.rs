@@ -1,6 +1,7 @@
 //! One step of a run: what its users do, of this process or of all ranks, and the result with its checks.
 
-use sharebench_model::{Measure, Random, RateBase, RunEvent, StepError, StepResult};
+use sharebench_model::units::ByteSize;
+use sharebench_model::{ErrorClass, Measure, Random, RateBase, RunEvent, Space, StepError, StepResult};
 use sharebench_plan::{Pace, StepPlan, Work};
 
 use crate::cell::cell_context::CellContext;
@@ -25,7 +26,12 @@ impl Run<'_> {
     ) -> Result<Option<StepResult>, StepError> {
         let started_unix_ms = self.clock.unix_ms();
         let target = &self.targets[step.target as usize];
-        let measured = self.measure(step, state, context).await;
+        let mut measured = self.measure(step, state, context).await;
+        if let Err(StepError::TargetLost { class: ErrorClass::NoSpace, reason }) = &mut measured
+            && let Some(Space { total, available }) = state.files.space(context).await
+        {
+            *reason = format!("{reason}; free: {} of {}", ByteSize(available), ByteSize(total));
+        }
         let blocking = target.capabilities().blocking;
         let mut failures = Vec::new();
         let (mut tally, mut ranked) = match self.ranks {

@@ -56,16 +56,25 @@ impl Run<'_> {
                 Work::Transactions(_) => 1,
             };
             context.turn = Some(Turn::new(&turns, self.plan.slice_time, depth));
-            parts.push(Box::pin(async move { self.step(step, state, machine, &mut context).await }));
+            let turns = &turns;
+            parts.push(Box::pin(async move {
+                let measured = self.step(step, state, machine, &mut context).await;
+                if measured.is_err() {
+                    // The run ends, so the other targets need not complete the cell.
+                    turns.abandon();
+                }
+                measured
+            }));
         }
         let seed = SLICE_STREAM + u64::from(steps.first().map_or(0, |step| step.index));
         let measured = alternate(parts, &turns, Random::new(self.plan.seed, seed)).await;
-        // Whichever failed is reported; of two, the one that was to be first.
         if measured.iter().any(Result::is_err) {
-            for (step, result) in steps.iter().zip(measured) {
-                if result.is_err() {
-                    self.finish(step, result)?;
-                }
+            // Whichever failed is reported; of two, the one that was to be first. The others have only stopped.
+            let failed = |result: &Result<_, StepError>| {
+                result.as_ref().is_err_and(|error| *error != StepError::Stopped)
+            };
+            if let Some((step, result)) = steps.iter().zip(measured).find(|(_, result)| failed(result)) {
+                self.finish(step, result)?;
             }
             return Err(StepError::Stopped);
         }

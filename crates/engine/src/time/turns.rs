@@ -18,8 +18,16 @@ pub(crate) const OPERATIONS_PER_SLICE: u64 = 50;
 /// ends its slice: nothing of the others runs meanwhile, and all of their sessions and files stay open.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
-    // Only one thread uses it; an atomic lets contexts cross threads all the same.
+    // Only one thread uses them; atomics let contexts cross threads all the same.
     over: AtomicBool,
+    abandoned: AtomicBool,
+}
+
+impl Turns {
+    /// Ends the parts of all targets at their next turn, because one of them has failed.
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+    }
 }
 
 /// One target's part in the turns: when its slice is over, and how long it has waited for the others.
@@ -54,8 +62,9 @@ impl<'a> Turn<'a> {
             && operations.saturating_sub(operations_before) >= self.least_operations
     }
 
-    /// Lets the others have their turns. `now` reads the clock; the cell has got to `busy_ns` and `operations`.
-    pub async fn wait(&mut self, now: impl Fn() -> u64, busy_ns: u64, operations: u64) {
+    /// Lets the others have their turns; false if one of them has failed meanwhile, so that the cell has no result. `now`
+    /// reads the clock; the cell has got to `busy_ns` and `operations`.
+    pub async fn wait(&mut self, now: impl Fn() -> u64, busy_ns: u64, operations: u64) -> bool {
         let left = now();
         let mut waits = false;
         poll_fn(|_| {
@@ -70,6 +79,7 @@ impl<'a> Turn<'a> {
         .await;
         self.waited_ns += now() - left;
         self.began = (busy_ns, operations);
+        !self.turns.abandoned.load(Ordering::Relaxed)
     }
 
     /// Time in which others had the turn.
@@ -115,14 +125,14 @@ mod tests {
         let mut turn = Turn::new(turns, Duration::from_millis(10), 1);
         let mut busy_ns = 0;
         let mut operations = 0;
-        turn.wait(|| clock.now(), 0, 0).await;
-        while busy_ns < 100_000_000 {
+        let mut continues = turn.wait(|| clock.now(), 0, 0).await;
+        while continues && busy_ns < 100_000_000 {
             clock.sleep_precise(clock.now() + cost).await;
             log.lock().unwrap().push(name);
             busy_ns += cost;
             operations += 1;
             if turn.is_over(busy_ns, operations) {
-                turn.wait(|| clock.now(), busy_ns, operations).await;
+                continues = turn.wait(|| clock.now(), busy_ns, operations).await;
             }
         }
         turn.waited_ns()
@@ -159,5 +169,22 @@ mod tests {
             count % 50 == 0
         }));
         assert!(slices.len() >= 3, "{slices:?}");
+    }
+    #[test]
+    fn a_failed_part_ends_the_others_at_their_next_turn() {
+        let clock = Clock::virtual_at(0);
+        let log = Mutex::new(Vec::new());
+        let turns = Turns::default();
+        let parts: Vec<Part<'_, u64>> = vec![
+            Box::pin(work(0, 100_000, &clock, &turns, &log)),
+            Box::pin(async {
+                clock.sleep_precise(clock.now() + 25_000_000).await;
+                turns.abandon();
+                0
+            }),
+        ];
+        clock.block_on(alternate(parts, &turns, Random::new(3, 0))).unwrap();
+        assert_eq!(log.into_inner().unwrap().len(), 0, "the first part had not begun");
+        assert_eq!(clock.now(), 25_000_000);
     }
 }
