@@ -2,6 +2,7 @@
 //! and leaves nothing on the target.
 
 use std::fs;
+use std::process::Command;
 
 use sharebench_tests::program::free_port;
 use sharebench_tests::{Disk, Ended, Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, needs};
@@ -174,5 +175,18 @@ fn missing_space_is_reported_before_the_run() {
         let line = ["sweep", &url, "--file-sizes", "64MiB", "--record-sizes", "1MiB", "--repetitions", "1"];
         expect(&sharebench.run(&line).unwrap(), TARGET, &["space", "128MiB"]);
         assert_eq!(left_in(&directory), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_reader_of_the_output_that_has_gone_is_no_failure() {
+    let sharebench = Sharebench::new().unwrap();
+    for line in [&["presets"][..], &["runs"], &["--help"], &["completions", "bash"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(sharebench.binary());
+        let ended = command.args(line).current_dir(sharebench.home()).stdout(writer).output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success() && !stderr.contains("panicked"), "{line:?}: {stderr}");
     }
 }

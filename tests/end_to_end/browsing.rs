@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use sharebench_tests::program::PATIENCE;
-use sharebench_tests::{Browser, Program, Sharebench, needs};
+use sharebench_tests::{Browser, Program, Reader, Sharebench, needs};
 
 fn measured(sharebench: &Sharebench, runs: usize) {
     for name in ["one", "two"] {
@@ -91,10 +91,13 @@ fn ask(address: &str, request: &str) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-fn address(program: &mut Program) -> String {
+/// The printed address of the pages: host with port, and the path with the token.
+fn address(program: &mut Program) -> (String, String) {
     program.wait_for_output("Ctrl-C", PATIENCE).unwrap();
     let output = program.output();
-    output.split_once("http://").unwrap().1.split_once('/').unwrap().0.to_owned()
+    let url = output.split_once("http://").unwrap().1.split(' ').next().unwrap();
+    let (at, path) = url.split_once('/').unwrap();
+    (at.to_owned(), format!("/{}", path.trim_end_matches('/')))
 }
 
 #[test]
@@ -103,8 +106,9 @@ fn results_pages_are_served_to_this_machine_only() {
     measured(&sharebench, 2);
     let before = fs::read(sharebench.home().join("sharebench.db")).unwrap();
     let mut served = sharebench.start(&["report", "--serve"], "serve.log").unwrap();
-    let at = address(&mut served);
-    let get = |target: &str| ask(&at, &format!("GET {target} HTTP/1.1\r\nHost: {at}\r\n\r\n"));
+    let (at, token) = address(&mut served);
+    let request = |target: &str| ask(&at, &format!("GET {target} HTTP/1.1\r\nHost: {at}\r\n\r\n"));
+    let get = |target: &str| request(&format!("{token}{target}"));
     let list = get("/");
     assert!(list.starts_with("HTTP/1.1 200 OK") && list.contains("2 of 2"), "{list}");
     assert!(list.contains("nas &lt;b&gt;") && !list.contains("<b>nas"), "{list}");
@@ -115,13 +119,16 @@ fn results_pages_are_served_to_this_machine_only() {
         ("/report?run=9", "404"),
         ("/report", "400"),
         ("/report?run=-1", "400"),
-        ("/../etc/passwd", "404"),
+        ("/x/../etc/passwd", "404"),
         ("/%00", "404"),
     ] {
         assert!(get(target).starts_with(&format!("HTTP/1.1 {status}")), "{target}");
     }
+    for target in ["/", "/report?run=1", "/../etc/passwd", "//", "/%00"] {
+        assert!(request(target).starts_with("HTTP/1.1 403"), "{target}");
+    }
     assert!(ask(&at, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n").contains("421"));
-    assert!(ask(&at, &format!("DELETE / HTTP/1.1\r\nHost: {at}\r\n\r\n")).contains("405"));
+    assert!(ask(&at, &format!("DELETE {token}/ HTTP/1.1\r\nHost: {at}\r\n\r\n")).contains("405"));
     assert!(
         ask(&at, &"x".repeat(20_000)).starts_with("HTTP/1.1 431")
             || ask(&at, "x y z\r\n\r\n").contains("400")
@@ -129,4 +136,23 @@ fn results_pages_are_served_to_this_machine_only() {
     assert_eq!(fs::read(sharebench.home().join("sharebench.db")).unwrap(), before, "nothing is changed");
     let refused = sharebench.run(&["report", "--serve", "0.0.0.0:0"]).unwrap();
     assert!(refused.code == Some(2) && refused.stderr.contains("loopback"), "{}", refused.text());
+}
+
+#[test]
+fn links_and_forms_of_the_results_pages_work_in_a_browser() {
+    needs!(Reader::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    measured(&sharebench, 2);
+    let mut served = sharebench.start(&["report", "--serve"], "serve.log").unwrap();
+    let (at, token) = address(&mut served);
+    let seen = Reader::browse(&format!("http://{at}{token}/")).unwrap();
+    let pages: Vec<_> = seen["pages"].as_array().unwrap().iter().collect();
+    let steps: Vec<_> = pages.iter().map(|page| page["step"].as_str().unwrap()).collect();
+    assert_eq!(steps, ["list", "reload", "filter", "report", "reload report", "back", "compare"], "{seen}");
+    assert!(pages.iter().all(|page| page["status"] == 200), "{seen}");
+    assert_eq!(seen["console"], serde_json::json!([]), "{seen}");
+    let urls = seen["requests"].as_array().unwrap();
+    assert!(urls.iter().all(|url| url.as_str().unwrap().contains(&token)), "{seen}");
+    let bare = Reader::browse(&format!("http://{at}/")).unwrap();
+    assert_eq!(bare["pages"][0]["status"], 403, "{bare}");
 }

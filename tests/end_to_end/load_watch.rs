@@ -90,7 +90,7 @@ fn exporter() -> u16 {
 pub fn metrics(port: u16) -> String {
     let mut text = String::new();
     if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
-        let asked = stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: lab\r\n\r\n");
+        let asked = stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
         // A run that has just ended answers no more.
         let _ = asked.and_then(|()| stream.read_to_string(&mut text).map(drop));
     }

@@ -37,6 +37,12 @@ impl Reader {
     pub fn scroll(page: &str) -> io::Result<Value> {
         drive("scroll.mjs", &[page])
     }
+
+    /// Opens the list of runs of `report --serve` and uses its links and forms. Returns the result of
+    /// `tests/browser/pages.mjs`.
+    pub fn browse(url: &str) -> io::Result<Value> {
+        drive("pages.mjs", &[url])
+    }
 }
 
 /// Runs a script of `tests/browser`, which prints one line of JSON.

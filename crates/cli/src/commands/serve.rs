@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -22,6 +21,7 @@ use crate::exit::Failure;
 use crate::flags::password::PasswordFlags;
 use crate::output::{message, print_out};
 use crate::run::credentials::{self, VARIABLE};
+use crate::run::interrupts::Interrupts;
 
 pub const SERVE_HELP: &str = "Examples:
   SHAREBENCH_PASSWORD=... sharebench serve /srv --smb 127.0.0.1:4450 --nfs 127.0.0.1:2049 --account alice
@@ -125,7 +125,7 @@ pub enum NcpCommit {
     None,
 }
 
-/// Serves until SIGINT or SIGTERM.
+/// Serves until SIGINT, SIGTERM or SIGHUP; a second signal ends the process without waiting for the servers.
 pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     let ProtocolFlags { smb, nfs, ncp, ncp_ipx, ncp_ether, .. } = &args.protocols;
     if smb.or(*nfs).or(*ncp).or(*ncp_ipx).is_none() && ncp_ether.is_none() {
@@ -153,16 +153,13 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         max_clients: args.access.max_clients,
         log: EventLog::new(|text| message(plain(text))),
     };
-    let (sender, signals) = mpsc::channel();
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let sender = sender.clone();
-        let mut iterator = signal_hook::iterator::Signals::new([signal])?;
-        std::thread::spawn(move || iterator.forever().try_for_each(|signal| sender.send(signal)));
-    }
+    let interrupts = Interrupts::catch()?;
+    let _serving = interrupts.serving();
     let servers = EmbeddedServers::start(&volume, &options).map_err(Failure::usage)?;
     print_out(&(urls(&servers, args) + "serving; press Ctrl-C to end\n"))?;
-    // The sender in this function keeps the channel open, so only a signal ends this wait.
-    let _ = signals.recv();
+    interrupts.wait();
+    // A volume may block for a long time, and the threads that call it cannot be interrupted.
+    message("stopping; a second signal ends the program at once");
     servers.stop();
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
+use axum::extract::{Request, State as Shared};
 use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use prometheus_client::collector::Collector;
@@ -17,7 +19,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use sharebench_model::{RunEvent, StepResult, Verdict};
 
-use crate::http::Listener;
+use crate::http::{Hosts, Listener};
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -93,7 +95,8 @@ impl Metrics {
         let routes = Router::new()
             .route("/metrics", get(metrics.clone()))
             .route("/", get(metrics))
-            .fallback(|| async { (StatusCode::NOT_FOUND, "the only page is /metrics\n") });
+            .fallback(|| async { (StatusCode::NOT_FOUND, "the only page is /metrics\n") })
+            .layer(from_fn_with_state(Arc::new(Hosts::of(address)), guard));
         Ok(Self { state, listener: Listener::start("prometheus", address, routes)? })
     }
 
@@ -119,6 +122,16 @@ impl Metrics {
             RunEvent::StepFinished(step) => state.finish(step),
             _ => {}
         }
+    }
+}
+
+/// Rejects requests for other hosts, which a web page elsewhere may have caused.
+async fn guard(Shared(hosts): Shared<Arc<Hosts>>, request: Request, next: Next) -> Response {
+    if hosts.accept(request.headers()) {
+        next.run(request).await
+    } else {
+        let sentence = "use the address of this machine: its host name is unknown here\n";
+        (StatusCode::MISDIRECTED_REQUEST, sentence).into_response()
     }
 }
 
@@ -252,7 +265,7 @@ mod tests {
     use sharebench_model::{Coordinates, IoBytes, Measure, Value, axis};
 
     fn ask(at: SocketAddr, line: &str) -> String {
-        exchange(at, &format!("{line}\r\nHost: lab\r\n\r\n"))
+        exchange(at, &format!("{line}\r\nHost: localhost\r\n\r\n"))
     }
 
     #[test]
@@ -304,5 +317,7 @@ mod tests {
         assert!(body.ends_with("# EOF\n"), "{text}");
         assert!(ask(metrics.listener.address(), "GET /other HTTP/1.1").starts_with("HTTP/1.1 404"));
         assert!(ask(metrics.listener.address(), "POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
+        let rebound = "GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n";
+        assert!(exchange(metrics.listener.address(), rebound).starts_with("HTTP/1.1 421"));
     }
 }

@@ -1,9 +1,10 @@
-//! Signals that stop a run: SIGINT (Ctrl-C), SIGTERM of the system or a launcher, and SIGHUP of a closed terminal.
+//! Signals that stop a run or a server: SIGINT (Ctrl-C), SIGTERM of the system or a launcher, and SIGHUP of a closed
+//! terminal.
 
 use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -24,9 +25,10 @@ const LAST_MESSAGE: Duration = Duration::from_millis(500);
 ///
 /// The signal handlers only add to a counter and wake a thread, so they work while everything else hangs. They are
 /// registered once per process; [`Interrupts::catch`] resets the counter for a new run. While the run measures, the
-/// first signal is a request that the main thread passes to the engine. In every other state (while a run is prepared
-/// and after it) the process ends at the first signal, because nothing is on the targets. At the second signal the
-/// process ends in every state: if the main thread has not ended it within [`GRACE`], the thread of the signals does.
+/// first signal is a request that the main thread passes to the engine, and a server passes it to its threads. In every
+/// other state (while a run is prepared and after it) the process ends at the first signal, because nothing is on the
+/// targets. At the second signal the process ends in every state: a server at once, and a run when the main thread has
+/// not ended it within [`GRACE`].
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts(Arc<State>);
 
@@ -36,16 +38,29 @@ struct State {
     /// Milliseconds of the monotonic clock at the last signal that counted; 0 before the first one.
     last_ms: AtomicU64,
     terminated: AtomicBool,
-    measuring: AtomicBool,
+    /// One of the constants of [`phase`].
+    phase: AtomicU8,
+    /// Wakes a main thread that waits for a signal.
+    arrived: (Mutex<()>, Condvar),
 }
 
-/// The time in which a run may leave something on its targets; it ends when this is dropped.
-#[derive(Debug)]
-pub struct Measuring(Arc<State>);
+/// Who reacts to a signal.
+mod phase {
+    /// The process ends at the first signal.
+    pub const IDLE: u8 = 0;
+    /// The main thread reacts to the first signal, and has some time at the second one.
+    pub const MEASURING: u8 = 1;
+    /// The main thread reacts to the first signal. The process ends at the second one.
+    pub const SERVING: u8 = 2;
+}
 
-impl Drop for Measuring {
+/// The time in which the first signal is left to the main thread; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Phase(Arc<State>);
+
+impl Drop for Phase {
     fn drop(&mut self) {
-        self.0.measuring.store(false, Ordering::SeqCst);
+        self.0.phase.store(phase::IDLE, Ordering::SeqCst);
     }
 }
 
@@ -87,10 +102,28 @@ impl Interrupts {
         Ok(())
     }
 
-    /// Marks the time in which the first signal is left to the main thread.
-    pub fn measuring(&self) -> Measuring {
-        self.0.measuring.store(true, Ordering::SeqCst);
-        Measuring(Arc::clone(&self.0))
+    /// Marks the time in which a run may leave something on its targets.
+    pub fn measuring(&self) -> Phase {
+        self.enter(phase::MEASURING)
+    }
+
+    /// Marks the time in which a server runs and stops.
+    pub fn serving(&self) -> Phase {
+        self.enter(phase::SERVING)
+    }
+
+    fn enter(&self, phase: u8) -> Phase {
+        self.0.phase.store(phase, Ordering::SeqCst);
+        Phase(Arc::clone(&self.0))
+    }
+
+    /// Waits for the first signal.
+    pub fn wait(&self) {
+        let (lock, arrived) = &self.0.arrived;
+        let mut guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.count() == 0 {
+            guard = arrived.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Counts a key of the live view as an interrupt.
@@ -130,13 +163,20 @@ impl State {
 fn react(mut signals: impl Read, state: &State) {
     let mut byte = [0];
     while signals.read_exact(&mut byte).is_ok() {
-        if !state.measuring.load(Ordering::SeqCst) {
-            end("stopped; nothing is on the targets");
+        let phase = state.phase.load(Ordering::SeqCst);
+        let is_second = state.count.load(Ordering::SeqCst) >= 2;
+        match phase {
+            phase::SERVING if is_second => end("stopped at the second signal"),
+            phase::MEASURING if is_second => {
+                std::thread::sleep(GRACE);
+                end("stopped at the second signal; sharebench clean removes what is left on the targets");
+            }
+            phase::SERVING | phase::MEASURING => {}
+            _ => end("stopped; nothing is on the targets"),
         }
-        if state.count.load(Ordering::SeqCst) >= 2 {
-            std::thread::sleep(GRACE);
-            end("stopped at the second signal; sharebench clean removes what is left on the targets");
-        }
+        // Under the lock, so that a main thread between its check and its wait does not miss it.
+        let _guard = state.arrived.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.arrived.1.notify_all();
     }
 }
 

@@ -3,7 +3,7 @@
 pub mod credentials;
 pub mod environment;
 mod event_sink;
-mod interrupts;
+pub mod interrupts;
 pub mod loadfile;
 pub mod measure;
 pub mod plan_file;

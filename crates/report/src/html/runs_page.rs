@@ -30,8 +30,8 @@ impl RunLine {
     }
 }
 
-/// The runs whose number, title, state or targets contain every word of `filter`, newest first. Links lead to
-/// `/report?run=N`, with several `run` for a comparison, and `surfaces=yes` for surfaces next to the maps.
+/// The runs whose number, title, state or targets contain every word of `filter`, newest first. Links are relative to the
+/// page: `report?run=N`, with several `run` for a comparison, and `surfaces=yes` for surfaces next to the maps.
 pub fn runs_page(store: &str, runs: &[RunLine], filter: &str) -> String {
     let words: Vec<String> = filter.to_lowercase().split_whitespace().map(str::to_owned).collect();
     let found: Vec<&RunLine> = runs.iter().rev().filter(|run| run.matches(&words)).collect();
@@ -45,12 +45,12 @@ pub fn runs_page(store: &str, runs: &[RunLine], filter: &str) -> String {
                 h1 { (title) }
             }
             main {
-                form.filter action="/" {
+                form.filter action="./" {
                     label { "Filter " input type="search" name="q" value=(filter); }
                     " " button { "Show" }
                     " " output { (found.len()) " of " (runs.len()) }
                 }
-                form action="/report" {
+                form action="report" {
                     (table(&found))
                     p {
                         button { "Compare the chosen runs" }
@@ -96,7 +96,7 @@ fn row(run: &RunLine) -> Markup {
                 input type="checkbox" name="run" value=(run.id) aria-label=(format!("choose run {}", run.id));
             }
             td { (run.id) }
-            th.left scope="row" { a href=(format!("/report?run={}", run.id)) { (title) } }
+            th.left scope="row" { a href=(format!("report?run={}", run.id)) { (title) } }
             td { (instant(run.started_unix_ms)) }
             td { (run.state) }
             td { (run.steps) }
@@ -121,6 +121,7 @@ mod tests {
         };
         let runs = [run(1, "<script>alert(1)</script>", "smb"), run(2, "friday", "nfs")];
         let all = runs_page("a.db", &runs, "");
+        assert!(!all.contains("=\"/"), "links are relative, below the path of the page: {all}");
         assert!(!all.contains("<script") && all.contains("2 of 2"), "{all}");
         assert!(all.find("friday") < all.find("alert"), "newest first");
         let some = runs_page("a.db", &runs, "NFS complete");

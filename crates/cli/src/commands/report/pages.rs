@@ -1,23 +1,24 @@
 //! `sharebench report --serve`: the runs of a results database as web pages, for browsers on this machine. Read-only.
 
-use std::fmt::Display;
-use std::net::{IpAddr, SocketAddr};
+use std::fmt::{self, Display, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use axum::middleware::{Next, from_fn};
-use axum::response::{Html, IntoResponse, Response};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
+use rustix::rand::{GetRandomFlags, getrandom};
 use sharebench_report::{RunLine, html, html_with_surfaces, runs_page};
 use sharebench_results::{RunId, Store, StoreError, StoredRun};
 
 use crate::commands::runs::steps;
 use crate::exit::Failure;
-use crate::http::Listener;
+use crate::http::{Hosts, Listener};
 use crate::output::print_out;
 use crate::run::run_store::analysis;
 
@@ -39,6 +40,43 @@ const HEADERS: [(HeaderName, HeaderValue); 5] = [
     ),
 ];
 
+/// The secret of a server of pages, in the path of each of its addresses.
+///
+/// Every user of the machine can connect to a loopback address, also those who cannot read the results database. The token
+/// is in the path, so that links, forms and reloads keep it. A cookie would be sent to the servers of other users on other
+/// ports of the same address.
+#[derive(Clone, PartialEq, Eq)]
+struct Token(String);
+
+impl Token {
+    /// A token of 128 random bits.
+    fn new() -> Result<Self, Failure> {
+        let mut bytes = [0; 16];
+        if getrandom(&mut bytes, GetRandomFlags::empty()).map_err(std::io::Error::from)? < bytes.len() {
+            return Err(std::io::Error::other("getrandom returned fewer bytes than requested").into());
+        }
+        let mut text = String::new();
+        for byte in bytes {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        Ok(Self(text))
+    }
+
+    /// True if the first component of the path is the token. The time does not depend on where they differ.
+    fn is_in(&self, path: &str) -> bool {
+        let given = path.split('/').nth(1).unwrap_or_default().as_bytes();
+        let differing = given.iter().zip(self.0.as_bytes()).fold(0, |bits, (a, b)| bits | (a ^ b));
+        given.len() == self.0.len() && differing == 0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
 /// The pages of one results database.
 #[derive(Debug)]
 struct Pages {
@@ -58,52 +96,49 @@ pub fn serve(address: SocketAddr, database: &Path) -> Result<ExitCode, Failure> 
     }
     // Report a missing results database now, not to each reader.
     Store::open_read_only(database)?;
-    let listener = Listener::start("pages", address, routes(database))
+    let token = Token::new()?;
+    let listener = Listener::start("pages", address, routes(database, token.clone()))
         .map_err(|error| Failure::usage(format!("--serve {address}: {error}")))?;
-    print_out(&format!("serving http://{}/ (press Ctrl-C to end)\n", listener.address()))?;
+    let address = listener.address();
+    print_out(&format!("serving http://{address}/{}/ (press Ctrl-C to end)\n", token.0))?;
     listener.wait();
     Ok(ExitCode::SUCCESS)
 }
 
-fn routes(database: &Path) -> Router {
+fn routes(database: &Path, token: Token) -> Router {
     let pages = Arc::new(Pages { database: database.to_owned(), turn: Mutex::new(()) });
+    // The guard has compared the token.
     Router::new()
-        .route("/", get(list))
-        .route("/report", get(report))
+        .route("/{token}", get(|request: Request| async move { with_slash(&request) }))
+        .route("/{token}/", get(list))
+        .route("/{token}/report", get(report))
         .fallback(|| async { refusal(StatusCode::NOT_FOUND, "There is no such page.") })
         .method_not_allowed_fallback(|| async {
             refusal(StatusCode::METHOD_NOT_ALLOWED, "Runs can be read, not changed.")
         })
         .with_state(pages)
-        .layer(from_fn(guard))
+        .layer(from_fn_with_state(token, guard))
 }
 
-/// Rejects requests of other hosts and adds the headers. A web page of another host whose name resolves to a loopback
-/// address (DNS rebinding) sends that name, so it cannot read the results database.
-async fn guard(request: Request, next: Next) -> Response {
-    let mut response = if is_for_loopback(request.headers()) {
+/// Rejects requests of other hosts and those without the token, and adds the headers.
+async fn guard(State(token): State<Token>, request: Request, next: Next) -> Response {
+    let mut response = if !Hosts::Loopback.accept(request.headers()) {
+        refusal(StatusCode::MISDIRECTED_REQUEST, "Use a loopback address on this machine.")
+    } else if token.is_in(request.uri().path()) {
         next.run(request).await
     } else {
-        refusal(StatusCode::MISDIRECTED_REQUEST, "Use a loopback address on this machine.")
+        refusal(
+            StatusCode::FORBIDDEN,
+            "Open the whole address that `sharebench report --serve` printed: its path is the password of these pages.",
+        )
     };
     response.headers_mut().extend(HEADERS);
     response
 }
 
-/// True if there is exactly one Host header and it contains a loopback name.
-fn is_for_loopback(headers: &HeaderMap) -> bool {
-    let mut hosts = headers.get_all(header::HOST).iter();
-    let host = hosts.next().and_then(|host| host.to_str().ok());
-    host.is_some_and(is_loopback) && hosts.next().is_none()
-}
-
-fn is_loopback(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+/// The links of the list are relative, so its address must end with a slash.
+fn with_slash(request: &Request) -> Response {
+    Redirect::to(&format!("{}/", request.uri().path())).into_response()
 }
 
 async fn list(State(pages): State<Arc<Pages>>, Query(parameters): Parameters) -> Response {
@@ -143,7 +178,7 @@ fn page(database: &Path, ids: &[i64], surfaces: bool) -> Result<String, StoreErr
 fn refusal(status: StatusCode, sentence: &str) -> Response {
     let page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{status}</title></head>\
-         <body><h1>{status}</h1><p>{sentence}</p><p><a href=\"/\">all runs</a></p></body></html>\n"
+         <body><h1>{status}</h1><p>{sentence}</p></body></html>\n"
     );
     (status, Html(page)).into_response()
 }
@@ -172,37 +207,67 @@ mod tests {
     use super::*;
     use crate::http::tests::exchange;
 
+    fn token() -> Token {
+        Token("0123456789abcdef".to_owned())
+    }
+
+    fn pages() -> Listener {
+        let routes = routes(Path::new("/nonexistent/runs.db"), token());
+        Listener::start("pages", SocketAddr::from(([127, 0, 0, 1], 0)), routes).unwrap()
+    }
+
+    fn status(answer: &str) -> &str {
+        answer.split(' ').nth(1).unwrap_or_default()
+    }
+
     #[test]
     fn pages_answer_loopback_hosts_only() {
-        let routes = routes(Path::new("/nonexistent/runs.db"));
-        let listener = Listener::start("pages", SocketAddr::from(([127, 0, 0, 1], 0)), routes).unwrap();
-        let status = |request: &str| {
-            exchange(listener.address(), request).split(' ').nth(1).unwrap_or_default().to_owned()
-        };
-        let get = |host: &str| status(&format!("GET /other HTTP/1.1\r\n{host}\r\n"));
+        let listener = pages();
+        let ask = |request: &str| exchange(listener.address(), request);
+        let path = format!("/{}", token().0);
         for host in ["Host: localhost\r\n", "Host: 127.0.0.1:81\r\n", "host: [::1]:80\r\n"] {
-            assert_eq!(get(host), "404", "{host}");
+            let answer = ask(&format!("GET {path}/other HTTP/1.1\r\n{host}\r\n"));
+            assert_eq!(status(&answer), "404", "{host}");
         }
-        for host in [
-            "",
-            "Host: evil.example\r\n",
-            "Host: 127.0.0.1.evil.example\r\n",
-            "Host: localhost\r\nHost: evil\r\n",
-        ] {
-            assert_eq!(get(host), "421", "{host}");
+        for host in ["", "Host: evil.example\r\n", "Host: localhost\r\nHost: evil\r\n"] {
+            let answer = ask(&format!("GET {path}/other HTTP/1.1\r\n{host}\r\n"));
+            assert_eq!(status(&answer), "421", "{host}");
         }
-        assert_eq!(status("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "405");
-        let missing = exchange(listener.address(), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assert_eq!(status(&ask(&format!("POST {path}/ HTTP/1.1\r\nHost: localhost\r\n\r\n"))), "405");
+        let missing = ask(&format!("GET {path}/ HTTP/1.1\r\nHost: localhost\r\n\r\n"));
         assert!(
             missing.starts_with("HTTP/1.1 404") && missing.contains("x-frame-options: DENY"),
             "{missing}"
         );
         for target in ["/report", "/report?run=x", "/report?run=%zz", "/report?run=-1"] {
-            assert_eq!(
-                status(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n")),
-                "400",
-                "{target}"
-            );
+            let answer = ask(&format!("GET {path}{target} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+            assert_eq!(status(&answer), "400", "{target}");
         }
+    }
+
+    #[test]
+    fn pages_are_only_below_the_token() {
+        let listener = pages();
+        let ask = |path: &str| {
+            exchange(listener.address(), &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+        };
+        let path = format!("/{}", token().0);
+        for wrong in ["/", "/report?run=1", "/0123456789abcdeg/", "/0123456789abcde/", "//", "/?token=x"] {
+            let answer = ask(wrong);
+            assert_eq!(status(&answer), "403", "{wrong}");
+            assert!(answer.contains("sharebench report --serve") && !answer.contains(&token().0), "{answer}");
+        }
+        let moved = ask(&path);
+        assert!(
+            moved.starts_with("HTTP/1.1 303") && moved.contains(&format!("location: {path}/")),
+            "{moved}"
+        );
+        assert_eq!(status(&ask(&format!("{path}/"))), "404", "the database is missing");
+    }
+
+    #[test]
+    fn tokens_differ() {
+        let one = Token::new().unwrap();
+        assert!(one.0.len() == 32 && one != Token::new().unwrap());
     }
 }

@@ -1,22 +1,30 @@
 //! The HTTP listener of the results pages and of the metrics of a run.
 
+mod hosts;
+
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-/// Connections at a time; further connections are closed.
-const MAX_CONNECTIONS: usize = 16;
+pub use hosts::Hosts;
+
+/// Connections at a time. One more closes the oldest one that has not sent its request yet.
+const MAX_CONNECTIONS: usize = 128;
 /// Bytes of a request line with all headers, the smallest limit that hyper allows.
 const MAX_REQUEST_BYTES: usize = 8 << 10;
 /// Longest time from connecting to the end of the headers.
@@ -31,8 +39,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// A listener with its thread.
 ///
 /// It owns one thread with a single-threaded runtime, so that HTTP clients never share a thread with the engine. A
-/// connection carries one request of bounded size and ends after a bounded time. The listener starts before
-/// [`Listener::start`] returns, so an address that is in use is an error there. When it is dropped, it closes all
+/// connection carries one request of bounded size and ends after a bounded time. Clients that connect and send nothing,
+/// or a byte now and then, keep nobody out: at the limit, the oldest connection without a complete request is closed for
+/// the next one. The listener starts before [`Listener::start`] returns, so an address that is in use is an error there. When it is dropped, it closes all
 /// connections and waits a short time for a page that is being made.
 #[derive(Debug)]
 pub struct Listener {
@@ -80,9 +89,38 @@ impl Drop for Listener {
     }
 }
 
+/// The open connections, oldest first.
+#[derive(Debug, Default)]
+struct Connections(VecDeque<OpenConnection>);
+
+#[derive(Debug)]
+struct OpenConnection {
+    task: AbortHandle,
+    /// True once the request has arrived completely.
+    has_request: Arc<AtomicBool>,
+}
+
+impl Connections {
+    /// Makes room for a connection at the limit: closes the oldest one without a request, or else the oldest one.
+    fn evict_at_limit(&mut self) {
+        self.0.retain(|connection| !connection.task.is_finished());
+        if self.0.len() >= MAX_CONNECTIONS {
+            let waits = |connection: &OpenConnection| !connection.has_request.load(Ordering::Relaxed);
+            let oldest = self.0.iter().position(waits).unwrap_or(0);
+            if let Some(closed) = self.0.remove(oldest) {
+                closed.task.abort();
+            }
+        }
+    }
+
+    fn add(&mut self, task: AbortHandle, has_request: Arc<AtomicBool>) {
+        self.0.push_back(OpenConnection { task, has_request });
+    }
+}
+
 async fn serve(listener: TcpListener, routes: Router, ended: oneshot::Receiver<()>) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut connections = Connections::default();
     let mut ended = std::pin::pin!(ended);
     loop {
         let accepted = tokio::select! {
@@ -90,27 +128,34 @@ async fn serve(listener: TcpListener, routes: Router, ended: oneshot::Receiver<(
             accepted = listener.accept() => accepted,
         };
         let Ok((stream, _)) = accepted else {
+            // Also when no descriptor is free: a connection that is closed here frees one.
+            connections.evict_at_limit();
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
-            tokio::spawn(answer(stream, routes.clone(), permit));
-        }
+        connections.evict_at_limit();
+        let has_request = Arc::new(AtomicBool::new(false));
+        let task = tokio::spawn(answer(stream, routes.clone(), Arc::clone(&has_request)));
+        connections.add(task.abort_handle(), has_request);
     }
 }
 
 /// Answers one request.
-fn answer(stream: TcpStream, routes: Router, permit: OwnedSemaphorePermit) -> impl Future<Output = ()> {
+fn answer(stream: TcpStream, routes: Router, has_request: Arc<AtomicBool>) -> impl Future<Output = ()> {
+    let routes = TowerToHyperService::new(routes);
+    let service = service_fn(move |request| {
+        has_request.store(true, Ordering::Relaxed);
+        routes.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(REQUEST_TIMEOUT)
         .max_buf_size(MAX_REQUEST_BYTES)
         .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+        .serve_connection(TokioIo::new(stream), service);
     async move {
         // A client that disconnects or is too slow gets no answer.
         let _ = timeout(CONNECTION_TIMEOUT, connection).await;
-        drop(permit);
     }
 }
 
@@ -159,5 +204,23 @@ pub mod tests {
         assert_eq!(status("\u{0}\u{1}\u{2}\r\n\r\n"), "400");
         let long = format!("GET / HTTP/1.1\r\nHost: lab\r\nX: {}", "a".repeat(MAX_REQUEST_BYTES));
         assert!(["431", "414", "400"].contains(&status(&long).as_str()), "too long");
+    }
+    #[test]
+    fn slow_connections_do_not_keep_the_next_client_out() {
+        let listener = listener();
+        let mut slow: Vec<TcpStream> = (0..MAX_CONNECTIONS)
+            .map(|_| {
+                let mut stream = TcpStream::connect(listener.address()).unwrap();
+                stream.write_all(b"GET / HTTP/1.1\r\nX: ").unwrap();
+                stream
+            })
+            .collect();
+        for _ in 0..3 {
+            let answer = exchange(listener.address(), "GET / HTTP/1.1\r\nHost: lab\r\n\r\n");
+            assert!(answer.ends_with("page"), "{answer}");
+        }
+        // The oldest was closed at once, or at the latest after REQUEST_TIMEOUT.
+        let closed = slow[0].read(&mut [0; 64]).map_or(true, |count| count == 0);
+        assert!(closed);
     }
 }

@@ -1,0 +1,34 @@
+// Opens the pages of `report --serve` in Chromium and uses their links and forms. Prints one line of JSON: the status of each
+// page, the console and the requests. Argument: the address of the list. A page that is rejected ends it.
+import { createRequire } from 'node:module';
+
+const require = createRequire(process.env.SHAREBENCH_NODE_MODULES + '/');
+const { chromium } = require('playwright-core');
+const [url] = process.argv.slice(2);
+
+const browser = await chromium.launch({ timeout: 120000, executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+const page = await browser.newPage();
+const found = { pages: [], console: [], requests: [] };
+page.on('console', (message) => found.console.push(message.text()));
+page.on('pageerror', (error) => found.console.push(String(error.stack ?? error)));
+page.on('request', (request) => found.requests.push(request.url()));
+
+async function load(step, action) {
+  const [response] = await Promise.all([page.waitForResponse((response) => response.request().isNavigationRequest(), { timeout: 60000 }), action()]);
+  await page.waitForLoadState();
+  found.pages.push({ step, status: response.status(), title: await page.title() });
+  return response.ok();
+}
+
+if (await load('list', () => page.goto(url))) {
+  await load('reload', () => page.reload());
+  await page.getByLabel('Filter').fill('nas');
+  await load('filter', () => page.getByRole('button', { name: 'Show' }).click());
+  await load('report', () => page.locator('tbody a').first().click());
+  await load('reload report', () => page.reload());
+  await load('back', () => page.goBack());
+  for (const box of await page.locator('tbody input[type=checkbox]').all()) await box.check();
+  await load('compare', () => page.getByRole('button', { name: 'Compare' }).click());
+}
+await browser.close();
+console.log(JSON.stringify(found));
