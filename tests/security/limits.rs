@@ -19,10 +19,15 @@ pub const ATTACKS: &[Attack] = &[
     Attack { what: FLOOD, on: "embedded SMB", needs: &[], act: || flood(|at| (at.smb_port, at.smb_url(""))) },
     Attack { what: FLOOD, on: "embedded NFS", needs: &[], act: || flood(|at| (at.nfs_port, at.nfs_url(""))) },
     Attack { what: FLOOD, on: "embedded NCP", needs: &[], act: || flood(|at| (at.ncp_port, at.ncp_url(""))) },
+    Attack { what: FULL, on: "embedded SMB", needs: &[], act: || full("smb", |at| at.smb_url("")) },
+    Attack { what: FULL, on: "embedded NFS", needs: &[], act: || full("nfs", |at| at.nfs_url("")) },
+    Attack { what: FULL, on: "embedded NCP", needs: &[], act: || full("ncp", |at| at.ncp_url("")) },
     Attack { what: GUESSING, on: "embedded NCP", needs: &[], act: guess },
+    Attack { what: GUESSING, on: "embedded SMB", needs: &[], act: guess_smb },
 ];
 
 const FLOOD: &str = "300 silent connections to a server for 100 clients (`--max-clients`)";
+const FULL: &str = "more users than a server accepts connections (`--max-clients=10`)";
 const GUESSING: &str = "12 wrong passwords, then the correct one from the same address";
 
 fn flood(place: fn(&Served) -> (u16, String)) -> String {
@@ -53,5 +58,44 @@ fn guess() -> String {
     let outcome = message(&sweep(&sharebench, &served.ncp_url("")), &["locked out"]);
     format!(
         "rejected for a time that grows with each failure ({outcome}); failures are logged with address and name"
+    )
+}
+
+/// Users that are logged in keep their connections, so that further ones are refused.
+fn full(protocol: &str, url: fn(&Served) -> String) -> String {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve_by(&[], "served", &["--max-clients=10"]).unwrap();
+    let users = ["--preset=single-read", "--users=40", "--scale=64KiB", "--warm-up=0s", "--measure=2s"];
+    let url = url(&served);
+    let line = [&["load", &url], &users[..], &["--think=10ms", "--timeout=20s"]].concat();
+    let ended = sharebench.run(&line).unwrap();
+    let output = served.output();
+    let printed = output.lines().any(|line| {
+        line.starts_with(&format!("sharebench: {protocol}: refused ")) && line.contains("--max-clients")
+    });
+    let named = ended.text().contains("limit of connections");
+    format!(
+        "the server {} its limit with the flag; the client {} it",
+        if printed { "prints" } else { "does not print" },
+        if named { "names" } else { "does not name" }
+    )
+}
+
+/// The crate of the SMB server locks the account for everybody.
+fn guess_smb() -> String {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    for number in 0..GUESSES {
+        let wrong = format!("wrong-{number}");
+        let ended = sweep_as(&sharebench, &served.smb_url(""), &[("SHAREBENCH_PASSWORD", &wrong)]);
+        assert_eq!(ended.code, Some(3), "{}", ended.text());
+    }
+    let output = served.output();
+    let logged = output.matches("smb: failed login from 127.0.0.1").count();
+    let rejected = output.matches("smb: login from 127.0.0.1 rejected").count();
+    let outcome = message(&sweep(&sharebench, &served.smb_url("")), &["LOCKED_OUT", "user or password"]);
+    format!(
+        "{logged} failures and {rejected} rejected logins are logged with their address; the account is locked for 60 s, \
+         for all addresses ({outcome})"
     )
 }

@@ -12,6 +12,7 @@ mod escape;
 mod exhaustion;
 mod limits;
 mod network;
+mod pages;
 mod passwords;
 mod race;
 mod secrets;
@@ -30,6 +31,7 @@ fn outcome_of_every_attack_equals_the_table() {
         exhaustion::ATTACKS,
         limits::ATTACKS,
         stalls::ATTACKS,
+        pages::ATTACKS,
         terminal_text::ATTACKS,
         secrets::ATTACKS,
     ];

@@ -16,6 +16,8 @@ use crate::escape::{Protocol, SECRET, Stand};
 
 /// Exchanges of each row.
 const EXCHANGES: u64 = 10_000;
+/// Fewest commands that clean. Code that follows links deletes files outside in one of about five.
+const CLEANS: u32 = 30;
 /// Files that have the same names inside and outside.
 const FILES: usize = 200;
 /// Longest time of a row.
@@ -138,8 +140,10 @@ fn on_clean() -> String {
     let directory = shared.share.join(format!("{DIRECTORY_PREFIX}99999999-0"));
     let exchanger = Exchanger::new();
     let end = Instant::now() + PATIENCE;
-    while exchanger.count() < EXCHANGES {
-        assert!(Instant::now() < end, "{} exchanges", exchanger.count());
+    let mut cleans = 0;
+    while exchanger.count() < EXCHANGES || cleans < CLEANS {
+        assert!(Instant::now() < end, "{} exchanges, {cleans} commands", exchanger.count());
+        cleans += 1;
         shared.lay_out(&directory);
         let ended = exchanger.during(&directory, &shared.share.join(EVIL), || {
             shared.sharebench.run(&["clean", "shr"]).unwrap()

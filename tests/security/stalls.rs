@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use sharebench_tests::program::{PATIENCE, Program, free_port};
+use sharebench_tests::program::{PATIENCE, Program, free_port, free_ports, poll};
 use sharebench_tests::{Sharebench, Signal};
 
 use crate::attack::Attack;
@@ -60,6 +60,12 @@ pub const ATTACKS: &[Attack] = &[
         on: "sharebench over NCP, and SIGTERM",
         needs: &[],
         act: || silent(|port| format!("ncp://lab@127.0.0.1:{port}/SHARE")),
+    },
+    Attack {
+        what: "a volume that takes 10 minutes for a call, and two SIGTERM (`serve --service-time 10m`)",
+        on: "embedded SMB, NFS and NCP",
+        needs: &[],
+        act: blocked_servers,
     },
 ];
 
@@ -184,4 +190,43 @@ fn silent(url: fn(u16) -> String) -> String {
     connections.recv_timeout(PATIENCE).unwrap();
     run.signal(Signal::TERM);
     format!("exit {} at the first signal", ended(&mut run).code().unwrap())
+}
+
+/// The servers cannot interrupt the threads that wait for the volume.
+fn blocked_servers() -> String {
+    let sharebench = lab();
+    let ports = free_ports::<3>().unwrap();
+    let [smb, nfs, ncp] = ports.map(|port| format!("127.0.0.1:{port}"));
+    let line = ["serve", "here", "--service-time=10m", "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp];
+    let mut server = sharebench.start(&line, "serve.log").unwrap();
+    server.wait_for_output("Ctrl-C", PATIENCE).unwrap();
+    let urls = [
+        format!("smb://{smb}/share"),
+        format!("nfs://{nfs}/share?mountport={}", ports[1]),
+        format!("ncp://{ncp}/SHARE"),
+    ];
+    let clients: Vec<Program> = urls
+        .iter()
+        .zip(["smb", "nfs", "ncp"])
+        .map(|(url, name)| {
+            let database = format!("{name}.db");
+            let line = ["sweep", url, "--timeout=10m", "--quick", "--db", &database];
+            sharebench.start(&line, &format!("{name}.log")).unwrap()
+        })
+        .collect();
+    // A file that has been made is written next, which takes 10 minutes.
+    let files = || {
+        let directories = std::fs::read_dir(sharebench.home().join("here")).unwrap().flatten();
+        let made = directories.map(|entry| std::fs::read_dir(entry.path()).unwrap().count());
+        made.filter(|count| *count > 1).count()
+    };
+    assert!(poll(PATIENCE, || files() == clients.len()), "{}", clients[0].output());
+    server.signal(Signal::TERM);
+    server.wait_for_output("second signal", PATIENCE).unwrap();
+    // Signals within a second count as one.
+    std::thread::sleep(Duration::from_millis(1100));
+    server.signal(Signal::TERM);
+    let code = ended(&mut server).code().unwrap();
+    drop(clients);
+    format!("exit {code} at the second signal")
 }
