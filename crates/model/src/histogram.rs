@@ -115,6 +115,26 @@ impl Histogram {
         }
     }
 
+    /// All recordings of several histograms.
+    pub fn merged<'h>(parts: impl IntoIterator<Item = &'h Self>) -> Self {
+        let parts: Vec<&Self> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        match &parts[..] {
+            [] => Self::new(),
+            [only] => only.fetched(),
+            several if several.iter().all(|part| part.resting().is_some()) => {
+                let merged = Resting::merged(several.iter().filter_map(|part| part.resting()));
+                Self { state: State::Resting(Arc::new(merged)) }
+            }
+            several => {
+                let mut total = Self::new();
+                for part in several {
+                    total.merge(part);
+                }
+                total
+            }
+        }
+    }
+
     /// Adds those of another histogram's recordings that are longer than `nanos`.
     pub fn merge_above(&mut self, other: &Self, nanos: u64) {
         other.for_each(|cell| {
@@ -358,6 +378,15 @@ mod tests {
                 (sum, above)
             });
             assert!(sums.windows(2).all(|two| two[0] == two[1]));
+            let merged = Histogram::merged([&read, &Histogram::new(), &read, &read]);
+            let mut counted = recorded.clone();
+            (0..2).for_each(|_| counted.merge(&recorded));
+            assert_eq!((&merged, merged.len(), merged.max()), (&counted, counted.len(), counted.max()));
+            assert_eq!(merged.mean().to_bits(), counted.mean().to_bits());
+            assert_eq!(Histogram::from_v2(&merged.to_v2()).unwrap(), counted);
+            for quantile in (0..=1_000).map(|n| f64::from(n) / 1_000.0) {
+                assert_eq!(merged.quantile(quantile), counted.quantile(quantile), "{quantile} of {size}");
+            }
         }
     }
 

@@ -82,8 +82,9 @@ fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> O
 /// wanted by curves only, and merging histograms is most of the work of a large sweep.
 fn merge(steps: &[&StepResult], responses: &[Histogram], curve: bool) -> Measure {
     let mut total = Measure { users_reported: u32::MAX, ..Measure::default() };
-    let times = |of: fn(&Measure) -> &Histogram| merged(steps.iter().map(|step| of(&step.measure)).collect());
-    total.response = merged(responses.iter().collect());
+    let times =
+        |of: fn(&Measure) -> &Histogram| Histogram::merged(steps.iter().map(|step| of(&step.measure)));
+    total.response = Histogram::merged(responses);
     if curve {
         total.service = times(|measure| &measure.service);
         total.lag = times(|measure| &measure.lag);
@@ -102,15 +103,6 @@ fn merge(steps: &[&StepResult], responses: &[Histogram], curve: bool) -> Measure
             *total.errors.entry(*class).or_default() += count;
         }
     }
-    total
-}
-
-/// All times in one histogram. The widest part comes first, so that memory is allocated once.
-fn merged(mut parts: Vec<&Histogram>) -> Histogram {
-    parts.sort_by_key(|times| std::cmp::Reverse(times.max()));
-    let mut parts = parts.into_iter();
-    let mut total = parts.next().map(Histogram::fetched).unwrap_or_default();
-    parts.for_each(|times| total.merge(times));
     total
 }
 
