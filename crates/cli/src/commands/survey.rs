@@ -45,10 +45,10 @@ pub struct SurveyArgs {
 pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
     let target = targets::open(&args.target, args.password.file())?;
     let found = survey(target.as_ref(), args.max_files, args.timeout)?;
+    report_gaps(&found);
     if found.files() == 0 {
         return Err(Failure::usage(format!("{}: no file has content", args.target)));
     }
-    report_gaps(&found);
     let text = workload(&found, args.files.clamp(1, found.files()));
     match &args.output {
         Some(path) => {

@@ -30,6 +30,10 @@ pub(crate) async fn prepare(
     target.ensure_for(work, &data_name(work), context).await
 }
 
+fn is_connection_lost<T>(result: &Result<T, StepError>) -> bool {
+    matches!(result, Err(StepError::TargetLost { class, .. }) if class.ends_connection())
+}
+
 /// Measures a cell. The tally contains what was measured even if the target is lost during the cell.
 pub(crate) async fn measure(
     work: &RecordWork,
@@ -57,7 +61,10 @@ pub(crate) async fn measure(
         if fresh {
             let mut file = target.create_as("new", work.file_size, work.policy, context).await?;
             let result = one_pass(work, target, &mut file, first, random, context, tally).await;
-            target.discard(file, context).await?;
+            // On a lost connection this would only wait for another timeout. Cleaning up removes the file.
+            if !is_connection_lost(&result) {
+                target.discard(file, context).await?;
+            }
             result?;
         } else if let Some(mut file) = target.files.remove(&name) {
             let session = target.session.as_mut();

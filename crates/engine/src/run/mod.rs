@@ -23,7 +23,7 @@ use std::sync::mpsc::Sender;
 
 use sharebench_cluster::Ranks;
 use sharebench_model::units::counted;
-use sharebench_model::{OpError, RunEvent, RunOutcome, Slot, StepError, StepResult};
+use sharebench_model::{ErrorClass, OpError, RunEvent, RunOutcome, Slot, StepError, StepResult};
 use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan, Work};
 use sharebench_target::{NOT_GRANTED, SessionSpec, Target};
 
@@ -47,6 +47,10 @@ use crate::time::clock::{Clock, ClockError};
 use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
 use crate::time::until_stopped::until_stopped;
+
+/// A target that has not replied for a whole timeout gets this part of it for each reply while its directory is removed,
+/// so that the run ends within two timeouts.
+const SILENT_CLEANUP_PART: u32 = 4;
 
 /// One execution of a resolved plan against its targets: the entry point of the engine.
 ///
@@ -147,6 +151,9 @@ impl Run<'_> {
         // Cleaning up must not be cut short by the request to stop.
         let go_on = StopSignal::default();
         context.stop = &go_on;
+        if is_silent(&outcome) {
+            context.deadline = Deadline::new(clock, self.plan.timeout / SILENT_CLEANUP_PART);
+        }
         let mut leftovers = Vec::new();
         if !self.leads() {
             for state in states {
@@ -349,8 +356,8 @@ impl Run<'_> {
         // The session may be the very thing that failed, so cleaning up is tried once more over a new one.
         let Err(first) = state.files.clean(context).await else { return Ok(()) };
         tracing::debug!(error = %first, "cleaning up over a new session");
-        let spec =
-            SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: self.plan.timeout, allow_split: true };
+        let connect_timeout = context.deadline.limit();
+        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout, allow_split: true };
         let mut session = self.targets[index].connect(&spec).await.map_err(|error| error.to_string())?;
         let result = remove_tree(session.as_mut(), &directory_on(self.directory, index), context).await;
         session.close().await;
@@ -361,6 +368,11 @@ impl Run<'_> {
         // A receiver may end first; the stop signal then ends the run.
         let _ = self.events.send(event);
     }
+}
+
+/// True if a target was lost because it did not reply within the timeout.
+fn is_silent(outcome: &RunOutcome) -> bool {
+    matches!(outcome, RunOutcome::Incomplete(StepError::TargetLost { class: ErrorClass::Timeout, .. }))
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

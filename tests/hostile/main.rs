@@ -1,0 +1,105 @@
+//! Hostile servers against the real program: `sweep`, `survey` and `clean` end, in time and in bounded memory, and do not
+//! panic. The table in `docs/hostile-servers.md` has the exit codes; this suite writes and compares it.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "the whole file is test code, which clippy recognises only by #[test]"
+)]
+
+mod measure;
+mod mode;
+mod ncp;
+mod nfs;
+mod proxy;
+mod smb;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use sharebench_tests::{Outcomes, Sharebench, need};
+
+use crate::measure::{Command, Measured, run};
+use crate::mode::Mode;
+
+/// Runs at a time. Most of them wait for a timeout.
+const AT_A_TIME: usize = 32;
+
+/// A run, by the indices of its mode and its command.
+#[derive(Clone, Copy)]
+struct Job {
+    mode: usize,
+    command: Command,
+}
+
+#[test]
+fn every_run_at_a_hostile_server_ends_in_time_and_in_bounded_memory() {
+    let only = std::env::var("SHAREBENCH_TEST_ONLY").unwrap_or_default();
+    let mut table =
+        Outcomes::new("hostile-servers.md", &["server", "what it does", "sweep", "survey", "clean"]);
+    let all: Vec<Mode> = [nfs::MODES.to_vec(), smb::MODES.to_vec(), ncp::modes()].concat();
+    let is_wanted = |mode: &Mode| {
+        let name = format!("{}: {}", mode.protocol.name(), mode.what);
+        name.contains(&only) && need::met(&name, mode.needs())
+    };
+    let modes: Vec<Mode> = all.iter().copied().filter(is_wanted).collect();
+    if modes.len() < all.len() {
+        table.skip();
+    }
+    let results = measure_all(&modes);
+    let mut broken = Vec::new();
+    for (mode, results) in modes.iter().zip(&results) {
+        let name = format!("{}: {}", mode.protocol.name(), mode.what);
+        let cells = results.iter().map(|measured| measured.outcome.clone());
+        table.add([mode.protocol.name().to_owned(), mode.what.to_owned()].into_iter().chain(cells).collect());
+        for (command, measured) in Command::ALL.iter().zip(results) {
+            let line = format!("{name}: {}", command.name());
+            println!(
+                "{:>5.1} s {:>3} MiB  {line}: {}",
+                measured.took.as_secs_f64(),
+                measured.peak_kib >> 10,
+                measured.outcome
+            );
+            broken.extend(measured.broken.iter().map(|rule| format!("{line}: {rule}")));
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    table.settle().unwrap_or_else(|difference| panic!("{difference}"));
+}
+
+/// Measures every mode with every command. The endless and the slow ones begin, so that the
+/// others run while those wait.
+fn measure_all(modes: &[Mode]) -> Vec<Vec<Measured>> {
+    let mut jobs: Vec<Job> = (0..modes.len())
+        .flat_map(|mode| Command::ALL.into_iter().map(move |command| Job { mode, command }))
+        .collect();
+    jobs.sort_by_key(|job| (!modes[job.mode].is_endless, !modes[job.mode].is_slow));
+    let server = Sharebench::new().unwrap();
+    let served = server.serve("served").unwrap();
+    // Failed logins delay the later ones of the same address (docs/security.md).
+    let locking = server.serve("locking").unwrap();
+    let turn = AtomicUsize::new(0);
+    let done: Mutex<Vec<(Job, Measured)>> = Mutex::default();
+    thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            scope.spawn(|| {
+                let sharebench = Sharebench::new().unwrap();
+                loop {
+                    let number = turn.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(number) else { return };
+                    let mode = &modes[job.mode];
+                    let at = if mode.spoils_login { &locking } else { &served };
+                    let measured = run(&sharebench, at, mode, job.command, number);
+                    done.lock().unwrap().push((*job, measured));
+                }
+            });
+        }
+    });
+    let mut results: Vec<Vec<Measured>> = modes.iter().map(|_| Vec::new()).collect();
+    let mut done = done.into_inner().unwrap();
+    done.sort_by_key(|(job, _)| Command::ALL.iter().position(|command| *command == job.command));
+    for (job, measured) in done {
+        results[job.mode].push(measured);
+    }
+    results
+}

@@ -1,0 +1,125 @@
+//! One run of the program at a hostile server, and what it cost.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use sharebench_tests::program::poll;
+use sharebench_tests::{Served, Sharebench};
+
+use crate::mode::Mode;
+
+/// Time after which a run counts as endless: more than twice the longest timeout.
+const PATIENCE: Duration = Duration::from_secs(150);
+/// Maximum memory of a run in KiB.
+const MAX_KIB: u64 = 64 << 10;
+
+/// A command of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// `sweep`.
+    Sweep,
+    /// `survey`.
+    Survey,
+    /// `clean`.
+    Clean,
+}
+
+impl Command {
+    /// All commands, in the order of the columns.
+    pub const ALL: [Self; 3] = [Self::Sweep, Self::Survey, Self::Clean];
+
+    /// Name of the column.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sweep => "sweep",
+            Self::Survey => "survey",
+            Self::Clean => "clean",
+        }
+    }
+
+    fn line<'l>(self, url: &'l str, timeout: &'l str) -> Vec<&'l str> {
+        match self {
+            Self::Sweep => {
+                let small = ["--file-sizes=64KiB", "--record-sizes=8KiB", "--tests=write,read"];
+                let short = ["--repetitions=1", "--min-sample-time=5ms", timeout];
+                [&["sweep", url], &small[..], &short].concat()
+            }
+            Self::Survey => vec!["survey", url, timeout],
+            Self::Clean => vec!["clean", url, timeout],
+        }
+    }
+}
+
+/// The outcome of a run.
+pub struct Measured {
+    /// The cell of the table.
+    pub outcome: String,
+    /// Peak memory in KiB.
+    pub peak_kib: u64,
+    /// How long it took.
+    pub took: Duration,
+    /// Rules that it broke.
+    pub broken: Vec<String>,
+}
+
+/// Files of a directory of its own: data for `survey`, and a directory of an earlier run for `clean`.
+fn prepare(served: &Served, directory: &str) {
+    let top = served.directory().join(directory);
+    let leftover = top.join(".sharebench-0123abcd-0");
+    fs::create_dir_all(top.join("sub")).unwrap();
+    fs::create_dir_all(leftover.join("part")).unwrap();
+    for name in ["a.txt", "b.zip", "sub/c.jpg", ".sharebench-0123abcd-0/part/file"] {
+        fs::write(top.join(name), [7; 600]).unwrap();
+    }
+    fs::write(leftover.join(".made-by-sharebench"), "").unwrap();
+}
+
+/// Peak memory of a running process in KiB (proc(5), `VmHWM`).
+fn peak_kib(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+/// Runs a command at a hostile server.
+pub fn run(
+    sharebench: &Sharebench,
+    served: &Served,
+    mode: &Mode,
+    command: Command,
+    number: usize,
+) -> Measured {
+    let directory = format!("w{number}");
+    prepare(served, &directory);
+    let (_proxy, url) = mode.start(served, &directory).unwrap();
+    let began = Instant::now();
+    let timeout = format!("--timeout={}s", mode.timeout_s());
+    let mut program = sharebench.start(&command.line(&url, &timeout), &format!("{directory}.log")).unwrap();
+    let pid = program.pid();
+    let mut peak = 0;
+    let ended = poll(PATIENCE, || {
+        // The name in /proc may already be that of the program or still that of its starter; neither is large.
+        peak = peak.max(peak_kib(pid).unwrap_or_default());
+        program.has_ended()
+    });
+    let took = began.elapsed();
+    let output = program.output();
+    let mut broken = Vec::new();
+    let mut rule = |kept: bool, what: String| {
+        if !kept {
+            broken.push(what);
+        }
+    };
+    rule(ended, format!("still runs after {PATIENCE:?}"));
+    rule(!output.contains("panicked"), "panics".into());
+    rule(!output.contains('\u{1b}') && !output.contains('\u{202e}'), "prints escape sequences".into());
+    rule(peak <= MAX_KIB, format!("takes {} MiB", peak >> 10));
+    rule(took.as_secs() < 2 * mode.timeout_s(), format!("takes {:.1} s", took.as_secs_f64()));
+    let code = if ended { program.wait(PATIENCE).ok().and_then(|status| status.code()) } else { None };
+    rule(code.is_some() || !ended, "is ended by a signal".into());
+    if !broken.is_empty() {
+        broken.push(output);
+    }
+    let outcome = code.map_or_else(|| "no exit code".into(), |code| format!("exit {code}"));
+    Measured { outcome, peak_kib: peak, took, broken }
+}

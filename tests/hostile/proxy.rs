@@ -1,0 +1,291 @@
+//! A proxy between the program and a real server. It replaces replies, and thereby acts as a hostile server.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Pause between two bytes of [`Answer::Drip`].
+const DRIP: Duration = Duration::from_millis(400);
+/// Pause between two datagrams of a flood, which has no flow control.
+const DATAGRAM_PAUSE: Duration = Duration::from_micros(200);
+/// How often a waiting thread looks for the end.
+const POLL: Duration = Duration::from_millis(50);
+/// Longest datagram.
+const DATAGRAM: usize = 64 << 10;
+/// Bytes that a flood sends at a time.
+const FLOOD_BYTES: usize = 64 << 10;
+
+/// How messages follow each other in a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// A big-endian length of 31 bits, as in SMB and in fragments of RPC records.
+    Prefix,
+    /// The marker and the length of NCP over TCP.
+    Ncp,
+    /// Datagrams.
+    Datagrams,
+}
+
+/// A reply, and the latest request of the connection.
+pub struct Exchange<'a> {
+    /// The request, with its frame.
+    pub request: &'a [u8],
+    /// The reply of the real server, with its frame.
+    pub reply: Vec<u8>,
+    /// Bytes that a mode keeps between the replies of one run.
+    pub memory: &'a mut Vec<u8>,
+}
+
+/// What the client receives instead of a reply.
+pub enum Answer {
+    /// These bytes.
+    Send(Vec<u8>),
+    /// These bytes, and the end of the connection.
+    Close(Vec<u8>),
+    /// These bytes and nothing else, while the connection stays open.
+    Silence(Vec<u8>),
+    /// These bytes one by one, with pauses; then they begin again.
+    Drip(Vec<u8>),
+    /// These bytes again and again.
+    Flood(Vec<u8>),
+}
+
+/// Replaces a reply.
+pub type Distort = fn(Exchange<'_>) -> Answer;
+/// What a new connection receives before the client has sent anything; none if nothing.
+pub type Greet = fn() -> Option<Answer>;
+
+struct Shared {
+    framing: Framing,
+    server: SocketAddr,
+    distort: Distort,
+    greet: Greet,
+    ended: AtomicBool,
+    memory: Mutex<Vec<u8>>,
+    streams: Mutex<Vec<TcpStream>>,
+}
+
+/// A running proxy. Dropping it ends its connections.
+pub struct HostileProxy {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+}
+
+impl HostileProxy {
+    /// Opens a port of an address that leads to a server.
+    pub fn start(
+        at: (Ipv4Addr, u16),
+        server_port: u16,
+        framing: Framing,
+        distort: Distort,
+        greet: Greet,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            framing,
+            server: (Ipv4Addr::LOCALHOST, server_port).into(),
+            distort,
+            greet,
+            ended: AtomicBool::new(false),
+            memory: Mutex::default(),
+            streams: Mutex::default(),
+        });
+        let theirs = Arc::clone(&shared);
+        let address = if framing == Framing::Datagrams {
+            let socket = UdpSocket::bind(at)?;
+            let address = socket.local_addr()?;
+            thread::spawn(move || relay_datagrams(&socket, &theirs));
+            address
+        } else {
+            let listener = TcpListener::bind(at)?;
+            let address = listener.local_addr()?;
+            thread::spawn(move || accept(&listener, &theirs));
+            address
+        };
+        Ok(Self { shared, address })
+    }
+
+    /// The port for the client.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+}
+
+impl Drop for HostileProxy {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::SeqCst);
+        // Wakes the thread that accepts.
+        let _ = TcpStream::connect(self.address);
+        for stream in lock(&self.shared.streams).drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
+    }
+
+    fn answer(&self, request: &[u8], reply: Vec<u8>) -> Answer {
+        (self.distort)(Exchange { request, reply, memory: &mut lock(&self.memory) })
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    while let Ok((client, _)) = listener.accept() {
+        if shared.has_ended() {
+            return;
+        }
+        let shared = Arc::clone(shared);
+        thread::spawn(move || {
+            let _ = serve(client, &shared);
+        });
+    }
+}
+
+/// Passes the messages of one connection in both directions until one side ends.
+fn serve(mut client: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
+    client.set_nodelay(true)?;
+    lock(&shared.streams).push(client.try_clone()?);
+    let closed = Arc::new(AtomicBool::new(false));
+    if let Some(answer) = (shared.greet)() {
+        return deliver(&mut client, answer, shared, &closed).map(drop);
+    }
+    let mut server = TcpStream::connect(shared.server)?;
+    server.set_nodelay(true)?;
+    lock(&shared.streams).push(server.try_clone()?);
+    let request = Arc::new(Mutex::new(Vec::new()));
+    let latest = Arc::clone(&request);
+    let from_client = client.try_clone()?;
+    let to_server = server.try_clone()?;
+    let framing = shared.framing;
+    let ended = Arc::clone(&closed);
+    thread::spawn(move || {
+        let _ = forward(from_client, to_server, framing, &latest);
+        ended.store(true, Ordering::SeqCst);
+    });
+    while let Ok(reply) = read_message(&mut server, framing) {
+        let request = lock(&request).clone();
+        let answer = shared.answer(&request, reply);
+        if !deliver(&mut client, answer, shared, &closed)? {
+            break;
+        }
+    }
+    client.shutdown(Shutdown::Both)?;
+    server.shutdown(Shutdown::Both)
+}
+
+fn forward(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    framing: Framing,
+    latest: &Mutex<Vec<u8>>,
+) -> io::Result<()> {
+    loop {
+        let message = read_message(&mut client, framing)?;
+        lock(latest).clone_from(&message);
+        server.write_all(&message)?;
+    }
+}
+
+/// Sends an answer; true if the connection continues.
+fn deliver(client: &mut TcpStream, answer: Answer, shared: &Shared, closed: &AtomicBool) -> io::Result<bool> {
+    let is_open = || !shared.has_ended() && !closed.load(Ordering::SeqCst);
+    match answer {
+        Answer::Send(bytes) => client.write_all(&bytes).map(|()| true),
+        Answer::Close(bytes) => client.write_all(&bytes).map(|()| false),
+        Answer::Silence(bytes) => {
+            client.write_all(&bytes)?;
+            while is_open() {
+                thread::sleep(POLL);
+            }
+            Ok(false)
+        }
+        Answer::Drip(bytes) => {
+            for byte in bytes.iter().cycle().take_while(|_| is_open()) {
+                client.write_all(&[*byte])?;
+                thread::sleep(DRIP);
+            }
+            Ok(false)
+        }
+        Answer::Flood(bytes) => {
+            let many = bytes.repeat(FLOOD_BYTES.div_ceil(bytes.len().max(1)));
+            while is_open() {
+                client.write_all(&many)?;
+            }
+            Ok(false)
+        }
+    }
+}
+
+fn read_message(from: &mut TcpStream, framing: Framing) -> io::Result<Vec<u8>> {
+    let head = if framing == Framing::Ncp { 8 } else { 4 };
+    let mut message = vec![0; head];
+    from.read_exact(&mut message)?;
+    let word =
+        |at: usize| u32::from_be_bytes([message[at], message[at + 1], message[at + 2], message[at + 3]]);
+    let len = match framing {
+        Framing::Ncp => (word(4) & 0x0FFF_FFFF) as usize,
+        _ => head + (word(0) & 0x7FFF_FFFF) as usize,
+    };
+    message.resize(len.max(head), 0);
+    from.read_exact(&mut message[head..])?;
+    Ok(message)
+}
+
+/// A datagram with its sender.
+type Datagram = (SocketAddr, Vec<u8>);
+
+/// Passes datagrams in both directions. The latest client receives the replies.
+fn relay_datagrams(socket: &UdpSocket, shared: &Arc<Shared>) -> Option<()> {
+    let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    server.connect(shared.server).ok()?;
+    server.set_read_timeout(Some(POLL)).ok()?;
+    socket.set_read_timeout(Some(POLL)).ok()?;
+    let latest: Arc<Mutex<Option<Datagram>>> = Arc::default();
+    let to_client = socket.try_clone().ok()?;
+    let from_server = server.try_clone().ok()?;
+    let client = Arc::clone(&latest);
+    let theirs = Arc::clone(shared);
+    thread::spawn(move || {
+        let mut buffer = vec![0; DATAGRAM];
+        while !theirs.has_ended() {
+            let Ok(len) = from_server.recv(&mut buffer) else { continue };
+            let Some((address, request)) = lock(&client).clone() else { continue };
+            let answer = theirs.answer(&request, buffer[..len].to_vec());
+            send_datagrams(&to_client, address, answer, &theirs);
+        }
+    });
+    let mut buffer = vec![0; DATAGRAM];
+    while !shared.has_ended() {
+        let Ok((len, address)) = socket.recv_from(&mut buffer) else { continue };
+        *lock(&latest) = Some((address, buffer[..len].to_vec()));
+        let _ = server.send(&buffer[..len]);
+    }
+    Some(())
+}
+
+fn send_datagrams(socket: &UdpSocket, client: SocketAddr, answer: Answer, shared: &Shared) {
+    match answer {
+        Answer::Send(bytes) => drop(socket.send_to(&bytes, client)),
+        Answer::Close(_) | Answer::Silence(_) => {}
+        Answer::Drip(bytes) => {
+            for byte in bytes {
+                let _ = socket.send_to(&[byte], client);
+            }
+        }
+        Answer::Flood(bytes) => {
+            while !shared.has_ended() {
+                let _ = socket.send_to(&bytes, client);
+                thread::sleep(DATAGRAM_PAUSE);
+            }
+        }
+    }
+}
