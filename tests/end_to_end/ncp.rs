@@ -27,7 +27,10 @@ fn ncp_conforms_at_the_embedded_server_over_a_directory() {
     let ipx = ipx.map(|options| served.ipx_url(&format!("?transport=ipx{PATIENT}{options}")));
     for text in tcp.chain(udp).chain(ipx) {
         let target = NcpTarget::from_url(url(&text), Secret::new(Smbd::PASSWORD)).unwrap();
-        conform(&target, &Suite { skip: SKIP, secret: Some(Smbd::PASSWORD.into()), ..Suite::default() });
+        // Datagrams: the receive buffer of the server's one socket holds those of few connections.
+        let max_depth = if text.contains("transport") { 4 } else { 32 };
+        let secret = Some(Smbd::PASSWORD.into());
+        conform(&target, &Suite { skip: SKIP, max_depth, secret, ..Suite::default() });
     }
     assert_eq!(fs::read_dir(served.directory()).unwrap().count(), 0, "the suite left something");
 }

@@ -21,7 +21,7 @@ pub fn plan(case: &Case, url: &str, repetitions: u32) -> String {
         }
         Work::Crowd => {
             // Long enough for all users to begin, also on a slow machine.
-            "[load]\nworkload = 'single-write'\nblock = '1MiB'\nscale = '1MiB'\nusers = [1, 2, 400]\n\
+            "[load]\nworkload = 'single-write'\nblock = '1MiB'\nscale = '1MiB'\nusers = [1, 2, 400]\nthink = '0s'\n\
              warm_up = '0s'\nmeasure = '3s'\n"
         }
         Work::MoreUsers => {
