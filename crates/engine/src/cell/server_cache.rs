@@ -25,7 +25,8 @@ pub(crate) fn has_server(session: &dyn Session) -> bool {
     session.facts().get("access").is_none_or(|access| access != "local")
 }
 
-/// Reads a file once in the order of its test, and returns what was counted meanwhile. Tests that write read it as well, so that nothing dirty is left.
+/// Reads a file once in the order of its test, and returns what was counted meanwhile. Tests that write read it as well, so
+/// that nothing dirty is left.
 pub(crate) async fn warm(
     work: &RecordWork,
     part: FilePart,
