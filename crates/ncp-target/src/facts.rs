@@ -77,8 +77,11 @@ fn datagrams(options: &NcpOptions, client: &Client<SocketTransport>, facts: &mut
         } else {
             add("burst", "on".to_owned());
         }
-        add("burst_window", window.to_string());
+        add(
+            "burst_window",
+            if burst.adapts_window { format!("auto, at most {window}") } else { window.to_string() },
+        );
         add("burst_packet", client.burst_packet(burst.packet).to_string());
-        add("burst_gap", format!("{:?}", burst.gap));
+        add("burst_gap", if burst.adapts_gap { "auto".to_owned() } else { format!("{:?}", burst.gap) });
     }
 }

@@ -14,6 +14,7 @@
 
 mod facts;
 mod failure;
+mod losses;
 mod options;
 mod policy;
 mod session;

@@ -1,7 +1,5 @@
 //! A volume of an NCP server as a target.
 
-use std::sync::atomic::Ordering;
-
 use sharebench_model::{ErrorClass, Facts, IoPolicy};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec,
@@ -24,7 +22,8 @@ const MAX_SPLIT: u32 = 16 << 20;
 /// data bytes per request, 512 to 61440 (default; over UDP 32768, on IPX and with bursts 1024); `lip=off` disables
 /// probing of the path; `split=on` splits records above the buffer into several requests, which are otherwise
 /// rejected; `burst=on`, on datagrams, transfers what exceeds one packet in packet bursts of `window=` data bytes
-/// (default 61440), in packets of `packet=` bytes (default 1500), with a pause of `gap=` between them (default none);
+/// (default 61440), in packets of `packet=` bytes (default 1500), with a pause of `gap=` between them (default none),
+/// both of which adapt to loss as `auto`;
 /// `retry=` first retransmission pause (default 600ms); `cache=` cache buffers per file (default off); `commit=on`
 /// commits on close; `names=` auto (default), long or dos; `connections=` connections per session, each with one
 /// outstanding request, and so its queue depth (default: as many as the queue depth of the plan, and one that users
@@ -72,8 +71,9 @@ impl Target for NcpTarget {
     }
 
     fn final_facts(&self) -> Facts {
-        let resent = self.options.resent.load(Ordering::Relaxed);
-        Facts::from([("resent".to_owned(), resent.to_string())])
+        let mut facts = Facts::new();
+        self.options.totals.get().put(&mut facts);
+        facts
     }
 
     fn caches(&self) -> bool {

@@ -75,8 +75,7 @@ async fn target_conforms_over_every_transport_signed_and_unsigned() {
         // Requests are counted, so a slow machine must not cause retransmissions.
         let patient = if options.contains("transport") { "&retry=5s" } else { "" };
         let target = at(server, &format!("share{options}{patient}"));
-        // The receive buffer of the server's one socket holds the datagrams of few connections.
-        let max_depth = if options.contains("transport") { 4 } else { 32 };
+        let max_depth = 32;
         let suite = Suite { skip, max_depth, secret: Some(PASSWORD.into()), ..Suite::default() };
         let summary = suite.run(&target).await.unwrap_or_else(|failures| panic!("{options}: {failures}"));
         assert!(summary.counted.requests > 1000, "{options}: {summary:?}");
@@ -87,9 +86,12 @@ async fn target_conforms_over_every_transport_signed_and_unsigned() {
 async fn target_with_cache_conforms_except_for_coherence() {
     let server = server(Level::IfRequested);
     let skip = &["flush and durable write", "two sessions"][..];
-    for options in
-        ["?cache=1", "?cache=5&commit=on", "?cache=3&buffer=1000&sign=3", "?transport=udp&burst=on&cache=4"]
-    {
+    for options in [
+        "?cache=1&connections=1",
+        "?cache=5&commit=on",
+        "?cache=3&buffer=1000&sign=3&connections=7",
+        "?transport=udp&burst=on&cache=4&connections=1",
+    ] {
         let target = at(&server, &format!("share{options}"));
         let suite = Suite { skip, secret: Some(PASSWORD.into()), ..Suite::default() };
         let summary = suite.run(&target).await.unwrap_or_else(|failures| panic!("{options}: {failures}"));
@@ -117,6 +119,46 @@ async fn facts_have_the_negotiated_values() {
     }
     session.close().await;
     assert_eq!(server.connections(), 0);
+}
+
+/// A record of several windows is transferred in as many bursts.
+#[tokio::test]
+async fn adaptive_bursts_transfer_records_that_exceed_their_window() {
+    let server = server(Level::IfRequested);
+    let ipx = ipx_server();
+    for (server, transport) in [(&server, "udp"), (&ipx, "ipx")] {
+        let options = format!("SHARE?transport={transport}&burst=on&window=auto&gap=auto&retry=5s");
+        let target = at(server, &options);
+        assert_eq!(target.capabilities().max_record, 61_440);
+        let mut session = connect(&target, 1, 61_440).await.unwrap();
+        let facts = session.facts();
+        for (fact, value) in [("burst_window", "auto, at most 61440"), ("burst_gap", "auto"), ("burst", "on")]
+        {
+            assert_eq!(facts.get(fact).map(String::as_str), Some(value), "{facts:?}");
+        }
+        let open = MetaOp::open("adaptive", OpenHow::CreateNew);
+        let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else { panic!() };
+        let slot = Slot(0);
+        let data: Vec<u8> = (0..61_440_usize).map(|at| (at * 31 + at / 251) as u8).collect();
+        let mut requests = Vec::new();
+        for _ in 0..6 {
+            session.buffer(slot).copy_from_slice(&data);
+            let write = DataOp::Write { file, offset: 0, len: 61_440, stability: Stability::Unstable };
+            let reply = reply_for(&mut *session, slot, write).await;
+            assert_eq!(reply.result, Ok(61_440));
+            requests.push(reply.requests);
+            session.buffer(slot).fill(0);
+            let reply = reply_for(&mut *session, slot, DataOp::Read { file, offset: 0, len: 61_440 }).await;
+            assert_eq!(reply.result, Ok(61_440));
+            assert!(session.buffer(slot) == data);
+        }
+        assert!(requests[0] > 1, "the first windows are small: {requests:?}");
+        session.close().await;
+        let facts = target.final_facts();
+        assert!(facts["burst_window_used"].starts_with("42"), "{facts:?}");
+        assert!(facts["burst_gap_used"].starts_with("0ns to "), "{facts:?}");
+        assert!(facts.contains_key("burst_fragments_lost"), "{facts:?}");
+    }
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::io::{self, Error, ErrorKind, Read, Write};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
+use crate::receive_buffer;
 use crate::wire::ethernet::{Frame, Framing};
 
 /// The longest frame without its check sequence.
@@ -37,6 +38,8 @@ impl EtherSocket {
             Framing::Llc8022 | Framing::Snap => LLC_802_2,
         };
         let socket = packet_socket()?;
+        // Best effort: what overruns a smaller buffer is retransmitted.
+        let _ = receive_buffer::grow(&socket, receive_buffer::OF_CLIENT);
         let mac = bind(&socket, interface, protocol)?;
         Ok(Self { frames: File::from(socket), mac, framing })
     }

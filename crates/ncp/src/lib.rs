@@ -3,7 +3,7 @@
 //! [`wire`] has the message codecs for both directions, [`security`] password hashes and packet signatures,
 //! [`server`] a bindery server, and [`burst`] packet burst for both sides. None of them does I/O. [`client`] drives
 //! the client side over a [`client::Transport`]; blocking transports are included. [`ether`] is a Linux packet
-//! socket.
+//! socket, and [`receive_buffer`] enlarges that of a datagram socket.
 //!
 //! ```
 //! use sharebench_ncp::security::password;
@@ -25,6 +25,7 @@ pub mod burst;
 pub mod client;
 mod envelope;
 pub mod ether;
+pub mod receive_buffer;
 pub mod security;
 pub mod server;
 pub mod wire;

@@ -5,7 +5,6 @@ pub(crate) mod profile;
 mod values;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use sharebench_ncp::client::{BurstOptions, MAX_BUFFER, MIN_BUFFER, Negotiation};
@@ -13,6 +12,7 @@ use sharebench_ncp::security::level::Level;
 use sharebench_ncp::wire::TransportKind;
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
+use crate::losses::LossTotals;
 use crate::options::ether::EtherOptions;
 use crate::options::profile::Profile;
 use crate::options::values::{burst, level, retry, split_path, switch};
@@ -80,15 +80,14 @@ pub(crate) struct NcpOptions {
     pub(crate) cache: Option<u32>,
     /// True commit: files that may have been written are committed when they are closed.
     pub(crate) commits: bool,
-    /// Retransmissions of all closed sessions.
-    pub(crate) resent: Arc<AtomicU64>,
+    /// Retransmissions and bursts of all closed sessions.
+    pub(crate) totals: Arc<LossTotals>,
 }
 
 impl NcpOptions {
-    /// The most connections of a session. A cache is of one connection.
+    /// The most connections of a session.
     pub(crate) fn max_connections(&self) -> u32 {
-        let most = if self.cache.is_some() { 1 } else { MAX_CONNECTIONS };
-        self.connections.unwrap_or(most)
+        self.connections.unwrap_or(MAX_CONNECTIONS)
     }
 
     pub(crate) fn from_url(mut url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
@@ -119,7 +118,7 @@ impl NcpOptions {
             }
         };
         let connections = url.take_number("connections", 1..=MAX_CONNECTIONS)?;
-        let cache = cache(&mut url, profile, connections)?;
+        let cache = cache(&mut url, profile)?;
         let commits = switch(&mut url, "commit")?.unwrap_or(false);
         url.refuse_leftovers(KNOWN)?;
         Ok(Self {
@@ -148,7 +147,7 @@ impl NcpOptions {
             connections,
             cache,
             commits,
-            resent: Arc::default(),
+            totals: Arc::default(),
         })
     }
 
@@ -239,27 +238,15 @@ fn lip(url: &mut TargetUrl, transport: TransportKind, profile: Option<&Profile>)
     }
 }
 
-/// Cache buffers per file. The cache needs a single connection, because each connection would have a cache of its
-/// own.
-fn cache(
-    url: &mut TargetUrl,
-    profile: Option<&Profile>,
-    connections: Option<u32>,
-) -> Result<Option<u32>, UrlError> {
+/// Cache buffers per file.
+fn cache(url: &mut TargetUrl, profile: Option<&Profile>) -> Result<Option<u32>, UrlError> {
     if url.options.get("cache").is_some_and(|cache| cache == "off") {
         url.take("cache");
         return Ok(None);
     }
     let given = url.take_number("cache", 1..=MAX_CACHE)?;
     let usual = profile.map(|profile| profile.cache).filter(|buffers| *buffers > 0);
-    match given.or(usual) {
-        Some(_) if connections.is_some_and(|connections| connections > 1) => {
-            let detail = "a cache requires connections=1, because each connection would have a cache of its own; give \
-                          cache=off";
-            Err(url.error(detail))
-        }
-        cache => Ok(cache),
-    }
+    Ok(given.or(usual))
 }
 
 fn buffer(
@@ -304,8 +291,12 @@ mod tests {
         let text = "ncp://nas/SYS?transport=udp&burst=on&window=24576&gap=2ms&packet=1024";
         let bursts = self::options(text).unwrap();
         let gap = Duration::from_millis(2);
-        assert_eq!(bursts.burst, Some(BurstOptions { packet: 1024, window: 24_576, gap }));
-        assert_eq!(bursts.buffer, 1024);
+        let fixed = BurstOptions { packet: 1024, window: 24_576, gap, ..BurstOptions::default() };
+        assert_eq!((bursts.burst, bursts.buffer), (Some(fixed), 1024));
+        let text = "ncp://nas/SYS?transport=udp&burst=on&window=auto&gap=auto&cache=4&connections=3";
+        let adaptive = self::options(text).unwrap();
+        let auto = BurstOptions { adapts_window: true, adapts_gap: true, ..BurstOptions::default() };
+        assert_eq!((adaptive.burst, adaptive.cache, adaptive.max_connections()), (Some(auto), Some(4), 3));
     }
 
     #[test]
@@ -332,6 +323,11 @@ mod tests {
         assert_eq!((vlm.buffer, vlm.lip, vlm.signatures), (1420, true, Level::IfRequested));
         assert_eq!((vlm.checksums, vlm.burst.unwrap().window), (Level::Never, 16 * 1434));
         assert_eq!((vlm.cache, vlm.commits), (Some(5), false));
+        let burst = vlm.burst.unwrap();
+        assert!(burst.adapts_window && burst.adapts_gap);
+        let fixed = options("ncp://nas/SYS?transport=ipx&profile=vlm-1.20&window=8192&gap=2ms").unwrap();
+        let burst = fixed.burst.unwrap();
+        assert!(!burst.adapts_window && !burst.adapts_gap && burst.window == 8192);
         let vlm = options(
             "ncp://NAS/SYS?transport=ether&iface=e&frame=ii&profile=vlm-1.20&burst=off&buffer=1024&cache=off&commit=on",
         );
@@ -386,7 +382,6 @@ mod tests {
             ("ncp://nas/SYS?transport=udp&burst=on&gap=1us", "1ms to 100ms"),
             ("ncp://nas/SYS?transport=udp&burst=on&packet=100", "576 to 9000"),
             ("ncp://nas/SYS?cache=0", "1 to 1024"),
-            ("ncp://nas/SYS?cache=5&connections=2", "cache=off"),
             ("ncp://nas/SYS?commit=yes", "on and off"),
             ("ncp://nas/SYS?cached=1", "transport, profile, sign"),
         ] {

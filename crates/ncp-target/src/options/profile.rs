@@ -22,7 +22,7 @@ pub(crate) struct Profile {
     pub(crate) signatures: Level,
     /// Level of checksums, where the frames support them.
     pub(crate) checksums: Level,
-    /// Packets per burst; none without packet burst.
+    /// Packets of the largest burst; none without packet burst.
     pub(crate) burst_packets: Option<u32>,
     /// Buffers of its cache.
     pub(crate) cache: u32,
@@ -125,10 +125,15 @@ impl Profile {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 
-    /// Burst options of the profile.
+    /// Burst options of the profile. The requesters with packet burst adapted window and gap (docs/protocols/ncp.md
+    /// 4.5).
     pub(crate) fn burst(&self) -> Option<BurstOptions> {
-        self.burst_packets
-            .map(|packets| BurstOptions { window: packets * FRAGMENT, ..BurstOptions::default() })
+        self.burst_packets.map(|packets| BurstOptions {
+            window: packets * FRAGMENT,
+            adapts_window: true,
+            adapts_gap: true,
+            ..BurstOptions::default()
+        })
     }
 
     /// The names of all profiles, separated by commas.

@@ -58,16 +58,30 @@ pub(crate) fn burst(
         }
     }
     let usual = usual.unwrap_or_default();
-    let window = url.take_number("window", 1024..=u32::from(MAX_BUFFER))?.unwrap_or(usual.window);
+    let automatic_window = automatic(url, "window");
+    let (window, adapts_window) = match url.take_number("window", 1024..=u32::from(MAX_BUFFER))? {
+        Some(window) => (window, false),
+        None => (usual.window, automatic_window || usual.adapts_window),
+    };
     let packet = url.take_number("packet", 576..=largest)?.unwrap_or(usual.packet.min(largest));
-    let gap = match url.take("gap") {
-        None => usual.gap,
+    let automatic_gap = automatic(url, "gap");
+    let (gap, adapts_gap) = match url.take("gap") {
+        None => (usual.gap, automatic_gap || usual.adapts_gap),
         Some(text) => match parse_duration(&text) {
-            Ok(gap) if (Duration::from_millis(1)..=Duration::from_millis(100)).contains(&gap) => gap,
-            _ => return Err(url.error(format!("gap={text}: give a time from 1ms to 100ms"))),
+            Ok(gap) if (Duration::from_millis(1)..=Duration::from_millis(100)).contains(&gap) => (gap, false),
+            _ => return Err(url.error(format!("gap={text}: give auto, or a time from 1ms to 100ms"))),
         },
     };
-    Ok(on.then_some(BurstOptions { packet, window, gap }))
+    Ok(on.then_some(BurstOptions { packet, window, adapts_window, gap, adapts_gap }))
+}
+
+/// Takes an option if its value is `auto`.
+fn automatic(url: &mut TargetUrl, key: &str) -> bool {
+    let is = url.options.get(key).is_some_and(|value| value == "auto");
+    if is {
+        url.take(key);
+    }
+    is
 }
 
 /// The first retransmission pause.

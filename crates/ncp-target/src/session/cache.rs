@@ -34,6 +34,17 @@ pub(crate) struct DirtyRange {
     pub(crate) len: usize,
 }
 
+/// What has to be written before a cache can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Store {
+    /// Nothing is dirty.
+    Nothing,
+    /// A dirty range that nobody writes yet.
+    Range(DirtyRange),
+    /// All dirty ranges are being written.
+    Busy,
+}
+
 /// The requester's cache of one open file.
 ///
 /// It owns up to `size.buffers` buffers in the order of their last use. Transfers smaller than a buffer use it: a
@@ -42,6 +53,11 @@ pub(crate) struct DirtyRange {
 /// dirty buffer is never evicted or invalidated before [`Self::stored`] or [`Self::lose`] is called for its dirty
 /// range.
 ///
+/// Several connections share it. A buffer that one of them fetches or writes back is busy until its reply: meanwhile
+/// no other connection fetches it or writes into it, so that a reply never replaces newer data. An operation that
+/// bypasses the cache and changes the file claims the cache: it begins when no request of the cache is in progress, and
+/// the others wait until it ends.
+///
 /// It exists because requesters of NetWare's time cached a few packets, so a benchmark without a cache would not
 /// resemble them. It is not coherent with other clients. It lives from open to close and is emptied by a commit or a
 /// change of size.
@@ -49,6 +65,11 @@ pub(crate) struct DirtyRange {
 pub(crate) struct FileCache {
     size: CacheSize,
     buffers: VecDeque<Buffer>,
+    /// Starts of the buffers with a request in progress.
+    busy: Vec<u64>,
+    /// Operations that wait for the cache to become quiet, and those that bypass it.
+    claims: u32,
+    holders: u32,
 }
 
 impl Buffer {
@@ -77,7 +98,7 @@ impl Buffer {
 
 impl FileCache {
     pub(crate) const fn new(size: CacheSize) -> Self {
-        Self { size, buffers: VecDeque::new() }
+        Self { size, buffers: VecDeque::new(), busy: Vec::new(), claims: 0, holders: 0 }
     }
 
     /// True for a transfer that uses the cache: one that is smaller than a buffer.
@@ -106,15 +127,75 @@ impl FileCache {
         (offset - offset % self.size.bytes as u64, self.size.bytes)
     }
 
-    /// Stores a fetched buffer; nothing may be dirty.
-    pub(crate) fn keep(&mut self, start: u64, came: &[u8]) {
+    /// Stores a fetched buffer, which is not dirty; false if all buffers are dirty, so that none can be evicted.
+    pub(crate) fn keep(&mut self, start: u64, came: &[u8]) -> bool {
         self.buffers.retain(|buffer| buffer.start != start);
-        let mut buffer = self.fresh(start);
+        let clean = self.buffers.iter().position(|buffer| buffer.store().is_none());
+        if self.is_full() && clean.is_none() {
+            return false;
+        }
+        let mut buffer = self.fresh(start, clean.unwrap_or(0));
         let len = came.len().min(self.size.bytes);
         buffer.data[..len].copy_from_slice(&came[..len]);
         buffer.known = 0..len;
-        buffer.ends = len < self.size.bytes;
+        // Another connection may have extended the file since the fetch began.
+        let extended = self.buffers.iter().any(|other| other.start > start && !other.known.is_empty());
+        buffer.ends = len < self.size.bytes && !extended;
         self.buffers.push_back(buffer);
+        true
+    }
+
+    /// Notes a request for the buffer at `start`.
+    pub(crate) fn begin_request(&mut self, start: u64) {
+        self.busy.push(start);
+    }
+
+    /// Notes the end of a request.
+    pub(crate) fn end_request(&mut self, start: u64) {
+        if let Some(at) = self.busy.iter().position(|busy| *busy == start) {
+            self.busy.swap_remove(at);
+        }
+    }
+
+    /// True while a request for the buffer at `start` is in progress.
+    pub(crate) fn is_busy(&self, start: u64) -> bool {
+        self.busy.contains(&start)
+    }
+
+    /// True when no request is in progress.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.busy.is_empty()
+    }
+
+    /// True while an operation bypasses the cache, or waits to do so.
+    pub(crate) const fn is_claimed(&self) -> bool {
+        self.claims + self.holders > 0
+    }
+
+    /// True when a write at `offset` may enter the cache now.
+    pub(crate) fn accepts_write(&self, offset: u64) -> bool {
+        !self.is_claimed() && !self.is_busy(self.whole(offset).0)
+    }
+
+    /// Notes an operation that waits to bypass the cache.
+    pub(crate) const fn claim(&mut self) {
+        self.claims += 1;
+    }
+
+    /// Lets a waiting operation bypass the cache, which becomes empty.
+    pub(crate) fn take(&mut self) {
+        self.claims = self.claims.saturating_sub(1);
+        self.holders += 1;
+        self.invalidate();
+    }
+
+    /// Ends a claim that was held or waited.
+    pub(crate) const fn release(&mut self, held: bool) {
+        if held {
+            self.holders = self.holders.saturating_sub(1);
+        } else {
+            self.claims = self.claims.saturating_sub(1);
+        }
     }
 
     /// Takes as much of a write as fits into one buffer; returns the number of bytes, or none if a dirty range must
@@ -140,7 +221,7 @@ impl FileCache {
             }
             self.touch(number);
         } else {
-            let mut buffer = self.fresh(start);
+            let mut buffer = self.fresh(start, 0);
             buffer.take(at, &data[..len]);
             self.buffers.push_back(buffer);
         }
@@ -151,11 +232,21 @@ impl FileCache {
 
     /// The dirty range of a buffer that is full and should be written now.
     pub(crate) fn full(&self) -> Option<DirtyRange> {
-        let full = |buffer: &&Buffer| buffer.dirty.end == self.size.bytes;
+        let full = |buffer: &&Buffer| buffer.dirty.end == self.size.bytes && !self.is_busy(buffer.start);
         self.buffers.iter().filter(full).find_map(Buffer::store)
     }
 
-    /// The dirty range to write first.
+    /// What to write before anything else.
+    pub(crate) fn next_store(&self) -> Store {
+        let idle = self.buffers.iter().filter(|buffer| !self.is_busy(buffer.start)).find_map(Buffer::store);
+        match (idle, self.first_store()) {
+            (Some(range), _) => Store::Range(range),
+            (None, Some(_)) => Store::Busy,
+            (None, None) => Store::Nothing,
+        }
+    }
+
+    /// The dirty range to write first, whether or not it is being written.
     pub(crate) fn first_store(&self) -> Option<DirtyRange> {
         self.buffers.iter().find_map(Buffer::store)
     }
@@ -171,11 +262,13 @@ impl FileCache {
         for buffer in self.buffers.iter_mut().filter(|buffer| buffer.store() == Some(store)) {
             buffer.dirty = 0..0;
         }
+        self.end_request(self.whole(store.offset).0);
     }
 
     /// Drops a dirty range whose write failed.
     pub(crate) fn lose(&mut self, store: DirtyRange) {
         self.buffers.retain(|buffer| buffer.store() != Some(store));
+        self.end_request(self.whole(store.offset).0);
     }
 
     /// Invalidates all clean buffers.
@@ -192,9 +285,9 @@ impl FileCache {
         self.buffers.len() >= self.size.buffers as usize
     }
 
-    /// An empty buffer, which evicts the least recently used one if the cache is full.
-    fn fresh(&mut self, start: u64) -> Buffer {
-        let old = if self.is_full() { self.buffers.pop_front() } else { None };
+    /// An empty buffer, which evicts the one at `evicted` if the cache is full; 0 is the least recently used one.
+    fn fresh(&mut self, start: u64, evicted: usize) -> Buffer {
+        let old = if self.is_full() { self.buffers.remove(evicted) } else { None };
         let data = old.map_or_else(|| vec![0; self.size.bytes].into_boxed_slice(), |buffer| buffer.data);
         Buffer { start, data, known: 0..0, dirty: 0..0, ends: false }
     }
@@ -254,7 +347,7 @@ mod tests {
                         let start = (start as usize).min(self.file.len());
                         let end = (start + bytes).min(self.file.len());
                         let at = self.cache.whole(offset + done as u64).0;
-                        self.cache.keep(at, &self.file[start..end]);
+                        assert!(self.cache.keep(at, &self.file[start..end]));
                         self.requests += 1;
                     }
                 }
@@ -310,6 +403,32 @@ mod tests {
         assert_eq!(&pair.file[100..], b"second");
         pair.cache.invalidate();
         assert_eq!(pair.read(8, 4), [0; 4]);
+    }
+
+    #[test]
+    fn buffer_with_a_request_in_progress_is_neither_written_nor_evicted() {
+        let mut pair = Pair::new(2, 64);
+        pair.write(0, &[1; 10]);
+        pair.write(64, &[2; 10]);
+        let Store::Range(first) = pair.cache.next_store() else { panic!() };
+        pair.cache.begin_request(0);
+        let second = DirtyRange { offset: 64, len: 10 };
+        assert_eq!((first.offset, pair.cache.next_store()), (0, Store::Range(second)));
+        assert!(!pair.cache.accepts_write(5) && pair.cache.accepts_write(64));
+        pair.cache.begin_request(64);
+        assert_eq!((pair.cache.next_store(), pair.cache.write(128, &[3])), (Store::Busy, None));
+        assert!(!pair.cache.keep(128, &[4; 64]), "all buffers are dirty");
+        pair.cache.stored(second);
+        assert!(pair.cache.keep(128, &[4; 64]) && !pair.cache.is_quiet());
+        assert_eq!(pair.cache.read(0, &mut [0; 10]), Some(10), "the dirty one stays");
+        pair.cache.lose(first);
+        assert!(pair.cache.is_quiet() && pair.cache.next_store() == Store::Nothing);
+        pair.cache.claim();
+        assert!(pair.cache.is_claimed() && !pair.cache.accepts_write(0));
+        pair.cache.take();
+        assert_eq!(pair.cache.read(128, &mut [0; 10]), None);
+        pair.cache.release(true);
+        assert!(!pair.cache.is_claimed());
     }
 
     #[test]

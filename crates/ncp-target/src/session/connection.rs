@@ -1,13 +1,13 @@
 //! One connection of a session, with at most one operation in progress.
 
-use std::collections::BTreeMap;
 use std::task::{Context, Poll, ready};
 
 use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, OpStep, Slot};
 use sharebench_ncp::client::{Client, ClientError, File};
 
 use crate::failure::{failure, is_harmless};
-use crate::session::cache::{DirtyRange, FileCache};
+use crate::session::cache::DirtyRange;
+use crate::session::cache_table::{CacheTable, Claim};
 use crate::transport::SocketTransport;
 
 /// A data operation in progress on a connection. It needs one request, or several in sequence if it is split or uses
@@ -21,6 +21,8 @@ pub(super) struct PendingOperation {
     pub(super) done: u32,
     /// Purpose of the outstanding request.
     pub(super) request: RequestPurpose,
+    /// What the operation has of the cache of the file.
+    pub(super) claim: Claim,
     /// Requests sent before the operation began.
     before: u64,
 }
@@ -30,6 +32,8 @@ pub(super) struct PendingOperation {
 pub(super) enum RequestPurpose {
     /// No request is outstanding, because the operation needs no more of them.
     NoRequest,
+    /// No request is outstanding, because the operation waits for another one that uses the same cache.
+    Wait,
     /// A part of the operation, of the given number of bytes.
     Part(u32),
     /// A fetch of the cache buffer at the given offset.
@@ -54,32 +58,22 @@ pub(super) const fn file_of(op: DataOp) -> FileRef {
 
 /// A connection of a session.
 ///
-/// It owns a client, the data operation in progress on it, and the requester's caches of its open files. NCP allows
-/// one outstanding request, so a connection performs one operation at a time, as one or several requests in sequence.
+/// It owns a client and the data operation in progress on it; the caches of open files belong to the session. NCP
+/// allows one outstanding request, so a connection performs one operation at a time, as one or several requests in
+/// sequence.
 /// Once the connection is lost, every later operation fails with the error that ended it.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(super) client: Client<SocketTransport>,
     pending: Option<PendingOperation>,
     lost: Option<OpError>,
-    /// Caches by file.
-    pub(super) caches: BTreeMap<FileRef, FileCache>,
-    /// Errors of write-backs, reported by the next operation on the file.
-    pub(super) deferred_errors: BTreeMap<FileRef, OpError>,
     /// File data bytes sent and received.
     pub(super) payload: (u64, u64),
 }
 
 impl Connection {
     pub(crate) const fn new(client: Client<SocketTransport>) -> Self {
-        Self {
-            client,
-            pending: None,
-            lost: None,
-            caches: BTreeMap::new(),
-            deferred_errors: BTreeMap::new(),
-            payload: (0, 0),
-        }
+        Self { client, pending: None, lost: None, payload: (0, 0) }
     }
 
     /// The client, for calls on names.
@@ -132,6 +126,7 @@ impl Connection {
         op: DataOp,
         file: File,
         buffer: &mut [u8],
+        caches: &mut CacheTable,
     ) -> Result<(), OpError> {
         if self.pending.is_some() {
             return Err(OpError::slot_not_idle());
@@ -139,7 +134,7 @@ impl Connection {
         self.client()?;
         // A write-back failed after its write had been reported as done; the next operation is the first that
         // can report it.
-        if let Some(error) = self.deferred_errors.remove(&file_of(op)) {
+        if let Some(error) = caches.take_error(file_of(op)) {
             return Err(error);
         }
         let mut pending = PendingOperation {
@@ -148,9 +143,13 @@ impl Connection {
             file,
             done: 0,
             request: RequestPurpose::NoRequest,
+            claim: Claim::None,
             before: self.sent(),
         };
-        self.begin_next_request(&mut pending, buffer)?;
+        if let Err(error) = self.begin_next_request(&mut pending, buffer, caches) {
+            caches.release(file_of(op), pending.claim);
+            return Err(error);
+        }
         self.pending = Some(pending);
         Ok(())
     }
@@ -160,8 +159,9 @@ impl Connection {
         &mut self,
         pending: &mut PendingOperation,
         buffer: &mut [u8],
+        caches: &mut CacheTable,
     ) -> Result<(), OpError> {
-        pending.request = match self.begin_from_cache(pending, buffer)? {
+        pending.request = match self.begin_from_cache(pending, buffer, caches)? {
             Some(request) => request,
             None => self.begin_part(*pending, buffer)?,
         };
@@ -173,19 +173,17 @@ impl Connection {
         let file = pending.file;
         let done = pending.done;
         let client = self.client()?;
-        let part = |offset: u64, len: u32| {
-            let at = offset.saturating_add(u64::from(done));
-            // Depends on the offset: a call with 32-bit offsets must not cross a multiple of the buffer size
-            // (docs/protocols/ncp.md 2.2).
-            (at, client.max_transfer(at, (len - done) as usize) as u32)
-        };
+        // The length of a part depends on the offset: a call with 32-bit offsets must not cross a multiple of the
+        // buffer size (docs/protocols/ncp.md 2.2). It depends on the window of bursts, too.
         let (begun, part) = match pending.op {
             DataOp::Read { offset, len, .. } => {
-                let (at, part) = part(offset, len);
+                let at = offset.saturating_add(u64::from(done));
+                let part = client.next_read(at, (len - done) as usize) as u32;
                 (client.begin_read(file, at, part as usize), part)
             }
             DataOp::Write { offset, len, .. } => {
-                let (at, part) = part(offset, len);
+                let at = offset.saturating_add(u64::from(done));
+                let part = client.next_write(at, (len - done) as usize) as u32;
                 let data = buffer.get(done as usize..(done + part) as usize).unwrap_or_default();
                 (client.begin_write(file, at, data), part)
             }
@@ -223,39 +221,54 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         buffers: &mut [Box<[u8]>],
+        caches: &mut CacheTable,
     ) -> Poll<CompletedOperation> {
         let Some(mut pending) = self.pending else { return Poll::Pending };
         let buffer: &mut [u8] = buffers.get_mut(pending.slot.0 as usize).map_or(&mut [], |buffer| buffer);
         let result = loop {
-            if let RequestPurpose::NoRequest = pending.request {
-                break Ok(pending.done);
+            match pending.request {
+                RequestPurpose::NoRequest => break Ok(pending.done),
+                RequestPurpose::Wait => {}
+                _ => {
+                    if let Err(error) = ready!(self.client.poll(cx)) {
+                        break Err(self.request_failed(&pending, &error, caches));
+                    }
+                    match self.end_request(&mut pending, buffer, caches) {
+                        Ok(false) => {}
+                        Ok(true) => break Ok(pending.done),
+                        Err(error) => break Err(error),
+                    }
+                }
             }
-            if let Err(error) = ready!(self.client.poll(cx)) {
-                break Err(self.request_failed(&pending, &error));
-            }
-            match self.end_request(&mut pending, buffer) {
-                Ok(false) => {}
-                Ok(true) => break Ok(pending.done),
-                Err(error) => break Err(error),
-            }
-            match self.begin_next_request(&mut pending, buffer) {
+            match self.begin_next_request(&mut pending, buffer, caches) {
                 Ok(()) => self.pending = Some(pending),
                 Err(error) => break Err(error),
             }
+            // The session polls all connections again when the other operation has advanced.
+            if let RequestPurpose::Wait = pending.request {
+                return Poll::Pending;
+            }
         };
         self.pending = None;
+        caches.release(file_of(pending.op), pending.claim);
         let requests = (self.sent() - pending.before) as u32;
         Poll::Ready(CompletedOperation { slot: pending.slot, result, requests })
     }
 
     /// Processes a reply; true when it completes the operation.
-    fn end_request(&mut self, pending: &mut PendingOperation, buffer: &mut [u8]) -> Result<bool, OpError> {
+    fn end_request(
+        &mut self,
+        pending: &mut PendingOperation,
+        buffer: &mut [u8],
+        caches: &mut CacheTable,
+    ) -> Result<bool, OpError> {
         match pending.request {
             RequestPurpose::NoRequest => Ok(true),
+            RequestPurpose::Wait => Ok(false),
             RequestPurpose::Part(part) => self.end_part(pending, part, buffer),
-            RequestPurpose::Fetch(start) => self.fetched(file_of(pending.op), start).map(|()| false),
+            RequestPurpose::Fetch(start) => self.fetched(pending, start, buffer, caches),
             RequestPurpose::Store(store) => {
-                self.stored(file_of(pending.op), store);
+                self.stored(file_of(pending.op), store, caches);
                 Ok(false)
             }
         }

@@ -1,6 +1,7 @@
 //! A session on a volume over one or several connections, as the engine drives it.
 
 pub(crate) mod cache;
+pub(crate) mod cache_table;
 pub(crate) mod connection;
 mod connection_cache;
 pub(crate) mod files;
@@ -8,7 +9,6 @@ mod listing;
 mod names;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
@@ -17,17 +17,19 @@ use sharebench_model::{
 };
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
+use crate::losses::{LossCounts, LossTotals};
 use crate::options::NcpOptions;
 use crate::session::cache::CacheSize;
+use crate::session::cache_table::CacheTable;
 use crate::session::connection::Connection;
 use crate::session::files::Files;
 use crate::session::listing::Listing;
 
 /// The session of one job or user: slot `n` uses connection `n`.
 ///
-/// It owns the connections, the open files (with one handle per connection) and one buffer per slot.
-/// [`crate::setup::open_session`] creates it; closing or dropping it adds its retransmissions to the counter of the
-/// target. A record is one request; with `split=on` it may be several, which the session counts.
+/// It owns the connections, the open files (with one handle per connection), their caches and one buffer per slot.
+/// [`crate::setup::open_session`] creates it; closing or dropping it adds its losses to those of the target. A record
+/// is one request; with `split=on` or a window of bursts that adapts it may be several, which the session counts.
 #[derive(Debug)]
 pub(crate) struct NcpSession {
     pub(crate) connections: Vec<Connection>,
@@ -47,13 +49,14 @@ pub(crate) struct NcpSession {
     refused: Vec<Reply>,
     /// Size of the requester's caches, if there are any.
     pub(crate) cache: Option<CacheSize>,
+    pub(crate) caches: CacheTable,
     /// Whether files that may have been written are committed on close.
     pub(crate) commits: bool,
     policy: PolicyCount,
     /// The listing in progress.
     listing: Option<Listing>,
-    /// Retransmissions of all sessions of the target.
-    resent: Arc<AtomicU64>,
+    /// Losses of all sessions of the target.
+    totals: Arc<LossTotals>,
 }
 
 impl NcpSession {
@@ -79,10 +82,11 @@ impl NcpSession {
             splits: options.splits,
             refused: Vec::new(),
             cache: options.cache.map(|buffers| CacheSize { buffers, bytes }),
+            caches: CacheTable::default(),
             commits: options.commits,
             policy: PolicyCount::default(),
             listing: None,
-            resent: Arc::clone(&options.resent),
+            totals: Arc::clone(&options.totals),
         }
     }
 
@@ -124,36 +128,40 @@ impl NcpSession {
         };
         let through = open.through && matches!(op, DataOp::Write { .. });
         let handle = *handle;
-        connection.begin(slot, op, handle, data)?;
+        connection.begin(slot, op, handle, data, &mut self.caches)?;
         self.policy.through += u64::from(through);
         Ok(())
     }
 }
 
 impl NcpSession {
-    /// Removes the connections and adds their retransmissions to the counter of the target.
+    /// Removes the connections and adds their losses to those of the target.
     fn take_connections(&mut self) -> Vec<Connection> {
         let connections = std::mem::take(&mut self.connections);
-        self.resent.fetch_add(resent(&connections), Ordering::Relaxed);
+        self.totals.add(losses(&connections));
         connections
     }
 }
 
-/// A session that is dropped without being closed must count its retransmissions, too.
+/// A session that is dropped without being closed must count its losses, too.
 impl Drop for NcpSession {
     fn drop(&mut self) {
         self.take_connections();
     }
 }
 
-fn resent(connections: &[Connection]) -> u64 {
-    connections.iter().map(|connection| connection.inner().counts().resent).sum()
+fn losses(connections: &[Connection]) -> LossCounts {
+    let mut losses = LossCounts::default();
+    for client in connections.iter().map(Connection::inner) {
+        losses.add(client.counts(), client.burst_use());
+    }
+    losses
 }
 
 impl Session for NcpSession {
     fn facts(&self) -> Facts {
         let mut facts = self.facts.clone();
-        facts.insert("resent".into(), resent(&self.connections).to_string());
+        losses(&self.connections).put(&mut facts);
         facts
     }
 
@@ -195,10 +203,17 @@ impl Session for NcpSession {
     fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
         replies.append(&mut self.refused);
-        // Every connection is polled even if one is ready: each one drives its own retransmissions.
-        for index in 0..self.connections.len() {
-            if let Poll::Ready(ended) = self.connections[index].poll(cx, &mut self.buffers) {
-                replies.push(Reply { slot: ended.slot, result: ended.result, requests: ended.requests });
+        loop {
+            let changes = self.caches.changes();
+            // Every connection is polled even if one is ready: each one drives its own retransmissions.
+            for connection in &mut self.connections {
+                if let Poll::Ready(ended) = connection.poll(cx, &mut self.buffers, &mut self.caches) {
+                    replies.push(Reply { slot: ended.slot, result: ended.result, requests: ended.requests });
+                }
+            }
+            // An operation that waited for a cache may continue now.
+            if self.caches.changes() == changes {
+                break;
             }
         }
         if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }

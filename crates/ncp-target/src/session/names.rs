@@ -85,6 +85,7 @@ impl NcpSession {
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
         check_policy(policy, self.cache.is_some()).map_err(|refusal| refusal.at_open())?;
         let through = policy.writes_through();
+        let name = path;
         let path = self.path(path)?;
         let mut access = match how {
             OpenHow::Read => Access::Read,
@@ -121,12 +122,23 @@ impl NcpSession {
         }
         let writable = how != OpenHow::Read;
         let file = self.files.open(OpenFile { handles, through, writable })?;
-        // A file opened for write-through is not cached.
-        if let (Some(size), [connection]) = (self.cache.filter(|_| !through), self.connections.as_mut_slice())
-        {
-            connection.add_cache(file, size);
-        }
+        self.cache_file(file, name, through).await;
         Ok(MetaYield::Opened { file, size })
+    }
+
+    /// Caches an opened file, unless it is open twice or for write-through.
+    async fn cache_file(&mut self, file: FileRef, name: &str, through: bool) {
+        let Some(size) = self.cache else { return };
+        let others = self.caches.open(file, name, size);
+        if through {
+            self.caches.remove(file);
+        }
+        for other in others {
+            if let Err(error) = self.drop_cache(other).await {
+                self.caches.defer_error(other, error);
+            }
+            self.caches.remove(other);
+        }
     }
 
     /// Writes dirty data, commits if required, and closes the file on every connection.
@@ -134,8 +146,11 @@ impl NcpSession {
         let open = self.files.close(file)?;
         let mut first = Ok(());
         for (number, (connection, handle)) in self.connections.iter_mut().zip(open.handles).enumerate() {
-            first = first.and(connection.write_back(file, handle).await);
-            connection.remove_cache(file);
+            // Dirty data is written on the first connection, before any handle is closed.
+            if number == 0 {
+                first = first.and(connection.write_back(file, handle, &mut self.caches).await);
+                self.caches.close(file);
+            }
             if self.commits && open.writable && number == 0 {
                 let committed = connection.client()?.commit(handle).await;
                 first = first.and(committed.map_err(|error| connection.record_failure(&error)));
@@ -148,20 +163,19 @@ impl NcpSession {
 
     /// Writes all dirty data, so that an operation on names sees it.
     async fn write_back_caches(&mut self) {
-        for connection in &mut self.connections {
-            let names: Vec<FileRef> = connection.caches.keys().copied().collect();
-            let handle = |name: FileRef| Some((name, *self.files.get(name).ok()?.handles.first()?));
-            let open: Vec<_> = names.into_iter().filter_map(handle).collect();
-            connection.write_back_all(&open).await;
+        let handle = |name: FileRef| Some((name, *self.files.get(name).ok()?.handles.first()?));
+        let open: Vec<_> = self.caches.files().into_iter().filter_map(handle).collect();
+        if let Some(connection) = self.connections.first_mut() {
+            connection.write_back_all(&open, &mut self.caches).await;
         }
     }
 
     /// Writes the dirty data of a file and invalidates its cache.
     async fn drop_cache(&mut self, file: FileRef) -> Result<(), OpError> {
-        let handles = self.files.get(file)?.handles.clone();
-        for (connection, handle) in self.connections.iter_mut().zip(handles) {
-            connection.write_back(file, handle).await?;
-            connection.invalidate(file);
+        let handle = self.files.get(file)?.handles.first().copied();
+        if let (Some(connection), Some(handle)) = (self.connections.first_mut(), handle) {
+            connection.write_back(file, handle, &mut self.caches).await?;
+            self.caches.invalidate(file);
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use sharebench_ncp::client::Transport;
+use sharebench_ncp::receive_buffer;
 use sharebench_ncp::wire::ipx::socket::NCP;
 use sharebench_ncp::wire::tcp::{Direction, message_len};
 use sharebench_target::buffer_pool;
@@ -159,6 +160,8 @@ impl SocketTransport {
 async fn datagrams(server: SocketAddr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(any(server)).await?;
     socket.connect(server).await?;
+    // Best effort: a burst that overruns a smaller buffer is requested again.
+    let _ = receive_buffer::grow(&socket, receive_buffer::OF_CLIENT);
     Ok(socket)
 }
 

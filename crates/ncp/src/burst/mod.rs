@@ -3,16 +3,22 @@
 //! them.
 
 mod connection;
+mod rate;
 mod reassembly;
 
 pub use connection::{BurstConnection, Fragment, OutgoingBurst};
+pub use rate::{
+    ArrivalSpacing, BurstOutcome, BurstUse, MAX_GAP, RateControl, RateOptions, UsedRange, next_departure,
+};
 pub use reassembly::Reassembly;
 
 use crate::wire::TransportKind;
 use crate::wire::burst::HEADER_LEN;
 
+/// Bytes of the call that precedes the data of a write.
+pub const CALL_LEN: usize = 24;
 /// The longest burst that is sent or accepted: the call and the data of the largest transfer.
-pub const MAX_BURST: usize = 61_440 + 24;
+pub const MAX_BURST: usize = 61_440 + CALL_LEN;
 /// The largest number of missing ranges in one packet; further ranges are requested later.
 pub const MAX_HOLES: usize = 64;
 

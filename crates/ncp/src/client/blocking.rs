@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::transport::Transport;
+use crate::receive_buffer;
 use crate::wire::TransportKind;
 use crate::wire::tcp::{Direction, MAX_MESSAGE, message_len};
 
@@ -147,6 +148,8 @@ impl UdpTransport {
         let socket = UdpSocket::bind(any)?;
         // A connected UDP socket discards datagrams of other senders in the kernel.
         socket.connect(server)?;
+        // Best effort: what overruns a smaller buffer is retransmitted.
+        let _ = receive_buffer::grow(&socket, receive_buffer::OF_CLIENT);
         socket.set_write_timeout(Some(timeout))?;
         Ok(Self { socket, start: Instant::now(), input: vec![0; MAX_MESSAGE], taken: 0 })
     }

@@ -10,7 +10,12 @@ use crate::wire::Completion;
 use crate::wire::TransportKind;
 
 fn bursting(link: Link, burst: BurstOptions) -> Client<Link> {
-    let options = Options { retry: Duration::from_millis(50), burst: Some(burst), ..options(Level::Never) };
+    bursting_after(link, burst, Duration::from_millis(50))
+}
+
+/// A client that retransmits after a silence of `retry`.
+fn bursting_after(link: Link, burst: BurstOptions, retry: Duration) -> Client<Link> {
+    let options = Options { retry, burst: Some(burst), ..options(Level::Never) };
     block_on(async {
         let mut client = Client::connect(link, options).await.unwrap();
         client.login(LOGIN).await.unwrap();
@@ -139,6 +144,128 @@ fn bursts_fill_a_slow_link_better_than_ordinary_calls() {
             );
             assert!(burst / payload >= least, "{what}, {lost} % lost: {:.3} of {least}", burst / payload);
             assert!(burst > plain);
+        }
+    }
+}
+
+/// The link of the tests of rate control: 10 Mbit/s, 2 ms of latency, and a queue that is shorter than a burst of
+/// 61440 bytes.
+const SHORT_QUEUE: LinkFaults = LinkFaults {
+    lost: 0,
+    repeated: 0,
+    delay: Duration::ZERO,
+    work: Duration::ZERO,
+    latency: Duration::from_millis(2),
+    rate: 1_250_000,
+    forged: false,
+    longest: 0,
+    queue: 12,
+};
+/// Bytes of the file, and times that it is read or written.
+const FILE: usize = 1 << 20;
+const TIMES: usize = 4;
+
+/// What a client did with a file over a link.
+#[derive(Debug)]
+struct Transferred {
+    /// Share of the payload rate of the link.
+    share: f64,
+    packets: u64,
+    overruns: u64,
+    lost: u64,
+    window: UsedRange<usize>,
+    gap: UsedRange<Duration>,
+}
+
+fn transfer(burst: BurstOptions, faults: LinkFaults, writes: bool) -> Transferred {
+    // A burst of 61440 bytes is on this link for 52 ms.
+    let retry = Duration::from_millis(100);
+    let mut client = bursting_after(Link::new(Level::Never, TransportKind::Udp, 3), burst, retry);
+    let data = pattern(FILE);
+    block_on(async {
+        let (file, _) = client.open(&path("SYS:A"), Access::Create, false).await.unwrap();
+        let mut at = 0;
+        while at < FILE && !writes {
+            at += client.write(file, at as u64, &data[at..]).await.unwrap();
+        }
+        client.transport_mut().faults = faults;
+        client.transport_mut().packets = 0;
+        let start = client.transport().now();
+        let mut back = vec![0; FILE];
+        for _ in 0..TIMES {
+            let mut at = 0;
+            while at < FILE {
+                let end = FILE.min(at + 61_440);
+                at += if writes {
+                    client.write(file, at as u64, &data[at..end]).await.unwrap()
+                } else {
+                    client.read(file, at as u64, &mut back[at..end]).await.unwrap()
+                };
+            }
+        }
+        assert!(writes || back == data);
+        let took = client.transport().now().saturating_sub(start).as_secs_f64();
+        let payload = 1_250_000.0 * 1436.0 / (1436.0 + 36.0 + HEADERS as f64);
+        let BurstUse { window, gap } = client.burst_use().unwrap();
+        Transferred {
+            share: (FILE * TIMES) as f64 / took / payload,
+            packets: client.transport().packets,
+            overruns: client.transport().overruns,
+            lost: client.counts().lost_fragments,
+            window,
+            gap,
+        }
+    })
+}
+
+fn adaptive_options() -> BurstOptions {
+    BurstOptions { adapts_window: true, adapts_gap: true, ..BurstOptions::default() }
+}
+
+#[test]
+fn adaptive_bursts_fill_a_link_with_a_short_queue_where_fixed_ones_lose_packets() {
+    for writes in [false, true] {
+        let fixed = transfer(BurstOptions::default(), SHORT_QUEUE, writes);
+        let adaptive = transfer(adaptive_options(), SHORT_QUEUE, writes);
+        let what = if writes { "write" } else { "read" };
+        println!(
+            "{what}, queue of 12 packets: adaptive {:.3}, fixed {:.3} of the link's payload",
+            adaptive.share, fixed.share
+        );
+        assert!(adaptive.share >= 0.75, "{what}: {adaptive:?}");
+        assert!(fixed.share < adaptive.share / 1.5, "{what}: {fixed:?} {adaptive:?}");
+        assert!(fixed.lost > 20 * adaptive.lost && fixed.overruns > 1000, "{what}: {fixed:?} {adaptive:?}");
+        // The gap becomes the time of a packet on this link, 1518 bytes in 1.2144 ms.
+        assert!(adaptive.gap.highest >= Duration::from_micros(1300), "{what}: {adaptive:?}");
+        assert_eq!(adaptive.gap.first, Duration::ZERO);
+        assert_eq!((adaptive.window.first, adaptive.window.highest), (3 * 1436 - 24, 61_440), "{what}");
+        assert_eq!((fixed.window, fixed.gap), (UsedRange::new(61_440), UsedRange::new(Duration::ZERO)));
+    }
+}
+
+#[test]
+fn adaptive_bursts_over_a_clean_link_need_few_more_packets_than_fixed_ones() {
+    for writes in [false, true] {
+        let clean = LinkFaults { queue: 0, ..SHORT_QUEUE };
+        let fixed = transfer(BurstOptions::default(), clean, writes);
+        let adaptive = transfer(adaptive_options(), clean, writes);
+        assert_eq!((fixed.lost, adaptive.lost, adaptive.gap.highest), (0, 0, Duration::ZERO));
+        // Four windows are smaller than the largest, and the records of 61440 bytes do not end with them.
+        let more = adaptive.packets - fixed.packets;
+        assert!(more <= 24, "{more} packets more than {}", fixed.packets);
+    }
+}
+
+#[test]
+fn window_and_gap_adapt_separately_and_survive_random_loss() {
+    for (window, gap) in [(true, false), (false, true), (true, true)] {
+        let options = BurstOptions { adapts_window: window, adapts_gap: gap, ..BurstOptions::default() };
+        for writes in [false, true] {
+            let lossy = LinkFaults { lost: 5, repeated: 5, ..SHORT_QUEUE };
+            let used = transfer(options, lossy, writes);
+            assert!(used.lost > 0, "{used:?}");
+            assert_eq!(used.window.lowest < 61_440, window, "{used:?}");
+            assert_eq!(used.gap.highest > Duration::ZERO, gap, "{used:?}");
         }
     }
 }

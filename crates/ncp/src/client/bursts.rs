@@ -9,7 +9,10 @@ use std::time::Duration;
 use super::ClientError;
 use super::exchange::{Client, MAX_PAUSE, wire};
 use super::transport::Transport;
-use crate::burst::{BurstConnection, Fragment, OutgoingBurst, Reassembly, fragment_len};
+use crate::burst::{
+    ArrivalSpacing, BurstConnection, BurstOutcome, BurstUse, CALL_LEN, Fragment, OutgoingBurst, RateControl,
+    RateOptions, Reassembly, fragment_len, next_departure,
+};
 use crate::wire::burst::{
     BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, Missing, READ, WRITE, flag,
 };
@@ -29,7 +32,13 @@ const NO_DATA: u32 = 3;
 #[derive(Debug)]
 pub(super) struct ClientBurst {
     connection: BurstConnection,
+    /// The largest window.
     window: usize,
+    /// Rate control of reads, which this client receives, and of writes.
+    reads: RateControl,
+    writes: RateControl,
+    /// The shortest time between a burst and its answer.
+    round_trip: Option<Duration>,
     next: u16,
     transfer: Option<Transfer>,
     /// Data of the last read.
@@ -49,6 +58,21 @@ struct Transfer {
     packet: Vec<u8>,
     /// The earliest time at which the next packet may be sent.
     next: Duration,
+    /// When the first packet was sent, and the last one so far.
+    started: Option<Duration>,
+    sent: Duration,
+    /// Fragments that were requested again.
+    lost: usize,
+    /// Arrivals of the fragments of the reply.
+    spacing: ArrivalSpacing,
+    /// The time that the path takes for a packet of this client, as far as the server's packets show it.
+    path_spacing: Option<Duration>,
+}
+
+impl Transfer {
+    const fn is_read(&self) -> bool {
+        self.expected.is_some()
+    }
 }
 
 /// A packet in the queue of a transfer: a part of the burst, or a list of what is missing of the reply.
@@ -70,7 +94,7 @@ impl<C: Transport> Client<C> {
         };
         let packet = self.burst_packet(options.packet);
         // The call of 24 bytes precedes the data of a write in the same burst (docs/protocols/ncp.md 4.3).
-        let limit = options.window + 24;
+        let limit = options.window + CALL_LEN as u32;
         let offer =
             OfferBurst { id: OWN, max_packet: packet, socket: 0, max_send: limit, max_receive: limit };
         let accepted = match self.call(STEP, &offer.into()).await {
@@ -81,7 +105,7 @@ impl<C: Transport> Client<C> {
         };
         // The documented reply has 8 bytes; only mars appends limits (docs/protocols/ncp.md 4.1).
         let (send, receive) = accepted.limits.unwrap_or((limit, limit));
-        let window = options.window.min(send.min(receive).saturating_sub(24)) as usize;
+        let window = options.window.min(send.min(receive).saturating_sub(CALL_LEN as u32)) as usize;
         let fragment_len = fragment_len(accepted.max_packet.min(packet), transport);
         let connection = BurstConnection {
             local_id: OWN,
@@ -90,13 +114,53 @@ impl<C: Transport> Client<C> {
             gap: options.gap,
             sequence: 0,
         };
-        self.burst = Some(ClientBurst { connection, window, next: 0, transfer: None, data: None });
+        let rate = RateControl::new(RateOptions {
+            fragment_len,
+            window,
+            adapts_window: options.adapts_window,
+            gap: options.gap,
+            adapts_gap: options.adapts_gap,
+        });
+        self.burst = Some(ClientBurst {
+            connection,
+            window,
+            reads: rate.clone(),
+            writes: rate,
+            round_trip: None,
+            next: 0,
+            transfer: None,
+            data: None,
+        });
         Ok(())
     }
 
-    /// Data bytes of a burst; 0 without bursts.
+    /// The largest number of data bytes of a burst; 0 without bursts.
     pub fn window(&self) -> usize {
         self.burst.as_ref().map_or(0, |burst| burst.window)
+    }
+
+    /// The windows and gaps that bursts used; none without bursts.
+    pub fn burst_use(&self) -> Option<BurstUse> {
+        self.burst.as_ref().map(|burst| burst.reads.used().merge(burst.writes.used()))
+    }
+
+    /// Data bytes that the next read at an offset should request: [`Self::max_transfer`], or less while the window of
+    /// bursts is smaller.
+    pub fn next_read(&self, offset: u64, len: usize) -> usize {
+        self.next_transfer(offset, len, |burst| &burst.reads)
+    }
+
+    /// Data bytes that the next write at an offset should carry, like [`Self::next_read`].
+    pub fn next_write(&self, offset: u64, len: usize) -> usize {
+        self.next_transfer(offset, len, |burst| &burst.writes)
+    }
+
+    fn next_transfer(&self, offset: u64, len: usize, control: fn(&ClientBurst) -> &RateControl) -> usize {
+        let most = self.max_transfer(offset, len);
+        match &self.burst {
+            Some(burst) if self.suits_burst(offset, len) => most.min(control(burst).window()),
+            _ => most,
+        }
     }
 
     /// True when a transfer uses a burst: it is larger than a packet and an ordinary call, and within the 32-bit
@@ -159,7 +223,22 @@ impl<C: Transport> Client<C> {
         let queue =
             out.fragments(burst.connection.fragment_len).into_iter().map(OutgoingPacket::Fragment).collect();
         burst.data = None;
-        burst.transfer = Some(Transfer { out, expected, answer: None, queue, packet: Vec::new(), next: now });
+        let control = if expected.is_some() { &burst.reads } else { &burst.writes };
+        // It is stated in all packets, and the server keeps it between the packets of its reply.
+        burst.connection.gap = control.gap();
+        burst.transfer = Some(Transfer {
+            out,
+            expected,
+            answer: None,
+            queue,
+            packet: Vec::new(),
+            next: now,
+            started: None,
+            sent: now,
+            lost: 0,
+            spacing: ArrivalSpacing::default(),
+            path_spacing: None,
+        });
     }
 
     /// Sends and receives until the reply is complete.
@@ -190,7 +269,7 @@ impl<C: Transport> Client<C> {
             self.request_missing();
         };
         if let Some(burst) = &mut self.burst {
-            burst.transfer = None;
+            burst.end_transfer();
         }
         Poll::Ready(ended)
     }
@@ -227,7 +306,9 @@ impl<C: Transport> Client<C> {
             transfer.packet.clear();
             transfer.queue.pop_front();
             let now = self.transport.now();
-            transfer.next = now + connection.gap;
+            transfer.next = next_departure(transfer.next, now, connection.gap);
+            transfer.started.get_or_insert(now);
+            transfer.sent = now;
             // The silence is measured from the last packet sent. Otherwise a long burst with a gap would time
             // out while it is being sent.
             self.wait.again = now + self.wait.pause;
@@ -247,11 +328,17 @@ impl<C: Transport> Client<C> {
         self.wait.pause = (self.wait.pause * 2).min(self.options.retry * MAX_PAUSE);
         self.wait.again = now + self.wait.pause;
         self.counts.resent += 1;
-        transfer.queue.extend(match &transfer.answer {
-            Some(answer) => Some(OutgoingPacket::MissingList(answer.holes())),
+        let (lost, packet) = match &transfer.answer {
+            Some(answer) => {
+                let holes = answer.holes();
+                (lost_fragments(&holes, connection.fragment_len), Some(OutgoingPacket::MissingList(holes)))
+            }
             // The last fragment makes the server list the others that it lacks.
-            None => transfer.out.fragments(connection.fragment_len).pop().map(OutgoingPacket::Fragment),
-        });
+            None => (1, transfer.out.fragments(connection.fragment_len).pop().map(OutgoingPacket::Fragment)),
+        };
+        transfer.lost += lost;
+        self.counts.lost_fragments += lost as u64;
+        transfer.queue.extend(packet);
     }
 
     /// Handles a burst packet: the result of the transfer, or none if it continues.
@@ -261,7 +348,10 @@ impl<C: Transport> Client<C> {
             return None;
         }
         let packet = BurstPacket::decode(self.transport.message()).ok()?;
-        let Some(ClientBurst { connection, transfer: Some(transfer), data, .. }) = &mut self.burst else {
+        let now = self.transport.now();
+        let Some(ClientBurst { connection, transfer: Some(transfer), data, round_trip, .. }) =
+            &mut self.burst
+        else {
             return None;
         };
         let fields = packet.fields;
@@ -281,10 +371,13 @@ impl<C: Transport> Client<C> {
         }
         // Any packet of this burst shows that the server is alive, so the pauses start small again.
         self.wait.pause = self.options.retry;
-        self.wait.again = self.transport.now() + self.wait.pause;
+        self.wait.again = now + self.wait.pause;
+        transfer.note_round_trip(now, round_trip);
         if fields.flags & flag::SYSTEM != 0 {
             let again = transfer.out.missing_fragments(packet.missing(), connection.fragment_len);
+            transfer.note_missing(again.len(), fields.delay, (now, *round_trip), connection);
             self.counts.resent += u64::from(!again.is_empty());
+            self.counts.lost_fragments += again.len() as u64;
             transfer.queue.extend(again.into_iter().map(OutgoingPacket::Fragment));
             return None;
         }
@@ -297,11 +390,16 @@ impl<C: Transport> Client<C> {
         }
         let answer = transfer.answer.get_or_insert_with(|| Reassembly::new(total));
         answer.add(fields.offset as usize, packet.data());
+        transfer.spacing.note(now);
         if !answer.is_complete() {
             // A missing-fragment list that is still queued is not queued twice.
             if fields.flags & flag::END_OF_BURST != 0 && transfer.queue.is_empty() {
+                let holes = answer.holes();
+                let lost = lost_fragments(&holes, connection.fragment_len);
+                transfer.lost += lost;
                 self.counts.resent += 1;
-                transfer.queue.push_back(OutgoingPacket::MissingList(answer.holes()));
+                self.counts.lost_fragments += lost as u64;
+                transfer.queue.push_back(OutgoingPacket::MissingList(holes));
             }
             return None;
         }
@@ -309,6 +407,63 @@ impl<C: Transport> Client<C> {
         *data = found;
         Some(done)
     }
+}
+
+impl ClientBurst {
+    /// Ends the transfer in progress and reports it to the rate control.
+    fn end_transfer(&mut self) {
+        let Some(transfer) = self.transfer.take() else { return };
+        let fragment_len = self.connection.fragment_len.max(1);
+        let (control, len, spacing) = if transfer.is_read() {
+            let len = transfer.answer.as_ref().map_or(0, Reassembly::total);
+            (&mut self.reads, len, transfer.spacing.median())
+        } else {
+            (&mut self.writes, transfer.out.bytes.len(), transfer.path_spacing)
+        };
+        control.note_burst(BurstOutcome {
+            packets: len.div_ceil(fragment_len),
+            lost: transfer.lost,
+            spacing,
+        });
+    }
+}
+
+impl Transfer {
+    /// Notes the first answer to the packets sent, unless one of them was lost and sent again.
+    fn note_round_trip(&self, now: Duration, round_trip: &mut Option<Duration>) {
+        let unanswered = self.answer.is_none() && self.lost == 0 && self.queue.is_empty();
+        if unanswered && self.started.is_some() {
+            let trip = now.saturating_sub(self.sent);
+            *round_trip = Some(round_trip.map_or(trip, |known| known.min(trip)));
+        }
+    }
+
+    /// Notes fragments that the server has not received, and the time that the path took for those that it has: as the
+    /// server measured it, or else what the burst took longer than a round trip.
+    fn note_missing(
+        &mut self,
+        missing: usize,
+        delay: u32,
+        (now, round_trip): (Duration, Option<Duration>),
+        connection: &BurstConnection,
+    ) {
+        let arrived = self.out.bytes.len().div_ceil(connection.fragment_len.max(1)).saturating_sub(missing);
+        let reported = Duration::from_micros(u64::from(delay) * 100);
+        // A server that does not measure repeats the gap of the client.
+        let measured = Some(reported).filter(|gap| !gap.is_zero() && *gap != connection.gap);
+        let first = self.lost == 0;
+        self.lost += missing;
+        let (Some(started), Ok(arrived)) = (self.started, u32::try_from(arrived)) else { return };
+        let longer = now.saturating_sub(started).saturating_sub(round_trip.unwrap_or_default());
+        // Later lists come after pauses, which would be taken for a slow path.
+        let estimated = longer.checked_div(arrived).filter(|_| first);
+        self.path_spacing = measured.or(estimated).or(self.path_spacing);
+    }
+}
+
+/// Number of fragments in missing ranges.
+fn lost_fragments(holes: &[Missing], fragment_len: usize) -> usize {
+    holes.iter().map(|hole| usize::from(hole.length).div_ceil(fragment_len.max(1))).sum()
 }
 
 /// The result of a transfer and the data that was read, from a complete reply.

@@ -17,7 +17,7 @@ const WRITE: &str = "write";
 impl<C: Transport> Client<C> {
     /// Reads with one request. A short count means the end of the file, or the limit of one request.
     pub async fn read(&mut self, file: File, offset: u64, buffer: &mut [u8]) -> Result<usize, ClientError> {
-        let count = self.max_transfer(offset, buffer.len());
+        let count = self.next_read(offset, buffer.len());
         self.begin_read(file, offset, count)?;
         self.finish().await?;
         let data = self.read_data(offset, count)?;
@@ -25,7 +25,7 @@ impl<C: Transport> Client<C> {
         Ok(data.len())
     }
 
-    /// Begins a read; `count` is at most [`Self::max_transfer`].
+    /// Begins a read; `count` is at most [`Self::max_transfer`], and [`Self::next_read`] if the burst window adapts.
     pub fn begin_read(&mut self, file: File, offset: u64, count: usize) -> Result<(), ClientError> {
         let range = count;
         let count = self.checked(READ, offset, count)?;
@@ -54,7 +54,7 @@ impl<C: Transport> Client<C> {
 
     /// Writes with one request; returns how many bytes it carried.
     pub async fn write(&mut self, file: File, offset: u64, data: &[u8]) -> Result<usize, ClientError> {
-        let count = self.max_transfer(offset, data.len());
+        let count = self.next_write(offset, data.len());
         // On the wire, a write of 0 bytes would set the file size.
         if count > 0 {
             self.begin_write(file, offset, &data[..count])?;
@@ -63,7 +63,8 @@ impl<C: Transport> Client<C> {
         Ok(count)
     }
 
-    /// Begins a write of at most [`Self::max_transfer`] and at least one byte.
+    /// Begins a write of at most [`Self::max_transfer`], or [`Self::next_write`] if the burst window adapts, and of at
+    /// least one byte.
     pub fn begin_write(&mut self, file: File, offset: u64, data: &[u8]) -> Result<(), ClientError> {
         self.checked(WRITE, offset, data.len())?;
         if self.suits_burst(offset, data.len()) {
@@ -103,7 +104,7 @@ impl<C: Transport> Client<C> {
     }
 
     /// Data bytes that one request can carry at an offset. Calls with 32-bit offsets must not cross a multiple of the
-    /// buffer size (docs/protocols/ncp.md 2.2); a burst carries its window.
+    /// buffer size (docs/protocols/ncp.md 2.2); a burst carries its largest window.
     pub fn max_transfer(&self, offset: u64, len: usize) -> usize {
         if self.suits_burst(offset, len) {
             return len.min(self.window());

@@ -22,6 +22,22 @@ pub enum Lock {
     Shared,
 }
 
+impl Lock {
+    /// The flag of calls that log and lock.
+    pub(super) const fn flag(self) -> u8 {
+        match self {
+            Self::Exclusive => flag::EXCLUSIVE,
+            Self::Shared => flag::SHARED,
+        }
+    }
+}
+
+/// A time in ticks, rounded up; at most one hour.
+pub(super) fn ticks(patience: Duration) -> u16 {
+    let ticks = (patience.as_nanos() * TICKS).div_ceil(1_000_000_000);
+    u16::try_from(ticks).unwrap_or(u16::MAX)
+}
+
 impl<C: Transport> Client<C> {
     /// Locks `length` bytes, at least one, from `start` on. Returns false when another connection holds a conflicting
     /// lock for longer than `patience`. The server counts in ticks of 1/18 s, up to one hour.
@@ -33,9 +49,8 @@ impl<C: Transport> Client<C> {
         patience: Duration,
     ) -> Result<bool, ClientError> {
         const STEP: &str = "lock";
-        let flag = if lock == Lock::Exclusive { flag::EXCLUSIVE } else { flag::SHARED };
-        let ticks = (patience.as_nanos() * TICKS).div_ceil(1_000_000_000);
-        let timeout = u16::try_from(ticks).unwrap_or(u16::MAX);
+        let flag = lock.flag();
+        let timeout = ticks(patience);
         let call: Request<'_> = if self.large {
             LockLarge { flag: u32::from(flag), file: file.0, start, length, timeout: u32::from(timeout) }
                 .into()
@@ -43,7 +58,17 @@ impl<C: Transport> Client<C> {
             let Range { file, start, length } = near_range(STEP, file, (start, length))?;
             LockRecord { flag, file, start, length, timeout }.into()
         };
-        self.begin(STEP, &call);
+        self.call_waiting(STEP, &call, timeout).await
+    }
+
+    /// Makes a call that waits for a lock for up to `timeout` ticks; false when it was not granted.
+    pub(super) async fn call_waiting(
+        &mut self,
+        step: &'static str,
+        call: &Request<'_>,
+        timeout: u16,
+    ) -> Result<bool, ClientError> {
+        self.begin(step, call);
         self.extend(Duration::from_secs(1) * u32::from(timeout) / TICKS as u32);
         match self.finish().await {
             Ok(_) => Ok(true),

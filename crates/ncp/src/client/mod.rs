@@ -24,10 +24,14 @@ mod session;
 mod simulated_link;
 #[cfg(test)]
 mod simulation_tests;
+mod synchronization;
+#[cfg(test)]
+mod synchronization_tests;
 #[cfg(test)]
 mod tests;
 mod transport;
 
+pub use crate::burst::{BurstUse, UsedRange};
 pub use attributes::Modification;
 pub use blocking::{TcpTransport, UdpTransport, block_on};
 pub use connection::{ConnectionState, Received, Reply};
@@ -38,4 +42,5 @@ pub use locks::Lock;
 pub use names::{Access, EntryInfo, Path, Search, VolumeSpace};
 pub use options::{BurstOptions, Counts, LargePackets, Login, MAX_BUFFER, MIN_BUFFER, Negotiation, Options};
 pub use probing::ProbeResult;
+pub use synchronization::Semaphore;
 pub use transport::Transport;

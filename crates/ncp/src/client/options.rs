@@ -54,20 +54,30 @@ pub enum LargePackets {
     Known,
 }
 
-/// Options of packet burst. Nothing adapts them, so that a run measures exactly the requested values.
+/// Options of packet burst. Unless they adapt, a run measures exactly the requested values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BurstOptions {
     /// Bytes of a packet, including network headers but not the frame.
     pub packet: u32,
-    /// Data bytes of a burst, at most 61440.
+    /// Data bytes of a burst, at most 61440; the largest number if it adapts.
     pub window: u32,
-    /// Pause between the packets of a burst on both sides, in steps of 100 µs.
+    /// Whether the window adapts to loss.
+    pub adapts_window: bool,
+    /// Pause between the packets of a burst on both sides, in steps of 100 µs, unless it adapts.
     pub gap: Duration,
+    /// Whether the gap adapts to loss.
+    pub adapts_gap: bool,
 }
 
 impl Default for BurstOptions {
     fn default() -> Self {
-        Self { packet: 1500, window: u32::from(MAX_BUFFER), gap: Duration::ZERO }
+        Self {
+            packet: 1500,
+            window: u32::from(MAX_BUFFER),
+            adapts_window: false,
+            gap: Duration::ZERO,
+            adapts_gap: false,
+        }
     }
 }
 
@@ -102,6 +112,8 @@ pub struct Counts {
     pub requests: u64,
     /// Retransmissions.
     pub resent: u64,
+    /// Fragments of bursts that either side requested again.
+    pub lost_fragments: u64,
     /// "Busy" packets received.
     pub busy: u64,
     /// Bytes of sent messages, including retransmissions.

@@ -1,7 +1,7 @@
 //! A simulated link with a virtual clock, which loses, repeats, delays and reorders packets, and the server at its
 //! other end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,6 +57,8 @@ pub struct LinkFaults {
     pub forged: bool,
     /// Longer packets are lost; 0 is unlimited.
     pub longest: usize,
+    /// Packets that can wait for the rate of the link; further ones are lost. 0 is unlimited.
+    pub queue: usize,
 }
 
 /// A server, and the packets in transit by their time of arrival.
@@ -77,6 +79,12 @@ pub struct Link {
     working: Option<Duration>,
     /// When each direction has sent everything that it accepted.
     free: [Duration; 2],
+    /// When the packets in the queue of each direction leave it.
+    departures: [VecDeque<Duration>; 2],
+    /// Packets that the client and the server sent.
+    pub packets: u64,
+    /// Packets that overran a queue.
+    pub overruns: u64,
     pub sends: Vec<Duration>,
     message: Vec<u8>,
     /// Whether the client has enabled checksums.
@@ -120,6 +128,9 @@ impl Link {
             queued: 0,
             working: None,
             free: [Duration::ZERO; 2],
+            departures: Default::default(),
+            packets: 0,
+            overruns: 0,
             sends: Vec::new(),
             message: Vec::new(),
             checks: false,
@@ -137,7 +148,17 @@ impl Link {
     /// Sends a packet, which the link may lose or repeat.
     fn send(&mut self, to_server: bool, packet: &[u8], after: Duration) {
         let faults = self.faults;
+        self.packets += 1;
         if faults.longest > 0 && packet.len() > faults.longest {
+            return;
+        }
+        let waiting = &mut self.departures[usize::from(to_server)];
+        let now = self.clock.now() + after;
+        while waiting.front().is_some_and(|departure| *departure <= now) {
+            waiting.pop_front();
+        }
+        if faults.queue > 0 && waiting.len() >= faults.queue {
+            self.overruns += 1;
             return;
         }
         let mut copies = u64::from(self.below(100) >= faults.lost);
@@ -148,11 +169,12 @@ impl Link {
                 (HEADERS + packet.len() as u64).saturating_mul(1_000_000_000).checked_div(faults.rate)
             {
                 let free = &mut self.free[usize::from(to_server)];
-                *free = (*free).max(self.clock.now() + after) + Duration::from_nanos(took);
-                delay += free.saturating_sub(self.clock.now() + after);
+                *free = (*free).max(now) + Duration::from_nanos(took);
+                delay += free.saturating_sub(now);
+                self.departures[usize::from(to_server)].push_back(*free);
             }
             self.queued += 1;
-            let at = self.clock.now() + after + faults.latency + delay;
+            let at = now + faults.latency + delay;
             self.queue.insert((at, self.queued), (to_server, packet.to_vec()));
         }
     }
@@ -173,11 +195,6 @@ impl Link {
         let mut answers = Datagrams::new();
         self.server.receive_datagram(self.peer, self.transport, packet, &mut answers);
         let work = self.faults.work;
-        let mut after = work;
-        for answer in answers.iter().skip(1) {
-            after += answers.gap;
-            self.send(false, answer, after);
-        }
         let Some(first) = answers.iter().next() else { return self.resume() };
         out.extend_from_slice(first);
         self.working = Some(now + work);
@@ -188,6 +205,11 @@ impl Link {
             self.send(false, &forged, work);
         }
         self.send(false, &out, work);
+        let mut after = work;
+        for answer in answers.iter().skip(1) {
+            after += answers.gap;
+            self.send(false, answer, after);
+        }
     }
 }
 

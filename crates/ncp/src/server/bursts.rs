@@ -7,7 +7,10 @@ use super::connection::Connection;
 use super::files;
 use super::volume::{Volume, VolumeResult};
 use super::{Environment, Peer, Server, Shared, lock};
-use crate::burst::{BurstConnection, Fragment, MAX_BURST, OutgoingBurst, Reassembly, fragment_len};
+use crate::burst::{
+    ArrivalSpacing, BurstConnection, CALL_LEN, Fragment, MAX_BURST, MAX_GAP, OutgoingBurst, Reassembly,
+    fragment_len,
+};
 use crate::wire::TransportKind;
 use crate::wire::burst::{BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, READ, WRITE, flag};
 use crate::wire::negotiate::{AcceptedBurst, OfferBurst};
@@ -19,11 +22,8 @@ const DONE: u32 = 0;
 const IO_ERROR: u32 = 2;
 const NO_DATA: u32 = 3;
 const WRITE_ERROR: u32 = 4;
-/// Bytes of the call that precedes the data of a write, and of the header of a read reply.
-const CALL_LEN: usize = 24;
+/// Bytes of the header of a read reply.
 const REPLY_LEN: usize = 8;
-/// The longest gap time that a client may request.
-const MAX_GAP: Duration = Duration::from_millis(100);
 /// The largest packet of a burst.
 const MAX_PACKET: u32 = 9000;
 
@@ -77,6 +77,10 @@ pub struct ServerBurst {
     last: Option<OutgoingBurst>,
     /// The number and the reassembly of an incomplete burst.
     incoming: Option<(u16, Reassembly)>,
+    /// The pause between packets that the client requests.
+    pace: Duration,
+    /// Arrivals of the fragments of the burst in progress, from which the client learns the pace of the path.
+    spacing: ArrivalSpacing,
 }
 
 /// 0x65 (docs/protocols/ncp.md 4.1). Bursts need datagrams without signatures.
@@ -103,7 +107,13 @@ pub fn offer(
         gap: Duration::ZERO,
         sequence: 0,
     };
-    connection.burst = Some(ServerBurst { connection: burst, last: None, incoming: None });
+    connection.burst = Some(ServerBurst {
+        connection: burst,
+        last: None,
+        incoming: None,
+        pace: Duration::ZERO,
+        spacing: ArrivalSpacing::default(),
+    });
     let limit = |requested: u32| requested.min(MAX_BURST as u32);
     let limits = Some((limit(offer.max_receive), limit(offer.max_send)));
     AcceptedBurst::put(&AcceptedBurst { id: own, max_packet, limits }, out);
@@ -135,7 +145,8 @@ impl<V: Volume, W: Environment> Server<V, W> {
         }
         let Ok(packet) = BurstPacket::decode(datagram) else { return PendingWork::Done };
         let Some(known) = lock(&self.connections).get(peer) else { return PendingWork::Done };
-        known.note_activity(self.environment.now());
+        let now = self.environment.now();
+        known.note_activity(now);
         let Ok(mut connection) = known.connection.try_lock() else {
             let own = packet.fields.destination;
             let other = packet.fields.source;
@@ -160,8 +171,9 @@ impl<V: Volume, W: Environment> Server<V, W> {
         // The receiver of a burst determines its pace: it states the gap in its own packets
         // (docs/protocols/ncp.md 4.5).
         out.gap = Duration::from_micros(u64::from(packet.fields.delay) * 100).min(MAX_GAP);
+        burst.pace = out.gap;
         burst.connection.gap = out.gap;
-        if burst.take(&packet, out) { PendingWork::Burst } else { PendingWork::Done }
+        if burst.take(&packet, now, out) { PendingWork::Burst } else { PendingWork::Done }
     }
 
     /// Executes the complete burst of a client, if there is one.
@@ -177,7 +189,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
             // Kept until the next burst replaces it: the client may request any fragment again, and nothing is
             // executed twice (docs/protocols/ncp.md 4.4).
             burst.last = Some(reply);
-            out.gap = burst.connection.gap;
+            out.gap = burst.pace;
             burst.send(&fragments, out);
         }
         connection.burst = Some(burst);
@@ -197,7 +209,7 @@ pub enum PendingWork {
 
 impl ServerBurst {
     /// Processes a packet; true when it completes a burst.
-    fn take(&mut self, packet: &BurstPacket<'_>, out: &mut Datagrams) -> bool {
+    fn take(&mut self, packet: &BurstPacket<'_>, now: Duration, out: &mut Datagrams) -> bool {
         let fields = packet.fields;
         let number = packet.fields.burst;
         let answered = self.last.as_ref().is_some_and(|last| last.burst == number);
@@ -216,13 +228,13 @@ impl ServerBurst {
                 self.send(&fragments, out);
             }
         } else if self.last.as_ref().is_none_or(|last| last.burst.wrapping_add(1) == number) {
-            return self.collect(packet, out);
+            return self.collect(packet, now, out);
         }
         false
     }
 
     /// Adds a fragment of the next burst; true when the burst is complete.
-    fn collect(&mut self, packet: &BurstPacket<'_>, out: &mut Datagrams) -> bool {
+    fn collect(&mut self, packet: &BurstPacket<'_>, now: Duration, out: &mut Datagrams) -> bool {
         let fields = packet.fields;
         let number = packet.fields.burst;
         let total = fields.total as usize;
@@ -232,6 +244,13 @@ impl ServerBurst {
         }
         if !self.incoming.as_ref().is_some_and(|(known, burst)| *known == number && burst.total() == total) {
             self.incoming = Some((number, Reassembly::new(total)));
+            self.spacing = ArrivalSpacing::default();
+        }
+        self.spacing.note(now);
+        // The receiver of a burst reports the gap that it measured (docs/protocols/ncp.md 4.5); that of a single packet
+        // is the client's own.
+        if let Some(measured) = self.spacing.median() {
+            self.connection.gap = measured;
         }
         let Some((_, burst)) = &mut self.incoming else { return false };
         burst.add(fields.offset as usize, packet.data());

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::bursts::ServerBurst;
+use super::lock_tables::{LockTables, WaitingRequests};
 use super::locks::PendingLock;
+use super::logical_records::LogicalRecordLog;
 use super::login_throttle::LoginSource;
-use super::open_files::OpenFileTable;
 use super::record_log::RecordLog;
+use super::semaphores::SemaphoreHandles;
 use super::volume::Node;
 use crate::security::signature::Signer;
 use crate::wire::dos::access;
@@ -91,8 +93,14 @@ pub struct Connection {
     pub signer: Option<Signer>,
     /// The lock that the last request waits for.
     pub wait: Option<PendingLock>,
-    /// Logged and locked byte ranges of open files.
+    /// Logged and locked byte ranges of open files, and whole files.
     pub records: RecordLog,
+    /// Logged and locked logical records.
+    pub logical_records: LogicalRecordLog,
+    /// Open semaphores.
+    pub semaphores: SemaphoreHandles,
+    /// The waiting requests of all connections.
+    pub waiting: Arc<WaitingRequests>,
     files: BTreeMap<u32, OpenFile>,
     next_file: u32,
     handles: BTreeMap<u8, (VolumeNode, Option<u8>)>,
@@ -113,7 +121,9 @@ pub struct SearchPosition {
 
 impl Connection {
     /// Creates a connection that nobody has logged in to.
-    pub fn new(number: u16, source: LoginSource, open_files: Arc<OpenFileTable>) -> Self {
+    pub fn new(number: u16, source: LoginSource, locks: &LockTables) -> Self {
+        let records = RecordLog::new(Arc::clone(&locks.open_files));
+        let owner = records.owner();
         Self {
             number,
             source,
@@ -128,7 +138,10 @@ impl Connection {
             ended: false,
             signer: None,
             wait: None,
-            records: RecordLog::new(open_files),
+            records,
+            logical_records: LogicalRecordLog::new(Arc::clone(&locks.logical_records), owner),
+            semaphores: SemaphoreHandles::new(Arc::clone(&locks.semaphores)),
+            waiting: Arc::clone(&locks.waiting),
             files: BTreeMap::new(),
             next_file: 0,
             handles: BTreeMap::new(),
@@ -255,9 +268,11 @@ impl Connection {
         found.map(|(_, position)| position.cookie).ok_or(Completion::DirectoryIoError)
     }
 
-    /// Ends a task: releases its files, locks and temporary handles.
+    /// Ends a task: releases its files, locks, semaphores and temporary handles.
     pub fn end_task(&mut self, task: u8) {
-        self.records.release_set(task, true);
+        self.records.end_task(task);
+        self.logical_records.release_set(task, true);
+        self.semaphores.end_task(task);
         self.close_those(|file| file.task == task);
         self.handles.retain(|_, (_, owner)| *owner != Some(task));
     }
@@ -269,6 +284,8 @@ impl Connection {
         self.wait = None;
         // Locks before files: each lock belongs to an open file.
         self.records.clear();
+        self.logical_records.clear();
+        self.semaphores.clear();
         self.close_those(|_| true);
         self.handles.clear();
         self.searches.clear();
@@ -291,8 +308,8 @@ mod tests {
 
     #[test]
     fn connection_tables_are_bounded_and_task_end_releases_its_entries() {
-        let open_files = Arc::new(OpenFileTable::default());
-        let mut connection = Connection::new(1, LoginSource::Unknown, Arc::clone(&open_files));
+        let locks = LockTables::default();
+        let mut connection = Connection::new(1, LoginSource::Unknown, &locks);
         let file = OpenFile { place: ROOT, access: access::READ, task: 1 };
         for _ in 0..MAX_FILES {
             assert_ne!(connection.add_file(file).unwrap().0, [0; 4]);
@@ -317,6 +334,6 @@ mod tests {
         assert!(connection.position(last.wrapping_sub(300), ROOT).is_err(), "forgotten");
         assert!(connection.position(last, VolumeNode { node: 2, ..ROOT }).is_err(), "of another directory");
         drop(connection);
-        assert!(open_files.is_empty());
+        assert!(locks.open_files.is_empty());
     }
 }

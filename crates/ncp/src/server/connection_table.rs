@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::connection::Connection;
-use super::open_files::OpenFileTable;
+use super::lock_tables::LockTables;
 use super::options::{Peer, Watchdog};
 use crate::wire::TransportKind;
 use crate::wire::packet::NO_CONNECTION;
@@ -45,18 +45,18 @@ pub struct ConnectionTable {
     limit: u16,
     peers: HashMap<Peer, Arc<ConnectionSlot>>,
     numbers: BTreeSet<u16>,
-    open_files: Arc<OpenFileTable>,
+    locks: LockTables,
 }
 
 impl ConnectionTable {
-    /// An empty table for up to `limit` connections, which share `open_files`.
-    pub fn new(limit: u16, open_files: Arc<OpenFileTable>) -> Self {
+    /// An empty table for up to `limit` connections, which share `locks`.
+    pub fn new(limit: u16, locks: LockTables) -> Self {
         Self {
             // 0xFFFF is the number in a create request, so it can belong to no connection.
             limit: limit.min(NO_CONNECTION - 1),
             peers: HashMap::new(),
             numbers: BTreeSet::new(),
-            open_files,
+            locks,
         }
     }
 
@@ -89,7 +89,7 @@ impl ConnectionTable {
         }
         let number = (1..=self.limit).find(|number| !self.numbers.contains(number))?;
         let known = ConnectionSlot {
-            connection: Mutex::new(Connection::new(number, peer.into(), Arc::clone(&self.open_files))),
+            connection: Mutex::new(Connection::new(number, peer.into(), &self.locks)),
             number,
             transport,
             heard_ms: AtomicU64::new(0),

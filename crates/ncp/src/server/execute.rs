@@ -9,7 +9,7 @@ use super::files::{self, OpenRequest};
 use super::names::NameSpace;
 use super::paths::ResolvedPath;
 use super::volume::{Volume, VolumeResult};
-use super::{Environment, Shared, account, attributes, bursts, directories, lock, locks, volumes};
+use super::{Environment, Shared, account, attributes, bursts, directories, lock, synchronization, volumes};
 use crate::wire::TransportKind;
 use crate::wire::directory::{EffectiveRights, HandlePathText};
 use crate::wire::file::CopiedBytes;
@@ -307,7 +307,7 @@ fn in_name_spaces<V: Volume>(
             NameSpaces::put(&NameSpaces { count: ids.len() as u16, ids }, out);
             Ok(())
         }
-        _ => locks::execute(connection, context, request),
+        _ => synchronization::execute(shared, connection, context, request, out),
     }
 }
 

@@ -10,9 +10,9 @@ use crate::wire::tests::hex;
 
 /// An environment with settable time that counts the notifications of released locks.
 #[derive(Default)]
-struct Set {
-    now_ms: AtomicU64,
-    released: AtomicU64,
+pub(super) struct Set {
+    pub(super) now_ms: AtomicU64,
+    pub(super) released: AtomicU64,
 }
 
 impl Environment for Set {
@@ -33,18 +33,18 @@ impl Environment for Set {
     }
 }
 
-type Tested = Server<MemoryVolume, Set>;
+pub(super) type Tested = Server<MemoryVolume, Set>;
 
 /// A client that is logged in and has opened SYS:F with handle 000001000000.
-struct LockClient<'s> {
+pub(super) struct LockClient<'s> {
     server: &'s Tested,
     number: u8,
     sequence: u8,
-    task: u8,
+    pub(super) task: u8,
 }
 
 impl<'s> LockClient<'s> {
-    fn new(server: &'s Tested, number: u8) -> Self {
+    pub(super) fn new(server: &'s Tested, number: u8) -> Self {
         let mut client = Self { server, number, sequence: 0, task: 1 };
         client.send("1111", "00");
         for (call, len) in [("17000117", 8), ("170011187038ac5f8bcc23d200010542454e4348", 0)] {
@@ -54,7 +54,7 @@ impl<'s> LockClient<'s> {
         client
     }
 
-    fn peer(&self) -> Peer {
+    pub(super) fn peer(&self) -> Peer {
         Peer::Stream(u64::from(self.number))
     }
 
@@ -69,18 +69,18 @@ impl<'s> LockClient<'s> {
         out
     }
 
-    fn call(&mut self, call: &str) -> Vec<u8> {
+    pub(super) fn call(&mut self, call: &str) -> Vec<u8> {
         self.sequence = self.sequence.wrapping_add(1);
         self.send("2222", call)
     }
 
     /// The completion code of a call.
-    fn done(&mut self, call: &str) -> u8 {
+    pub(super) fn done(&mut self, call: &str) -> u8 {
         self.call(call)[6]
     }
 }
 
-fn server() -> Tested {
+pub(super) fn server() -> Tested {
     let options = Options { max_connections: 9, ..options() };
     Server::new(options, vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 20))], Set::default())
 }
@@ -215,37 +215,38 @@ fn cancelled_wait_on_tcp_is_answered_before_the_next_request() {
     assert_eq!(out[16..26], *[&hex("744e6350 00000017 3333")[..]].concat());
 }
 
-/// Events that end a connection's locks.
+/// An event that ends a connection's locks.
 type EndEvent = (&'static str, fn(&mut LockClient<'_>));
+
+pub(super) const END_EVENTS: [EndEvent; 8] = [
+    ("close", |client| assert_eq!(client.done("42 00 000001000000"), 0)),
+    ("end of job", |client| assert_eq!(client.done("18"), 0)),
+    ("logout", |client| assert_eq!(client.done("19"), 0)),
+    ("login anew", |client| {
+        client.call("17000117");
+        assert_eq!(client.done("170011187038ac5f8bcc23d200010542454e4348"), 0);
+    }),
+    ("destroy", |client| {
+        client.sequence += 1;
+        client.send("5555", "00");
+    }),
+    ("create anew", |client| {
+        client.sequence = 0;
+        client.send("1111", "00");
+    }),
+    ("end of the transport", |client| client.server.disconnect(client.peer())),
+    ("watchdog", |client| {
+        for minute in 1..30 {
+            client.server.environment().now_ms.store(minute * 60_000, Ordering::Relaxed);
+            client.server.note_activity(Peer::Stream(2));
+            client.server.idle_clients();
+        }
+    }),
+];
 
 #[test]
 fn locks_and_share_modes_end_with_their_owner() {
-    let events: [EndEvent; 8] = [
-        ("close", |client| assert_eq!(client.done("42 00 000001000000"), 0)),
-        ("end of job", |client| assert_eq!(client.done("18"), 0)),
-        ("logout", |client| assert_eq!(client.done("19"), 0)),
-        ("login anew", |client| {
-            client.call("17000117");
-            assert_eq!(client.done("170011187038ac5f8bcc23d200010542454e4348"), 0);
-        }),
-        ("destroy", |client| {
-            client.sequence += 1;
-            client.send("5555", "00");
-        }),
-        ("create anew", |client| {
-            client.sequence = 0;
-            client.send("1111", "00");
-        }),
-        ("end of the transport", |client| client.server.disconnect(client.peer())),
-        ("watchdog", |client| {
-            for minute in 1..30 {
-                client.server.environment().now_ms.store(minute * 60_000, Ordering::Relaxed);
-                client.server.note_activity(Peer::Stream(2));
-                client.server.idle_clients();
-            }
-        }),
-    ];
-    for (name, end) in events {
+    for (name, end) in END_EVENTS {
         let server = server();
         let mut one = LockClient::new(&server, 1);
         let mut two = LockClient::new(&server, 2);

@@ -1,13 +1,16 @@
-//! Calls that lock byte ranges (docs/protocols/ncp.md 3.3). A request that waits for a lock blocks no thread: its
-//! reply follows when the lock is granted or its timeout expires.
+//! Calls that lock byte ranges, and requests that wait (docs/protocols/ncp.md 3.3). A request that waits for a lock or
+//! a semaphore blocks no thread: its reply follows when the lock is granted or its timeout expires.
 
 use std::time::Duration;
 
 use super::connection::Connection;
 use super::execute::CallContext;
-use super::open_files::{ByteRange, WaiterGuard};
+use super::lock_tables::WaiterGuard;
+use super::logical_records::LogicalTarget;
+use super::open_files::ByteRange;
 use super::packet::Packet;
-use super::record_log::{LockTarget, LoggedRange};
+use super::record_log::{LockTarget, LogKind, LoggedRange};
+use super::semaphores::SemaphoreTicket;
 use super::volume::{Volume, VolumeResult};
 use super::{Environment, Peer, Server, answer, lock};
 use crate::wire::TransportKind;
@@ -25,11 +28,32 @@ const TICKS: u32 = 18;
 /// Pause before a busy connection is tried again.
 const BUSY: Duration = Duration::from_millis(10);
 
-/// A request that waits for a lock.
+/// What a request locks, or waits for.
+#[derive(Debug)]
+pub enum LockGoal {
+    /// Byte ranges or files, shared or not.
+    Records(LockTarget, bool),
+    /// Logical records, shared or not.
+    Logical(LogicalTarget, bool),
+    /// A unit of a semaphore.
+    Semaphore(SemaphoreTicket),
+}
+
+impl LockGoal {
+    /// Tries to reach the goal; false when the request has to wait.
+    fn attempt(&self, connection: &mut Connection) -> VolumeResult<bool> {
+        match self {
+            Self::Records(target, shared) => connection.records.lock(*target, *shared),
+            Self::Logical(target, shared) => connection.logical_records.lock(target, *shared),
+            Self::Semaphore(ticket) => Ok(ticket.take()),
+        }
+    }
+}
+
+/// A request that waits for a lock or a semaphore.
 #[derive(Debug)]
 pub struct PendingLock {
-    target: LockTarget,
-    shared: bool,
+    goal: LockGoal,
     until: Duration,
     /// Completion code of the reply when the timeout expires.
     late: Completion,
@@ -80,21 +104,21 @@ pub fn execute(
             lock_range(connection, context, &LockRequest { file, flag, range, ticks, late: large })
         }
         Request::LockRecordSet(call) => {
-            lock_or_wait(connection, context, set(context, call.flag), u32::from(call.timeout), classic)
+            lock_or_wait(connection, context, set(context, call.flag), (u32::from(call.timeout), classic))
         }
         Request::LockRecordSetNew(call) => {
-            lock_or_wait(connection, context, set(context, call.flag), u32::from(call.timeout), newer)
+            lock_or_wait(connection, context, set(context, call.flag), (u32::from(call.timeout), newer))
         }
         Request::ReleaseRecord(call) => give_up_near(connection, &call.range, false),
         Request::ClearRecord(call) => give_up_near(connection, &call.range, true),
         Request::ReleaseLarge(call) => give_up(connection, call.file, (call.start, call.length), false),
         Request::ClearLarge(call) => give_up(connection, call.file, (call.start, call.length), true),
         Request::ReleaseRecordSet(_) => {
-            connection.records.release_set(context.task, false);
+            connection.records.release_set(context.task, LogKind::Ranges, false);
             Ok(())
         }
         Request::ClearRecordSet(_) => {
-            connection.records.release_set(context.task, true);
+            connection.records.release_set(context.task, LogKind::Ranges, true);
             Ok(())
         }
         _ => Err(Completion::UnknownFunction),
@@ -102,8 +126,8 @@ pub fn execute(
 }
 
 /// All ranges that the task has logged; the flag selects shared or exclusive locks.
-const fn set(context: &CallContext<'_>, flag: u8) -> (LockTarget, bool) {
-    (LockTarget::Set(context.task), flag == flag::SHARED)
+const fn set(context: &CallContext<'_>, flag: u8) -> LockGoal {
+    LockGoal::Records(LockTarget::Set(context.task, LogKind::Ranges), flag == flag::SHARED)
 }
 
 fn lock_range(
@@ -122,25 +146,26 @@ fn lock_range(
         Ok(flag::SHARED) => true,
         _ => return Err(Completion::Failure),
     };
-    lock_or_wait(connection, context, (LockTarget::Range(range), shared), wanted.ticks, wanted.late)
+    let goal = LockGoal::Records(LockTarget::Range(range), shared);
+    lock_or_wait(connection, context, goal, (wanted.ticks, wanted.late))
 }
 
-/// Locks at once, or registers the request as waiting.
-fn lock_or_wait(
+/// Locks at once, or registers the request as waiting for a number of ticks. `late` is the completion code of a
+/// request that did not reach its goal.
+pub fn lock_or_wait(
     connection: &mut Connection,
     context: &CallContext<'_>,
-    (target, shared): (LockTarget, bool),
-    ticks: u32,
-    late: Completion,
+    goal: LockGoal,
+    (ticks, late): (u32, Completion),
 ) -> VolumeResult<()> {
-    if connection.records.lock(target, shared)? {
+    if goal.attempt(connection)? {
         return Ok(());
     }
     // A timeout of 0 means "do not wait" (docs/protocols/ncp.md 3.3).
-    if ticks > 0 && connection.records.open_files().waiting() < MAX_WAITING {
+    if ticks > 0 && connection.waiting.count() < MAX_WAITING {
         let until = context.environment.now() + Duration::from_secs(1) * ticks.min(MAX_TICKS) / TICKS;
-        let waiting = WaiterGuard::new(connection.records.open_files());
-        connection.wait = Some(PendingLock { target, shared, until, late, request: None, _waiting: waiting });
+        let waiting = WaiterGuard::new(&connection.waiting);
+        connection.wait = Some(PendingLock { goal, until, late, request: None, _waiting: waiting });
     }
     Err(late)
 }
@@ -156,9 +181,9 @@ fn give_up(
     (start, length): (u64, u64),
     forget: bool,
 ) -> VolumeResult<()> {
-    connection.file(file)?;
+    let place = connection.file(file)?.place;
     let bytes = ByteRange::new(start, length).ok_or(Completion::Failure)?;
-    connection.records.release(u32::from_le_bytes(file.0), bytes, forget)
+    connection.records.release(place, u32::from_le_bytes(file.0), bytes, forget)
 }
 
 impl<V: Volume, W: Environment> Server<V, W> {
@@ -166,7 +191,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
     /// expired; otherwise returns the time until which to wait for [`Environment::released`] before the next try.
     /// Does nothing if the client has no waiting request.
     pub fn resume(&self, peer: Peer, out: &mut Vec<u8>) -> Option<Duration> {
-        if self.shared.open_files.waiting() == 0 {
+        if self.shared.waiting.count() == 0 {
             return None;
         }
         let known = lock(&self.connections).get(peer)?;
@@ -175,7 +200,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let Ok(mut connection) = known.connection.try_lock() else { return Some(now + BUSY) };
         let wait = connection.wait.take()?;
         let (header, transport) = wait.request?;
-        let completion = match connection.records.lock(wait.target, wait.shared) {
+        let completion = match wait.goal.attempt(&mut connection) {
             Ok(true) => Completion::Success,
             Ok(false) if now < wait.until => {
                 let until = wait.until;

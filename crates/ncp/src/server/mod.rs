@@ -14,9 +14,11 @@ mod connection_table;
 mod directories;
 mod execute;
 mod files;
+mod lock_tables;
 #[cfg(test)]
 mod lock_tests;
 mod locks;
+mod logical_records;
 mod login_throttle;
 mod memory;
 pub mod names;
@@ -25,6 +27,10 @@ mod options;
 mod packet;
 mod paths;
 mod record_log;
+mod semaphores;
+mod synchronization;
+#[cfg(test)]
+mod synchronization_tests;
 #[cfg(test)]
 mod tests;
 pub mod volume;
@@ -36,6 +42,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use connection::Connection;
 use connection_table::ConnectionTable;
 use execute::{CallContext, execute};
+use lock_tables::{LockTables, WaitingRequests};
 use login_throttle::LoginThrottle;
 use open_files::OpenFileTable;
 use packet::Packet;
@@ -63,6 +70,7 @@ pub(crate) struct Shared<V> {
     options: Options,
     volumes: Vec<(Vec<u8>, V)>,
     open_files: Arc<OpenFileTable>,
+    waiting: Arc<WaitingRequests>,
     throttle: LoginThrottle,
 }
 
@@ -86,8 +94,8 @@ impl<V> Shared<V> {
 /// A connection begins with a create request and ends with a destroy request, with [`Self::disconnect`] when its
 /// transport is gone, or when [`Self::idle_clients`] finds its client silent for too long. Each connection has a lock
 /// of its own, held while a request executes, so a slow volume delays only the client that waits for it; a datagram
-/// that arrives meanwhile is answered with "busy". The lock of the table is held only for look-ups. Locks of byte
-/// ranges never block a thread: a waiting request is completed by [`Self::resume`].
+/// that arrives meanwhile is answered with "busy". The lock of the table is held only for look-ups. Locks and
+/// semaphores never block a thread: a waiting request is completed by [`Self::resume`].
 ///
 /// Clock, randomness and wake-ups come from the [`Environment`], so that simulations are deterministic.
 #[derive(Debug)]
@@ -109,10 +117,12 @@ impl<V: Volume, W: Environment> Server<V, W> {
         volumes.truncate(255);
         let environment = Arc::new(environment);
         let notified: Arc<dyn Environment> = Arc::<W>::clone(&environment);
-        let open_files = Arc::new(OpenFileTable::new(notified));
-        let connections = Mutex::new(ConnectionTable::new(options.max_connections, Arc::clone(&open_files)));
+        let locks = LockTables::new(notified);
+        let open_files = Arc::clone(&locks.open_files);
+        let waiting = Arc::clone(&locks.waiting);
+        let connections = Mutex::new(ConnectionTable::new(options.max_connections, locks));
         let throttle = LoginThrottle::default();
-        Self { shared: Shared { options, volumes, open_files, throttle }, environment, connections }
+        Self { shared: Shared { options, volumes, open_files, waiting, throttle }, environment, connections }
     }
 
     /// The environment of the server.
@@ -120,9 +130,9 @@ impl<V: Volume, W: Environment> Server<V, W> {
         &self.environment
     }
 
-    /// Number of requests that wait for a lock.
+    /// Number of requests that wait for a lock or a semaphore.
     pub fn waiting(&self) -> usize {
-        self.shared.open_files.waiting()
+        self.shared.waiting.count()
     }
 
     /// True if a request of this client waits for a lock, so that its reply is still to come.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::connection::VolumeNode;
 use super::lock;
-use super::options::Environment;
+use super::lock_tables::WaitingRequests;
 use super::volume::VolumeResult;
 use crate::wire::Completion;
 use crate::wire::dos::access;
@@ -17,6 +17,9 @@ const MAX_RECORDS: usize = 2048;
 /// Identity of a connection, unique in the life of the server.
 pub type OwnerId = u64;
 
+/// The number in place of a file handle in the lock on a whole file, which needs no open file. No handle has it.
+pub const WHOLE_FILE: u32 = 0;
+
 /// A range of bytes, from the first to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteRange {
@@ -25,6 +28,9 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
+    /// All bytes of a file.
+    pub const ALL: Self = Self { first: 0, last: u64::MAX };
+
     /// A range that is not empty; a range beyond 64 bits ends at the largest offset.
     pub const fn new(start: u64, length: u64) -> Option<Self> {
         if length == 0 {
@@ -44,7 +50,7 @@ impl ByteRange {
 pub struct RecordLock {
     /// Connection that holds it.
     pub owner: OwnerId,
-    /// Number of the file handle that locked it.
+    /// Number of the file handle that locked it, or [`WHOLE_FILE`].
     pub file: u32,
     /// The locked range.
     pub bytes: ByteRange,
@@ -136,6 +142,16 @@ impl FileUse {
         }
     }
 
+    /// True when another connection has locked the whole file and thereby denies this open. A shared lock denies
+    /// writing only.
+    fn is_locked_against(&self, owner: OwnerId, bits: u16) -> bool {
+        let writes = bits & access::WRITE != 0;
+        let bars = |record: &RecordLock| {
+            record.file == WHOLE_FILE && record.owner != owner && (writes || !record.shared)
+        };
+        self.records.iter().any(bars)
+    }
+
     fn is_unused(&self) -> bool {
         self.owners.is_empty() && self.records.is_empty()
     }
@@ -151,10 +167,9 @@ pub struct OpenFileTable {
     files: Mutex<HashMap<VolumeNode, FileUse>>,
     /// Number of locked ranges; while it is 0, accesses skip the table.
     records: AtomicUsize,
-    waiting: AtomicUsize,
     owners: AtomicU64,
     /// Notified when a lock is released for which a request may wait.
-    environment: Option<Arc<dyn Environment>>,
+    waiting: Arc<WaitingRequests>,
 }
 
 impl std::fmt::Debug for OpenFileTable {
@@ -163,33 +178,10 @@ impl std::fmt::Debug for OpenFileTable {
     }
 }
 
-/// Counts a waiting request for as long as it exists.
-#[derive(Debug)]
-pub struct WaiterGuard(Arc<OpenFileTable>);
-
-impl WaiterGuard {
-    /// Counts one more waiting request.
-    pub fn new(open_files: &Arc<OpenFileTable>) -> Self {
-        open_files.waiting.fetch_add(1, Ordering::AcqRel);
-        Self(Arc::clone(open_files))
-    }
-}
-
-impl Drop for WaiterGuard {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
 impl OpenFileTable {
-    /// An empty table; `environment` is notified of released locks.
-    pub fn new(environment: Arc<dyn Environment>) -> Self {
-        Self { environment: Some(environment), ..Self::default() }
-    }
-
-    /// Number of requests that wait for a lock.
-    pub fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Acquire)
+    /// An empty table; `waiting` is notified of released locks.
+    pub fn new(waiting: Arc<WaitingRequests>) -> Self {
+        Self { waiting, ..Self::default() }
     }
 
     /// The identity of a new connection.
@@ -201,7 +193,7 @@ impl OpenFileTable {
     pub fn open(&self, place: VolumeNode, owner: OwnerId, bits: u16) -> VolumeResult<()> {
         let mut files = lock(&self.files);
         let uses = files.entry(place).or_default();
-        if uses.clashes(owner, bits) {
+        if uses.clashes(owner, bits) || uses.is_locked_against(owner, bits) {
             return Err(Completion::FileInUse);
         }
         uses.add(owner, bits);
@@ -287,10 +279,7 @@ impl OpenFileTable {
                 self.records.fetch_sub(1, Ordering::Release);
             }
         });
-        if let Some(environment) = self.environment.as_ref().filter(|_| self.waiting() > 0) {
-            // Only while requests wait: front ends then resume their clients.
-            environment.released();
-        }
+        self.waiting.notify();
     }
 
     /// True when no file is open or locked.
@@ -338,6 +327,24 @@ mod tests {
         assert!(clashes(compatible, (2, READ)) && clashes(READ, (2, compatible)));
         let reading = READ | access::COMPATIBILITY;
         assert!(!clashes(reading, (2, READ)) && clashes(reading, (2, BOTH)));
+    }
+
+    #[test]
+    fn lock_on_a_whole_file_denies_opens_of_other_connections() {
+        let open_files = OpenFileTable::default();
+        let whole = |owner, shared| RecordLock { owner, file: WHOLE_FILE, bytes: ByteRange::ALL, shared };
+        for shared in [false, true] {
+            assert_eq!(open_files.lock(&[(FILE, whole(1, shared))]), Ok(true));
+            assert_eq!(open_files.open(FILE, 1, BOTH), Ok(()));
+            assert_eq!(open_files.open(FILE, 2, BOTH), Err(Completion::FileInUse));
+            assert_eq!(open_files.open(FILE, 2, READ).is_ok(), shared);
+            assert_eq!(open_files.may_discard(FILE, 2), Err(Completion::FileInUse));
+            assert_eq!(open_files.lock(&[record(2, 7, 1, false)]), Ok(false));
+            open_files.close(FILE, 1, BOTH);
+            open_files.close(FILE, 2, READ);
+            open_files.unlock(FILE, &whole(1, shared));
+        }
+        assert!(open_files.is_empty());
     }
 
     #[test]

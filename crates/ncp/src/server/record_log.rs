@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::connection::VolumeNode;
-use super::open_files::{ByteRange, OpenFileTable, OwnerId, RecordLock};
+use super::open_files::{ByteRange, OpenFileTable, OwnerId, RecordLock, WHOLE_FILE};
 use super::volume::VolumeResult;
 use crate::wire::Completion;
 
@@ -15,7 +15,7 @@ const MAX_LOGGED: usize = 256;
 pub struct LoggedRange {
     /// The file.
     pub place: VolumeNode,
-    /// Number of the file handle.
+    /// Number of the file handle, or [`WHOLE_FILE`].
     pub file: u32,
     /// The range.
     pub bytes: ByteRange,
@@ -25,17 +25,39 @@ pub struct LoggedRange {
     pub held: Option<RecordLock>,
 }
 
+/// The two logs of a task: byte ranges of open files, and whole files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogKind {
+    Ranges,
+    Files,
+}
+
+impl LoggedRange {
+    /// The lock of a task on a whole file.
+    pub const fn whole(place: VolumeNode, task: u8) -> Self {
+        Self { place, file: WHOLE_FILE, bytes: ByteRange::ALL, task, held: None }
+    }
+
+    const fn kind(&self) -> LogKind {
+        if self.file == WHOLE_FILE { LogKind::Files } else { LogKind::Ranges }
+    }
+
+    fn is_in(&self, task: u8, kind: LogKind) -> bool {
+        self.task == task && self.kind() == kind
+    }
+}
+
 /// The ranges that a request locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockTarget {
     /// One range.
     Range(LoggedRange),
-    /// All ranges that a task has logged.
-    Set(u8),
+    /// All ranges or all files that a task has logged.
+    Set(u8, LogKind),
 }
 
-/// The byte ranges that one connection has logged, at most 256, and the locks that it holds on them. Dropping the
-/// connection releases all of them.
+/// The byte ranges and whole files that one connection has logged, at most 256, and the locks that it holds on them.
+/// Dropping the connection releases all of them.
 #[derive(Debug)]
 pub struct RecordLog {
     open_files: Arc<OpenFileTable>,
@@ -66,7 +88,7 @@ impl RecordLog {
 
     /// Index of a range, which is logged if it is not yet.
     fn index_of(&mut self, range: LoggedRange) -> VolumeResult<usize> {
-        if let Some(at) = self.find(range.file, range.bytes) {
+        if let Some(at) = self.find(range.place, range.file, range.bytes) {
             return Ok(at);
         }
         if self.logged.len() >= MAX_LOGGED {
@@ -76,8 +98,9 @@ impl RecordLog {
         Ok(self.logged.len() - 1)
     }
 
-    fn find(&self, file: u32, bytes: ByteRange) -> Option<usize> {
-        self.logged.iter().position(|known| known.file == file && known.bytes == bytes)
+    fn find(&self, place: VolumeNode, file: u32, bytes: ByteRange) -> Option<usize> {
+        let same = |known: &LoggedRange| known.place == place && known.file == file && known.bytes == bytes;
+        self.logged.iter().position(same)
     }
 
     /// Locks a range or a set; false when another connection holds a conflicting lock. Existing locks then stay, and
@@ -89,11 +112,11 @@ impl RecordLog {
                 let at = self.index_of(range)?;
                 at..at + 1
             }
-            LockTarget::Set(_) => 0..before,
+            LockTarget::Set(..) => 0..before,
         };
         let wants = |logged: &LoggedRange| match goal {
             LockTarget::Range(_) => true,
-            LockTarget::Set(task) => logged.task == task,
+            LockTarget::Set(task, kind) => logged.is_in(task, kind),
         };
         let owner = self.owner;
         let record = |of: &LoggedRange| RecordLock { owner, file: of.file, bytes: of.bytes, shared };
@@ -123,8 +146,14 @@ impl RecordLog {
 
     /// Unlocks a range; `forget` also removes it from the log. Fails with [`Completion::Failure`] if it is not
     /// logged.
-    pub fn release(&mut self, file: u32, bytes: ByteRange, forget: bool) -> VolumeResult<()> {
-        let at = self.find(file, bytes).ok_or(Completion::Failure)?;
+    pub fn release(
+        &mut self,
+        place: VolumeNode,
+        file: u32,
+        bytes: ByteRange,
+        forget: bool,
+    ) -> VolumeResult<()> {
+        let at = self.find(place, file, bytes).ok_or(Completion::Failure)?;
         self.unlock(at);
         if forget {
             self.logged.remove(at);
@@ -132,9 +161,14 @@ impl RecordLog {
         Ok(())
     }
 
-    /// Unlocks all ranges of a task; `forget` also removes them from the log.
-    pub fn release_set(&mut self, task: u8, forget: bool) {
-        self.release_those(|logged| logged.task == task, forget);
+    /// Unlocks all ranges or all files of a task; `forget` also removes them from the log.
+    pub fn release_set(&mut self, task: u8, kind: LogKind, forget: bool) {
+        self.release_those(|logged| logged.is_in(task, kind), forget);
+    }
+
+    /// Releases everything that a task has logged.
+    pub fn end_task(&mut self, task: u8) {
+        self.release_those(|logged| logged.task == task, true);
     }
 
     /// Releases the ranges of a closed file.
@@ -188,11 +222,11 @@ mod tests {
         assert!(other.logged.is_empty());
         assert_eq!(one.lock(LockTarget::Range(range(1, 0, 100, 1)), true), Ok(true), "made shared");
         assert_eq!(other.lock(LockTarget::Range(range(1, 99, 1, 1)), true), Ok(true));
-        assert_eq!(one.lock(LockTarget::Set(1), false), Ok(false));
+        assert_eq!(one.lock(LockTarget::Set(1, LogKind::Ranges), false), Ok(false));
         assert_eq!(one.logged[0].held.map(|held| held.shared), Some(true), "and still is");
-        one.release(1, bytes, false).unwrap();
-        one.release(1, bytes, true).unwrap();
-        assert_eq!(one.release(1, bytes, true), Err(Completion::Failure));
+        one.release(FILE, 1, bytes, false).unwrap();
+        one.release(FILE, 1, bytes, true).unwrap();
+        assert_eq!(one.release(FILE, 1, bytes, true), Err(Completion::Failure));
         other.clear();
         assert!(open_files.is_empty() && one.logged.is_empty() && other.logged.is_empty());
     }
@@ -204,16 +238,22 @@ mod tests {
         for (file, start, task) in [(1, 0, 1), (1, 10, 2), (2, 20, 1)] {
             one.log(range(file, start, 10, task)).unwrap();
         }
-        assert_eq!(one.lock(LockTarget::Set(1), false), Ok(true));
+        assert_eq!(one.lock(LockTarget::Set(1, LogKind::Ranges), false), Ok(true));
         assert_eq!(
             one.logged.iter().map(|logged| logged.held.is_some()).collect::<Vec<_>>(),
             [true, false, true]
         );
         one.close(2);
-        one.release_set(1, false);
+        one.release_set(1, LogKind::Ranges, false);
         assert!(open_files.is_empty());
-        one.release_set(2, true);
+        one.release_set(2, LogKind::Ranges, true);
         assert_eq!(one.logged.len(), 1);
+        one.log(LoggedRange::whole(FILE, 1)).unwrap();
+        assert_eq!(one.lock(LockTarget::Set(1, LogKind::Files), false), Ok(true));
+        one.release_set(1, LogKind::Ranges, true);
+        assert!(!open_files.is_empty() && one.logged.len() == 1, "the files are another set");
+        one.end_task(1);
+        assert!(open_files.is_empty() && one.logged.is_empty());
     }
 
     #[test]

@@ -43,7 +43,8 @@ macro_rules! completions {
 
 completions! {
     Success = 0x00, "done";
-    OutOfDiskSpace = 0x01, "out of disk space";
+    /// In the calls of semaphores: the value would exceed 127.
+    OutOfDiskSpace = 0x01, "out of disk space, or overflow of a semaphore";
     LockWait = 0x7F, "locked by another, or the wait for the lock timed out";
     FileInUse = 0x80, "file in use or locked";
     NoFileHandles = 0x81, "out of file handles";

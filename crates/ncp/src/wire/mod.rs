@@ -33,6 +33,7 @@ pub mod request;
 pub mod rip;
 pub mod sap;
 pub mod server_info;
+pub mod synchronization;
 pub mod tcp;
 #[cfg(test)]
 pub(crate) mod tests;

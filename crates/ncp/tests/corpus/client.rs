@@ -101,7 +101,11 @@ pub fn run(input: &[u8]) {
     let options = Options {
         timeout: Duration::from_secs(2),
         signatures: if form & 0x40 == 0 { Level::IfRequested } else { Level::IfPossible },
-        burst: (form & 0x80 != 0).then(BurstOptions::default),
+        burst: (form & 0x80 != 0).then(|| BurstOptions {
+            adapts_window: form & 0x20 != 0,
+            adapts_gap: form & 0x10 != 0,
+            ..BurstOptions::default()
+        }),
         ..Options::default()
     };
     // Every error is acceptable.
@@ -125,6 +129,15 @@ async fn converse(transport: Scripted<'_>, options: Options) -> Result<(), Clien
         let _ = client.unlock(file, (0, 9)).await;
         let _ = (client.size(file).await, client.commit(file).await, client.resize(file, 7).await);
         let _ = client.close(file).await;
+    }
+    let second = Duration::from_secs(1);
+    let _ = client.log_file("SYS:F", Some(Lock::Exclusive), second).await;
+    let _ = client.log_record(b"NAME", None, second).await;
+    let _ = client.lock_record_set(Lock::Shared, second).await;
+    if let Ok((semaphore, _)) = client.open_semaphore(b"NAME", 1).await {
+        let _ = client.examine_semaphore(semaphore).await;
+        let _ = client.wait_on_semaphore(semaphore, second).await;
+        let _ = client.close_semaphore(semaphore).await;
     }
     let _ = client.entry_info(&name).await;
     let _ = client.volume_space("SYS").await;

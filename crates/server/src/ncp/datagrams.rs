@@ -3,13 +3,16 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::time::Duration;
 
+use sharebench_ncp::burst::next_departure;
 use sharebench_ncp::server::{Datagrams, Peer, PendingWork};
 use sharebench_ncp::wire::TransportKind;
 use sharebench_ncp::wire::lip::is_probe;
 use sharebench_ncp::wire::tcp::MAX_MESSAGE;
 use sharebench_ncp::wire::watchdog::IpWatchdog;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use crate::ncp::ServerState;
 
@@ -104,12 +107,34 @@ pub(super) async fn echo(socket: UdpSocket) -> io::Result<()> {
     }
 }
 
+/// The departures of the datagrams of a reply, with a pause between them.
+pub(super) struct Departures {
+    start: Instant,
+    gap: Duration,
+    due: Option<Duration>,
+}
+
+impl Departures {
+    pub(super) fn new(gap: Duration) -> Self {
+        Self { start: Instant::now(), gap, due: None }
+    }
+
+    /// Returns when the next datagram may depart.
+    pub(super) async fn wait(&mut self) {
+        if self.gap.is_zero() {
+            return;
+        }
+        let due = self.due.map_or(Duration::ZERO, |due| next_departure(due, self.start.elapsed(), self.gap));
+        tokio::time::sleep_until(self.start + due).await;
+        self.due = Some(due);
+    }
+}
+
 /// Sends the datagrams of a reply with the pause between them.
 async fn send_all(socket: &tokio::net::UdpSocket, datagrams: &Datagrams, client: SocketAddr) {
-    for (number, datagram) in datagrams.iter().enumerate() {
-        if number > 0 && !datagrams.gap.is_zero() {
-            tokio::time::sleep(datagrams.gap).await;
-        }
+    let mut departures = Departures::new(datagrams.gap);
+    for datagram in datagrams.iter() {
+        departures.wait().await;
         send(socket, datagram, client).await;
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use sharebench_ncp::ether::EtherSocket;
+use sharebench_ncp::receive_buffer;
 use sharebench_ncp::wire::ethernet::Framing;
 use sharebench_ncp::wire::ipx::Address;
 
@@ -89,6 +90,8 @@ impl NcpEtherServer {
         }
         let socket = EtherSocket::open(&ether.interface, ether.framing);
         let socket = socket.map_err(|error| wrong(format!("{}: {error}", ether.interface)))?;
+        // The socket receives the frames of all clients. A smaller buffer costs retransmissions only.
+        let _ = receive_buffer::grow(&socket, receive_buffer::OF_SERVER);
         Self::start_over(socket, ether.network, volume, options)
     }
 

@@ -19,7 +19,7 @@ use sharebench_ncp::wire::watchdog::Notice;
 use tokio::sync::Semaphore;
 
 use crate::ncp::ServerState;
-use crate::ncp::datagrams::MAX_WAITING;
+use crate::ncp::datagrams::{Departures, MAX_WAITING};
 use crate::ncp::ipx_link::{IpxLink, LinkAddress};
 use crate::ncp::services::{EVERY, ServiceAdvertiser};
 
@@ -206,10 +206,9 @@ impl IpxServer {
     }
 
     async fn send_all(&self, out: &Datagrams, client: IpxClient) {
-        for (number, datagram) in out.iter().enumerate() {
-            if number > 0 && !out.gap.is_zero() {
-                tokio::time::sleep(out.gap).await;
-            }
+        let mut departures = Departures::new(out.gap);
+        for datagram in out.iter() {
+            departures.wait().await;
             self.send(packet_type::NCP, socket::NCP, datagram, client).await;
         }
     }

@@ -24,6 +24,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use sharebench_ncp::receive_buffer;
 use sharebench_ncp::server::{Datagrams, Environment, MAX_PACKET, Peer, PendingWork, Server};
 use sharebench_ncp::wire::TransportKind;
 
@@ -185,10 +186,15 @@ impl FrontEnd for NcpServer {
     }
 }
 
-/// A UDP socket for a runtime.
+/// A UDP socket for a runtime, with a receive buffer for the datagrams of all clients.
 fn bind_udp(addr: SocketAddr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(addr)?;
     socket.set_nonblocking(true)?;
+    // A smaller buffer costs retransmissions, which is no reason not to serve.
+    match receive_buffer::grow(&socket, receive_buffer::OF_SERVER) {
+        Ok(bytes) => tracing::debug!(%addr, bytes, "receive buffer of NCP datagrams"),
+        Err(error) => tracing::warn!(%addr, %error, "receive buffer of NCP datagrams not enlarged"),
+    }
     Ok(socket)
 }
 
@@ -197,10 +203,9 @@ fn bind_both(addr: SocketAddr) -> io::Result<(TcpListener, UdpSocket)> {
     let mut tries = 0;
     loop {
         let listener = TcpListener::bind(addr)?;
-        match UdpSocket::bind(listener.local_addr()?) {
+        match bind_udp(listener.local_addr()?) {
             Ok(socket) => {
                 listener.set_nonblocking(true)?;
-                socket.set_nonblocking(true)?;
                 return Ok((listener, socket));
             }
             // The port is in use for UDP; another may be free for both.
