@@ -7,10 +7,13 @@ use sharebench_model::{SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT};
 use crate::types::{SettingChange, System};
 
 /// Facts about place and time, and facts that follow from others: no settings.
-const NO_SETTINGS: [&str; 18] = [
+const NO_SETTINGS: [&str; 21] = [
     "access",
     "block_size",
     "boot",
+    "burst_fragments_lost",
+    "burst_gap_used",
+    "burst_window_used",
     "client_cache",
     "credits",
     "direct_io_unit",

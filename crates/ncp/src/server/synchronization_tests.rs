@@ -92,7 +92,8 @@ fn semaphores_count_and_have_a_queue() {
             .iter_mut()
             .map(|client| client.call(&format!("{family} 00 01 02 5345"))[8..].to_vec())
             .collect();
-        let handle: String = opened[0][..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        let handle = u32::from_be_bytes(*opened[0].first_chunk().unwrap());
+        let handle = format!("{handle:08x}");
         assert_eq!(opened.iter().map(|reply| reply[4]).collect::<Vec<_>>(), [1, 2, 3]);
         let wait = |ticks: u16| format!("{family} 02 {handle} {ticks:04x}");
         let call = |number: u8| format!("{family} {number:02x} {handle}");

@@ -125,7 +125,10 @@ impl Departures {
             return;
         }
         let due = self.due.map_or(Duration::ZERO, |due| next_departure(due, self.start.elapsed(), self.gap));
-        tokio::time::sleep_until(self.start + due).await;
+        let pause = due.saturating_sub(self.start.elapsed());
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
+        }
         self.due = Some(due);
     }
 }
