@@ -125,8 +125,8 @@ fn tshark_parses_the_calls_of_file_sets_logical_records_and_semaphores() {
     let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
     block_on(async {
         let mut one = client(&served).await;
-        let opened = one.call("open", &OpenSemaphore { value: 1, name: Pstr::new(b"NAME").unwrap() }.into());
-        let opened = OpenedSemaphore::decode(opened.await.unwrap()).unwrap();
+        let open = OpenSemaphore { value: 1, name: Pstr::new(b"NAME").unwrap() }.into();
+        let opened = OpenedSemaphore::decode(one.call("open", &open).await.unwrap()).unwrap();
         for call in synchronization_calls("SHARE:FILE", b"NAME", opened.handle) {
             one.call("call", &call).await.unwrap_or_else(|error| panic!("{call:?}: {error}"));
         }
