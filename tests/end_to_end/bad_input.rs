@@ -39,7 +39,7 @@ fn mistakes_are_reported_without_a_server() {
     let refused_smb = format!("smb://lab@127.0.0.1:{closed}/share");
     let refused_nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
     let port = closed.to_string();
-    let table: [(&[&str], i32, &[&str]); 24] = [
+    let table: [(&[&str], i32, &[&str]); 44] = [
         (&["sweep"], USAGE, &["target"]),
         (&["sweep", "gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
         (&["sweep", "smb://lab:hunter2@host/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
@@ -72,7 +72,30 @@ fn mistakes_are_reported_without_a_server() {
         (&["load", "./here", "--workload", "no-such"], USAGE, &["workload", "no-such"]),
         (&["show", "12345"], USAGE, &["12345"]),
         (&["run", "no-such-plan.toml"], USAGE, &["no-such-plan.toml"]),
+        (&["sweep", "nas"], TARGET, &["nas", "smb://nas/SHARE", "nfs://nas/EXPORT"]),
+        (&["sweep", "192.0.2.1"], TARGET, &["smb://192.0.2.1/SHARE"]),
+        (&["sweep", "nfs4://nas/export"], USAGE, &["NFSv4 is not supported", "nfs://nas/export"]),
+        (&["load", "alice@nas:/export"], USAGE, &["NFS has no user names", "nfs://nas/export"]),
+        (&["depth", "smb:/nas/share"], USAGE, &["two slashes", "smb://nas/share"]),
+        (&["sweep", "C:\\data"], USAGE, &["path of Windows"]),
+        (&["sweep", "alice:hunter2@nas:/export"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
+        (&["sweep", "//LAB;alice:hunter2@nas/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
+        (&["clean", "LAB;alice@nas:/share"], USAGE, &["NFS has no user names"]),
+        (&["survey", "smb://LAB;alice@nas/share?domain=LAB"], USAGE, &["domain is given twice"]),
+        (&["sweep", "smb://nas"], USAGE, &["no share", "smb://host/share"]),
+        (&["sweep", "./here", "here/../here"], USAGE, &["the same directory", "a second directory"]),
+        (&["sweep", "./here", "--time-budget", "10"], USAGE, &["--time-budget", "has no unit", "10s"]),
+        (&["sweep", "./here", "--precision", "2"], USAGE, &["--precision", "has no unit", "2%"]),
+        (&["show", "1"], USAGE, &["sharebench.db", "no results database", "--db"]),
+        (&["show", "1", "--db", "nowhere/a.db"], USAGE, &["nowhere/a.db", "directory nowhere does not exist"]),
+        (&["runs", "--db", "here"], USAGE, &["here", "is a directory"]),
+        (&["sweep", "./here", "--db", "nowhere/a.db"], USAGE, &["directory nowhere does not exist"]),
+        (&["import", "fio.txt"], USAGE, &["fio.txt", "--output-format=json+"]),
+        (&["plan", "check", "misplaced.toml"], USAGE, &["line 4", "repetitions", "top of the plan"]),
     ];
+    sharebench.write("fio.txt", "a: (g=0): rw=read, bs=(R) 4096B-4096B\nfio-3.33\n").unwrap();
+    let misplaced = "[[target]]\nurl = './here'\n[sweep]\nrepetitions = 3\n";
+    sharebench.write("misplaced.toml", misplaced).unwrap();
     for (arguments, code, words) in table {
         println!("{arguments:?}");
         expect(&sharebench.run(arguments).unwrap(), code, words);
@@ -143,9 +166,15 @@ fn mistakes_at_smbd() {
     let missing_share = smbd.url("", "").replace("/share/", "/nothing/");
     expect(&sweep(&sharebench, &missing_share), TARGET, &["nothing", "share"]);
     let url = smbd.url("", "");
+    let unc = url.replace("smb:", "");
+    let windows = unc.replace('/', "\\").replace("lab@", "WORKGROUP;lab@");
+    for spelling in [unc, windows, url.replace("smb://lab@", "cifs://WORKGROUP\\lab@")] {
+        println!("{spelling}");
+        let _ = sweep(&sharebench, &spelling).expect_success();
+    }
     let line = [&["sweep", url.as_str()], &SMALL[..]].concat();
     let wrong = sharebench.run_with(&line, &[("SHAREBENCH_PASSWORD", "hunter2")]).unwrap();
-    expect(&wrong, TARGET, &["password"]);
+    expect(&wrong, TARGET, &["user or password", "the password is from SHAREBENCH_PASSWORD"]);
     expect(&sweep(&sharebench, &smbd.url("nowhere", "")), TARGET, &["nowhere", "directory"]);
     assert_eq!(left_in(&smbd.share()), Vec::<String>::new());
 

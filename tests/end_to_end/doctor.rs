@@ -4,7 +4,7 @@ use serde_json::Value;
 use sharebench_tests::need::too_noisy;
 use sharebench_tests::{KernelGuest, Sharebench, needs};
 
-const CHECKS: [&str; 11] = [
+const CHECKS: [&str; 12] = [
     "clock",
     "clock source",
     "timer",
@@ -16,6 +16,7 @@ const CHECKS: [&str; 11] = [
     "steal",
     "pressure",
     "hiccups",
+    "equal servers",
 ];
 
 #[test]

@@ -26,8 +26,10 @@ const TARGETS: &str = "Targets:
   /path or file:///path                   local directory or mounted share
   smb://user@host[:port]/share/dir        SMB 2.0.2 to 3.1.1, without a mount
       ?dialect=3.1.1&sign=required&encrypt=required&domain=...
+      also //server/share, \\\\server\\share, cifs://, DOMAIN\\user@ and DOMAIN;user@
   nfs://host[:port]/export/dir            NFSv3, without a mount
       ?vers=3&mountport=...&uid=...&gid=...
+      also server:/export
   ncp://user@host[:port]/VOLUME/dir       NetWare Core Protocol, without a mount
       ?transport=tcp|udp|ipx&sign=0..3&buffer=61440&split=on&burst=on&window=61440&connections=...
 

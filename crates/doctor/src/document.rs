@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Finding, Proof};
+use crate::{Examination, Finding, Proof};
 
 /// Name and version of the schema. The version changes when a field changes its meaning or is removed.
 const SCHEMA: &str = "sharebench.doctor/1";
@@ -11,11 +11,15 @@ const SCHEMA: &str = "sharebench.doctor/1";
 struct Document<'a> {
     schema: &'static str,
     findings: &'a [Finding],
+    smallest_difference: Option<f64>,
     proofs: &'a [Proof],
 }
 
-/// Formats findings and proofs as one JSON document; either may be empty.
-pub fn to_json(findings: &[Finding], proofs: &[Proof]) -> String {
+/// Formats an examination and proofs, of which there may be none, as one JSON document.
+pub fn to_json(examination: &Examination, proofs: &[Proof]) -> String {
+    let Examination { findings, smallest_difference } = examination;
+    let smallest_difference = *smallest_difference;
+    let document = Document { schema: SCHEMA, findings, smallest_difference, proofs };
     // Serialising plain structs of texts and numbers cannot fail.
-    serde_json::to_string_pretty(&Document { schema: SCHEMA, findings, proofs }).unwrap_or_default()
+    serde_json::to_string_pretty(&document).unwrap_or_default()
 }

@@ -11,6 +11,7 @@ use sharebench_model::units::{percent, show_nanos, three_digits};
 use sharebench_plan::Verify;
 use sharebench_stats::upper_median;
 
+use crate::equal_servers::compare_equal_servers;
 use crate::finding::{Finding, Status};
 use crate::memory::memory;
 
@@ -37,8 +38,18 @@ const FILES: &str =
 const CEILING: &str =
     "small records at high rates: above a third of this, the load generator limits the result";
 
-/// Measures every property. Takes about three seconds.
-pub fn examine() -> Vec<Finding> {
+/// What an examination found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Examination {
+    /// The properties of this machine.
+    pub findings: Vec<Finding>,
+    /// The smallest difference between two servers on this machine that a short comparison detects, as a share; none if
+    /// it could not be measured.
+    pub smallest_difference: Option<f64>,
+}
+
+/// Measures every property. Takes about six seconds.
+pub fn examine() -> Examination {
     let clock = Clock::start();
     let mut findings = vec![clock_reading(ClockFacts::measure(&clock)), clock_source()];
     findings.extend(timers(&clock));
@@ -48,7 +59,9 @@ pub fn examine() -> Vec<Finding> {
     findings.extend([1, 32].map(|depth| ceiling(&clock, depth)));
     findings.extend(observe(&clock));
     findings.push(memory());
-    findings
+    let (finding, smallest_difference) = compare_equal_servers();
+    findings.push(finding);
+    Examination { findings, smallest_difference }
 }
 
 fn clock_reading(facts: ClockFacts) -> Finding {

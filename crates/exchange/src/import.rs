@@ -86,11 +86,15 @@ fn detect(text: &str, options: &Options) -> Result<Format, ImportError> {
         Ok(Format::Fio)
     } else if iozone::looks_like(text) {
         Ok(Format::Iozone)
+    } else if fio::looks_like_plain_text(text) {
+        let problem = "this is the text that fio prints for people, which lacks the histograms; run fio with \
+                       --output-format=json+ and import that";
+        Err(ImportError::whole(problem))
     } else if !options.map.is_empty() || text::lines(text)[0].1.contains(',') {
         Ok(Format::Csv)
     } else {
         let problem = "neither IOzone's text, nor fio's JSON, nor a table whose first line is headings separated \
-                       by commas; --format says what it is";
+                       by commas; state what it is with --format";
         Err(ImportError::whole(problem))
     }
 }

@@ -156,6 +156,10 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
         "s" => 1_000_000_000,
         "m" | "min" => 60_000_000_000,
         "h" => 3_600_000_000_000,
+        "" => {
+            let expected = "a duration, because it has no unit; write 200ms, 10s or 5m";
+            return Err(UnitError { text: text.to_owned(), expected });
+        }
         _ => return Err(error()),
     };
     let nanos = digits.checked_mul(nanos).ok_or_else(error)? / 10u128.pow(scale);

@@ -41,7 +41,8 @@ impl NcpTarget {
     }
 
     fn failure(&self, part: UrlPart, class: ErrorClass, detail: String) -> ConnectError {
-        ConnectError { url: self.url.clone(), part, class, detail }
+        let error = ConnectError { url: self.url.clone(), part, class, detail };
+        error.with_source_of(&self.options.password)
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use sharebench_beneath::Resolution;
@@ -132,13 +132,25 @@ impl PosixTarget {
 
     fn path_error(&self, errno: Errno) -> ConnectError {
         let detail = match errno.0 {
-            libc::ENOENT => format!("there is no such directory; {}", errno.name()),
+            libc::ENOENT => format!("there is no such directory{}; {}", self.server_hint(), errno.name()),
             libc::ENOTDIR => format!("not a directory; {}", errno.name()),
             libc::EACCES | libc::EPERM => format!("no permission to create files there; {}", errno.name()),
             libc::EROFS => format!("the file system is mounted read-only; {}", errno.name()),
             _ => errno.name(),
         };
         self.error(UrlPart::Path, errno.class(), detail)
+    }
+
+    /// The URLs to write, where the path may be meant as the name of a server.
+    fn server_hint(&self) -> String {
+        let mut names = self.path.components();
+        match names.next() {
+            Some(Component::Normal(name)) => {
+                let host = name.to_string_lossy();
+                format!("; a server is written smb://{host}/SHARE, nfs://{host}/EXPORT or ncp://{host}/VOLUME")
+            }
+            _ => String::new(),
+        }
     }
 
     /// The root directory, which is there and writable.

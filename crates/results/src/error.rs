@@ -22,9 +22,21 @@ pub struct StoreError {
 /// Why a step on the store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// There is no such file, or its directory is missing.
-    #[error("cannot be opened or created; does the directory exist, and may you use it?")]
+    /// The file exists and cannot be opened.
+    #[error("this user may not open the file")]
     CannotOpen,
+    /// There is no such file.
+    #[error("no results database is here; commands that measure create it, and --db names another one")]
+    NoFile,
+    /// The file does not exist and cannot be created.
+    #[error("the file cannot be created; may this user write to its directory?")]
+    CannotCreate,
+    /// The directory of the file does not exist.
+    #[error("the directory {} does not exist", .0.display())]
+    NoDirectory(PathBuf),
+    /// The path names a directory.
+    #[error("this is a directory; --db takes a file")]
+    Directory,
     /// The file is something else.
     #[error("not a sharebench database (not an SQLite file)")]
     NotADatabase,
@@ -93,6 +105,22 @@ pub enum Problem {
 impl Problem {
     pub(crate) fn at(self, path: &Path, step: impl Into<String>) -> StoreError {
         StoreError { path: path.to_owned(), step: step.into(), problem: self }
+    }
+
+    /// The reason for which SQLite could not open the file.
+    pub(crate) fn opening(self, path: &Path) -> StoreError {
+        let problem = match (self, std::fs::metadata(path)) {
+            (Self::CannotOpen, Ok(found)) if found.is_dir() => Self::Directory,
+            (Self::CannotOpen, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+                // The parent of a bare name is the empty path.
+                match path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
+                    Some(parent) => Self::NoDirectory(parent.to_owned()),
+                    None => Self::NoFile,
+                }
+            }
+            (problem, _) => problem,
+        };
+        problem.at(path, "open")
     }
 
     pub(crate) fn value(column: &'static str, detail: impl std::fmt::Display) -> Self {

@@ -49,13 +49,16 @@ impl Store {
         let path = path.as_ref();
         create_private(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        Self::connect(path, flags).map_err(|problem| problem.at(path, "open"))
+        Self::connect(path, flags).map_err(|problem| match problem.opening(path) {
+            StoreError { problem: Problem::NoFile, .. } => Problem::CannotCreate.at(path, "open"),
+            error => error,
+        })
     }
 
     /// Opens an existing file without ever changing it.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|problem| problem.at(path, "open"))
+        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|problem| problem.opening(path))
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, Problem> {

@@ -168,7 +168,7 @@ fn a_file_under_creation_is_not_reported_as_foreign() {
                         Ok(store) => assert_eq!(store.runs().unwrap(), []),
                         // Earlier than the file, or than its tables.
                         Err(error) => {
-                            let early = matches!(error.problem, Problem::CannotOpen | Problem::NoRuns);
+                            let early = matches!(error.problem, Problem::NoFile | Problem::NoRuns);
                             assert!(early, "{error}");
                         }
                     }
@@ -265,15 +265,15 @@ fn an_unreadable_value_names_its_column() {
 #[test]
 fn errors_name_a_missing_directory_and_a_missing_file() {
     let error = Store::open("/nowhere/at/all.db").unwrap_err();
-    assert!(matches!(error.problem, Problem::CannotOpen), "{error}");
+    assert!(matches!(error.problem, Problem::NoDirectory(_)), "{error}");
     let file = Scratch::new("missing");
     let error = Store::open_read_only(&file.0).unwrap_err();
-    assert!(matches!(error.problem, Problem::CannotOpen) && !file.0.exists(), "{error}");
+    assert!(matches!(error.problem, Problem::NoFile) && !file.0.exists(), "{error}");
 }
 
 #[test]
 fn errors_name_a_directory_that_accepts_no_files() {
     let error = Store::open("/proc/sharebench.db").unwrap_err();
-    assert!(matches!(error.problem, Problem::CannotOpen | Problem::ReadOnly), "{error}");
+    assert!(matches!(error.problem, Problem::CannotCreate | Problem::ReadOnly), "{error}");
     assert!(error.to_string().starts_with("/proc/sharebench.db: open: "), "{error}");
 }

@@ -1,7 +1,11 @@
 //! Connecting to a server, and which part of the URL a failure points at.
 
+use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
 
 use sharebench_model::{ErrorClass, OpError};
 use sharebench_target::{ConnectError, SessionSpec, UrlPart};
@@ -24,6 +28,12 @@ impl DialError {
     /// A failure that points at `part`.
     pub fn new(part: UrlPart, class: ErrorClass, detail: impl Into<String>) -> Self {
         Self { part, class, detail: detail.into() }
+    }
+
+    /// Adds the failure at another address of the host.
+    fn and(mut self, other: &Self) -> Self {
+        self.detail = format!("{}; {}", self.detail, other.detail);
+        self
     }
 
     /// Attributes the failure of a request to `part`.
@@ -52,15 +62,73 @@ impl DialError {
     }
 }
 
-/// Resolves a host name or address literal to its first address.
-pub async fn resolve(host: &str) -> Result<IpAddr, DialError> {
+/// Resolves a host name or address literal to its addresses, in the resolver's order of preference.
+pub async fn resolve(host: &str) -> Result<Vec<IpAddr>, DialError> {
     // A literal needs no resolver, which may be slow or absent.
     if let Ok(address) = host.parse() {
-        return Ok(address);
+        return Ok(vec![address]);
     }
     let unknown = |detail: String| DialError::new(UrlPart::Host, ErrorClass::NotFound, detail);
-    let mut found = tokio::net::lookup_host((host, 0)).await.map_err(|error| unknown(error.to_string()))?;
-    found.next().map(|address| address.ip()).ok_or_else(|| unknown("the name has no address".into()))
+    let found = tokio::net::lookup_host((host, 0)).await.map_err(|error| unknown(error.to_string()))?;
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for address in found.map(|address| address.ip()) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    if addresses.is_empty() { Err(unknown("the name has no address".into())) } else { Ok(addresses) }
+}
+
+/// Time that an address has alone before the next one is tried as well (RFC 8305, 5).
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
+
+/// Connects to the first of a host's addresses that accepts: the next one is tried when an attempt fails, or while it is
+/// silent, so that a host of which one address family does not work is reached by the other. Attempts that are no longer
+/// needed are dropped.
+///
+/// # Errors
+/// Every address failed. The error points at the part of the first one, and its text names all failures.
+pub async fn connect_first<T, F>(
+    addresses: &[IpAddr],
+    connect: impl Fn(IpAddr) -> F,
+) -> Result<T, DialError>
+where
+    F: Future<Output = Result<T, DialError>>,
+{
+    let mut waiting = addresses.iter();
+    let mut attempts: Vec<Pin<Box<F>>> = waiting.next().map(|address| Box::pin(connect(*address))).into_iter().collect();
+    let mut failed: Option<DialError> = None;
+    let mut delay = Box::pin(tokio::time::sleep(ATTEMPT_DELAY));
+    std::future::poll_fn(|context| {
+        loop {
+            let mut is_next_due = false;
+            let mut index = 0;
+            while let Some(attempt) = attempts.get_mut(index) {
+                match attempt.as_mut().poll(context) {
+                    Poll::Ready(Ok(connected)) => return Poll::Ready(Ok(connected)),
+                    Poll::Ready(Err(error)) => {
+                        drop(attempts.swap_remove(index));
+                        failed = Some(failed.take().map_or_else(|| error, |first| first.and(&error)));
+                        is_next_due = true;
+                    }
+                    Poll::Pending => index += 1,
+                }
+            }
+            if !is_next_due && !attempts.is_empty() && (waiting.len() == 0 || delay.as_mut().poll(context).is_pending()) {
+                return Poll::Pending;
+            }
+            match waiting.next() {
+                Some(address) => attempts.push(Box::pin(connect(*address))),
+                None if attempts.is_empty() => {
+                    let none = || DialError::new(UrlPart::Host, ErrorClass::NotFound, "the name has no address");
+                    return Poll::Ready(Err(failed.take().unwrap_or_else(none)));
+                }
+                None => return Poll::Pending,
+            }
+            delay.as_mut().reset(tokio::time::Instant::now() + ATTEMPT_DELAY);
+        }
+    })
+    .await
 }
 
 /// Describes a failed TCP connection. `port` is the part of the URL to check if the host answers and nobody listens;
@@ -91,4 +159,55 @@ pub fn check_session_size(
         spec.slots, spec.slot_bytes
     );
     Err(DialError::new(UrlPart::Share, ErrorClass::Unsupported, detail))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::future::pending;
+
+    use super::*;
+
+    const DEAD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+    const SILENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
+    const ALIVE: IpAddr = IpAddr::V6(std::net::Ipv6Addr::LOCALHOST);
+
+    /// Connects to addresses as their names say, and returns the result with the attempts in their order.
+    fn connect(addresses: &[IpAddr]) -> (Result<IpAddr, DialError>, Vec<IpAddr>) {
+        let tried = RefCell::new(Vec::new());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let result = runtime.unwrap().block_on(connect_first(addresses, |address| {
+            tried.borrow_mut().push(address);
+            async move {
+                match address {
+                    DEAD => Err(DialError::new(UrlPart::Port, ErrorClass::Disconnected, format!("{DEAD}: refused"))),
+                    SILENT => pending().await,
+                    address => Ok(address),
+                }
+            }
+        }));
+        (result, tried.into_inner())
+    }
+
+    #[test]
+    fn next_address_is_tried_after_a_failure_or_a_silence() {
+        for (addresses, tried) in [
+            (&[ALIVE, DEAD][..], &[ALIVE][..]),
+            (&[DEAD, ALIVE], &[DEAD, ALIVE]),
+            (&[SILENT, ALIVE, DEAD], &[SILENT, ALIVE]),
+            (&[SILENT, DEAD, DEAD, ALIVE], &[SILENT, DEAD, DEAD, ALIVE]),
+        ] {
+            let (result, attempts) = connect(addresses);
+            assert_eq!(result.unwrap(), ALIVE);
+            assert_eq!(attempts, tried);
+        }
+    }
+
+    #[test]
+    fn error_names_every_address() {
+        let error = connect(&[DEAD, DEAD]).0.unwrap_err();
+        assert_eq!(error.part, UrlPart::Port);
+        assert_eq!(error.detail, "192.0.2.1: refused; 192.0.2.1: refused");
+        assert!(connect(&[]).0.unwrap_err().detail.contains("no address"));
+    }
 }

@@ -36,7 +36,7 @@ mod request_table;
 mod send_queue;
 pub mod submit_error;
 
-pub use dial::{DialError, check_session_size, connect_error, resolve};
+pub use dial::{DialError, check_session_size, connect_error, connect_first, resolve};
 pub use open_files::OpenFileTable;
 pub use receive_buffer::ReceiveBuffer;
 pub use request_table::{RequestTable, TrackedRequest};

@@ -9,6 +9,8 @@ use std::ops::Deref;
 pub struct Secret {
     masked: Vec<u8>,
     mask: Vec<u8>,
+    /// Where the user gave it, such as `SHAREBENCH_PASSWORD`.
+    source: Option<String>,
 }
 
 /// A password as text for the moment in which it is used; wiped when dropped.
@@ -21,7 +23,19 @@ impl Secret {
         let random = RandomState::new();
         let mask: Vec<u8> = (0..text.len()).map(|place| random.hash_one(place) as u8).collect();
         let masked = text.bytes().zip(&mask).map(|(byte, mask)| byte ^ mask).collect();
-        Self { masked, mask }
+        Self { masked, mask, source: None }
+    }
+
+    /// States where the user gave the password, for the message of a rejected one.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<String>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Where the user gave the password.
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
     }
 
     /// The password itself, for the one place that hashes or sends it.

@@ -11,6 +11,7 @@ use sharebench_model::{
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
+use crate::secret::Secret;
 
 /// A future that stays on its job's thread.
 pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -104,6 +105,20 @@ pub struct ConnectError {
     pub class: ErrorClass,
     /// The message of the peer or the system.
     pub detail: String,
+}
+
+impl ConnectError {
+    /// Adds where the password is from, if the account or its password was rejected.
+    #[must_use]
+    pub fn with_source_of(mut self, password: &Secret) -> Self {
+        if self.part == UrlPart::Credentials
+            && let Some(source) = password.source()
+        {
+            self.detail.push_str("; the password is from ");
+            self.detail.push_str(source);
+        }
+        self
+    }
 }
 
 impl From<ConnectError> for OpError {

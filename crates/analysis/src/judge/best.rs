@@ -1,18 +1,27 @@
 //! Which comparisons the answer reports: those of the best of several systems.
 
-use crate::types::{Comparison, Summary};
+use crate::types::{Access, Comparison, Summary, System};
 
-/// Most pairs that an answer speaks of; the others stand among the findings.
-const MAX_CELLS: usize = 3;
+/// Most pairs that an answer speaks of; the others are listed among the findings.
+const MAX_PAIRS: usize = 3;
 
 /// For each comparison whether the answer speaks of it. Comparisons that hang together, however indirectly, have one
 /// best system, and the pairs that it is part of are reported.
-pub(crate) fn spoken_of(systems: usize, comparisons: &[Comparison]) -> Vec<bool> {
-    let best = best_of_each(systems, comparisons);
-    let mut left = MAX_CELLS;
+///
+/// Where shares are compared with each other, a directory of this machine is their baseline: nobody asks whether it is
+/// faster, and its pairs are reported among the findings.
+pub(crate) fn spoken_of(systems: &[System], comparisons: &[Comparison]) -> Vec<bool> {
+    let is_baseline = |system: usize| systems[system].access == Access::Local;
+    let of_shares = |comparison: &&Comparison| !is_baseline(comparison.a) && !is_baseline(comparison.b);
+    let has_baseline = comparisons.iter().any(|comparison| of_shares(&comparison));
+    let shown: Vec<&Comparison> =
+        comparisons.iter().filter(|comparison| !has_baseline || of_shares(comparison)).collect();
+    let best = best_of_each(systems.len(), &shown);
+    let mut left = MAX_PAIRS;
     let pairs = comparisons.iter();
     let reported = pairs.map(|comparison| {
-        let reported = left > 0 && (best.contains(&comparison.a) || best.contains(&comparison.b));
+        let is_shown = !has_baseline || of_shares(&comparison);
+        let reported = is_shown && left > 0 && (best.contains(&comparison.a) || best.contains(&comparison.b));
         left -= usize::from(reported);
         reported
     });
@@ -28,7 +37,7 @@ pub(crate) fn widest(comparison: &Comparison) -> Option<usize> {
 }
 
 /// The fastest system of each group of systems that are compared, directly or through others.
-fn best_of_each(systems: usize, comparisons: &[Comparison]) -> Vec<usize> {
+fn best_of_each(systems: usize, comparisons: &[&Comparison]) -> Vec<usize> {
     let count = systems;
     let mut group: Vec<usize> = (0..count).collect();
     for comparison in comparisons {
@@ -50,7 +59,7 @@ fn best_of_each(systems: usize, comparisons: &[Comparison]) -> Vec<usize> {
 
 /// Mean log ratio of each system against those it is compared with: over all cells, or over the sections where there is
 /// no mean over all.
-fn scores(systems: usize, comparisons: &[Comparison]) -> Vec<f64> {
+fn scores(systems: usize, comparisons: &[&Comparison]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); systems];
     for comparison in comparisons {
         let of_sections = || comparison.sections.iter().flatten().map(|summary| summary.typical.value.ln());

@@ -58,7 +58,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
     let mut answer = alarms(stages, stages.aligned.runs);
     let mut found = Vec::new();
     let mut open = Vec::new();
-    let spoken_of = spoken_of(stages.aligned.systems.len(), &stages.judged.comparisons);
+    let spoken_of = spoken_of(&stages.aligned.systems, &stages.judged.comparisons);
     // Of several pairs the answer names the faster system; regions are listed among the findings.
     let comparisons = &stages.judged.comparisons;
     let alone = comparisons.len() == 1;

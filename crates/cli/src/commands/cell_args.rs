@@ -1,7 +1,7 @@
 //! The arguments that `sweep` and `depth` share: both measure the cells of a grid.
 
 use clap::Args;
-use sharebench_plan::Plan;
+use sharebench_plan::{Plan, target_url};
 
 use crate::commands::from_flags::base;
 use crate::flags::cache_probes::CacheProbeFlags;
@@ -15,7 +15,7 @@ use crate::flags::run_flags::RunFlags;
 #[derive(Debug, Args)]
 pub struct CellArgs<Axes: Args> {
     /// Targets to measure: paths or URLs.
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required = true, value_name = "TARGET", value_parser = target_url)]
     pub targets: Vec<String>,
     #[command(flatten)]
     pub axes: Axes,

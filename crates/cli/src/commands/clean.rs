@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sharebench_model::units::parse_duration;
+use sharebench_plan::target_url;
 use sharebench_report::plain;
 use sharebench_target::DIRECTORY_PREFIX;
 
@@ -23,6 +24,7 @@ Example:
 #[derive(Debug, Args)]
 pub struct CleanArgs {
     /// Target to clean: a path or URL.
+    #[arg(value_parser = target_url)]
     pub target: String,
     /// Remove only this directory [default: all .sharebench-* directories].
     #[arg(long, value_name = ".sharebench-ID")]

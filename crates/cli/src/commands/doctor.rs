@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use sharebench_doctor::{Conditions, EXPERIMENTS, Experiment, Proof, Verdict, examine, prove, to_json};
 
-use crate::commands::doctor_text::{findings_text, proofs_text};
+use crate::commands::doctor_text::{findings_text, proofs_text, verdict_text};
 use crate::exit;
 use crate::flags::output::QuietFlags;
 use crate::output::{line, print_out, style};
@@ -55,14 +55,14 @@ fn experiment(id: &str) -> Result<&'static Experiment, String> {
 /// Examines the machine, and runs the known answers with --prove.
 pub fn run(args: &DoctorArgs) -> ExitCode {
     let text = args.format == DoctorFormat::Text;
-    let findings = examine();
+    let examination = examine();
     if text {
-        show(&findings_text(&findings, style()));
+        show(&findings_text(&examination.findings, style()));
     }
     let mut proofs = Vec::new();
     if args.prove {
         if text {
-            show("\n");
+            show("\nKNOWN ANSWERS\n");
         }
         let conditions = Conditions { quick: args.quick, step_clock: args.step_clock };
         for experiment in EXPERIMENTS {
@@ -80,8 +80,10 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
             proofs.push(proof);
         }
     }
-    if !text {
-        show(&format!("{}\n", to_json(&findings, &proofs)));
+    if text {
+        show(&verdict_text(&examination, &proofs, style()));
+    } else {
+        show(&format!("{}\n", to_json(&examination, &proofs)));
     }
     ExitCode::from(code(&proofs))
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use sharebench_doctor::{Finding, Proof, Row, Status, Verdict};
+use sharebench_doctor::{Examination, Finding, Proof, Row, Status, Verdict};
+use sharebench_model::units::percent;
 use sharebench_report::{Style, wrap};
 
 /// Columns before the name of a finding.
@@ -13,7 +14,7 @@ const INDENT: usize = 5;
 /// Formats one line per finding, and a second one with the invalidated results unless it passes. Lines that are wider than
 /// the terminal continue below their first word.
 pub fn findings_text(findings: &[Finding], style: Style) -> String {
-    let mut out = String::new();
+    let mut out = "THIS MACHINE\n".to_owned();
     let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
     for Finding { name, status, measured, invalidates } in findings {
         let word = match status {
@@ -30,6 +31,22 @@ pub fn findings_text(findings: &[Finding], style: Style) -> String {
         }
     }
     out
+}
+
+/// The last line: the differences that this machine shows, and the first property that invalidates results.
+pub fn verdict_text(examination: &Examination, proofs: &[Proof], style: Style) -> String {
+    const LABEL: &str = "VERDICT  ";
+    let good = match examination.smallest_difference {
+        Some(difference) => format!("good for differences above {} between servers on this machine", percent(difference, 1)),
+        None => "not known, because two equal servers could not be compared".to_owned(),
+    };
+    let warnings = examination.findings.iter().filter(|finding| finding.status == Status::Warn);
+    let names: Vec<&str> = warnings.map(|finding| finding.name).collect();
+    let warnings = if names.is_empty() { String::new() } else { format!("; warnings: {}", names.join(", ")) };
+    let failed = proofs.iter().filter(|proof| proof.verdict == Verdict::Fail).map(|proof| proof.id);
+    let failed: Vec<&str> = failed.collect();
+    let failed = if failed.is_empty() { String::new() } else { format!("; FAILED: {}", failed.join(", ")) };
+    format!("\n{LABEL}{}\n", below(&format!("{good}{warnings}{failed}"), LABEL.len(), style))
 }
 
 /// The text wrapped to the terminal, with later lines indented like the first.
@@ -106,7 +123,7 @@ mod tests {
         let text = findings_text(&findings, Style::piped());
         assert_eq!(
             text,
-            "pass     clock  resolution 1 ns\nunknown  steal  not reported\n                invalidates tails\n"
+            "THIS MACHINE\npass     clock  resolution 1 ns\nunknown  steal  not reported\n                invalidates tails\n"
         );
     }
 

@@ -31,6 +31,9 @@ pub struct ExportArgs {
     /// CSV: write texts that a spreadsheet would run as formulas as they are, without an apostrophe in front.
     #[arg(long)]
     pub exact_text: bool,
+    /// IOzone: the target to write, of a run of several.
+    #[arg(long, value_name = "NAME")]
+    pub target: Option<String>,
     #[command(flatten)]
     pub database: DatabaseFlags,
     #[command(flatten)]
@@ -63,6 +66,9 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
             "--exact-text is for --format csv; the other formats never change a text",
         ));
     }
+    if args.target.is_some() && args.format != ExportFormat::Iozone {
+        return Err(Failure::usage("--target is for --format iozone; the other formats write all targets"));
+    }
     let store = args.run.open(&args.database.db)?;
     let run = args.run.resolve(&store)?;
     let texts = if args.exact_text { SpreadsheetText::Exact } else { SpreadsheetText::Defused };
@@ -76,7 +82,8 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
             written(args, |out| write_json(&steps, out))
         }
         ExportFormat::Parquet | ExportFormat::Xlsx | ExportFormat::Iozone => {
-            let bytes = whole(&store.load(run)?, args.format, args.quiet)?;
+            let run = only_target(store.load(run)?, args.target.as_deref())?;
+            let bytes = whole(&run, args.format, args.quiet)?;
             written(args, |out| Ok(out.write_all(&bytes)?))
         }
     }
@@ -95,6 +102,23 @@ fn written(
             Err(Failure::usage(format!("--output {}: {error}", path.display())))
         }
     }
+}
+
+/// The run with the steps of one of its targets, or as it is.
+fn only_target(mut run: StoredRun, name: Option<&str>) -> Result<StoredRun, Failure> {
+    let Some(name) = name else { return Ok(run) };
+    let Some(index) = run.header.targets.iter().position(|target| target.name == name) else {
+        let names: Vec<String> = run.header.targets.iter().map(|target| plain(&target.name)).collect();
+        let names = names.join(", ");
+        return Err(Failure::usage(format!("--target {}: the run has {names}", plain(name))));
+    };
+    run.header.targets = vec![run.header.targets.swap_remove(index)];
+    run.facts = run.facts.into_iter().skip(index).take(1).collect();
+    run.steps.retain(|step| step.target as usize == index);
+    for step in &mut run.steps {
+        step.target = 0;
+    }
+    Ok(run)
 }
 
 /// The bytes of a format that is not written step by step.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sharebench_model::units::{ByteSize, parse_duration};
-use sharebench_plan::{Arrivals, Load, Plan, Preset, ResolvedPlan, Slo, Think, Values, WORKLOADS};
+use sharebench_plan::{Arrivals, Load, Plan, Preset, ResolvedPlan, Slo, Think, Values, WORKLOADS, target_url};
 
 use crate::commands::from_flags::{base, flat, resolve};
 use crate::exit::Failure;
@@ -30,7 +30,7 @@ its values one by one. docs/loads.md explains how to write a workload.";
 #[derive(Debug, Args)]
 pub struct LoadArgs {
     /// Targets to measure: paths or URLs.
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required = true, value_name = "TARGET", value_parser = target_url)]
     pub targets: Vec<String>,
     #[command(flatten)]
     pub load: LoadFlags,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use sharebench_engine::{Refusal, Survey, survey};
 use sharebench_model::units::{ByteSize, parse_duration, percent};
+use sharebench_plan::target_url;
 use sharebench_report::plain;
 
 use crate::exit::Failure;
@@ -23,7 +24,7 @@ pub const SURVEY_HELP: &str = "Examples:
 #[derive(Debug, Args)]
 pub struct SurveyArgs {
     /// Directory or other target to survey.
-    #[arg(value_name = "PATH|TARGET")]
+    #[arg(value_name = "PATH|TARGET", value_parser = target_url)]
     pub target: String,
     /// Write the workload to FILE [default: standard output].
     #[arg(long, short, value_name = "FILE.toml")]

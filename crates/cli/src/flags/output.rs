@@ -6,11 +6,14 @@ use clap::Args;
 
 use super::heading;
 
+/// Results database of commands without `--db`.
+pub const DEFAULT_DATABASE: &str = "sharebench.db";
+
 /// The results database of a command that reads or writes runs.
 #[derive(Debug, Args, Clone)]
 pub struct DatabaseFlags {
     /// Results database: one SQLite file that contains all runs.
-    #[arg(long, default_value = "sharebench.db", value_name = "FILE")]
+    #[arg(long, default_value = DEFAULT_DATABASE, value_name = "FILE")]
     pub db: PathBuf,
 }
 

@@ -19,12 +19,14 @@ const CYAN: &str = "36";
 /// The progress at `at` as lines of at most `width` columns. With `colour` they also contain escape sequences, which have no width.
 pub fn frame(progress: &RunProgress, width: usize, colour: bool, at: Instant) -> Vec<String> {
     let mut lines = vec![running(progress, at), bar(progress, width, at)];
+    lines.extend(activity(progress));
     let names =
         progress.targets.iter().map(|target| columns(&plain(&target.name))).max().unwrap_or(0).min(24);
     lines.extend(progress.targets.iter().enumerate().map(|(index, target)| {
         let active = progress.now.as_ref().is_some_and(|now| now.target == index);
         self::target(target, active, names, width)
     }));
+    lines.extend(progress.targets.iter().filter_map(load));
     lines.push(checks(progress));
     lines.extend(failures(progress));
     if progress.ranks > 1 {
@@ -87,6 +89,27 @@ fn bar(progress: &RunProgress, width: usize, at: Instant) -> Line {
         (DIM, "░".repeat(space - full)),
         ("", format!(" {steps}, {} spent{left}", show_seconds(progress.spent(at).as_secs_f64()))),
     ]
+}
+
+/// What the users of the current load step have done so far.
+fn activity(progress: &RunProgress) -> Option<Line> {
+    let activity = progress.now.as_ref()?.activity?;
+    let users = counted(activity.users as usize, "user");
+    let transactions = counted(activity.transactions as usize, "transaction");
+    let mut line = vec![("", format!("{users} logged on, {transactions}"))];
+    if activity.failures > 0 {
+        line.push((RED, format!(", {}", counted(activity.failures as usize, "failure"))));
+    }
+    Some(line)
+}
+
+/// The rate of each number of users so far; none of a target without load steps.
+fn load(target: &TargetProgress) -> Option<Line> {
+    let steps: Vec<String> =
+        target.load.iter().map(|(users, rate)| format!("{}: {}", plain(users), show_rate(*rate))).collect();
+    (!steps.is_empty()).then(|| {
+        vec![("", format!("users  {}  ", plain(&target.name))), (CYAN, steps.join("  "))]
+    })
 }
 
 /// A target: rate, response times, sparkline, steps; the line is cut at the right.

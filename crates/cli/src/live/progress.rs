@@ -27,6 +27,19 @@ pub struct TargetProgress {
     pub history: VecDeque<f64>,
     /// With several ranks: bytes per second of rank 0 in the current step.
     pub of_rank_0: Option<f64>,
+    /// Users and bytes per second of each finished load step.
+    pub load: Vec<(String, f64)>,
+}
+
+/// What the users of the current load step have done so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UserActivity {
+    /// Users that have a session.
+    pub users: u64,
+    /// Transactions that ended.
+    pub transactions: u64,
+    /// Failures.
+    pub failures: u64,
 }
 
 /// The current step.
@@ -36,6 +49,10 @@ pub struct CurrentStep {
     pub repetition: u32,
     pub coordinates: Coordinates,
     pub since: Instant,
+    /// The activity of its users; none before the first report, and of a cell.
+    pub activity: Option<UserActivity>,
+    /// True once it has finished and the next one has not started.
+    ended: bool,
     /// Instant, operations and bytes of the last progress event.
     seen: Option<(Instant, u64, u64)>,
 }
@@ -113,12 +130,27 @@ impl RunProgress {
                 let coordinates = coordinates.clone();
                 let target = *target as usize;
                 let repetition = *repetition;
-                self.now = Some(CurrentStep { target, repetition, coordinates, since: at, seen: None });
+                self.now = Some(CurrentStep {
+                    target,
+                    repetition,
+                    coordinates,
+                    since: at,
+                    activity: None,
+                    ended: false,
+                    seen: None,
+                });
             }
             RunEvent::Preparing { what, done, of, .. } => {
                 self.preparing = Some(format!("{done} of {of} {what}"));
             }
-            RunEvent::Progress { operations, bytes, .. } => self.progress(*operations, *bytes, at),
+            RunEvent::Progress { operations, bytes, transactions, failures, users, .. } => {
+                let activity =
+                    UserActivity { users: *users, transactions: *transactions, failures: *failures };
+                if let Some(now) = self.now.as_mut().filter(|now| is_load(&now.coordinates)) {
+                    now.activity = Some(activity);
+                }
+                self.progress(*operations, *bytes, at);
+            }
             RunEvent::StepFinished(step) => self.finished(step, at),
             // Failures of all ranks are counted when the step ends.
             RunEvent::Failure { .. } if self.ranks > 1 => {}
@@ -156,11 +188,12 @@ impl RunProgress {
     }
 
     fn finished(&mut self, step: &StepResult, at: Instant) {
-        if step.coordinates.get(axis::WORKLOAD).is_some() {
+        if is_load(&step.coordinates) {
             let since = self.now.as_ref().map_or(at, |now| now.since);
             self.loads_measured.0 += 1;
             self.loads_measured.1 += at.saturating_duration_since(since);
         }
+        self.now.iter_mut().for_each(|now| now.ended = true);
         self.done += 1;
         self.measured += 1;
         self.preparing = None;
@@ -180,6 +213,9 @@ impl RunProgress {
         if let Some(target) = self.targets.get_mut(step.target as usize) {
             target.steps += 1;
             target.of_rank_0 = None;
+            if let Some(users) = step.coordinates.get(axis::USERS) {
+                target.load.push((users.to_string(), step.measure.throughput().unwrap_or(0.0)));
+            }
             target.operations = step.measure.operation_rate();
             let known = |quantile| Some(step.measure.response.quantile(quantile)).filter(|ns| *ns > 0);
             target.p50_ns = known(0.5);
@@ -214,16 +250,27 @@ impl RunProgress {
         if let Some(ends) = self.budget_ends {
             return Some(ends.saturating_duration_since(at).as_secs_f64());
         }
+        let left = self.expected.saturating_sub(self.done);
+        if self.fixed && self.only_loads_left(left) {
+            // Their windows are in the plan, so that the time left is known from the first second.
+            let now = self.now.as_ref().filter(|now| is_load(&now.coordinates) && !now.ended);
+            let spent = now.map_or(0.0, |now| at.saturating_duration_since(now.since).as_secs_f64());
+            return Some((self.seconds_of_loads(left) - spent).max(0.0));
+        }
         (self.measured >= 3).then(|| {
             let (loads_measured, loads_took) = self.loads_measured;
             let cells_measured = self.measured - loads_measured;
             // Everything that is not a load step belongs to the cells: preparing files, too.
             let cells_took = self.spent(at).saturating_sub(loads_took);
             let cell = cells_took.as_secs_f64() / cells_measured.max(1) as f64;
-            let left = self.expected.saturating_sub(self.done);
             let loads_left = left.min(self.loads.saturating_sub(self.loads_measured.0));
             cell * (left - loads_left) as f64 + self.seconds_of_loads(loads_left)
         })
+    }
+
+    /// True if no cell is left.
+    fn only_loads_left(&self, left: usize) -> bool {
+        left <= self.loads.saturating_sub(self.loads_measured.0)
     }
 
     /// Seconds of the last load steps: their windows, and around each what the finished ones took.
@@ -235,6 +282,11 @@ impl RunProgress {
         let around = (took.as_secs_f64() - windows(finished)).max(0.0) / measured.max(1) as f64;
         windows(ahead) + around * ahead.len() as f64
     }
+}
+
+/// True for a step of virtual users.
+fn is_load(coordinates: &Coordinates) -> bool {
+    coordinates.get(axis::WORKLOAD).is_some()
 }
 
 /// Warm-up and window of the plan's load steps, once per target.

@@ -20,10 +20,11 @@ pub fn given(password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
         let text = files::read_text(path)
             .map_err(|error| Failure::usage(format!("--password-file {}: {error}", path.display())))?;
         let secret = Secret::new(text.lines().next().unwrap_or_default());
+        let secret = secret.with_source(format!("--password-file {}", path.display()));
         wipe(text.into_bytes());
         return Ok(Some(secret));
     }
-    Ok(std::env::var(VARIABLE).ok().map(Secret::new))
+    Ok(std::env::var(VARIABLE).ok().map(|text| Secret::new(text).with_source(VARIABLE)))
 }
 
 /// Warns of a password file that other users own or can read.
@@ -66,7 +67,7 @@ pub fn for_target(url: &TargetUrl, password_file: Option<&Path>) -> Result<Secre
 fn from_netrc(host: &str, user: &str) -> Option<Secret> {
     let path = std::env::var_os("HOME")?;
     let text = std::fs::read_to_string(Path::new(&path).join(".netrc")).ok()?;
-    let secret = search_netrc(&text, host, user).map(Secret::new);
+    let secret = search_netrc(&text, host, user).map(|text| Secret::new(text).with_source("~/.netrc"));
     wipe(text.into_bytes());
     secret
 }

@@ -8,6 +8,8 @@ use sharebench_engine::{Clock, ClockFacts};
 use sharebench_model::Facts;
 use sharebench_target::DIRECTORY_PREFIX;
 
+use crate::run::hint::shell_word;
+
 /// Name of the fact with the run's directory on the targets.
 pub const DIRECTORY_FACT: &str = "directory";
 /// Name of the fact with the command line.
@@ -59,14 +61,6 @@ pub fn facts(directory: &str) -> Facts {
 
 /// The command line, quoted for a shell.
 pub fn command_line() -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
-    let quoted = |word: String| {
-        if !word.is_empty() && word.chars().all(plain) {
-            word
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
-    };
-    let words = std::env::args().skip(1).map(quoted);
+    let words = std::env::args().skip(1).map(|word| shell_word(&word));
     std::iter::once("sharebench".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -23,6 +23,7 @@ use crate::monitoring::Monitoring;
 use crate::output::message;
 use crate::run::environment;
 use crate::run::event_sink::EventSink;
+use crate::run::hint::{database_option, quoted};
 use crate::run::interrupts::Interrupts;
 use crate::run::ranks::RankGroup;
 use crate::run::run_store;
@@ -294,7 +295,7 @@ impl<'a> Measurement<'a> {
         let is_resumable =
             !matches!(end.outcome, RunOutcome::Complete | RunOutcome::Incomplete(StepError::EngineFailed(_)));
         if let Some(run) = run.filter(|_| is_resumable) {
-            message(format_args!("finish it by: sharebench run --resume {run}"));
+            message(format_args!("finish it by: sharebench run --resume {run}{}", database_option(events_sink.sink.store().path())));
         }
         Ok(Measured { store: events_sink.sink.into_store(), run, outcome: end.outcome, failures })
     }
@@ -303,7 +304,8 @@ impl<'a> Measurement<'a> {
     fn leftovers_on(&self, index: usize) -> String {
         let url = &self.plan.targets[index].url;
         let directory = sharebench_engine::directory_on(&self.directory, index);
-        format!("left on {url}: {directory}; remove it by: sharebench clean '{url}' --directory {directory}")
+        let target = quoted(url);
+        format!("left on {url}: {directory}; remove it by: sharebench clean {target} --directory {directory}")
     }
 
     /// Facts about this machine and the other ranks.

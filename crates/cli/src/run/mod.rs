@@ -3,6 +3,7 @@
 pub mod credentials;
 pub mod environment;
 mod event_sink;
+mod hint;
 pub mod interrupts;
 pub mod loadfile;
 pub mod measure;

@@ -9,6 +9,12 @@ use sharebench_report::Style;
 use sharebench_results::RunId;
 
 use crate::output::{line, print_object, print_out, style, terminal_size};
+use crate::run::hint::database_option;
+
+/// Rows of the summary with the lines after it, on a terminal of any size.
+const MAX_ROWS: usize = 24;
+/// Rows that a summary leaves: the report's path, the run, the next command and the shell's prompt.
+const LINES_AFTER: usize = 4;
 
 /// A run after its end, with what was written for it.
 pub struct FinishedRun<'a> {
@@ -41,7 +47,8 @@ impl FinishedRun<'_> {
             _ if self.steps == 0 => String::new(),
             Some(rows) => {
                 // Leave rows for the lines that follow and for the shell's prompt.
-                let summary = sharebench_report::summary(analysis, style, rows.saturating_sub(14));
+                let rows = rows.min(MAX_ROWS).saturating_sub(LINES_AFTER);
+                let summary = sharebench_report::summary(analysis, style, rows);
                 summary + &sharebench_report::ranks(analysis, style)
             }
             None => sharebench_report::terminal(analysis, style),
@@ -56,7 +63,9 @@ impl FinishedRun<'_> {
     /// The lines for standard error: where the run is, and the command that is most useful next.
     pub fn commands(&self, analysis: &Analysis) -> Vec<String> {
         let id = self.id;
-        let stored = format!("run {id} in {}; show it again by: sharebench show {id}", self.store.display());
+        let database = database_option(self.store);
+        let stored =
+            format!("run {id} in {}; show it again by: sharebench show {id}{database}", self.store.display());
         let next = self.next(analysis).filter(|_| self.steps > 0).map(|next| format!("next: {next}"));
         std::iter::once(stored).chain(next).collect()
     }
@@ -82,9 +91,10 @@ impl FinishedRun<'_> {
         if analysis.trust.iter().any(|line| has_warning(&line)) {
             return Some("sharebench doctor    # what disturbs measurements on this machine".to_owned());
         }
+        let database = database_option(self.store);
         if self.report.is_none() {
-            return Some(format!("sharebench report {id} -o run-{id}.html"));
+            return Some(format!("sharebench report {id}{database} -o run-{id}.html"));
         }
-        Some("sharebench report --serve    # all runs, in the browser".to_owned())
+        Some(format!("sharebench report --serve{database}    # all runs, in the browser"))
     }
 }

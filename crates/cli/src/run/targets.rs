@@ -1,6 +1,7 @@
 //! From URLs to targets: the only module of this crate that knows every protocol.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sharebench_ncp_target::NcpTarget;
@@ -26,7 +27,30 @@ pub fn open_all(plan: &ResolvedPlan, password_file: Option<&Path>) -> Result<Vec
             None => Ok(opened),
         }
     };
+    reject_one_directory_twice(&plan.targets)?;
     plan.targets.iter().map(with_bypass).collect()
+}
+
+/// Rejects two targets that are one local directory, measured in one way: their difference is noise, and each fills
+/// the caches of the other.
+fn reject_one_directory_twice(targets: &[PlannedTarget]) -> Result<(), Failure> {
+    let mut found: Vec<(PathBuf, BTreeMap<String, String>, &str)> = Vec::new();
+    for target in targets {
+        let Ok(url) = TargetUrl::parse(&target.url) else { continue };
+        let Some(path) = (url.scheme == "file").then(|| Path::new(&url.path).canonicalize().ok()).flatten() else {
+            continue;
+        };
+        let same = found.iter().find(|(other, options, _)| *other == path && *options == url.options);
+        if let Some((_, _, other)) = same {
+            return Err(Failure::usage(format!(
+                "'{other}' and '{}' are the same directory, {}; to compare it with itself, make a second directory there",
+                target.url,
+                path.display()
+            )));
+        }
+        found.push((path, url.options, &target.url));
+    }
+    Ok(())
 }
 
 /// Opens the target of a URL, without connecting.

@@ -1,9 +1,9 @@
 //! Snapshots of the doctor's report.
 
-use sharebench_doctor::{Finding, Proof, Row, Status, Verdict};
+use sharebench_doctor::{Examination, Finding, Proof, Row, Status, Verdict};
 
 use super::{TERMINALS, assert_fits, check, style};
-use crate::commands::doctor_text::{findings_text, proofs_text};
+use crate::commands::doctor_text::{findings_text, proofs_text, verdict_text};
 
 fn finding(name: &'static str, status: Status, measured: &str, invalidates: &'static str) -> Finding {
     Finding { name, status, measured: measured.to_owned(), invalidates }
@@ -109,7 +109,8 @@ fn proofs() -> Vec<Proof> {
 #[test]
 fn doctor_lists_findings_that_pass_warn_and_are_unknown() {
     for (width, _) in TERMINALS {
-        let text = findings_text(&findings(), style(width));
+        let examination = Examination { findings: findings(), smallest_difference: Some(0.0312) };
+        let text = findings_text(&examination.findings, style(width)) + &verdict_text(&examination, &[], style(width));
         assert_fits("doctor", width, &text);
         check("doctor", width, &text);
     }
@@ -118,7 +119,8 @@ fn doctor_lists_findings_that_pass_warn_and_are_unknown() {
 #[test]
 fn doctor_lists_proofs_with_truth_and_measured_value() {
     for (width, _) in TERMINALS {
-        let text = proofs_text(&proofs(), style(width));
+        let examination = Examination { findings: Vec::new(), smallest_difference: None };
+        let text = proofs_text(&proofs(), style(width)) + &verdict_text(&examination, &proofs(), style(width));
         assert_fits("doctor_prove", width, &text);
         check("doctor_prove", width, &text);
     }

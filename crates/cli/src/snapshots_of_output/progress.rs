@@ -52,6 +52,15 @@ fn check_progress(name: &str, plan: &ResolvedPlan, run: &StoredRun, each: Durati
         progress.take(&RunEvent::StepFinished(Box::new(step.clone())), at);
     }
     progress.take(&started(&run.steps[done]), at);
+    let moved = RunEvent::Progress {
+        index: run.steps[done].index,
+        operations: 40,
+        bytes: 40 << 20,
+        transactions: 18,
+        failures: 2,
+        users: 20,
+    };
+    progress.take(&moved, at);
     for (width, _) in TERMINALS {
         let preview: Vec<String> =
             plan_preview(plan).iter().flat_map(|line| fitted_lines(line, width)).collect();

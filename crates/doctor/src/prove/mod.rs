@@ -21,7 +21,7 @@ use serde::Serialize;
 use sharebench_engine::{Clock, Health, HealthMeter, health_has_warning};
 use sharebench_model::units::{percent, show_nanos};
 
-pub(crate) use fixture::ProveError;
+pub(crate) use fixture::{ProveError, ServedVolume, run};
 
 /// Limits of CPU pressure and of steal time above which a failure does not count.
 const MAX_PRESSURE: f64 = 0.1;

@@ -29,7 +29,7 @@ pub fn iozone_text(run: &StoredRun) -> Result<IozoneText, ExportError> {
     if run.header.targets.len() > 1 {
         let names: Vec<&str> = run.header.targets.iter().map(|target| target.name.as_str()).collect();
         return unrepresentable(format!(
-            "IOzone's text holds one system, and the run has {}",
+            "IOzone's text holds one system, and the run has {}; choose one with --target",
             names.join(", ")
         ));
     }

@@ -23,6 +23,12 @@ pub(crate) fn looks_like(text: &str) -> bool {
     start.starts_with('{') && text.contains("\"fio version\"")
 }
 
+/// True for the text that fio prints without `--output-format`.
+pub(crate) fn looks_like_plain_text(text: &str) -> bool {
+    let mut lines = text.lines().take(64);
+    lines.any(|line| line.contains(": (g=0): rw=") || line.contains(": (groupid="))
+}
+
 /// Reads fio's JSON; text in front of it, which fio puts there for other outputs and warnings, is skipped.
 pub(crate) fn read(text: &str) -> Result<Source, ImportError> {
     let (skipped, json) = json_part(text)?;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Facts, OpError};
-use sharebench_stream_client::{DialError, resolve};
+use sharebench_stream_client::{DialError, connect_first, resolve};
 use sharebench_target::{SessionSpec, UrlPart};
 
 use crate::attributes::FileKind;
@@ -134,11 +134,15 @@ async fn open_staged(
     spec: &SessionSpec,
     stage: &Cell<UrlPart>,
 ) -> Result<NfsSession, DialError> {
-    let host = resolve(&options.host).await?;
+    let addresses = resolve(&options.host).await?;
     // A timeout is attributed to the step that was in progress.
     stage.set(UrlPart::Port);
-    let ports = find_ports(host, options).await;
-    let stream = connect((host, ports.nfs).into(), options.reserved_port, UrlPart::Port).await?;
+    let (host, ports, stream) = connect_first(&addresses, |host| async move {
+        let ports = find_ports(host, options).await;
+        let stream = connect((host, ports.nfs).into(), options.reserved_port, UrlPart::Port).await?;
+        Ok((host, ports, stream))
+    })
+    .await?;
     stage.set(UrlPart::Share);
     let service = SocketAddr::new(host, ports.mount);
     let (export, below, mounted) = mount(service, options).await?;

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::plan::{Depth, Plan, PlannedTarget, Verify};
-use crate::values::{Mistake, Mistakes, Policies, nearest};
+use crate::values::{Mistake, Mistakes, Policies, nearest, target_url};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -122,7 +122,7 @@ impl Reader<'_> {
                 self.note_line(&field, value);
                 match key.get_ref().as_ref() {
                     "name" => name = self.string(&field, value),
-                    "url" => url = self.string(&field, value),
+                    "url" => url = self.target_url(&field, value),
                     "password" => self.blame(
                         &field,
                         value,
@@ -209,6 +209,11 @@ impl Reader<'_> {
         None
     }
 
+    fn target_url(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
+        let typed = self.string(field, value)?;
+        target_url(&typed).map_err(|error| self.blame(field, value, &error, "")).ok()
+    }
+
     /// A text, as the type itself reads it.
     pub(crate) fn text<T: FromStr<Err = String>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
         let text = self.string(field, value)?;
@@ -264,10 +269,14 @@ impl Reader<'_> {
     }
 
     pub(crate) fn unknown(&mut self, prefix: &str, name: &str, at: usize, known: &[&str]) {
-        let hint = nearest(name, known).map_or_else(
-            || format!("known are {}", known.join(", ")),
-            |near| format!("did you mean '{near}'?"),
-        );
+        let hint = match nearest(name, known) {
+            // The keys of all steps, such as `repetitions`, belong to the plan and not to a table.
+            _ if !prefix.is_empty() && TOP.contains(&name) => {
+                "move it to the top of the plan, above every [table]".to_owned()
+            }
+            None => format!("known are {}", known.join(", ")),
+            Some(near) => format!("did you mean '{near}'?"),
+        };
         let line = Some(line_of(self.text, at));
         self.mistakes.0.push(Mistake {
             field: format!("{prefix}{name}"),

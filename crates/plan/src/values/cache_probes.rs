@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use sharebench_model::units::ByteSize;
 
+use crate::values::target_url;
+
 /// How records become cold, that is, absent from the server's cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cold {
@@ -61,12 +63,12 @@ impl FromStr for Bypass {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            Some((target, url)) if !target.is_empty() && url.contains("://") => {
-                Ok(Self { target: target.to_owned(), url: url.to_owned() })
-            }
-            _ => Err(format!("'{text}' is not NAME=URL, such as nas=smb://alice@nas/share")),
+        let (target, url) = text.split_once('=').unwrap_or_default();
+        let url = target_url(url)?;
+        if target.is_empty() || !url.contains("://") {
+            return Err(format!("'{text}' is not NAME=URL, such as nas=smb://alice@nas/share"));
         }
+        Ok(Self { target: target.to_owned(), url })
     }
 }
 

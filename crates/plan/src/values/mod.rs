@@ -12,6 +12,7 @@ mod range;
 mod repeat;
 mod search;
 mod server_cache;
+mod target_url;
 mod test;
 
 pub use auto::Auto;
@@ -27,4 +28,5 @@ pub use range::{Countable, Values};
 pub use repeat::{Precision, Repeat};
 pub use search::{Search, Slo};
 pub use server_cache::ServerCacheState;
+pub use target_url::target_url;
 pub use test::{Access, Direction, Pattern, Start, Test};

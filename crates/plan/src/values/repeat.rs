@@ -31,7 +31,12 @@ impl FromStr for Precision {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let error = || format!("'{text}' is no precision such as 2% or 0.5%");
-        let number = text.trim().strip_suffix('%').ok_or_else(error)?.trim_end();
+        let trimmed = text.trim();
+        let without_unit = || match trimmed.parse::<f64>() {
+            Ok(_) => format!("'{trimmed}' has no unit; write {trimmed}%"),
+            Err(_) => error(),
+        };
+        let number = trimmed.strip_suffix('%').ok_or_else(without_unit)?.trim_end();
         let percent: f64 = number.parse().map_err(|_| error())?;
         let thousandths = (percent * 1_000.0).round();
         if !(0.0..=100_000.0).contains(&thousandths) {

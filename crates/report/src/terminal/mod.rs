@@ -1,5 +1,6 @@
 //! The analysis as terminal text.
 
+mod bars;
 mod layout;
 mod parts;
 mod style;

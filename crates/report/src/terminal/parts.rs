@@ -45,6 +45,15 @@ pub(super) fn write_table(out: &mut String, style: Style, table: &Table) {
     }
 }
 
+/// Columns of a table that is not split into blocks.
+pub(super) fn table_width(style: Style, table: &Table) -> usize {
+    let column = |c: usize| {
+        let cells = table.rows.iter().map(|row| width(&marked(style, &row[c])));
+        cells.max().unwrap_or(0).max(width(&safe(&table.header[c])))
+    };
+    (0..table.header.len()).map(|c| column(c) + GAP).sum::<usize>().saturating_sub(GAP)
+}
+
 /// The text of a cell with the mark of its ratio, which does not depend on colours.
 fn marked(style: Style, cell: &Cell) -> String {
     let text = if style.unicode { safe(&cell.text) } else { safe(&cell.text).replace('±', "+-") };
@@ -79,17 +88,24 @@ pub(super) fn unlike_conditions(out: &mut String, style: Style, analysis: &Analy
     }
 }
 
-/// The label of the first line.
-const VERDICT: &str = "VERDICT  ";
+/// Columns of a label and the gap after it.
+const LABEL: usize = 9;
+
+/// Lines after a label, each wrapped and indented.
+pub(super) fn labelled(out: &mut String, style: Style, label: &str, colour: &str, lines: &[String]) {
+    for (index, line) in lines.iter().enumerate() {
+        let blanks = |columns: usize| " ".repeat(columns);
+        let label = if index == 0 { style.paint(colour, label) + &blanks(LABEL - width(label)) } else { blanks(LABEL) };
+        let lines = wrap(&safe(line), style.limit().saturating_sub(LABEL).max(20), 0);
+        let gap = format!("\n{}", " ".repeat(LABEL));
+        let _ = writeln!(out, "{label}{}", lines.join(&gap));
+    }
+}
 
 /// The verdict of each comparison that the answer reports, one line each; none of one system alone.
 pub(super) fn verdicts(out: &mut String, style: Style, analysis: &Analysis) {
-    for (index, verdict) in analysis.verdicts().enumerate() {
-        let label = if index == 0 { style.paint(BOLD, VERDICT) } else { " ".repeat(VERDICT.len()) };
-        let lines = wrap(&safe(&verdict.text), style.limit().saturating_sub(VERDICT.len()).max(20), 0);
-        let gap = format!("\n{}", " ".repeat(VERDICT.len()));
-        let _ = writeln!(out, "{label}{}", lines.join(&gap));
-    }
+    let lines: Vec<String> = analysis.verdicts().map(|verdict| verdict.text.clone()).collect();
+    labelled(out, style, "VERDICT", BOLD, &lines);
     if !analysis.reported.is_empty() {
         out.push('\n');
     }

@@ -1,64 +1,170 @@
-//! One screen after a run: unlike conditions, the verdict, the answer, the statuses that are not ok, and one line per test.
+//! One screen after a run: unlike conditions, the verdict, a bar per system, the reason not to trust it more, and a line
+//! per test.
 
-use std::fmt::Write;
-
-use sharebench_analysis::{Analysis, Section, Sentence, Status, TrustLine};
+use sharebench_analysis::{Analysis, ComparisonOutcome, RateUnit, Section, Sentence, Status, TrustLine};
 use sharebench_model::units::counted;
 
-use super::parts::{sentences, statuses, unlike_conditions, verdicts, write_table};
-use super::style::{BOLD, DIM, Style};
+use super::bars::{Bar, write_bars};
+use super::parts::{labelled, sentences, table_width, unlike_conditions, verdicts, write_table};
+use super::style::{GREEN, RED, Style, YELLOW};
 use crate::show;
-use crate::tables::{Cell, Table};
+use crate::tables::{Cell, Table, main_table};
 
-/// Fewest sentences and tests on a screen, even if they do not fit.
-const MIN_SHOWN: usize = 3;
+/// Most sentences of the answer besides the verdict.
+const MAX_SENTENCES: usize = 2;
+/// Most failed statuses.
+const MAX_FAILED: usize = 3;
+/// Fewest lines of a table that are worth their header.
+const MIN_TABLE: usize = 3;
 
-/// Renders the verdict, the answer, the statuses that are not ok, and a line per test, in about `rows` rows.
+/// Subject of the status that states which difference would be detected.
+const SENSITIVITY: &str = "sensitivity";
+
+/// Renders the result of a run in about `rows` rows, which are reached only by failed checks and wrapped lines.
+///
+/// Each claim has one number: the verdict has the ratio, and the rates of the bars differ by that ratio. What was left
+/// out is in [`super::terminal`].
 pub fn summary(analysis: &Analysis, style: Style, rows: usize) -> String {
     let mut out = String::new();
     unlike_conditions(&mut out, style, analysis);
     verdicts(&mut out, style, analysis);
-    let third = (rows / 3).max(MIN_SHOWN);
-    let shown: Vec<Sentence> = analysis.answer.iter().take(third / 2 + 1).cloned().collect();
-    sentences(&mut out, style, "ANSWER", &shown);
-    if shown.len() < analysis.answer.len() {
-        let more = format!("  and {}", counted(analysis.answer.len() - shown.len(), "more sentence"));
-        // After the sentences, before the empty line that follows them.
-        let at = out.len() - 1;
-        out.insert_str(at, &format!("{}\n", style.paint(DIM, &more)));
+    write_bars(&mut out, style, &bars(analysis));
+    let restates = |sentence: &&Sentence| analysis.verdicts().any(|verdict| claims_the_same(&verdict.text, &sentence.text));
+    let answer = analysis.answer.iter().filter(|sentence| !restates(sentence));
+    let answer: Vec<Sentence> = answer.take(MAX_SENTENCES).cloned().collect();
+    if analysis.reported.is_empty() || !answer.is_empty() {
+        sentences(&mut out, style, "ANSWER", &answer);
     }
-    let worst = |light: Status| analysis.trust.iter().filter(move |line| line.status == light);
-    let open: Vec<&TrustLine> = worst(Status::Failed).chain(worst(Status::Warning)).take(third).collect();
-    if open.is_empty() {
-        let text = format!("{} checks, all ok", analysis.trust.len());
-        let _ = writeln!(out, "{}  {text}\n", style.paint(BOLD, "CAN I TRUST IT?"));
-    } else {
-        statuses(&mut out, style, &open);
+    trust(&mut out, style, analysis);
+    let mut table = table(analysis, style);
+    let left = rows.saturating_sub(out.lines().count() + 1);
+    if table.rows.is_empty() || left < MIN_TABLE {
+        return out;
     }
-    let tests = analysis.sections.len();
-    let mut table = tests_table(analysis);
-    table.rows.truncate(third);
-    let left = tests - table.rows.len();
-    if left > 0 {
-        table.notes.push(format!("and {left} more"));
+    // The header, and the line that counts the rest.
+    let shown = if table.rows.len() < left { table.rows.len() } else { left - 2 };
+    let more = table.rows.len() - shown;
+    table.rows.truncate(shown);
+    if more > 0 {
+        table.notes = vec![format!("and {more} more")];
     }
-    if tests > 0 {
-        write_table(&mut out, style, &table);
-        out.push('\n');
-    }
+    write_table(&mut out, style, &table);
+    out.push('\n');
     out
 }
 
-/// Per test: cells, slowest and fastest of each system, summary of each comparison.
-fn tests_table(analysis: &Analysis) -> Table {
+/// True if a sentence repeats the claim of a verdict: its text up to the interval.
+fn claims_the_same(verdict: &str, sentence: &str) -> bool {
+    verdict.split_once(']').is_some_and(|(claim, _)| sentence.contains(claim))
+}
+
+/// The mean rate of each system that a verdict is about. The rate of the first one is its geometric mean over the cells
+/// that all of them have; the others follow from the paired ratios of the verdicts, so that both agree.
+fn bars(analysis: &Analysis) -> Vec<Bar> {
+    let mut systems: Vec<usize> = Vec::new();
+    for comparison in analysis.reported.iter().map(|index| &analysis.comparisons[*index]) {
+        let outcome = comparison.verdict.outcome;
+        // A ratio of unusable data is no bar.
+        if comparison.verdict.ratio.is_none() || (outcome == ComparisonOutcome::Inconclusive && comparison.verdict.sharpness.is_none()) {
+            continue;
+        }
+        for system in [comparison.a, comparison.b] {
+            if !systems.contains(&system) {
+                systems.push(system);
+            }
+        }
+    }
+    systems.sort_unstable();
+    let Some(first) = systems.first().copied() else { return Vec::new() };
+    let Some(mean) = mean_rate(analysis, first, &systems) else { return Vec::new() };
+    let rate = |system: usize| {
+        let ratio = if system == first { Some(1.0) } else { ratio_to(analysis, first, system) };
+        ratio.map(|ratio| Bar {
+            name: analysis.systems[system].name.clone(),
+            value: mean * ratio,
+            text: RateUnit::BytesPerSecond.show(mean * ratio),
+        })
+    };
+    systems.iter().map(|system| rate(*system)).collect::<Option<Vec<Bar>>>().unwrap_or_default()
+}
+
+/// Geometric mean of the rates of one system in the cells that all systems have.
+fn mean_rate(analysis: &Analysis, system: usize, systems: &[usize]) -> Option<f64> {
+    let sections = analysis.sections.iter().filter(|section| section.unit == RateUnit::BytesPerSecond);
+    let rows = sections.flat_map(|section| &section.rows);
+    let in_all = rows.filter(|row| systems.iter().all(|system| row.outcomes[*system].is_some()));
+    let logs: Vec<f64> =
+        in_all.filter_map(|row| Some(row.outcomes[system].as_ref()?.rate.value.ln())).filter(|log| log.is_finite()).collect();
+    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+}
+
+/// Rate of a system over that of the first one, by the verdict that compares the two.
+fn ratio_to(analysis: &Analysis, first: usize, system: usize) -> Option<f64> {
+    analysis.comparisons.iter().find_map(|comparison| {
+        let ratio = comparison.verdict.ratio?.value;
+        match (comparison.a, comparison.b) {
+            (a, b) if a == first && b == system => Some(ratio),
+            (a, b) if a == system && b == first => Some(1.0 / ratio),
+            _ => None,
+        }
+    })
+}
+
+/// The failed checks, or the one cause that lowers the confidence most, and the number of the others.
+fn trust(out: &mut String, style: Style, analysis: &Analysis) {
+    let of = |status: Status| analysis.trust.iter().filter(move |line| line.status == status);
+    let mut shown: Vec<&TrustLine> = of(Status::Failed).take(MAX_FAILED).collect();
+    if shown.is_empty() {
+        let warnings = || of(Status::Warning);
+        shown.extend(warnings().find(|line| line.subject == "confidence").or_else(|| warnings().next()));
+    }
+    let open = of(Status::Failed).chain(of(Status::Warning)).count();
+    let more = open - shown.len();
+    let mut lines: Vec<String> = Vec::new();
+    for line in &shown {
+        let mark = if line.status == Status::Failed { style.mark("✕ ", "FAIL ") } else { "" };
+        lines.push(format!("{mark}{}: {}", line.subject, line.text));
+    }
+    let colour = match (shown.first().map(|line| line.status), open) {
+        (Some(Status::Failed), _) => RED,
+        (Some(_), _) => YELLOW,
+        _ => GREEN,
+    };
+    if shown.is_empty() {
+        lines.push(format!("{} passed", counted(analysis.trust.len(), "check")));
+    }
+    if more > 0 {
+        lines.push(format!("and {}", counted(more, "more warning")));
+    }
+    let is_sensitivity = |line: &&TrustLine| line.subject == SENSITIVITY && !shown.iter().any(|other| other.subject == SENSITIVITY);
+    lines.extend(analysis.trust.iter().find(is_sensitivity).map(|line| line.text.clone()));
+    labelled(out, style, "TRUST", colour, &lines);
+    out.push('\n');
+}
+
+/// The cells of a single section, or a line per test; without the rates where they do not fit.
+fn table(analysis: &Analysis, style: Style) -> Table {
+    if let [section] = analysis.sections.as_slice() {
+        let table = Table { notes: Vec::new(), ..main_table(analysis, section) };
+        if table_width(style, &table) <= style.limit() {
+            return table;
+        }
+    }
+    let whole = tests_table(analysis, true);
+    if table_width(style, &whole) <= style.limit() { whole } else { tests_table(analysis, false) }
+}
+
+/// Per test: cells, slowest and fastest of each system if `rates`, summary of each comparison that the verdicts report.
+fn tests_table(analysis: &Analysis, rates: bool) -> Table {
+    let shown: Vec<usize> = if rates || analysis.reported.is_empty() { (0..analysis.systems.len()).collect() } else { Vec::new() };
     let mut header = vec!["test".to_owned(), "cells".to_owned()];
-    header.extend(analysis.systems.iter().map(|system| system.name.clone()));
-    header.extend(analysis.comparisons.iter().map(|comparison| comparison.name.clone()));
+    header.extend(shown.iter().map(|system| analysis.systems[*system].name.clone()));
+    header.extend(analysis.reported.iter().map(|comparison| analysis.comparisons[*comparison].name.clone()));
     let rows = analysis.sections.iter().enumerate().map(|(index, section)| {
         let mut cells: Vec<Cell> = vec![section.title.clone().into(), section.rows.len().to_string().into()];
-        cells.extend((0..analysis.systems.len()).map(|system| Cell::from(range(section, system))));
-        cells.extend(analysis.comparisons.iter().map(|comparison| {
-            let summary = comparison.sections.get(index).and_then(Option::as_ref);
+        cells.extend(shown.iter().map(|system| Cell::from(range(section, *system))));
+        cells.extend(analysis.reported.iter().map(|comparison| {
+            let summary = analysis.comparisons[*comparison].sections.get(index).and_then(Option::as_ref);
             summary.map_or_else(
                 || show::NOTHING.to_owned().into(),
                 |summary| Cell { text: estimate(&summary.typical), standing: Some(summary.verdict) },

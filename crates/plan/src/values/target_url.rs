@@ -1,0 +1,157 @@
+//! Targets as people write them: UNC names, `server:/export` and the schemes of other programs become the URLs that
+//! this program stores.
+
+/// Schemes of this program, and the ones of other programs that mean the same.
+const SCHEMES: [(&str, &str); 6] =
+    [("smb", "smb"), ("cifs", "smb"), ("nfs", "nfs"), ("nfs3", "nfs"), ("ncp", "ncp"), ("file", "file")];
+
+/// The URL of a target as typed: `\\server\share` and `//server/share` are `smb://server/share`, `server:/export` is
+/// `nfs://server/export`, `cifs://` is `smb://`, and the domain of `DOMAIN\user@` or `DOMAIN;user@` becomes `domain=`.
+/// A local path remains as it is. Results compare and store the URL, so that one target has one spelling.
+///
+/// # Errors
+/// The text has a form that other programs use and no target here; the message names the URL to write instead.
+///
+/// ```
+/// use sharebench_plan::target_url;
+/// assert_eq!(target_url(r"\\nas\share\dir").unwrap(), "smb://nas/share/dir");
+/// assert_eq!(target_url("nas:/export").unwrap(), "nfs://nas/export");
+/// assert_eq!(target_url("smb://LAB;alice@nas/share").unwrap(), "smb://alice@nas/share?domain=LAB");
+/// assert_eq!(target_url("./data").unwrap(), "./data");
+/// ```
+pub fn target_url(text: &str) -> Result<String, String> {
+    if let Some((scheme, rest)) = text.split_once("://") {
+        return with_scheme(text, &scheme.to_ascii_lowercase(), rest);
+    }
+    if let Some(unc) = text.strip_prefix(r"\\") {
+        return unc_name(&unc.replace('\\', "/"));
+    }
+    // Three slashes are a local path.
+    if let Some(unc) = text.strip_prefix("//")
+        && !unc.starts_with('/')
+    {
+        return unc_name(unc);
+    }
+    if let Some(drive) = windows_drive(text) {
+        return Err(format!("'{text}' is a path of Windows on drive {drive}:; name a directory of this machine or a URL"));
+    }
+    match text.split_once(":/") {
+        Some((host, path)) if !host.is_empty() && !host.contains('/') => mount_source(text, host, path),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn with_scheme(text: &str, scheme: &str, rest: &str) -> Result<String, String> {
+    if scheme.starts_with("nfs4") {
+        return Err(format!("'{text}': NFSv4 is not supported; nfs://{rest} measures NFSv3"));
+    }
+    let known = SCHEMES.iter().find(|(typed, _)| *typed == scheme);
+    match known.map(|(_, scheme)| *scheme) {
+        Some("smb") => smb(text, rest),
+        Some(scheme) => Ok(format!("{scheme}://{rest}")),
+        // The adapters name the protocols that there are.
+        None => Ok(text.to_owned()),
+    }
+}
+
+/// `server/share/dir`, of which no character has a meaning in a URL, except `?` before options.
+fn unc_name(rest: &str) -> Result<String, String> {
+    smb(rest, &rest.replace('%', "%25"))
+}
+
+/// An SMB URL, with a domain before the user moved to the options.
+fn smb(text: &str, rest: &str) -> Result<String, String> {
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let unchanged = || Ok(format!("smb://{rest}"));
+    let Some((account, host)) = authority.rsplit_once('@') else { return unchanged() };
+    // A password is rejected where the URL is read, by a message that does not repeat it.
+    let has_password = account.contains(':');
+    let Some((domain, user)) = account.split_once(['\\', ';']).filter(|_| !has_password) else { return unchanged() };
+    let options = path.split_once('?').map_or("", |(_, options)| options);
+    if options.split('&').any(|option| option.starts_with("domain=")) {
+        return Err(format!("'{text}': the domain is given twice, before the user and as domain="));
+    }
+    let separator = if path.contains('?') { '&' } else { '?' };
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    Ok(format!("smb://{user}@{host}{path}{separator}domain={domain}"))
+}
+
+fn windows_drive(text: &str) -> Option<char> {
+    let mut letters = text.chars();
+    let drive = letters.next().filter(char::is_ascii_alphabetic)?;
+    (letters.next() == Some(':') && matches!(letters.next(), Some('\\' | '/'))).then_some(drive)
+}
+
+/// `server:/export`, as `mount` takes it.
+fn mount_source(text: &str, host: &str, path: &str) -> Result<String, String> {
+    if SCHEMES.iter().any(|(scheme, _)| scheme.eq_ignore_ascii_case(host)) {
+        return Err(format!("'{text}': a URL has two slashes: {host}://{}", path.trim_start_matches('/')));
+    }
+    if let Some((user, host)) = host.rsplit_once('@') {
+        if user.contains(':') {
+            return Ok(format!("nfs://{user}@{host}/"));
+        }
+        return Err(format!(
+            "'{text}': NFS has no user names; write nfs://{host}/{path} for it, or smb://{user}@{host}/SHARE for SMB"
+        ));
+    }
+    Ok(format!("nfs://{host}/{}", path.trim_start_matches('/').replace('%', "%25")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::target_url;
+
+    #[test]
+    fn every_spelling_has_one_url() {
+        for (text, url) in [
+            ("//nas/share", "smb://nas/share"),
+            ("//nas/share/100%", "smb://nas/share/100%25"),
+            ("//nas/share?sign=required", "smb://nas/share?sign=required"),
+            ("//LAB;alice@nas/share", "smb://alice@nas/share?domain=LAB"),
+            (r"\\nas\share", "smb://nas/share"),
+            (r"\\nas\share\a b\c", "smb://nas/share/a b/c"),
+            ("CIFS://nas/share", "smb://nas/share"),
+            (r"smb://LAB\alice@nas/share", "smb://alice@nas/share?domain=LAB"),
+            ("smb://LAB;alice@nas:4450/s?sign=off", "smb://alice@nas:4450/s?sign=off&domain=LAB"),
+            ("smb://LAB;alice@nas", "smb://alice@nas/?domain=LAB"),
+            ("smb://alice@LAB.EXAMPLE@nas/share", "smb://alice@LAB.EXAMPLE@nas/share"),
+            ("smb://alice@nas/a;b@c", "smb://alice@nas/a;b@c"),
+            ("nas:/export", "nfs://nas/export"),
+            ("nas://export", "nas://export"),
+            ("[fe80::1]:/export/50%", "nfs://[fe80::1]/export/50%25"),
+            ("nfs3://nas/export", "nfs://nas/export"),
+            ("ncp://alice@nas/SYS", "ncp://alice@nas/SYS"),
+            ("/data", "/data"),
+            ("///data", "///data"),
+            ("./a:/b", "./a:/b"),
+            ("data", "data"),
+            ("gopher://nas/x", "gopher://nas/x"),
+            ("", ""),
+            // Rejected later, without repeating the password.
+            (r"smb://LAB\alice:hunter2@nas/s?domain=LAB", r"smb://LAB\alice:hunter2@nas/s?domain=LAB"),
+            ("alice:hunter2@nas:/export", "nfs://alice:hunter2@nas/"),
+        ] {
+            assert_eq!(target_url(text).unwrap(), url, "{text}");
+            assert_eq!(target_url(url).unwrap(), url, "{text}");
+        }
+    }
+
+    #[test]
+    fn unsupported_spelling_names_the_url_to_write() {
+        for (text, word) in [
+            ("nfs4://nas/export", "nfs://nas/export"),
+            ("NFS4.1://nas/export", "NFSv4 is not supported"),
+            ("smb:/nas/share", "smb://nas/share"),
+            ("alice@nas:/export", "nfs://nas/export"),
+            ("alice@nas:/export", "smb://alice@nas/SHARE"),
+            (r"C:\data", "drive C:"),
+            ("d:/data", "drive d:"),
+            ("smb://LAB;alice@nas/share?domain=LAB", "twice"),
+        ] {
+            let error = target_url(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}
