@@ -87,7 +87,11 @@ fn mistakes_are_reported_without_a_server() {
         (&["sweep", "./here", "--time-budget", "10"], USAGE, &["--time-budget", "has no unit", "10s"]),
         (&["sweep", "./here", "--precision", "2"], USAGE, &["--precision", "has no unit", "2%"]),
         (&["show", "1"], USAGE, &["sharebench.db", "no results database", "--db"]),
-        (&["show", "1", "--db", "nowhere/a.db"], USAGE, &["nowhere/a.db", "directory nowhere does not exist"]),
+        (
+            &["show", "1", "--db", "nowhere/a.db"],
+            USAGE,
+            &["nowhere/a.db", "directory nowhere does not exist"],
+        ),
         (&["runs", "--db", "here"], USAGE, &["here", "is a directory"]),
         (&["sweep", "./here", "--db", "nowhere/a.db"], USAGE, &["directory nowhere does not exist"]),
         (&["import", "fio.txt"], USAGE, &["fio.txt", "--output-format=json+"]),

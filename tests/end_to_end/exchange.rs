@@ -378,13 +378,20 @@ fn iozone_export_of_several_targets_writes_the_named_one() {
     }
     let sizes = ["--file-sizes", "64KiB", "--record-sizes", "4KiB", "--tests", "write", "--repetitions", "1"];
     let _ = sharebench.run(&[&["sweep", "./a", "./b"], &sizes[..]].concat()).unwrap().expect_success();
-    let export = |target: &[&str]| {
-        sharebench.run(&[&["export", "1", "--format", "iozone"], target].concat()).unwrap()
-    };
+    let export =
+        |target: &[&str]| sharebench.run(&[&["export", "1", "--format", "iozone"], target].concat()).unwrap();
     let both = export(&[]);
-    assert!(both.code == Some(2) && both.stderr.contains("a, b; choose one with --target"), "{}", both.text());
+    assert!(
+        both.code == Some(2) && both.stderr.contains("a, b; choose one with --target"),
+        "{}",
+        both.text()
+    );
     let neither = export(&["--target", "c"]);
-    assert!(neither.code == Some(2) && neither.stderr.contains("--target c: the run has a, b"), "{}", neither.text());
+    assert!(
+        neither.code == Some(2) && neither.stderr.contains("--target c: the run has a, b"),
+        "{}",
+        neither.text()
+    );
     let first = export(&["--target", "a"]).expect_success().stdout;
     let second = export(&["--target", "b"]).expect_success().stdout;
     assert!(first.contains("Writer") && second.contains("Writer") && first != second, "{first}{second}");

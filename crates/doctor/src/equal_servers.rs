@@ -8,6 +8,7 @@ use sharebench_model::units::percent;
 use sharebench_plan::Plan;
 use sharebench_server::MemoryVolume;
 use sharebench_stats::hodges_lehmann;
+use sharebench_target::Target;
 
 use crate::finding::{Finding, Status};
 use crate::prove::{ProveError, ServedVolume, run};
@@ -57,7 +58,9 @@ fn logarithmic_ratios() -> Result<Vec<f64>, ProveError> {
     let servers = [server()?, server()?];
     let sweep = "[sweep]\nfile_sizes = ['1MiB']\nrecord_sizes = ['4KiB']\ntests = ['random-read']\nserver_cache = ['as-is']";
     let plan = Plan::parse(&format!("min_sample_time = '{SAMPLE:?}'\nrepetitions = {PAIRS}\n{sweep}"))?;
-    let steps = run(plan, &[servers[0].target(), servers[1].target()])?;
+    let targets: Vec<Arc<dyn Target>> =
+        servers.iter().map(|server| Arc::new(server.target.clone()) as Arc<dyn Target>).collect();
+    let steps = run(plan, &targets)?;
     let rate = |target: u32, repetition: u32| {
         let is_it = |step: &&StepResult| step.target == target && step.repetition == repetition;
         steps.iter().find(is_it)?.measure.operation_rate()
@@ -74,7 +77,7 @@ mod tests {
     fn smallest_difference_is_half_the_interval_and_the_tolerance() {
         let equal = [0.0; 24];
         assert!((smallest_difference(&equal).unwrap() - 0.02).abs() < 1e-12);
-        let noisy: Vec<f64> = (0..24).map(|n| if n % 2 == 0 { 0.05 } else { -0.05 }).collect();
+        let noisy: Vec<f64> = (-12..12).map(|n| f64::from(n) * 0.005).collect();
         let difference = smallest_difference(&noisy).unwrap();
         assert!(difference > 0.03 && difference < 0.08, "{difference}");
         assert_eq!(smallest_difference(&[0.0; 3]), None, "too few for an interval");

@@ -28,7 +28,8 @@ pub use resolved::{
 };
 pub use values::{
     Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, Mistake, Mistakes, Pace,
-    Pattern, Policies, Precision, Repeat, Search, ServerCacheState, Slo, Start, Test, Think, Values, target_url,
+    Pattern, Policies, Precision, Repeat, Search, ServerCacheState, Slo, Start, Test, Think, Values,
+    target_url,
 };
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,

@@ -147,7 +147,9 @@ impl PosixTarget {
         match names.next() {
             Some(Component::Normal(name)) => {
                 let host = name.to_string_lossy();
-                format!("; a server is written smb://{host}/SHARE, nfs://{host}/EXPORT or ncp://{host}/VOLUME")
+                format!(
+                    "; a server is written smb://{host}/SHARE, nfs://{host}/EXPORT or ncp://{host}/VOLUME"
+                )
             }
             _ => String::new(),
         }

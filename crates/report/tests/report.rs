@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
-use sharebench_model::{ErrorClass, RunOutcome, StepError, Value, Verdict, axis};
+use sharebench_model::{Coordinates, ErrorClass, RunOutcome, StepError, Value, Verdict, axis};
 use sharebench_report::{Style, csv, html, html_with_surfaces, json, markdown, summary, terminal};
 use synthetic::{Synthetic, cell, depths, everything, grid, load, plausible, plausible_load, with_a_cache};
 
@@ -96,6 +96,21 @@ fn unlike_conditions_precede_the_first_ratio_in_every_format() {
         let ratio = text.find("\"ratio\"").unwrap_or(first);
         assert!(warned < first.min(ratio), "{text}");
     }
+}
+
+#[test]
+fn bars_of_the_summary_are_in_the_ratio_of_the_verdict() {
+    let mut run = Synthetic::new("bars", &["slow", "fast"], 22);
+    let half = |system: usize, at: &Coordinates| plausible(system, at) * if system == 0 { 0.5 } else { 1.0 };
+    run.sweep(&grid(&["read"], 2, 2), 10, half);
+    let analysis = analyse(&[run.run], &Options::default());
+    let text = summary(&analysis, Style::piped(), 20);
+    let bar = |name: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(name) && line.contains('#'));
+        line.unwrap_or_else(|| panic!("no bar of {name} in\n{text}")).matches('#').count() as f64
+    };
+    let ratio = analysis.comparisons[0].verdict.ratio.unwrap().value;
+    assert!((bar("fast") / bar("slow") - ratio).abs() < 0.2, "{ratio}: {text}");
 }
 
 #[test]

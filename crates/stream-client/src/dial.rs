@@ -88,15 +88,13 @@ const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 ///
 /// # Errors
 /// Every address failed. The error points at the part of the first one, and its text names all failures.
-pub async fn connect_first<T, F>(
-    addresses: &[IpAddr],
-    connect: impl Fn(IpAddr) -> F,
-) -> Result<T, DialError>
+pub async fn connect_first<T, F>(addresses: &[IpAddr], connect: impl Fn(IpAddr) -> F) -> Result<T, DialError>
 where
     F: Future<Output = Result<T, DialError>>,
 {
     let mut waiting = addresses.iter();
-    let mut attempts: Vec<Pin<Box<F>>> = waiting.next().map(|address| Box::pin(connect(*address))).into_iter().collect();
+    let mut attempts: Vec<Pin<Box<F>>> =
+        waiting.next().map(|address| Box::pin(connect(*address))).into_iter().collect();
     let mut failed: Option<DialError> = None;
     let mut delay = Box::pin(tokio::time::sleep(ATTEMPT_DELAY));
     std::future::poll_fn(|context| {
@@ -108,19 +106,26 @@ where
                     Poll::Ready(Ok(connected)) => return Poll::Ready(Ok(connected)),
                     Poll::Ready(Err(error)) => {
                         drop(attempts.swap_remove(index));
-                        failed = Some(failed.take().map_or_else(|| error, |first| first.and(&error)));
+                        failed = Some(match failed.take() {
+                            Some(first) => first.and(&error),
+                            None => error,
+                        });
                         is_next_due = true;
                     }
                     Poll::Pending => index += 1,
                 }
             }
-            if !is_next_due && !attempts.is_empty() && (waiting.len() == 0 || delay.as_mut().poll(context).is_pending()) {
+            if !is_next_due
+                && !attempts.is_empty()
+                && (waiting.len() == 0 || delay.as_mut().poll(context).is_pending())
+            {
                 return Poll::Pending;
             }
             match waiting.next() {
                 Some(address) => attempts.push(Box::pin(connect(*address))),
                 None if attempts.is_empty() => {
-                    let none = || DialError::new(UrlPart::Host, ErrorClass::NotFound, "the name has no address");
+                    let none =
+                        || DialError::new(UrlPart::Host, ErrorClass::NotFound, "the name has no address");
                     return Poll::Ready(Err(failed.take().unwrap_or_else(none)));
                 }
                 None => return Poll::Pending,
@@ -180,7 +185,11 @@ mod tests {
             tried.borrow_mut().push(address);
             async move {
                 match address {
-                    DEAD => Err(DialError::new(UrlPart::Port, ErrorClass::Disconnected, format!("{DEAD}: refused"))),
+                    DEAD => Err(DialError::new(
+                        UrlPart::Port,
+                        ErrorClass::Disconnected,
+                        format!("{DEAD}: refused"),
+                    )),
                     SILENT => pending().await,
                     address => Ok(address),
                 }

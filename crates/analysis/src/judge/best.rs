@@ -8,8 +8,8 @@ const MAX_PAIRS: usize = 3;
 /// For each comparison whether the answer speaks of it. Comparisons that hang together, however indirectly, have one
 /// best system, and the pairs that it is part of are reported.
 ///
-/// Where shares are compared with each other, a directory of this machine is their baseline: nobody asks whether it is
-/// faster, and its pairs are reported among the findings.
+/// Where shares are compared with each other, a directory of this machine is their baseline. That it is faster than
+/// a share is no answer, so its pairs are reported among the findings.
 pub(crate) fn spoken_of(systems: &[System], comparisons: &[Comparison]) -> Vec<bool> {
     let is_baseline = |system: usize| systems[system].access == Access::Local;
     let of_shares = |comparison: &&Comparison| !is_baseline(comparison.a) && !is_baseline(comparison.b);

@@ -102,8 +102,8 @@ pub fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
         ..Sweep::default()
     };
     let load = Load {
-        users: Some(vec![2, 8]),
-        think: Some(Think::Constant(Duration::from_millis(100))),
+        users: Some(vec![4, 16]),
+        think: Some(Think::Constant(Duration::from_millis(50))),
         warm_up: Some(Duration::from_millis(300)),
         measure: Some(Duration::from_millis(1200)),
         scale: Some(ByteSize(5_600_000)),

@@ -37,7 +37,9 @@ pub fn findings_text(findings: &[Finding], style: Style) -> String {
 pub fn verdict_text(examination: &Examination, proofs: &[Proof], style: Style) -> String {
     const LABEL: &str = "VERDICT  ";
     let good = match examination.smallest_difference {
-        Some(difference) => format!("good for differences above {} between servers on this machine", percent(difference, 1)),
+        Some(difference) => {
+            format!("good for differences above {} between servers on this machine", percent(difference, 1))
+        }
         None => "not known, because two equal servers could not be compared".to_owned(),
     };
     let warnings = examination.findings.iter().filter(|finding| finding.status == Status::Warn);

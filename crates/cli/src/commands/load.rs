@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 use sharebench_model::units::{ByteSize, parse_duration};
-use sharebench_plan::{Arrivals, Load, Plan, Preset, ResolvedPlan, Slo, Think, Values, WORKLOADS, target_url};
+use sharebench_plan::{
+    Arrivals, Load, Plan, Preset, ResolvedPlan, Slo, Think, Values, WORKLOADS, target_url,
+};
 
 use crate::commands::from_flags::{base, flat, resolve};
 use crate::exit::Failure;

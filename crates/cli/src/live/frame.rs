@@ -107,9 +107,8 @@ fn activity(progress: &RunProgress) -> Option<Line> {
 fn load(target: &TargetProgress) -> Option<Line> {
     let steps: Vec<String> =
         target.load.iter().map(|(users, rate)| format!("{}: {}", plain(users), show_rate(*rate))).collect();
-    (!steps.is_empty()).then(|| {
-        vec![("", format!("users  {}  ", plain(&target.name))), (CYAN, steps.join("  "))]
-    })
+    (!steps.is_empty())
+        .then(|| vec![("", format!("users  {}  ", plain(&target.name))), (CYAN, steps.join("  "))])
 }
 
 /// A target: rate, response times, sparkline, steps; the line is cut at the right.

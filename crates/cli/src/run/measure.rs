@@ -295,7 +295,10 @@ impl<'a> Measurement<'a> {
         let is_resumable =
             !matches!(end.outcome, RunOutcome::Complete | RunOutcome::Incomplete(StepError::EngineFailed(_)));
         if let Some(run) = run.filter(|_| is_resumable) {
-            message(format_args!("finish it by: sharebench run --resume {run}{}", database_option(events_sink.sink.store().path())));
+            message(format_args!(
+                "finish it by: sharebench run --resume {run}{}",
+                database_option(events_sink.sink.store().path())
+            ));
         }
         Ok(Measured { store: events_sink.sink.into_store(), run, outcome: end.outcome, failures })
     }

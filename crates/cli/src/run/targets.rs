@@ -37,7 +37,8 @@ fn reject_one_directory_twice(targets: &[PlannedTarget]) -> Result<(), Failure> 
     let mut found: Vec<(PathBuf, BTreeMap<String, String>, &str)> = Vec::new();
     for target in targets {
         let Ok(url) = TargetUrl::parse(&target.url) else { continue };
-        let Some(path) = (url.scheme == "file").then(|| Path::new(&url.path).canonicalize().ok()).flatten() else {
+        let Some(path) = (url.scheme == "file").then(|| Path::new(&url.path).canonicalize().ok()).flatten()
+        else {
             continue;
         };
         let same = found.iter().find(|(other, options, _)| *other == path && *options == url.options);

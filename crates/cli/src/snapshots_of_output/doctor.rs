@@ -110,7 +110,8 @@ fn proofs() -> Vec<Proof> {
 fn doctor_lists_findings_that_pass_warn_and_are_unknown() {
     for (width, _) in TERMINALS {
         let examination = Examination { findings: findings(), smallest_difference: Some(0.0312) };
-        let text = findings_text(&examination.findings, style(width)) + &verdict_text(&examination, &[], style(width));
+        let text = findings_text(&examination.findings, style(width))
+            + &verdict_text(&examination, &[], style(width));
         assert_fits("doctor", width, &text);
         check("doctor", width, &text);
     }
@@ -120,7 +121,8 @@ fn doctor_lists_findings_that_pass_warn_and_are_unknown() {
 fn doctor_lists_proofs_with_truth_and_measured_value() {
     for (width, _) in TERMINALS {
         let examination = Examination { findings: Vec::new(), smallest_difference: None };
-        let text = proofs_text(&proofs(), style(width)) + &verdict_text(&examination, &proofs(), style(width));
+        let text =
+            proofs_text(&proofs(), style(width)) + &verdict_text(&examination, &proofs(), style(width));
         assert_fits("doctor_prove", width, &text);
         check("doctor_prove", width, &text);
     }

@@ -33,7 +33,9 @@ pub fn target_url(text: &str) -> Result<String, String> {
         return unc_name(unc);
     }
     if let Some(drive) = windows_drive(text) {
-        return Err(format!("'{text}' is a path of Windows on drive {drive}:; name a directory of this machine or a URL"));
+        return Err(format!(
+            "'{text}' is a path of Windows on drive {drive}:; name a directory of this machine or a URL"
+        ));
     }
     match text.split_once(":/") {
         Some((host, path)) if !host.is_empty() && !host.contains('/') => mount_source(text, host, path),
@@ -67,7 +69,9 @@ fn smb(text: &str, rest: &str) -> Result<String, String> {
     let Some((account, host)) = authority.rsplit_once('@') else { return unchanged() };
     // A password is rejected where the URL is read, by a message that does not repeat it.
     let has_password = account.contains(':');
-    let Some((domain, user)) = account.split_once(['\\', ';']).filter(|_| !has_password) else { return unchanged() };
+    let Some((domain, user)) = account.split_once(['\\', ';']).filter(|_| !has_password) else {
+        return unchanged();
+    };
     let options = path.split_once('?').map_or("", |(_, options)| options);
     if options.split('&').any(|option| option.starts_with("domain=")) {
         return Err(format!("'{text}': the domain is given twice, before the user and as domain="));

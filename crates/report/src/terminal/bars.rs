@@ -17,7 +17,8 @@ pub(super) struct Bar {
 }
 
 /// Eighths of a column.
-const EIGHTHS: [char; 8] = [' ', '\u{258f}', '\u{258e}', '\u{258d}', '\u{258c}', '\u{258b}', '\u{258a}', '\u{2589}'];
+const EIGHTHS: [char; 8] =
+    [' ', '\u{258f}', '\u{258e}', '\u{258d}', '\u{258c}', '\u{258b}', '\u{258a}', '\u{2589}'];
 /// Columns of the longest bar.
 const LONGEST: usize = 40;
 

@@ -95,7 +95,11 @@ const LABEL: usize = 9;
 pub(super) fn labelled(out: &mut String, style: Style, label: &str, colour: &str, lines: &[String]) {
     for (index, line) in lines.iter().enumerate() {
         let blanks = |columns: usize| " ".repeat(columns);
-        let label = if index == 0 { style.paint(colour, label) + &blanks(LABEL - width(label)) } else { blanks(LABEL) };
+        let label = if index == 0 {
+            style.paint(colour, label) + &blanks(LABEL - width(label))
+        } else {
+            blanks(LABEL)
+        };
         let lines = wrap(&safe(line), style.limit().saturating_sub(LABEL).max(20), 0);
         let gap = format!("\n{}", " ".repeat(LABEL));
         let _ = writeln!(out, "{label}{}", lines.join(&gap));

@@ -1,7 +1,9 @@
 //! One screen after a run: unlike conditions, the verdict, a bar per system, the reason not to trust it more, and a line
 //! per test.
 
-use sharebench_analysis::{Analysis, ComparisonOutcome, RateUnit, Section, Sentence, Status, TrustLine};
+use sharebench_analysis::{
+    Analysis, ComparisonOutcome, RateUnit, Section, Sentence, Status, Tone, TrustLine,
+};
 use sharebench_model::units::counted;
 
 use super::bars::{Bar, write_bars};
@@ -29,8 +31,14 @@ pub fn summary(analysis: &Analysis, style: Style, rows: usize) -> String {
     unlike_conditions(&mut out, style, analysis);
     verdicts(&mut out, style, analysis);
     write_bars(&mut out, style, &bars(analysis));
-    let restates = |sentence: &&Sentence| analysis.verdicts().any(|verdict| claims_the_same(&verdict.text, &sentence.text));
-    let answer = analysis.answer.iter().filter(|sentence| !restates(sentence));
+    let restates = |sentence: &&Sentence| {
+        analysis.verdicts().any(|verdict| claims_the_same(&verdict.text, &sentence.text))
+    };
+    // Next to a verdict, a note such as the caveat of load steps that were measured once explains nothing on this screen.
+    let is_shown = |sentence: &&Sentence| {
+        !restates(sentence) && (analysis.reported.is_empty() || sentence.tone != Tone::Note)
+    };
+    let answer = analysis.answer.iter().filter(is_shown);
     let answer: Vec<Sentence> = answer.take(MAX_SENTENCES).cloned().collect();
     if analysis.reported.is_empty() || !answer.is_empty() {
         sentences(&mut out, style, "ANSWER", &answer);
@@ -65,7 +73,9 @@ fn bars(analysis: &Analysis) -> Vec<Bar> {
     for comparison in analysis.reported.iter().map(|index| &analysis.comparisons[*index]) {
         let outcome = comparison.verdict.outcome;
         // A ratio of unusable data is no bar.
-        if comparison.verdict.ratio.is_none() || (outcome == ComparisonOutcome::Inconclusive && comparison.verdict.sharpness.is_none()) {
+        if comparison.verdict.ratio.is_none()
+            || (outcome == ComparisonOutcome::Inconclusive && comparison.verdict.sharpness.is_none())
+        {
             continue;
         }
         for system in [comparison.a, comparison.b] {
@@ -93,8 +103,10 @@ fn mean_rate(analysis: &Analysis, system: usize, systems: &[usize]) -> Option<f6
     let sections = analysis.sections.iter().filter(|section| section.unit == RateUnit::BytesPerSecond);
     let rows = sections.flat_map(|section| &section.rows);
     let in_all = rows.filter(|row| systems.iter().all(|system| row.outcomes[*system].is_some()));
-    let logs: Vec<f64> =
-        in_all.filter_map(|row| Some(row.outcomes[system].as_ref()?.rate.value.ln())).filter(|log| log.is_finite()).collect();
+    let logs: Vec<f64> = in_all
+        .filter_map(|row| Some(row.outcomes[system].as_ref()?.rate.value.ln()))
+        .filter(|log| log.is_finite())
+        .collect();
     (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }
 
@@ -103,8 +115,8 @@ fn ratio_to(analysis: &Analysis, first: usize, system: usize) -> Option<f64> {
     analysis.comparisons.iter().find_map(|comparison| {
         let ratio = comparison.verdict.ratio?.value;
         match (comparison.a, comparison.b) {
-            (a, b) if a == first && b == system => Some(ratio),
-            (a, b) if a == system && b == first => Some(1.0 / ratio),
+            (a, b) if a == system && b == first => Some(ratio),
+            (a, b) if a == first && b == system => Some(1.0 / ratio),
             _ => None,
         }
     })
@@ -133,11 +145,13 @@ fn trust(out: &mut String, style: Style, analysis: &Analysis) {
     if shown.is_empty() {
         lines.push(format!("{} passed", counted(analysis.trust.len(), "check")));
     }
+    let is_sensitivity = |line: &&TrustLine| {
+        line.subject == SENSITIVITY && !shown.iter().any(|other| other.subject == SENSITIVITY)
+    };
+    lines.extend(analysis.trust.iter().find(is_sensitivity).map(|line| line.text.clone()));
     if more > 0 {
         lines.push(format!("and {}", counted(more, "more warning")));
     }
-    let is_sensitivity = |line: &&TrustLine| line.subject == SENSITIVITY && !shown.iter().any(|other| other.subject == SENSITIVITY);
-    lines.extend(analysis.trust.iter().find(is_sensitivity).map(|line| line.text.clone()));
     labelled(out, style, "TRUST", colour, &lines);
     out.push('\n');
 }
@@ -156,7 +170,11 @@ fn table(analysis: &Analysis, style: Style) -> Table {
 
 /// Per test: cells, slowest and fastest of each system if `rates`, summary of each comparison that the verdicts report.
 fn tests_table(analysis: &Analysis, rates: bool) -> Table {
-    let shown: Vec<usize> = if rates || analysis.reported.is_empty() { (0..analysis.systems.len()).collect() } else { Vec::new() };
+    let shown: Vec<usize> = if rates || analysis.reported.is_empty() {
+        (0..analysis.systems.len()).collect()
+    } else {
+        Vec::new()
+    };
     let mut header = vec!["test".to_owned(), "cells".to_owned()];
     header.extend(shown.iter().map(|system| analysis.systems[*system].name.clone()));
     header.extend(analysis.reported.iter().map(|comparison| analysis.comparisons[*comparison].name.clone()));

@@ -78,7 +78,7 @@ impl Target for SmbTarget {
         &'a self,
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
-        Box::pin(async move { 
+        Box::pin(async move {
             let opened = self.open(spec).await;
             opened.map_err(|error| error.at_url(&self.url).with_source_of(&self.options.password))
         })
