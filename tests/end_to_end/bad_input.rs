@@ -86,7 +86,7 @@ fn mistakes_are_reported_without_a_server() {
         (&["sweep", "./here", "here/../here"], USAGE, &["the same directory", "a second directory"]),
         (&["sweep", "./here", "--time-budget", "10"], USAGE, &["--time-budget", "has no unit", "10s"]),
         (&["sweep", "./here", "--precision", "2"], USAGE, &["--precision", "has no unit", "2%"]),
-        (&["show", "1"], USAGE, &["sharebench.db", "no results database", "--db"]),
+        (&["show", "1", "--db", "none.db"], USAGE, &["none.db", "no results database", "--db"]),
         (
             &["show", "1", "--db", "nowhere/a.db"],
             USAGE,
