@@ -7,7 +7,7 @@ use sharebench_tests::Signal;
 use crate::case::{After, Case, Course, PLAIN, Work};
 use crate::fault_test::FaultTest;
 use crate::peer::Kind;
-use crate::peer::Kind::{Local, Ncp, Nfs, Smb};
+use crate::peer::Kind::{Local, Ncp, NcpDos, Nfs, Smb};
 use crate::stage::Stage;
 
 /// A day, in seconds.
@@ -40,6 +40,13 @@ pub const CASES: &[Case] = &[
         ..PLAIN
     },
     signalled(Smb, "SIGKILL to sharebench", |test| test.running.signal(Signal::KILL)),
+    signalled(NcpDos, "SIGKILL to sharebench", |test| test.running.signal(Signal::KILL)),
+    Case {
+        fault: "SIGKILL to sharebench, without resume",
+        at: NcpDos,
+        inject: |test| test.running.signal(Signal::KILL),
+        ..PLAIN
+    },
     Case {
         fault: "SIGKILL to sharebench, without resume",
         at: Local,

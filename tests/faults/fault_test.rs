@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use sharebench_target::{is_same_directory, is_working_directory};
 use sharebench_tests::program::poll;
 use sharebench_tests::{Cut, Disk, Failing, FaultProxy, Program, Sharebench};
 
@@ -84,7 +85,7 @@ impl FaultTest {
         let kept = test.kept(before, &output);
         let left = test.left();
         let then = test.afterwards(case.after, &left, &output);
-        let left = match leftovers(&left, &output) {
+        let left = match leftovers(&left, &test.url, &output) {
             NOTHING | WITH_COMMAND if case.run == Course::EndsAndMayCleanUp => {
                 "nothing, or its directory, with the command to remove it"
             }
@@ -287,7 +288,7 @@ impl FaultTest {
     fn left(&self) -> Vec<String> {
         let entries = fs::read_dir(self.peer.directory()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
-        names.filter(|name| name.starts_with(".sharebench-")).collect()
+        names.filter(|name| is_working_directory(name)).collect()
     }
 
     /// Does what the message instructs the user to do, and checks that nothing is left.
@@ -300,7 +301,8 @@ impl FaultTest {
                 "`run --resume` finished it"
             }
             (After::Clean, None) => "nothing to do",
-            (After::Clean, Some(name)) if output.contains(&command(&self.url, name)) => {
+            (After::Clean, Some(name)) if named_in(output, &self.url, name).is_some() => {
+                let name = named_in(output, &self.url, name).unwrap_or_default();
                 let line = ["clean", &self.url, "--directory", name];
                 let _ = self.sharebench.run(&line).unwrap().expect_success();
                 "the command removed it"
@@ -319,18 +321,22 @@ const fn stage_has_failing(stage: Stage) -> bool {
     matches!(stage, Stage::FailingServer | Stage::FailingClient)
 }
 
-/// Returns the command that the program prints for the files that it leaves.
-fn command(url: &str, name: &str) -> String {
-    format!("sharebench clean '{url}' --directory {name}")
+/// Returns the name of a directory in the command that the program prints for the files that it leaves. On volumes with
+/// DOS names the directory has the 8.3 form of that name.
+fn named_in<'o>(output: &'o str, url: &str, name: &str) -> Option<&'o str> {
+    let command = format!("sharebench clean '{url}' --directory ");
+    let named =
+        |rest: &'o str| rest.split(|c: char| c.is_whitespace() || c == '`').next().unwrap_or_default();
+    output.split(&command).skip(1).map(named).find(|named| is_same_directory(named, name))
 }
 
 const NOTHING: &str = "nothing";
 const WITH_COMMAND: &str = "its directory, with the command to remove it";
 
-fn leftovers(left: &[String], output: &str) -> &'static str {
+fn leftovers(left: &[String], url: &str, output: &str) -> &'static str {
     match left {
         [] => NOTHING,
-        [name] if output.contains(&format!("--directory {name}")) => WITH_COMMAND,
+        [name] if named_in(output, url, name).is_some() => WITH_COMMAND,
         _ => "its directory",
     }
 }

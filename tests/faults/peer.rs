@@ -25,6 +25,8 @@ pub enum Kind {
     Nfs,
     /// `sharebench serve` over NCP on TCP.
     Ncp,
+    /// `sharebench serve` over NCP on TCP, with a volume that has DOS names only.
+    NcpDos,
     /// No server: a directory of this machine.
     Local,
 }
@@ -38,6 +40,7 @@ impl Kind {
             Self::Smb => "embedded SMB",
             Self::Nfs => "embedded NFS",
             Self::Ncp => "embedded NCP",
+            Self::NcpDos => "embedded NCP, DOS names only",
             Self::Local => "local directory",
         }
     }
@@ -47,7 +50,7 @@ impl Kind {
         match self {
             Self::Smbd => &Smbd::NEEDS,
             Self::Ganesha => &Ganesha::NEEDS,
-            Self::Smb | Self::Nfs | Self::Ncp | Self::Local => &[],
+            Self::Smb | Self::Nfs | Self::Ncp | Self::NcpDos | Self::Local => &[],
         }
     }
 }
@@ -91,14 +94,15 @@ impl Peer {
                 std::fs::create_dir(&directory).unwrap();
                 Self::Within(Within::start(kind, &directory), directory)
             }
-            Kind::Smb | Kind::Nfs | Kind::Ncp => {
+            Kind::Smb | Kind::Nfs | Kind::Ncp | Kind::NcpDos => {
                 let mount = disk.as_ref().map(|disk| disk.mount("served") + " && exec \"$@\"");
                 let words: &[&str] = match &mount {
                     Some(mount) => &["unshare", "--mount", "sh", "-c", mount, "sh"],
                     None if stage == Stage::NobodyServes => &NOBODY,
                     None => &[],
                 };
-                let served = sharebench.serve_by(words, "served", &[]).unwrap();
+                let flags: &[&str] = if kind == Kind::NcpDos { &["--ncp-names", "dos"] } else { &[] };
+                let served = sharebench.serve_by(words, "served", flags).unwrap();
                 Self::Served(Box::new(served), kind)
             }
             Kind::Local => {

@@ -7,7 +7,7 @@ use sharebench_tests::{Need, Signal};
 
 use crate::case::{After, Case, Course, PLAIN, Work};
 use crate::fault_test::FaultTest;
-use crate::peer::Kind::{Ganesha, Ncp, Nfs, Smb, Smbd};
+use crate::peer::Kind::{Ganesha, Ncp, NcpDos, Nfs, Smb, Smbd};
 use crate::peer::{Kind, Peer};
 use crate::stage::Stage;
 use crate::within::Within;
@@ -60,6 +60,7 @@ pub const CASES: &[Case] = &[
     killed(Smb),
     killed(Nfs),
     killed(Ncp),
+    killed(NcpDos),
     stopped(Smbd),
     stopped(Ganesha),
     stopped(Smb),
@@ -70,6 +71,7 @@ pub const CASES: &[Case] = &[
     restarted(Smb),
     restarted(Nfs),
     restarted(Ncp),
+    restarted(NcpDos),
     out_of_descriptors(Smb),
     out_of_descriptors(Nfs),
     out_of_descriptors(Ncp),

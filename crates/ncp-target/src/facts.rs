@@ -2,18 +2,30 @@
 
 use sharebench_model::Facts;
 use sharebench_ncp::client::{Client, ProbeResult};
+use sharebench_ncp::wire::name_space::space;
 use sharebench_ncp::wire::server_info::ServerInfo;
 use sharebench_target::NOT_GRANTED;
 
 use crate::options::NcpOptions;
 use crate::transport::SocketTransport;
 
-/// Facts of a session, from its first connection; `long` names or DOS names.
+/// A name space by the name that the option `names=` and the facts give it.
+fn name_of_space(id: u8) -> String {
+    match id {
+        space::DOS => "dos".to_owned(),
+        space::MAC => "mac".to_owned(),
+        space::NFS => "nfs".to_owned(),
+        space::LONG => "long".to_owned(),
+        other => format!("{other}"),
+    }
+}
+
+/// Facts of a session, from its first connection; `names` are the name spaces of the volume and the one in use.
 pub(crate) fn negotiated(
     options: &NcpOptions,
     client: &Client<SocketTransport>,
     info: &ServerInfo,
-    long: bool,
+    names: (&[u8], u8),
 ) -> Facts {
     let name = String::from_utf8_lossy(&info.name).trim_end_matches('\0').to_owned();
     let local = client.transport().local_addr();
@@ -32,7 +44,9 @@ pub(crate) fn negotiated(
         ("sign_level", (options.signatures as u8).to_string()),
         ("checksums", switch(client.checks())),
         ("large_files", client.is_large().to_string()),
-        ("names", if long { "long" } else { "dos" }.to_owned()),
+        ("names", name_of_space(names.1)),
+        ("names_requested", options.names.name().to_owned()),
+        ("name_spaces", names.0.iter().map(|id| name_of_space(*id)).collect::<Vec<_>>().join(", ")),
         ("requests_per_connection", "1".to_owned()),
         ("client_cache", cache),
         ("commit", if options.commits { "on request, and on close" } else { "on request" }.to_owned()),

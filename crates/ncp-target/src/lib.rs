@@ -19,6 +19,7 @@ mod options;
 mod policy;
 mod session;
 mod setup;
+mod short_names;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,8 @@ mod tests;
 mod tests_cache;
 #[cfg(test)]
 mod tests_ether;
+#[cfg(test)]
+mod tests_names;
 mod transport;
 
 pub use target::NcpTarget;

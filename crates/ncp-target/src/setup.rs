@@ -7,8 +7,8 @@ use std::time::Duration;
 use sharebench_model::{ErrorClass, Facts};
 use sharebench_ncp::client::{BurstOptions, Client, ClientError, LargePackets, Login, Options, Path};
 use sharebench_ncp::ether::EtherSocket;
-use sharebench_ncp::wire::Completion;
 use sharebench_ncp::wire::name_space::space;
+use sharebench_ncp::wire::{Completion, short_name};
 use sharebench_target::{SessionSpec, UrlPart};
 
 use crate::facts::negotiated;
@@ -103,7 +103,7 @@ async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, Se
         Some(Ok(client)) => inspect_target(options, client, &mut facts).await?,
         _ => space::DOS,
     };
-    let base = std::iter::once(options.volume.clone()).chain(options.directory.iter().cloned()).collect();
+    let base = base(options, space);
     Ok(NcpSession::new(connections, base, space, facts, spec.slot_bytes as usize, options))
 }
 
@@ -217,20 +217,39 @@ async fn inspect_target(
 ) -> Result<u8, SetupError> {
     let of_share = |error| SetupError::of(UrlPart::Share, &error);
     let info = client.server_info().await.map_err(of_share)?;
-    let long = options.names != NameChoice::Dos
-        && client.has_name_space(&options.volume, space::LONG).await.map_err(of_share)?;
-    if options.names == NameChoice::Long && !long {
-        let detail = format!("volume {} has no long names", options.volume);
+    let loaded = client.name_spaces(&options.volume).await.map_err(of_share)?;
+    let has_long_names = loaded.contains(&space::LONG);
+    if options.names == NameChoice::Long && !has_long_names {
+        let detail = format!("volume {} has no long names; use names=dos", options.volume);
         return Err(SetupError::new(UrlPart::Option("names"), ErrorClass::Unsupported, detail));
     }
-    let space = if long { space::LONG } else { space::DOS };
-    let names = std::iter::once(&options.volume).chain(&options.directory).map(String::as_bytes);
+    let space = if has_long_names && options.names != NameChoice::Dos { space::LONG } else { space::DOS };
+    let base = base(options, space);
     let unfit = |detail: String| SetupError::new(UrlPart::Path, ErrorClass::Unsupported, detail);
-    let path = Path::new(space, names).map_err(|error| unfit(error.to_string()))?;
-    let about = client.entry_info(&path).await.map_err(|error| SetupError::of(UrlPart::Path, &error))?;
+    let path =
+        Path::new(space, base.iter().map(String::as_bytes)).map_err(|error| unfit(error.to_string()))?;
+    let about = client.entry_info(&path).await.map_err(|error| not_found(&error, (&base, space)))?;
     if !about.directory {
         return Err(SetupError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
     }
-    facts.extend(negotiated(options, client, &info, long));
+    facts.extend(negotiated(options, client, &info, (&loaded, space)));
     Ok(space)
+}
+
+/// Volume and directory of the target. DOS requesters send names in upper case.
+fn base(options: &NcpOptions, space: u8) -> Vec<String> {
+    let names = std::iter::once(&options.volume).chain(&options.directory);
+    let sent = |name: &String| if space == space::DOS { name.to_uppercase() } else { name.clone() };
+    names.map(sent).collect()
+}
+
+/// The directory of the target cannot be used.
+fn not_found(error: &ClientError, (base, space): (&[String], u8)) -> SetupError {
+    let mut failed = SetupError::of(UrlPart::Path, error);
+    let unfit = base.iter().skip(1).find(|name| short_name(name.as_bytes()).is_none());
+    if let (space::DOS, Some(name)) = (space, unfit) {
+        let detail = failed.detail;
+        failed.detail = format!("{detail}; names are 8.3 in the DOS name space, and '{name}' is not");
+    }
+    failed
 }

@@ -25,7 +25,8 @@ const MAX_SPLIT: u32 = 16 << 20;
 /// (default 61440), in packets of `packet=` bytes (default 1500), with a pause of `gap=` between them (default none),
 /// both of which adapt to loss as `auto`;
 /// `retry=` first retransmission pause (default 600ms); `cache=` cache buffers per file (default off); `commit=on`
-/// commits on close; `names=` auto (default), long or dos; `connections=` connections per session, each with one
+/// commits on close; `names=` auto (default: what the volume reports), long (or os2), or dos, where all names are 8.3
+/// and those of sharebench are converted; `connections=` connections per session, each with one
 /// outstanding request, and so its queue depth (default: as many as the queue depth of the plan, and one that users
 /// of a load share).
 #[derive(Debug, Clone)]
@@ -74,6 +75,7 @@ impl Target for NcpTarget {
     fn final_facts(&self) -> Facts {
         let mut facts = Facts::new();
         self.options.totals.get().put(&mut facts);
+        facts.extend(self.options.short_names.stated().map(|names| ("short_names".to_owned(), names)));
         facts
     }
 

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use sharebench_model::{ErrorClass, OpError, OpStep};
-use sharebench_target::DIRECTORY_PREFIX;
+use sharebench_target::is_working_directory;
 
 /// First of the 128 private characters that represent the bytes 0x80 to 0xFF of names that are not UTF-8.
 const FIRST_ESCAPE: u32 = 0x10_FF80;
@@ -36,7 +36,7 @@ impl RelativePath {
     /// The working directory of sharebench that the path starts with, and the path below it.
     pub fn in_working_directory(&self) -> Option<(&[u8], &[u8])> {
         let (first, rest) = split_first(&self.0);
-        first.starts_with(DIRECTORY_PREFIX.as_bytes()).then_some((first, rest))
+        std::str::from_utf8(first).is_ok_and(is_working_directory).then_some((first, rest))
     }
 
     /// All of it.
@@ -128,6 +128,8 @@ mod tests {
         assert_eq!(path.in_working_directory(), Some((&b".sharebench-1-0"[..], &b"a/b"[..])));
         assert_eq!(split_last(b"a/b"), (&b"a"[..], &b"b"[..]));
         assert_eq!(split_last(b"b"), (&b""[..], &b"b"[..]));
+        let path = RelativePath::parse("1f2e3d4c.s00/a").unwrap();
+        assert_eq!(path.in_working_directory(), Some((&b"1f2e3d4c.s00"[..], &b"a"[..])));
         assert_eq!(RelativePath::parse("a/.sharebench-1-0").unwrap().in_working_directory(), None);
     }
 

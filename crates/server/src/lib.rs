@@ -43,7 +43,7 @@ pub use directory::{DirectoryError, DirectoryOptions, DirectoryVolume};
 pub use front_end::{EventLog, FrontEnd, ServeError};
 pub use memory::MemoryVolume;
 pub use name::{MAX_NAME_BYTES, check_name};
-pub use ncp::{CommitPolicy, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions};
+pub use ncp::{CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions};
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
 pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions};

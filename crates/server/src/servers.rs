@@ -9,8 +9,8 @@ use sharebench_target::Secret;
 use crate::front_end::{EventLog, FrontEnd, ServeError};
 use crate::read_only::ReadOnlyVolume;
 use crate::{
-    CommitPolicy, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions,
-    SmbServer, SmbServerOptions, Volume,
+    CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions, NfsServer,
+    NfsServerOptions, SmbServer, SmbServerOptions, Volume,
 };
 
 /// Protocols and rules with which a volume is served.
@@ -32,6 +32,8 @@ pub struct ServeOptions {
     pub ncp_checksums: Level,
     /// When committed files of NCP clients are on stable storage.
     pub ncp_commit: CommitPolicy,
+    /// Name spaces of the NCP volume.
+    pub ncp_names: NameSpaces,
     /// Accounts that may log in, with their passwords.
     pub accounts: Vec<(String, Secret)>,
     /// Reject every change.
@@ -58,6 +60,7 @@ impl Default for ServeOptions {
             ncp_signatures: Level::IfRequested,
             ncp_checksums: Level::IfRequested,
             ncp_commit: CommitPolicy::Disk,
+            ncp_names: NameSpaces::All,
             accounts: Vec::new(),
             read_only: false,
             name: "share".to_owned(),
@@ -123,6 +126,7 @@ impl EmbeddedServers {
             signatures: options.ncp_signatures,
             checksums: options.ncp_checksums,
             commit: options.ncp_commit,
+            names: options.ncp_names,
             log: options.log.clone(),
             ..NcpServerOptions::default()
         };

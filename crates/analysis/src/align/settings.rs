@@ -7,7 +7,7 @@ use sharebench_model::{SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT};
 use crate::types::{SettingChange, System};
 
 /// Facts about place and time, and facts that follow from others: no settings.
-const NO_SETTINGS: [&str; 21] = [
+const NO_SETTINGS: [&str; 23] = [
     "access",
     "block_size",
     "boot",
@@ -19,10 +19,12 @@ const NO_SETTINGS: [&str; 21] = [
     "direct_io_unit",
     "mount_point",
     "mount_source",
+    "names_requested",
     "peer",
     "resent",
     "retry",
     "server_guid",
+    "short_names",
     "session",
     SPACE_AVAILABLE_FACT,
     SPACE_TOTAL_FACT,

@@ -7,7 +7,7 @@ use clap::Args;
 use sharebench_model::units::parse_duration;
 use sharebench_plan::target_url;
 use sharebench_report::plain;
-use sharebench_target::DIRECTORY_PREFIX;
+use sharebench_target::is_working_directory;
 
 use crate::exit::{self, Failure};
 use crate::flags::password::PasswordFlags;
@@ -26,7 +26,7 @@ pub struct CleanArgs {
     /// Target to clean: a path or URL.
     #[arg(value_parser = target_url)]
     pub target: String,
-    /// Remove only this directory [default: all .sharebench-* directories].
+    /// Remove only this directory [default: all .sharebench-* directories, and those with 8.3 names of sharebench].
     #[arg(long, value_name = ".sharebench-ID")]
     pub directory: Option<String>,
     /// Longest wait for a reply of the target.
@@ -39,7 +39,7 @@ pub struct CleanArgs {
 /// Removes leftovers.
 pub fn clean(args: &CleanArgs) -> Result<ExitCode, Failure> {
     if let Some(directory) = &args.directory
-        && (!directory.starts_with(DIRECTORY_PREFIX) || directory.contains('/'))
+        && (!is_working_directory(directory) || directory.contains('/'))
     {
         return Err(Failure::usage(format!(
             "--directory {directory}: not the name of a directory of sharebench"

@@ -12,8 +12,8 @@ use sharebench_ncp::security::level::Level;
 use sharebench_report::plain;
 use sharebench_server::{
     CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume,
-    EmbeddedServers, EventLog, MemoryVolume, NcpEtherOptions, NcpEtherServer, ServeOptions, ServiceTime,
-    Volume, share_arenas,
+    EmbeddedServers, EventLog, MemoryVolume, NameSpaces, NcpEtherOptions, NcpEtherServer, ServeOptions,
+    ServiceTime, Volume, share_arenas,
 };
 use sharebench_target::Secret;
 
@@ -80,6 +80,9 @@ pub struct ProtocolFlags {
     /// Durability of a file that an NCP client commits.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
     pub ncp_commit: NcpCommit,
+    /// Names that NCP clients can give to files.
+    #[arg(long, value_name = "NAMES", value_enum, default_value_t)]
+    pub ncp_names: NcpNames,
 }
 
 /// Who may use the servers.
@@ -125,6 +128,16 @@ pub enum NcpCommit {
     None,
 }
 
+/// The name spaces of the NCP volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum NcpNames {
+    /// Long names, and the 8.3 names derived from them.
+    #[default]
+    All,
+    /// 8.3 names only, as on NetWare 3.x without the OS/2 name space.
+    Dos,
+}
+
 /// Serves until SIGINT, SIGTERM or SIGHUP; a second signal ends the process without waiting for the servers.
 pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     let ProtocolFlags { smb, nfs, ncp, ncp_ipx, ncp_ether, .. } = &args.protocols;
@@ -145,6 +158,10 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         ncp_commit: match args.protocols.ncp_commit {
             NcpCommit::Disk => CommitPolicy::Disk,
             NcpCommit::None => CommitPolicy::None,
+        },
+        ncp_names: match args.protocols.ncp_names {
+            NcpNames::All => NameSpaces::All,
+            NcpNames::Dos => NameSpaces::Dos,
         },
         accounts,
         read_only: args.read_only,

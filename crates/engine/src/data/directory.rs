@@ -1,7 +1,7 @@
 //! The directories that sharebench makes on a target: their names, markers and removal.
 
 use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, OpStep, OpenHow};
-use sharebench_target::{MARKER, Session};
+use sharebench_target::{MARKER, Session, marker_of};
 
 use crate::data::context::PassContext;
 use crate::data::listed_pages::ListedPages;
@@ -36,7 +36,7 @@ pub(crate) async fn make(
 }
 
 fn marker(directory: &str) -> String {
-    format!("{directory}/{MARKER}")
+    format!("{directory}/{}", marker_of(directory))
 }
 
 async fn is_empty(
@@ -53,8 +53,9 @@ async fn is_empty(
     Ok(true)
 }
 
-/// Removes a directory that an earlier run left, if it has the marker or is empty. A run that ends between making the
-/// directory and its marker leaves an empty one.
+/// Removes a directory that an earlier run left, if it has the marker, or if its name is long and it is empty: a run that
+/// ends between making the directory and its marker leaves an empty one. With an 8.3 name it needs the marker, because
+/// such names are common (a date has eight hexadecimal digits).
 pub(crate) async fn remove_leftover(
     session: &mut dyn Session,
     directory: &str,
@@ -65,11 +66,13 @@ pub(crate) async fn remove_leftover(
         Err(error) if error.class != ErrorClass::NotFound => return Err(error),
         Err(_) => {}
     }
-    if is_empty(session, directory, context).await? {
+    if marker_of(directory) == MARKER && is_empty(session, directory, context).await? {
         let path = directory.to_owned();
         return context.deadline.call(session, MetaOp::RemoveDir { path }).await.map(drop);
     }
-    let why =
-        format!("it has no file {MARKER}, so sharebench did not make it; remove it by hand if it is yours");
+    let why = format!(
+        "it has no file {}, so sharebench did not make it; remove it by hand if it is yours",
+        marker_of(directory)
+    );
     Err(OpError::new(ErrorClass::Refused, OpStep::Path, why))
 }

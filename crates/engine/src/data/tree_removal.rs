@@ -1,7 +1,7 @@
 //! Removal of a directory of ours with everything in it, in bounded memory.
 
 use sharebench_model::{Entry, ErrorClass, MetaOp, OpError, OpStep};
-use sharebench_target::{MARKER, Session};
+use sharebench_target::{Session, is_marker};
 
 use crate::data::context::PassContext;
 use crate::data::listed_pages::{ListedPages, child_path};
@@ -23,22 +23,23 @@ struct OpenDirectory {
     is_last: bool,
     /// Number of entries that may still be removed; none before the first listing.
     allowance: Option<usize>,
-    is_marked: bool,
+    /// Path of the marker in the top directory, once it was listed.
+    marker: Option<String>,
 }
 
 impl OpenDirectory {
     fn new(path: String) -> Self {
-        Self { path, directories: Vec::new(), is_last: false, allowance: None, is_marked: false }
+        Self { path, directories: Vec::new(), is_last: false, allowance: None, marker: None }
     }
 
     /// Lists the next batch, removes its files, and keeps its directories.
     async fn remove_batch(
         &mut self,
         session: &mut dyn Session,
-        marker: &str,
+        top: &str,
         context: &mut PassContext<'_>,
     ) -> Result<(), OpError> {
-        let batch = self.list_batch(session, marker, context).await?;
+        let batch = self.list_batch(session, top, context).await?;
         let allowance = self.allowance.unwrap_or_default();
         // A server that lists ever new entries would keep the removal going for ever.
         let left = allowance.checked_sub(batch.len()).ok_or_else(|| {
@@ -60,7 +61,7 @@ impl OpenDirectory {
     async fn list_batch(
         &mut self,
         session: &mut dyn Session,
-        marker: &str,
+        top: &str,
         context: &mut PassContext<'_>,
     ) -> Result<Vec<Entry>, OpError> {
         let mut pages = ListedPages::of(&self.path);
@@ -72,8 +73,10 @@ impl OpenDirectory {
                 return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));
             }
             for entry in page.entries {
-                if !entry.directory && child_path(&self.path, &entry.name)? == marker {
-                    self.is_marked = true;
+                let path = child_path(&self.path, &entry.name)?;
+                let is_first = self.marker.as_ref().is_none_or(|marker| *marker == path);
+                if self.path == top && !entry.directory && is_marker(&entry.name) && is_first {
+                    self.marker = Some(path);
                 } else if batch.len() < BATCH_ENTRIES {
                     batch.push(entry);
                 } else {
@@ -99,7 +102,6 @@ pub(crate) async fn remove_tree(
     directory: &str,
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
-    let marker = child_path(directory, MARKER)?;
     let mut open = vec![OpenDirectory::new(directory.to_owned())];
     let mut pending_bytes = 0;
     while let Some(current) = open.last_mut() {
@@ -110,7 +112,7 @@ pub(crate) async fn remove_tree(
             continue;
         }
         if !current.is_last {
-            match current.remove_batch(session, &marker, context).await {
+            match current.remove_batch(session, directory, context).await {
                 Ok(()) => pending_bytes += current.directories.iter().map(String::len).sum::<usize>(),
                 // Another process has removed it.
                 Err(error) if error.class == ErrorClass::NotFound => drop(open.pop()),
@@ -123,11 +125,11 @@ pub(crate) async fn remove_tree(
             }
             continue;
         }
-        let is_marked = current.is_marked;
+        let marker = current.marker.take();
         let path = std::mem::take(&mut current.path);
         open.pop();
-        if is_marked {
-            context.deadline.call(session, MetaOp::Remove { path: marker.clone() }).await?;
+        if let Some(path) = marker {
+            context.deadline.call(session, MetaOp::Remove { path }).await?;
         }
         context.deadline.call(session, MetaOp::RemoveDir { path }).await?;
     }
@@ -140,7 +142,7 @@ mod tests {
 
     use sharebench_model::OpenHow;
     use sharebench_plan::Verify;
-    use sharebench_target::{MemoryTarget, SessionSpec, Target};
+    use sharebench_target::{MARKER, MemoryTarget, SessionSpec, Target};
 
     use super::*;
     use crate::time::clock::Clock;

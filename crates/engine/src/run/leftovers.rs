@@ -1,7 +1,9 @@
 //! Directories that earlier runs left on a target.
 
 use sharebench_model::{ErrorClass, OpError, OpStep};
-use sharebench_target::{DIRECTORY_PREFIX, Session, SessionSpec, Target};
+use sharebench_target::{
+    DIRECTORY_PREFIX, Session, SessionSpec, Target, is_same_directory, is_working_directory,
+};
 
 use crate::data::context::PassContext;
 use crate::data::directory::remove_leftover;
@@ -73,16 +75,78 @@ async fn find(
     only: Option<&str>,
     context: &mut PassContext<'_>,
 ) -> Result<Vec<String>, OpError> {
-    let ours = |name: &str| name.starts_with(DIRECTORY_PREFIX) && only.is_none_or(|only| only == name);
+    // The names are 8.3 where the volume, or the one who made them, knew no others.
+    let ours =
+        |name: &str| is_working_directory(name) && only.is_none_or(|only| is_same_directory(only, name));
     let mut pages = ListedPages::of("");
     let mut found = Vec::new();
     while let Some(page) = pages.next(session, context).await? {
         let directories = page.entries.into_iter().filter(|entry| entry.directory && ours(&entry.name));
         found.extend(directories.map(|entry| entry.name));
         if found.len() > MAX_LEFTOVERS {
-            let detail = format!("more than {MAX_LEFTOVERS} directories begin with {DIRECTORY_PREFIX}");
+            let detail = format!("more than {MAX_LEFTOVERS} directories have names of sharebench");
             return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sharebench_model::{MetaOp, OpenHow};
+    use sharebench_target::{MARKER, MemoryTarget, SHORT_MARKER, call};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// A target with these directories, each with a marker of that name and a file, or empty.
+    fn target(directories: &[(&str, Option<&str>)]) -> MemoryTarget {
+        let target = MemoryTarget::new();
+        let clock = Clock::start();
+        let made = clock.block_on(async {
+            let mut session = target.connect(&SessionSpec::default()).await.unwrap();
+            for (directory, marker) in directories {
+                call(&mut *session, MetaOp::MakeDir { path: (*directory).to_owned() }).await.unwrap();
+                for name in marker.iter().flat_map(|marker| [*marker, "file"]) {
+                    let open = MetaOp::open(format!("{directory}/{name}"), OpenHow::CreateNew);
+                    call(&mut *session, open).await.unwrap();
+                }
+            }
+        });
+        made.unwrap();
+        target
+    }
+
+    #[test]
+    fn directories_with_long_and_8_3_names_are_found_and_removed() {
+        let target = target(&[
+            (".sharebench-1f2e3d4c-0", Some(MARKER)),
+            ("1F2E3D4C.S01", Some(SHORT_MARKER)),
+            ("~0123UVV.SBK", Some(SHORT_MARKER)),
+            ("19970812.S00", None),
+            (".sharebench-empty", None),
+            ("REPORT97.DOC", Some(SHORT_MARKER)),
+        ]);
+        let found = remove_leftovers(&target, None, PATIENCE).unwrap();
+        let removed = [".sharebench-1f2e3d4c-0", ".sharebench-empty", "1F2E3D4C.S01", "~0123UVV.SBK"];
+        assert_eq!(found.removed, removed);
+        assert_eq!(found.kept.len(), 1);
+        let (name, why) = &found.kept[0];
+        assert!(name == "19970812.S00" && why.to_string().contains(SHORT_MARKER), "{name}: {why}");
+        let names = target.names();
+        assert!(names.iter().any(|name| name.starts_with("REPORT97.DOC")), "{names:?}");
+    }
+
+    #[test]
+    fn one_directory_is_found_by_either_of_its_names() {
+        for only in [".sharebench-1f2e3d4c-1", "1f2e3d4c.s01"] {
+            let target =
+                target(&[("1F2E3D4C.S01", Some(SHORT_MARKER)), ("1F2E3D4C.S02", Some(SHORT_MARKER))]);
+            let found = remove_leftovers(&target, Some(only), PATIENCE).unwrap();
+            assert_eq!((found.removed, found.kept), (vec!["1F2E3D4C.S01".to_owned()], Vec::new()), "{only}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sharebench_model::{Entry, ErrorClass, MetaOp, MetaYield, OpError, OpStep, Random};
 use sharebench_plan::{DataKind, DataType, Verify};
-use sharebench_target::{DIRECTORY_PREFIX, Session, SessionSpec, Target};
+use sharebench_target::{Session, SessionSpec, Target, is_working_directory};
 
 use crate::data::context::PassContext;
 use crate::data::listed_pages::{ListedPages, child_path};
@@ -311,7 +311,7 @@ impl Walk<'_> {
             self.survey.refused += page.unnamed;
             self.survey.entries += page.unnamed;
             for entry in page.entries {
-                if entry.name.starts_with(DIRECTORY_PREFIX) {
+                if is_working_directory(&entry.name) {
                     continue;
                 }
                 self.survey.entries += 1;

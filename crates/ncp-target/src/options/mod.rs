@@ -16,6 +16,7 @@ use crate::losses::LossTotals;
 use crate::options::ether::EtherOptions;
 use crate::options::profile::Profile;
 use crate::options::values::{burst, level, retry, split_path, switch};
+use crate::short_names::ShortNames;
 
 const KNOWN: &str = "transport, profile, sign, checksum, buffer, lip, split, retry, burst, window, gap, packet, \
                      names, connections, cache, commit, iface, frame, network";
@@ -46,6 +47,17 @@ pub(crate) enum NameChoice {
     Auto,
     Long,
     Dos,
+}
+
+impl NameChoice {
+    /// The value of the option.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Long => "long",
+            Self::Dos => "dos",
+        }
+    }
 }
 
 /// The checked options of an `ncp://` URL, with the password.
@@ -82,6 +94,8 @@ pub(crate) struct NcpOptions {
     pub(crate) commits: bool,
     /// Retransmissions and bursts of all closed sessions.
     pub(crate) totals: Arc<LossTotals>,
+    /// The names of all sessions on a volume with DOS names only.
+    pub(crate) short_names: Arc<ShortNames>,
 }
 
 impl NcpOptions {
@@ -111,7 +125,7 @@ impl NcpOptions {
         let retry = retry(&mut url, transport, pause)?;
         let names = match url.take("names").as_deref() {
             None | Some("auto") => NameChoice::Auto,
-            Some("long") => NameChoice::Long,
+            Some("long" | "os2") => NameChoice::Long,
             Some("dos") => NameChoice::Dos,
             Some(other) => {
                 return Err(url.error(format!("names={other}: the choices are auto, long and dos")));
@@ -148,6 +162,7 @@ impl NcpOptions {
             cache,
             commits,
             totals: Arc::default(),
+            short_names: Arc::default(),
         })
     }
 

@@ -51,6 +51,7 @@ impl NcpSession {
         let mut received = 0;
         let mut bad_name = None;
         let guard = &listing.guard;
+        let short_names = self.short_names.clone();
         let each = |name: &[u8], info: EntryInfo| {
             received += 1;
             let Ok(name) = std::str::from_utf8(name) else {
@@ -67,7 +68,8 @@ impl NcpSession {
             // Only an open file has a size that exceeds 32 bits.
             let is_complete = !(large && info.size == u32::MAX);
             let size = (is_complete && !info.directory).then_some(u64::from(info.size));
-            page.entries.push(Entry { name: name.to_owned(), directory: info.directory, size });
+            let name = short_names.as_ref().map_or_else(|| name.to_owned(), |names| names.shown(name));
+            page.entries.push(Entry { name, directory: info.directory, size });
         };
         let search = &mut listing.search;
         let end = self.call_client(async |client| client.continue_search(search, each).await).await?;

@@ -15,6 +15,7 @@ use sharebench_model::{
     DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability,
     WireCount,
 };
+use sharebench_ncp::wire::name_space::space;
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
 use crate::losses::{LossCounts, LossTotals};
@@ -24,6 +25,7 @@ use crate::session::cache_table::CacheTable;
 use crate::session::connection::Connection;
 use crate::session::files::Files;
 use crate::session::listing::Listing;
+use crate::short_names::ShortNames;
 
 /// The session of one job or user: slot `n` uses connection `n`.
 ///
@@ -40,6 +42,8 @@ pub(crate) struct NcpSession {
     /// Name space of all paths.
     pub(crate) space: u8,
     pub(crate) facts: Facts,
+    /// Converts names of the engine, where the name space is DOS.
+    pub(crate) short_names: Option<Arc<ShortNames>>,
     /// Empty while the session is idle.
     buffers: Vec<Box<[u8]>>,
     slot_bytes: usize,
@@ -76,6 +80,7 @@ impl NcpSession {
             base,
             space,
             facts,
+            short_names: (space == space::DOS).then(|| Arc::clone(&options.short_names)),
             buffers: vec![Box::default(); connections.len()],
             connections,
             slot_bytes,

@@ -60,8 +60,16 @@ impl NcpSession {
         if let Some(name) = below.iter().find(|name| matches!(**name, "." | "..") || name.contains('\0')) {
             return Err(unfit(format!("'{name}' is not a valid name")));
         }
-        let names = self.base.iter().map(String::as_str).chain(below);
-        Path::new(self.space, names.map(str::as_bytes)).map_err(|error| unfit(error.to_string()))
+        let base = self.base.iter().map(String::as_str);
+        let path = match &self.short_names {
+            None => Path::new(self.space, base.chain(below).map(str::as_bytes)),
+            Some(names) => {
+                let below: Result<Vec<String>, String> = below.iter().map(|name| names.short(name)).collect();
+                let below = below.map_err(unfit)?;
+                Path::new(self.space, base.chain(below.iter().map(String::as_str)).map(str::as_bytes))
+            }
+        };
+        path.map_err(|error| unfit(error.to_string()))
     }
 
     /// Makes calls on the first connection.

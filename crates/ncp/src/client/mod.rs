@@ -19,6 +19,7 @@ mod negotiation;
 mod negotiation_tests;
 mod options;
 mod probing;
+mod searches;
 mod session;
 #[cfg(test)]
 mod simulated_link;
@@ -39,8 +40,9 @@ pub use error::ClientError;
 pub use exchange::Client;
 pub use files::File;
 pub use locks::Lock;
-pub use names::{Access, EntryInfo, Path, Search, VolumeSpace};
+pub use names::{Access, EntryInfo, Path, VolumeSpace};
 pub use options::{BurstOptions, Counts, LargePackets, Login, MAX_BUFFER, MIN_BUFFER, Negotiation, Options};
 pub use probing::ProbeResult;
+pub use searches::Search;
 pub use synchronization::Semaphore;
 pub use transport::Transport;

@@ -8,7 +8,6 @@ use crate::wire::handle_path::{Components, PathStart};
 use crate::wire::name_space::{
     Delete, GetNameSpaces, NameSpaces, ObtainInfo, OpenCreate, Opened, Rename, mode, space,
 };
-use crate::wire::name_space_search::{FoundSet, InitSearch, SearchSet, Sequence};
 use crate::wire::volume::{GetVolumeNumber, GetVolumeUsage, VolumeNumber, VolumeUsage};
 use crate::wire::{Codec, Completion, HandlePath, NamedInfo, PathPair, Pstr, Reader, ReturnMask, WireError};
 
@@ -18,13 +17,6 @@ const FILES: u16 = 0x0006;
 const DIRECTORIES: u16 = 0x0016;
 /// Search attributes: files and directories.
 pub(super) const EVERYTHING: u16 = 0x8006;
-/// A pattern that matches every name (docs/protocols/ncp.md 3.4).
-const ANY_NAME: &[u8] = b"\xff*";
-/// The largest number of entries requested at a time; the server returns as many as its packet holds.
-const MAX_ENTRIES: u16 = 1000;
-/// The step of searches in errors.
-const SEARCH: &str = "search";
-
 /// A volume and the components below it, in one name space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
@@ -45,8 +37,13 @@ impl Path {
         Self::new(space::DOS, std::iter::once(volume).chain(names).map(str::as_bytes))
     }
 
+    /// The components, the volume first.
+    pub(super) fn components(&self) -> Result<Components<'_>, WireError> {
+        Components::decode(&self.packed)
+    }
+
     pub(super) fn absolute(&self) -> Result<HandlePath<'_>, WireError> {
-        Ok(HandlePath { start: PathStart::NONE, components: Components::decode(&self.packed)? })
+        Ok(HandlePath { start: PathStart::NONE, components: self.components()? })
     }
 }
 
@@ -76,20 +73,6 @@ impl From<&NamedInfo<'_>> for EntryInfo {
     fn from(named: &NamedInfo<'_>) -> Self {
         let directory = named.info.attributes & attribute::DIRECTORY != 0;
         Self { directory, size: if directory { 0 } else { named.info.size } }
-    }
-}
-
-/// A search in progress: its name space and where it continues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Search {
-    space: u8,
-    sequence: Sequence,
-}
-
-impl Search {
-    /// A number that identifies where the search continues.
-    pub fn position(&self) -> u64 {
-        (u64::from(self.sequence.directory) << 32) | u64::from(self.sequence.entry)
     }
 }
 
@@ -181,77 +164,19 @@ impl<C: Transport> Client<C> {
         self.call(STEP, &call.into()).await.map(|_| ())
     }
 
-    /// Calls `each` for every name in a directory; fails if there are more than `limit`.
-    pub async fn list(
-        &mut self,
-        path: &Path,
-        limit: usize,
-        mut each: impl FnMut(&[u8], EntryInfo),
-    ) -> Result<(), ClientError> {
-        let mut search = self.begin_search(path).await?;
-        let mut seen = 0;
-        loop {
-            let ends = self
-                .continue_search(&mut search, |name, info| {
-                    seen += 1;
-                    each(name, info);
-                })
-                .await?;
-            if seen > limit {
-                return Err(wire(SEARCH)(WireError::TooLong { field: "directory", len: seen, max: limit }));
-            }
-            if ends {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Begins a search for every name in a directory.
-    pub async fn begin_search(&mut self, path: &Path) -> Result<Search, ClientError> {
-        let init = InitSearch { space: path.space, path: path.absolute().map_err(wire(SEARCH))? };
-        let sequence = Sequence::decode(self.call(SEARCH, &init.into()).await?).map_err(wire(SEARCH))?;
-        Ok(Search { space: path.space, sequence })
-    }
-
-    /// Calls `each` for the names of the next reply; returns true if no names are left.
-    pub async fn continue_search(
-        &mut self,
-        search: &mut Search,
-        mut each: impl FnMut(&[u8], EntryInfo),
-    ) -> Result<bool, ClientError> {
-        let call = SearchSet {
-            space: search.space,
-            stream: 0,
-            search: EVERYTHING,
-            mask: ReturnMask::ALL,
-            extended: 0,
-            max_entries: MAX_ENTRIES,
-            sequence: search.sequence,
-            pattern: Pstr::new(ANY_NAME).map_err(wire(SEARCH))?,
-        };
-        let data = match self.call(SEARCH, &call.into()).await {
-            Ok(data) => data,
-            Err(ClientError::Refused { completion: Completion::Failure, .. }) => return Ok(true),
-            Err(error) => return Err(error),
-        };
-        let found = FoundSet::decode(call.mask, data).map_err(wire(SEARCH))?;
-        for named in found.entries() {
-            let named = named.map_err(wire(SEARCH))?;
-            each(&named.name.unwrap_or_default(), EntryInfo::from(&named));
-        }
-        if found.more != 0 && found.count == 0 {
-            return Err(wire(SEARCH)(WireError::BadValue { field: "count", value: 0 }));
-        }
-        search.sequence = found.sequence;
-        Ok(found.more == 0)
-    }
-
-    /// True when the volume supports a name space, one of [`space`].
-    pub async fn has_name_space(&mut self, volume: &str, space: u8) -> Result<bool, ClientError> {
+    /// Ids of the name spaces that the volume has loaded, see [`space`]: DOS alone where the server does not know the
+    /// call.
+    pub async fn name_spaces(&mut self, volume: &str) -> Result<Vec<u8>, ClientError> {
         const STEP: &str = "name spaces";
         let volume = self.volume_number(volume).await?;
-        let data = self.call(STEP, &GetNameSpaces { volume }.into()).await?;
-        NameSpaces::decode(data).map(|spaces| spaces.ids.contains(&space)).map_err(wire(STEP))
+        match self.call(STEP, &GetNameSpaces { volume }.into()).await {
+            Ok(data) => {
+                let spaces = NameSpaces::decode(data).map_err(wire(STEP))?;
+                Ok(spaces.ids.iter().take(usize::from(spaces.count)).copied().collect())
+            }
+            Err(ClientError::Refused { completion: Completion::UnknownFunction, .. }) => Ok(vec![space::DOS]),
+            Err(error) => Err(error),
+        }
     }
 
     async fn volume_number(&mut self, volume: &str) -> Result<u8, ClientError> {

@@ -11,6 +11,7 @@ use crate::security::level::Level;
 use crate::server::{self, Environment, MemoryVolume, Peer, Server, User, Watchdog};
 use crate::wire::Completion;
 use crate::wire::TransportKind;
+use crate::wire::name_space::space;
 use crate::wire::server_info::DateAndTime;
 use crate::wire::tcp::{Direction, message_len};
 use crate::wire::text::padded;
@@ -55,10 +56,24 @@ pub(super) fn volumes() -> Vec<(Vec<u8>, MemoryVolume)> {
 
 /// Serves one client on a free port until it leaves.
 fn serve(signatures: Level) -> (SocketAddr, JoinHandle<usize>) {
+    serve_volumes(signatures, volumes(), &[])
+}
+
+/// A volume with the DOS name space only.
+fn dos_volume() -> Vec<(Vec<u8>, MemoryVolume)> {
+    vec![(b"SYS".to_vec(), MemoryVolume::with_dos_names(1 << 20))]
+}
+
+/// The same with other volumes, and without some sub-functions of 0x57.
+fn serve_volumes(
+    signatures: Level,
+    volumes: Vec<(Vec<u8>, MemoryVolume)>,
+    unknown: &'static [u8],
+) -> (SocketAddr, JoinHandle<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let serving = thread::spawn(move || {
-        let server = Server::new(server_options(signatures), volumes(), Still);
+        let server = Server::new(server_options(signatures), volumes, Still);
         let mut input = Vec::new();
         let mut chunk = vec![0; 65536];
         let (mut stream, _) = listener.accept().unwrap();
@@ -71,7 +86,13 @@ fn serve(signatures: Level) -> (SocketAddr, JoinHandle<usize>) {
             while let Some(len) =
                 message_len(Direction::Request, &input).unwrap().filter(|len| *len <= input.len())
             {
-                let message: Vec<u8> = input.drain(..len).collect();
+                let mut message: Vec<u8> = input.drain(..len).collect();
+                // Function and sub-function, after 16 bytes of TCP header and 6 bytes of the packet.
+                if let Some([0x57, sub]) = message.get_mut(22..24)
+                    && unknown.contains(sub)
+                {
+                    *sub = 0xEE;
+                }
                 let mut out = Vec::new();
                 server.receive(Peer::Stream(1), TransportKind::Tcp, &message, &mut out);
                 stream.write_all(&out).unwrap();
@@ -257,6 +278,98 @@ fn both_name_spaces_refer_to_the_same_files() {
         assert_eq!(refusal(full), ("remove directory", Completion::DirectoryNotEmpty));
         let space = client.volume_space("SYS").await.unwrap();
         assert_eq!((space.total, space.free), (8 << 20, 8 << 20));
+    });
+}
+
+#[test]
+fn volume_reports_its_name_spaces_and_one_with_dos_names_refuses_others() {
+    for (volumes, unknown, ids) in
+        [(volumes(), &[][..], &[0, 4][..]), (dos_volume(), &[], &[0]), (dos_volume(), &[24], &[0])]
+    {
+        let (address, _serving) = serve_volumes(Level::Never, volumes, unknown);
+        let mut client = over_tcp(address, options(Level::Never)).unwrap();
+        block_on(async {
+            client.login(LOGIN).await.unwrap();
+            assert_eq!(client.name_spaces("sys").await.unwrap(), ids);
+            let long = Path::new(space::LONG, [&b"SYS"[..], b"a long name"]).unwrap();
+            let made = client.make_directory(&long).await;
+            let listed = client.list(&Path::new(space::LONG, [&b"SYS"[..]]).unwrap(), 10, |_, _| {}).await;
+            if ids.contains(&space::LONG) {
+                made.unwrap();
+                listed.unwrap();
+            } else {
+                assert_eq!(refusal(made), ("make directory", Completion::InvalidNameSpace));
+                assert_eq!(refusal(listed), ("search", Completion::InvalidNameSpace));
+            }
+            let dotted = client.make_directory(&path("SYS:.sharebench-1")).await;
+            assert_eq!(refusal(dotted), ("make directory", Completion::BadFileName));
+            client.make_directory(&path("SYS:short.dir")).await.unwrap();
+        });
+    }
+}
+
+/// docs/protocols/ncp.md 3.2 and 3.7: the classic search lists files and directories one after the other.
+#[test]
+fn classic_search_finds_the_names_that_the_search_of_sets_finds() {
+    let (address, _serving) = serve_volumes(Level::Never, dos_volume(), &[]);
+    let mut client = over_tcp(address, options(Level::Never)).unwrap();
+    block_on(async {
+        client.login(LOGIN).await.unwrap();
+        let top = path("SYS:TOP");
+        client.make_directory(&top).await.unwrap();
+        client.make_directory(&path("SYS:TOP\\EMPTY")).await.unwrap();
+        for number in 0..70 {
+            let (file, _) = client
+                .open(&path(&format!("SYS:TOP\\F{number}.DAT")), Access::CreateNew, false)
+                .await
+                .unwrap();
+            client.write(file, 0, &pattern(number)).await.unwrap();
+            client.close(file).await.unwrap();
+        }
+        let mut sets = Vec::new();
+        client.list(&top, 100, |name, info| sets.push((name.to_vec(), info))).await.unwrap();
+        let mut classic = Vec::new();
+        let mut search = client.begin_search(&top).await.unwrap();
+        client.begin_classic(&mut search).await.unwrap();
+        let mut steps = 0;
+        let mut each = |name: &[u8], info| classic.push((name.to_vec(), info));
+        while !client.continue_search(&mut search, &mut each).await.unwrap() {
+            steps += 1;
+        }
+        assert_eq!((steps, sets.len()), (2, 71), "several entries a step");
+        sets.sort_by(|a, b| a.0.cmp(&b.0));
+        classic.sort_by(|a, b| a.0.cmp(&b.0));
+        assert_eq!(sets, classic);
+        // A directory in which the search of sets finds nothing is searched again.
+        let before = client.counts().requests;
+        client.list(&path("SYS:TOP\\EMPTY"), 1, |name, _| panic!("{name:?}")).await.unwrap();
+        assert_eq!(
+            client.counts().requests - before,
+            2 + 3,
+            "87/2, 87/20, 3E, 3F for files, 3F for directories"
+        );
+    });
+}
+
+#[test]
+fn directory_is_listed_by_classic_calls_where_the_server_knows_no_others() {
+    let (address, _serving) = serve_volumes(Level::Never, dos_volume(), &[20]);
+    let mut client = over_tcp(address, options(Level::Never)).unwrap();
+    block_on(async {
+        client.login(LOGIN).await.unwrap();
+        client.make_directory(&path("SYS:SUB")).await.unwrap();
+        client.open(&path("SYS:FILE.DAT"), Access::CreateNew, false).await.unwrap();
+        let mut names = Vec::new();
+        let each = |name: &[u8], info: EntryInfo| names.push((name.to_vec(), info.directory));
+        client.list(&path("SYS:"), 10, each).await.unwrap();
+        assert_eq!(names, [(b"FILE.DAT".to_vec(), false), (b"SUB".to_vec(), true)]);
+        // A long name space has no classic calls: the refusal is an error and no empty directory.
+        let (address, _serving) = serve_volumes(Level::Never, volumes(), &[20]);
+        let mut client = over_tcp(address, options(Level::Never)).unwrap();
+        client.login(LOGIN).await.unwrap();
+        let top = Path::new(space::LONG, [&b"SYS"[..]]).unwrap();
+        let listed = client.list(&top, 10, |_, _| {}).await;
+        assert_eq!(refusal(listed), ("search", Completion::UnknownFunction));
     });
 }
 

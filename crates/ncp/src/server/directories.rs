@@ -196,7 +196,8 @@ pub fn search_next<V: Volume>(
     let (directory, cookie) = resumed(connection, call.sequence)?;
     let pattern = &Pattern::new(&call.pattern);
     let wanted = EntryFilter::of_name_space(call.search);
-    let search = Search { directory, pattern, wanted, space: NameSpace::of(call.space)? };
+    let space = shared.name_space(directory.volume, call.space)?;
+    let search = Search { directory, pattern, wanted, space };
     let (cookie, entry) = search.next(shared, cookie)?;
     let number = connection.add_position(SearchPosition { directory, cookie });
     let sequence = Sequence { entry: u32::from(number), ..call.sequence };
@@ -214,7 +215,8 @@ pub fn search_set<V: Volume>(
     let (directory, cookie) = resumed(connection, call.sequence)?;
     let pattern = &Pattern::new(&call.pattern);
     let wanted = EntryFilter::of_name_space(call.search);
-    let search = Search { directory, pattern, wanted, space: NameSpace::of(call.space)? };
+    let space = shared.name_space(directory.volume, call.space)?;
+    let search = Search { directory, pattern, wanted, space };
     let reply_limit = usize::from(connection.buffer);
     let limit = call.max_entries;
     let mut taken = SET_HEAD;
@@ -362,7 +364,7 @@ pub fn obtain<V: Volume>(
 ) -> VolumeResult<()> {
     let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
     let mut entry = shared.entry(&place)?;
-    entry.name = NameSpace::of(call.answer_space)?.shown(&entry.name);
+    entry.name = shared.name_space(place.directory.volume, call.answer_space)?.shown(&entry.name);
     named(&entry, place.directory.volume, call.mask).put(out);
     Ok(())
 }

@@ -294,16 +294,15 @@ fn in_name_spaces<V: Volume>(
             Ok(())
         }
         Request::GetDirectoryBase(call) => {
-            NameSpace::of(call.answer_space)?;
             let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
+            shared.name_space(place.directory.volume, call.answer_space)?;
             let base = shared.entry(&place)?.node;
             let volume = place.directory.volume;
             DirectoryBase::put(&DirectoryBase { base, dos_base: base, volume }, out);
             Ok(())
         }
         Request::GetNameSpaces(call) => {
-            shared.volume(call.volume)?;
-            let ids = &NameSpace::SERVED;
+            let ids = NameSpace::ids(shared.volume(call.volume)?.has_long_names());
             NameSpaces::put(&NameSpaces { count: ids.len() as u16, ids }, out);
             Ok(())
         }

@@ -12,7 +12,10 @@ const ROOT: Node = 1;
 
 /// A volume for tests and demonstrations.
 #[derive(Debug)]
-pub struct MemoryVolume(Mutex<Tree>);
+pub struct MemoryVolume {
+    tree: Mutex<Tree>,
+    long_names: bool,
+}
 
 #[derive(Debug)]
 struct Tree {
@@ -34,7 +37,12 @@ impl MemoryVolume {
     pub fn new(bytes: usize) -> Self {
         let mut tree = Tree { nodes: BTreeMap::new(), next: ROOT, pages: 0, max_pages: bytes / PAGE };
         tree.insert(0, b"", true);
-        Self(Mutex::new(tree))
+        Self { tree: Mutex::new(tree), long_names: true }
+    }
+
+    /// The same with the DOS name space only.
+    pub fn with_dos_names(bytes: usize) -> Self {
+        Self { long_names: false, ..Self::new(bytes) }
     }
 }
 
@@ -106,24 +114,24 @@ impl Volume for MemoryVolume {
     }
 
     fn entry(&self, node: Node) -> VolumeResult<Entry> {
-        lock(&self.0).nodes.get(&node).map(|file| file.entry.clone()).ok_or(Completion::Failure)
+        lock(&self.tree).nodes.get(&node).map(|file| file.entry.clone()).ok_or(Completion::Failure)
     }
 
     fn lookup(&self, directory: Node, name: &[u8]) -> VolumeResult<Entry> {
-        lock(&self.0).find(directory, name).cloned()
+        lock(&self.tree).find(directory, name).cloned()
     }
 
     fn list(&self, directory: Node, cookie: u64, limit: usize) -> VolumeResult<Vec<(u64, Entry)>> {
         let Some(from) = Node::try_from(cookie).ok().and_then(|node| node.checked_add(1)) else {
             return Ok(Vec::new());
         };
-        let tree = lock(&self.0);
+        let tree = lock(&self.tree);
         let inside = tree.nodes.range(from..).filter(|(_, file)| file.parent == directory);
         Ok(inside.take(limit).map(|(node, file)| (u64::from(*node), file.entry.clone())).collect())
     }
 
     fn create(&self, parent: Node, name: &[u8], directory: bool) -> VolumeResult<Entry> {
-        let mut tree = lock(&self.0);
+        let mut tree = lock(&self.tree);
         if !tree.nodes.get(&parent).is_some_and(|file| file.entry.directory) {
             return Err(Completion::InvalidPath);
         }
@@ -137,7 +145,7 @@ impl Volume for MemoryVolume {
     }
 
     fn remove(&self, parent: Node, name: &[u8], directory: bool) -> VolumeResult<()> {
-        let mut tree = lock(&self.0);
+        let mut tree = lock(&self.tree);
         let entry = tree.find(parent, name)?.clone();
         if entry.directory != directory {
             return Err(Completion::InvalidPath);
@@ -153,7 +161,7 @@ impl Volume for MemoryVolume {
     }
 
     fn rename(&self, from: Node, name: &[u8], to: Node, new_name: &[u8]) -> VolumeResult<()> {
-        let mut tree = lock(&self.0);
+        let mut tree = lock(&self.tree);
         let node = tree.find(from, name)?.node;
         let mut above = to;
         // A directory must not become its own descendant.
@@ -170,7 +178,7 @@ impl Volume for MemoryVolume {
     }
 
     fn read(&self, node: Node, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
-        let mut tree = lock(&self.0);
+        let mut tree = lock(&self.tree);
         let file = tree.file(node)?;
         let count = file.entry.size.saturating_sub(offset).min(buffer.len() as u64) as usize;
         let mut at = offset;
@@ -190,11 +198,11 @@ impl Volume for MemoryVolume {
     }
 
     fn write(&self, node: Node, offset: u64, data: &[u8], _durable: bool) -> VolumeResult<()> {
-        lock(&self.0).write(node, offset, data)
+        lock(&self.tree).write(node, offset, data)
     }
 
     fn resize(&self, node: Node, size: u64) -> VolumeResult<()> {
-        let mut tree = lock(&self.0);
+        let mut tree = lock(&self.tree);
         tree.drop_pages(node, size.div_ceil(PAGE as u64))?;
         let file = tree.file(node)?;
         if let Some(page) = file.pages.get_mut(&(size / PAGE as u64)) {
@@ -205,9 +213,13 @@ impl Volume for MemoryVolume {
     }
 
     fn parent(&self, directory: Node) -> VolumeResult<Node> {
-        let tree = lock(&self.0);
+        let tree = lock(&self.tree);
         let file = tree.nodes.get(&directory).ok_or(Completion::Failure)?;
         Ok(if directory == ROOT { ROOT } else { file.parent })
+    }
+
+    fn has_long_names(&self) -> bool {
+        self.long_names
     }
 
     fn is_read_only(&self) -> bool {
@@ -215,7 +227,7 @@ impl Volume for MemoryVolume {
     }
 
     fn change(&self, node: Node, change: &Change) -> VolumeResult<()> {
-        let mut tree = lock(&self.0);
+        let mut tree = lock(&self.tree);
         let entry = &mut tree.nodes.get_mut(&node).ok_or(Completion::Failure)?.entry;
         entry.read_only = change.read_only.unwrap_or(entry.read_only);
         entry.modified = change.modified.map_or(entry.modified, DosTime::from_unix);
@@ -224,11 +236,11 @@ impl Volume for MemoryVolume {
     }
 
     fn commit(&self, node: Node) -> VolumeResult<()> {
-        lock(&self.0).file(node).map(|_| ())
+        lock(&self.tree).file(node).map(|_| ())
     }
 
     fn space(&self) -> VolumeResult<Space> {
-        let tree = lock(&self.0);
+        let tree = lock(&self.tree);
         let bytes = |pages: usize| (pages * PAGE) as u64;
         Ok(Space { total: bytes(tree.max_pages), free: bytes(tree.max_pages - tree.pages) })
     }

@@ -1,7 +1,7 @@
 //! DOS names, long names and wildcard patterns (docs/protocols/ncp.md 3.2, 3.4).
 
-use crate::wire::Completion;
 use crate::wire::name_space::space;
+use crate::wire::{Completion, short_name};
 
 /// A name space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +13,10 @@ pub enum NameSpace {
 }
 
 impl NameSpace {
-    /// Ids of the supported name spaces.
-    pub const SERVED: [u8; 2] = [space::DOS, space::LONG];
+    /// Ids of the name spaces of a volume, with or without long names.
+    pub const fn ids(has_long_names: bool) -> &'static [u8] {
+        if has_long_names { &[space::DOS, space::LONG] } else { &[space::DOS] }
+    }
 
     /// The name space of an id.
     pub const fn of(id: u8) -> Result<Self, Completion> {
@@ -45,15 +47,7 @@ impl NameSpace {
 
 /// Checks an 8.3 name and converts it to upper case; a name that leads out of its directory is refused.
 pub fn checked(name: &[u8]) -> Result<Vec<u8>, Completion> {
-    let upper = name.to_ascii_uppercase();
-    let mut parts = upper.split(|byte| *byte == b'.');
-    let base = parts.next().unwrap_or_default();
-    let extension = parts.next();
-    let fits = (1..=8).contains(&base.len())
-        && extension.is_none_or(|extension| (1..=3).contains(&extension.len()))
-        && parts.next().is_none();
-    let forbidden = |byte: &u8| *byte <= b' ' || b"\"*+,/:;<=>?[\\]|\x7f".contains(byte);
-    if fits && !upper.iter().any(forbidden) { Ok(upper) } else { Err(Completion::BadFileName) }
+    short_name(name).ok_or(Completion::BadFileName)
 }
 
 /// The DOS form of a name: the name in upper case if it is 8.3, otherwise two letters, `~`, five letters of its hash,

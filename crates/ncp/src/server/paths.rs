@@ -43,6 +43,17 @@ fn child<V: Volume>(volume: &V, directory: Node, node: Node) -> VolumeResult<Vec
 }
 
 impl<V: Volume> Shared<V> {
+    /// The name space of an id, if the volume has it.
+    pub fn name_space(&self, volume: u8, id: u8) -> VolumeResult<NameSpace> {
+        let space = NameSpace::of(id)?;
+        self.check_name_space(volume, space).map(|()| space)
+    }
+
+    fn check_name_space(&self, volume: u8, space: NameSpace) -> VolumeResult<()> {
+        let is_served = space == NameSpace::Dos || self.volume(volume)?.has_long_names();
+        if is_served { Ok(()) } else { Err(Completion::InvalidNameSpace) }
+    }
+
     /// The directory of a classic path and its last component, which may be a pattern, as sent.
     pub fn split_path<'p>(
         &self,
@@ -97,6 +108,7 @@ impl<V: Volume> Shared<V> {
             }
             _ => return Err(Completion::InvalidPath),
         };
+        self.check_name_space(start.volume, space)?;
         let mut names: Vec<&[u8]> = names.collect();
         let last = names.pop();
         let directory = self.walk(start, space, names.into_iter())?;

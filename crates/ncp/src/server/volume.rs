@@ -126,6 +126,12 @@ pub trait Volume: Send + Sync {
     /// The parent of a directory; the root is its own parent.
     fn parent(&self, directory: Node) -> VolumeResult<Node>;
 
+    /// False for a volume with the DOS name space only: every call with the id of another name space is refused, and a
+    /// new name must be 8.3.
+    fn has_long_names(&self) -> bool {
+        true
+    }
+
     /// True when the volume cannot be changed.
     fn is_read_only(&self) -> bool;
 

@@ -33,6 +33,7 @@ pub mod request;
 pub mod rip;
 pub mod sap;
 pub mod server_info;
+mod short_name;
 pub mod synchronization;
 pub mod tcp;
 #[cfg(test)]
@@ -51,5 +52,6 @@ pub use handle::{FileHandle, Payload, ReadReply, ShortHandle};
 pub use handle_path::{HandlePath, PathPair};
 pub use info::{Info, NamedInfo, ReturnMask};
 pub use request::Request;
+pub use short_name::short_name;
 pub use text::Pstr;
 pub use transport::TransportKind;

@@ -141,7 +141,7 @@ async fn converse(transport: Scripted<'_>, options: Options) -> Result<(), Clien
     }
     let _ = client.entry_info(&name).await;
     let _ = client.volume_space("SYS").await;
-    let _ = client.has_name_space("SYS", 4).await;
+    let _ = client.name_spaces("SYS").await;
     let _ = client.list(&name, 100, |_, _| {}).await;
     let _ = (client.make_directory(&name).await, client.rename(&name, &name).await);
     client.disconnect().await

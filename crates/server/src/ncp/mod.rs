@@ -37,7 +37,7 @@ use crate::ncp::threads::{ServerThreads, Sockets};
 use crate::ncp::volume::ServedVolume;
 
 pub use ether::{NcpEtherOptions, NcpEtherServer};
-pub use options::{CommitPolicy, NcpServerOptions};
+pub use options::{CommitPolicy, NameSpaces, NcpServerOptions};
 
 const PROTOCOL: &str = "ncp";
 /// The protocol name of IPX in UDP, which has separate connections.

@@ -33,6 +33,17 @@ pub enum CommitPolicy {
     None,
 }
 
+/// The names that a volume has for its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NameSpaces {
+    /// Long names, and 8.3 names derived from them.
+    #[default]
+    All,
+    /// 8.3 names only, as on NetWare 3.x without the OS/2 name space: other new names are refused, and so are calls in
+    /// other name spaces. A file with a long name is shown under its derived 8.3 name.
+    Dos,
+}
+
 /// Properties of the transport that the server reports to clients.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TransportLimits {
@@ -62,6 +73,8 @@ pub struct NcpServerOptions {
     pub checksums: Level,
     /// When committed files are on disk.
     pub commit: CommitPolicy,
+    /// Name spaces of the volume.
+    pub names: NameSpaces,
     /// The largest number of connections; further ones are refused.
     pub max_connections: u16,
     /// When silent clients on datagrams are queried, and when they are removed with their files and locks.
@@ -88,6 +101,7 @@ impl Default for NcpServerOptions {
             signatures: Level::IfRequested,
             checksums: Level::IfRequested,
             commit: CommitPolicy::Disk,
+            names: NameSpaces::All,
             max_connections: 10_000,
             watchdog: Watchdog::default(),
             patience: Duration::from_secs(60),
@@ -145,7 +159,7 @@ impl NcpServerOptions {
             clear_passwords: false,
             watchdog: self.watchdog,
         };
-        let served = ServedVolume::new(volume, self.commit);
+        let served = ServedVolume::new(volume, self.commit, self.names);
         Ok(Server::new(
             options,
             vec![(name.into_bytes(), served)],

@@ -8,21 +8,22 @@ use sharebench_ncp::wire::{Completion, DosTime};
 
 use crate::name::check_portable_name;
 use crate::ncp::environment::unix_seconds;
-use crate::ncp::options::CommitPolicy;
+use crate::ncp::options::{CommitPolicy, NameSpaces};
 use crate::{Attributes, NodeId, ROOT, SetAttributes, Volume, VolumeError};
 
-/// A volume and its commit policy.
+/// A volume, its commit policy and its name spaces.
 pub(super) struct ServedVolume {
     volume: Arc<dyn Volume>,
     commit: CommitPolicy,
+    names: NameSpaces,
     read_only: bool,
 }
 
 impl ServedVolume {
-    pub(super) fn new(volume: Arc<dyn Volume>, commit: CommitPolicy) -> Self {
+    pub(super) fn new(volume: Arc<dyn Volume>, commit: CommitPolicy, names: NameSpaces) -> Self {
         // A change of nothing fails only on a read-only volume.
         let nothing = volume.set_attributes(ROOT, &SetAttributes::default());
-        Self { volume, commit, read_only: nothing == Err(VolumeError::ReadOnly) }
+        Self { volume, commit, names, read_only: nothing == Err(VolumeError::ReadOnly) }
     }
 }
 
@@ -147,6 +148,10 @@ impl volume::Volume for ServedVolume {
     fn parent(&self, directory: Node) -> Result<Node, Completion> {
         let parent = self.volume.parent(id(directory)).map_err(named)?;
         Node::try_from(parent.0).map_err(|_| Completion::DirectoryIoError)
+    }
+
+    fn has_long_names(&self) -> bool {
+        self.names == NameSpaces::All
     }
 
     fn is_read_only(&self) -> bool {
