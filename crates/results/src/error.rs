@@ -110,7 +110,7 @@ impl Problem {
     /// The reason for which SQLite could not open the file.
     pub(crate) fn opening(self, path: &Path) -> StoreError {
         let problem = match (self, std::fs::metadata(path)) {
-            (Self::CannotOpen, Ok(found)) if found.is_dir() => Self::Directory,
+            (_, Ok(found)) if found.is_dir() => Self::Directory,
             (Self::CannotOpen, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
                 // The parent of a bare name is the empty path.
                 match path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
@@ -118,6 +118,8 @@ impl Problem {
                     None => Self::NoFile,
                 }
             }
+            // Another process has created it meanwhile.
+            (Self::CannotOpen, Ok(_)) if std::fs::File::open(path).is_ok() => Self::NoFile,
             (problem, _) => problem,
         };
         problem.at(path, "open")

@@ -47,6 +47,9 @@ pub struct CompareArgs {
     /// Find the runs at which the level changed, in six or more runs of one plan in their order.
     #[arg(long, conflicts_with_all = ["noise_baseline", "link", "axes"])]
     pub series: bool,
+    /// Count differences up to PERCENT as none: a smaller one is never an answer, however certain it is.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "2%")]
+    pub tolerance: f64,
     /// Two axes for the map of each test and for its regions [default: `file_size,record_size`; for depth studies
     /// `record_size,queue_depth`].
     #[arg(long, value_name = "AXIS,AXIS", value_parser = axes)]
@@ -184,6 +187,7 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
         equal_spread: spreads.into_iter().reduce(f64::max),
         link: args.link,
         weights: args.weights.as_deref().map(weights).transpose()?,
+        tolerance: args.tolerance,
         axes: args.axes.as_ref().map_or(Vec::new(), |Axes(axes)| axes.to_vec()),
         ..Options::default()
     };

@@ -13,8 +13,8 @@ use crate::output::{message, print_out};
 
 /// Finds the changes and prints them.
 pub fn series(runs: &[RunData], args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let series =
-        find(runs, &Options::default()).map_err(|error| Failure::usage(format!("--series: {error}")))?;
+    let series = find(runs, &Options { tolerance: args.tolerance, ..Options::default() })
+        .map_err(|error| Failure::usage(format!("--series: {error}")))?;
     let text = match args.format {
         Format::Text => series_text(&series),
         Format::Md => series_markdown(&series),
