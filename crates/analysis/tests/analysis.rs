@@ -132,7 +132,7 @@ fn invalid_steps_are_left_out_and_listed_and_warnings_marked() {
     );
     let outcome =
         analysis.sections[0].rows[0].outcomes.iter().flatten().find(|o| o.verdict == Verdict::Warning);
-    assert_eq!(outcome.unwrap().remarks, ["hiccup: a stall of 31 ms"]);
+    assert_eq!(*outcome.unwrap().remarks, ["hiccup: a stall of 31 ms"]);
     assert!(
         analysis.trust.iter().any(|line| line.status == Status::Failed && line.text.contains("1 invalid"))
     );

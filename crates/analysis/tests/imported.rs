@@ -176,7 +176,7 @@ fn a_mean_response_time_gives_no_percentiles() {
     let analysis = figures_of_1997(&[]);
     let outcome = analysis.sections[0].rows[0].outcomes[0].as_ref().unwrap();
     assert_eq!(outcome.response_mean_ns, Some(132e9));
-    assert_eq!((outcome.p50, outcome.p95, outcome.p99), (None, None, None));
+    assert_eq!((*outcome.p50, *outcome.p95, *outcome.p99), (None, None, None));
     assert!(outcome.curve.is_none());
     assert_eq!((outcome.operations_per_s, outcome.transactions_per_s), (None, None));
     assert_eq!((outcome.cpu_user_ns_per_operation, outcome.cpu_ns_per_byte), (None, None));

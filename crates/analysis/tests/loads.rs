@@ -86,7 +86,7 @@ fn an_objective_has_the_largest_load_that_meets_it_and_the_smallest_that_misses_
 fn overload_and_uneven_service_are_named() {
     let mut run = load(&[10, 20], 1.0, |n| n as f64);
     let detail = "12 of 20 transactions/s that 20 users ask for ended: overloaded".to_owned();
-    let check = Check { name: "pace".into(), verdict: Verdict::Warning, detail };
+    let check = Check::new("pace", Verdict::Warning, detail);
     run.run.steps[1].checks.push(check);
     let mut fairness = Fairness::default();
     (0..10).for_each(|user| fairness.add(if user < 5 { 900 } else { 20 }));

@@ -100,7 +100,7 @@ impl Cell {
             rate_base: RateBase::Reported { milli },
             operations,
             transactions,
-            reported: self.reported,
+            reported: self.reported.into(),
             bytes: if writes(&self.test) {
                 IoBytes { read: 0, written: bytes }
             } else {

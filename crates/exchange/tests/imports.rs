@@ -291,7 +291,7 @@ fn think_time_and_transaction_size_are_kept_as_reported() {
         think_ns: Some(2_500_000_000),
         transaction_bytes: Some(100_000),
     };
-    assert_eq!((measure(0).reported, measure(0).transaction_rate()), (figures, Some(10.0)));
+    assert_eq!((*measure(0).reported, measure(0).transaction_rate()), (figures, Some(10.0)));
     assert_eq!(
         (measure(1).reported.think_ns, measure(1).transaction_rate()),
         (None, None),

@@ -1,9 +1,11 @@
 //! Coordinates: the values that identify a step among the others.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -115,17 +117,84 @@ impl fmt::Display for Value {
 
 /// The position of a step on every axis of its run; equal coordinates are comparable steps.
 ///
-/// Coordinates are ordered by the names of their axes. Copies share them: analyses hold the coordinates of each of
-/// 100,000 steps in several tables.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Coordinates(Arc<[(Axis, Value)]>);
+/// Coordinates are ordered by the names of their axes. Copies share the values, and all coordinates of a run share the
+/// list of its axes: analyses hold those of each of 100,000 steps in several tables. With a common list, two of them are
+/// compared without a look at the names.
+#[derive(Clone)]
+pub struct Coordinates {
+    axes: Axes,
+    /// One for each axis.
+    values: Arc<[Value]>,
+}
 
 type Axis = Cow<'static, str>;
 
+/// Names of axes in their order.
+type Axes = Arc<Vec<Axis>>;
+
+/// Lists of axes that are shared. A run has one or two of them; a damaged or malicious file may have any number.
+const MAX_SHARED_LISTS: usize = 64;
+
+/// The list with these names that all coordinates share.
+fn shared(names: Vec<Axis>) -> Axes {
+    static LISTS: Mutex<Vec<Axes>> = Mutex::new(Vec::new());
+    let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = lists.iter().find(|known| ***known == names) {
+        return Arc::clone(known);
+    }
+    let list = Arc::new(names);
+    if lists.len() < MAX_SHARED_LISTS {
+        lists.push(Arc::clone(&list));
+    }
+    list
+}
+
 impl Default for Coordinates {
     fn default() -> Self {
-        static NONE: LazyLock<Coordinates> = LazyLock::new(|| Coordinates(Arc::new([])));
+        static NONE: LazyLock<Coordinates> =
+            LazyLock::new(|| Coordinates { axes: shared(Vec::new()), values: Arc::new([]) });
         NONE.clone()
+    }
+}
+
+impl PartialEq for Coordinates {
+    fn eq(&self, other: &Self) -> bool {
+        self.has_axes_of(other) && (Arc::ptr_eq(&self.values, &other.values) || self.values == other.values)
+    }
+}
+
+impl Eq for Coordinates {}
+
+impl PartialOrd for Coordinates {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Coordinates {
+    /// Axis by axis: the name, then the value.
+    fn cmp(&self, other: &Self) -> Ordering {
+        if Arc::ptr_eq(&self.axes, &other.axes) {
+            return if Arc::ptr_eq(&self.values, &other.values) {
+                Ordering::Equal
+            } else {
+                self.values.cmp(&other.values)
+            };
+        }
+        self.iter().cmp(other.iter())
+    }
+}
+
+impl Hash for Coordinates {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Equal coordinates have equal values; those that differ in their axes alone are rare.
+        self.values.hash(state);
+    }
+}
+
+impl fmt::Debug for Coordinates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 
@@ -133,6 +202,10 @@ impl Coordinates {
     /// No axes yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    fn has_axes_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.axes, &other.axes) || self.axes == other.axes
     }
 
     /// How many virtual users (of a load) or jobs (of a sweep) the step runs at once, where an axis names their number.
@@ -144,23 +217,35 @@ impl Coordinates {
     #[must_use]
     pub fn with(self, axis: impl Into<Axis>, value: Value) -> Self {
         let axis = axis.into();
-        let at = self.0.partition_point(|(known, _)| *known < axis);
-        let replaced = usize::from(self.0.get(at).is_some_and(|(known, _)| *known == axis));
-        let before = self.0[..at].iter().cloned();
-        let after = self.0[at + replaced..].iter().cloned();
-        Self(before.chain([(axis, value)]).chain(after).collect())
+        let at = self.axes.partition_point(|known| *known < axis);
+        let is_known = self.axes.get(at) == Some(&axis);
+        let before = self.values[..at].iter().cloned();
+        let after = self.values[at + usize::from(is_known)..].iter().cloned();
+        let values = before.chain([value]).chain(after).collect();
+        if is_known {
+            return Self { values, ..self };
+        }
+        let mut axes = self.axes.to_vec();
+        axes.insert(at, axis);
+        Self { axes: shared(axes), values }
     }
 
     /// These coordinates without some axes.
     #[must_use]
     pub fn without(&self, axes: &[impl AsRef<str>]) -> Self {
         let is_kept = |axis: &str| !axes.iter().any(|left| left.as_ref() == axis);
-        Self(self.0.iter().filter(|(axis, _)| is_kept(axis)).cloned().collect())
+        if self.axes.iter().all(|axis| is_kept(axis)) {
+            return self.clone();
+        }
+        let kept = self.axes.iter().zip(self.values.iter()).filter(|(axis, _)| is_kept(axis));
+        let (axes, values): (Vec<Axis>, Vec<Value>) =
+            kept.map(|(axis, value)| (axis.clone(), value.clone())).unzip();
+        Self { axes: shared(axes), values: values.into() }
     }
 
     /// The position on one axis.
     pub fn get(&self, axis: &str) -> Option<&Value> {
-        self.0.iter().find(|(known, _)| known == axis).map(|(_, value)| value)
+        self.iter().find(|(known, _)| *known == axis).map(|(_, value)| value)
     }
 
     /// The position on an axis of bytes or counts.
@@ -181,7 +266,7 @@ impl Coordinates {
 
     /// All axes in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.0.iter().map(|(axis, value)| (axis.as_ref(), value))
+        self.axes.iter().map(AsRef::as_ref).zip(self.values.iter())
     }
 }
 
@@ -199,7 +284,9 @@ impl<'de> Deserialize<'de> for Coordinates {
             Some(known) => Cow::Borrowed(*known),
             None => Cow::Owned(axis),
         };
-        Ok(Self(all.into_iter().map(|(axis, value)| (name(axis), value)).collect()))
+        let (axes, values): (Vec<Axis>, Vec<Value>) =
+            all.into_iter().map(|(axis, value)| (name(axis), value)).unzip();
+        Ok(Self { axes: shared(axes), values: values.into() })
     }
 }
 
@@ -210,5 +297,41 @@ impl fmt::Display for Coordinates {
             write!(f, "{gap}{axis}={value}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(size: u64) -> Coordinates {
+        Coordinates::new().with(axis::TEST, Value::text("read")).with(axis::FILE_SIZE, Value::Bytes(size))
+    }
+
+    #[test]
+    fn coordinates_of_one_run_share_the_list_of_their_axes() {
+        let one = cell(1);
+        assert!(Arc::ptr_eq(&one.axes, &cell(2).axes));
+        assert!(Arc::ptr_eq(&one.clone().with("own", Value::Count(1)).without(&["own"]).axes, &one.axes));
+        assert!(Arc::ptr_eq(&one.clone().values, &one.values));
+        assert_eq!(size_of::<Coordinates>(), 24);
+    }
+
+    #[test]
+    fn coordinates_are_compared_axis_by_axis_whoever_owns_the_lists() {
+        let own = Coordinates { axes: Arc::new(cell(3).axes.to_vec()), ..cell(3) };
+        assert_eq!(
+            (own.cmp(&cell(3)), own.cmp(&cell(4)), own == cell(3)),
+            (Ordering::Equal, Ordering::Less, true)
+        );
+        // The name decides before the value.
+        let other = Coordinates::new().with("axis", Value::Bytes(9));
+        assert!(other < cell(1) && cell(1) > other && Coordinates::new() < other);
+        let hash = |coordinates: &Coordinates| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            coordinates.hash(&mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(hash(&own), hash(&cell(3)));
     }
 }

@@ -22,7 +22,7 @@ pub struct HistogramError(String);
 ///
 /// A histogram takes two words where nothing was recorded. One that can record needs an array, whose size depends on the
 /// largest time and not on the number of recordings. One that was decoded and not changed takes its stored bytes, which
-/// copies share; [`archived`](Self::archived) leaves them where they were read from, so that a run of 100,000 steps fits
+/// copies share; [`archived_v2`](Self::archived_v2) leaves them where they were read from, so that a run of 100,000 steps fits
 /// into memory.
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
@@ -79,25 +79,32 @@ impl Histogram {
         }
     }
 
-    /// This histogram without its bytes, where it was decoded from bytes that the archive has under `key`. Each use
-    /// reads them again; [`fetched`](Self::fetched) serves several uses.
+    /// Copies of several histograms that have their bytes. Those that one archive keeps are read from it in one call.
     #[must_use]
-    pub fn archived(self, archive: &Arc<dyn HistogramArchive>, key: u64) -> Self {
-        let state = match &self.state {
-            State::Resting(resting) if resting.len() == 0 => State::Empty,
-            State::Resting(resting) => State::Resting(Arc::new(resting.archived(Arc::clone(archive), key))),
-            State::Empty | State::Counting(_) => return self,
-        };
-        Self { state }
+    pub fn fetched<'h>(all: impl IntoIterator<Item = &'h Self>) -> Vec<Self> {
+        let mut fetched: Vec<Self> = all.into_iter().cloned().collect();
+        let mut places: Vec<usize> =
+            (0..fetched.len()).filter(|place| fetched[*place].archive().is_some()).collect();
+        while let Some((archive, _)) = places.first().and_then(|first| fetched[*first].archive()) {
+            let archive = Arc::clone(archive);
+            let is_here = |place: &usize| {
+                fetched[*place].archive().is_some_and(|(other, _)| Arc::ptr_eq(other, &archive))
+            };
+            let (here, elsewhere): (Vec<usize>, Vec<usize>) = places.into_iter().partition(is_here);
+            let keys: Vec<u64> = here.iter().filter_map(|place| Some(fetched[*place].archive()?.1)).collect();
+            for (place, bytes) in here.into_iter().zip(archive.read(&keys)) {
+                let resting = fetched[place].resting().zip(bytes);
+                if let Some(resting) = resting.map(|(resting, bytes)| resting.with_bytes(bytes)) {
+                    fetched[place].state = State::Resting(Arc::new(resting));
+                }
+            }
+            places = elsewhere;
+        }
+        fetched
     }
 
-    /// A copy that has its bytes.
-    #[must_use]
-    pub fn fetched(&self) -> Self {
-        match self.resting().and_then(Resting::fetched) {
-            Some(resting) => Self { state: State::Resting(Arc::new(resting)) },
-            None => self.clone(),
-        }
+    fn archive(&self) -> Option<(&Arc<dyn HistogramArchive>, u64)> {
+        self.resting()?.archive()
     }
 
     /// Adds all of another histogram's recordings, exactly.
@@ -120,7 +127,7 @@ impl Histogram {
         let parts: Vec<&Self> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         match &parts[..] {
             [] => Self::new(),
-            [only] => only.fetched(),
+            [only] => Self::fetched([*only]).pop().unwrap_or_default(),
             several if several.iter().all(|part| part.resting().is_some()) => {
                 let merged = Resting::merged(several.iter().filter_map(|part| part.resting()));
                 Self { state: State::Resting(Arc::new(merged)) }
@@ -236,6 +243,24 @@ impl Histogram {
             State::Empty => EMPTY.clone(),
             State::Resting(resting) => resting.bytes().into_owned(),
             State::Counting(counting) => encoded(counting),
+        }
+    }
+
+    /// As [`Self::from_v2`], but without the bytes, which `archive` has under `key`. Each use reads them again;
+    /// [`fetched`](Self::fetched) serves several uses.
+    pub fn archived_v2(
+        bytes: &[u8],
+        archive: &Arc<dyn HistogramArchive>,
+        key: u64,
+    ) -> Result<Self, HistogramError> {
+        if *bytes == **EMPTY {
+            return Ok(Self::new());
+        }
+        match Resting::archived(bytes, archive, key) {
+            Some(resting) if resting.len() == 0 => Ok(Self::new()),
+            Some(resting) => Ok(Self { state: State::Resting(Arc::new(resting)) }),
+            // Other forms of the format are rare, and they are kept as the library decodes them.
+            None => Self::from_v2(bytes),
         }
     }
 
@@ -390,14 +415,14 @@ mod tests {
         }
     }
 
-    /// Keeps one histogram, and counts how often it is read.
+    /// Keeps one histogram under several keys, and counts the calls.
     #[derive(Debug)]
     struct Archive(Vec<u8>, std::sync::atomic::AtomicU32);
 
     impl HistogramArchive for Archive {
-        fn read(&self, key: u64) -> Option<Vec<u8>> {
+        fn read(&self, keys: &[u64]) -> Vec<Option<Vec<u8>>> {
             self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            (key == 7).then(|| self.0.clone())
+            keys.iter().map(|key| (*key < 8).then(|| self.0.clone())).collect()
         }
     }
 
@@ -409,17 +434,24 @@ mod tests {
         let archive = Arc::new(Archive(bytes.clone(), 0.into()));
         let kept: Arc<dyn HistogramArchive> = Arc::clone(&archive) as _;
         let reads = || archive.1.load(std::sync::atomic::Ordering::Relaxed);
-        let read = Histogram::from_v2(&bytes).unwrap().archived(&kept, 7);
+        let of = |key: u64| Histogram::archived_v2(&bytes, &kept, key).unwrap();
+        let read = of(7);
         assert_eq!((read.len(), read.max(), reads()), (recorded.len(), recorded.max(), 0));
-        assert_eq!((&read, read.quantile(0.9), read.to_v2()), (&recorded, recorded.quantile(0.9), bytes));
-        let before = reads();
-        let fetched = read.fetched();
-        assert_eq!((fetched.quantile(0.1), fetched.quantile(0.5)), (read.quantile(0.1), read.quantile(0.5)));
-        assert_eq!(reads(), before + 3, "one to fetch it, and one per use of what is archived");
-        let empty = Histogram::from_v2(&Histogram::new().to_v2()).unwrap().archived(&kept, 7);
+        assert_eq!(
+            (&read, read.quantile(0.9), read.to_v2()),
+            (&recorded, recorded.quantile(0.9), bytes.clone())
+        );
+        let empty = Histogram::archived_v2(&Histogram::new().to_v2(), &kept, 7).unwrap();
         assert_eq!((empty.len(), empty.to_v2()), (0, Histogram::new().to_v2()));
-        let lost = Histogram::from_v2(&recorded.to_v2()).unwrap().archived(&kept, 8);
-        assert_eq!((lost.quantile(0.5), lost.fetched().len()), (0, recorded.len()));
+        let lost = of(8);
+        assert_eq!((lost.quantile(0.5), Histogram::fetched([&lost])[0].len()), (0, recorded.len()));
+        let before = reads();
+        let other: Arc<dyn HistogramArchive> = Arc::new(Archive(bytes.clone(), 0.into()));
+        let elsewhere = Histogram::archived_v2(&bytes, &other, 2).unwrap();
+        let fetched = Histogram::fetched([&read, &recorded, &elsewhere, &of(5), &empty]);
+        assert_eq!(reads(), before + 1, "those of one archive are read in one call");
+        assert_eq!(fetched[..4], [(); 4].map(|()| recorded.clone()));
+        assert_eq!((fetched[4].len(), reads()), (0, before + 1), "what was fetched is not read again");
     }
 
     #[test]

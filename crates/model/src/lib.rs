@@ -33,7 +33,7 @@ mod timeline;
 mod traffic;
 pub mod units;
 
-pub use check::{Check, Verdict};
+pub use check::{Check, CheckText, Verdict};
 pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};

@@ -9,7 +9,16 @@ use crate::{
     ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, RankShare, ServerEvidence, Sparse, WireCount,
 };
 
-absent!(Evidence, LoadDetail, ServerEvidence);
+absent!(
+    Evidence,
+    LoadDetail,
+    ServerEvidence,
+    ReportedFigures,
+    BTreeMap<ErrorClass, u64>,
+    Vec<JobShare>,
+    Vec<ResponseSampleSize>,
+    Vec<RankShare>
+);
 
 /// The time by which the bytes of a measure are divided to get its throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -93,7 +102,7 @@ pub struct ReportedFigures {
 ///
 /// A measure holds counts and histograms, never rates: every rate, share and mean is computed from them on request, so
 /// that measures of ranks and repetitions can be added without loss. Fields that a source does not report are `None` or
-/// empty, never 0.
+/// empty, never 0. What most steps lack takes one word each, because a run may have a million steps.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
     /// Length of the measured window.
@@ -112,9 +121,9 @@ pub struct Measure {
     pub verified: u64,
     /// Wire counts, by the adapter or (for mounts, see the target's fact `wire_counter`) by
     /// the operating system; none for local paths.
-    pub wire: Option<WireCount>,
+    pub wire: Sparse<Option<WireCount>>,
     /// Failures by class.
-    pub errors: BTreeMap<ErrorClass, u64>,
+    pub errors: Sparse<BTreeMap<ErrorClass, u64>>,
     /// Complete passes over a file, for steps that make passes: a small cell repeats its pass N times.
     pub passes: u64,
     /// Virtual users (of a load) or jobs (of a sweep) assigned to the step.
@@ -122,20 +131,20 @@ pub struct Measure {
     /// Users or jobs that completed at least one transaction in the window (MPS in the 1997 test).
     pub users_reported: u32,
     /// The contribution of each job, in throughput mode.
-    pub shares: Vec<JobShare>,
+    pub shares: Sparse<Vec<JobShare>>,
     /// Operations or transactions still in flight when the window ended.
     pub censored: u64,
     /// ended - intended per transaction.
     pub response: Histogram,
     /// Effective sample sizes of the response times at the usual quantiles; empty where they were not computed.
-    pub response_sample_size: Vec<ResponseSampleSize>,
+    pub response_sample_size: Sparse<Vec<ResponseSampleSize>>,
     /// ended - started per transaction.
     pub service: Histogram,
     /// started - intended per transaction.
     pub lag: Histogram,
     /// Figures of an imported source that no histogram or count can hold.
     #[serde(default)]
-    pub reported: ReportedFigures,
+    pub reported: Sparse<ReportedFigures>,
     /// CPU time of the measuring process within the window.
     pub client_cpu: CpuTime,
     /// Evidence about caches and durability.
@@ -145,7 +154,7 @@ pub struct Measure {
     pub load: Sparse<LoadDetail>,
     /// The contribution of each rank, where several load machines measured together.
     #[serde(default)]
-    pub ranks: Vec<RankShare>,
+    pub ranks: Sparse<Vec<RankShare>>,
     /// Evidence about the server's cache and storage; empty without cache probes.
     #[serde(default)]
     pub server: Sparse<ServerEvidence>,
@@ -236,7 +245,7 @@ impl Measure {
     pub fn client_cache_share(&self) -> Option<f64> {
         let application = self.bytes.total();
         (application > 0).then_some(())?;
-        Some(self.wire?.uncrossed(self.bytes) as f64 / application as f64)
+        Some((*self.wire)?.uncrossed(self.bytes) as f64 / application as f64)
     }
 
     /// File bytes on the wire per application byte (W/B): above 1 the client read or wrote more than the
@@ -244,7 +253,7 @@ impl Measure {
     pub fn wire_amplification(&self) -> Option<f64> {
         let application = self.bytes.total();
         (application > 0).then_some(())?;
-        Some(self.wire?.payload() as f64 / application as f64)
+        Some((*self.wire)?.payload() as f64 / application as f64)
     }
 
     /// Client CPU nanoseconds per operation.
@@ -267,6 +276,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_measure_without_details_is_small() {
+        // A run of 100,000 imported steps holds as many of them, and a report of it at most 1 KB per step.
+        assert!(size_of::<Measure>() <= 232, "{} bytes", size_of::<Measure>());
+        assert!(size_of::<crate::StepResult>() <= 288, "{} bytes", size_of::<crate::StepResult>());
+    }
+
+    #[test]
     fn a_measured_flush_separates_acknowledged_from_durable_writes() {
         let bytes = IoBytes { read: 0, written: 1_000_000 };
         let evidence = Evidence { flushes: 2, flush_ns: 500, close_ns: 250, ..Evidence::default() };
@@ -280,7 +296,7 @@ mod tests {
 
     fn measure(read: u64, written: u64, received: u64, sent: u64) -> Measure {
         let wire = WireCount { payload_received: received, payload_sent: sent, ..WireCount::default() };
-        Measure { bytes: IoBytes { read, written }, wire: Some(wire), ..Measure::default() }
+        Measure { bytes: IoBytes { read, written }, wire: Some(wire).into(), ..Measure::default() }
     }
 
     #[test]
@@ -292,7 +308,7 @@ mod tests {
         assert_eq!(share(measure(500, 500, 5000, 0)), Some(0.5));
         assert_eq!(measure(1000, 0, 1250, 0).wire_amplification(), Some(1.25));
         assert_eq!(share(measure(0, 0, 0, 0)), None);
-        assert_eq!(share(Measure { wire: None, ..measure(1, 1, 1, 1) }), None);
+        assert_eq!(share(Measure { wire: None.into(), ..measure(1, 1, 1, 1) }), None);
     }
 
     #[test]

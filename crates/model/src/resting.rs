@@ -38,8 +38,13 @@ impl Cell {
 /// An archive that cannot read what it kept returns none and remembers the failure: a histogram has no way to report it.
 /// Whoever made the archive must look for failures before it trusts a number.
 pub trait HistogramArchive: Send + Sync + Debug {
-    /// Reads the bytes of a histogram; none if they are lost.
-    fn read(&self, key: u64) -> Option<Vec<u8>>;
+    /// Reads the bytes of histograms, in the order of their keys; none for those that are lost. An analysis uses the
+    /// histograms of all repetitions of a cell together, and reading them in one call costs one access to the archive.
+    fn read(&self, keys: &[u64]) -> Vec<Option<Vec<u8>>>;
+}
+
+fn read_one(archive: &dyn HistogramArchive, key: u64) -> Option<Vec<u8>> {
+    archive.read(&[key]).pop().flatten()
 }
 
 /// Where the bytes are.
@@ -60,29 +65,14 @@ pub(crate) struct Resting {
 impl Resting {
     /// None if the bytes are invalid or of a form that only the library reads.
     pub fn of(bytes: &[u8]) -> Option<Self> {
-        let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let wide = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-        let plain = word(0)? == COOKIE && word(8)? == 0 && word(12)? == 3 && wide(16)? == 1;
-        let whole = bytes.len() == HEADER + word(4)? as usize && wide(32)? == 1f64.to_bits();
-        // A header names a time, and the array of counts has all slots of the time's bucket.
-        let most = covered(wide(24)?);
-        if !plain || !whole {
-            return None;
-        }
-        let mut len = 0u64;
-        let mut highest = 0;
-        let mut rest = bytes.get(HEADER..)?;
-        let mut slot = 0;
-        while !rest.is_empty() {
-            let cell = next(&mut rest, &mut slot)?;
-            if cell.count > 0 {
-                (len, highest) = (len.checked_add(cell.count)?, cell.highest);
-                if cell.lowest > most {
-                    return None;
-                }
-            }
-        }
+        let (len, highest) = examine(bytes)?;
         Some(Self { bytes: Bytes::Here(bytes.into()), len, highest })
+    }
+
+    /// As [`Self::of`], but without the bytes, which the archive has under that key.
+    pub fn archived(bytes: &[u8], archive: &Arc<dyn HistogramArchive>, key: u64) -> Option<Self> {
+        let (len, highest) = examine(bytes)?;
+        Some(Self { bytes: Bytes::Archived(Arc::clone(archive), key), len, highest })
     }
 
     /// The counts of several histograms in one. It needs memory for the counts that there are, while an array that can
@@ -114,23 +104,23 @@ impl Resting {
         Self { bytes: Bytes::Here(bytes.into()), len, highest }
     }
 
-    /// The same without its bytes, which the archive has under that key.
-    pub fn archived(&self, archive: Arc<dyn HistogramArchive>, key: u64) -> Self {
-        Self { bytes: Bytes::Archived(archive, key), ..*self }
-    }
-
-    /// The same with its bytes; none if they are here already, or lost.
-    pub fn fetched(&self) -> Option<Self> {
+    /// The archive that has the bytes, and their key there; none if they are here.
+    pub fn archive(&self) -> Option<(&Arc<dyn HistogramArchive>, u64)> {
         match &self.bytes {
             Bytes::Here(_) => None,
-            Bytes::Archived(archive, key) => Self::of(&archive.read(*key)?),
+            Bytes::Archived(archive, key) => Some((archive, *key)),
         }
+    }
+
+    /// The same with these bytes, which the archive returned. They were validated when they were archived.
+    pub fn with_bytes(&self, bytes: Vec<u8>) -> Self {
+        Self { bytes: Bytes::Here(bytes.into()), ..*self }
     }
 
     pub fn bytes(&self) -> Cow<'_, [u8]> {
         match &self.bytes {
             Bytes::Here(bytes) => Cow::Borrowed(bytes),
-            Bytes::Archived(archive, key) => Cow::Owned(archive.read(*key).unwrap_or_default()),
+            Bytes::Archived(archive, key) => Cow::Owned(read_one(archive.as_ref(), *key).unwrap_or_default()),
         }
     }
 
@@ -156,6 +146,33 @@ impl Resting {
         });
         cells.filter(|cell| cell.count > 0)
     }
+}
+
+/// Validates bytes; returns the number of recordings and the longest time.
+fn examine(bytes: &[u8]) -> Option<(u64, u64)> {
+    let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let wide = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let plain = word(0)? == COOKIE && word(8)? == 0 && word(12)? == 3 && wide(16)? == 1;
+    let whole = bytes.len() == HEADER + word(4)? as usize && wide(32)? == 1f64.to_bits();
+    // A header names a time, and the array of counts has all slots of the time's bucket.
+    let most = covered(wide(24)?);
+    if !plain || !whole {
+        return None;
+    }
+    let mut len = 0u64;
+    let mut highest = 0;
+    let mut rest = bytes.get(HEADER..)?;
+    let mut slot = 0;
+    while !rest.is_empty() {
+        let cell = next(&mut rest, &mut slot)?;
+        if cell.count > 0 {
+            (len, highest) = (len.checked_add(cell.count)?, cell.highest);
+            if cell.lowest > most {
+                return None;
+            }
+        }
+    }
+    Some((len, highest))
 }
 
 /// Longest time of an array of counts that reaches to `highest`.

@@ -1,5 +1,6 @@
 //! Parts of a measure that most steps lack.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -89,6 +90,36 @@ impl<T: Absent + Serialize> Serialize for Sparse<T> {
 impl<'de, T: Absent + Deserialize<'de>> Deserialize<'de> for Sparse<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         T::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// What a step or a cell has or lacks.
+impl<T: Copy + PartialEq + 'static> Absent for Option<T> {
+    fn absent() -> &'static Self {
+        &None
+    }
+}
+
+absent!(Vec<String>);
+
+impl<T> FromIterator<T> for Sparse<Vec<T>>
+where
+    Vec<T>: Absent,
+{
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Vec::from_iter(items).into()
+    }
+}
+
+impl<'a, K, V> IntoIterator for &'a Sparse<BTreeMap<K, V>>
+where
+    BTreeMap<K, V>: Absent,
+{
+    type Item = (&'a K, &'a V);
+    type IntoIter = std::collections::btree_map::Iter<'a, K, V>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 

@@ -34,7 +34,7 @@ pub const CACHED_LEGEND: &str =
 
 /// Share of the bytes that did not cross the wire; `-` where it is not counted.
 pub fn cached(outcome: &Outcome) -> String {
-    let Some(wire) = &outcome.wire else { return NOTHING.to_owned() };
+    let Some(wire) = &*outcome.wire else { return NOTHING.to_owned() };
     if outcome.is_client_cached() {
         format!("{} %", whole_percent(wire.client_cache_share))
     } else {

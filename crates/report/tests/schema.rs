@@ -33,7 +33,7 @@ fn with_probes() -> RunData {
         |slow: u64| (0..100).map(|n| if n * 37 % 100 < slow { 500_000 } else { 100_000 + n }).collect();
     for step in &mut run.run.steps {
         let payload_received = step.measure.bytes.read / 2;
-        step.measure.wire = Some(WireCount { payload_received, ..WireCount::default() });
+        step.measure.wire = Some(WireCount { payload_received, ..WireCount::default() }).into();
         let cold = if step.index.is_multiple_of(5) { 10 } else { 98 };
         let probes = ProbeTimes {
             ahead: times(40),
@@ -74,7 +74,8 @@ fn imported() -> RunData {
             bytes: IoBytes { read: milli / 1000, written: 0 },
             users_assigned: 10,
             users_reported: 10,
-            reported: ReportedFigures { response_mean_ns: Some(5_000_000), ..ReportedFigures::default() },
+            reported: ReportedFigures { response_mean_ns: Some(5_000_000), ..ReportedFigures::default() }
+                .into(),
             ..Measure::default()
         };
     }

@@ -1,16 +1,19 @@
 //! Histograms of stored steps that stay in the database until they are used.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, MAIN_DB};
-use sharebench_model::{Check, Coordinates, HistogramArchive, Sparse, StepResult, Verdict};
+use rusqlite::Connection;
+use sharebench_model::{Check, HistogramArchive, Sparse, Verdict};
 
 use crate::error::{Problem, StoreError};
 
 /// Columns with a histogram each, by the number that a key ends with.
 const COLUMNS: [&str; 3] = ["response", "service", "lag"];
+
+/// Rows that one statement reads.
+const MAX_ROWS: usize = 256;
 
 /// Reads histograms of steps again, over a connection of its own.
 ///
@@ -35,77 +38,78 @@ impl StoredHistograms {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn bytes(&self, key: u64) -> Result<Vec<u8>, Problem> {
+    /// Reads histograms by one statement, so that the file is locked once and not for each of them.
+    fn read_together(&self, keys: &[u64]) -> Result<Vec<Vec<u8>>, Problem> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        let column = COLUMNS[(key % COLUMNS.len() as u64) as usize];
-        let row = (key / COLUMNS.len() as u64).cast_signed();
-        let blob = connection.blob_open(MAIN_DB, "step", column, row, true)?;
-        let mut bytes = vec![0; blob.len()];
-        blob.read_at_exact(&mut bytes, 0)?;
-        Ok(bytes)
+        let mut found = HashMap::with_capacity(keys.len());
+        for (number, column) in (0..).zip(COLUMNS) {
+            let rows: Vec<String> = keys
+                .iter()
+                .filter(|key| **key % COLUMNS.len() as u64 == number)
+                .map(|key| (key / COLUMNS.len() as u64).to_string())
+                .collect();
+            for rows in rows.chunks(MAX_ROWS) {
+                let select = format!("SELECT rowid, {column} FROM step WHERE rowid IN ({})", rows.join(", "));
+                let mut select = connection.prepare(&select)?;
+                let mut rows = select.query([])?;
+                while let Some(row) = rows.next()? {
+                    found.insert(key(row.get(0)?, column), row.get(1)?);
+                }
+            }
+        }
+        let bytes =
+            |key: &u64| found.get(key).cloned().ok_or_else(|| Problem::value("rowid", "a row is gone"));
+        keys.iter().map(bytes).collect()
     }
+}
+
+/// The key of a histogram, by its row and its column.
+pub(crate) fn key(row: i64, column: &str) -> u64 {
+    let number = COLUMNS.iter().position(|known| *known == column).unwrap_or_default();
+    row.cast_unsigned() * COLUMNS.len() as u64 + number as u64
 }
 
 impl HistogramArchive for StoredHistograms {
-    fn read(&self, key: u64) -> Option<Vec<u8>> {
-        match self.bytes(key) {
-            Ok(bytes) => Some(bytes),
+    fn read(&self, keys: &[u64]) -> Vec<Option<Vec<u8>>> {
+        match self.read_together(keys) {
+            Ok(all) => all.into_iter().map(Some).collect(),
             Err(problem) => {
                 let error = problem.at(&self.path, "read a histogram");
                 self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                None
+                vec![None; keys.len()]
             }
         }
     }
 }
 
-/// Makes steps small while they are loaded: what many steps have in common is kept once, and histograms stay in the
-/// database.
-pub(crate) struct Compactor {
-    archive: Arc<dyn HistogramArchive>,
-    coordinates: HashSet<Coordinates>,
-    /// Checks that passed, by name and verdict.
-    known_checks: BTreeMap<String, Vec<Verdict>>,
-    /// Lists of checks without details.
-    lists: BTreeMap<Vec<(String, Verdict)>, Sparse<Vec<Check>>>,
+/// Makes the self-checks of a run small while it is loaded.
+#[derive(Default)]
+pub(crate) struct CheckThinner {
+    /// Checks that passed, by name: each verdict without an explanation.
+    known: BTreeMap<String, Vec<Check>>,
 }
 
-impl Compactor {
-    pub(crate) fn new(archive: Arc<dyn HistogramArchive>) -> Self {
-        Self { archive, coordinates: HashSet::new(), known_checks: BTreeMap::new(), lists: BTreeMap::new() }
-    }
-
-    /// Compacts the step of a row.
-    pub(crate) fn compact(&mut self, row: i64, step: &mut StepResult) {
-        let key = row.cast_unsigned() * COLUMNS.len() as u64;
-        let measure = &mut step.measure;
-        for (histogram, column) in
-            [&mut measure.response, &mut measure.service, &mut measure.lag].into_iter().zip(0..)
-        {
-            *histogram = std::mem::take(histogram).archived(&self.archive, key + column);
-        }
-        match self.coordinates.get(&step.coordinates) {
-            Some(known) => step.coordinates = known.clone(),
-            None => drop(self.coordinates.insert(step.coordinates.clone())),
-        }
-        if !step.checks.is_empty() {
-            self.thin(&mut step.checks);
-        }
-    }
-
-    /// Analyses quote one check of each name and verdict that passed, so that the others need no explanation.
-    fn thin(&mut self, checks: &mut Sparse<Vec<Check>>) {
-        for check in checks.iter_mut().filter(|check| check.verdict <= Verdict::Valid) {
-            let known = self.known_checks.entry(check.name.clone()).or_default();
-            if known.contains(&check.verdict) {
-                check.detail = String::new();
+impl CheckThinner {
+    /// Analyses quote one check of each name and verdict that passed, so that the others need no explanation and are one
+    /// and the same.
+    pub(crate) fn thin(&mut self, checks: Vec<Check>) -> Sparse<Vec<Check>> {
+        let mut thin = Vec::with_capacity(checks.len());
+        for check in checks {
+            if check.verdict > Verdict::Valid {
+                thin.push(check);
+                continue;
+            }
+            let known = match self.known.get_mut(&check.name) {
+                Some(known) => known,
+                None => self.known.entry(check.name.clone()).or_default(),
+            };
+            if let Some(same) = known.iter().find(|known| known.verdict == check.verdict) {
+                thin.push(same.clone());
             } else {
-                known.push(check.verdict);
+                known.push(Check::new(check.name.as_str(), check.verdict, ""));
+                thin.push(check);
             }
         }
-        if checks.iter().all(|check| check.detail.is_empty()) {
-            let key = checks.iter().map(|check| (check.name.clone(), check.verdict)).collect();
-            *checks = self.lists.entry(key).or_insert_with(|| checks.clone()).clone();
-        }
+        thin.into()
     }
 }

@@ -11,7 +11,7 @@ use sharebench_model::{
     Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepError, StepResult, TargetIdentity,
 };
 
-use crate::archive::{Compactor, StoredHistograms};
+use crate::archive::StoredHistograms;
 use crate::error::{Problem, StoreError, WriteError};
 use crate::export::Steps;
 use crate::owner::Owner;
@@ -224,11 +224,7 @@ impl Store {
             || format!("load run {run}"),
             |connection| {
                 let mut loaded = load_header(connection, run)?;
-                let mut rows = connection.prepare(&step::select())?;
-                let mut rows = rows.query([run.0])?;
-                while let Some(row) = rows.next()? {
-                    loaded.steps.push(step::read(row)?);
-                }
+                loaded.steps = steps(connection, run, None, step::RowReader::sharing())?;
                 Ok(loaded)
             },
         )
@@ -238,7 +234,12 @@ impl Store {
     ///
     /// Histograms of response and service times and of lag stay in the database; they are read again when they are used.
     /// Self-checks that passed have no explanation, except the first one of each name. All figures are those of the run.
-    pub fn load_compact(&self, run: RunId) -> Result<(StoredRun, Arc<StoredHistograms>), StoreError> {
+    /// With names of targets, the steps are those of these targets alone; the header and the facts are complete.
+    pub fn load_compact(
+        &self,
+        run: RunId,
+        targets: Option<&[String]>,
+    ) -> Result<(StoredRun, Arc<StoredHistograms>), StoreError> {
         self.look(
             || format!("load run {run}"),
             |connection| {
@@ -247,14 +248,15 @@ impl Store {
                 let again = Connection::open_with_flags(&self.path, flags)?;
                 again.busy_timeout(BUSY_TIMEOUT)?;
                 let histograms = Arc::new(StoredHistograms::new(again, self.path.clone()));
-                let mut compactor = Compactor::new(Arc::clone(&histograms) as _);
-                let mut rows = connection.prepare(&step::select())?;
-                let mut rows = rows.query([run.0])?;
-                while let Some(row) = rows.next()? {
-                    let mut step = step::read(row)?;
-                    compactor.compact(step::row_id(row)?, &mut step);
-                    loaded.steps.push(step);
-                }
+                let places: Option<Vec<usize>> = targets.map(|names| {
+                    let targets = loaded.header.targets.iter().enumerate();
+                    targets
+                        .filter(|(_, target)| names.contains(&target.name))
+                        .map(|(place, _)| place)
+                        .collect()
+                });
+                let reader = step::RowReader::compact(Arc::clone(&histograms) as _);
+                loaded.steps = steps(connection, run, places.as_deref(), reader)?;
                 Ok((loaded, histograms))
             },
         )
@@ -297,9 +299,10 @@ impl RunStream<'_> {
             |connection| {
                 let mut rows = connection.prepare(&step::select_after(BATCH))?;
                 let mut rows = rows.query(params![run.0, after, self.last_row])?;
+                let mut reader = step::RowReader::default();
                 let mut steps = Vec::with_capacity(BATCH);
                 while let Some(row) = rows.next()? {
-                    steps.push(step::read(row)?);
+                    steps.push(reader.read(row)?);
                 }
                 Ok(steps)
             },
@@ -453,6 +456,22 @@ fn targets(connection: &Connection, run: RunId) -> Result<Vec<(TargetIdentity, F
         Ok((target, facts.map_or(Ok(Facts::new()), |facts| from_json("facts", &facts))?))
     };
     rows.map(with_facts).collect()
+}
+
+/// The steps of a run in the order of the schedule.
+fn steps(
+    connection: &Connection,
+    run: RunId,
+    targets: Option<&[usize]>,
+    mut reader: step::RowReader,
+) -> Result<Vec<StepResult>, Problem> {
+    let mut rows = connection.prepare(&step::select(targets))?;
+    let mut rows = rows.query([run.0])?;
+    let mut steps = Vec::new();
+    while let Some(row) = rows.next()? {
+        steps.push(reader.read(row)?);
+    }
+    Ok(steps)
 }
 
 /// A run without its steps.

@@ -54,11 +54,8 @@ fn class() -> impl Strategy<Value = ErrorClass> {
 
 fn check() -> impl Strategy<Value = Check> {
     let verdict = proptest::sample::select(vec![Verdict::Valid, Verdict::Warning, Verdict::Invalid]);
-    (any::<String>(), verdict, any::<String>()).prop_map(|(name, verdict, detail)| Check {
-        name,
-        verdict,
-        detail,
-    })
+    (any::<String>(), verdict, any::<String>())
+        .prop_map(|(name, verdict, detail)| Check::new(name, verdict, detail))
 }
 
 fn wire() -> impl Strategy<Value = Option<WireCount>> {
@@ -90,12 +87,13 @@ fn measure() -> impl Strategy<Value = Measure> {
             transactions: numbers[3],
             bytes: IoBytes { read: numbers[4], written: numbers[5] },
             verified: numbers[6],
-            wire,
-            errors,
+            wire: wire.into(),
+            errors: errors.into(),
             passes: numbers[9],
             users_assigned: users.0,
             users_reported: users.1,
-            shares: vec![JobShare { bytes: numbers[8], ..JobShare::default() }; numbers[7] as usize % 3],
+            shares: vec![JobShare { bytes: numbers[8], ..JobShare::default() }; numbers[7] as usize % 3]
+                .into(),
             censored: numbers[7],
             response_sample_size: (0..numbers[7] % 3).map(|_| worth(numbers[0])).collect(),
             response,
@@ -105,12 +103,13 @@ fn measure() -> impl Strategy<Value = Measure> {
                 response_mean_ns: numbers[0].checked_sub(1),
                 think_ns: numbers[1].checked_sub(1),
                 transaction_bytes: numbers[2].checked_sub(1),
-            },
+            }
+            .into(),
             client_cpu: CpuTime { user_ns: numbers[8], kernel_ns: numbers[9] },
             evidence: evidence(numbers).into(),
             load: load(numbers).into(),
             server: server(numbers).into(),
-            ranks: ranks(numbers),
+            ranks: ranks(numbers).into(),
         },
     )
 }

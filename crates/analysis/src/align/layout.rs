@@ -1,6 +1,6 @@
 //! Sections before anything is computed: their positions, axes and titles.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use sharebench_model::{Coordinates, StepResult, Value, axis};
 
@@ -21,31 +21,35 @@ impl Layout {
     }
 }
 
-/// For each position without one axis: which values that axis takes.
-fn values_along<'a>(
-    all: &BTreeSet<&'a Coordinates>,
-    axis: &str,
-) -> BTreeMap<Coordinates, BTreeSet<&'a Value>> {
-    let mut values: BTreeMap<Coordinates, BTreeSet<&Value>> = BTreeMap::new();
+/// Positions, without one axis, at which that axis takes several values.
+fn varying_along(all: &HashSet<&Coordinates>, axis: &str) -> HashSet<Coordinates> {
+    let mut first: HashMap<Coordinates, &Value> = HashMap::new();
+    let mut varying = HashSet::new();
     for coordinates in all {
-        if let Some(value) = coordinates.get(axis) {
-            values.entry(coordinates.without(&[axis])).or_default().insert(value);
+        let Some(value) = coordinates.get(axis) else { continue };
+        let others = coordinates.without(&[axis]);
+        match first.get(&others) {
+            None => drop(first.insert(others, value)),
+            Some(first) if *first != value => drop(varying.insert(others)),
+            Some(_) => {}
         }
     }
-    values
+    varying
 }
 
 /// Groups every position of every run into sections: sweeps, loads, depth studies, each in the usual order of tests.
 pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: &Options) -> Vec<Layout> {
     let steps: Vec<&StepResult> = steps.collect();
-    let all: BTreeSet<&Coordinates> = steps.iter().map(|step| &step.coordinates).collect();
-    let users = values_along(&all, axis::USERS);
-    let jobs = values_along(&all, axis::JOBS);
-    let depths = values_along(&all, axis::QUEUE_DEPTH);
+    let all: HashSet<&Coordinates> = steps.iter().map(|step| &step.coordinates).collect();
+    let users = varying_along(&all, axis::USERS);
+    let jobs = varying_along(&all, axis::JOBS);
+    let depths = varying_along(&all, axis::QUEUE_DEPTH);
+    drop(all);
     let view_of = |coordinates: &Coordinates| {
-        let varies = |values: &BTreeMap<Coordinates, BTreeSet<&Value>>, axis: &str| {
-            let others = values.get(&coordinates.without(&[axis]));
-            coordinates.get(axis).is_some() && others.is_some_and(|found| found.len() > 1)
+        let varies = |varying: &HashSet<Coordinates>, axis: &str| {
+            !varying.is_empty()
+                && coordinates.get(axis).is_some()
+                && varying.contains(&coordinates.without(&[axis]))
         };
         if coordinates.get(axis::WORKLOAD).is_some()
             || varies(&users, axis::USERS)
@@ -61,7 +65,7 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: 
     let mut keys: Vec<(View, Coordinates)> = Vec::new();
     let mut indices: BTreeMap<(View, Coordinates), usize> = BTreeMap::new();
     let mut sections: Vec<Layout> = Vec::new();
-    let mut known: BTreeMap<&Coordinates, usize> = BTreeMap::new();
+    let mut known: HashMap<&Coordinates, usize> = HashMap::new();
     for step in steps {
         // Targets and repetitions share their positions.
         let index = *known.entry(&step.coordinates).or_insert_with(|| {

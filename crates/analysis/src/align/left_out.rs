@@ -23,7 +23,7 @@ impl Unusable {
         for layout in layouts {
             for coordinates in &layout.positions {
                 let mut missing = Vec::new();
-                for (system, steps) in table[coordinates].iter().enumerate() {
+                for (system, steps) in table.at(coordinates).enumerate() {
                     if !steps.iter().any(|step| usable(step, layout.unit)) {
                         missing.push(system);
                     }

@@ -1,27 +1,66 @@
 //! All steps by position, then by system.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use sharebench_model::{Coordinates, StepResult};
 
 use crate::types::{RunData, System};
 
-/// Steps by position, then by system.
-pub(crate) type StepTable<'a> = BTreeMap<&'a Coordinates, Vec<Vec<&'a StepResult>>>;
+/// Steps by position, then by system, then by repetition.
+///
+/// All of them are in one list, which takes a few words per position: an imported table may have a million positions
+/// with one step each.
+pub(crate) struct StepTable<'a> {
+    systems: usize,
+    places: HashMap<&'a Coordinates, u32>,
+    steps: Vec<&'a StepResult>,
+    /// Where the steps of each position and system begin in the list, and its end.
+    begins: Vec<u32>,
+}
 
-/// Sorts the steps of all runs into a table; the steps of one entry are in the order of their repetitions.
+impl<'a> StepTable<'a> {
+    /// The steps of each system at a position.
+    pub(crate) fn at(&self, coordinates: &Coordinates) -> impl Iterator<Item = &[&'a StepResult]> {
+        (0..self.systems).map(|system| self.of(coordinates, system))
+    }
+
+    /// The steps of one system at a position.
+    pub(crate) fn of(&self, coordinates: &Coordinates, system: usize) -> &[&'a StepResult] {
+        let Some(place) = self.places.get(coordinates) else { return &[] };
+        let cell = *place as usize * self.systems + system;
+        &self.steps[self.begins[cell] as usize..self.begins[cell + 1] as usize]
+    }
+
+    /// How many positions of a system have steps, over all systems.
+    pub(crate) fn outcomes(&self) -> usize {
+        self.begins.windows(2).filter(|ends| ends[0] < ends[1]).count()
+    }
+}
+
+/// Sorts the steps of all runs into a table.
 pub(crate) fn step_table<'a>(runs: &'a [RunData], systems: &[System]) -> StepTable<'a> {
-    let mut table = StepTable::new();
+    let mut places: HashMap<&Coordinates, u32> = HashMap::new();
+    let mut sorted = Vec::with_capacity(runs.iter().map(|run| run.steps.len()).sum());
     for (run, data) in runs.iter().enumerate() {
         for step in &data.steps {
             if let Some(system) = systems.iter().position(|system| system.owns(run, step)) {
-                let row = table.entry(&step.coordinates).or_insert_with(|| vec![Vec::new(); systems.len()]);
-                row[system].push(step);
+                let next = places.len() as u32;
+                let place = *places.entry(&step.coordinates).or_insert(next);
+                let cell = place as usize * systems.len() + system;
+                sorted.push((cell, step.repetition, step.index, step));
             }
         }
     }
-    for steps in table.values_mut().flatten() {
-        steps.sort_by_key(|step| (step.repetition, step.index));
+    sorted.sort_unstable_by_key(|(cell, repetition, index, _)| (*cell, *repetition, *index));
+    let mut begins = vec![0; places.len() * systems.len() + 1];
+    for (cell, ..) in &sorted {
+        begins[cell + 1] += 1;
     }
-    table
+    let mut sum = 0;
+    for begin in &mut begins {
+        sum += *begin;
+        *begin = sum;
+    }
+    let steps = sorted.into_iter().map(|(.., step)| step).collect();
+    StepTable { systems: systems.len(), places, steps, begins }
 }

@@ -27,6 +27,9 @@ use crate::load::stress::stress_points;
 use crate::load::support::{judge_single_run, rate_limit};
 use crate::types::{Buffering, Options, Outcome, RankTable, Row, Section, View};
 
+/// Rows that are in memory twice, as a thread made them and in their section. A table may have 100,000 rows.
+const POSITIONS_AT_A_TIME: usize = 1024;
+
 /// Fewest pairs from which single cells may be claimed after adjustment for their number.
 const CELL_CLAIMS_FROM: usize = 12;
 
@@ -45,7 +48,7 @@ pub(crate) struct Estimated {
 
 /// Estimates outcomes and ratios at every position.
 pub(crate) fn estimate(aligned: &Aligned<'_>, options: &Options) -> Estimated {
-    let outcomes = aligned.steps.values().flatten().filter(|steps| !steps.is_empty()).count();
+    let outcomes = aligned.steps.outcomes();
     let mut sections = Vec::new();
     let mut pairs = Vec::new();
     for layout in &aligned.layouts {
@@ -66,13 +69,14 @@ fn section(
     options: &Options,
     curve: bool,
 ) -> (Section, SectionPairs) {
-    let mut rows = Vec::new();
+    let mut rows = Vec::with_capacity(layout.positions.len());
     let mut pairs: SectionPairs = aligned.compared.iter().map(|_| Vec::new()).collect();
-    let found =
-        in_parallel(&layout.positions, |coordinates| row(aligned, layout, coordinates, options, curve));
-    for (row, row_pairs) in found {
-        rows.push(row);
-        pairs.iter_mut().zip(row_pairs).for_each(|(pairs, found)| pairs.push(found));
+    for positions in layout.positions.chunks(POSITIONS_AT_A_TIME) {
+        let found = in_parallel(positions, |coordinates| row(aligned, layout, coordinates, options, curve));
+        for (row, row_pairs) in found {
+            rows.push(row);
+            pairs.iter_mut().zip(row_pairs).for_each(|(pairs, found)| pairs.push(found));
+        }
     }
     let systems = aligned.systems.len();
     let is_load = layout.view == View::Load;
@@ -98,7 +102,7 @@ fn row(
     options: &Options,
     curve: bool,
 ) -> (Row, Vec<Option<Pairs>>) {
-    let steps = &aligned.steps[coordinates];
+    let steps: Vec<&[&StepResult]> = aligned.steps.at(coordinates).collect();
     let outcomes = steps.iter().zip(&aligned.systems).map(|(steps, system)| {
         let good: Vec<&StepResult> = steps.iter().copied().filter(|s| usable(s, layout.unit)).collect();
         let buffering = Buffering::of(system.access, &system.facts, coordinates);
@@ -112,7 +116,7 @@ fn row(
     let side = |system: usize| {
         let run = aligned.systems[system].run;
         let clock_ns = aligned.clocks[run].resolution_ns;
-        Side { run, steps: &steps[system], outcome: outcomes[system].as_ref(), clock_ns }
+        Side { run, steps: steps[system], outcome: outcomes[system].as_ref(), clock_ns }
     };
     let comparable = |both: &ComparedSystems| {
         let outcome_a = outcomes[both.a].as_ref()?;

@@ -18,7 +18,7 @@ pub(crate) fn outcome(
     let rates: Vec<f64> = steps.iter().filter_map(|step| rate(&step.measure, unit)).collect();
     let rate = sample_median(&rates, options.level)?;
     // Fetched once for all uses.
-    let responses: Vec<Histogram> = steps.iter().map(|step| step.measure.response.fetched()).collect();
+    let responses = Histogram::fetched(steps.iter().map(|step| &step.measure.response));
     let total = merge(steps, &responses, curve);
     // No step takes no CPU time: 0 means that the source did not count it.
     let counted = total.client_cpu.total_ns() > 0;
@@ -27,6 +27,7 @@ pub(crate) fn outcome(
     let per_byte = |nanos: u64| per(nanos, total.bytes.total());
     let percentile =
         |p| (!total.response.is_empty()).then(|| percentile(steps, &responses, &total, p, options.level));
+    let percentiles = [0.5, 0.95, 0.99].map(percentile);
     let figures = steps.iter().map(|step| &step.measure).find(|measure| measure.is_reported());
     let mut remarks: Vec<String> = steps
         .iter()
@@ -47,9 +48,9 @@ pub(crate) fn outcome(
         } else {
             Some(total.response.mean())
         },
-        p50: percentile(0.5),
-        p95: percentile(0.95),
-        p99: percentile(0.99),
+        p50: percentiles[0].into(),
+        p95: percentiles[1].into(),
+        p99: percentiles[2].into(),
         users_assigned: total.users_assigned,
         users_reported: total.users_reported,
         cpu_user_ns_per_operation: per_operation(total.client_cpu.user_ns),
@@ -59,15 +60,14 @@ pub(crate) fn outcome(
         cpu_kernel_ns_per_byte: per_byte(total.client_cpu.kernel_ns),
         measured_ns: steps.iter().map(|step| step.measure.base_ns() as f64).sum::<f64>() / steps.len() as f64,
         buffering: Buffering::default(),
-        wire: WireTraffic::of(steps),
+        wire: WireTraffic::of(steps).into(),
         cache_shares: None,
-        reported: figures.map(|measure| measure.reported),
+        reported: figures.map(|measure| measure.reported.clone()),
         operations: total.operations,
         bytes: total.bytes.total(),
         verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),
-        remarks,
-        curve: (curve && !total.response.is_empty())
-            .then(|| Box::new(curves(&total, [percentile(0.5), percentile(0.95), percentile(0.99)]))),
+        remarks: remarks.into(),
+        curve: (curve && !total.response.is_empty()).then(|| Box::new(curves(&total, percentiles))),
         load: load_outcome(steps).map(Box::new),
         errors: total.errors,
     })

@@ -17,7 +17,7 @@ pub(crate) fn users(name: &str, outcome: &Outcome) -> Option<String> {
     let response_ns = outcome.response_mean_ns?;
     let assigned = f64::from(outcome.users_assigned);
     let busy = rate * response_ns / 1e9;
-    if let Some(think_ns) = outcome.reported.and_then(|figures| figures.think_ns) {
+    if let Some(think_ns) = outcome.reported.as_ref().and_then(|figures| figures.think_ns) {
         // The mean response time covers the users that reported.
         let users = f64::from(outcome.users_reported);
         let think_s = think_ns as f64 / 1e9;
@@ -95,7 +95,7 @@ fn implied_sizes(section: &Section, system: usize) -> Vec<ImpliedSize> {
     let closed = section.rows.iter().filter(|row| row.coordinates.get(axis::RATE).is_none());
     let implied = |row: &crate::types::Row| {
         let outcome = row.outcomes[system].as_ref()?;
-        let figures = outcome.reported.filter(|_| section.unit == RateUnit::BytesPerSecond)?;
+        let figures = outcome.reported.as_ref().filter(|_| section.unit == RateUnit::BytesPerSecond)?;
         // A size that the table states is checked step by step.
         if figures.transaction_bytes.is_some() || outcome.users_reported == 0 {
             return None;

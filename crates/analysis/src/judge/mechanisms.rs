@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{Value, axis};
+use sharebench_model::{Histogram, Value, axis};
 use sharebench_stats::{median, median_or_zero};
 
 use crate::align::Aligned;
@@ -258,7 +258,7 @@ fn delayed_acknowledgement(aligned: &Aligned<'_>, section: &Section, system: usi
         let counts = stall_counts(aligned, section, row, system);
         if counts.is_distinct() {
             total.add(&counts);
-            medians.push(outcome.p50?.ns as f64);
+            medians.push((*outcome.p50)?.ns as f64);
         }
     }
     let cells = medians.len();
@@ -275,7 +275,7 @@ fn delayed_acknowledgement(aligned: &Aligned<'_>, section: &Section, system: usi
 fn stall_counts(aligned: &Aligned<'_>, section: &Section, row: &Row, system: usize) -> StallCounts {
     let (from, to) = STALL_NS;
     let mut counts = StallCounts::default();
-    for step in &aligned.steps[&row.coordinates][system] {
+    for step in aligned.steps.of(&row.coordinates, system) {
         let times = &step.measure.service;
         if !usable(step, section.unit) {
             continue;
@@ -286,7 +286,7 @@ fn stall_counts(aligned: &Aligned<'_>, section: &Section, row: &Row, system: usi
         if times.max() < from / 2 {
             continue;
         }
-        let times = times.fetched();
+        let Some(times) = Histogram::fetched([times]).pop() else { continue };
         let above = [from / 2, from, to, 2 * to].map(|nanos| times.share_above(nanos) * n);
         counts.below += above[0] - above[1];
         counts.stalls += above[1] - above[2];

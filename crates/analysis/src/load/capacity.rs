@@ -45,7 +45,7 @@ fn loads(rows: &[Row], system: usize) -> Loads {
         .collect();
     let reported = steps.iter().any(|(_, outcome)| outcome.reported.is_some());
     let in_transactions = steps.iter().all(|(_, outcome)| outcome.transactions_per_s.is_some());
-    let think_of = |outcome: &Outcome| match (&outcome.load, outcome.reported) {
+    let think_of = |outcome: &Outcome| match (&outcome.load, outcome.reported.as_ref()) {
         (Some(load), _) => Some(load.think_ns),
         (None, reported) => reported?.think_ns,
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sharebench_model::{CLIENT_CACHED_FROM, ErrorClass, ReportedFigures, Verdict};
+use sharebench_model::{CLIENT_CACHED_FROM, ErrorClass, ReportedFigures, Sparse, Verdict};
 use sharebench_stats::Estimate;
 
 use crate::types::{Buffering, CacheShares, LoadOutcome, Percentile, ShareRange, WireTraffic};
@@ -22,7 +22,8 @@ pub struct Curve {
     pub resolved_to: f64,
 }
 
-/// What one system yielded at one position.
+/// What one system yielded at one position. What most positions lack takes one word each: an analysis of 100,000
+/// imported steps holds as many outcomes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Median rate over the repetitions, in the section's unit per second, with its interval.
@@ -38,11 +39,11 @@ pub struct Outcome {
     /// Mean response time over all transactions (ART), nanoseconds; none where it is not known.
     pub response_mean_ns: Option<f64>,
     /// Median response time; none where only the mean is known, or nothing.
-    pub p50: Option<Percentile>,
+    pub p50: Sparse<Option<Percentile>>,
     /// 95th percentile of the response time.
-    pub p95: Option<Percentile>,
+    pub p95: Sparse<Option<Percentile>>,
     /// 99th percentile of the response time.
-    pub p99: Option<Percentile>,
+    pub p99: Sparse<Option<Percentile>>,
     /// Users the step was given.
     pub users_assigned: u32,
     /// Fewest users that reported in a repetition (MPS).
@@ -62,23 +63,23 @@ pub struct Outcome {
     /// Which caches may take part.
     pub buffering: Buffering,
     /// Bytes on the wire against bytes of the application; none without a count.
-    pub wire: Option<WireTraffic>,
+    pub wire: Sparse<Option<WireTraffic>>,
     /// Where the bytes came from, or went to; none where nothing is known.
     #[serde(default)]
     pub cache_shares: Option<Box<CacheShares>>,
     /// Figures of an imported source that reports the rate itself; none where the rate was measured.
     #[serde(default)]
-    pub reported: Option<ReportedFigures>,
+    pub reported: Option<Sparse<ReportedFigures>>,
     /// Operations of all repetitions, failed ones included.
     pub operations: u64,
     /// Application bytes of all repetitions.
     pub bytes: u64,
     /// Failures of all repetitions.
-    pub errors: BTreeMap<ErrorClass, u64>,
+    pub errors: Sparse<BTreeMap<ErrorClass, u64>>,
     /// Worst verdict of the repetitions.
     pub verdict: Verdict,
     /// Results of the self-checks that did not pass, each once.
-    pub remarks: Vec<String>,
+    pub remarks: Sparse<Vec<String>>,
     /// Percentile curves, where kept.
     pub curve: Option<Box<Curve>>,
     /// Details of a load; none for other steps.
@@ -116,7 +117,7 @@ impl Outcome {
     /// Share of the bytes that the client's cache served: exact where bytes on the wire were counted, a range where
     /// only the rate of the link shows that some did not cross it, none where nothing is known.
     pub fn client_share(&self) -> Option<ShareRange> {
-        if let Some(wire) = self.wire {
+        if let Some(wire) = *self.wire {
             return Some(ShareRange::exactly(wire.client_cache_share));
         }
         let known = |share: &ShareRange| share.low >= CLIENT_CACHED_FROM;

@@ -23,7 +23,7 @@ impl WireTraffic {
         let mut wire_bytes = 0;
         let mut uncrossed = 0;
         for measure in steps.iter().map(|step| &step.measure) {
-            let Some(wire) = measure.wire else { continue };
+            let Some(wire) = *measure.wire else { continue };
             application_bytes += measure.bytes.total();
             wire_bytes += wire.payload();
             uncrossed += wire.uncrossed(measure.bytes);

@@ -44,7 +44,7 @@ fn caches_of_clients() {
     mixed.mount(0, |at| if record(at) > 4096 { 0.0 } else { 0.9 });
     check("cached_partly_on_one_side", &[mixed.run], &quick());
     let mut uncounted = mounted(|_| 0.0);
-    uncounted.run.steps.iter_mut().for_each(|step| step.measure.wire = None);
+    uncounted.run.steps.iter_mut().for_each(|step| step.measure.wire = None.into());
     check("uncounted_mount", &[uncounted.run], &quick());
     let mut fast = Synthetic::new("ten megabit", &["nas"], 8);
     fast.sweep(&grid(&["read"], 4, 4), 1, |_, at| if record(at) > 4096 { 8e6 } else { 5e5 });
@@ -61,7 +61,7 @@ fn probed(files: u32, evidence: impl Fn(u32, &Coordinates) -> ServerEvidence) ->
     run.sweep(&grid(&["read"], files, 3), 6, |_, _| 1e8);
     for step in &mut run.run.steps {
         step.measure.wire =
-            Some(WireCount { payload_received: step.measure.bytes.read, ..WireCount::default() });
+            Some(WireCount { payload_received: step.measure.bytes.read, ..WireCount::default() }).into();
         *step.measure.server = evidence(step.target, &step.coordinates);
     }
     run
@@ -131,7 +131,7 @@ fn stable_writes() {
     run.sweep(&grid(&["write"], 2, 2), 6, |_, _| 1e8);
     for step in &mut run.run.steps {
         let measure = &mut step.measure;
-        measure.wire = Some(WireCount { payload_sent: measure.bytes.written, ..WireCount::default() });
+        measure.wire = Some(WireCount { payload_sent: measure.bytes.written, ..WireCount::default() }).into();
         measure.evidence.sent.stable =
             if step.target == 0 { measure.operations } else { measure.operations / 2 };
     }

@@ -128,11 +128,7 @@ fn objectives_paces_and_uneven_service() {
     for (name, overloaded) in [("pace", 1), ("pace_missed", 0)] {
         let mut run = load(&[10, 20], 1.0, |n| n as f64);
         let detail = "12 of 20 transactions/s that 20 users request ended: overloaded".to_owned();
-        run.run.steps[overloaded].checks.push(Check {
-            name: "pace".into(),
-            verdict: Verdict::Warning,
-            detail,
-        });
+        run.run.steps[overloaded].checks.push(Check::new("pace", Verdict::Warning, detail));
         let mut fairness = Fairness::default();
         (0..10).for_each(|user| fairness.add(if user < 5 { 900 } else { 20 }));
         run.run.steps[0].measure.load.fairness = fairness;

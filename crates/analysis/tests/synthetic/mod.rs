@@ -142,7 +142,8 @@ impl Synthetic {
                 payload_received: crossed(read),
                 payload_sent: crossed(written),
                 ..WireCount::default()
-            });
+            })
+            .into();
         }
     }
 
@@ -183,7 +184,7 @@ impl Synthetic {
     }
 
     pub fn check(&mut self, step: usize, verdict: Verdict, name: &str, detail: &str) {
-        self.run.steps[step].checks.push(Check { name: name.to_owned(), verdict, detail: detail.to_owned() });
+        self.run.steps[step].checks.push(Check::new(name, verdict, detail));
     }
 }
 

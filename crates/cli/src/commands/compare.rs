@@ -16,7 +16,7 @@ use crate::exit::{Failure, INCONCLUSIVE, SLOWER};
 use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
 use crate::output::{message, print_out, style};
-use crate::run::run_store::{LoadedRun, check_histograms, load, render, run_data};
+use crate::run::run_store::{LoadedRun, check_histograms, load, load_targets, render, run_data};
 
 pub const COMPARE_HELP: &str = "Examples:
   sharebench compare 1 2
@@ -116,39 +116,43 @@ impl FromStr for Compared {
 
 /// One run with the selected targets.
 struct Chosen {
-    reference: RunReference,
     loaded: LoadedRun,
     /// None for all targets.
     targets: Option<Vec<String>>,
 }
 
-/// Loads each run once, even if several of its targets are selected, so that interleaved steps stay paired.
-fn chosen(wanted: &[Compared], database: &Path) -> Result<Vec<Chosen>, Failure> {
-    let mut found: Vec<Chosen> = Vec::new();
-    for Compared { run: reference, target } in wanted {
-        let known = found.iter().position(|chosen| chosen.reference == *reference);
-        let at = known.unwrap_or(found.len());
-        if known.is_none() {
-            let loaded = load(reference, database)?;
-            found.push(Chosen { reference: reference.clone(), loaded, targets: Some(Vec::new()) });
-        }
-        let chosen = &mut found[at];
-        match target {
-            None => chosen.targets = None,
-            Some(target) => {
-                let known: Vec<&str> =
-                    chosen.loaded.run.header.targets.iter().map(|t| t.name.as_str()).collect();
-                if !known.contains(&target.as_str()) {
-                    return Err(Failure::usage(format!(
-                        "RUN/TARGET: the run has no target '{target}'; its targets are {}",
-                        known.join(", ")
-                    )));
-                }
-                chosen.targets.iter_mut().for_each(|targets| targets.push(target.clone()));
-            }
+/// Runs with the targets to compare; none for all of them.
+type Selection<'a> = Vec<(&'a RunReference, Option<Vec<String>>)>;
+
+/// Each run once, even if several of its targets are selected, so that interleaved steps stay paired.
+fn selected(wanted: &[Compared]) -> Selection<'_> {
+    let mut found = Selection::new();
+    for Compared { run, target } in wanted {
+        match found.iter_mut().find(|(reference, _)| *reference == run) {
+            None => found.push((run, target.clone().map(|name| vec![name]))),
+            Some((_, targets)) => match target {
+                None => *targets = None,
+                Some(name) => targets.iter_mut().for_each(|targets| targets.push(name.clone())),
+            },
         }
     }
-    Ok(found)
+    found
+}
+
+/// Loads the selected runs. The steps of other targets stay in the database.
+fn chosen(wanted: &[Compared], database: &Path) -> Result<Vec<Chosen>, Failure> {
+    let load = |(reference, targets): (&RunReference, Option<Vec<String>>)| {
+        let loaded = load_targets(reference, database, targets.as_deref())?;
+        let known: Vec<&str> = loaded.run.header.targets.iter().map(|target| target.name.as_str()).collect();
+        match targets.iter().flatten().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(Chosen { loaded, targets }),
+            Some(missing) => Err(Failure::usage(format!(
+                "RUN/TARGET: the run has no target '{missing}'; its targets are {}",
+                known.join(", ")
+            ))),
+        }
+    };
+    selected(wanted).into_iter().map(load).collect()
 }
 
 /// Compares runs or targets.

@@ -240,7 +240,7 @@ mod tests {
             sharebench_model::Measure { busy_ns: 1_000_000_000, operations: 10, ..Default::default() };
         measure.bytes.read = rate;
         measure.response.record(70_000);
-        let check = Check { name: "pressure".into(), verdict, detail: String::new() };
+        let check = Check::new("pressure", verdict, "");
         RunEvent::StepFinished(Box::new(StepResult {
             index: 0,
             target,

@@ -28,14 +28,24 @@ pub struct LoadedRun {
 
 /// Loads a run; `default` is the results database of references without a file.
 pub fn load(reference: &RunReference, default: &Path) -> Result<LoadedRun, Failure> {
+    load_targets(reference, default, None)
+}
+
+/// Loads a run with the steps of some targets; of all if there are no names.
+pub fn load_targets(
+    reference: &RunReference,
+    default: &Path,
+    targets: Option<&[String]>,
+) -> Result<LoadedRun, Failure> {
     let store = reference.open(default)?;
     let run = reference.resolve(&store)?;
-    Ok(load_from(&store, run)?)
+    let (run, histograms) = store.load_compact(run, targets)?;
+    Ok(LoadedRun { run, histograms })
 }
 
 /// Loads a run of an open results database.
 pub fn load_from(store: &Store, run: RunId) -> Result<LoadedRun, StoreError> {
-    let (run, histograms) = store.load_compact(run)?;
+    let (run, histograms) = store.load_compact(run, None)?;
     Ok(LoadedRun { run, histograms })
 }
 

@@ -140,7 +140,8 @@ fn cell(work: &RecordWork, coordinates: &Coordinates, rate: f64) -> Measure {
             received: read + operations * 90,
             payload_sent: written,
             payload_received: read,
-        }),
+        })
+        .into(),
         passes: (bytes / work.file_size).max(1),
         users_assigned: 1,
         users_reported: 1,
@@ -196,7 +197,8 @@ fn load(work: &TransactionWork, response: Duration) -> Measure {
             received: bytes + transactions * 1_080,
             payload_sent: bytes,
             payload_received: bytes,
-        }),
+        })
+        .into(),
         users_assigned: work.users,
         users_reported: work.users,
         response: times(response_ns, transactions),
@@ -270,7 +272,7 @@ fn checks(measure: &Measure, work: &Work) -> Vec<Check> {
 }
 
 fn check(name: &str, verdict: Verdict, detail: String) -> Check {
-    Check { name: name.to_owned(), verdict, detail }
+    Check::new(name, verdict, detail)
 }
 
 fn facts(pairs: &[(&str, &str)]) -> Facts {

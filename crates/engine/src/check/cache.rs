@@ -5,7 +5,7 @@ use sharebench_model::{CLIENT_CACHED_FROM, Check, Measure, Verdict};
 
 /// Reports the share of the client's cache. The step stays valid: users see this speed, but the server did not deliver it.
 pub(crate) fn client_cache(measure: &Measure) -> Option<Check> {
-    let wire = measure.wire?;
+    let wire = (*measure.wire)?;
     let share = measure.client_cache_share()?;
     if share < CLIENT_CACHED_FROM {
         return None;
@@ -16,7 +16,7 @@ pub(crate) fn client_cache(measure: &Measure) -> Option<Check> {
          the server; {} B written, {} B of them to it)",
         measure.bytes.read, wire.payload_received, measure.bytes.written, wire.payload_sent
     );
-    Some(Check { name: "client-cache".into(), verdict: Verdict::Valid, detail })
+    Some(Check::new("client-cache", Verdict::Valid, detail))
 }
 
 #[cfg(test)]
@@ -26,8 +26,9 @@ mod tests {
 
     fn detail_of(read: u64, received: u64) -> Option<String> {
         let wire = WireCount { payload_received: received, ..WireCount::default() };
-        let measure = Measure { bytes: IoBytes { read, written: 0 }, wire: Some(wire), ..Measure::default() };
-        client_cache(&measure).map(|check| check.detail)
+        let measure =
+            Measure { bytes: IoBytes { read, written: 0 }, wire: Some(wire).into(), ..Measure::default() };
+        client_cache(&measure).map(|check| check.detail.clone())
     }
 
     #[test]

@@ -10,7 +10,7 @@ const COLD_SHARE: f64 = 0.01;
 /// Checks a measured cell; `reported` means that the target counts the policy flags of its requests.
 pub(crate) fn policy(work: &RecordWork, measure: &Measure, reported: bool) -> Vec<Check> {
     let mut checks = Vec::new();
-    let mut push = |name: &str, verdict, detail| checks.push(Check { name: name.into(), verdict, detail });
+    let mut push = |name: &str, verdict, detail| checks.push(Check::new(name, verdict, detail));
     let seen = *measure.evidence;
     if let Some(before) = seen.before
         && work.test.start() == Start::Cold
@@ -92,7 +92,7 @@ mod tests {
         let bytes = IoBytes { read: 0, written: 8 * 4096 };
         let checks =
             policy(work, &Measure { evidence: evidence.into(), bytes, ..Measure::default() }, reported);
-        checks.into_iter().map(|check| (check.verdict, check.detail)).collect()
+        checks.into_iter().map(|check| (check.verdict, check.detail.clone())).collect()
     }
 
     #[test]

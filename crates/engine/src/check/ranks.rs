@@ -114,7 +114,8 @@ fn worst(shares: &[RankShare], machines: &[(u32, Vec<Check>)]) -> Vec<Check> {
     };
     let reported = |name: &str| {
         let (rank, check) = worst.get(name)?;
-        Some(Check { detail: format!("{}: {}", named(*rank), check.detail), ..(*check).clone() })
+        let detail = format!("{}: {}", named(*rank), check.detail);
+        Some(Check::new(check.name.as_str(), check.verdict, detail))
     };
     order.into_iter().filter_map(reported).collect()
 }
@@ -169,7 +170,7 @@ mod tests {
         assert_eq!(at(4_000_000, 1_000_000_000), Verdict::Valid);
         assert_eq!(at(101_000_000, 1_000_000_000), Verdict::Invalid);
         assert_eq!(at(101_000_000, 20_000_000_000), Verdict::Valid);
-        let reported = start(&[share(0, 1, 1, 0), share(1, 1, 1, 400_000)], 1).unwrap().detail;
+        let reported = start(&[share(0, 1, 1, 0), share(1, 1, 1, 400_000)], 1).unwrap().detail.clone();
         assert!(reported.contains("2 ranks started within 400 us") && reported.contains("±40"), "{reported}");
     }
 

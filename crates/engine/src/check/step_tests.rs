@@ -43,7 +43,7 @@ fn reads(depth: u32) -> Measure {
         transactions: 1000,
         bytes: IoBytes { read: bytes, written: 0 },
         verified: bytes,
-        wire: Some(WireCount { requests: 1000, payload_received: bytes, ..WireCount::default() }),
+        wire: Some(WireCount { requests: 1000, payload_received: bytes, ..WireCount::default() }).into(),
         service: times(1000, 1_000_000),
         busy_ns: 1_000_000_000 / u64::from(depth),
         window_ns: 1_100_000_000 / u64::from(depth),
@@ -57,7 +57,7 @@ fn reads(depth: u32) -> Measure {
 fn verdicts(measure: &Measure, work: &Work, occupancy: Occupancy) -> Vec<(String, Verdict)> {
     let evidence =
         StepEvidence { work, verify: Verify::Stamps, wire_counted: true, occupancy, machinery: None };
-    checks(measure, &evidence).into_iter().map(|check| (check.name, check.verdict)).collect()
+    checks(measure, &evidence).into_iter().map(|check| (check.name.clone(), check.verdict)).collect()
 }
 
 #[test]

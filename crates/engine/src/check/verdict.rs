@@ -3,7 +3,7 @@
 use sharebench_model::{Check, Verdict};
 
 pub(crate) fn check(name: &str, verdict: Verdict, detail: String) -> Check {
-    Check { name: name.into(), verdict, detail }
+    Check::new(name, verdict, detail)
 }
 
 /// A check that is against the step when `wrong`.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
     CpuTime, ErrorClass, Evidence, Histogram, IoBytes, JobShare, LoadDetail, Measure, OpError, RateBase,
-    ReportedFigures, ServerEvidence, WhileProbed, WireCount,
+    ServerEvidence, Sparse, WhileProbed, WireCount,
 };
 
 use crate::record::occupancy::Occupancy;
@@ -213,6 +213,7 @@ impl Tally {
     /// The measure of a step with `users` users.
     pub fn into_measure(self, users: u32, rate_base: RateBase, wire_counted: bool) -> Measure {
         let client_cpu = self.operations_cpu();
+        let wire = if wire_counted { Some(self.wire) } else { self.mount_wire.total() };
         Measure {
             window_ns: self.window_ns,
             busy_ns: self.busy_ns,
@@ -221,22 +222,22 @@ impl Tally {
             transactions: self.transactions,
             bytes: self.bytes,
             verified: self.verified,
-            wire: if wire_counted { Some(self.wire) } else { self.mount_wire.total() },
-            errors: self.errors,
+            wire: wire.into(),
+            errors: self.errors.into(),
             passes: self.passes,
             users_assigned: users,
             users_reported: self.users_reported,
-            shares: self.shares,
+            shares: self.shares.into(),
             censored: self.censored,
-            response_sample_size: self.response_batches.worth(&self.response),
+            response_sample_size: self.response_batches.worth(&self.response).into(),
             response: self.response,
             service: self.service,
             lag: self.lag,
-            reported: ReportedFigures::default(),
+            reported: Sparse::default(),
             client_cpu,
             evidence: self.evidence.into(),
             load: self.detail.into(),
-            ranks: Vec::new(),
+            ranks: Sparse::default(),
             server: self.server.into(),
         }
     }

@@ -32,7 +32,7 @@ impl Run<'_> {
             work,
             unsteady: &|seconds| {
                 let check = steadiness(seconds, work).filter(|check| check.verdict != Verdict::Valid)?;
-                Some(check.detail)
+                Some(check.detail.clone())
             },
             users: &users,
             ranks: self.ranks,

@@ -71,7 +71,7 @@ impl Run<'_> {
             // Each rank has read its own machine; of each check the worst is reported with its rank
             // (docs/adr/0033).
             checks.extend(crate::check::ranks::checks(&shares, measure.window_ns, &machines));
-            measure.ranks = shares;
+            measure.ranks = shares.into();
         }
         Ok(Some(StepResult {
             index: step.index,

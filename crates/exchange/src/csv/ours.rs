@@ -171,7 +171,7 @@ fn checks(row: &Row<'_>) -> Result<Vec<Check>, ImportError> {
         "invalid" => Verdict::Invalid,
         _ => return Err(row.wrong("verdict")),
     };
-    Ok(vec![Check { name: "exported".to_owned(), verdict, detail: row.text("checks").to_owned() }])
+    Ok(vec![Check::new("exported", verdict, row.text("checks"))])
 }
 
 fn measure(row: &Row<'_>) -> Result<Measure, ImportError> {
@@ -198,8 +198,8 @@ fn measure(row: &Row<'_>) -> Result<Measure, ImportError> {
         transactions,
         bytes: IoBytes { read: row.count("read_bytes")?, written: row.count("written_bytes")? },
         verified: row.count("verified_bytes")?,
-        wire: wire(row)?,
-        errors,
+        wire: wire(row)?.into(),
+        errors: errors.into(),
         users_assigned: row.small("users_assigned")?,
         users_reported: row.small("users_reported")?,
         censored: row.count("censored")?,
@@ -210,7 +210,8 @@ fn measure(row: &Row<'_>) -> Result<Measure, ImportError> {
             response_mean_ns: row.optional("reported_response_mean_ns")?,
             think_ns: row.optional("reported_think_ns")?,
             transaction_bytes: row.optional("reported_transaction_bytes")?,
-        },
+        }
+        .into(),
         client_cpu: CpuTime {
             user_ns: row.count("client_cpu_user_ns")?,
             kernel_ns: row.count("client_cpu_kernel_ns")?,

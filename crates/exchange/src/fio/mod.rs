@@ -126,10 +126,9 @@ fn job_steps(
             "job '{name}' wrote more than its files hold (time_based or loops): most of it are rewrites, of what is taken as {test}"
         ));
     }
-    let errors = clones.iter().filter(|job| job.error != 0).map(|job| Check {
-        name: "fio".to_owned(),
-        verdict: Verdict::Invalid,
-        detail: format!("fio ended the job '{name}' with error {}", job.error),
+    let errors = clones.iter().filter(|job| job.error != 0).map(|job| {
+        let detail = format!("fio ended the job '{name}' with error {}", job.error);
+        Check::new("fio", Verdict::Invalid, detail)
     });
     let checks = errors.collect();
     Ok(vec![(name.clone(), SourceStep { checks, ..SourceStep::new(coordinates, measure) })])

@@ -129,7 +129,8 @@ fn outcome<'a>(outcome: &'a Outcome, notes: &mut Notes<'a>) -> OutcomeData<'a> {
         resolved: curve.resolved_to,
     };
     let ns = |percentile: Percentile| percentile.ns;
-    let percentiles = outcome.p50.zip(outcome.p95).zip(outcome.p99).map(|((p50, p95), p99)| [p50, p95, p99]);
+    let percentiles =
+        outcome.p50.zip(*outcome.p95).zip(*outcome.p99).map(|((p50, p95), p99)| [p50, p95, p99]);
     OutcomeData {
         rate: four_digits(outcome.rate.value),
         low,

@@ -19,7 +19,7 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
             rate,
             ("transactions", |o, _| show::transactions(o)),
             ("ART", |o, _| show::mean(o.response_mean_ns)),
-            ("p95", |o, _| show::percentile(o.p95)),
+            ("p95", |o, _| show::percentile(*o.p95)),
             ("MPS", |o, _| show::participation(o)),
         ],
     };
@@ -51,9 +51,9 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
 pub fn times_table(analysis: &Analysis, section: &Section) -> Table {
     let columns: Vec<OutcomeColumn> = vec![
         ("mean", |o, _| show::mean(o.response_mean_ns)),
-        ("p50", |o, _| show::percentile(o.p50)),
-        ("p95", |o, _| show::percentile(o.p95)),
-        ("p99", |o, _| show::percentile(o.p99)),
+        ("p50", |o, _| show::percentile(*o.p50)),
+        ("p95", |o, _| show::percentile(*o.p95)),
+        ("p99", |o, _| show::percentile(*o.p99)),
         ("failed", |o, _| show::failures(o)),
     ];
     let caption = "Response times (>= where too few operations lie beyond), and operations that failed.";

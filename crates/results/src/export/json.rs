@@ -137,7 +137,7 @@ fn step_json(step: &StepResult) -> Json {
         "service": histogram_json(&measure.service),
         "lag": histogram_json(&measure.lag),
         "client_cpu": count(measure.client_cpu.total_ns()).map(|_| measure.client_cpu),
-        "reported": measure.is_reported().then_some(measure.reported),
+        "reported": measure.is_reported().then_some(&*measure.reported),
         "evidence": measure.evidence,
         "load": load_json(&measure.load),
         "ranks": measure.ranks.iter().map(rank_json).collect::<Vec<_>>(),

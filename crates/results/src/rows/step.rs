@@ -1,15 +1,19 @@
 //! A step as a row of the table `step`, exactly.
 
-use rusqlite::types::FromSql;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use rusqlite::types::{FromSql, ValueRef};
 use rusqlite::{Row, Statement};
 use serde::de::DeserializeOwned;
 use sharebench_model::{
-    CpuTime, Histogram, IoBytes, Measure, ReportedFigures, ResponseSampleSize, ServerEvidence, StepResult,
-    WireCount,
+    Check, Coordinates, CpuTime, ErrorClass, Evidence, Histogram, HistogramArchive, IoBytes, JobShare,
+    Measure, RateBase, ReportedFigures, ResponseSampleSize, ServerEvidence, Sparse, StepResult, WireCount,
 };
 
 use super::column::{from_json, to_json};
 use super::{load, rank};
+use crate::archive::{self, CheckThinner};
 use crate::error::Problem;
 use crate::stored::RunId;
 
@@ -64,14 +68,14 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":load": load::to_column(&measure.load)?,
         ":ranks": rank::to_column(&measure.ranks)?,
         ":server": server_json(&measure.server)?,
-        ":reported": reported_json(measure.reported)?,
+        ":reported": reported_json(*measure.reported)?,
         ":passes": measure.passes.cast_signed(),
         ":shares": to_json("shares", &measure.shares)?,
     })?;
     Ok(())
 }
 
-/// The columns in the order in which [`read`] reads them.
+/// The columns in the order in which a [`RowReader`] reads them.
 ///
 /// They are read by number: a look-up by name compares names, and a run may have a million rows of these.
 const COLUMNS: [&str; 36] = [
@@ -113,22 +117,147 @@ const COLUMNS: [&str; 36] = [
     "checks",
 ];
 
-/// Selects the steps of a run in the order of the schedule, for [`read`].
-pub(crate) fn select() -> String {
-    format!("SELECT {}, rowid FROM step WHERE run = ?1 ORDER BY position", COLUMNS.join(", "))
+/// Selects the steps of a run in the order of the schedule, for a [`RowReader`]: those of all targets, or of some.
+pub(crate) fn select(targets: Option<&[usize]>) -> String {
+    let columns = COLUMNS.join(", ");
+    let of_targets = targets.map_or_else(String::new, |targets| {
+        let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
+        format!(" AND target IN ({})", targets.join(", "))
+    });
+    format!("SELECT {columns}, rowid FROM step WHERE run = ?1{of_targets} ORDER BY position")
 }
 
 /// As [`select`], but of the steps after position `?2` and up to row `?3`, at most `most`.
 pub(crate) fn select_after(most: usize) -> String {
     let columns = COLUMNS.join(", ");
     format!(
-        "SELECT {columns} FROM step WHERE run = ?1 AND position > ?2 AND rowid <= ?3 ORDER BY position LIMIT {most}"
+        "SELECT {columns}, rowid FROM step WHERE run = ?1 AND position > ?2 AND rowid <= ?3 ORDER BY position \
+         LIMIT {most}"
     )
 }
 
-/// SQLite's number of a row of [`select`].
-pub(crate) fn row_id(row: &Row<'_>) -> Result<i64, Problem> {
-    Ok(row.get(COLUMNS.len())?)
+/// Reads rows of [`select`].
+///
+/// Most texts of a row are those of the row before, and each cell has the same coordinates in all its repetitions. The
+/// reader parses such a text once, which makes loading several times as fast, and the steps share the value.
+#[derive(Default)]
+pub(crate) struct RowReader {
+    coordinates: LastText<Coordinates>,
+    /// All coordinates so far by their text; none for a reader whose memory must not grow.
+    known: Option<HashMap<Box<str>, Coordinates>>,
+    rate_base: LastText<RateBase>,
+    errors: LastText<Sparse<BTreeMap<ErrorClass, u64>>>,
+    shares: LastText<Sparse<Vec<JobShare>>>,
+    evidence: LastText<Sparse<Evidence>>,
+    checks: LastText<Sparse<Vec<Check>>>,
+    /// Where histograms stay; none if the steps have them.
+    archive: Option<Arc<dyn HistogramArchive>>,
+    thinner: CheckThinner,
+}
+
+/// The text that was parsed last, and its value.
+struct LastText<T> {
+    text: String,
+    value: Option<T>,
+}
+
+impl<T> Default for LastText<T> {
+    fn default() -> Self {
+        Self { text: String::new(), value: None }
+    }
+}
+
+impl<T: Clone> LastText<T> {
+    fn get(&mut self, text: &str, parse: impl FnOnce(&str) -> Result<T, Problem>) -> Result<T, Problem> {
+        if let Some(value) = self.value.as_ref().filter(|_| self.text == text) {
+            return Ok(value.clone());
+        }
+        let value = parse(text)?;
+        text.clone_into(&mut self.text);
+        self.value = Some(value.clone());
+        Ok(value)
+    }
+}
+
+impl RowReader {
+    /// A reader of whole runs: steps of equal coordinates share them.
+    pub(crate) fn sharing() -> Self {
+        Self { known: Some(HashMap::new()), ..Self::default() }
+    }
+
+    /// A reader of runs for an analysis (see [`Store::load_compact`](crate::Store::load_compact)).
+    pub(crate) fn compact(archive: Arc<dyn HistogramArchive>) -> Self {
+        Self { archive: Some(archive), ..Self::sharing() }
+    }
+
+    /// Reads a row.
+    pub(crate) fn read(&mut self, row: &Row<'_>) -> Result<StepResult, Problem> {
+        let mut fields = Fields { row, next: 0 };
+        // The fields of a struct are evaluated in the order in which they are written.
+        Ok(StepResult {
+            index: fields.get("position")?,
+            target: fields.get("target")?,
+            repetition: fields.get("repetition")?,
+            coordinates: self.coordinates(fields.text("coordinates")?)?,
+            started_unix_ms: fields.number("started_unix_ms")?,
+            measure: self.measure(&mut fields)?,
+            checks: self.checks(fields.text("checks")?)?,
+        })
+    }
+
+    fn coordinates(&mut self, text: &str) -> Result<Coordinates, Problem> {
+        let known = &mut self.known;
+        self.coordinates.get(text, |text| {
+            let Some(known) = known else { return from_json("coordinates", text) };
+            if let Some(coordinates) = known.get(text) {
+                return Ok(coordinates.clone());
+            }
+            let coordinates: Coordinates = from_json("coordinates", text)?;
+            known.insert(text.into(), coordinates.clone());
+            Ok(coordinates)
+        })
+    }
+
+    fn checks(&mut self, text: &str) -> Result<Sparse<Vec<Check>>, Problem> {
+        let is_compact = self.archive.is_some();
+        let thinner = &mut self.thinner;
+        self.checks.get(text, |text| {
+            let checks: Vec<Check> = from_json("checks", text)?;
+            Ok(if is_compact { thinner.thin(checks) } else { checks.into() })
+        })
+    }
+
+    fn measure(&mut self, fields: &mut Fields<'_, '_>) -> Result<Measure, Problem> {
+        Ok(Measure {
+            window_ns: fields.number("window_ns")?,
+            busy_ns: fields.number("busy_ns")?,
+            rate_base: self.rate_base.get(fields.text("rate_base")?, |text| from_json("rate_base", text))?,
+            operations: fields.number("operations")?,
+            transactions: fields.number("transactions")?,
+            bytes: IoBytes { read: fields.number("bytes_read")?, written: fields.number("bytes_written")? },
+            verified: fields.number("bytes_verified")?,
+            wire: fields.wire()?.into(),
+            errors: self.errors.get(fields.text("errors")?, |text| from_json("errors", text))?,
+            passes: fields.number("passes")?,
+            users_assigned: fields.get("users_assigned")?,
+            users_reported: fields.get("users_reported")?,
+            shares: self.shares.get(fields.text("shares")?, |text| from_json("shares", text))?,
+            censored: fields.number("censored")?,
+            response: fields.histogram("response", self.archive.as_ref())?,
+            response_sample_size: fields.json_or_default("response_sample_size")?,
+            service: fields.histogram("service", self.archive.as_ref())?,
+            lag: fields.histogram("lag", self.archive.as_ref())?,
+            reported: fields.json_or_default("reported")?,
+            client_cpu: CpuTime {
+                user_ns: fields.number("client_cpu_user_ns")?,
+                kernel_ns: fields.number("client_cpu_kernel_ns")?,
+            },
+            evidence: self.evidence.get(fields.text("evidence")?, |text| from_json("evidence", text))?,
+            load: load::from_column(fields.get("load")?)?.into(),
+            ranks: rank::from_column(fields.get("ranks")?)?.into(),
+            server: fields.json_or_default("server")?,
+        })
+    }
 }
 
 /// A row of [`select`], read from its first column to its last.
@@ -137,33 +266,56 @@ struct Fields<'r, 's> {
     next: usize,
 }
 
-impl Fields<'_, '_> {
+impl<'r> Fields<'r, '_> {
     /// Reads the next column.
     fn get<T: FromSql>(&mut self, column: &'static str) -> Result<T, Problem> {
+        let at = self.advance(column);
+        self.row.get(at).map_err(|error| unreadable(column, error))
+    }
+
+    fn advance(&mut self, column: &'static str) -> usize {
         debug_assert_eq!(COLUMNS[self.next], column, "columns are read in their order");
-        let value = self.row.get(self.next).map_err(|error| match error {
-            rusqlite::Error::SqliteFailure(..) => error.into(),
-            other => Problem::value(column, other),
-        });
         self.next += 1;
-        value
+        self.next - 1
+    }
+
+    /// The text of the next column, without a copy.
+    fn text(&mut self, column: &'static str) -> Result<&'r str, Problem> {
+        let value = self.value(column)?;
+        value.as_str().map_err(|error| Problem::value(column, error))
+    }
+
+    fn value(&mut self, column: &'static str) -> Result<ValueRef<'r>, Problem> {
+        let at = self.advance(column);
+        self.row.get_ref(at).map_err(|error| unreadable(column, error))
     }
 
     fn number(&mut self, column: &'static str) -> Result<u64, Problem> {
         self.get::<i64>(column).map(i64::cast_unsigned)
     }
 
-    fn json<T: DeserializeOwned>(&mut self, column: &'static str) -> Result<T, Problem> {
-        from_json(column, &self.get::<String>(column)?)
-    }
-
     /// The default where the column is null.
     fn json_or_default<T: DeserializeOwned + Default>(&mut self, column: &'static str) -> Result<T, Problem> {
-        self.get::<Option<String>>(column)?.map_or(Ok(T::default()), |text| from_json(column, &text))
+        match self.value(column)?.as_str_or_null().map_err(|error| Problem::value(column, error))? {
+            Some(text) => from_json(column, text),
+            None => Ok(T::default()),
+        }
     }
 
-    fn histogram(&mut self, column: &'static str) -> Result<Histogram, Problem> {
-        Histogram::from_v2(&self.get::<Vec<u8>>(column)?).map_err(|error| Problem::value(column, error))
+    fn histogram(
+        &mut self,
+        column: &'static str,
+        archive: Option<&Arc<dyn HistogramArchive>>,
+    ) -> Result<Histogram, Problem> {
+        let bytes = self.value(column)?.as_blob().map_err(|error| Problem::value(column, error))?;
+        let histogram = match archive {
+            Some(archive) => {
+                let row = self.row.get(COLUMNS.len())?;
+                Histogram::archived_v2(bytes, archive, archive::key(row, column))
+            }
+            None => Histogram::from_v2(bytes),
+        };
+        histogram.map_err(|error| Problem::value(column, error))
     }
 
     fn wire(&mut self) -> Result<Option<WireCount>, Problem> {
@@ -185,51 +337,12 @@ impl Fields<'_, '_> {
     }
 }
 
-/// Reads a row of [`select`].
-pub(crate) fn read(row: &Row<'_>) -> Result<StepResult, Problem> {
-    let mut fields = Fields { row, next: 0 };
-    // The fields of a struct are evaluated in the order in which they are written.
-    Ok(StepResult {
-        index: fields.get("position")?,
-        target: fields.get("target")?,
-        repetition: fields.get("repetition")?,
-        coordinates: fields.json("coordinates")?,
-        started_unix_ms: fields.number("started_unix_ms")?,
-        measure: measure(&mut fields)?,
-        checks: fields.json("checks")?,
-    })
-}
-
-fn measure(fields: &mut Fields<'_, '_>) -> Result<Measure, Problem> {
-    Ok(Measure {
-        window_ns: fields.number("window_ns")?,
-        busy_ns: fields.number("busy_ns")?,
-        rate_base: fields.json("rate_base")?,
-        operations: fields.number("operations")?,
-        transactions: fields.number("transactions")?,
-        bytes: IoBytes { read: fields.number("bytes_read")?, written: fields.number("bytes_written")? },
-        verified: fields.number("bytes_verified")?,
-        wire: fields.wire()?,
-        errors: fields.json("errors")?,
-        passes: fields.number("passes")?,
-        users_assigned: fields.get("users_assigned")?,
-        users_reported: fields.get("users_reported")?,
-        shares: fields.json("shares")?,
-        censored: fields.number("censored")?,
-        response: fields.histogram("response")?,
-        response_sample_size: fields.json_or_default("response_sample_size")?,
-        service: fields.histogram("service")?,
-        lag: fields.histogram("lag")?,
-        reported: fields.json_or_default("reported")?,
-        client_cpu: CpuTime {
-            user_ns: fields.number("client_cpu_user_ns")?,
-            kernel_ns: fields.number("client_cpu_kernel_ns")?,
-        },
-        evidence: fields.json("evidence")?,
-        load: load::from_column(fields.get("load")?)?.into(),
-        ranks: rank::from_column(fields.get("ranks")?)?,
-        server: fields.json_or_default("server")?,
-    })
+/// The error of a column; a failure of the database itself is not one of the value.
+fn unreadable(column: &'static str, error: rusqlite::Error) -> Problem {
+    match error {
+        rusqlite::Error::SqliteFailure(..) => error.into(),
+        other => Problem::value(column, other),
+    }
 }
 
 fn sample_size_json(sizes: &[ResponseSampleSize]) -> Result<Option<String>, Problem> {

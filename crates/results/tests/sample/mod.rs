@@ -1,5 +1,7 @@
 //! Runs made up for the tests.
 
+use std::collections::BTreeMap;
+
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, JobShare, LoadDetail,
     Measure, ProbeTimes, RankShare, RateBase, ReportedFigures, ResponseSampleSize, RunHeader, ServerEvidence,
@@ -59,6 +61,13 @@ pub fn step(index: u32) -> StepResult {
         .with(axis::TEST, Value::text("read, again"))
         .with(axis::RECORD_SIZE, Value::Bytes(65_536))
         .with(axis::QUEUE_DEPTH, Value::Count(8));
+    let wire = index.is_multiple_of(2).then_some(WireCount {
+        requests: 1001,
+        sent: 120_000,
+        received: 65_700_000,
+        payload_sent: 7,
+        payload_received: 65_536_000,
+    });
     let measure = Measure {
         window_ns: 2_000_000_000,
         busy_ns: 1_500_000_000,
@@ -67,32 +76,28 @@ pub fn step(index: u32) -> StepResult {
         transactions: 1000,
         bytes: IoBytes { read: 65_536_000, written: 7 },
         verified: 65_536_000,
-        wire: index.is_multiple_of(2).then_some(WireCount {
-            requests: 1001,
-            sent: 120_000,
-            received: 65_700_000,
-            payload_sent: 7,
-            payload_received: 65_536_000,
-        }),
-        errors: [(ErrorClass::Timeout, 2), (ErrorClass::NotFound, 1)].into(),
+        wire: wire.into(),
+        errors: BTreeMap::from([(ErrorClass::Timeout, 2), (ErrorClass::NotFound, 1)]).into(),
         passes: 12,
         users_assigned: 3,
         users_reported: 2,
-        shares: vec![JobShare { bytes: 9, operations: 8, passes: 7, worked_ns: 6 }],
+        shares: vec![JobShare { bytes: 9, operations: 8, passes: 7, worked_ns: 6 }].into(),
         censored: 1,
         response: histogram(&[(1_000_000, 900), (9_000_000, 100)]),
         response_sample_size: vec![ResponseSampleSize {
             quantile: 0.95,
             n: 123.25 + f64::from(index),
             degrees_of_freedom: 49.0,
-        }],
+        }]
+        .into(),
         service: histogram(&[(900_000, 1000)]),
         lag: Histogram::new(),
         reported: ReportedFigures {
             response_mean_ns: Some(7),
             think_ns: Some(0),
             transaction_bytes: (index > 0).then_some(9),
-        },
+        }
+        .into(),
         client_cpu: CpuTime { user_ns: 5, kernel_ns: 6 },
         evidence: Evidence { grown: Some(0), flush_ns: 7, flushes: 1, ..Evidence::default() }.into(),
         load: LoadDetail::default().into(),
@@ -112,9 +117,10 @@ pub fn step(index: u32) -> StepResult {
             while_probed: Some(WhileProbed { read: 4096, storage_read: 512 }),
         }
         .into(),
-        ranks: vec![RankShare { rank: 1, host: "c2".into(), users: 3, late_ns: 4, ..RankShare::default() }],
+        ranks: vec![RankShare { rank: 1, host: "c2".into(), users: 3, late_ns: 4, ..RankShare::default() }]
+            .into(),
     };
-    let check = Check { name: "little".into(), verdict: Verdict::Warning, detail: "N is 3, X*R is 2".into() };
+    let check = Check::new("little", Verdict::Warning, "N is 3, X*R is 2");
     StepResult {
         index,
         target: index % 2,

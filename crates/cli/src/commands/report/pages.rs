@@ -14,13 +14,13 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sharebench_report::{RunLine, html, html_with_surfaces, runs_page};
-use sharebench_results::{RunId, Store, StoreError, StoredRun};
+use sharebench_results::{RunId, Store, StoreError};
 
 use crate::commands::runs::steps;
 use crate::exit::Failure;
 use crate::http::{Hosts, Listener};
 use crate::output::print_out;
-use crate::run::run_store::analysis;
+use crate::run::run_store::{analyse_loaded, load_from};
 
 /// Largest number of runs in one report.
 const MAX_RUNS: usize = 8;
@@ -169,8 +169,8 @@ async fn report(State(pages): State<Arc<Pages>>, Query(parameters): Parameters) 
 
 fn page(database: &Path, ids: &[i64], surfaces: bool) -> Result<String, StoreError> {
     let store = Store::open_read_only(database)?;
-    let runs = ids.iter().map(|id| store.load(RunId(*id))).collect::<Result<Vec<StoredRun>, _>>()?;
-    let analysis = analysis(runs);
+    let runs = ids.iter().map(|id| load_from(&store, RunId(*id))).collect::<Result<Vec<_>, _>>()?;
+    let analysis = analyse_loaded(runs)?;
     Ok(if surfaces { html_with_surfaces(&analysis) } else { html(&analysis) })
 }
 
