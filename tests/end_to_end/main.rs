@@ -41,5 +41,6 @@ mod reports;
 mod scale;
 mod scale_faults;
 mod second_run;
+mod series;
 mod stored;
 mod sweep;

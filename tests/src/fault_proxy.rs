@@ -86,6 +86,11 @@ impl FaultProxy {
         self.port
     }
 
+    /// Number of connections that the server has accepted, without those that were reset.
+    pub fn accepted(&self) -> usize {
+        self.shared.state().links.len()
+    }
+
     /// Forwards unchanged from now on, and delivers the data that were held back.
     pub fn heal(&self) {
         *lock(&self.shared.tamper) = None;

@@ -3,8 +3,13 @@
 mod synthetic;
 
 use sharebench_analysis::{Analysis, Condition, Options, RunData, analyse};
-use sharebench_model::{Facts, PolicyCount};
+use sharebench_model::{Coordinates, Facts, PolicyCount, USERS_BETWEEN_STEPS_FACT, USERS_STAY, Value, axis};
 use synthetic::{Synthetic, grid, plausible};
+
+/// A step of a load.
+fn level(users: u64) -> Coordinates {
+    Coordinates::new().with(axis::WORKLOAD, Value::text("single-read")).with(axis::USERS, Value::Count(users))
+}
 
 /// Two targets with these URLs and facts; the rates do not matter.
 fn run(targets: [(&str, &[(&str, &str)]); 2]) -> RunData {
@@ -61,6 +66,19 @@ fn every_condition_that_is_known_to_differ_has_one_line() {
             "unlike conditions: client cache none (a), page cache (b)",
         ]
     );
+}
+
+#[test]
+fn a_load_whose_users_stay_logged_on_is_unlike_one_whose_users_log_off() {
+    let load = |users: &[u64]| {
+        let mut run = Synthetic::new("conditions", &["a", "b"], 3);
+        let steps: Vec<Coordinates> = users.iter().map(|users| level(*users)).collect();
+        run.sweep(&steps, 1, plausible);
+        run.run.facts[0].insert(USERS_BETWEEN_STEPS_FACT.to_owned(), USERS_STAY.to_owned());
+        texts(run.run)
+    };
+    assert_eq!(load(&[5, 10]), ["unlike conditions: users between steps stay logged on (a), log off (b)"]);
+    assert_eq!(load(&[5]), [""; 0], "one step has nothing between steps");
 }
 
 #[test]

@@ -104,6 +104,15 @@ fn memory() -> (MemoryTarget, impl Fn(u32) -> Arc<dyn Target> + Sync) {
 }
 
 #[test]
+fn ranks_reject_a_plan_that_keeps_its_users() {
+    let (_, each) = memory();
+    for ran in on_ranks(2, 0, "[load]\nusers = [2, 4]\nkeep_users = true\n", each) {
+        let rejected = ran.end.unwrap_err().to_string();
+        assert!(rejected.contains("load.keep_users"), "{rejected}");
+    }
+}
+
+#[test]
 fn cells_of_jobs_on_ranks_move_every_byte_once_and_leave_nothing() {
     let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\njobs = [2, 7]\n\
                  tests = ['write', 'rewrite', 'read', 'random-mix', 'random-read']\n";

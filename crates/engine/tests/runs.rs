@@ -119,6 +119,32 @@ fn users_copy_report_and_leave_nothing() {
 }
 
 #[test]
+fn users_who_stay_logged_on_copy_report_and_leave_nothing() {
+    for shared in [1, 2] {
+        let target = MemoryTarget::new();
+        let kept = format!("users_per_session = {shared}\nkeep_users = true\n");
+        let text = format!("{}{kept}", LOAD.replace("[1, 5]", "[1, 6, 3]"));
+        let ran = all(&text, target.clone());
+        assert_eq!(ran.end.unwrap().outcome, RunOutcome::Complete, "{:?}", ran.failures);
+        for (step, users) in ran.steps.iter().zip([1, 6, 3]) {
+            let measure = &step.measure;
+            assert_eq!((measure.users_assigned, measure.users_reported), (users, users));
+            assert_eq!(measure.window_ns, 2_000_000_000);
+            assert_eq!(measure.verified, measure.bytes.read);
+            assert!(measure.bytes.read > 0 && measure.bytes.written > 0);
+            assert!(
+                measure.load.outside.is_some_and(|outside| outside.operations > 0),
+                "{}",
+                step.coordinates
+            );
+        }
+        let series = ran.steps[2].checks.iter().find(|check| check.name == "series").unwrap();
+        assert_eq!((ran.steps.len(), series.verdict), (3, Verdict::Valid), "{}", series.detail);
+        assert_eq!(target.names(), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn stale_zero_and_shifted_data_is_always_caught() {
     for fault in [Fault::Stale, Fault::Zero, Fault::Shift(100)] {
         // Every fifth data operation, among them reads of every kind.

@@ -38,7 +38,9 @@ pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
-pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks};
+pub use load_detail::{
+    Fairness, LoadCounts, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks,
+};
 pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, JobShare, Measure, RateBase, ReportedFigures, ResponseSampleSize,
 };
@@ -54,7 +56,7 @@ pub use rank_share::RankShare;
 pub use resting::HistogramArchive;
 pub use run::{
     Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT, StepError,
-    StepResult, TargetIdentity,
+    StepResult, TargetIdentity, USERS_BETWEEN_STEPS_FACT, USERS_STAY,
 };
 pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
 pub use sparse::{Absent, Sparse};

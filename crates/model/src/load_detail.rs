@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Histogram, Timeline};
+use crate::{ErrorClass, Histogram, IoBytes, Timeline, WireCount};
 
 /// The results of one transaction type, or of one operation type, within the measured window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -149,6 +149,29 @@ impl SetCheck {
     }
 }
 
+/// Counts of what the users of a load did in some time. Each transaction and each operation is counted where it ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadCounts {
+    /// Transactions that succeeded.
+    pub transactions: u64,
+    /// Operations that succeeded.
+    pub operations: u64,
+    /// Application bytes.
+    pub bytes: IoBytes,
+    /// Requests and bytes on the wire, where the target counts them.
+    pub wire: WireCount,
+}
+
+impl std::ops::AddAssign for LoadCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.transactions += other.transactions;
+        self.operations += other.operations;
+        self.bytes.read += other.bytes.read;
+        self.bytes.written += other.bytes.written;
+        self.wire += other.wire;
+    }
+}
+
 /// The load of the server during the window, as a monitoring endpoint reported it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerLoad {
@@ -203,6 +226,10 @@ pub struct LoadDetail {
     pub left_out: BTreeMap<String, u64>,
     /// Load of the server during the window, where it was monitored.
     pub server: Option<ServerLoad>,
+    /// What users did outside of the window, where they stay logged on from step to step: since the window of the step
+    /// before ended, and in the last step also until they had logged off. The windows of all steps and these counts
+    /// together are everything that the users did. None where each step logs on its own users.
+    pub outside: Option<LoadCounts>,
 }
 
 impl LoadDetail {
@@ -224,6 +251,13 @@ impl LoadDetail {
             *self.left_out.entry(what).or_default() += count;
         }
         self.server = self.server.take().or(other.server);
+        self.outside = match (self.outside.take(), other.outside) {
+            (Some(mut one), Some(more)) => {
+                one += more;
+                Some(one)
+            }
+            (one, more) => one.or(more),
+        };
     }
 
     /// True for steps that do not belong to a load test.

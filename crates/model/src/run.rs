@@ -22,6 +22,11 @@ pub const SPACE_TOTAL_FACT: &str = "space_total_bytes";
 /// Name of the target fact with the bytes that could be written when the run began.
 pub const SPACE_AVAILABLE_FACT: &str = "space_available_bytes";
 
+/// Name of the target fact with what users do between two steps of a load, where they do not log off.
+pub const USERS_BETWEEN_STEPS_FACT: &str = "users_between_steps";
+/// Its value where they stay logged on and work on.
+pub const USERS_STAY: &str = "stay logged on";
+
 /// A target as the run names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetIdentity {

@@ -121,6 +121,8 @@ pub struct Load {
     pub slo: Option<Slo>,
     /// The shared data set stays on the target, and is used again where it is found unchanged.
     pub keep_data: Option<bool>,
+    /// Users stay logged on from one step to the next.
+    pub keep_users: Option<bool>,
 }
 
 /// A plan as typed in a file or by flags.

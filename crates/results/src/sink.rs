@@ -24,9 +24,11 @@ impl RunSink {
         Self { store, run: None, resumed: false }
     }
 
-    /// For the missing steps of an interrupted or stopped run; its header stays as it was.
-    pub fn resume(mut store: Store, run: RunId) -> Result<Self, StoreError> {
+    /// For the missing steps of an interrupted or stopped run; its header stays as it was. Steps that are measured `again`
+    /// are removed.
+    pub fn resume(mut store: Store, run: RunId, again: &[u32]) -> Result<Self, StoreError> {
         store.reopen_run(run)?;
+        store.discard_steps(run, again)?;
         Ok(Self { store, run: Some(run), resumed: true })
     }
 

@@ -179,6 +179,22 @@ impl Store {
         )
     }
 
+    /// Removes steps of a run that is not finished, because they are measured again: steps that belong together are
+    /// kept together or not at all.
+    pub fn discard_steps(&mut self, run: RunId, positions: &[u32]) -> Result<(), StoreError> {
+        self.change(
+            || format!("discard steps of run {run}"),
+            |transaction| {
+                check_open(transaction, run)?;
+                let mut delete = transaction.prepare("DELETE FROM step WHERE run = ?1 AND position = ?2")?;
+                for position in positions {
+                    delete.execute(params![run.0, position])?;
+                }
+                Ok(())
+            },
+        )
+    }
+
     fn look<T>(
         &self,
         step: impl FnOnce() -> String,

@@ -51,7 +51,7 @@ fn a_killed_run_keeps_every_recorded_step_and_resumes() {
     assert_eq!(stored.state, RunState::Interrupted);
     assert!(stored.steps.len() as u32 > last, "{} of {}", stored.steps.len(), last + 1);
     assert_eq!(stored.steps, (0..stored.steps.len() as u32).map(step).collect::<Vec<_>>());
-    let mut sink = RunSink::resume(other, run).unwrap();
+    let mut sink = RunSink::resume(other, run, &[]).unwrap();
     assert_eq!(reader.runs().unwrap()[0].state, RunState::Running);
     sink.record(&RunEvent::StepFinished(Box::new(step(200_000)))).unwrap();
     assert_eq!(reader.finished_steps(run).unwrap().len(), stored.steps.len() + 1);

@@ -87,7 +87,7 @@ fn a_stopped_run_resumes_with_its_missing_steps() {
     sink.record(&RunEvent::StepFinished(Box::new(step(1)))).unwrap();
     sink.record(&RunEvent::Finished(RunOutcome::Incomplete(StepError::Stopped))).unwrap();
     let run = sink.run().unwrap();
-    let mut sink = RunSink::resume(Store::open(&file.0).unwrap(), run).unwrap();
+    let mut sink = RunSink::resume(Store::open(&file.0).unwrap(), run, &[]).unwrap();
     assert_eq!(sink.store().load(run).unwrap().state, RunState::Running);
     sink.record(&RunEvent::Started(Box::new(header()))).unwrap();
     sink.record(&RunEvent::StepFinished(Box::new(step(0)))).unwrap();

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_model::units::{percent, show_size};
-use sharebench_model::{Facts, SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT, StepResult, axis};
+use sharebench_model::{
+    Facts, SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT, StepResult, USERS_BETWEEN_STEPS_FACT, axis,
+};
 
 use crate::align::Aligned;
 use crate::align::settings::settings;
@@ -108,6 +110,7 @@ impl Known {
             (Condition::WriteStability, stated.write_stability().or_else(|| replied(aligned, system))),
             (Condition::Connections, stated.connections()),
             (Condition::CachePolicy, stated.client_cache().filter(|_| leaves_caches(aligned, system))),
+            (Condition::UsersBetweenSteps, users_between_steps(aligned, system)),
         ];
         let is_known = |value: &String| !UNKNOWN.contains(&value.trim().to_lowercase().as_str());
         let known =
@@ -279,6 +282,16 @@ fn steps<'a>(aligned: &'a Aligned<'_>, system: &'a System) -> impl Iterator<Item
 fn leaves_caches(aligned: &Aligned<'_>, system: &System) -> bool {
     let mut steps = steps(aligned, system).peekable();
     steps.peek().is_none() || steps.any(|step| step.coordinates.get("cache").is_none())
+}
+
+/// What users do between two steps; none without two steps of users, or where another program measured them.
+fn users_between_steps(aligned: &Aligned<'_>, system: &System) -> Option<String> {
+    if aligned.runs[system.run].header.is_imported() {
+        return None;
+    }
+    let is_load = |step: &&StepResult| step.coordinates.get(axis::WORKLOAD).is_some();
+    steps(aligned, system).filter(is_load).nth(1)?;
+    Some(system.facts.get(USERS_BETWEEN_STEPS_FACT).map_or("log off", String::as_str).to_owned())
 }
 
 /// What the server's replies promise of writes that did not request stable storage; none without such a cell.

@@ -18,19 +18,22 @@ pub enum Condition {
     Connections,
     /// Caching of file data on the client.
     CachePolicy,
+    /// What users of a load do between two steps.
+    UsersBetweenSteps,
     /// Free space of the file system.
     FreeSpace,
 }
 
 impl Condition {
     /// Every condition, in the order of the report.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Dialect,
         Self::Signing,
         Self::Encryption,
         Self::WriteStability,
         Self::Connections,
         Self::CachePolicy,
+        Self::UsersBetweenSteps,
         Self::FreeSpace,
     ];
 
@@ -43,6 +46,7 @@ impl Condition {
             Self::WriteStability => "acknowledged writes",
             Self::Connections => "connections",
             Self::CachePolicy => "client cache",
+            Self::UsersBetweenSteps => "users between steps",
             Self::FreeSpace => "free space",
         }
     }
@@ -60,7 +64,7 @@ pub struct ConditionValue {
 /// A condition that is known to differ between systems that are compared.
 ///
 /// The judge stage derives the values from what each target negotiated, from its mount options, from the replies to its
-/// writes and from its free space. A value that is not known differs from nothing, so such a system is not listed.
+/// writes, from the steps of its load and from its free space. A value that is not known differs from nothing, so such a system is not listed.
 /// Reports show these lines before the first ratio, because a reader who sees the ratio first has already judged it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnlikeCondition {

@@ -98,6 +98,10 @@ pub struct LoadFlags {
     /// Keep the shared data set on the target, and reuse it if it is unchanged.
     #[arg(long)]
     pub keep_data: bool,
+    /// Keep users logged on from one step to the next: missing users log on, those beyond a smaller number log off. Each
+    /// step has a warm-up and a window. Requires one target and a closed load.
+    #[arg(long)]
+    pub keep_users: bool,
     /// Extend a step that has not reached steady state, doubling the window, at most N times (0 to 3) [default: 0].
     #[arg(long, value_name = "N", help_heading = heading::REPETITION)]
     pub max_extensions: Option<u32>,
@@ -142,6 +146,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         find_knee: flags.find_knee.then_some(true).or(usual.find_knee),
         slo: flags.slo.clone().or(usual.slo),
         keep_data: flags.keep_data.then_some(true).or(usual.keep_data),
+        keep_users: flags.keep_users.then_some(true).or(usual.keep_users),
     };
     let title = flags.preset.as_deref().or(flags.loadfile.as_deref()).unwrap_or("load");
     resolve(&Plan {

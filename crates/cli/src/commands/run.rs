@@ -43,9 +43,9 @@ pub fn file(args: &RunArgs) -> Result<ExitCode, Failure> {
 }
 
 fn resume(reference: &RunReference, args: &RunArgs) -> Result<Measured, Failure> {
-    let Resumable { plan, done, directory, store, run } = resumable(reference, args)?;
+    let Resumable { plan, done, again, directory, store, run } = resumable(reference, args)?;
     let targets = targets::open_all(&plan, args.run.password.file())?;
     let new = Measurement::new(&plan, &targets).monitored(&args.run.monitoring);
     let measurement = Measurement { done, directory, resumed: true, ..new };
-    measurement.into_sink(RunSink::resume(store, run)?, &args.run.output)
+    measurement.into_sink(RunSink::resume(store, run, &again)?, &args.run.output)
 }

@@ -28,7 +28,8 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
     }
     if !plan.loads.is_empty() {
         let loads = counted(plan.loads.len(), "load step");
-        lines.push(format!("{loads} on {targets}, once each{}", extension(plan)));
+        let kept = if plan.keeps_users() { "; users stay logged on from step to step" } else { "" };
+        lines.push(format!("{loads} on {targets}, once each{}{kept}", extension(plan)));
         lines.extend(replayed(plan));
         lines.extend(plan.search.as_ref().map(|search| {
             let most = Search::MAX_ADDED;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sharebench_model::StepResult;
+use sharebench_model::{StepResult, axis};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, Store};
 
@@ -49,8 +49,10 @@ pub fn allowed(plan: &ResolvedPlan, args: &RunArgs) -> Result<(), String> {
 /// A run to finish: its plan and what is already there.
 pub struct Resumable {
     pub plan: ResolvedPlan,
-    /// The finished steps.
+    /// The finished steps that count.
     pub done: Vec<StepResult>,
+    /// Positions of finished steps that are measured again.
+    pub again: Vec<u32>,
     /// Its directory on the targets.
     pub directory: String,
     pub store: Store,
@@ -67,5 +69,55 @@ pub fn resumable(reference: &RunReference, args: &RunArgs) -> Result<Resumable, 
     allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let directory = directory.unwrap_or_else(environment::new_directory);
-    Ok(Resumable { plan, done: stored.steps, directory, store, run })
+    let (again, done) = restarted(&plan, stored.steps);
+    Ok(Resumable { plan, done, again, directory, store, run })
+}
+
+/// Separates the finished steps of a series that was interrupted, by their positions, from those that count. A series keeps
+/// its users from step to step, so that it starts again as a whole (docs/adr/0053).
+fn restarted(plan: &ResolvedPlan, steps: Vec<StepResult>) -> (Vec<u32>, Vec<StepResult>) {
+    let is_load = |step: &StepResult| step.coordinates.get(axis::WORKLOAD).is_some();
+    let finished = steps.iter().filter(|step| is_load(step)).count();
+    if !plan.keeps_users() || finished == plan.loads.len() {
+        return (Vec::new(), steps);
+    }
+    let (again, done): (Vec<_>, Vec<_>) = steps.into_iter().partition(is_load);
+    (again.iter().map(|step| step.index).collect(), done)
+}
+
+#[cfg(test)]
+mod tests {
+    use sharebench_model::{Coordinates, Measure, Value};
+
+    use super::*;
+
+    fn step(index: u32, axis: &'static str) -> StepResult {
+        StepResult {
+            index,
+            target: 0,
+            repetition: 0,
+            coordinates: Coordinates::new().with(axis, Value::text("x")),
+            started_unix_ms: 0,
+            measure: Measure::default(),
+            checks: Vec::new().into(),
+        }
+    }
+
+    #[test]
+    fn an_interrupted_series_is_measured_again_and_its_cells_are_not() {
+        let plan = |keep: &str| {
+            let text =
+                format!("[[target]]\nurl = '/a'\n[sweep]\n[load]\nusers = [1, 2, 3]\nkeep_users = {keep}\n");
+            Plan::parse(&text).unwrap().resolve().unwrap()
+        };
+        let cells = || vec![step(0, axis::TEST), step(1, axis::TEST)];
+        let loads = |count: u32| (2..2 + count).map(|index| step(index, axis::WORKLOAD));
+        let split = |keep: &str, count: u32| {
+            let (again, done) = restarted(&plan(keep), cells().into_iter().chain(loads(count)).collect());
+            (again, done.len())
+        };
+        assert_eq!(split("true", 2), (vec![2, 3], 2));
+        assert_eq!(split("true", 3), (vec![], 5), "a whole series stays");
+        assert_eq!(split("false", 2), (vec![], 4));
+    }
 }

@@ -6,6 +6,7 @@ pub(crate) mod load;
 pub(crate) mod machine;
 pub(crate) mod policy;
 pub(crate) mod ranks;
+pub(crate) mod series;
 pub(crate) mod steady_state;
 pub(crate) mod throughput;
 pub(crate) mod verdict;

@@ -15,7 +15,7 @@ use crate::time::stop::StopSignal;
 use crate::time::window::Window;
 
 /// Time between the last user's login and the first transaction.
-const GRACE: Duration = Duration::from_millis(20);
+pub(crate) const GRACE: Duration = Duration::from_millis(20);
 
 /// What the users of one thread, or of several after [`Self::merge`], did in a window that has ended.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

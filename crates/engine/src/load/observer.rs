@@ -34,7 +34,8 @@ pub(crate) struct ReportedCounts {
 }
 
 impl<'a> LoadObserver<'a> {
-    pub fn new(send: &'a (dyn Fn(RunEvent) + Sync), step: &'a StepPlan, now: u64) -> Self {
+    /// The progress of a step to which `present` users have stayed logged on.
+    pub fn new(send: &'a (dyn Fn(RunEvent) + Sync), step: &'a StepPlan, now: u64, present: u32) -> Self {
         let none = || AtomicU64::new(0);
         Self {
             send,
@@ -43,7 +44,7 @@ impl<'a> LoadObserver<'a> {
             transactions: none(),
             bytes: none(),
             failures: none(),
-            users: none(),
+            users: AtomicU64::new(present.into()),
             last_progress_ns: AtomicU64::new(now),
         }
     }

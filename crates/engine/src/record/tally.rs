@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
-    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, JobShare, LoadDetail, Measure, OpError, RateBase,
-    ServerEvidence, Sparse, WhileProbed, WireCount,
+    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, JobShare, LoadCounts, LoadDetail, Measure, OpError,
+    RateBase, ServerEvidence, Sparse, WhileProbed, WireCount,
 };
 
 use crate::record::occupancy::Occupancy;
@@ -66,6 +66,10 @@ pub(crate) struct Tally {
     pub span: Option<(u64, u64)>,
     pub occupancy: Occupancy,
     pub unfinished: Unfinished,
+    /// What users of a load did outside of the window.
+    pub outside: LoadCounts,
+    /// Transactions of users who have logged off, by their own count: of all steps of a series.
+    pub transactions_by_users: u64,
     /// Whole passes over a file.
     pub passes: u64,
     /// What each user of throughput mode did.
@@ -148,6 +152,8 @@ impl Tally {
             span,
             occupancy,
             unfinished,
+            outside,
+            transactions_by_users,
             passes,
             shares,
             users_reported,
@@ -187,6 +193,8 @@ impl Tally {
         self.occupancy += occupancy;
         self.unfinished.response.merge(&unfinished.response);
         self.unfinished.service.merge(&unfinished.service);
+        self.outside += outside;
+        self.transactions_by_users += transactions_by_users;
         self.passes += passes;
         self.shares.extend(shares);
         self.users_reported += users_reported;

@@ -10,6 +10,7 @@ use crate::data::context::PassContext;
 use crate::load::data_set_builder::BuildSite;
 use crate::load::load_step::LoadStep;
 use crate::load::observer::LoadObserver;
+use crate::load::user::environment::LoadEnvironment;
 use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::target_state::TargetState;
@@ -26,9 +27,10 @@ impl Run<'_> {
         self.lay_out(work, step, state, context).await?;
         let users = self.own_users(work.users);
         let send = |event| self.emit(event);
-        let observer = LoadObserver::new(&send, step, self.clock.now());
+        let observer = LoadObserver::new(&send, step, self.clock.now(), 0);
+        let looked_at = AtomicU32::new(0);
         let load = LoadStep {
-            target: self.targets[step.target as usize].as_ref(),
+            environment: self.load_environment(step, state, &looked_at),
             work,
             unsteady: &|seconds| {
                 let check = steadiness(seconds, work).filter(|check| check.verdict != Verdict::Valid)?;
@@ -36,27 +38,44 @@ impl Run<'_> {
             },
             users: &users,
             ranks: self.ranks,
-            clock: context.clock,
+            warn: &|why| self.emit(RunEvent::Warning(format!("{} {why}", step.coordinates))),
+            observer: &observer,
+        };
+        let mut tally = load.measure().await.map_err(StepError::EngineFailed)?;
+        self.label_window(&mut tally);
+        if self.stop.is_stopped() {
+            return Err(StepError::Stopped);
+        }
+        Ok(tally)
+    }
+
+    /// What the users of a step, or of a series that begins with it, work with.
+    pub(crate) fn load_environment<'a>(
+        &'a self,
+        step: &StepPlan,
+        state: &'a TargetState,
+        looked_at: &'a AtomicU32,
+    ) -> LoadEnvironment<'a> {
+        LoadEnvironment {
+            target: self.targets[step.target as usize].as_ref(),
+            clock: self.clock,
             stop: self.stop,
             verify: self.plan.verify,
             timeout: self.plan.timeout,
             directory: &state.files.directory,
             set_directory: state.set.directory.as_deref().unwrap_or_default(),
-            looked_at: &AtomicU32::new(0),
+            looked_at,
             file_store: &state.file_store,
             seed: self.plan.seed ^ u64::from(step.index),
-            warn: &|why| self.emit(RunEvent::Warning(format!("{} {why}", step.coordinates))),
-            observer: &observer,
-        };
-        let mut tally = load.measure().await.map_err(StepError::EngineFailed)?;
+        }
+    }
+
+    /// Notes the time of day at which the window of a tally began.
+    pub(crate) fn label_window(&self, tally: &mut Tally) {
         if let Some((measure, _)) = tally.span {
             let since_ms = self.clock.now().saturating_sub(measure) / 1_000_000;
             tally.detail.window_unix_ms = self.clock.unix_ms().saturating_sub(since_ms);
         }
-        if self.stop.is_stopped() {
-            return Err(StepError::Stopped);
-        }
-        Ok(tally)
     }
 
     /// The verdict on the plan's objective for a step; none if the plan has no objective.

@@ -11,6 +11,7 @@ pub(crate) mod ranked;
 pub(crate) mod ranked_data_set;
 pub(crate) mod rounds;
 pub(crate) mod search;
+pub(crate) mod series;
 pub(crate) mod start_error;
 pub(crate) mod step;
 pub(crate) mod stopper;
@@ -23,7 +24,10 @@ use std::sync::mpsc::Sender;
 
 use sharebench_cluster::Ranks;
 use sharebench_model::units::counted;
-use sharebench_model::{ErrorClass, OpError, RunEvent, RunOutcome, Slot, StepError, StepResult};
+use sharebench_model::{
+    ErrorClass, OpError, RunEvent, RunOutcome, Slot, StepError, StepResult, USERS_BETWEEN_STEPS_FACT,
+    USERS_STAY,
+};
 use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan, Work};
 use sharebench_target::{NOT_GRANTED, SessionSpec, Target};
 
@@ -187,6 +191,13 @@ impl Run<'_> {
         skipped: &mut SkippedCells,
         context: &mut PassContext<'_>,
     ) -> Result<(), StartError> {
+        if self.plan.keeps_users() && self.ranks.is_some() {
+            return Err(StartError::Ranks(
+                "load.keep_users: several ranks cannot keep their users from step to step; leave it out, or use one \
+                 process"
+                    .into(),
+            ));
+        }
         for (planned, target) in self.plan.targets.iter().zip(self.targets) {
             // All targets are checked before the first is connected, so that a mistake leaves no trace on any of
             // them.
@@ -225,6 +236,9 @@ impl Run<'_> {
             }
             self.report_splitting(name, &mut files);
             self.report_sharing(name, target.as_ref());
+            if self.plan.keeps_users() {
+                files.facts.insert(USERS_BETWEEN_STEPS_FACT.to_owned(), USERS_STAY.to_owned());
+            }
             let exceeding = self.skip_cells(index, &mut files, skipped);
             let available = files.examine_space(context).await;
             self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });

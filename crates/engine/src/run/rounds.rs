@@ -52,13 +52,16 @@ impl Run<'_> {
         if let Err(error) = self.rounds(&mut schedule, &done, under_way).await {
             return RunOutcome::Incomplete(error);
         }
-        let mut measured = Vec::new();
-        for step in schedule.loads() {
-            match self.result_of(&step, &done, under_way).await {
-                Ok(result) => measured.push(result),
-                Err(error) => return RunOutcome::Incomplete(error),
-            }
-        }
+        let loads = schedule.loads();
+        let measured = if self.plan.keeps_users() {
+            self.series(&loads, &done, under_way).await
+        } else {
+            self.one_after_the_other(&loads, &done, under_way).await
+        };
+        let measured = match measured {
+            Ok(measured) => measured,
+            Err(error) => return RunOutcome::Incomplete(error),
+        };
         match self.search(&mut schedule, measured, &done, under_way).await {
             Ok(()) => RunOutcome::Complete,
             Err(error) => RunOutcome::Incomplete(error),
@@ -150,7 +153,7 @@ impl Run<'_> {
         self.finish(step, measured)
     }
 
-    async fn one_after_the_other(
+    pub(crate) async fn one_after_the_other(
         &self,
         steps: &[StepPlan],
         done: &Done<'_>,

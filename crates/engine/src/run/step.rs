@@ -1,7 +1,9 @@
 //! One step of a run: what its users do, of this process or of all ranks, and the result with its checks.
 
 use sharebench_model::units::ByteSize;
-use sharebench_model::{ErrorClass, Measure, Random, RateBase, RunEvent, Space, StepError, StepResult};
+use sharebench_model::{
+    Check, ErrorClass, Measure, Random, RankShare, RateBase, RunEvent, Space, StepError, StepResult,
+};
 use sharebench_plan::{Pace, StepPlan, Work};
 
 use crate::cell::cell_context::CellContext;
@@ -15,6 +17,9 @@ use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::target_state::TargetState;
 
+/// What each of several ranks contributed to a step, and the checks of its machine.
+pub(crate) type RankedParts = (Vec<RankShare>, Vec<(u32, Vec<Check>)>);
+
 impl Run<'_> {
     /// Measures one step and checks it. With several ranks, the leader gets the result of all ranks.
     pub(crate) async fn step(
@@ -25,21 +30,17 @@ impl Run<'_> {
         context: &mut PassContext<'_>,
     ) -> Result<Option<StepResult>, StepError> {
         let started_unix_ms = self.clock.unix_ms();
-        let target = &self.targets[step.target as usize];
         let mut measured = self.measure(step, state, context).await;
         if let Err(StepError::TargetLost { class: ErrorClass::NoSpace, reason }) = &mut measured
             && let Some(Space { total, available }) = state.files.space(context).await
         {
             *reason = format!("{reason}; free: {} of {}", ByteSize(available), ByteSize(total));
         }
-        let blocking = target.capabilities().blocking;
-        let mut failures = Vec::new();
-        let (mut tally, mut ranked) = match self.ranks {
-            None => (measured?, None),
+        let (mut tally, ranked, mut failures) = match self.ranks {
+            None => (measured?, None, Vec::new()),
             Some(ranks) => {
                 let Some(all) = self.reduce(ranks, step, measured, machine)? else { return Ok(None) };
-                failures = all.failure_samples;
-                (all.tally, Some((all.shares, all.checks)))
+                (all.tally, Some((all.shares, all.checks)), all.failure_samples)
             }
         };
         let samples = std::mem::take(&mut tally.failure_samples);
@@ -47,6 +48,21 @@ impl Run<'_> {
         for (class, detail) in failures {
             self.emit(RunEvent::Failure { index: step.index, class, detail });
         }
+        Ok(Some(self.result_from(step, started_unix_ms, tally, ranked, machine)))
+    }
+
+    /// The result of a step from the tally of its window, with its checks. `ranked` has what each of several ranks
+    /// contributed, and the checks of its machine.
+    pub(crate) fn result_from(
+        &self,
+        step: &StepPlan,
+        started_unix_ms: u64,
+        mut tally: Tally,
+        ranked: Option<RankedParts>,
+        machine: Option<&Machine>,
+    ) -> StepResult {
+        let target = &self.targets[step.target as usize];
+        let blocking = target.capabilities().blocking;
         let machinery =
             machine.filter(|_| ranked.is_none()).map(|machine| machine.during(step, blocking, &tally));
         let work = &step.work;
@@ -67,13 +83,13 @@ impl Run<'_> {
         if let Work::Transactions(work) = work {
             measure.load.objective = self.objective(work, &measure);
         }
-        if let Some((shares, machines)) = ranked.take() {
+        if let Some((shares, machines)) = ranked {
             // Each rank has read its own machine; of each check the worst is reported with its rank
             // (docs/adr/0033).
             checks.extend(crate::check::ranks::checks(&shares, measure.window_ns, &machines));
             measure.ranks = shares.into();
         }
-        Ok(Some(StepResult {
+        StepResult {
             index: step.index,
             target: step.target,
             repetition: step.repetition,
@@ -81,7 +97,7 @@ impl Run<'_> {
             started_unix_ms,
             measure,
             checks: checks.into(),
-        }))
+        }
     }
 
     /// Measures what the jobs or users of this process do in a step.

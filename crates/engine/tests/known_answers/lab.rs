@@ -10,7 +10,7 @@ use sharebench_plan::Plan;
 use sharebench_target::{NullTarget, Target};
 
 /// The engine's pause between the last login and the first transaction.
-const GRACE_NS: u64 = 20_000_000;
+pub const GRACE_NS: u64 = 20_000_000;
 
 /// Runs a plan that must end well, and gives all its events.
 pub fn events(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<RunEvent> {
@@ -40,21 +40,30 @@ pub fn steps(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<St
     events(plan, target, clock).into_iter().filter_map(finished).collect()
 }
 
-/// One step of single reads of 512 bytes without verification, and the server's log of it; `seed` decides the
-/// load's draws.
-pub fn load(seed: u64, pace: &str, device: Device) -> (StepResult, Vec<Served>) {
-    let plan = format!(
+/// A plan of single reads of 512 bytes without verification; `seed` decides the load's draws.
+pub fn load_plan(seed: u64, pace: &str) -> String {
+    format!(
         "seed = {seed}\nverify = 'off'\ntimeout = '1000s'\n[[target]]\nurl = '/simulated'\n[load]\n\
          workload = 'single-read'\nblock = 512\nscale = '8KiB'\n{pace}\n"
-    );
-    let clock = Clock::virtual_at(0);
-    let target = SimulatedTarget::new(NullTarget, &clock, device);
-    let mut steps = steps(&plan, target.clone(), &clock);
-    assert_eq!(steps.len(), 1);
-    (steps.remove(0), target.log())
+    )
 }
 
-/// When the window of the only step began, without warm-up.
+/// The steps of [`load_plan`], and the server's log of them.
+pub fn loads(seed: u64, pace: &str, device: Device) -> (Vec<StepResult>, Vec<Served>) {
+    let clock = Clock::virtual_at(0);
+    let target = SimulatedTarget::new(NullTarget, &clock, device);
+    let steps = steps(&load_plan(seed, pace), target.clone(), &clock);
+    (steps, target.log())
+}
+
+/// The only step of [`loads`], with the log.
+pub fn load(seed: u64, pace: &str, device: Device) -> (StepResult, Vec<Served>) {
+    let (mut steps, log) = loads(seed, pace, device);
+    assert_eq!(steps.len(), 1);
+    (steps.remove(0), log)
+}
+
+/// When the warm-up of the first step began.
 pub fn window_start(log: &[Served]) -> u64 {
     log.iter().filter(|served| served.write).map(|served| served.end).max().unwrap() + GRACE_NS
 }

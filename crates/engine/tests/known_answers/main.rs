@@ -21,6 +21,7 @@ mod lab;
 mod pauses;
 mod queues;
 mod searches;
+mod series;
 mod server_cache;
 mod slices;
 mod stall;

@@ -49,6 +49,7 @@ impl Resolver<'_> {
         let paces = self.paces(&load, arrivals, loadfile.as_deref());
         let users_per_session = self.sharing(&load, arrivals, workload.as_ref());
         let search = self.search(&load, arrivals, &users);
+        self.check_kept_users(&load, arrivals);
         self.typed.load = Some(Load {
             workload: Some(name),
             users: Some(users.clone()),
@@ -157,6 +158,35 @@ impl Resolver<'_> {
                 "the longest window is {longest:?}, and {needed:?} are needed to judge whether it is steady"
             );
             self.blame("load.max_extensions", &problem, "raise measure, such as to 30s");
+        }
+    }
+
+    /// Users who stay logged on are those of one target and of a closed load, in the steps that the plan names.
+    fn check_kept_users(&mut self, load: &Load, arrivals: Arrivals) {
+        if load.keep_users != Some(true) {
+            return;
+        }
+        let field = "load.keep_users";
+        if self.plan.targets.len() > 1 {
+            let hint = "run it once per target, and compare the runs";
+            self.blame(field, "the users of one target would work while another one is measured", hint);
+        }
+        if arrivals != Arrivals::Closed {
+            let problem =
+                format!("with {} arrivals users are a pool, which has no steps of its own", arrivals.name());
+            self.blame(field, &problem, "leave it out, or arrivals and rates");
+        }
+        if load.until_stress == Some(true) || load.find_knee == Some(true) {
+            let hint = "leave it out, or name the steps in users";
+            self.blame(field, "a search decides on its next step when the last one has ended", hint);
+        }
+        if load.max_extensions.is_some_and(|extensions| extensions > 0) {
+            let hint = "leave it out, or max_extensions; raise warm_up and measure";
+            self.blame(field, "a step of the series has one window, which is not extended", hint);
+        }
+        if self.plan.pre_step_cmd.is_some() {
+            let hint = "leave it out, or the command";
+            self.blame(field, "pre_step_cmd runs while nobody is logged on", hint);
         }
     }
 

@@ -128,6 +128,11 @@ impl ResolvedPlan {
         self
     }
 
+    /// True if the users of a load stay logged on from one step to the next (docs/adr/0053).
+    pub fn keeps_users(&self) -> bool {
+        self.typed.load.as_ref().and_then(|load| load.keep_users).unwrap_or(false)
+    }
+
     /// Most operations in flight of any record step; at least 1.
     pub fn max_depth(&self) -> u32 {
         self.record_works().map(|work| work.queue_depth).max().unwrap_or(1)

@@ -33,6 +33,7 @@ impl Reader<'_> {
             "find_knee" => load.find_knee = self.flag("load.find_knee", value),
             "slo" => load.slo = self.text("load.slo", value),
             "keep_data" => load.keep_data = self.flag("load.keep_data", value),
+            "keep_users" => load.keep_users = self.flag("load.keep_users", value),
             _ => {}
         }
         &[
@@ -53,6 +54,7 @@ impl Reader<'_> {
             "find_knee",
             "slo",
             "keep_data",
+            "keep_users",
         ]
     }
 

@@ -382,8 +382,38 @@ mod tests {
                 "load.max_extensions: the longest window is 20s, and 30s are needed",
             ),
             ("workload = 'single-read'\nscale = '8KiB'\nblock = '64KiB'", "64KiB is larger than the file"),
+            ("keep_users = 'yes'", "line 4: load.keep_users"),
+            (
+                "keep_users = true\narrivals = 'poisson'\nrates = [5]",
+                "line 4: load.keep_users: with poisson arrivals",
+            ),
+            ("keep_users = true\nuntil_stress = true", "load.keep_users: a search decides on its next step"),
+            (
+                "keep_users = true\nmeasure = '30s'\nmax_extensions = 1",
+                "load.keep_users: a step of the series has one window",
+            ),
         ] {
             assert!(mistakes(load).contains(said), "{load}: {}", mistakes(load));
+        }
+    }
+
+    #[test]
+    fn users_stay_logged_on_at_one_target_without_a_command_between_steps() {
+        let plan = |before: &str, load: &str| {
+            let text = format!("{before}[[target]]\nurl = '/tmp'\n[load]\nusers = [5, 10]\n{load}");
+            Plan::parse(&text).and_then(|plan| plan.resolve())
+        };
+        let kept = plan("", "keep_users = true\n").unwrap();
+        assert!(kept.keeps_users() && !plan("", "").unwrap().keeps_users());
+        assert!(Plan::parse(&kept.typed.to_toml()).unwrap().resolve().unwrap().keeps_users());
+        let second = "[[target]]\nurl = '/b'\n";
+        for (before, said) in [
+            (second, "load.keep_users: the users of one target would work while another one is measured"),
+            ("pre_step_cmd = 'sync'\n", "load.keep_users: pre_step_cmd runs while nobody is logged on"),
+        ] {
+            let mistakes = plan(before, "keep_users = true\n").unwrap_err().to_string();
+            assert!(mistakes.contains(said), "{mistakes}");
+            assert!(plan(before, "keep_users = false\n").is_ok());
         }
     }
 

@@ -83,6 +83,7 @@ impl Plan {
                 ("find_knee", load.find_knee.map(|flag| flag.to_string())),
                 ("slo", load.slo.as_ref().map(quoted)),
                 ("keep_data", load.keep_data.map(|on| on.to_string())),
+                ("keep_users", load.keep_users.map(|on| on.to_string())),
             ];
             fields(text, &lists);
         }

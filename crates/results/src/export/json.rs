@@ -198,6 +198,7 @@ fn load_json(load: &LoadDetail) -> Json {
         "set_check": load.set_check,
         "users_per_session": load.users_per_session,
         "left_out": load.left_out,
+        "outside_window": load.outside,
     })
 }
 

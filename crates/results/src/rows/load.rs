@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
-    ErrorClass, Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks, Timeline,
+    ErrorClass, Fairness, LoadCounts, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks,
+    Timeline,
 };
 use std::collections::BTreeMap;
 
@@ -37,6 +38,8 @@ struct Row {
     set_check: SetCheck,
     users_per_session: u32,
     left_out: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outside: Option<LoadCounts>,
 }
 
 fn row_of(part: &Part) -> PartRow {
@@ -80,6 +83,7 @@ pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
         set_check: load.set_check,
         users_per_session: load.users_per_session,
         left_out: load.left_out.clone(),
+        outside: load.outside,
     };
     serde_json::to_string(&row).map(Some).map_err(|error| Problem::value("load", error))
 }
@@ -104,5 +108,6 @@ pub(crate) fn from_column(text: Option<String>) -> Result<LoadDetail, Problem> {
         set_check: row.set_check,
         users_per_session: row.users_per_session,
         left_out: row.left_out,
+        outside: row.outside,
     })
 }

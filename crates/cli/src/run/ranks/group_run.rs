@@ -151,8 +151,9 @@ fn leader_run(source: &Source<'_>, flags: &RunFlags) -> Result<LeaderRun, Failur
     if let Source::File(args) = source
         && let Some(reference) = &args.resume
     {
-        let Resumable { plan, done, directory, store, run } = resumable(reference, args)?;
-        return Ok(LeaderRun { plan, done, directory, sink: RunSink::resume(store, run)?, resumed: true });
+        let Resumable { plan, done, again, directory, store, run } = resumable(reference, args)?;
+        let sink = RunSink::resume(store, run, &again)?;
+        return Ok(LeaderRun { plan, done, directory, sink, resumed: true });
     }
     let plan = match source {
         Source::Flags(plan, _) => (*plan).clone(),

@@ -8,7 +8,6 @@ use crate::load::user::replay_state::Stored;
 use crate::load::user::user_files::OwnFile;
 use crate::load::user::virtual_user::VirtualUser;
 use crate::record::operation_kind::OperationKind;
-use crate::time::window::Window;
 
 /// What came of an operation that had to end in a certain way: its answer where it succeeded, nothing where it failed
 /// as it had to.
@@ -44,7 +43,7 @@ fn handle_of(call: &Call) -> Option<u32> {
 impl VirtualUser<'_> {
     /// The kind of the next line, as an index into the workload's transactions; lines that are not performed are
     /// counted and passed over.
-    pub(crate) fn next_line(&mut self, file: &Loadfile, window: Window) -> usize {
+    pub(crate) fn next_line(&mut self, file: &Loadfile) -> usize {
         loop {
             let Some(line) = file.lines.get(self.replay.at) else {
                 if file.leaves {
@@ -63,14 +62,14 @@ impl VirtualUser<'_> {
                 }
                 return usize::from(line.kind);
             };
-            self.leave_out(line, why, window);
+            self.leave_out(line, why);
             self.replay.at += 1;
         }
     }
 
-    fn leave_out(&self, line: &LoadfileLine, why: &str, window: Window) {
+    fn leave_out(&self, line: &LoadfileLine, why: &str) {
         let now = self.thread.clock.now();
-        if (window.measure..window.end).contains(&now) {
+        if self.thread.window_at(now).measures(now) {
             let mut tally = self.thread.tally.borrow_mut();
             *tally.detail.left_out.entry(format!("{}: {why}", line.call.name())).or_default() += 1;
         }
@@ -86,19 +85,14 @@ impl VirtualUser<'_> {
     }
 
     /// Performs the next line, or restores the initial state after the last one.
-    pub(crate) async fn replay(
-        &mut self,
-        file: &Loadfile,
-        kind: usize,
-        window: Window,
-    ) -> Result<(), OpError> {
+    pub(crate) async fn replay(&mut self, file: &Loadfile, kind: usize) -> Result<(), OpError> {
         let restores = kind == file.kinds.len();
         if restores || !self.replay.ready {
             self.lay_out_replay(file).await?;
         }
         let Some(line) = file.lines.get(self.replay.at).filter(|_| !restores) else { return Ok(()) };
         self.replay.at += 1;
-        let result = self.line(file, line, window).await;
+        let result = self.line(file, line).await;
         self.replay.strayed |= result.is_err();
         result.map_err(|error| {
             let detail = format!("line {} of the loadfile: {}", line.number, error.detail);
@@ -106,29 +100,27 @@ impl VirtualUser<'_> {
         })
     }
 
-    async fn line(&mut self, file: &Loadfile, line: &LoadfileLine, window: Window) -> Result<(), OpError> {
+    async fn line(&mut self, file: &Loadfile, line: &LoadfileLine) -> Result<(), OpError> {
         if let Some(handle) = handle_of(&line.call) {
             let held = self.replay.open.get(&handle).copied();
             let closed =
                 || OpError::new(ErrorClass::Io, OpStep::Replay, format!("handle {handle} is not open"));
-            return self.line_on_handle(file, line, held.ok_or_else(closed)?, window).await;
+            return self.line_on_handle(file, line, held.ok_or_else(closed)?).await;
         }
         let path = |user: &Self, name: u32| user.replayed_path(file, name);
         let op = match &line.call {
             Call::Create { name, directory: true, disposition, handle } => {
-                return self
-                    .open_directory(path(self, *name), (*disposition, *handle, *name), line, window)
-                    .await;
+                return self.open_directory(path(self, *name), (*disposition, *handle, *name), line).await;
             }
             Call::Create { name, disposition, handle, .. } => {
-                return self.open_file(path(self, *name), (*disposition, *handle, *name), line, window).await;
+                return self.open_file(path(self, *name), (*disposition, *handle, *name), line).await;
             }
             Call::Rename { from, to } => {
-                return self.rename_line(file, (*from, *to), line.expected, window).await;
+                return self.rename_line(file, (*from, *to), line.expected).await;
             }
-            Call::Deltree { name } => return self.delete_tree(file, *name, Some(window)).await,
+            Call::Deltree { name } => return self.delete_tree(file, *name, true).await,
             Call::Find { directory, mask } => {
-                return self.find(path(self, *directory), mask, line.expected, window).await;
+                return self.find(path(self, *directory), mask, line.expected).await;
             }
             Call::QueryPath { name } => MetaOp::Stat { path: path(self, *name) },
             Call::QueryFs | Call::Lock => MetaOp::Space,
@@ -142,7 +134,7 @@ impl VirtualUser<'_> {
             | Call::SetFile { .. }
             | Call::QueryFile { .. } => return Ok(()),
         };
-        let done = self.timed(op, line.expected, window).await?;
+        let done = self.timed(op, line.expected).await?;
         if let (Call::Unlink { name }, Some(_)) = (&line.call, done) {
             self.replay.files.remove(name);
         }
@@ -155,7 +147,6 @@ impl VirtualUser<'_> {
         file: &Loadfile,
         line: &LoadfileLine,
         held: Held,
-        window: Window,
     ) -> Result<(), OpError> {
         let Held { file: handle, name } = held;
         let op = match (&line.call, handle) {
@@ -166,19 +157,19 @@ impl VirtualUser<'_> {
                 MetaOp::Close { file }
             }
             (Call::Read { offset, len, want, .. }, Some(handle)) => {
-                return self.read_line(file, (handle, name), *offset, (*len, *want), window).await;
+                return self.read_line(file, (handle, name), *offset, (*len, *want)).await;
             }
             (Call::Write { offset, len, .. }, Some(handle)) => {
-                return self.write_line(file, (handle, name), *offset, *len, window).await;
+                return self.write_line(file, (handle, name), *offset, *len).await;
             }
-            (Call::Flush { .. }, Some(handle)) => return self.flush(handle, window).await,
+            (Call::Flush { .. }, Some(handle)) => return self.flush(handle).await,
             (Call::SetFile { .. }, Some(file)) => {
                 let size = self.replay.files.get(&name).map_or(0, |stored| stored.own.bytes);
                 MetaOp::SetSize { file, size }
             }
             _ => return Ok(()),
         };
-        self.timed(op, line.expected, window).await.map(drop)
+        self.timed(op, line.expected).await.map(drop)
     }
 
     pub(crate) fn replayed_path(&self, file: &Loadfile, name: u32) -> String {
@@ -187,16 +178,11 @@ impl VirtualUser<'_> {
     }
 
     /// An operation that ends as expected is one that ended well, in all counts.
-    async fn timed(
-        &mut self,
-        op: MetaOp,
-        expected: Expected,
-        window: Window,
-    ) -> Result<Option<MetaYield>, OpError> {
+    async fn timed(&mut self, op: MetaOp, expected: Expected) -> Result<Option<MetaYield>, OpError> {
         let kind = OperationKind::of(&op);
         let started = self.thread.clock.now();
         let result = judged(expected, self.call(op).await);
-        self.count(kind, started, result.as_ref().err(), 0, window);
+        self.count(kind, started, result.as_ref().err(), 0);
         result
     }
 
@@ -206,10 +192,9 @@ impl VirtualUser<'_> {
         path: String,
         (disposition, handle, name): (Disposition, u32, u32),
         line: &LoadfileLine,
-        window: Window,
     ) -> Result<(), OpError> {
         let done = if disposition == Disposition::Open {
-            self.timed(MetaOp::Stat { path }, line.expected, window).await?
+            self.timed(MetaOp::Stat { path }, line.expected).await?
         } else {
             let started = self.thread.clock.now();
             let made = match self.call(MetaOp::MakeDir { path }).await {
@@ -219,7 +204,7 @@ impl VirtualUser<'_> {
                 made => made,
             };
             let done = judged(line.expected, made);
-            self.count(OperationKind::Create, started, done.as_ref().err(), 0, window);
+            self.count(OperationKind::Create, started, done.as_ref().err(), 0);
             done?
         };
         if done.is_some() {
@@ -233,7 +218,6 @@ impl VirtualUser<'_> {
         path: String,
         (disposition, handle, name): (Disposition, u32, u32),
         line: &LoadfileLine,
-        window: Window,
     ) -> Result<(), OpError> {
         let known = self.replay.files.contains_key(&name);
         let how = match disposition {
@@ -250,7 +234,7 @@ impl VirtualUser<'_> {
             let _ = self.call(MetaOp::Close { file: *file }).await;
         }
         let result = judged(line.expected, result);
-        self.count(kind, started, result.as_ref().err(), 0, window);
+        self.count(kind, started, result.as_ref().err(), 0);
         let Some(MetaYield::Opened { file, size }) = result? else { return Ok(()) };
         let made = how == OpenHow::CreateNew;
         if made || !known {
@@ -259,7 +243,7 @@ impl VirtualUser<'_> {
         }
         self.replay.open.insert(handle, Held { file: Some(file), name });
         if !made && matches!(disposition, Disposition::Overwrite | Disposition::OverwriteIf) {
-            self.timed(MetaOp::SetSize { file, size: 0 }, Expected::Success, window).await?;
+            self.timed(MetaOp::SetSize { file, size: 0 }, Expected::Success).await?;
             if let Some(stored) = self.replay.files.get_mut(&name) {
                 stored.own = OwnFile::default();
             }
@@ -272,10 +256,9 @@ impl VirtualUser<'_> {
         file: &Loadfile,
         (from, to): (u32, u32),
         expected: Expected,
-        window: Window,
     ) -> Result<(), OpError> {
         let op = MetaOp::Rename { from: self.replayed_path(file, from), to: self.replayed_path(file, to) };
-        if self.timed(op, expected, window).await?.is_some() {
+        if self.timed(op, expected).await?.is_some() {
             if let Some(stored) = self.replay.files.remove(&from) {
                 self.replay.files.insert(to, stored);
             }
@@ -287,13 +270,7 @@ impl VirtualUser<'_> {
     }
 
     /// Lists a directory; entries that match the mask count as found.
-    async fn find(
-        &mut self,
-        path: String,
-        mask: &str,
-        expected: Expected,
-        window: Window,
-    ) -> Result<(), OpError> {
+    async fn find(&mut self, path: String, mask: &str, expected: Expected) -> Result<(), OpError> {
         let started = self.thread.clock.now();
         let result = match (self.call(MetaOp::List { path }).await, expected) {
             (Ok(MetaYield::Entries(entries)), Expected::Failure(ErrorClass::NotFound, name)) => {
@@ -302,7 +279,7 @@ impl VirtualUser<'_> {
             }
             (result, _) => judged(expected, result).map(drop),
         };
-        self.count(OperationKind::List, started, result.as_ref().err(), 0, window);
+        self.count(OperationKind::List, started, result.as_ref().err(), 0);
         result
     }
 
@@ -313,7 +290,6 @@ impl VirtualUser<'_> {
         (handle, name): (FileRef, u32),
         offset: u64,
         (len, want): (u32, u32),
-        window: Window,
     ) -> Result<(), OpError> {
         let mut at = offset;
         let end = offset + u64::from(len);
@@ -327,7 +303,7 @@ impl VirtualUser<'_> {
             let started = self.thread.clock.now();
             let result = self.reply(DataOp::Read { file: handle, offset: at, len: part }).await;
             let read = u64::from(*result.as_ref().unwrap_or(&0));
-            self.count(OperationKind::Read, started, result.as_ref().err(), read, window);
+            self.count(OperationKind::Read, started, result.as_ref().err(), read);
             let read = u64::from(result?.min(part));
             wrong = wrong.or(self.verify_replayed(file, name, at, read).err());
             at += read;
@@ -351,13 +327,12 @@ impl VirtualUser<'_> {
         (handle, name): (FileRef, u32),
         offset: u64,
         len: u32,
-        window: Window,
     ) -> Result<(), OpError> {
         self.replay.generation += 1;
         let mut stored = self.replay.files.remove(&name).unwrap_or(Stored { id: name, ..Stored::default() });
         let content = self.replayed_content(file, stored.id, self.replay.generation);
         let piece = crate::load::user::requests::Piece { handle, file: name as usize, offset, len };
-        let result = self.write(piece, content, Some(&mut stored.own), window).await;
+        let result = self.write(piece, content, Some(&mut stored.own)).await;
         self.replay.files.insert(name, stored);
         result
     }

@@ -9,7 +9,6 @@ use crate::load::user::user_files::OwnFile;
 use crate::load::user::virtual_user::VirtualUser;
 use crate::record::operation_kind::OperationKind;
 use crate::record::request::write_next;
-use crate::time::window::Window;
 
 impl VirtualUser<'_> {
     /// The content of a file of a client. No two users share a file.
@@ -24,7 +23,7 @@ impl VirtualUser<'_> {
         let top = self.replayed_path(file, 0);
         match self.call(MetaOp::MakeDir { path: top.clone() }).await {
             Err(error) if error.class == ErrorClass::Exists => {
-                self.delete_tree(file, 0, None).await?;
+                self.delete_tree(file, 0, false).await?;
                 self.call(MetaOp::MakeDir { path: top }).await?;
             }
             made => drop(made?),
@@ -85,22 +84,22 @@ impl VirtualUser<'_> {
         self.replay.ready = false;
         let closed = self.close_replayed().await;
         if closed.is_ok() && self.session.is_some() {
-            let _ = self.delete_tree(file, 0, None).await;
+            let _ = self.delete_tree(file, 0, false).await;
         }
     }
 
-    /// Removes a directory with all that is in it, timed and counted within a window; one that is not there is
-    /// removed already.
+    /// Removes a directory with all that is in it; one that is not there is removed already. With `timed` it is part of
+    /// a transaction, so that its operations are timed and counted.
     pub(crate) async fn delete_tree(
         &mut self,
         file: &Loadfile,
         name: u32,
-        window: Option<Window>,
+        timed: bool,
     ) -> Result<(), OpError> {
         let mut open = vec![self.replayed_path(file, name)];
         let mut made = Vec::new();
         while let Some(path) = open.pop() {
-            let entries = match self.listed(path.clone(), window).await? {
+            let entries = match self.listed(path.clone(), timed).await? {
                 Some(entries) => entries,
                 None if made.is_empty() => return Ok(()),
                 None => continue,
@@ -110,14 +109,14 @@ impl VirtualUser<'_> {
                 if entry.directory {
                     open.push(child);
                 } else {
-                    self.on_tree(MetaOp::Remove { path: child }, window).await?;
+                    self.on_tree(MetaOp::Remove { path: child }, timed).await?;
                 }
             }
             made.push(path);
         }
-        let keep_top = window.is_some() && name == 0;
+        let keep_top = timed && name == 0;
         for path in made.into_iter().skip(usize::from(keep_top)).rev() {
-            self.on_tree(MetaOp::RemoveDir { path }, window).await?;
+            self.on_tree(MetaOp::RemoveDir { path }, timed).await?;
         }
         let top = file.names.get(name as usize).map_or("", String::as_str);
         let is_below = |path: &str| {
@@ -130,18 +129,15 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    async fn on_tree(&mut self, op: MetaOp, window: Option<Window>) -> Result<(), OpError> {
-        match window {
-            Some(window) => self.meta(op, window).await.map(drop),
-            None => self.call(op).await.map(drop),
-        }
+    async fn on_tree(&mut self, op: MetaOp, timed: bool) -> Result<(), OpError> {
+        if timed { self.meta(op).await.map(drop) } else { self.call(op).await.map(drop) }
     }
 
     /// A directory's content; nothing where it is not there, which is no failure.
     async fn listed(
         &mut self,
         path: String,
-        window: Option<Window>,
+        timed: bool,
     ) -> Result<Option<Vec<sharebench_model::Entry>>, OpError> {
         let started = self.thread.clock.now();
         let result = match self.call(MetaOp::List { path }).await {
@@ -150,8 +146,8 @@ impl VirtualUser<'_> {
             Err(error) if error.class == ErrorClass::NotFound => Ok(None),
             Err(error) => Err(error),
         };
-        if let Some(window) = window {
-            self.count(OperationKind::List, started, result.as_ref().err(), 0, window);
+        if timed {
+            self.count(OperationKind::List, started, result.as_ref().err(), 0);
         }
         result
     }

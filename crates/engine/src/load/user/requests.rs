@@ -14,7 +14,6 @@ use crate::record::operation_kind::OperationKind;
 use crate::record::request::{SLOT, complete, exchange, write_next};
 use crate::record::verify::{ContentRun, verify};
 use crate::time::deadline::Deadline;
-use crate::time::window::Window;
 
 /// A range of an open file that a transaction reads or writes, as one request or several.
 #[derive(Debug, Clone, Copy)]
@@ -153,14 +152,14 @@ impl VirtualUser<'_> {
     }
 
     /// Reads a piece, as one request or as many as the session needs for it.
-    pub(crate) async fn read(&mut self, piece: Piece, window: Window) -> Result<(), OpError> {
+    pub(crate) async fn read(&mut self, piece: Piece) -> Result<(), OpError> {
         let mut left = piece;
         let mut requests = 0;
         while left.len > 0 {
             self.turn().await;
             let op = DataOp::Read { file: left.handle, offset: left.offset, len: left.len };
             let part = left.split_off(self.max_transfer(op)?);
-            self.read_part(part, window).await?;
+            self.read_part(part).await?;
             requests += 1;
         }
         self.count_parts(piece.len, requests);
@@ -181,9 +180,9 @@ impl VirtualUser<'_> {
     }
 
     /// Reads what one request carries and verifies what is known of it.
-    async fn read_part(&mut self, part: Piece, window: Window) -> Result<(), OpError> {
+    async fn read_part(&mut self, part: Piece) -> Result<(), OpError> {
         let Piece { handle, file, offset, len } = part;
-        self.data(OperationKind::Read, DataOp::Read { file: handle, offset, len }, len, window).await?;
+        self.data(OperationKind::Read, DataOp::Read { file: handle, offset, len }, len).await?;
         if self.thread.verify == Verify::Off {
             return Ok(());
         }
@@ -222,7 +221,6 @@ impl VirtualUser<'_> {
         piece: Piece,
         content: Content,
         mut own: Option<&mut OwnFile>,
-        window: Window,
     ) -> Result<(), OpError> {
         let generation = content.generation;
         let mut left = piece;
@@ -236,11 +234,11 @@ impl VirtualUser<'_> {
             let op = DataOp::Write { file: handle, offset, len, stability };
             if let Some(own) = &mut own {
                 own.begin(offset, u64::from(len));
-                self.data(OperationKind::Write, op, len, window).await?;
+                self.data(OperationKind::Write, op, len).await?;
                 own.written(offset, u64::from(len), generation);
             } else {
                 self.own_mut(file).begin(offset, u64::from(len));
-                self.data(OperationKind::Write, op, len, window).await?;
+                self.data(OperationKind::Write, op, len).await?;
                 self.own_mut(file).written(offset, u64::from(len), generation);
             }
             requests += 1;
@@ -249,8 +247,11 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    pub(crate) fn is_over(&self, window: Window) -> bool {
-        self.thread.stop.is_stopped() || self.thread.clock.now() >= window.end
+    /// True if the rest of a transaction is dropped: after a stop, and after the only window of a step. Users of a series
+    /// finish their transactions, because the next window counts them.
+    pub(crate) fn is_over(&self) -> bool {
+        let thread = self.thread;
+        thread.stop.is_stopped() || (!thread.consecutive && thread.clock.now() >= self.activity.leaves.get())
     }
 
     pub(crate) fn session_mut(&mut self) -> Result<&mut dyn Session, OpError> {
@@ -265,13 +266,8 @@ impl VirtualUser<'_> {
         }
     }
 
-    pub(crate) async fn open(
-        &mut self,
-        path: String,
-        how: OpenHow,
-        window: Window,
-    ) -> Result<FileRef, OpError> {
-        let (file, _) = self.meta(MetaOp::open(path, how), window).await?.into_opened()?;
+    pub(crate) async fn open(&mut self, path: String, how: OpenHow) -> Result<FileRef, OpError> {
+        let (file, _) = self.meta(MetaOp::open(path, how)).await?.into_opened()?;
         Ok(file)
     }
 
@@ -287,11 +283,11 @@ impl VirtualUser<'_> {
     }
 
     /// Performs a metadata operation of a transaction, and times and counts it.
-    pub(crate) async fn meta(&mut self, op: MetaOp, window: Window) -> Result<MetaYield, OpError> {
+    pub(crate) async fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         let kind = OperationKind::of(&op);
         let started = self.thread.clock.now();
         let result = self.call(op).await;
-        self.count(kind, started, result.as_ref().err(), 0, window);
+        self.count(kind, started, result.as_ref().err(), 0);
         result
     }
 
@@ -302,40 +298,28 @@ impl VirtualUser<'_> {
     }
 
     /// Brings a file to stable storage, timed and counted.
-    pub(crate) async fn flush(&mut self, file: FileRef, window: Window) -> Result<(), OpError> {
+    pub(crate) async fn flush(&mut self, file: FileRef) -> Result<(), OpError> {
         let started = self.thread.clock.now();
         let result = self.reply(DataOp::Flush { file }).await;
-        self.count(OperationKind::Flush, started, result.as_ref().err(), 0, window);
+        self.count(OperationKind::Flush, started, result.as_ref().err(), 0);
         result.map(drop)
     }
 
     /// Performs one data operation, and times and counts it.
-    async fn data(
-        &mut self,
-        kind: OperationKind,
-        op: DataOp,
-        len: u32,
-        window: Window,
-    ) -> Result<(), OpError> {
+    async fn data(&mut self, kind: OperationKind, op: DataOp, len: u32) -> Result<(), OpError> {
         let started = self.thread.clock.now();
         let result = complete(op, self.reply(op).await);
-        self.count(kind, started, result.as_ref().err(), u64::from(len), window);
+        self.count(kind, started, result.as_ref().err(), u64::from(len));
         result
     }
 
-    /// Counts an operation when it ends within the measured window.
-    pub(crate) fn count(
-        &mut self,
-        kind: OperationKind,
-        started: u64,
-        error: Option<&OpError>,
-        bytes: u64,
-        window: Window,
-    ) {
+    /// Counts an operation in the window in which it ends, or as one outside of windows.
+    pub(crate) fn count(&mut self, kind: OperationKind, started: u64, error: Option<&OpError>, bytes: u64) {
         let Self { session, thread, wire, .. } = self;
         let counted = session.as_deref().map_or(*wire, Session::wire);
         let now = thread.clock.now();
-        self.last_counted = now >= window.measure && now < window.end;
+        let window = thread.window.get();
+        self.last_counted = window.measures(now);
         if self.last_counted {
             let mut tally = thread.tally.borrow_mut();
             tally.wire += counted.since(*wire);
@@ -357,6 +341,8 @@ impl VirtualUser<'_> {
                     _ => {}
                 }
             }
+        } else {
+            thread.count_outside(now, kind, error.is_none(), bytes, counted.since(*wire));
         }
         *wire = counted;
     }

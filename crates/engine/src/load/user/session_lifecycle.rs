@@ -9,8 +9,8 @@ use sharebench_plan::Pace;
 use sharebench_target::Session;
 
 use crate::load::user::thread_context::ThreadContext;
+use crate::load::user::user_activity::Activity;
 use crate::load::user::virtual_user::VirtualUser;
-use crate::time::window::Window;
 
 /// Pause before a user opens a lost session again.
 const RECONNECT: Duration = Duration::from_millis(500);
@@ -42,22 +42,19 @@ impl VirtualUser<'_> {
     }
 
     /// Tries to open a lost session again; the instant at which to try once more if that failed.
-    pub(crate) async fn reconnect(&mut self, window: Window) -> u64 {
+    pub(crate) async fn reconnect(&mut self) -> u64 {
         let thread = self.thread;
         let from = thread.clock.now();
+        self.activity.now.set(Activity::WithoutSession { from });
         self.connect().await;
         let now = thread.clock.now();
+        let window = thread.window_at(now);
+        self.activity.end();
         let again = now + RECONNECT.as_nanos() as u64;
-        let until = if self.session.is_some() { now } else { again };
-        let from = from.max(window.measure);
-        let until = until.min(window.end);
-        if from < until {
-            let mut tally = thread.tally.borrow_mut();
-            tally.detail.without_session_ns += until - from;
-            tally.detail.timeline.without_session(from - window.measure, until - window.measure);
-            if self.session.is_none() {
-                tally.detail.timeline.failed(until.min(now).max(from) - window.measure);
-            }
+        let is_lost = self.session.is_none();
+        thread.miss_session(from, if is_lost { again } else { now }, window);
+        if is_lost && window.measures(now) {
+            thread.tally.borrow_mut().detail.timeline.failed(now - window.measure);
         }
         again
     }
@@ -68,8 +65,9 @@ impl VirtualUser<'_> {
     }
 
     /// A user comes and logs on; false when that failed, which is an end of the visit.
-    pub(crate) async fn log_on(&mut self, intended: u64, window: Window) -> bool {
-        let mut result = self.connect_again(window).await;
+    pub(crate) async fn log_on(&mut self, intended: u64) -> bool {
+        self.activity.now.set(Activity::InTransaction { intended, started: None });
+        let mut result = self.connect_again().await;
         if result.is_ok() && !self.own.laid_out {
             // Nobody could lay it out before the window.
             result = self.lay_out().await.map(drop);
@@ -77,15 +75,15 @@ impl VirtualUser<'_> {
         self.visiting = result.is_ok();
         if let Err(error) = result {
             let now = self.thread.clock.now();
+            let window = self.thread.window_at(now);
             self.lose_session();
-            if now < window.end {
-                if now >= window.measure {
-                    self.thread.tally.borrow_mut().detail.timeline.failed(now - window.measure);
-                }
-                self.book_failure(error);
-            } else {
-                self.thread.censor(intended, None, window);
+            if window.measures(now) {
+                self.thread.tally.borrow_mut().detail.timeline.failed(now - window.measure);
             }
+            if now < self.activity.leaves.get() {
+                self.book_failure(error);
+            }
+            self.activity.end();
         }
         self.visiting
     }

@@ -11,7 +11,6 @@ use crate::load::user::requests::Piece;
 use crate::load::user::user_files::OwnFile;
 use crate::load::user::virtual_user::{VirtualUser, loses_session};
 use crate::record::operation_kind::OperationKind;
-use crate::time::window::Window;
 
 /// A file made by a transaction.
 struct CreatedFile {
@@ -38,11 +37,11 @@ fn parent(path: &str) -> &str {
 }
 
 impl VirtualUser<'_> {
-    /// Performs one transaction. Repeated requests that are left when the window has ended are dropped.
-    pub(crate) async fn perform(&mut self, index: usize, window: Window) -> Result<(), OpError> {
+    /// Performs one transaction. Repeated requests that are left when the user's windows have ended are dropped.
+    pub(crate) async fn perform(&mut self, index: usize) -> Result<(), OpError> {
         let thread = self.thread;
         if let Some(file) = thread.work.workload.loadfile.as_deref() {
-            return self.replay(file, index, window).await;
+            return self.replay(file, index).await;
         }
         let transaction = &thread.work.workload.transactions[index];
         let file = self.pick(transaction);
@@ -52,7 +51,7 @@ impl VirtualUser<'_> {
         }
         let mut result = Ok(());
         for operation in &transaction.operations {
-            result = self.operation(operation, &mut state, window).await;
+            result = self.operation(operation, &mut state).await;
             if result.is_err() {
                 break;
             }
@@ -121,69 +120,63 @@ impl VirtualUser<'_> {
         &mut self,
         operation: &Operation,
         state: &mut TransactionState,
-        window: Window,
     ) -> Result<(), OpError> {
         let Some(file) = state.file else {
             return match operation {
-                Operation::Connect => self.connect_again(window).await,
-                _ => self.meta(MetaOp::Space, window).await.map(drop),
+                Operation::Connect => self.connect_again().await,
+                _ => self.meta(MetaOp::Space).await.map(drop),
             };
         };
         match operation {
             Operation::Open { write } => {
                 let how = if *write { OpenHow::ReadWrite } else { OpenHow::Read };
-                state.handle = Some(self.open(self.path_of(file), how, window).await?);
+                state.handle = Some(self.open(self.path_of(file), how).await?);
                 state.at = 0;
             }
-            Operation::Create => self.create(file, state, window).await?,
+            Operation::Create => self.create(file, state).await?,
             Operation::Close => {
                 if let Some(file) = state.handle.take() {
-                    self.meta(MetaOp::Close { file }, window).await?;
+                    self.meta(MetaOp::Close { file }).await?;
                 }
             }
             Operation::Stat => {
                 let path = state.made.as_ref().map_or_else(|| self.path_of(file), |made| made.path.clone());
-                self.meta(MetaOp::Stat { path }, window).await?;
+                self.meta(MetaOp::Stat { path }).await?;
             }
             Operation::List => {
                 let path = parent(&self.path_of(file)).to_owned();
-                self.meta(MetaOp::List { path }, window).await?;
+                self.meta(MetaOp::List { path }).await?;
             }
-            Operation::Rename => self.rename(file, state, window).await?,
+            Operation::Rename => self.rename(file, state).await?,
             Operation::Delete => {
                 if let Some(made) = state.made.take() {
-                    self.meta(MetaOp::Remove { path: made.path }, window).await?;
+                    self.meta(MetaOp::Remove { path: made.path }).await?;
                 }
             }
             Operation::SetSize => {
                 let own = state.made.as_ref().map(|made| made.own.bytes);
                 let size = own.unwrap_or_else(|| self.own_mut(file).bytes);
                 if let Some(file) = state.handle {
-                    self.meta(MetaOp::SetSize { file, size }, window).await?;
+                    self.meta(MetaOp::SetSize { file, size }).await?;
                 }
             }
             Operation::Flush => {
                 if let Some(file) = state.handle {
-                    self.flush(file, window).await?;
+                    self.flush(file).await?;
                 }
             }
-            Operation::Space => drop(self.meta(MetaOp::Space, window).await?),
-            Operation::Connect => self.connect_again(window).await?,
-            Operation::Read(requests) => self.requests(requests, false, file, state, window).await?,
-            Operation::Write(requests) => self.requests(requests, true, file, state, window).await?,
-            Operation::CopyToServer => self.copy_to_server(file, window).await?,
-            Operation::CopyFromServer => self.copy_from_server(file, window).await?,
+            Operation::Space => drop(self.meta(MetaOp::Space).await?),
+            Operation::Connect => self.connect_again().await?,
+            Operation::Read(requests) => self.requests(requests, false, file, state).await?,
+            Operation::Write(requests) => self.requests(requests, true, file, state).await?,
+            Operation::CopyToServer => self.copy_to_server(file).await?,
+            Operation::CopyFromServer => self.copy_from_server(file).await?,
         }
         Ok(())
     }
 
     /// Creates a new file of the user in the directory of the transaction's file.
-    async fn create(
-        &mut self,
-        file: usize,
-        state: &mut TransactionState,
-        window: Window,
-    ) -> Result<(), OpError> {
+    async fn create(&mut self, file: usize, state: &mut TransactionState) -> Result<(), OpError> {
         let set = &self.thread.work.workload.set;
         let neighbor = match set.files[file].owner {
             Owner::User => self.own_path(&set.files[file].path),
@@ -196,7 +189,7 @@ impl VirtualUser<'_> {
             Owner::Shared => self.own.made as u32,
         };
         let path = format!("{}/n{}-{}", parent(&neighbor), self.number, self.own.made);
-        state.handle = Some(self.open(path.clone(), OpenHow::CreateNew, window).await?);
+        state.handle = Some(self.open(path.clone(), OpenHow::CreateNew).await?);
         state.made =
             Some(CreatedFile { path, own: OwnFile { newest: generation, ..OwnFile::default() }, generation });
         state.at = 0;
@@ -205,16 +198,11 @@ impl VirtualUser<'_> {
 
     /// Renames a file that the transaction made to the name of the user's own file, or gives that file another name
     /// and, the next time, its first name again.
-    async fn rename(
-        &mut self,
-        file: usize,
-        state: &mut TransactionState,
-        window: Window,
-    ) -> Result<(), OpError> {
+    async fn rename(&mut self, file: usize, state: &mut TransactionState) -> Result<(), OpError> {
         let to = self.own_name(file);
         if let Some(made) = &state.made {
             let from = made.path.clone();
-            if let Err(error) = self.meta(MetaOp::Rename { from, to }, window).await {
+            if let Err(error) = self.meta(MetaOp::Rename { from, to }).await {
                 // Without a reply it is unknown which of the two names exists.
                 if loses_session(error.class) {
                     self.invalidate(file);
@@ -230,7 +218,7 @@ impl VirtualUser<'_> {
         let renamed = !self.own_mut(file).renamed;
         self.own_mut(file).renamed = renamed;
         let other = self.own_name(file);
-        let result = self.meta(MetaOp::Rename { from: to, to: other }, window).await;
+        let result = self.meta(MetaOp::Rename { from: to, to: other }).await;
         match &result {
             Err(error) if loses_session(error.class) => self.invalidate(file),
             Err(_) => self.own_mut(file).renamed = !renamed,
@@ -240,7 +228,7 @@ impl VirtualUser<'_> {
     }
 
     /// Logs off and on again. Both together are timed as one operation.
-    pub(crate) async fn connect_again(&mut self, window: Window) -> Result<(), OpError> {
+    pub(crate) async fn connect_again(&mut self) -> Result<(), OpError> {
         let thread = self.thread;
         let started = thread.clock.now();
         self.close_kept().await;
@@ -255,7 +243,7 @@ impl VirtualUser<'_> {
             }
             Err(error) => Err(OpError::from(error)),
         };
-        self.count(OperationKind::Connect, started, result.as_ref().err(), 0, window);
+        self.count(OperationKind::Connect, started, result.as_ref().err(), 0);
         result
     }
 
@@ -266,7 +254,6 @@ impl VirtualUser<'_> {
         write: bool,
         file: usize,
         state: &mut TransactionState,
-        window: Window,
     ) -> Result<(), OpError> {
         let workload = &self.thread.work.workload;
         let kept = self.kept.get(&file).map(|kept| kept.handle);
@@ -294,14 +281,14 @@ impl VirtualUser<'_> {
             let (offset, len) = self.next_range(requests.pattern, state.at, wanted, grain, bytes, growing);
             let piece = Piece { handle, file, offset, len: len as u32 };
             if write {
-                self.write_to(piece, state, window).await?;
+                self.write_to(piece, state).await?;
             } else {
-                self.read(piece, window).await?;
+                self.read(piece).await?;
             }
             (state.at, moved, left) = (offset + len, moved + len, left - 1);
             // The clock is read only where something would follow.
             let done = left == 0 || requests.times == Times::All && moved >= bytes;
-            if done || self.is_over(window) {
+            if done || self.is_over() {
                 break;
             }
         }
@@ -332,48 +319,43 @@ impl VirtualUser<'_> {
     }
 
     /// Writes to the file that the transaction made, or to the user's own file.
-    async fn write_to(
-        &mut self,
-        piece: Piece,
-        state: &mut TransactionState,
-        window: Window,
-    ) -> Result<(), OpError> {
+    async fn write_to(&mut self, piece: Piece, state: &mut TransactionState) -> Result<(), OpError> {
         if let Some(made) = &mut state.made {
             let content = self.own_content(piece.file, made.generation);
-            return self.write(piece, content, Some(&mut made.own), window).await;
+            return self.write(piece, content, Some(&mut made.own)).await;
         }
         let generation = match state.generation {
             Some(generation) => generation,
             None => *state.generation.insert(self.own_mut(piece.file).next_generation()),
         };
         let content = self.own_content(piece.file, generation);
-        self.write(piece, content, None, window).await
+        self.write(piece, content, None).await
     }
 
     /// Reads a whole file into memory.
-    async fn copy_from_server(&mut self, file: usize, window: Window) -> Result<(), OpError> {
+    async fn copy_from_server(&mut self, file: usize) -> Result<(), OpError> {
         let workload = &self.thread.work.workload;
         let described = &workload.set.files[file];
         let bytes = match described.owner {
             Owner::User => self.own_mut(file).bytes,
             Owner::Shared => described.bytes,
         };
-        let handle = self.open(self.path_of(file), OpenHow::Read, window).await?;
+        let handle = self.open(self.path_of(file), OpenHow::Read).await?;
         let mut result = Ok(());
         for (offset, len) in blocks(bytes, workload.block) {
-            result = self.read(Piece { handle, file, offset, len }, window).await;
-            if result.is_err() || self.is_over(window) {
+            result = self.read(Piece { handle, file, offset, len }).await;
+            if result.is_err() || self.is_over() {
                 break;
             }
         }
-        self.close_after(handle, result, window).await
+        self.close_after(handle, result).await
     }
 
     /// Writes a whole file from memory, under a name of this user.
-    async fn copy_to_server(&mut self, file: usize, window: Window) -> Result<(), OpError> {
+    async fn copy_to_server(&mut self, file: usize) -> Result<(), OpError> {
         let workload = &self.thread.work.workload;
         let how = if self.own.files.contains_key(&file) { OpenHow::ReadWrite } else { OpenHow::CreateNew };
-        let opened = self.open(self.own_name(file), how, window).await;
+        let opened = self.open(self.own_name(file), how).await;
         if opened.as_ref().is_err_and(|error| error.class == ErrorClass::Exists) {
             // The reply was lost, so the file is not recorded. The next copy finds it.
             self.own_mut(file);
@@ -383,23 +365,18 @@ impl VirtualUser<'_> {
         let content = self.own_content(file, generation);
         let mut result = Ok(());
         for (offset, len) in blocks(workload.set.files[file].bytes, workload.block) {
-            result = self.write(Piece { handle, file, offset, len }, content, None, window).await;
-            if result.is_err() || self.is_over(window) {
+            result = self.write(Piece { handle, file, offset, len }, content, None).await;
+            if result.is_err() || self.is_over() {
                 break;
             }
         }
-        self.close_after(handle, result, window).await
+        self.close_after(handle, result).await
     }
 
     /// Closes a file, also after a failure. The earlier failure is the one to report.
-    async fn close_after(
-        &mut self,
-        file: FileRef,
-        result: Result<(), OpError>,
-        window: Window,
-    ) -> Result<(), OpError> {
+    async fn close_after(&mut self, file: FileRef, result: Result<(), OpError>) -> Result<(), OpError> {
         match result {
-            Ok(()) => self.meta(MetaOp::Close { file }, window).await.map(drop),
+            Ok(()) => self.meta(MetaOp::Close { file }).await.map(drop),
             Err(error) => {
                 if !loses_session(error.class) {
                     let _ = self.call(MetaOp::Close { file }).await;

@@ -1,8 +1,7 @@
 //! A user: one simulated user, or one session of an open load, that performs transactions at its pace.
 
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, OpError, Random, WireCount};
@@ -13,9 +12,9 @@ use crate::load::user::open_file::OpenFile;
 use crate::load::user::replay_state::Replay;
 use crate::load::user::shared_session::SessionMember;
 use crate::load::user::thread_context::ThreadContext;
+use crate::load::user::user_activity::{Activity, NOT_THINKING, UserActivity};
 use crate::load::user::user_files::UserFiles;
 use crate::time::deadline::Deadline;
-use crate::time::sleep::Sleep;
 use crate::time::window::Window;
 
 /// Number of transactions after which a user yields to the other users of its thread.
@@ -31,16 +30,17 @@ pub(crate) const fn loses_session(class: ErrorClass) -> bool {
 /// One simulated user of a load, or one session of the pool of an open load.
 ///
 /// A user owns its session (or its slot of a shared one), the knowledge about its own files on the target, and its
-/// random numbers. The thread makes it, connects it before the first window, lets it [`Self::work`] through each
-/// window, and logs it off after the last. Within a window it performs one transaction after the other at its pace
-/// and adds each to the thread's tally.
+/// random numbers. The thread makes it, connects it before its first window, lets it [`Self::work`], and logs it off.
+/// Users of a single step work through each window of it and pause between two; users of a series of steps work from
+/// their first window until they leave, while the thread's window changes under them. At work a user performs one
+/// transaction after the other at its pace and adds each to the thread's tally.
 ///
 /// Invariants: a transaction has three instants, intended, started and ended, and is counted in the window in which
-/// it ends; one that is still in flight at the end is counted as unfinished, with its elapsed time as a lower bound.
+/// it ends. In each window at whose end it is in flight it is counted as unfinished, with its elapsed time as a lower
+/// bound; the thread does that ([`ThreadContext::close_window`]), so that the user need not wake up for it.
 /// A lost session is data and not an error: the user waits, reconnects and continues, and the time without a session
 /// does not count as think time. What users do and how long they pause are drawn from separate sequences, so that
 /// pauses are the same whatever the target does.
-#[expect(clippy::struct_excessive_bools, reason = "what it has been seen to do, each for itself")]
 pub(crate) struct VirtualUser<'a> {
     pub(crate) thread: &'a ThreadContext<'a>,
     pub(crate) number: u32,
@@ -68,17 +68,22 @@ pub(crate) struct VirtualUser<'a> {
     unbroken: u32,
     /// True between login and logout of a visit.
     pub(crate) visiting: bool,
-    /// Transactions that ended within the window.
-    done: u64,
-    reported: bool,
-    engaged: bool,
-    /// True if the user lost its session in this step.
+    /// What its thread knows of it.
+    pub(crate) activity: Rc<UserActivity>,
+    /// Its place among the users who start with it, and their number: the order of a ramp.
+    pub(crate) place: (u32, u32),
+    /// Transactions that the user completed, within windows and outside of them.
+    pub(crate) completed: u64,
+    /// True if the user lost its session since it logged on.
     pub(crate) outage: bool,
 }
 
 impl<'a> VirtualUser<'a> {
-    /// Virtual user `number` of its step, one of a group that may share a session, not yet connected.
+    /// Virtual user `number` of its step, one of a group that may share a session, not yet connected. Its thread knows
+    /// it from now on.
     pub fn new(thread: &'a ThreadContext<'a>, number: u32, group: u32) -> Self {
+        let activity = Rc::new(UserActivity::default());
+        thread.users.borrow_mut().insert(number, Rc::clone(&activity));
         Self {
             thread,
             number,
@@ -96,47 +101,45 @@ impl<'a> VirtualUser<'a> {
             mix_left: Vec::new(),
             unbroken: 0,
             visiting: false,
-            done: 0,
-            reported: false,
-            engaged: false,
+            activity,
+            place: (number, thread.work.users),
+            completed: 0,
             outage: false,
         }
     }
 
-    /// Performs transactions until the window ends or the run is stopped; again for each further window.
+    /// Performs transactions until the user leaves or the run is stopped; `window` is the first one.
     pub async fn work(&mut self, window: Window) {
         let thread = self.thread;
-        (self.reported, self.engaged, self.done) = (false, false, 0);
         if self.arrives() {
             // A pool of visitors starts without sessions.
             self.log_off().await;
         }
-        // One timer for the whole window, polled only while a transaction is pending.
-        let mut over = thread.clock.sleep_coarse(window.end);
         let mut thought_from = window.start;
         let mut next = self.first_start(window);
         while let Some(intended) = next {
-            let awake = self.sleep_to_start(intended, window.end).await;
-            self.book_thinking(thought_from, intended, window);
-            let Some(mut started) = awake else {
-                thread.censor(intended, None, window);
-                break;
-            };
+            self.activity.now.set(Activity::Thinking { from: thought_from, intended });
+            let awake = self.sleep_to_start(intended).await;
+            self.end_thinking();
+            let Some(mut started) = awake else { break };
             if self.arrives() {
-                if !self.log_on(intended, window).await {
-                    (thought_from, next) = (window.end, thread.schedule.claim(window));
+                if !self.log_on(intended).await {
+                    (thought_from, next) = (NOT_THINKING, thread.schedule.claim(window));
                     continue;
                 }
                 started = thread.clock.now();
             } else if self.session.is_none() {
-                let again = self.reconnect(window).await;
+                let again = self.reconnect().await;
                 if self.session.is_none() {
                     // A pause to reconnect does not count as think time, so that the check of Little's law shows it.
-                    thought_from = window.end;
+                    thought_from = NOT_THINKING;
                     match thread.work.pace {
                         Pace::Closed(_) => next = Some(again),
                         // The schedule continues meanwhile, and due transactions wait.
-                        Pace::Open { .. } => drop(self.sleep_to_start(again, window.end).await),
+                        Pace::Open { .. } => {
+                            self.activity.now.set(Activity::Thinking { from: NOT_THINKING, intended });
+                            self.sleep_to_start(again).await;
+                        }
                         // A visit ends with its session; the next arrival begins a new one.
                         Pace::Visits { .. } => self.visiting = false,
                     }
@@ -144,22 +147,23 @@ impl<'a> VirtualUser<'a> {
                 }
                 started = thread.clock.now();
             }
-            let Some(transaction) = self.next_transaction(window) else { return };
-            thought_from = self.transaction(transaction, (intended, started), window, &mut over).await;
+            let Some(transaction) = self.next_transaction() else { break };
+            thought_from = self.transaction(transaction, intended, started).await;
             next = self.following_start(intended, thought_from, window).await;
-            if next.is_some_and(|next| next > thought_from + REST.as_nanos() as u64) {
-                self.release_buffers();
+            if let Some(intended) = next {
+                self.activity.now.set(Activity::Thinking { from: thought_from, intended });
+                if intended > thought_from + REST.as_nanos() as u64 {
+                    self.release_buffers();
+                }
             }
             self.yield_now().await;
         }
+        self.activity.end();
         // Scheduled starts of this window for which no user was free count as unfinished.
         while !thread.stop.is_stopped()
             && let Some(intended) = thread.schedule.claim(window)
         {
             thread.censor(intended, None, window);
-        }
-        if let Pace::Closed(_) = thread.work.pace {
-            thread.tally.borrow_mut().detail.fairness.add(self.done);
         }
     }
 
@@ -172,8 +176,8 @@ impl<'a> VirtualUser<'a> {
                 let begins = self.thread.work.ramp.map_or_else(
                     || self.pauses.below(most.max(1)),
                     |ramp| {
-                        ramp.as_nanos() as u64 * u64::from(self.number)
-                            / u64::from(self.thread.work.users.max(1))
+                        let (place, of) = self.place;
+                        ramp.as_nanos() as u64 * u64::from(place) / u64::from(of.max(1))
                     },
                 );
                 Some(window.start + begins)
@@ -206,18 +210,21 @@ impl<'a> VirtualUser<'a> {
     }
 
     /// The next transaction of the user, in the order that the workload requires.
-    fn next_transaction(&mut self, window: Window) -> Option<usize> {
+    fn next_transaction(&mut self) -> Option<usize> {
         let thread = self.thread;
         match thread.work.workload.loadfile.as_deref() {
-            Some(file) => Some(self.next_line(file, window)),
+            Some(file) => Some(self.next_line(file)),
             None => thread.work.workload.next(&mut self.mix_left, &mut self.random),
         }
     }
 
-    /// Counts the part of a pause that lies in the window as think time.
-    fn book_thinking(&self, from: u64, to: u64, window: Window) {
-        let inside = to.min(window.end).saturating_sub(from.max(window.measure));
-        self.thread.tally.borrow_mut().occupancy.thinking_ns += inside;
+    /// Ends a pause, and counts the part of it that lies in the current window.
+    fn end_thinking(&self) {
+        let now = self.thread.clock.now();
+        let window = self.thread.window_at(now);
+        if let Activity::Thinking { from, intended } = self.activity.end() {
+            self.thread.think(from, intended.min(now), window);
+        }
     }
 
     /// Removes the user's copies of shared files, keeps its own for the next step, and logs off.
@@ -240,6 +247,8 @@ impl<'a> VirtualUser<'a> {
         if let Some(session) = self.session.take() {
             session.close().await;
         }
+        self.thread.users.borrow_mut().remove(&self.number);
+        self.thread.tally.borrow_mut().transactions_by_users += self.completed;
     }
 
     /// Yields regularly to the thread's other users and its timers, also where every reply is there at once. Virtual
@@ -252,22 +261,24 @@ impl<'a> VirtualUser<'a> {
         }
     }
 
-    /// Sleeps to `instant`, and gives the one at which it woke; none when the window or the run ended first. Virtual
-    /// time needs no such sleeps, because it does not pass while a user works.
-    async fn sleep_to_start(&mut self, instant: u64, end: u64) -> Option<u64> {
-        let clock = self.thread.clock;
-        let interval = self.thread.poll_interval();
+    /// Sleeps to `instant`, and gives the one at which it woke; none when the user leaves or the run ended first. Virtual
+    /// time needs no naps, because it does not pass while a user works, unless the time to leave may change meanwhile.
+    async fn sleep_to_start(&mut self, instant: u64) -> Option<u64> {
+        let thread = self.thread;
+        let clock = thread.clock;
+        let interval = thread.poll_interval();
         loop {
             let now = clock.now();
-            if self.thread.stop.is_stopped() || now >= end {
+            let leaves = self.activity.leaves.get();
+            if thread.stop.is_stopped() || now >= leaves {
                 return None;
             }
             if now >= instant {
                 return Some(now);
             }
-            let until = instant.min(end);
+            let until = instant.min(leaves);
             // A nap may end some ticks late, which is not to be the start's lateness.
-            if until - now > 2 * interval && !clock.is_virtual() {
+            if until - now > 2 * interval && (thread.consecutive || !clock.is_virtual()) {
                 self.sleep_with_keepalive(now + interval).await;
             } else {
                 clock.sleep_precise(until).await;
@@ -275,37 +286,22 @@ impl<'a> VirtualUser<'a> {
         }
     }
 
-    /// Performs a transaction to its end. If it ends after the window, it counts as unfinished,
-    /// but is awaited, because the session can do nothing else before. Gives the instant of its end.
-    async fn transaction(
-        &mut self,
-        transaction: usize,
-        (intended, started): (u64, u64),
-        window: Window,
-        over: &mut Sleep,
-    ) -> u64 {
+    /// Performs a transaction to its end, and gives that instant. One that ends after a window counts there as
+    /// unfinished, but is awaited, because the session can do nothing else before.
+    async fn transaction(&mut self, transaction: usize, intended: u64, started: u64) -> u64 {
         let thread = self.thread;
         let intended = intended.min(started);
-        let mut censored = false;
-        let result = {
-            let mut performance = pin!(self.perform(transaction, window));
-            poll_fn(|cx| {
-                let polled = performance.as_mut().poll(cx);
-                if polled.is_pending() && !censored && Pin::new(&mut *over).poll(cx).is_ready() {
-                    censored = true;
-                    thread.censor(intended, Some(started), window);
-                }
-                polled
-            })
-            .await
-        };
+        self.activity.now.set(Activity::InTransaction { intended, started: Some(started) });
+        let result = self.perform(transaction).await;
         let ended = thread.clock.now();
-        let in_time = ended < window.end;
-        self.engage(ended, window);
+        // Closes a window that has ended meanwhile, while this user still counts as being in its transaction.
+        let window = thread.window_at(ended);
+        self.activity.end();
+        self.activity.engaged.set(self.activity.engaged.get() || window.measures(ended));
         match result {
-            Ok(()) if in_time => self.book(transaction, intended, started, ended, window),
+            Ok(()) => self.book(transaction, intended, started, ended, window),
             Err(error) => {
-                if (window.measure..window.end).contains(&ended) {
+                if window.measures(ended) {
                     let mut tally = thread.tally.borrow_mut();
                     *tally.detail.transactions[transaction].errors.entry(error.class).or_default() += 1;
                     tally.detail.sessions_lost += u64::from(loses_session(error.class));
@@ -314,32 +310,29 @@ impl<'a> VirtualUser<'a> {
                 if loses_session(error.class) {
                     self.lose_session();
                 }
-                // A failure after the window is not part of the measure, but wrong data is always reported.
-                if in_time || error.class == ErrorClass::DataMismatch {
+                // A failure after the last window is not part of the measure, but wrong data is always reported.
+                if ended < self.activity.leaves.get() || error.class == ErrorClass::DataMismatch {
                     self.book_failure(error);
-                } else if !censored {
-                    thread.censor(intended, Some(started), window);
                 }
             }
-            Ok(()) if !censored => thread.censor(intended, Some(started), window),
-            Ok(()) => {}
         }
         ended
     }
 
-    /// Books a transaction that ended within the step; it counts if that was in the measured part.
+    /// Books a transaction that succeeded: in the window, or as one outside of it.
     fn book(&mut self, transaction: usize, intended: u64, started: u64, ended: u64, window: Window) {
-        if ended < window.measure {
+        self.completed += 1;
+        let mut tally = self.thread.tally.borrow_mut();
+        if !window.measures(ended) {
+            tally.outside.transactions += 1;
             return;
         }
-        let mut tally = self.thread.tally.borrow_mut();
         tally.transactions += 1;
         tally.response.record(ended - intended);
         tally.detail.timeline.ended(ended - window.measure);
         tally.response_batches.record(ended, ended - intended);
         tally.service.record(ended - started);
         tally.lag.record(started - intended);
-        self.done += 1;
         let deadline = self.thread.work.workload.transactions[transaction].deadline;
         let part = &mut tally.detail.transactions[transaction];
         part.count += 1;
@@ -349,16 +342,7 @@ impl<'a> VirtualUser<'a> {
         let missed = deadline.is_some_and(|deadline| u128::from(ended - intended) > deadline.as_nanos());
         part.missed += u64::from(missed);
         tally.occupancy.before_ns += window.measure.saturating_sub(intended);
-        tally.users_reported += u32::from(!self.reported);
-        self.reported = true;
-    }
-
-    /// Counts the user once it has had a transaction under way within the measured part.
-    fn engage(&mut self, ended: u64, window: Window) {
-        if !self.engaged && ended >= window.measure {
-            self.engaged = true;
-            self.thread.tally.borrow_mut().users_engaged += 1;
-        }
+        self.activity.done.set(self.activity.done.get() + 1);
     }
 
     pub(crate) fn book_failure(&self, error: OpError) {
