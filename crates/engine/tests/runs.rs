@@ -120,10 +120,11 @@ fn users_copy_report_and_leave_nothing() {
 
 #[test]
 fn users_who_stay_logged_on_copy_report_and_leave_nothing() {
-    for shared in [1, 2] {
+    // Without pauses every reply is there at once, and no user waits for anything.
+    for (shared, think) in [(1, "5ms"), (2, "5ms"), (1, "0ms")] {
         let target = MemoryTarget::new();
         let kept = format!("users_per_session = {shared}\nkeep_users = true\n");
-        let text = format!("{}{kept}", LOAD.replace("[1, 5]", "[1, 6, 3]"));
+        let text = format!("{}{kept}", LOAD.replace("[1, 5]", "[1, 6, 3]").replace("5ms", think));
         let ran = all(&text, target.clone());
         assert_eq!(ran.end.unwrap().outcome, RunOutcome::Complete, "{:?}", ran.failures);
         for (step, users) in ran.steps.iter().zip([1, 6, 3]) {

@@ -15,6 +15,11 @@ impl Window {
     /// The time before, between and after windows: nothing that ends in it is measured.
     pub const NONE: Self = Self { start: u64::MAX, measure: u64::MAX, end: u64::MAX };
 
+    /// True for [`Self::NONE`].
+    pub fn is_none(self) -> bool {
+        self.end == u64::MAX
+    }
+
     /// True if what ends at `instant` counts in this window.
     #[inline]
     pub fn measures(self, instant: u64) -> bool {

@@ -133,7 +133,7 @@ impl ThreadContext<'_> {
     #[cold]
     pub(crate) fn close_window(&self) {
         let window = self.window.replace(Window::NONE);
-        if window.end == Window::NONE.end {
+        if window.is_none() {
             return;
         }
         let is_closed_load = matches!(self.work.pace, Pace::Closed(_));

@@ -251,11 +251,14 @@ impl<'a> VirtualUser<'a> {
         self.thread.tally.borrow_mut().transactions_by_users += self.completed;
     }
 
-    /// Yields regularly to the thread's other users and its timers, also where every reply is there at once. Virtual
-    /// time has turns of its own.
+    /// Yields regularly to the thread's other users and its timers, also where every reply is there at once. Between two
+    /// windows it yields each time, because the thread then waits for its turn to begin the next one. Virtual time has
+    /// turns of its own.
     async fn yield_now(&mut self) {
         self.unbroken += 1;
-        if self.unbroken >= UNBROKEN && !self.thread.clock.is_virtual() {
+        let thread = self.thread;
+        let is_between = thread.consecutive && thread.window.get().is_none();
+        if (self.unbroken >= UNBROKEN || is_between) && !thread.clock.is_virtual() {
             self.unbroken = 0;
             tokio::task::yield_now().await;
         }
