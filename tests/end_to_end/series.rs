@@ -12,7 +12,7 @@ fn connections(sharebench: &Sharebench, port: u16, url: impl Fn(u16) -> String, 
     let url = url(proxy.port());
     let words = ["load", &url, "--users=2,4,6", "--workload=copy-all-bidirectional", "--scale=300KB"];
     let times = ["--think=exp:20ms", "--warm-up=200ms", "--measure=1500ms"];
-    sharebench.run(&[&words[..], &times, flags].concat()).unwrap().expect_success();
+    let _ = sharebench.run(&[&words[..], &times, flags].concat()).unwrap().expect_success();
     proxy.accepted()
 }
 

@@ -47,6 +47,7 @@ pub struct LoadArgs {
 /// The workload of a load, its steps and their windows.
 #[derive(Debug, Args)]
 #[command(next_help_heading = heading::WORKLOAD)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct LoadFlags {
     /// Use the workload, steps, think times and windows of a preset, or of a file with [load] and [workload]. Other options
     /// replace its values.

@@ -98,7 +98,7 @@ impl LoadSeries<'_> {
             let mut reports = Vec::new();
             for thread in 0..threads {
                 let (command, mut commanded) = unbounded_channel::<SeriesCommand>();
-                let (reported, report) = channel::<Option<SeriesReport>>();
+                let (reported, report) = channel::<SeriesReport>();
                 commands.push(command);
                 reports.push(report);
                 workers.push(scope.spawn(move || {
@@ -137,7 +137,7 @@ impl LoadSeries<'_> {
     async fn run_thread(
         &self,
         Range { start: thread, end: threads }: Range<u32>,
-        mut next: impl AsyncFnMut(Option<SeriesReport>) -> SeriesCommand,
+        mut next: impl AsyncFnMut(SeriesReport) -> SeriesCommand,
     ) -> Tally {
         let work = self.largest();
         let schedule = ArrivalSchedule::new(work.pace.clone(), self.environment.seed, Vec::new(), 0);
@@ -147,11 +147,11 @@ impl LoadSeries<'_> {
         let is_own = |number: &u32| number / work.users_per_session % threads.max(1) == thread;
         let mut users = FuturesUnordered::new();
         let (mut first_window, _) = watch::channel(None);
-        let mut report = None;
+        let mut report = SeriesReport::Started;
         let mut present = 0;
         let mut step = 0;
         loop {
-            match while_working(&mut users, next(report.take())).await {
+            match while_working(&mut users, next(std::mem::take(&mut report))).await {
                 SeriesCommand::Step(index) => {
                     step = index;
                     let wanted = self.steps[step].work.users;
@@ -167,7 +167,7 @@ impl LoadSeries<'_> {
                     dismiss(&context, &attendance, leaving, present, wanted);
                     while_working(&mut users, attendance.settled()).await;
                     present = wanted;
-                    report = Some(SeriesReport::Ready);
+                    report = SeriesReport::Ready;
                 }
                 SeriesCommand::Window(window) => {
                     context.open_window(window);
@@ -178,7 +178,7 @@ impl LoadSeries<'_> {
                     context.close_window();
                     let mut tally = context.closed.take().unwrap_or_default();
                     account_window(&mut tally, window, cpu);
-                    report = Some(SeriesReport::Ended(Box::new(tally)));
+                    report = SeriesReport::Ended(Box::new(tally));
                 }
                 SeriesCommand::Finish => {
                     // Users whose first window never came have nothing to wait for any more.
@@ -260,15 +260,15 @@ async fn while_working<T>(
     .await
 }
 
-/// Merges the reports of all threads about a command; the inner value is none before the first command. None if a thread
-/// has ended.
-fn all_of(reports: &[Receiver<Option<SeriesReport>>]) -> Option<Option<SeriesReport>> {
+/// Merges the reports of all threads about a command; none if a thread has ended.
+fn all_of(reports: &[Receiver<SeriesReport>]) -> Option<SeriesReport> {
     let mut all: Option<SeriesReport> = None;
     for report in reports {
-        match (&mut all, report.recv().ok()?) {
-            (Some(all), Some(more)) => all.merge(more),
-            (all, more) => *all = all.take().or(more),
+        let more = report.recv().ok()?;
+        match &mut all {
+            Some(all) => all.merge(more),
+            None => all = Some(more),
         }
     }
-    Some(all)
+    all
 }

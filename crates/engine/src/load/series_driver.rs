@@ -29,8 +29,11 @@ pub(crate) enum SeriesCommand {
 }
 
 /// What a thread reports, or all threads after [`Self::merge`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum SeriesReport {
+    /// The thread has started and has no users yet.
+    #[default]
+    Started,
     /// The users of the step are logged on, and no others.
     Ready,
     /// The window has ended. This is its tally.
@@ -69,27 +72,26 @@ impl<'a> SeriesDriver<'a> {
         Self { works, clock, stop, steps, step: 0, last: None, outcome: Ok(()) }
     }
 
-    /// The command after `report`; without a report, the first one. An error ends the series, and
-    /// [`Self::conclude`] returns it.
-    pub fn next(&mut self, report: Option<SeriesReport>) -> SeriesCommand {
+    /// The command after `report`. An error ends the series, and [`Self::conclude`] returns it.
+    pub fn next(&mut self, report: SeriesReport) -> SeriesCommand {
         self.decide(report).unwrap_or_else(|error| {
             self.outcome = Err(error);
             SeriesCommand::Finish
         })
     }
 
-    fn decide(&mut self, report: Option<SeriesReport>) -> Result<SeriesCommand, StepError> {
+    fn decide(&mut self, report: SeriesReport) -> Result<SeriesCommand, StepError> {
         if self.stop.is_stopped() {
             return Err(StepError::Stopped);
         }
         match report {
-            None => self.begin(),
-            Some(SeriesReport::Ready) => Ok(SeriesCommand::Window(self.window())),
-            Some(SeriesReport::Ended(tally)) if self.step + 1 == self.works.len() => {
+            SeriesReport::Started => self.begin(),
+            SeriesReport::Ready => Ok(SeriesCommand::Window(self.window())),
+            SeriesReport::Ended(tally) if self.step + 1 == self.works.len() => {
                 self.last = Some(*tally);
                 Ok(SeriesCommand::Finish)
             }
-            Some(SeriesReport::Ended(tally)) => {
+            SeriesReport::Ended(tally) => {
                 self.steps.measured(self.step, *tally)?;
                 self.step += 1;
                 self.begin()
