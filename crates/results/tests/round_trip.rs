@@ -6,10 +6,10 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, JobShare, LoadDetail,
-    Measure, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase, ReportedFigures, Residency,
-    ResponseSampleSize, ServerEvidence, ServerLoad, SetCheck, SplitBlocks, StepResult, Timeline, Value,
-    Verdict, WhileProbed, WireCount,
+    Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, JobShare, LoadCounts,
+    LoadDetail, Measure, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase,
+    ReportedFigures, Residency, ResponseSampleSize, ServerEvidence, ServerLoad, SetCheck, SplitBlocks,
+    StepResult, Timeline, Value, Verdict, WhileProbed, WireCount,
 };
 use sharebench_results::Store;
 
@@ -145,6 +145,12 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         set_check: SetCheck { files: numbers[0], bytes: numbers[1], wrong: numbers[2], unread: numbers[3] },
         users_per_session: 4,
         left_out: [("Deltree: \"x\"".to_owned(), numbers[4])].into(),
+        outside: numbers[5].is_multiple_of(2).then_some(LoadCounts {
+            transactions: numbers[6],
+            operations: numbers[7],
+            bytes: IoBytes { read: numbers[8], written: numbers[9] },
+            wire: WireCount { requests: numbers[0], payload_sent: numbers[1], ..WireCount::default() },
+        }),
     }
 }
 
