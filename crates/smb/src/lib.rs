@@ -13,8 +13,10 @@
 mod auth;
 mod client;
 mod crypto;
+mod incompatibility;
 mod status;
 pub mod wire;
 
-pub use client::SmbTarget;
+pub use client::{SmbProbe, SmbTarget};
+pub use incompatibility::Incompatibility;
 pub use status::NtStatus;

@@ -91,14 +91,37 @@ statuses! {
     ACCOUNT_LOCKED_OUT = 0xC000_0234 => Refused,
     PATH_NOT_COVERED = 0xC000_0257 => Unsupported,
     NETWORK_SESSION_EXPIRED = 0xC000_035C => Disconnected,
+    NTLM_BLOCKED = 0xC000_0418 => Unsupported,
     SMB_TOO_MANY_UIDS_OR_BAD_UID = 0x005B_0002 => Disconnected,
 }
 
 impl NtStatus {
+    /// The meaning of a status that states what this client and the server do not have in common.
+    pub const fn incompatibility(self) -> Option<&'static str> {
+        match self {
+            Self::NTLM_BLOCKED => {
+                Some("Kerberos only: the server blocks NTLM, and sharebench logs in with NTLM only")
+            }
+            Self::PATH_NOT_COVERED => Some(
+                "the directory is a DFS link to another server, and sharebench follows no DFS referrals; \
+                 give the URL of that server",
+            ),
+            _ => None,
+        }
+    }
+
     /// The error of `request` if the server answers with this status.
     #[cold]
     pub fn failure(self, request: &'static str) -> OpError {
-        OpError::new(self.class(), OpStep::Request(request), self.to_string())
+        OpError::new(self.class(), OpStep::Request(request), self.explained())
+    }
+
+    /// The status, after its meaning if that needs words.
+    pub(crate) fn explained(self) -> String {
+        match self.incompatibility() {
+            Some(meaning) => format!("{meaning} ({self})"),
+            None => self.to_string(),
+        }
     }
 }
 
@@ -121,5 +144,13 @@ mod tests {
         assert_eq!(error.to_string(), "WRITE: no space (STATUS_DISK_FULL (0xC000007F))");
         assert_eq!(NtStatus(0xC0FF_EE00).to_string(), "NTSTATUS 0xC0FFEE00");
         assert_eq!(NtStatus::DIRECTORY_NOT_EMPTY.class(), ErrorClass::NotEmpty);
+    }
+
+    #[test]
+    fn a_status_about_missing_support_is_explained() {
+        let blocked = NtStatus(0xC000_0418).failure("SESSION_SETUP").to_string();
+        assert!(blocked.contains("Kerberos only") && blocked.contains("STATUS_NTLM_BLOCKED"), "{blocked}");
+        let link = NtStatus::PATH_NOT_COVERED.failure("CREATE").to_string();
+        assert!(link.contains("DFS link") && link.contains("STATUS_PATH_NOT_COVERED"), "{link}");
     }
 }

@@ -11,6 +11,7 @@ mod faulty;
 mod listing;
 mod memory;
 mod null;
+pub mod offers;
 mod policy;
 mod scripted;
 mod secret;

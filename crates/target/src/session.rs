@@ -179,6 +179,14 @@ pub trait Target: Send + Sync {
         &'a self,
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>>;
+
+    /// Explains why [`Self::connect`] failed: queries the server for at most `limit`, and returns the error with the
+    /// incompatibility in words if there is one. A command calls it once, for the error with which it ends. It is not
+    /// part of connecting, because a run that reconnects after an outage must not send further requests to a server in
+    /// trouble. The default implementation returns the error unchanged.
+    fn explain(&self, error: ConnectError, _limit: Duration) -> LocalBoxFuture<'_, ConnectError> {
+        Box::pin(std::future::ready(error))
+    }
 }
 
 /// The connection of one job or virtual user to a target.

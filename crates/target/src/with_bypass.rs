@@ -1,6 +1,7 @@
 //! A target together with a path that bypasses its client cache.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sharebench_model::{Facts, IoPolicy};
 
@@ -57,6 +58,10 @@ impl Target for WithBypass {
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         self.inner.connect(spec)
+    }
+
+    fn explain(&self, error: ConnectError, limit: Duration) -> LocalBoxFuture<'_, ConnectError> {
+        self.inner.explain(error, limit)
     }
 }
 

@@ -8,6 +8,7 @@ use sharebench_target::{
 use crate::data::context::PassContext;
 use crate::data::directory::remove_leftover;
 use crate::data::listed_pages::ListedPages;
+use crate::run::first_connection::connect_first;
 use crate::run::start_error::StartError;
 use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
@@ -39,7 +40,7 @@ pub fn remove_leftovers(
         let deadline = Deadline::new(&clock, timeout);
         let mut context = PassContext::new(&clock, &stop, verify, deadline);
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout, allow_split: true };
-        let mut session = target.connect(&spec).await?;
+        let mut session = connect_first(target, &spec).await?;
         let directory = only.unwrap_or(DIRECTORY_PREFIX).to_owned();
         let failed = |error| StartError::Prepare { target: target.url(), directory, error };
         let found = find(session.as_mut(), only, &mut context).await.map_err(failed)?;

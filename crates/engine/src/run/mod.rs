@@ -2,6 +2,7 @@
 
 pub(crate) mod cache_probes;
 pub(crate) mod cell_limits;
+pub(crate) mod first_connection;
 pub(crate) mod follow;
 pub(crate) mod leftovers;
 pub(crate) mod load;
@@ -43,6 +44,7 @@ use crate::load::user::user_files::UserFileStore;
 use crate::machine::measuring_machine::Machine;
 use crate::ranks::agreement::agreed;
 use crate::run::cell_limits::Limits;
+use crate::run::first_connection::connect_first;
 use crate::run::rounds::RunResources;
 use crate::run::start_error::StartError;
 use crate::run::target_state::TargetState;
@@ -207,7 +209,8 @@ impl Run<'_> {
             let name = &self.plan.targets[index].name;
             let spec = self.spec(target.as_ref());
             // A peer that accepts a connection and never answers must not delay the stop.
-            let connected = until_stopped(self.clock, self.stop, target.connect(&spec)).await;
+            let connecting = connect_first(target.as_ref(), &spec);
+            let connected = until_stopped(self.clock, self.stop, connecting).await;
             let session = connected.ok_or(StartError::Stopped)??;
             let directory = directory_on(self.directory, index);
             if let Some(ranks) = self.ranks.filter(|ranks| !ranks.is_leader()) {

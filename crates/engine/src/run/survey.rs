@@ -9,6 +9,7 @@ use sharebench_target::{Session, SessionSpec, Target, is_working_directory};
 
 use crate::data::context::PassContext;
 use crate::data::listed_pages::{ListedPages, child_path};
+use crate::run::first_connection::connect_first;
 use crate::run::start_error::StartError;
 use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
@@ -259,7 +260,7 @@ pub fn survey(target: &dyn Target, max_files: u64, timeout: Duration) -> Result<
         let deadline = Deadline::new(&clock, timeout);
         let context = PassContext::new(&clock, &stop, Verify::Off, deadline);
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout, allow_split: false };
-        let session = target.connect(&spec).await?;
+        let session = connect_first(target, &spec).await?;
         let mut walk = Walk {
             session,
             context,

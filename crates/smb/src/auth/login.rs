@@ -8,12 +8,12 @@ use super::AuthError;
 use super::hash::{hmac_md5, rc4};
 use super::message::{self, Authenticate, Challenge, flags};
 use super::ntlmv2::{Answer, Side, first_signature, password_key};
-use super::spnego::{self, ACCEPT_COMPLETED, ACCEPT_INCOMPLETE, Response};
+use super::spnego::{self, ACCEPT_COMPLETED, ACCEPT_INCOMPLETE, REQUEST_MIC, Response};
 use super::target_info::TargetInfo;
 use crate::wire::utf16;
 
 /// 100 ns between 1601 and 1970.
-const EPOCH_DIFFERENCE: u64 = 116_444_736_000_000_000;
+pub(crate) const EPOCH_DIFFERENCE: u64 = 116_444_736_000_000_000;
 
 /// A login, from the first token to the session key.
 ///
@@ -208,7 +208,11 @@ fn anonymous(challenge: &Challenge) -> Vec<u8> {
 /// The NTLM challenge within a token that leaves the negotiation incomplete.
 fn incomplete(token: &[u8]) -> Result<&[u8], AuthError> {
     let response = Response::parse(token)?;
-    expect_state(response.state, ACCEPT_INCOMPLETE)?;
+    // A server that prefers another mechanism accepts NTLM in this state. Both sides then have to sign the list of
+    // mechanisms, which this client does in any case.
+    if response.state != Some(REQUEST_MIC) {
+        expect_state(response.state, ACCEPT_INCOMPLETE)?;
+    }
     response.token.ok_or(AuthError::Malformed { what: "responseToken", len: token.len() })
 }
 

@@ -13,4 +13,5 @@ mod target_info;
 mod tests;
 
 pub(crate) use error::AuthError;
-pub(crate) use login::NtlmLogin;
+pub(crate) use login::{EPOCH_DIFFERENCE, NtlmLogin};
+pub(crate) use spnego::{Mechanism, listed_mechanisms};

@@ -3,9 +3,11 @@
 use super::AuthError;
 use super::der::{Der, element};
 
-/// States of a negotiation.
+/// States of a negotiation (RFC 4178 4.2.2).
 pub(super) const ACCEPT_COMPLETED: u8 = 0;
 pub(super) const ACCEPT_INCOMPLETE: u8 = 1;
+/// As [`ACCEPT_INCOMPLETE`]; both sides have to sign the list of mechanisms.
+pub(super) const REQUEST_MIC: u8 = 3;
 
 const SEQUENCE: u8 = 0x30;
 const OBJECT_ID: u8 = 0x06;
@@ -20,6 +22,74 @@ const FIELD: [u8; 4] = [0xA0, 0xA1, 0xA2, 0xA3];
 const SPNEGO: [u8; 6] = [0x2B, 6, 1, 5, 5, 2];
 /// 1.3.6.1.4.1.311.2.2.10
 const NTLM: [u8; 10] = [0x2B, 6, 1, 4, 1, 0x82, 0x37, 2, 2, 0x0A];
+/// 1.3.6.1.4.1.311.2.2.30
+const NEGOEX: [u8; 10] = [0x2B, 6, 1, 4, 1, 0x82, 0x37, 2, 2, 0x1E];
+/// 1.2.840.113554.1.2.2
+const KERBEROS: [u8; 9] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 2];
+/// 1.2.840.48018.1.2.2, which older Windows sends for Kerberos (MS-SPNG 2.2.1).
+const MS_KERBEROS: [u8; 9] = [0x2A, 0x86, 0x48, 0x82, 0xF7, 0x12, 1, 2, 2];
+/// 1.2.840.113554.1.2.2.3
+const USER_TO_USER: [u8; 10] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 2, 3];
+
+/// A login mechanism that a server lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mechanism {
+    Ntlm,
+    Kerberos,
+    KerberosUserToUser,
+    NegoEx,
+    Other,
+}
+
+impl Mechanism {
+    fn of(object_id: &[u8]) -> Self {
+        if object_id == NTLM {
+            Self::Ntlm
+        } else if object_id == KERBEROS || object_id == MS_KERBEROS {
+            Self::Kerberos
+        } else if object_id == USER_TO_USER {
+            Self::KerberosUserToUser
+        } else if object_id == NEGOEX {
+            Self::NegoEx
+        } else {
+            Self::Other
+        }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ntlm => "NTLM",
+            Self::Kerberos => "Kerberos",
+            Self::KerberosUserToUser => "Kerberos user to user",
+            Self::NegoEx => "NegoEx",
+            Self::Other => "another mechanism",
+        }
+    }
+}
+
+/// The mechanisms in the token of a NEGOTIATE response (`NegTokenInit2`, MS-SPNG 2.2.1), each once; empty if the server
+/// sends no list.
+pub(crate) fn listed_mechanisms(token: &[u8]) -> Result<Vec<Mechanism>, AuthError> {
+    let mut listed = Vec::new();
+    if token.is_empty() {
+        return Ok(listed);
+    }
+    let mut outer = Der::new(Der::new(token).expect(APPLICATION, "NegTokenInit2")?);
+    if outer.expect(OBJECT_ID, "SPNEGO")? != SPNEGO {
+        return Err(AuthError::Malformed { what: "SPNEGO", len: token.len() });
+    }
+    let init = outer.expect(FIELD[0], "NegTokenInit2")?;
+    let mut fields = Der::new(Der::new(init).expect(SEQUENCE, "NegTokenInit2")?);
+    let list = fields.expect(FIELD[0], "mechTypes")?;
+    let mut list = Der::new(Der::new(list).expect(SEQUENCE, "MechTypeList")?);
+    while !list.is_empty() {
+        let mechanism = Mechanism::of(list.expect(OBJECT_ID, "MechType")?);
+        if !listed.contains(&mechanism) {
+            listed.push(mechanism);
+        }
+    }
+    Ok(listed)
+}
 
 /// The list of mechanisms as both sides sign it: `MechTypeList` with its tag.
 pub(super) fn mech_list() -> Vec<u8> {

@@ -4,11 +4,12 @@ use proptest::prelude::*;
 use sharebench_target::Secret;
 
 use super::AuthError;
+use super::der::element;
 use super::hash::{hmac_md5, rc4};
 use super::login::{Exported, Fresh, Identity, NtlmLogin, Step};
 use super::message::{Challenge, flags};
 use super::ntlmv2::{Answer, Side, first_signature, password_key};
-use super::spnego::{self, Response};
+use super::spnego::{self, Mechanism, Response, listed_mechanisms};
 use super::target_info::TargetInfo;
 use crate::wire::utf16;
 
@@ -112,6 +113,40 @@ fn spnego_tokens_equal_those_of_windows_byte_for_byte() {
     assert_eq!(spnego::response(parsed.token.unwrap(), parsed.mic), second);
     assert_eq!(parsed.state, Some(spnego::ACCEPT_INCOMPLETE));
     assert_eq!(parsed.mic.unwrap(), hex("0100000063775A9A5FD97F0600000000"));
+}
+
+#[test]
+fn a_server_that_prefers_another_mechanism_gets_the_same_response() {
+    let mut token = hex(CHALLENGE);
+    // The content of negState, after the tags of NegTokenResp and of the field.
+    let state = token.windows(4).position(|bytes| bytes == [0xA0, 3, 0x0A, 1]).unwrap() + 4;
+    assert_eq!(token[state], spnego::ACCEPT_INCOMPLETE);
+    token[state] = spnego::REQUEST_MIC;
+    let mut login = NtlmLogin::new("User", "", &Secret::new("Password"), "");
+    login.first_token();
+    assert!(login.second_token(&token).is_ok());
+    token[state] = 2;
+    let mut login = NtlmLogin::new("User", "", &Secret::new("Password"), "");
+    login.first_token();
+    assert_eq!(login.second_token(&token), Err(AuthError::State { state: 2, expected: 1 }));
+}
+
+#[test]
+fn the_mechanisms_of_a_server_are_listed_in_its_order() {
+    let object_ids = |ids: &[&[u8]]| {
+        let ids: Vec<Vec<u8>> = ids.iter().map(|id| element(6, &[id])).collect();
+        let ids: Vec<&[u8]> = ids.iter().map(Vec::as_slice).collect();
+        let list = element(0xA0, &[&element(0x30, &ids)]);
+        let init = element(0xA0, &[&element(0x30, &[&list])]);
+        element(0x60, &[&element(6, &[&[0x2B, 6, 1, 5, 5, 2]]), &init])
+    };
+    let kerberos = hex("2a864886f712010202");
+    let old_kerberos = hex("2a864882f712010202");
+    let ntlm = hex("2b06010401823702020a");
+    let token = object_ids(&[&old_kerberos, &kerberos, &ntlm]);
+    assert_eq!(listed_mechanisms(&token), Ok(vec![Mechanism::Kerberos, Mechanism::Ntlm]));
+    assert_eq!(listed_mechanisms(&[]), Ok(Vec::new()));
+    assert!((1..token.len()).all(|len| listed_mechanisms(&token[..len]).is_err()));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::wire::header::{Header, command};
 use crate::wire::ioctl::{IoctlRequest, VALIDATE_NEGOTIATE_INFO, output};
 use crate::wire::simple::Empty;
 use crate::wire::tree::{SHARE_ENCRYPT_DATA, TreeConnectRequest, TreeConnectResponse};
-use crate::wire::{Field, Reader, WireError};
+use crate::wire::{Field, FileId, Reader, WireError};
 
 /// Share type of a disk.
 const DISK: u8 = 1;
@@ -67,7 +67,7 @@ fn check_limits(negotiated: &Negotiated, spec: &SessionSpec) -> Result<(), DialE
     Ok(())
 }
 
-async fn connect_tree(
+pub(crate) async fn connect_tree(
     channel: &mut Channel,
     options: &SmbOptions,
     negotiated: &mut Negotiated,
@@ -98,7 +98,7 @@ async fn connect_tree(
 
 /// Verifies that the negotiation was not changed on its way. Dialects below 3.1.1 have no other protection (MS-SMB2
 /// 3.2.5.5).
-async fn validate(channel: &mut Channel, negotiated: &Negotiated) -> Result<(), DialError> {
+pub(crate) async fn validate(channel: &mut Channel, negotiated: &Negotiated) -> Result<(), DialError> {
     let offered_more = negotiated.offer.dialects.iter().any(|dialect| *dialect >= 0x0300);
     if negotiated.dialect == 0x0311 || !offered_more || channel.security.signing.is_none() {
         return Ok(());
@@ -110,7 +110,8 @@ async fn validate(channel: &mut Channel, negotiated: &Negotiated) -> Result<(), 
     offer.security_mode.put(&mut input);
     (offer.dialects.len() as u16).put(&mut input);
     offer.dialects.iter().for_each(|dialect| dialect.put(&mut input));
-    let request = IoctlRequest { code: VALIDATE_NEGOTIATE_INFO, input, max_output: 24 };
+    let request =
+        IoctlRequest { code: VALIDATE_NEGOTIATE_INFO, file: FileId::PREVIOUS, input, max_output: 24 };
     channel.exchange.always_sign = true;
     let header = channel.exchange(command::IOCTL, |body| request.encode(body)).await;
     channel.exchange.always_sign = false;
@@ -140,7 +141,7 @@ fn check_validation(negotiated: &Negotiated, header: &Header, reply: &[u8]) -> R
 }
 
 /// Sends ECHO requests until the credits suffice for every slot, or until the server grants no more.
-async fn gather_credits(channel: &mut Channel) -> Result<(), DialError> {
+pub(crate) async fn gather_credits(channel: &mut Channel) -> Result<(), DialError> {
     for _ in 0..MAX_ECHOES {
         let before = channel.credits.available();
         if !channel.credits.below_target() {

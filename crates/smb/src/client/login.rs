@@ -4,13 +4,14 @@ use sharebench_model::ErrorClass;
 use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
 
-use crate::auth::NtlmLogin;
+use crate::auth::{AuthError, NtlmLogin};
 use crate::client::channel::Channel;
 use crate::client::dial::blame;
 use crate::client::message_security::MessageEncryption;
 use crate::client::negotiated::{Negotiated, SIGNING_REQUIRED};
 use crate::client::options::{Protection, SmbOptions};
 use crate::crypto::{PreauthHash, SealingKey, SessionKeys, SigningKey};
+use crate::incompatibility::Incompatibility;
 use crate::status::NtStatus;
 use crate::wire::header::{Header, command, flags as header_flags};
 use crate::wire::session_setup::{SessionSetupRequest, SessionSetupResponse, flags};
@@ -29,21 +30,18 @@ pub(crate) async fn login(
         Some(user) => NtlmLogin::new(user, &options.domain, &options.password, WORKSTATION),
         None => NtlmLogin::anonymous(),
     };
-    let login_failed = |error: crate::auth::AuthError| {
-        DialError::new(UrlPart::Credentials, ErrorClass::Protocol, error.to_string())
-    };
     let (header, first) = setup(channel, negotiated, ntlm.first_token()).await?;
     if NtStatus(header.status) != NtStatus::MORE_PROCESSING_REQUIRED {
-        return Err(login_error(&header));
+        return Err(login_error(negotiated, &header));
     }
     // The server assigns the session id with its challenge; the second request must carry it.
     channel.session_id = header.session_id;
     hash.update(&channel.exchange.request);
     hash.update(&channel.exchange.reply);
-    let answer = ntlm.second_token(&first.token).map_err(login_failed)?;
+    let answer = ntlm.second_token(&first.token).map_err(|error| token_error(negotiated, error))?;
     let (header, last) = setup(channel, negotiated, answer).await?;
     if NtStatus(header.status) != NtStatus::SUCCESS {
-        return Err(login_error(&header));
+        return Err(login_error(negotiated, &header));
     }
     // The last response is not part of the hash: it is signed with a key derived from that hash.
     hash.update(&channel.exchange.request);
@@ -61,7 +59,7 @@ pub(crate) async fn login(
     // Before the key is used for anything: a server that does not know the session key must not receive a
     // path or data.
     verify_last_response(channel, negotiated, &header, &signing)?;
-    ntlm.check_final(&last.token).map_err(login_failed)?;
+    ntlm.check_final(&last.token).map_err(|error| token_error(negotiated, error))?;
     channel.security.signing = Some(signing);
     protect(channel, options, negotiated, &keys)
 }
@@ -86,9 +84,31 @@ async fn setup(
     Ok((header, response))
 }
 
-fn login_error(header: &Header) -> DialError {
+/// The error of a login that the server rejects with a status.
+fn login_error(negotiated: &Negotiated, header: &Header) -> DialError {
     let status = NtStatus(header.status);
-    DialError::new(UrlPart::Credentials, status.class(), format!("SESSION_SETUP: {status}"))
+    if let Some(meaning) = without_ntlm(negotiated) {
+        let mut error = DialError::from(meaning);
+        error.detail = format!("{} (SESSION_SETUP: {status})", error.detail);
+        return error;
+    }
+    DialError::new(UrlPart::Credentials, status.class(), format!("SESSION_SETUP: {}", status.explained()))
+}
+
+/// The error of a login whose token from the server is not the expected one.
+fn token_error(negotiated: &Negotiated, error: AuthError) -> DialError {
+    match without_ntlm(negotiated) {
+        Some(meaning) => meaning.into(),
+        None if error == AuthError::Mechanism => Incompatibility::NtlmNotAccepted.into(),
+        None => DialError::new(UrlPart::Credentials, ErrorClass::Protocol, error.to_string()),
+    }
+}
+
+/// The explanation if the server lists mechanisms without NTLM. The list alone is no reason not to try, because a server
+/// may accept more than it lists.
+fn without_ntlm(negotiated: &Negotiated) -> Option<Incompatibility> {
+    let mechanisms = negotiated.mechanism_names();
+    negotiated.lists_no_ntlm().then_some(Incompatibility::NoNtlm { mechanisms })
 }
 
 /// Rejects a session without a key if the user or the server requires signing or encryption.

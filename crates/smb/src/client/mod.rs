@@ -3,7 +3,7 @@
 //! [`session`] is what the engine drives. It checks an operation and hands it to the [`channel`], which owns the
 //! connection: it pays for the request with [`credits`], applies [`message_security`], sends it, and lets the
 //! [`receiver`] and [`pending_replies`] match each reply with its request. [`handshake`] opens a session: [`dial`],
-//! [`negotiation`], [`login`], then the share.
+//! [`negotiation`], [`login`], then the share. [`offers`] reports what a server offers.
 
 mod channel;
 mod credits;
@@ -16,6 +16,7 @@ mod metadata;
 mod metadata_exchange;
 mod negotiated;
 mod negotiation;
+mod offers;
 mod open_file;
 mod options;
 mod pending_replies;
@@ -30,4 +31,5 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+pub use offers::SmbProbe;
 pub use target::SmbTarget;

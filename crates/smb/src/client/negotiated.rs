@@ -2,13 +2,16 @@
 
 use sharebench_model::Facts;
 
-use crate::client::options::DIALECTS;
+use crate::auth::{Mechanism, listed_mechanisms};
+use crate::client::options::dialect_name;
 use crate::crypto::{Cipher, SigningAlgorithm};
 use crate::wire::negotiate::NegotiateResponse;
 use crate::wire::session_setup::flags;
 
 /// Server capability `SMB2_GLOBAL_CAP_LARGE_MTU`: a request may cost several credits (MS-SMB2 2.2.4).
 pub(crate) const LARGE_MTU: u32 = 0x04;
+/// Capability `SMB2_GLOBAL_CAP_MULTI_CHANNEL`: several connections per session (MS-SMB2 2.2.4).
+pub(crate) const MULTI_CHANNEL: u32 = 0x08;
 /// Capability `SMB2_GLOBAL_CAP_ENCRYPTION`: encryption in dialects 3.0 and 3.0.2 (MS-SMB2 2.2.4).
 pub(crate) const ENCRYPTION: u32 = 0x40;
 /// Security mode: signing is supported.
@@ -40,6 +43,10 @@ pub(crate) struct Negotiated {
     pub(crate) max_transact: u32,
     pub(crate) max_read: u32,
     pub(crate) max_write: u32,
+    /// The server's clock: 100 ns since 1601; 0 if it does not send it.
+    pub(crate) system_time: u64,
+    /// The login mechanisms that the server lists; empty if it lists none.
+    pub(crate) mechanisms: Vec<Mechanism>,
     pub(crate) signing: SigningAlgorithm,
     pub(crate) cipher: Option<Cipher>,
     /// Flags of the session.
@@ -67,6 +74,9 @@ impl Negotiated {
             max_transact: response.max_transact.min(max),
             max_read: response.max_read.min(max),
             max_write: response.max_write.min(max),
+            system_time: response.system_time,
+            // The list is advice only: the login itself shows which mechanism the server accepts.
+            mechanisms: listed_mechanisms(&response.token).unwrap_or_default(),
             signing,
             cipher: encrypts.then_some(Cipher::Aes128Ccm),
             session_flags: 0,
@@ -80,9 +90,18 @@ impl Negotiated {
         self.dialect > 0x0202 && self.capabilities & LARGE_MTU != 0
     }
 
+    /// True if the server lists login mechanisms, and NTLM is not among them.
+    pub(crate) fn lists_no_ntlm(&self) -> bool {
+        !self.mechanisms.is_empty() && !self.mechanisms.contains(&Mechanism::Ntlm)
+    }
+
+    /// The login mechanisms that the server lists.
+    pub(crate) fn mechanism_names(&self) -> String {
+        self.mechanisms.iter().map(|mechanism| mechanism.name()).collect::<Vec<_>>().join(", ")
+    }
+
     pub(crate) fn dialect_name(&self) -> String {
-        let known = DIALECTS.iter().find(|(code, _)| *code == self.dialect);
-        known.map_or_else(|| format!("{:#06x}", self.dialect), |(_, name)| (*name).to_owned())
+        dialect_name(self.dialect)
     }
 
     /// The facts that reports show.
@@ -108,7 +127,7 @@ impl Negotiated {
 }
 
 /// A GUID in its usual notation. Its first three fields are little-endian on the wire.
-fn guid_text(guid: &[u8; 16]) -> String {
+pub(crate) fn guid_text(guid: &[u8; 16]) -> String {
     const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
     let dash = |place| if matches!(place, 4 | 6 | 8 | 10) { "-" } else { "" };
     let digits = ORDER.iter().enumerate().map(|(place, at)| format!("{}{:02x}", dash(place), guid[*at]));

@@ -17,9 +17,10 @@ use crate::wire::negotiate::{self as context, Context, NegotiateRequest, Negotia
 use crate::wire::{Field, WireError};
 
 /// Ciphers, the fastest first.
-const CIPHERS: [Cipher; 4] = [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::Aes128Ccm, Cipher::Aes256Ccm];
+pub(crate) const CIPHERS: [Cipher; 4] =
+    [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::Aes128Ccm, Cipher::Aes256Ccm];
 /// Signing algorithms, the fastest first.
-const SIGNING: [SigningAlgorithm; 3] =
+pub(crate) const SIGNING: [SigningAlgorithm; 3] =
     [SigningAlgorithm::AesGmac, SigningAlgorithm::AesCmac, SigningAlgorithm::HmacSha256];
 /// `HashAlgorithms`: SHA-512, the only one that is defined (MS-SMB2 2.2.3.1.1).
 const SHA_512: u16 = 1;
@@ -39,7 +40,12 @@ pub(crate) async fn negotiate(
         dialects: offer.dialects.clone(),
         // Contexts replace fields that older dialects define otherwise, so they are sent only with 3.1.1 (MS-
         // SMB2 2.2.3).
-        contexts: if offer.dialects.contains(&0x0311) { contexts(options) } else { Vec::new() },
+        contexts: if offer.dialects.contains(&0x0311) {
+            let ciphers = if options.encrypt == Protection::Off { &[][..] } else { &CIPHERS };
+            contexts(&SIGNING, ciphers)
+        } else {
+            Vec::new()
+        },
     };
     let header = channel
         .exchange(command::NEGOTIATE, |body| request.encode(body))
@@ -103,6 +109,9 @@ fn offer(options: &SmbOptions) -> Offer {
     if newest >= 0x0300 && options.encrypt != Protection::Off {
         capabilities |= ENCRYPTION;
     }
+    if newest >= 0x0300 {
+        capabilities |= options.further_capabilities;
+    }
     let signing_required = if options.sign == Protection::Required { SIGNING_REQUIRED } else { 0 };
     Offer {
         guid: random(),
@@ -122,7 +131,8 @@ fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-fn contexts(options: &SmbOptions) -> Vec<Context> {
+/// The contexts of an offer with these algorithms (MS-SMB2 2.2.3.1).
+pub(crate) fn contexts(signing: &[SigningAlgorithm], ciphers: &[Cipher]) -> Vec<Context> {
     let mut preauth = Vec::new();
     1u16.put(&mut preauth);
     (SALT_LEN as u16).put(&mut preauth);
@@ -130,25 +140,27 @@ fn contexts(options: &SmbOptions) -> Vec<Context> {
     random::<SALT_LEN>().put(&mut preauth);
     let mut contexts = vec![
         Context { kind: context::PREAUTH_INTEGRITY, data: preauth },
-        Context { kind: context::SIGNING, data: list(&SIGNING.map(SigningAlgorithm::id)) },
+        Context { kind: context::SIGNING, data: list(signing.iter().map(|algorithm| algorithm.id())) },
     ];
-    if options.encrypt != Protection::Off {
-        contexts.push(Context { kind: context::ENCRYPTION, data: list(&CIPHERS.map(Cipher::id)) });
+    if !ciphers.is_empty() {
+        contexts.push(Context {
+            kind: context::ENCRYPTION,
+            data: list(ciphers.iter().map(|cipher| cipher.id())),
+        });
     }
     contexts
 }
 
-fn list(ids: &[u16]) -> Vec<u8> {
+/// A count and the ids.
+fn list(ids: impl ExactSizeIterator<Item = u16>) -> Vec<u8> {
     let mut data = Vec::new();
     (ids.len() as u16).put(&mut data);
-    for id in ids {
-        id.put(&mut data);
-    }
+    ids.for_each(|id| id.put(&mut data));
     data
 }
 
 /// Applies the server's choices. Each context may occur once.
-fn apply_contexts(contexts: &[Context], negotiated: &mut Negotiated) -> Result<(), WireError> {
+pub(crate) fn apply_contexts(contexts: &[Context], negotiated: &mut Negotiated) -> Result<(), WireError> {
     let bad = |field, value: u64| WireError::Field { what: "negotiate contexts", field, value };
     let one = |kind: u16| {
         let mut found = contexts.iter().filter(|context| context.kind == kind);

@@ -10,6 +10,12 @@ const CHOICES: &str = "auto, required and off";
 pub(crate) const DIALECTS: [(u16, &str); 5] =
     [(0x0202, "2.0.2"), (0x0210, "2.1"), (0x0300, "3.0"), (0x0302, "3.0.2"), (0x0311, "3.1.1")];
 
+/// Name of a dialect.
+pub(crate) fn dialect_name(dialect: u16) -> String {
+    let known = DIALECTS.iter().find(|(code, _)| *code == dialect);
+    known.map_or_else(|| format!("{dialect:#06x}"), |(_, name)| (*name).to_owned())
+}
+
 /// Whether messages are to be signed, or encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protection {
@@ -37,10 +43,19 @@ pub(crate) struct SmbOptions {
     pub(crate) dialects: Vec<u16>,
     pub(crate) sign: Protection,
     pub(crate) encrypt: Protection,
+    /// Capabilities that are announced in addition to those that a run uses.
+    pub(crate) further_capabilities: u32,
 }
 
 impl SmbOptions {
-    pub(crate) fn from_url(mut url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
+    pub(crate) fn from_url(url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
+        let missing = url.error("the URL has no share: write smb://host/share");
+        let options = Self::with_optional_share(url, password)?;
+        if options.share.is_empty() { Err(missing) } else { Ok(options) }
+    }
+
+    /// Checks a URL that may have no share: then the share is empty.
+    pub(crate) fn with_optional_share(mut url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
         if url.scheme != "smb" {
             return Err(url.error("not an smb:// URL"));
         }
@@ -64,15 +79,14 @@ impl SmbOptions {
             dialects,
             sign,
             encrypt,
+            further_capabilities: 0,
         })
     }
 }
 
 fn split_path(url: &TargetUrl) -> Result<(String, String), UrlError> {
     let mut names = url.path.split('/').filter(|name| !name.is_empty());
-    let Some(share) = names.next() else {
-        return Err(url.error("the URL has no share: write smb://host/share"));
-    };
+    let share = names.next().unwrap_or_default();
     let directory: Vec<&str> = names.collect();
     let bad = |name: &&str| matches!(*name, "." | "..") || name.contains(['\\', '\0']);
     if directory.iter().chain([&share]).any(bad) {

@@ -7,12 +7,14 @@ use std::task::{Context, Poll, ready};
 use sharebench_model::OpError;
 use sharebench_stream_client::connection_error::{closed_by_server, disconnected, protocol_violation};
 use sharebench_stream_client::{MIN_DIRECT_BYTES, ReceiveBuffer};
+use sharebench_target::offers::PeerProtocol;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::client::pending_replies::PendingReplies;
 use crate::client::requests::{InFlight, Request, Requests};
 use crate::client::slot_buffers::SlotBuffers;
+use crate::incompatibility::Incompatibility;
 use crate::status::NtStatus;
 use crate::wire::WireError;
 use crate::wire::data::{READ_DATA_OFFSET, ReadResponse};
@@ -58,6 +60,17 @@ pub(crate) struct Receiver {
     large: Vec<u8>,
     large_frame: Option<LargeFrame>,
     max_frame: usize,
+}
+
+/// The error of bytes that are no frame: they often belong to another protocol.
+#[cold]
+fn no_frame(prefix: [u8; PREFIX_LEN], max_frame: usize) -> OpError {
+    match PeerProtocol::of_bytes(&prefix).and_then(Incompatibility::of_peer) {
+        Some(found) => protocol_violation(found),
+        None => protocol_violation(format!(
+            "the bytes {prefix:02x?} begin no SMB message of at most {max_frame} bytes"
+        )),
+    }
 }
 
 impl Receiver {
@@ -167,9 +180,9 @@ impl Receiver {
             let Some((prefix, rest)) = bytes.split_first_chunk_mut::<PREFIX_LEN>() else { return Ok(()) };
             // The length is checked before any byte of the frame is awaited: a wrong one would make the client
             // wait for bytes that never come.
-            let len = frame::length(*prefix).filter(|len| *len <= self.max_frame).ok_or_else(|| {
-                protocol_violation(format!("{prefix:02x?} is no frame of at most {} bytes", self.max_frame))
-            })?;
+            let len = frame::length(*prefix)
+                .filter(|len| *len <= self.max_frame)
+                .ok_or_else(|| no_frame(*prefix, self.max_frame))?;
             if let Some(message) = rest.get_mut(..len) {
                 accept_frame(message, pending)?;
                 self.buffer.consume(PREFIX_LEN + len);

@@ -1,5 +1,7 @@
 //! An SMB share as a target.
 
+use std::time::Duration;
+
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
 use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
@@ -8,6 +10,7 @@ use sharebench_target::{
 };
 
 use crate::client::handshake::open_session;
+use crate::client::offers::explain;
 use crate::client::options::SmbOptions;
 use crate::client::policy::SECTOR;
 
@@ -82,5 +85,9 @@ impl Target for SmbTarget {
             let opened = self.open(spec).await;
             opened.map_err(|error| error.at_url(&self.url).with_source_of(&self.options.password))
         })
+    }
+
+    fn explain(&self, error: ConnectError, limit: Duration) -> LocalBoxFuture<'_, ConnectError> {
+        Box::pin(explain(&self.options, error, limit))
     }
 }

@@ -1,15 +1,19 @@
-//! IOCTL (MS-SMB2 2.2.31, 2.2.32), for `FSCTL_VALIDATE_NEGOTIATE_INFO`.
+//! IOCTL (MS-SMB2 2.2.31, 2.2.32), for control codes that concern a connection or a pipe.
 
 use super::{Field, FileId, HEADER_LEN, Reader, WireError};
 
 /// `FSCTL_VALIDATE_NEGOTIATE_INFO`.
 pub const VALIDATE_NEGOTIATE_INFO: u32 = 0x0014_0204;
+/// `FSCTL_PIPE_TRANSCEIVE`: writes to a pipe and reads the answer.
+pub const PIPE_TRANSCEIVE: u32 = 0x0011_C017;
 
 /// SMB2 IOCTL request (MS-SMB2 2.2.31) with a file system control code.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IoctlRequest {
     /// Control code.
     pub code: u32,
+    /// The file; [`FileId::PREVIOUS`] if the code concerns none.
+    pub file: FileId,
     /// Its input.
     pub input: Vec<u8>,
     /// Maximum size of the output, in bytes.
@@ -22,7 +26,7 @@ impl IoctlRequest {
         57u16.put(out);
         0u16.put(out);
         self.code.put(out);
-        FileId::PREVIOUS.put(out);
+        self.file.put(out);
         (HEADER_LEN as u32 + 56).put(out);
         (self.input.len() as u32).put(out);
         0u32.put(out);
@@ -39,12 +43,12 @@ impl IoctlRequest {
         let mut reader = Reader::body(message, 57, "IoctlRequest")?;
         reader.take(2)?;
         let code = reader.get()?;
-        reader.take(16)?;
+        let file = reader.get()?;
         let offset: u32 = reader.get()?;
         let len: u32 = reader.get()?;
         reader.take(12)?;
         let input = reader.slice(offset as usize, len as usize)?.to_vec();
-        Ok(Self { code, input, max_output: reader.get()? })
+        Ok(Self { code, file, input, max_output: reader.get()? })
     }
 }
 

@@ -13,9 +13,12 @@ pub mod header;
 pub mod info;
 pub mod ioctl;
 pub mod negotiate;
+pub mod network_interface;
 pub mod oplock;
 pub mod session_setup;
+pub mod share_list;
 pub mod simple;
+pub mod smb1;
 pub mod transform;
 pub mod tree;
 

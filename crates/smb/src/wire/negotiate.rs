@@ -134,6 +134,8 @@ pub struct NegotiateResponse {
     pub max_read: u32,
     /// Maximum size of a WRITE, in bytes.
     pub max_write: u32,
+    /// The server's clock: 100 ns since 1601; 0 if it does not send it.
+    pub system_time: u64,
     /// GSS token.
     pub token: Vec<u8>,
     /// Contexts; only with dialect 3.1.1.
@@ -153,8 +155,8 @@ impl NegotiateResponse {
         self.max_transact.put(out);
         self.max_read.put(out);
         self.max_write.put(out);
-        // System time and server start time.
-        0u64.put(out);
+        self.system_time.put(out);
+        // Server start time.
         0u64.put(out);
         (HEADER_LEN as u16 + 64).put(out);
         (self.token.len() as u16).put(out);
@@ -175,7 +177,8 @@ impl NegotiateResponse {
         let max_transact = reader.get()?;
         let max_read = reader.get()?;
         let max_write = reader.get()?;
-        reader.take(16)?;
+        let system_time = reader.get()?;
+        let _start_time: u64 = reader.get()?;
         let offset: u16 = reader.get()?;
         let len: u16 = reader.get()?;
         let contexts_offset: u32 = reader.get()?;
@@ -193,6 +196,7 @@ impl NegotiateResponse {
             max_transact,
             max_read,
             max_write,
+            system_time,
             token,
             contexts,
         })

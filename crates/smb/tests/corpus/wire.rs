@@ -7,9 +7,12 @@ use sharebench_smb::wire::header::Header;
 use sharebench_smb::wire::info::{InfoResponse, SetInfoRequest};
 use sharebench_smb::wire::ioctl::{IoctlRequest, output};
 use sharebench_smb::wire::negotiate::{NegotiateRequest, NegotiateResponse};
+use sharebench_smb::wire::network_interface::interfaces;
 use sharebench_smb::wire::oplock::OplockBreak;
 use sharebench_smb::wire::session_setup::{SessionSetupRequest, SessionSetupResponse};
+use sharebench_smb::wire::share_list::{Fragment, shares};
 use sharebench_smb::wire::simple::{Empty, ErrorResponse, FlushRequest};
+use sharebench_smb::wire::smb1::chosen_dialect;
 use sharebench_smb::wire::transform::TransformHeader;
 use sharebench_smb::wire::tree::{TreeConnectRequest, TreeConnectResponse};
 use sharebench_smb::wire::{HEADER_LEN, frame};
@@ -38,7 +41,12 @@ fn decode(message: &[u8]) {
     if let Some(prefix) = message.first_chunk() {
         assert!(frame::length(*prefix).is_none_or(|len| len <= frame::MAX_LEN));
     }
-    let _ = TransformHeader::decode(message);
+    let _ = (TransformHeader::decode(message), chosen_dialect(message));
+    let listed = interfaces(message).map_or(0, |listed| listed.len());
+    assert!(listed <= message.len(), "{listed} interfaces in {} bytes", message.len());
+    let listed = shares(message).map_or(0, |listed| listed.len());
+    assert!(listed <= message.len(), "{listed} shares in {} bytes", message.len());
+    let _ = Fragment::decode(message);
     let Ok(header) = Header::decode(message) else { return };
     let mut again = Vec::new();
     header.encode(&mut again);

@@ -1,0 +1,52 @@
+//! Explains a failed connection by what the server offers instead.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use sharebench_model::ErrorClass;
+use sharebench_stream_client::resolve;
+use sharebench_target::offers::identify_peer;
+use sharebench_target::{ConnectError, UrlPart};
+use tokio::time::Instant;
+
+use super::dialects::negotiate_each;
+use crate::client::options::SmbOptions;
+use crate::incompatibility::Incompatibility;
+
+/// Returns the error with the incompatibility in words if the server shows one within `limit`, and the same error
+/// otherwise.
+pub(crate) async fn explain(options: &SmbOptions, error: ConnectError, limit: Duration) -> ConnectError {
+    let Ok(host) = resolve(&options.host).await else { return error };
+    let server = SocketAddr::new(host, options.port);
+    let found = match (error.part, error.class) {
+        (UrlPart::Option("dialect"), ErrorClass::Unsupported) => {
+            let offers = negotiate_each(server, Instant::now() + limit).await;
+            missing_dialect(options, &offers.names())
+        }
+        (
+            UrlPart::Port | UrlPart::Host,
+            ErrorClass::Disconnected | ErrorClass::Protocol | ErrorClass::Timeout,
+        ) => identify_peer(server, limit).await.and_then(Incompatibility::of_peer),
+        _ => None,
+    };
+    match found {
+        None => error,
+        Some(found) => ConnectError {
+            part: found.part(),
+            class: ErrorClass::Unsupported,
+            detail: found.to_string(),
+            ..error
+        },
+    }
+}
+
+/// The dialects that the server offers instead of the one in the URL.
+pub(super) fn missing_dialect(options: &SmbOptions, offered: &[String]) -> Option<Incompatibility> {
+    let [selected] = options.dialects[..] else { return None };
+    let selected = crate::client::options::dialect_name(selected);
+    let known = !offered.is_empty() && !offered.contains(&selected);
+    known.then(|| Incompatibility::DialectNotOffered {
+        offered: format!("SMB {}", offered.join(", ")),
+        selected,
+    })
+}

@@ -1,0 +1,190 @@
+//! One session as a run opens it, step by step, with what each step shows.
+
+use std::time::{Duration, SystemTime};
+
+use sharebench_model::{MetaOp, MetaYield, Space};
+use sharebench_stream_client::DialError;
+use sharebench_target::UrlPart;
+use sharebench_target::offers::ClockOffset;
+use tokio::time::{Instant, timeout_at};
+
+use super::shares;
+use crate::auth::EPOCH_DIFFERENCE;
+use crate::client::channel::Channel;
+use crate::client::dial::{blame, dial};
+use crate::client::handshake::{connect_tree, gather_credits, log_off, validate};
+use crate::client::login::login;
+use crate::client::negotiated::{MULTI_CHANNEL, Negotiated};
+use crate::client::negotiation::negotiate;
+use crate::client::options::SmbOptions;
+use crate::client::session::SmbSession;
+use crate::client::share_paths::SharePaths;
+use crate::crypto::PreauthHash;
+use crate::incompatibility::Incompatibility;
+use crate::status::NtStatus;
+use crate::wire::FileId;
+use crate::wire::header::command;
+use crate::wire::ioctl::{IoctlRequest, output};
+use crate::wire::network_interface::{NetworkInterface, QUERY_NETWORK_INTERFACE_INFO, interfaces};
+use crate::wire::share_list::ListedShare;
+
+/// Credits that the probe requests, to find out how many the server grants.
+const WANTED_CREDITS: u32 = 512;
+/// Largest output of an IOCTL: what one credit pays for.
+const MAX_OUTPUT: u32 = 64 << 10;
+
+/// What a session showed. Fields of steps that were not reached are empty.
+#[derive(Debug, Default)]
+pub(super) struct SessionFindings {
+    /// The TCP connection exists.
+    pub(super) connected: bool,
+    /// The negotiation; after the login, with its flags.
+    pub(super) negotiated: Option<Negotiated>,
+    pub(super) clock: Option<ClockOffset>,
+    pub(super) logged_in: bool,
+    /// Credits that the server grants.
+    pub(super) credits: Option<u32>,
+    pub(super) space: Option<Space>,
+    /// Addresses for further channels, or why they are not known.
+    pub(super) interfaces: Option<Result<Vec<NetworkInterface>, String>>,
+    /// The shares, or why they are not known.
+    pub(super) shares: Option<Result<Vec<ListedShare>, String>>,
+    /// The step that failed, as a run would report it.
+    pub(super) failure: Option<DialError>,
+    /// True if the deadline passed first.
+    pub(super) late: bool,
+    /// What the server speaks instead of SMB.
+    pub(super) incompatibility: Option<Incompatibility>,
+}
+
+/// Opens a session; with `logs_in` false, only negotiates.
+pub(super) async fn examine(
+    options: &SmbOptions,
+    logs_in: bool,
+    negotiated_by: Instant,
+    deadline: Instant,
+) -> SessionFindings {
+    let mut findings = SessionFindings::default();
+    let mut hash = PreauthHash::new();
+    let opened = timeout_at(negotiated_by, open(options, &mut hash, &mut findings)).await;
+    let (channel, negotiated) = match opened {
+        Ok(Ok(opened)) => opened,
+        Ok(Err(error)) => {
+            findings.failure = Some(error);
+            return findings;
+        }
+        Err(_) => {
+            findings.late = true;
+            return findings;
+        }
+    };
+    if logs_in {
+        let steps = log_in(channel, negotiated, options, hash, &mut findings);
+        match timeout_at(deadline, steps).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => findings.failure = Some(error),
+            Err(_) => findings.late = true,
+        }
+    }
+    findings
+}
+
+/// Connects and negotiates.
+async fn open(
+    options: &SmbOptions,
+    hash: &mut PreauthHash,
+    findings: &mut SessionFindings,
+) -> Result<(Channel, Negotiated), DialError> {
+    let stream = dial(&options.host, options.port).await?;
+    findings.connected = true;
+    let mut channel = Channel::new(stream, 1, MAX_OUTPUT as usize);
+    channel.exchange.keep_requests = true;
+    let sent = SystemTime::now();
+    let negotiated = negotiate(&mut channel, options, hash).await?;
+    findings.clock = clock_offset(negotiated.system_time, sent, SystemTime::now());
+    findings.negotiated = Some(negotiated.clone());
+    Ok((channel, negotiated))
+}
+
+/// The offset of the server's clock, whose time is in units of 100 ns since 1601.
+fn clock_offset(system_time: u64, sent: SystemTime, received: SystemTime) -> Option<ClockOffset> {
+    let since_1970 = system_time.checked_sub(EPOCH_DIFFERENCE)?;
+    let server = Duration::new(since_1970 / 10_000_000, (since_1970 % 10_000_000) as u32 * 100);
+    Some(ClockOffset::of(server, sent, received))
+}
+
+/// Logs in, and examines what a session can see.
+async fn log_in(
+    mut channel: Channel,
+    mut negotiated: Negotiated,
+    options: &SmbOptions,
+    hash: PreauthHash,
+    findings: &mut SessionFindings,
+) -> Result<(), DialError> {
+    let encryption = login(&mut channel, options, &mut negotiated, hash).await?;
+    channel.exchange.keep_requests = false;
+    findings.logged_in = true;
+    findings.negotiated = Some(negotiated.clone());
+    channel.credits.raise_target(WANTED_CREDITS);
+    if !options.share.is_empty() {
+        connect_tree(&mut channel, options, &mut negotiated, encryption).await?;
+        findings.negotiated = Some(negotiated.clone());
+        validate(&mut channel, &negotiated).await?;
+        let paths = SharePaths::new(&options.directory);
+        let mut session = SmbSession::new(channel, paths, negotiated.clone());
+        session.check_directory().await.map_err(blame(UrlPart::Path))?;
+        if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
+            findings.space = Some(space);
+        }
+        channel = session.channel;
+    }
+    gather_credits(&mut channel).await?;
+    findings.credits = Some(channel.credits.available());
+    // From here on a failure concerns only what is listed, not a run.
+    let connected = shares::connect_pipes(&mut channel, &options.host).await;
+    findings.interfaces = Some(query_interfaces(&mut channel, &negotiated).await);
+    findings.shares = Some(match connected {
+        Ok(()) => shares::list(&mut channel, &options.host).await,
+        Err(reason) => Err(reason),
+    });
+    log_off(&mut channel).await;
+    Ok(())
+}
+
+/// The addresses of the server for further channels (MS-SMB2 3.2.4.20.10).
+async fn query_interfaces(
+    channel: &mut Channel,
+    negotiated: &Negotiated,
+) -> Result<Vec<NetworkInterface>, String> {
+    if negotiated.dialect < 0x0300 || negotiated.capabilities & MULTI_CHANNEL == 0 {
+        return Err("the server announces no multichannel".to_owned());
+    }
+    let request = IoctlRequest {
+        code: QUERY_NETWORK_INTERFACE_INFO,
+        file: FileId::PREVIOUS,
+        input: Vec::new(),
+        max_output: MAX_OUTPUT,
+    };
+    let header = channel.exchange_sized(command::IOCTL, MAX_OUTPUT, |body| request.encode(body)).await;
+    match header.map(|header| NtStatus(header.status)) {
+        Ok(NtStatus::SUCCESS) => {}
+        Ok(status) => return Err(status.to_string()),
+        Err(error) => return Err(error.to_string()),
+    }
+    output(&channel.exchange.reply).and_then(interfaces).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_server_counts_from_1601() {
+        let sent = UNIX_EPOCH + Duration::from_secs(1_000);
+        let offset = clock_offset(EPOCH_DIFFERENCE + 10_025_000_000, sent, sent).unwrap();
+        assert_eq!(offset.to_string(), "+2.500 s (+- 0.000 s)");
+        assert_eq!(clock_offset(0, sent, sent), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! NEGOTIATE of SMB1 (MS-CIFS 2.2.4.52): only to find out whether a server offers SMB1.
+
+use super::{Field, Reader, WireError};
+
+/// First bytes of an SMB1 message.
+pub const PROTOCOL_ID: [u8; 4] = [0xFF, b'S', b'M', b'B'];
+/// The newest dialect of SMB1.
+pub const NT_LM: &str = "NT LM 0.12";
+
+const NEGOTIATE: u8 = 0x72;
+const HEADER_LEN: usize = 32;
+/// Canonical paths, case-insensitive names.
+const FLAGS: u8 = 0x18;
+/// Unicode, NTSTATUS codes, extended security, long names.
+const FLAGS2: u16 = 0xC853;
+/// `DialectIndex` if the server accepts no dialect.
+const NO_DIALECT: u16 = 0xFFFF;
+
+/// Appends an SMB1 NEGOTIATE request with these dialects (MS-CIFS 2.2.4.52.1).
+pub fn put_negotiate(dialects: &[&str], out: &mut Vec<u8>) {
+    PROTOCOL_ID.put(out);
+    NEGOTIATE.put(out);
+    0u32.put(out);
+    FLAGS.put(out);
+    FLAGS2.put(out);
+    // Upper half of the process id, security features, reserved.
+    [0; 12].put(out);
+    // Tree, process, user and multiplex ids.
+    [0, 0, 0xFF, 0xFE, 0, 0, 0, 0].put(out);
+    // No parameter words.
+    0u8.put(out);
+    let len: usize = dialects.iter().map(|dialect| dialect.len() + 2).sum();
+    (len as u16).put(out);
+    for dialect in dialects {
+        // Buffer format 2: a text that ends with NUL.
+        2u8.put(out);
+        out.extend_from_slice(dialect.as_bytes());
+        0u8.put(out);
+    }
+}
+
+/// The index of the dialect that the server chose; none if it accepts none (MS-CIFS 2.2.4.52.2).
+pub fn chosen_dialect(message: &[u8]) -> Result<Option<u16>, WireError> {
+    let mut reader = Reader::new(message, "SMB1 NEGOTIATE response");
+    let protocol: [u8; 4] = reader.get()?;
+    if protocol != PROTOCOL_ID {
+        return Err(reader.bad("Protocol", u64::from(u32::from_le_bytes(protocol))));
+    }
+    let command: u8 = reader.get()?;
+    if command != NEGOTIATE {
+        return Err(reader.bad("Command", u64::from(command)));
+    }
+    reader.take(HEADER_LEN - 5)?;
+    let words: u8 = reader.get()?;
+    if words == 0 {
+        return Ok(None);
+    }
+    let index: u16 = reader.get()?;
+    Ok((index != NO_DIALECT).then_some(index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_has_a_header_of_32_bytes_and_its_dialects() {
+        let mut out = Vec::new();
+        put_negotiate(&[NT_LM], &mut out);
+        assert_eq!(out.len(), 32 + 3 + 12);
+        assert_eq!(out[..9], [0xFF, b'S', b'M', b'B', 0x72, 0, 0, 0, 0]);
+        assert_eq!(&out[32..], b"\0\x0c\0\x02NT LM 0.12\0");
+    }
+
+    #[test]
+    fn a_response_has_the_index_of_the_dialect() {
+        let mut response = Vec::new();
+        put_negotiate(&[], &mut response);
+        response.truncate(HEADER_LEN);
+        let with = |rest: &[u8]| chosen_dialect(&[&response[..], rest].concat());
+        assert_eq!(with(&[17, 0, 0, 3]), Ok(Some(0)));
+        assert_eq!(with(&[1, 0xFF, 0xFF]), Ok(None));
+        assert_eq!(with(&[0, 0, 0]), Ok(None));
+        assert!(with(&[]).is_err());
+        assert!(chosen_dialect(b"\xfeSMB\x40").is_err());
+    }
+}
