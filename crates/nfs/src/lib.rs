@@ -14,7 +14,11 @@
 pub mod attributes;
 pub mod canned;
 mod client;
+pub mod compound;
+pub mod exports;
+mod incompatibility;
 pub mod mount;
+pub mod port_mapper;
 pub mod protocol;
 pub mod record;
 pub mod results;
@@ -22,4 +26,5 @@ pub mod rpc;
 pub mod status;
 pub mod xdr;
 
-pub use client::NfsTarget;
+pub use client::{NfsProbe, NfsTarget};
+pub use incompatibility::Incompatibility;

@@ -1,5 +1,6 @@
 //! MOUNT version 3 (RFC 1813, 5) and the port mapper's `GETPORT` (RFC 1833, 3.2).
 
+use crate::exports::AUTH_SYS;
 use crate::protocol::{FileHandle, MAX_PATH_BYTES};
 use crate::status::MountStatus;
 use crate::xdr::{Reader, Writer, XdrError};
@@ -24,18 +25,25 @@ pub const TCP: u32 = 6;
 const MAX_FLAVORS: usize = 64;
 
 /// A successful MNT (RFC 1813, 5.2.1: `mountres3_ok`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mounted {
     /// Root of the mounted tree.
     pub handle: FileHandle,
-    /// True if the server accepts `AUTH_SYS`, or lists no flavor.
-    pub auth_sys: bool,
+    /// Security flavors that the server accepts; empty if it lists none.
+    pub flavors: Vec<u32>,
 }
 
 /// Encodes the argument of MNT and UMNT (RFC 1813, 5.2.1: `dirpath`). A longer path is cut at [`MAX_PATH_BYTES`].
 pub fn put_path(writer: &mut Writer, path: &str) {
     let bytes = path.as_bytes();
     writer.opaque(&bytes[..bytes.len().min(MAX_PATH_BYTES)]);
+}
+
+impl Mounted {
+    /// True if the server accepts `AUTH_SYS`, or lists no flavor.
+    pub fn accepts_auth_sys(&self) -> bool {
+        self.flavors.is_empty() || self.flavors.contains(&AUTH_SYS)
+    }
 }
 
 /// Decodes the result of MNT (RFC 1813, 5.2.1: `mountres3`).
@@ -49,11 +57,8 @@ pub fn get_mounted(reader: &mut Reader<'_>) -> Result<Result<Mounted, MountStatu
     if count as usize > MAX_FLAVORS {
         return Err(XdrError::TooLong { field: "auth flavors", len: count, max: MAX_FLAVORS });
     }
-    let mut auth_sys = count == 0;
-    for _ in 0..count {
-        auth_sys |= reader.u32()? == 1;
-    }
-    Ok(Ok(Mounted { handle, auth_sys }))
+    let flavors = (0..count).map(|_| reader.u32()).collect::<Result<_, _>>()?;
+    Ok(Ok(Mounted { handle, flavors }))
 }
 
 /// Encodes the argument of GETPORT (RFC 1833, 3.1: `mapping`) for TCP.
@@ -100,7 +105,7 @@ mod tests {
             writer.opaque(b"root");
             writer.u32(flavors.len() as u32);
             writer.words(flavors);
-            get_mounted(&mut Reader::new(writer.as_slice())).unwrap().unwrap().auth_sys
+            get_mounted(&mut Reader::new(writer.as_slice())).unwrap().unwrap().accepts_auth_sys()
         };
         assert!(result(&[]) && result(&[390_003, 1]));
         assert!(!result(&[390_003]));

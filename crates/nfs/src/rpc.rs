@@ -159,7 +159,7 @@ pub enum Rejection {
         high: u32,
     },
     /// The peer rejects the credential.
-    #[error("AUTH_ERROR {0}")]
+    #[error("{}", auth_error_text(*.0))]
     Auth(u32),
     /// The peer does not serve the program.
     #[error("PROG_UNAVAIL")]
@@ -181,6 +181,21 @@ pub enum Rejection {
     /// The peer failed for another reason.
     #[error("SYSTEM_ERR")]
     System,
+}
+
+/// The meaning of a rejected credential (RFC 5531, 9: `auth_stat`).
+fn auth_error_text(status: u32) -> String {
+    let name = match status {
+        1 => "AUTH_BADCRED: the server rejects the form of the credential",
+        2 => "AUTH_REJECTEDCRED: the server requires a new session",
+        5 => {
+            "AUTH_TOOWEAK: the server does not accept sec=sys here, and sharebench sends nothing else; \
+             it requires Kerberos (RPCSEC_GSS), or a port below 1024 (resvport=1)"
+        }
+        13 => "RPCSEC_GSS_CREDPROBLEM: the server requires Kerberos, which sharebench does not support",
+        _ => return format!("AUTH_ERROR {status}"),
+    };
+    format!("{name} (AUTH_ERROR {status})")
 }
 
 impl Rejection {
@@ -285,6 +300,13 @@ mod tests {
             let reply = get_reply(&mut Reader::new(writer.as_slice()));
             assert_eq!(reply, Ok((99, Err(rejection))));
         }
+    }
+
+    #[test]
+    fn a_rejected_credential_is_explained() {
+        let weak = Rejection::Auth(5).to_string();
+        assert!(weak.contains("requires Kerberos") && weak.ends_with("(AUTH_ERROR 5)"), "{weak}");
+        assert_eq!(Rejection::Auth(99).to_string(), "AUTH_ERROR 99");
     }
 
     #[test]

@@ -13,13 +13,15 @@ use tokio::net::{TcpSocket, TcpStream};
 use crate::client::replies::{rejected, undecodable};
 use crate::protocol::{MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, PORTMAP_PROGRAM, PORTMAP_VERSION};
 use crate::record::{RecordReassembly, begin_record, end_record};
-use crate::rpc::{AuthSys, CallTemplate, get_reply};
+use crate::rpc::{AuthSys, CallTemplate, Rejection, get_reply};
 use crate::xdr::{Reader, Writer, XdrError};
 
 /// The registered port of the port mapper (RFC 1833, 3).
 const PORTMAP_PORT: u16 = 111;
 /// Largest reply of the port mapper and of MOUNT.
 const MAX_REPLY_BYTES: usize = 4096 + MAX_PATH_BYTES;
+/// Largest list of exports or registrations.
+const MAX_LIST_BYTES: usize = 256 << 10;
 /// Ports that only a privileged process can bind. Those below are left to well-known services.
 const RESERVED_PORTS: std::ops::Range<u16> = 665..1024;
 
@@ -84,17 +86,14 @@ pub(crate) struct Service {
     stream: TcpStream,
     template: CallTemplate,
     xid: u32,
+    max_reply: usize,
 }
 
 impl Service {
     /// The port mapper of a host.
     pub(crate) async fn portmap(host: IpAddr) -> Result<Self, DialError> {
         let stream = connect((host, PORTMAP_PORT).into(), false, UrlPart::Option("mountport")).await?;
-        Ok(Self {
-            stream,
-            template: CallTemplate::new(PORTMAP_PROGRAM, PORTMAP_VERSION, None),
-            xid: random(),
-        })
+        Ok(Self::on(stream, CallTemplate::new(PORTMAP_PROGRAM, PORTMAP_VERSION, None)))
     }
 
     /// The mount service at an address.
@@ -104,8 +103,32 @@ impl Service {
         reserved: bool,
     ) -> Result<Self, DialError> {
         let stream = connect(address, reserved, UrlPart::Option("mountport")).await?;
-        let template = CallTemplate::new(MOUNT_PROGRAM, MOUNT_VERSION, Some(auth));
-        Ok(Self { stream, template, xid: random() })
+        Ok(Self::on(stream, CallTemplate::new(MOUNT_PROGRAM, MOUNT_VERSION, Some(auth))))
+    }
+
+    /// The program at an address, without credentials.
+    pub(crate) async fn program(
+        address: SocketAddr,
+        program: u32,
+        version: u32,
+        reserved: bool,
+    ) -> Result<Self, DialError> {
+        let stream = connect(address, reserved, UrlPart::Port).await?;
+        Ok(Self::on(stream, CallTemplate::new(program, version, None)))
+    }
+
+    fn on(stream: TcpStream, template: CallTemplate) -> Self {
+        Self { stream, template, xid: random(), max_reply: MAX_REPLY_BYTES }
+    }
+
+    /// Calls another version, or with other credentials, from now on.
+    pub(crate) fn select(&mut self, program: u32, version: u32, auth: Option<&AuthSys>) {
+        self.template = CallTemplate::new(program, version, auth);
+    }
+
+    /// Accepts replies with long lists from now on.
+    pub(crate) fn accept_lists(&mut self) {
+        self.max_reply = MAX_LIST_BYTES;
     }
 
     /// Calls one procedure and decodes its result.
@@ -116,6 +139,18 @@ impl Service {
         arguments: impl FnOnce(&mut Writer),
         get: impl FnOnce(&mut Reader<'_>) -> Result<T, XdrError>,
     ) -> Result<T, OpError> {
+        let called = self.try_call(request, procedure, arguments, get).await?;
+        called.map_err(|rejection| rejected(rejection, request))
+    }
+
+    /// Calls one procedure and decodes its result, or the rejection of the call.
+    pub(crate) async fn try_call<T>(
+        &mut self,
+        request: &'static str,
+        procedure: u32,
+        arguments: impl FnOnce(&mut Writer),
+        get: impl FnOnce(&mut Reader<'_>) -> Result<T, XdrError>,
+    ) -> Result<Result<T, Rejection>, OpError> {
         let step = OpStep::Request(request);
         let lost = |error: io::Error| OpError::new(ErrorClass::Disconnected, step, error.to_string());
         let broken = |detail: String| OpError::new(ErrorClass::Protocol, step, detail);
@@ -127,7 +162,7 @@ impl Service {
         end_record(&mut writer, at, 0);
         self.stream.write_all(writer.as_slice()).await.map_err(lost)?;
 
-        let mut reassembly = RecordReassembly::new(MAX_REPLY_BYTES);
+        let mut reassembly = RecordReassembly::new(self.max_reply);
         let mut piece = [0; 1024];
         loop {
             let count = self.stream.read(&mut piece).await.map_err(lost)?;
@@ -144,7 +179,9 @@ impl Service {
         if xid != self.xid {
             return Err(broken(format!("a reply to xid {xid:#010x}, which was not sent")));
         }
-        outcome.map_err(|rejection| rejected(rejection, request))?;
-        get(&mut reader).map_err(|error| undecodable(error, request))
+        match outcome {
+            Ok(()) => get(&mut reader).map(Ok).map_err(|error| undecodable(error, request)),
+            Err(rejection) => Ok(Err(rejection)),
+        }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`session`] is what the engine drives. It checks an operation and hands it to the [`channel`], which owns the
 //! connection, encodes the call, sends it, and lets the [`receiver`] and [`replies`] match each reply with its call.
-//! [`mounting`] opens a session: [`dial`], port mapper, MOUNT, the walk to the directory, FSINFO.
+//! [`mounting`] opens a session: [`dial`], port mapper, MOUNT, the walk to the directory, FSINFO. [`offers`] reports what
+//! a server offers.
 
 mod calls;
 mod channel;
@@ -11,6 +12,7 @@ mod directories;
 mod listing;
 mod metadata;
 mod mounting;
+mod offers;
 mod open_file;
 mod options;
 mod receiver;
@@ -18,4 +20,5 @@ mod replies;
 mod session;
 mod target;
 
+pub use offers::NfsProbe;
 pub use target::NfsTarget;

@@ -14,6 +14,7 @@ use crate::client::dial::{Service, connect, random};
 use crate::client::options::NfsOptions;
 use crate::client::replies::undecodable;
 use crate::client::session::NfsSession;
+use crate::incompatibility::Incompatibility;
 use crate::mount::{GETPORT, MNT, Mounted, UMNT, candidates, get_mounted, get_port, put_mapping, put_path};
 use crate::protocol::{MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, NFS_VERSION, Procedure};
 use crate::results::{FsInfo, get_status};
@@ -46,14 +47,25 @@ impl Mount {
     }
 }
 
-struct Ports {
-    nfs: u16,
-    mount: u16,
+/// The ports of the two programs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ports {
+    pub(crate) nfs: u16,
+    pub(crate) mount: u16,
+}
+
+impl Ports {
+    /// The ports of the URL and, where it has none, those of servers without a port mapper: NFS at its registered port, and
+    /// MOUNT at the port of NFS.
+    pub(crate) fn without_port_mapper(options: &NfsOptions) -> Self {
+        let nfs = options.port.unwrap_or(NFS_PORT);
+        Self { nfs, mount: options.mount_port.unwrap_or(nfs) }
+    }
 }
 
 /// Queries the port mapper for the ports that the URL does not state. Without a port mapper NFS is at its registered
 /// port, and MOUNT at the port of NFS, as on servers with a single port.
-async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
+pub(crate) async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
     let mut nfs = options.port;
     let mut mount = options.mount_port;
     if (nfs.is_none() || mount.is_none())
@@ -66,7 +78,8 @@ async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
             mount = registered(&mut portmap, MOUNT_PROGRAM, MOUNT_VERSION).await;
         }
     }
-    let nfs = nfs.unwrap_or(NFS_PORT);
+    let usual = Ports::without_port_mapper(options);
+    let nfs = nfs.unwrap_or(usual.nfs);
     Ports { nfs, mount: mount.unwrap_or(nfs) }
 }
 
@@ -97,10 +110,9 @@ async fn mount(
         match mounted {
             // Other flavors (Kerberos) are not implemented; without this check the first call would fail with an
             // error that does not name the cause.
-            Ok(mounted) if mounted.auth_sys => return Ok((export, below, mounted)),
-            Ok(_) => {
-                let detail = format!("{export} requires a security flavor other than sys");
-                return Err(DialError::new(UrlPart::Share, ErrorClass::Unsupported, detail));
+            Ok(mounted) if mounted.accepts_auth_sys() => return Ok((export, below, mounted)),
+            Ok(Mounted { flavors, .. }) => {
+                return Err(Incompatibility::Flavors { export, flavors }.into());
             }
             Err(status @ (MountStatus::NOENT | MountStatus::ACCES | MountStatus::NOTDIR)) => {
                 // Report "access denied" for one prefix rather than "not found" for another.
@@ -151,12 +163,12 @@ async fn open_staged(
     let mount = Mount { service, export, options: options.clone() };
     // The session performs its own setup calls, so that they follow the same rules as later ones.
     let mut session = NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, Facts::new(), mount);
-    let root = walk(&mut session, mounted, &below).await?;
+    let root = walk(&mut session, mounted.handle, &below).await?;
     let limits = fs_info(&mut session).await.map_err(DialError::blame(UrlPart::Share))?;
     if !spec.allow_split {
         check_limits(&limits, spec)?;
     }
-    let facts = facts(&session, options, &limits, &ports);
+    let facts = facts(&session, options, &limits, ports);
     session.mounted(root, limits, facts);
     Ok(session)
 }
@@ -164,10 +176,9 @@ async fn open_staged(
 /// Looks up the names below the export; the last one must be a directory.
 async fn walk(
     session: &mut NfsSession,
-    mounted: Mounted,
+    mut root: crate::protocol::FileHandle,
     below: &[String],
 ) -> Result<crate::protocol::FileHandle, DialError> {
-    let mut root = mounted.handle;
     let attributes = session.attributes(root).await;
     let attributes =
         attributes.map_err(|error| DialError::blame(UrlPart::Share)(error).before_first_reply())?;
@@ -205,7 +216,7 @@ fn check_limits(limits: &FsInfo, spec: &SessionSpec) -> Result<(), DialError> {
     Ok(())
 }
 
-fn facts(session: &NfsSession, options: &NfsOptions, limits: &FsInfo, ports: &Ports) -> Facts {
+fn facts(session: &NfsSession, options: &NfsOptions, limits: &FsInfo, ports: Ports) -> Facts {
     let local = session.channel.local_addr().map_or_else(String::new, |address| address.to_string());
     [
         ("vers", "3".to_owned()),

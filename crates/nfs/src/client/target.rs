@@ -1,5 +1,7 @@
 //! An NFS export as a target.
 
+use std::time::Duration;
+
 use sharebench_model::{CachePolicy, IoPolicy};
 use sharebench_stream_client::check_session_size;
 use sharebench_target::{
@@ -8,6 +10,7 @@ use sharebench_target::{
 };
 
 use crate::client::mounting::open_session;
+use crate::client::offers::explain;
 use crate::client::options::NfsOptions;
 
 /// Maximum number of data operations in flight per session.
@@ -85,5 +88,9 @@ impl Target for NfsTarget {
                 Err(error) => Err(error.at_url(&self.url)),
             }
         })
+    }
+
+    fn explain(&self, error: ConnectError, limit: Duration) -> LocalBoxFuture<'_, ConnectError> {
+        Box::pin(explain(&self.options, error, limit))
     }
 }

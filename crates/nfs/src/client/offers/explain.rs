@@ -1,0 +1,67 @@
+//! Explains a failed connection by what the server offers instead.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use sharebench_model::ErrorClass;
+use sharebench_stream_client::resolve;
+use sharebench_target::offers::identify_peer;
+use sharebench_target::{ConnectError, UrlPart};
+use tokio::time::Instant;
+
+use super::versions::{VersionOffers, call_each};
+use crate::client::mounting::{Ports, find_ports};
+use crate::client::options::NfsOptions;
+use crate::incompatibility::Incompatibility;
+
+/// Returns the error with the incompatibility in words if the server shows one within `limit`, and the same error
+/// otherwise.
+pub(crate) async fn explain(options: &NfsOptions, error: ConnectError, limit: Duration) -> ConnectError {
+    let of_server =
+        matches!(error.part, UrlPart::Host | UrlPart::Port | UrlPart::Option("mountport") | UrlPart::Share);
+    let of_protocol = matches!(
+        error.class,
+        ErrorClass::Disconnected | ErrorClass::Protocol | ErrorClass::Timeout | ErrorClass::Unsupported
+    );
+    if !of_server || !of_protocol {
+        return error;
+    }
+    match tokio::time::timeout(limit, find(options, limit)).await.ok().flatten() {
+        None => error,
+        Some(found) => ConnectError {
+            part: found.part(),
+            class: ErrorClass::Unsupported,
+            detail: found.to_string(),
+            ..error
+        },
+    }
+}
+
+async fn find(options: &NfsOptions, limit: Duration) -> Option<Incompatibility> {
+    let deadline = Instant::now() + limit;
+    let host = resolve(&options.host).await.ok()?;
+    let ports = find_ports(host, options).await;
+    let nfs = SocketAddr::new(host, ports.nfs);
+    let mount = SocketAddr::new(host, ports.mount);
+    // A silent server leaves half of the time to find out what it speaks.
+    let versions = call_each(nfs, mount, &options.auth, deadline - limit / 2).await;
+    if versions.is_rpc() {
+        return incompatibility(&versions, ports);
+    }
+    let rest = deadline.saturating_duration_since(Instant::now());
+    identify_peer(nfs, rest).await.and_then(Incompatibility::of_peer)
+}
+
+/// What the versions of a server mean for this client; none if it serves what a run needs, or does not answer.
+pub(super) fn incompatibility(versions: &VersionOffers, ports: Ports) -> Option<Incompatibility> {
+    if !versions.is_rpc() {
+        return None;
+    }
+    if !versions.serves_nfs(3) {
+        return Some(match versions.names() {
+            Some(offered) => Incompatibility::OtherVersions { offered },
+            None => Incompatibility::NoNfs(ports.nfs),
+        });
+    }
+    (!versions.serves_mount()).then_some(Incompatibility::NoMount(ports.mount))
+}

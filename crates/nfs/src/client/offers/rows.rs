@@ -1,0 +1,154 @@
+//! The results of a probe as rows of a report.
+
+use sharebench_target::offers::{OfferReport, Usability, size_text};
+
+use super::probe::Findings;
+use super::versions::{VersionAnswer, Versions};
+use crate::client::options::NfsOptions;
+use crate::exports::{AUTH_SYS, flavor_name};
+use crate::incompatibility::Incompatibility;
+use crate::protocol::{MOUNT_PROGRAM, NFS_PROGRAM};
+
+const HOST: &str = "host";
+const VERSIONS: &str = "versions";
+const SECURITY: &str = "security";
+const LIMITS: &str = "limits";
+const EXPORTS: &str = "exports";
+const SPACE: &str = "space";
+const CLOCK: &str = "clock";
+
+const NOT_VISIBLE: &str = "not visible without writing";
+
+/// Ports, and the programs at the port mapper.
+pub(super) fn ports(report: &mut OfferReport, findings: &Findings) {
+    report.add(HOST, "port of NFS", findings.ports.nfs, Usability::Used);
+    report.add(HOST, "port of MOUNT", findings.ports.mount, Usability::Used);
+    match &findings.registrations {
+        None => report.add(HOST, "port mapper", "no answer", Usability::NotOffered),
+        Some(found) => report.fact(HOST, "port mapper", format!("{} registrations", found.len())),
+    }
+    for registration in findings.registrations.iter().flatten() {
+        let program = match registration.program {
+            NFS_PROGRAM => "NFS",
+            MOUNT_PROGRAM => "MOUNT",
+            _ => continue,
+        };
+        let name = format!("{program} version {}", registration.version);
+        report.fact(HOST, name, format!("port {} ({})", registration.port, registration.protocol_name()));
+    }
+}
+
+/// Versions of NFS and MOUNT.
+pub(super) fn versions(report: &mut OfferReport, findings: &Findings) {
+    let versions = &findings.versions;
+    add_versions(report, "NFSv", &versions.nfs);
+    for minor in &versions.minor {
+        report.add(VERSIONS, format!("NFSv4.{minor}"), "offered", Usability::Unsupported);
+    }
+    add_versions(report, "MOUNT version ", &versions.mount);
+}
+
+fn add_versions(report: &mut OfferReport, program: &str, versions: &Versions) {
+    for (version, answer) in versions {
+        let name = format!("{program}{version}");
+        match answer {
+            VersionAnswer::Offered => {
+                let used = if *version == 3 { Usability::Used } else { Usability::Unsupported };
+                report.add(VERSIONS, name, "offered", used);
+            }
+            VersionAnswer::Rejected(rejection) => {
+                report.add(VERSIONS, name, format!("not offered ({rejection})"), Usability::NotOffered);
+            }
+            VersionAnswer::NoAnswer(reason) => {
+                report.add(VERSIONS, name, format!("no answer ({reason})"), Usability::NotOffered);
+            }
+        }
+    }
+}
+
+/// Flavors, identity and the rights of root.
+pub(super) fn security(report: &mut OfferReport, findings: &Findings, options: &NfsOptions) {
+    match &findings.mounts.flavors {
+        None => report.fact(SECURITY, "flavors", "not listed"),
+        Some((_, flavors)) if flavors.is_empty() => {
+            report.add(SECURITY, "sec=sys", "not listed, and tried", Usability::Used);
+        }
+        Some((export, flavors)) => {
+            for flavor in flavors {
+                let used = if *flavor == AUTH_SYS { Usability::Used } else { Usability::Unsupported };
+                let name = format!("sec={}", flavor_name(*flavor));
+                report.add(SECURITY, name, format!("accepted by {export}"), used);
+            }
+            if !flavors.contains(&AUTH_SYS) {
+                report.not_offered(SECURITY, "sec=sys");
+            }
+        }
+    }
+    let auth = &options.auth;
+    report.fact(SECURITY, "identity", format!("uid {}, gid {}", auth.uid, auth.gid));
+    if let Some((uid, gid, mode)) = findings.session.owner {
+        let owner = format!("uid {uid}, gid {gid}, mode {:04o}", mode & 0o7777);
+        report.fact(SECURITY, "owner of the directory", owner);
+    }
+    let squash = findings.session.root_squash.map_or(NOT_VISIBLE, |squash| squash.text());
+    report.fact(SECURITY, "root squash", squash);
+    report.fact(SECURITY, "encryption", "none in sec=sys");
+}
+
+/// Sizes of requests and files.
+pub(super) fn limits(report: &mut OfferReport, findings: &Findings) {
+    let Some(limits) = findings.session.limits else { return };
+    for (name, bytes) in [
+        ("largest read (rtmax)", limits.read_max),
+        ("preferred read (rtpref)", limits.read_preferred),
+        ("largest write (wtmax)", limits.write_max),
+        ("preferred write (wtpref)", limits.write_preferred),
+        ("preferred listing (dtpref)", limits.directory_preferred),
+    ] {
+        report.add(LIMITS, name, size_text(bytes.into()), Usability::Used);
+    }
+    report.fact(LIMITS, "largest file", size_text(limits.max_file_size));
+}
+
+/// The exports.
+pub(super) fn exports(report: &mut OfferReport, findings: &Findings, options: &NfsOptions) {
+    match &findings.mounts.exports {
+        Some(Ok(found)) if found.is_empty() => report.fact(EXPORTS, "list", "empty"),
+        Some(Ok(found)) => {
+            for export in found {
+                let to =
+                    if export.groups.is_empty() { "everybody".to_owned() } else { export.groups.join(", ") };
+                let used = findings.mounts.flavors.as_ref().is_some_and(|(used, _)| *used == export.path);
+                let usability =
+                    if used { Usability::Used } else { Usability::With("the export in the URL".to_owned()) };
+                report.add(EXPORTS, export.path.clone(), format!("for {to}"), usability);
+            }
+        }
+        Some(Err(reason)) => report.fact(EXPORTS, "list", format!("not listed: {reason}")),
+        None => report.fact(EXPORTS, "list", "not listed: no answer"),
+    }
+    if let Some((export, _)) = &findings.mounts.flavors {
+        report.add(EXPORTS, "export of the URL", format!("{export} for {}", options.path), Usability::Used);
+    }
+}
+
+/// Free space and the clock.
+pub(super) fn space_and_clock(report: &mut OfferReport, findings: &Findings) {
+    if let Some(space) = findings.session.space {
+        report.fact(SPACE, "total", size_text(space.total));
+        report.fact(SPACE, "free", size_text(space.available));
+    }
+    report.fact(CLOCK, "offset to this machine", NOT_VISIBLE);
+}
+
+/// Why a run would fail.
+pub(super) fn incompatibilities(report: &mut OfferReport, findings: &Findings) {
+    let flavors = findings.mounts.flavors.clone();
+    let rejected = flavors.filter(|(_, flavors)| !flavors.is_empty() && !flavors.contains(&AUTH_SYS));
+    let rejected = rejected.map(|(export, flavors)| Incompatibility::Flavors { export, flavors });
+    if let Some(found) = findings.incompatibility.clone().or(rejected) {
+        report.incompatible(format!("{}: {found}", found.part()));
+    } else if let Some(failure) = &findings.session.failure {
+        report.incompatible(format!("{}: {}", failure.part, failure.detail));
+    }
+}

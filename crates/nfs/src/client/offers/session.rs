@@ -1,0 +1,59 @@
+//! One mounted session as a run opens it, and what it shows.
+
+use std::net::SocketAddr;
+
+use sharebench_model::{MetaOp, MetaYield, Space};
+use sharebench_stream_client::DialError;
+use sharebench_target::{Session, SessionSpec};
+use tokio::time::{Instant, timeout_at};
+
+use super::squash::{self, RootSquash};
+use crate::client::mounting::open_session;
+use crate::client::options::NfsOptions;
+use crate::results::FsInfo;
+
+/// What a mounted session showed.
+#[derive(Debug, Default)]
+pub(super) struct SessionFindings {
+    pub(super) limits: Option<FsInfo>,
+    /// User and group that own the directory, and its mode.
+    pub(super) owner: Option<(u32, u32, u32)>,
+    pub(super) space: Option<Space>,
+    pub(super) root_squash: Option<RootSquash>,
+    /// Why no session could be opened, as a run would report it.
+    pub(super) failure: Option<DialError>,
+}
+
+/// Mounts the export of the URL and examines it.
+pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Instant) -> SessionFindings {
+    let mut findings = SessionFindings::default();
+    let spec = SessionSpec {
+        slots: 1,
+        slot_bytes: 4096,
+        connect_timeout: deadline.saturating_duration_since(Instant::now()),
+        allow_split: true,
+    };
+    let mut session = match open_session(options, &spec).await {
+        Ok(session) => session,
+        Err(error) => {
+            findings.failure = Some(error);
+            return findings;
+        }
+    };
+    findings.limits = Some(session.limits);
+    let examining = async {
+        if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
+            findings.space = Some(space);
+        }
+        let root = session.directories.root();
+        let attributes = session.attributes(root).await.ok()?;
+        findings.owner = Some((attributes.uid, attributes.gid, attributes.mode));
+        findings.root_squash =
+            squash::examine(nfs, root, &attributes, &options.auth, options.reserved_port).await;
+        Some(())
+    };
+    let _ = timeout_at(deadline, examining).await;
+    let closing: Box<dyn Session> = Box::new(session);
+    let _ = timeout_at(deadline, closing.close()).await;
+    findings
+}
