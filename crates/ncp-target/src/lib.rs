@@ -1,7 +1,7 @@
 //! NetWare Core Protocol as a target: the client of `sharebench-ncp` on tokio sockets, as the engine drives it.
 //!
 //! `options` checks the URL, `transport` has the sockets, `setup` opens a session over both, and `session` performs the
-//! engine's operations. The crate is separate from `sharebench-ncp`, which depends on neither benchmarks nor a runtime.
+//! engine's operations. `offers` reports what a server offers. The crate is separate from `sharebench-ncp`, which depends on neither benchmarks nor a runtime.
 //!
 //! ```
 //! use sharebench_ncp_target::NcpTarget;
@@ -14,7 +14,9 @@
 
 mod facts;
 mod failure;
+mod incompatibility;
 mod losses;
+mod offers;
 mod options;
 mod policy;
 mod session;
@@ -31,4 +33,5 @@ mod tests_ether;
 mod tests_names;
 mod transport;
 
+pub use offers::NcpProbe;
 pub use target::NcpTarget;

@@ -49,6 +49,11 @@ impl SetupError {
         Self::new(part, failed.class, format!("{}: {}", failed.step, failed.detail))
     }
 
+    /// The failure of a call that concerns the server as a whole.
+    pub(crate) fn of_connection(error: &ClientError) -> Self {
+        Self::of(UrlPart::Port, error)
+    }
+
     /// The error of one connection of several: the server may accept fewer.
     fn on_connection(self, number: u32, of: u32) -> Self {
         if number == 1 {
@@ -107,7 +112,7 @@ async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, Se
     Ok(NcpSession::new(connections, base, space, facts, spec.slot_bytes as usize, options))
 }
 
-async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
+pub(crate) async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
     let unknown = |detail: String| SetupError::new(UrlPart::Host, ErrorClass::NotFound, detail);
     let found = tokio::net::lookup_host((options.host.as_str(), options.port)).await;
     let mut found = found.map_err(|error| unknown(error.to_string()))?;
@@ -161,6 +166,17 @@ async fn connect(
     spec: &SessionSpec,
     first: Option<&Client<SocketTransport>>,
 ) -> Result<Client<SocketTransport>, SetupError> {
+    let mut client = attach(options, spec, first).await?;
+    log_in(&mut client, options).await?;
+    Ok(client)
+}
+
+/// Opens a connection without a login.
+pub(crate) async fn attach(
+    options: &NcpOptions,
+    spec: &SessionSpec,
+    first: Option<&Client<SocketTransport>>,
+) -> Result<Client<SocketTransport>, SetupError> {
     let transport = transport(options).await?;
     let large_packets = match first {
         _ if !options.lip => LargePackets::Off,
@@ -182,13 +198,17 @@ async fn connect(
         burst,
     };
     let client = Client::connect(transport, behaviour).await;
-    let mut client = client.map_err(|error| SetupError::of_connect(&error))?;
+    client.map_err(|error| SetupError::of_connect(&error))
+}
+
+/// Logs in on a connection.
+pub(crate) async fn log_in(
+    client: &mut Client<SocketTransport>,
+    options: &NcpOptions,
+) -> Result<(), SetupError> {
     let password = options.password.expose();
     let login = Login { user: &options.user, password: &password };
-    match client.login(login).await {
-        Ok(()) => Ok(client),
-        Err(error) => Err(login_failure(&error)),
-    }
+    client.login(login).await.map_err(|error| login_failure(&error))
 }
 
 fn login_failure(error: &ClientError) -> SetupError {
@@ -210,7 +230,7 @@ fn login_failure(error: &ClientError) -> SetupError {
 }
 
 /// Checks server, volume and directory; returns the name space to use.
-async fn inspect_target(
+pub(crate) async fn inspect_target(
     options: &NcpOptions,
     client: &mut Client<SocketTransport>,
     facts: &mut Facts,

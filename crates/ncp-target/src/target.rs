@@ -1,11 +1,14 @@
 //! A volume of an NCP server as a target.
 
+use std::time::Duration;
+
 use sharebench_model::{ErrorClass, Facts, IoPolicy};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec,
     Target, TargetUrl, UrlError, UrlPart,
 };
 
+use crate::offers::explain;
 use crate::options::NcpOptions;
 use crate::policy::check_policy;
 use crate::setup::open_session;
@@ -105,5 +108,9 @@ impl Target for NcpTarget {
                 Err(error) => Err(self.failure(error.part, error.class, error.detail)),
             }
         })
+    }
+
+    fn explain(&self, error: ConnectError, limit: Duration) -> LocalBoxFuture<'_, ConnectError> {
+        Box::pin(explain(&self.options, error, limit))
     }
 }

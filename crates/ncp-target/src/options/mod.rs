@@ -104,7 +104,14 @@ impl NcpOptions {
         self.connections.unwrap_or(MAX_CONNECTIONS)
     }
 
-    pub(crate) fn from_url(mut url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
+    pub(crate) fn from_url(url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
+        let missing = url.error("missing volume: ncp://host/VOLUME");
+        let options = Self::with_optional_volume(url, password)?;
+        if options.volume.is_empty() { Err(missing) } else { Ok(options) }
+    }
+
+    /// Checks a URL that may have no volume: then the volume is empty.
+    pub(crate) fn with_optional_volume(mut url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
         if url.scheme != "ncp" {
             return Err(url.error("not an ncp:// URL"));
         }

@@ -10,12 +10,10 @@ use sharebench_target::{TargetUrl, UrlError};
 
 use sharebench_ncp::wire::TransportKind;
 
-/// The volume and the directories below it.
+/// The volume, which may be empty, and the directories below it.
 pub(crate) fn split_path(url: &TargetUrl) -> Result<(String, Vec<String>), UrlError> {
     let mut names = url.path.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
-    let Some(volume) = names.next() else {
-        return Err(url.error("missing volume: ncp://host/VOLUME"));
-    };
+    let volume = names.next().unwrap_or_default();
     let directory: Vec<String> = names.collect();
     let bad = |name: &String| matches!(name.as_str(), "." | "..") || name.contains(['\\', '\0']);
     if directory.iter().any(bad) || bad(&volume) || volume.contains(':') {
