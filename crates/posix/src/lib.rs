@@ -26,6 +26,7 @@ mod files;
 mod mapping;
 mod mount;
 mod names;
+mod offers;
 mod owner;
 mod policy;
 mod psync;
