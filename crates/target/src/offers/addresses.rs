@@ -1,20 +1,25 @@
 //! The addresses of a host.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
+use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
 use super::{OfferReport, Usability};
 
 /// Maximum number of addresses in a report.
 const MAX_ADDRESSES: usize = 16;
+/// Time that an address has to accept a connection before the next one is tried (RFC 8305, 5).
+const ATTEMPT_LIMIT: Duration = Duration::from_millis(250);
 
 /// An address with its family.
 pub fn address_text(address: IpAddr) -> String {
     format!("{address} ({})", if address.is_ipv4() { "IPv4" } else { "IPv6" })
 }
 
-/// Resolves a host, adds its addresses to the report, and returns the one to which a run connects: the first.
+/// Resolves a host, adds its addresses to the report, and returns the one to which a run connects: the first one that
+/// accepts connections at `port`. Without a port (0) it is the first one.
 ///
 /// # Errors
 /// The reason if the host has no address, or the resolver does not answer in time.
@@ -33,13 +38,28 @@ pub async fn add_addresses(
             Err(_) => return Err("the resolver does not answer".to_owned()),
         },
     };
-    let first = *found.first().ok_or("the name has no address")?;
+    let preferred = found.first().copied().ok_or("the name has no address")?;
+    let chosen = accepting(&found, port, deadline).await.unwrap_or(preferred);
     for address in &found {
-        let used = *address == first;
+        let used = *address == chosen;
         let usability = if used { Usability::Used } else { Usability::With("the address in the URL".into()) };
         report.add("host", "address", address_text(*address), usability);
     }
-    Ok(SocketAddr::new(first, port))
+    Ok(SocketAddr::new(chosen, port))
+}
+
+/// The first of several addresses that accepts a connection; none if there is no choice to make.
+async fn accepting(found: &[IpAddr], port: u16, deadline: Instant) -> Option<IpAddr> {
+    if found.len() < 2 || port == 0 {
+        return None;
+    }
+    for address in found {
+        let until = deadline.min(Instant::now() + ATTEMPT_LIMIT);
+        if let Ok(Ok(_)) = timeout_at(until, TcpStream::connect((*address, port))).await {
+            return Some(*address);
+        }
+    }
+    None
 }
 
 fn distinct(found: impl Iterator<Item = IpAddr>) -> Vec<IpAddr> {
@@ -55,7 +75,6 @@ fn distinct(found: impl Iterator<Item = IpAddr>) -> Vec<IpAddr> {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::time::Duration;
 
     use super::*;
 

@@ -39,7 +39,7 @@ pub(crate) async fn explain(options: &NfsOptions, error: ConnectError, limit: Du
 
 async fn find(options: &NfsOptions, limit: Duration) -> Option<Incompatibility> {
     let deadline = Instant::now() + limit;
-    let host = resolve(&options.host).await.ok()?;
+    let host = *resolve(&options.host).await.ok()?.first()?;
     let ports = find_ports(host, options).await;
     let nfs = SocketAddr::new(host, ports.nfs);
     let mount = SocketAddr::new(host, ports.mount);

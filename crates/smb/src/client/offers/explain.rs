@@ -16,8 +16,9 @@ use crate::incompatibility::Incompatibility;
 /// Returns the error with the incompatibility in words if the server shows one within `limit`, and the same error
 /// otherwise.
 pub(crate) async fn explain(options: &SmbOptions, error: ConnectError, limit: Duration) -> ConnectError {
-    let Ok(host) = resolve(&options.host).await else { return error };
-    let server = SocketAddr::new(host, options.port);
+    let Ok(addresses) = resolve(&options.host).await else { return error };
+    let Some(host) = addresses.first() else { return error };
+    let server = SocketAddr::new(*host, options.port);
     let found = match (error.part, error.class) {
         (UrlPart::Option("dialect"), ErrorClass::Unsupported) => {
             let offers = negotiate_each(server, Instant::now() + limit).await;
