@@ -12,6 +12,7 @@ use crate::commands::import::{IMPORT_HELP, ImportArgs};
 use crate::commands::load::{LOAD_HELP, LoadArgs};
 use crate::commands::plan::PlanArgs;
 use crate::commands::presets::PresetsArgs;
+use crate::commands::probe::{PROBE_HELP, ProbeArgs};
 use crate::commands::ranks::{CostArgs, RANKS_HELP};
 use crate::commands::report::{REPORT_HELP, ReportArgs};
 use crate::commands::runs::RunsArgs;
@@ -63,6 +64,9 @@ pub enum Command {
     /// Survey a share and write a workload file with its file sizes, types and depths, but no names.
     #[command(after_help = SURVEY_HELP)]
     Survey(SurveyArgs),
+    /// Report what a server offers and which of it a run can use.
+    #[command(after_help = PROBE_HELP)]
+    Probe(ProbeArgs),
     /// Run a plan file, or finish an interrupted run.
     #[command(after_help = "Examples:\n  sharebench run plan.toml\n  sharebench run --resume 3")]
     Run(RunArgs),

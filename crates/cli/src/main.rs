@@ -67,6 +67,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             commands::run::plan(&commands::load::plan(&load)?, &load.run, load.ranks.into())
         }
         Command::Presets(presets) => commands::presets::presets(&presets),
+        Command::Probe(probe) => commands::probe::run(&probe),
         Command::Survey(survey) => commands::survey::run(&survey),
         Command::Run(run) => commands::run::file(&run),
         Command::Plan(plan) => commands::plan::check(&plan),

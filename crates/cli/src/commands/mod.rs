@@ -14,6 +14,7 @@ pub mod import;
 pub mod load;
 pub mod plan;
 pub mod presets;
+pub mod probe;
 pub mod ranks;
 pub mod report;
 pub mod run;

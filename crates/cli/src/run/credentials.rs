@@ -48,20 +48,29 @@ fn warn_of_readers(path: &Path) {
 
 /// The password of a target's account.
 pub fn for_target(url: &TargetUrl, password_file: Option<&Path>) -> Result<Secret, Failure> {
+    let user = url.user.as_deref().unwrap_or_default();
+    let missing = || {
+        Failure::Target(format!(
+            "{url}: no password for account {user}; set {VARIABLE}, give --password-file, or add the host to ~/.netrc"
+        ))
+    };
+    if_known(url, password_file)?.ok_or_else(missing)
+}
+
+/// The password of a target's account; none if nothing provides one and there is no terminal for a prompt.
+pub fn if_known(url: &TargetUrl, password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
     if let Some(secret) = given(password_file)? {
-        return Ok(secret);
+        return Ok(Some(secret));
     }
     let user = url.user.as_deref().unwrap_or_default();
     if let Some(secret) = from_netrc(&url.host, user) {
-        return Ok(secret);
+        return Ok(Some(secret));
     }
     if std::io::stdin().is_terminal() {
         let secret = rpassword::prompt_password(format!("Password of {user}@{}: ", url.host))?;
-        return Ok(Secret::new(secret));
+        return Ok(Some(Secret::new(secret)));
     }
-    Err(Failure::Target(format!(
-        "{url}: no password for account {user}; set {VARIABLE}, give --password-file, or add the host to ~/.netrc"
-    )))
+    Ok(None)
 }
 
 fn from_netrc(host: &str, user: &str) -> Option<Secret> {
