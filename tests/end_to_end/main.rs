@@ -30,6 +30,7 @@ mod loadfiles;
 mod loads;
 mod lost_server;
 mod ncp;
+mod ncp_bindery;
 mod ncp_dos;
 mod ncp_ether;
 mod ncp_judges;

@@ -43,9 +43,13 @@ pub use directory::{DirectoryError, DirectoryOptions, DirectoryVolume};
 pub use front_end::{EventLog, FrontEnd, ServeError};
 pub use memory::MemoryVolume;
 pub use name::{MAX_NAME_BYTES, check_name};
-pub use ncp::{CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions};
+pub use ncp::{
+    BinderyProfile, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions,
+};
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
 pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions};
-pub use volume::{Attributes, DirectoryEntry, NodeId, ROOT, SetAttributes, Volume, VolumeSpace};
+pub use volume::{
+    Attributes, DirectoryEntry, DosAttributes, NodeId, ROOT, SetAttributes, Volume, VolumeSpace,
+};
 pub use volume_error::{VolumeError, VolumeResult};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, DirectoryEntry, NodeId, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, NodeId, SetAttributes, Volume, VolumeError, VolumeResult,
+    VolumeSpace,
 };
 
 /// A read-only view of a volume.
@@ -58,6 +59,14 @@ impl Volume for ReadOnlyVolume {
     }
 
     fn set_attributes(&self, _node: NodeId, _change: &SetAttributes) -> VolumeResult<Attributes> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn dos_attributes(&self, node: NodeId) -> VolumeResult<DosAttributes> {
+        self.0.dos_attributes(node)
+    }
+
+    fn set_dos_attributes(&self, _node: NodeId, _attributes: &DosAttributes) -> VolumeResult<()> {
         Err(VolumeError::ReadOnly)
     }
 

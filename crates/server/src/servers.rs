@@ -1,16 +1,18 @@
 //! All front ends of one volume, started and stopped together.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use sharebench_ncp::security::level::Level;
+use sharebench_ncp::server::Watchdog;
 use sharebench_target::Secret;
 
 use crate::front_end::{EventLog, FrontEnd, ServeError};
 use crate::read_only::ReadOnlyVolume;
 use crate::{
-    CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions, NfsServer,
-    NfsServerOptions, SmbServer, SmbServerOptions, Volume,
+    BinderyProfile, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions,
+    NfsServer, NfsServerOptions, SmbServer, SmbServerOptions, Volume,
 };
 
 /// Protocols and rules with which a volume is served.
@@ -36,6 +38,12 @@ pub struct ServeOptions {
     pub ncp_names: NameSpaces,
     /// Accounts that may log in, with their passwords.
     pub accounts: Vec<(String, Secret)>,
+    /// Groups and full names of accounts, which the bindery of NCP shows.
+    pub bindery_profiles: HashMap<String, BinderyProfile>,
+    /// When NCP queries silent clients on datagrams, and when it removes them.
+    pub ncp_watchdog: Watchdog,
+    /// Whether `log` also receives successful logins over NCP.
+    pub log_logins: bool,
     /// Reject every change.
     pub read_only: bool,
     /// Name of the SMB share; the NFS export is `/` and this name, the NCP volume this name in upper case.
@@ -62,6 +70,9 @@ impl Default for ServeOptions {
             ncp_commit: CommitPolicy::Disk,
             ncp_names: NameSpaces::All,
             accounts: Vec::new(),
+            bindery_profiles: HashMap::new(),
+            ncp_watchdog: Watchdog::default(),
+            log_logins: false,
             read_only: false,
             name: "share".to_owned(),
             max_clients: None,
@@ -127,6 +138,9 @@ impl EmbeddedServers {
             checksums: options.ncp_checksums,
             commit: options.ncp_commit,
             names: options.ncp_names,
+            bindery_profiles: options.bindery_profiles.clone(),
+            watchdog: options.ncp_watchdog,
+            log_logins: options.log_logins,
             log: options.log.clone(),
             ..NcpServerOptions::default()
         };

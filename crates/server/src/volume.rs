@@ -59,6 +59,15 @@ pub struct SetAttributes {
     pub modified: Option<SystemTime>,
 }
 
+/// What DOS knows of a file and Unix does not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DosAttributes {
+    /// Attribute bits: hidden, system and others, without those that a mode expresses.
+    pub bits: u32,
+    /// Creation time that a client has set, if it is not in [`Attributes::created`].
+    pub created: Option<SystemTime>,
+}
+
 /// One name of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryEntry {
@@ -147,6 +156,16 @@ pub trait Volume: Send + Sync {
 
     /// Changes attributes and returns the new ones.
     fn set_attributes(&self, node: NodeId, change: &SetAttributes) -> VolumeResult<Attributes>;
+
+    /// The attributes of DOS that were set; the default for a node without any.
+    fn dos_attributes(&self, _node: NodeId) -> VolumeResult<DosAttributes> {
+        Ok(DosAttributes::default())
+    }
+
+    /// Stores attributes of DOS with a node; [`VolumeError::Denied`] where that is not possible.
+    fn set_dos_attributes(&self, _node: NodeId, _attributes: &DosAttributes) -> VolumeResult<()> {
+        Err(VolumeError::Denied)
+    }
 
     /// Up to `limit` entries after `cookie` (0 = from the start), without `.` and `..`.
     /// Entries that exist throughout a listing appear exactly once.

@@ -9,17 +9,18 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_ncp::security::level::Level;
+use sharebench_ncp::server::Watchdog;
 use sharebench_report::plain;
 use sharebench_server::{
-    CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume,
-    EmbeddedServers, EventLog, MemoryVolume, NameSpaces, NcpEtherOptions, NcpEtherServer, ServeOptions,
-    ServiceTime, Volume, share_arenas,
+    BinderyProfile, CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions,
+    DirectoryVolume, EmbeddedServers, EventLog, MemoryVolume, NameSpaces, NcpEtherOptions, NcpEtherServer,
+    ServeOptions, ServiceTime, Volume, share_arenas,
 };
-use sharebench_target::Secret;
 
 use crate::exit::Failure;
 use crate::flags::password::PasswordFlags;
 use crate::output::{message, print_out};
+use crate::run::accounts_file::{self, Account};
 use crate::run::credentials::{self, VARIABLE};
 use crate::run::interrupts::Interrupts;
 
@@ -55,7 +56,8 @@ pub struct ServeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Protocols")]
 pub struct ProtocolFlags {
-    /// Serve SMB at this address; addresses other than loopback need --account.
+    /// Serve SMB at this address; addresses other than loopback need --account or
+    /// --accounts.
     #[arg(long, value_name = "ADDR:PORT")]
     pub smb: Option<SocketAddr>,
     /// Serve `NFSv3` and MOUNT at this address.
@@ -83,6 +85,25 @@ pub struct ProtocolFlags {
     /// Names that NCP clients can give to files.
     #[arg(long, value_name = "NAMES", value_enum, default_value_t)]
     pub ncp_names: NcpNames,
+    /// Query an NCP client on UDP or IPX that is silent for TIME, and remove it with its locks after N queries without an
+    /// answer. The queries follow each other after a fifth of TIME.
+    #[arg(long, value_name = "TIME,N", default_value = "5m,10", value_parser = parse_watchdog)]
+    pub ncp_watchdog: Watchdog,
+}
+
+/// Parses the time before the first query and the number of queries.
+fn parse_watchdog(text: &str) -> Result<Watchdog, String> {
+    /// Shorter times would remove clients that wait for a slow request.
+    const TIMES: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_hours(24);
+    let (idle, queries) = text.split_once(',').ok_or("give TIME,N such as 5m,10")?;
+    let idle = parse_duration(idle).map_err(|error| error.to_string())?;
+    if !TIMES.contains(&idle) {
+        return Err("give a time from 1s to 24h".to_owned());
+    }
+    match queries.trim().parse() {
+        Ok(queries @ 1..=1000) => Ok(Watchdog::of(idle, queries)),
+        _ => Err(format!("'{queries}' is not a number of queries from 1 to 1000")),
+    }
 }
 
 /// Who may use the servers.
@@ -92,8 +113,15 @@ pub struct AccessFlags {
     /// Account of the SMB share and the NCP volume. Its password comes from `SHAREBENCH_PASSWORD` or --password-file.
     #[arg(long, value_name = "USER")]
     pub account: Option<String>,
+    /// Accounts, one per line: NAME:PASSWORD[:GROUP,...[:FULL NAME]]. Only their owner may read FILE. SMB uses names and
+    /// passwords; NCP also shows groups and full names in its bindery.
+    #[arg(long, value_name = "FILE")]
+    pub accounts: Option<PathBuf>,
     #[command(flatten)]
     pub password: PasswordFlags,
+    /// Print successful logins over NCP; failed and rejected ones are always printed.
+    #[arg(long)]
+    pub log_logins: bool,
     /// Maximum number of clients of each server [default: 10000]. A server at its limit closes the oldest connection
     /// without a login for a new one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65_000))]
@@ -145,6 +173,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("give at least one of --smb, --nfs, --ncp, --ncp-ipx and --ncp-ether"));
     }
     let accounts = accounts(&args.access)?;
+    let account = accounts.first().map(|account| account.name.clone());
     share_arenas();
     let volume = volume(args)?;
     let options = ServeOptions {
@@ -163,7 +192,10 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
             NcpNames::All => NameSpaces::All,
             NcpNames::Dos => NameSpaces::Dos,
         },
-        accounts,
+        ncp_watchdog: args.protocols.ncp_watchdog,
+        bindery_profiles: accounts.iter().map(bindery_profile).collect(),
+        accounts: accounts.into_iter().map(|account| (account.name, account.password)).collect(),
+        log_logins: args.access.log_logins,
         read_only: args.read_only,
         name: args.name.clone(),
         expose_nfs: args.access.expose_nfs,
@@ -173,7 +205,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     let interrupts = Interrupts::catch()?;
     let _serving = interrupts.serving();
     let servers = EmbeddedServers::start(&volume, &options).map_err(Failure::usage)?;
-    print_out(&(urls(&servers, args) + "serving; press Ctrl-C to end\n"))?;
+    print_out(&(urls(&servers, account.as_deref(), args) + "serving; press Ctrl-C to end\n"))?;
     interrupts.wait();
     // A volume may block for a long time, and the threads that call it cannot be interrupted.
     message("stopping; a second signal ends the program at once");
@@ -181,8 +213,28 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The account with its password; empty without --account.
-fn accounts(access: &AccessFlags) -> Result<Vec<(String, Secret)>, Failure> {
+/// What the bindery shows of an account.
+fn bindery_profile(account: &Account) -> (String, BinderyProfile) {
+    let profile = BinderyProfile { groups: account.groups.clone(), full_name: account.full_name.clone() };
+    (account.name.clone(), profile)
+}
+
+/// The account of --account and those of --accounts, with their passwords.
+fn accounts(access: &AccessFlags) -> Result<Vec<Account>, Failure> {
+    let mut accounts = single_account(access)?;
+    if let Some(path) = &access.accounts {
+        accounts.extend(accounts_file::read(path)?);
+    }
+    if let [first, others @ ..] = &accounts[..]
+        && others.iter().any(|other| other.name.to_uppercase() == first.name.to_uppercase())
+    {
+        return Err(Failure::usage(format!("--account {} is also an account of --accounts", first.name)));
+    }
+    Ok(accounts)
+}
+
+/// The account of --account with its password.
+fn single_account(access: &AccessFlags) -> Result<Vec<Account>, Failure> {
     let Some(account) = &access.account else { return Ok(Vec::new()) };
     let password = credentials::given(access.password.file())?;
     let missing = || {
@@ -190,12 +242,13 @@ fn accounts(access: &AccessFlags) -> Result<Vec<(String, Secret)>, Failure> {
             "--account {account} needs a password: set {VARIABLE} or give --password-file"
         ))
     };
-    Ok(vec![(account.clone(), password.ok_or_else(missing)?)])
+    let password = password.ok_or_else(missing)?;
+    Ok(vec![Account { name: account.clone(), password, groups: Vec::new(), full_name: String::new() }])
 }
 
-/// The URLs of the servers, one per line.
-fn urls(servers: &EmbeddedServers, args: &ServeArgs) -> String {
-    let account = args.access.account.as_ref().map_or(String::new(), |account| format!("{account}@"));
+/// The URLs of the servers, one per line, with the name of the first account.
+fn urls(servers: &EmbeddedServers, account: Option<&str>, args: &ServeArgs) -> String {
+    let account = account.map_or(String::new(), |account| format!("{account}@"));
     let volume = args.name.to_uppercase();
     let mut urls = Vec::new();
     for (protocol, addr) in servers.addrs() {
@@ -243,4 +296,22 @@ fn with_device(volume: impl Volume + 'static, args: &ServeArgs) -> Arc<dyn Volum
         ..DeviceOptions::default()
     };
     Arc::new(DeviceVolume::new(volume, device))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn watchdog_has_a_time_and_a_number_of_queries() {
+        assert_eq!(parse_watchdog("5m,10"), Ok(Watchdog::default()));
+        let watchdog = parse_watchdog("10s, 3").unwrap();
+        assert_eq!(
+            (watchdog.idle, watchdog.interval, watchdog.attempts),
+            (Duration::from_secs(10), Duration::from_secs(2), 3)
+        );
+        for wrong in ["", "10s", "0s,3", "25h,3", "10s,0", "10s,many", "3,10s"] {
+            assert!(parse_watchdog(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! One run: its plan and targets opened, the engine started, its events stored, its end summarised.
 
+pub mod accounts_file;
 pub mod credentials;
 pub mod environment;
 mod event_sink;

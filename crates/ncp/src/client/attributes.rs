@@ -15,6 +15,10 @@ use crate::wire::{Codec, DosTime, FileHandle, Info, NamedInfo, Reader, ReturnMas
 pub struct Modification {
     /// Whether the file is protected from writing, renaming and deleting.
     pub read_only: Option<bool>,
+    /// All attributes, instead of `read_only`; see [`attribute`].
+    pub attributes: Option<u32>,
+    /// Creation time.
+    pub created: Option<DosTime>,
     /// Time of the last modification.
     pub modified: Option<DosTime>,
     /// DOS date of the last access.
@@ -41,15 +45,18 @@ impl<C: Transport> Client<C> {
     pub async fn modify(&mut self, path: &Path, wanted: &Modification) -> Result<(), ClientError> {
         const STEP: &str = "modify information";
         let bit = |is: bool, bits: u32| if is { bits } else { 0 };
-        let mask = bit(wanted.read_only.is_some(), change::ATTRIBUTES)
+        let sets_attributes = wanted.read_only.is_some() || wanted.attributes.is_some();
+        let read_only = bit(wanted.read_only == Some(true), attribute::READ_ONLY);
+        let mask = bit(sets_attributes, change::ATTRIBUTES)
+            | bit(wanted.created.is_some(), change::CREATED_DATE | change::CREATED_TIME)
             | bit(wanted.modified.is_some(), change::MODIFIED_DATE | change::MODIFIED_TIME)
             | bit(wanted.accessed.is_some(), change::ACCESSED);
         let call = ModifyInfo {
             space: path.space,
             search: super::names::EVERYTHING,
             change: mask,
-            attributes: bit(wanted.read_only == Some(true), attribute::READ_ONLY),
-            created: DosTime::default(),
+            attributes: wanted.attributes.unwrap_or(read_only),
+            created: wanted.created.unwrap_or_default(),
             creator: 0,
             modified: wanted.modified.unwrap_or_default(),
             modifier: 0,

@@ -2,6 +2,9 @@
 //! [`Transport`], which is a blocking socket, a socket of a runtime, or a simulation with a virtual clock.
 
 mod attributes;
+mod bindery;
+#[cfg(test)]
+mod bindery_tests;
 mod blocking;
 #[cfg(test)]
 mod burst_tests;
@@ -34,6 +37,7 @@ mod transport;
 
 pub use crate::burst::{BurstUse, UsedRange};
 pub use attributes::Modification;
+pub use bindery::{BinderyObject, BinderyProperty, ConnectedUser};
 pub use blocking::{TcpTransport, UdpTransport, block_on};
 pub use connection::{ConnectionState, Received, Reply};
 pub use error::ClientError;

@@ -11,6 +11,7 @@ use crate::security::level::Level;
 use crate::server::{self, Environment, MemoryVolume, Peer, Server, User, Watchdog};
 use crate::wire::Completion;
 use crate::wire::TransportKind;
+use crate::wire::ipx::Address;
 use crate::wire::name_space::space;
 use crate::wire::server_info::DateAndTime;
 use crate::wire::tcp::{Direction, message_len};
@@ -38,6 +39,7 @@ pub(super) const LOGIN: Login<'_> = Login { user: "bench", password: "secret" };
 pub(super) fn server_options(signatures: Level) -> server::Options {
     server::Options {
         name: padded(b"SHARE").unwrap(),
+        net_address: Address::of_server(0x5348_5242),
         version: (3, 11),
         max_connections: 10,
         users: vec![User::new("bench", 7, "secret")],

@@ -6,12 +6,9 @@ use crate::security::level::Level;
 use crate::security::password;
 use crate::security::signature::Signer;
 use crate::wire::TransportKind;
-use crate::wire::login::{
-    AccessLevel, ClearLogin, FILE_SERVER, GetObjectId, KeyedLogin, LoginKey, ObjectId, USER,
-};
+use crate::wire::login::{ClearLogin, KeyedLogin, LoginKey, USER};
 use crate::wire::negotiate::{AcceptedPacketSize, NegotiatedBuffer, PacketSize, Security};
-use crate::wire::server_info::{ConnectionUser, ServerInfo};
-use crate::wire::text::padded;
+use crate::wire::server_info::ServerInfo;
 use crate::wire::{Codec, Completion};
 
 /// The largest packet that can be negotiated: the data of a call, plus 8 bytes that clients add for a signature and
@@ -21,8 +18,9 @@ pub const MAX_PACKET: u16 = 61_440 + 64 + 8;
 const OVERHEAD: u16 = 64 + 8;
 /// The smallest number of data bytes per call that can be negotiated.
 const MIN_BUFFER: u16 = 512;
-/// Bindery access level of a logged-in user: read and write.
-const USER_LEVEL: u8 = 0x11;
+/// Connections beyond the largest number used so far that the server information shows as possible. Clients request the
+/// user of each possible number, so that the limit of the server itself would make them send thousands of requests.
+const FREE_CONNECTIONS: u16 = 16;
 
 /// 0x21 (docs/protocols/ncp.md 2.2).
 pub fn negotiate<V>(shared: &Shared<V>, connection: &mut Connection, proposed: u16, out: &mut Vec<u8>) {
@@ -74,11 +72,13 @@ const fn data_of(packet: u16, transport: TransportKind) -> u16 {
 }
 
 /// 0x17/0x11 (docs/protocols/ncp.md 2.3).
-pub fn server_info<V>(shared: &Shared<V>, connections: usize, out: &mut Vec<u8>) {
+pub fn server_info<V>(shared: &Shared<V>, (used, peak): (usize, u16), out: &mut Vec<u8>) {
     let (major, minor) = shared.options.version;
     let mut info = ServerInfo::new(shared.options.name, major, minor);
-    info.max_connections = shared.options.max_connections;
-    info.connections = u16::try_from(connections).unwrap_or(u16::MAX);
+    // Numbers are assigned from the smallest free one on, so that the peak is also the largest number.
+    info.max_connections = peak.saturating_add(FREE_CONNECTIONS).min(shared.options.max_connections);
+    info.connections = u16::try_from(used).unwrap_or(u16::MAX);
+    info.peak_connections = peak;
     info.max_volumes = shared.volumes.len() as u16;
     // Announces the calls with 64-bit offsets (docs/protocols/ncp.md 2.3, 3.5).
     info.large_files = 1;
@@ -91,25 +91,6 @@ pub fn login_key(connection: &mut Connection, environment: &dyn Environment, out
     // A key serves one login: `keyed_login` takes it, so that a recorded response cannot be replayed.
     connection.key = Some(key);
     LoginKey::put(&LoginKey { key }, out);
-}
-
-/// 0x17/0x35 (docs/protocols/ncp.md 2.4): the bindery has the users and the server itself.
-pub fn object_id<V>(
-    shared: &Shared<V>,
-    object: &GetObjectId<'_>,
-    out: &mut Vec<u8>,
-) -> Result<(), Completion> {
-    let (id, name) = match object.kind {
-        USER => {
-            let user = shared.user(&object.name).ok_or(Completion::NoSuchObject)?;
-            let user = &shared.options.users[user];
-            (user.id, padded(&user.name).map_err(|_| Completion::NoSuchObject)?)
-        }
-        FILE_SERVER => (0, shared.options.name),
-        _ => return Err(Completion::NoSuchObject),
-    };
-    ObjectId::put(&ObjectId { id, kind: object.kind, name }, out);
-    Ok(())
 }
 
 /// A login, unless earlier failures of this address and name delay it. It is then rejected without a look at the
@@ -126,17 +107,28 @@ pub fn throttled<V>(
     if shared.throttle.is_delayed(source, name, now) {
         // The key of this attempt is used up, as that of every other attempt.
         connection.key = None;
+        // Once per delay, so that a client that does not stop fills no log.
+        if shared.throttle.note_rejection(source, name, now) {
+            environment.login_rejected(source, name, Completion::IntruderLockout);
+        }
         return Err(Completion::IntruderLockout);
     }
     let done = login(connection);
     match done {
-        Ok(()) => shared.throttle.note_success(source, name),
+        Ok(()) => {
+            shared.throttle.note_success(source, name);
+            connection.login_time = environment.date_and_time();
+            if let Some(user) = connection.user {
+                shared.bindery.note_login(user, connection.login_time);
+            }
+            environment.logged_in(source, name);
+        }
         Err(Completion::Failure) => {
             shared.throttle.note_failure(source, name, now);
             environment.login_failed(source, name);
         }
         // A policy rejected the login, not the password.
-        Err(_) => {}
+        Err(completion) => environment.login_rejected(source, name, completion),
     }
     done
 }
@@ -191,32 +183,5 @@ pub fn clear_login<V>(
     }
     connection.logout();
     connection.user = Some(user);
-    Ok(())
-}
-
-/// 0x17/0x46 (docs/protocols/ncp.md 2.4).
-pub fn access_level<V>(shared: &Shared<V>, connection: &Connection, out: &mut Vec<u8>) {
-    let id = connection.user.map_or(u32::MAX, |user| shared.options.users[user].id);
-    let level = if connection.user.is_some() { USER_LEVEL } else { 0 };
-    AccessLevel::put(&AccessLevel { level, id }, out);
-}
-
-/// 0x17/0x1C (docs/protocols/ncp.md 2.4), for the requesting connection only.
-pub fn connection_user<V>(
-    shared: &Shared<V>,
-    connection: &Connection,
-    requested: u32,
-    out: &mut Vec<u8>,
-) -> Result<(), Completion> {
-    if requested != u32::from(connection.number) {
-        return Err(Completion::BadConnectionNumber);
-    }
-    let mut user = ConnectionUser { id: 0, kind: 0, name: [0; 48], login: [0; 7], reserved: 0 };
-    if let Some(known) = connection.user.map(|user| &shared.options.users[user]) {
-        user.id = known.id;
-        user.kind = USER;
-        user.name = padded(&known.name).map_err(|_| Completion::Failure)?;
-    }
-    ConnectionUser::put(&user, out);
     Ok(())
 }

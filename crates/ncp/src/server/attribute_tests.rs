@@ -54,7 +54,7 @@ fn read_only_file_rejects_writing_renaming_and_erasing() {
         ("44 00 06 05 5359533aaa", 0x8F),
         ("45 00 06 05 5359533a41 00 05 5359533a5a", 0x90),
         ("5708 00 00 0600 00 00000000 ff 02 03535953 0141", 0x90),
-        ("46 02 00 06 05 5359533a41", 0x8C),
+        ("46 40 00 06 05 5359533a41", 0x8C),
         ("46 00 00 06 05 5359533a5a", 0xFF),
     ];
     for (call, completion) in refused {
@@ -159,4 +159,122 @@ fn server_copies_files_and_serves_32_bit_counts() {
     assert_eq!(calls.done("5749 01000000 0000000000000001 ffffffff 414243"), 0xFF, "cut off");
     assert_eq!(calls.done("5749 01000000 0000000000000001 00000000"), 0);
     assert_eq!(calls.call("5742 01000000").1, hex("0300000001000000"), "and its size stays");
+}
+
+#[test]
+fn hidden_and_system_files_are_found_only_when_requested() {
+    let mut calls = Calls::new();
+    assert_eq!(calls.done("46 02 00 06 05 5359533a41"), 0, "hidden");
+    assert_eq!(calls.done("46 04 00 06 06 5359533a4142"), 0, "system");
+    assert_eq!(calls.info()[4..8], hex("22000000"));
+    for (search, found) in [("00", 0), ("02", 1), ("04", 1), ("06", 2)] {
+        let mut sequence = "ffff".to_owned();
+        let mut count = 0;
+        loop {
+            let (done, reply) = calls.call(&format!("40 {sequence} 00 {search} 05 5359533a2a"));
+            if done != 0 {
+                break;
+            }
+            count += 1;
+            sequence = format!("{:02x}{:02x}", reply[0], reply[1]);
+        }
+        assert_eq!(count, found, "{search}");
+    }
+    let calls_of_hidden = [
+        ("4c 00 00 01 05 5359533a41", 0xFF),
+        ("5706 00 00 0000 ff0f 0000 00 00000000 ff 02 03535953 0141", 0xFF),
+        ("45 00 00 05 5359533a41 00 05 5359533a5a", 0xFF),
+        ("44 00 00 05 5359533a41", 0xFF),
+        ("5708 00 00 0000 00 00000000 ff 02 03535953 0141", 0xFF),
+        ("46 00 00 00 05 5359533a41", 0xFF),
+        ("4d 00 00 05 5359533a41", 0x85),
+        ("4c 00 02 01 05 5359533a41", 0),
+        ("46 00 00 02 05 5359533a41", 0),
+        ("4c 00 00 01 05 5359533a41", 0),
+        ("43 00 02 06 5359533a4831", 0),
+        ("4c 00 00 01 06 5359533a4831", 0xFF),
+        ("4c 00 02 01 06 5359533a4831", 0),
+    ];
+    for (call, completion) in calls_of_hidden {
+        assert_eq!(calls.done(call), completion, "{call}");
+    }
+}
+
+#[test]
+fn execute_only_and_inhibited_files_reject_what_their_attributes_forbid() {
+    let mut calls = Calls::new();
+    let modify = |attributes: &str| {
+        format!(
+            "5707 00 00 0600 02000000 {attributes} 00000000 00000000 00000000 00000000 00000000 00000000 0000 0000 0000
+            00000000 00 00000000 ff 02 03535953 0141"
+        )
+    };
+    assert_eq!(calls.done(&modify("00000600")), 0, "rename and delete inhibit");
+    assert_eq!(calls.info()[4..8], hex("20000600"));
+    for (call, completion) in [
+        ("45 00 06 05 5359533a41 00 05 5359533a5a", 0x8B),
+        ("44 00 06 05 5359533a41", 0x8A),
+        ("46 00 00 06 05 5359533a41", 0),
+    ] {
+        assert_eq!(calls.done(call), completion, "{call}");
+    }
+    assert_eq!(calls.info()[4..8], hex("20000600"), "0x46 has eight attributes");
+    assert_eq!(calls.done(&modify("00000000")), 0);
+    assert_eq!(calls.done("42 00 000001000000"), 0);
+    assert_eq!(calls.done(&modify("08000000")), 0, "execute only");
+    for (call, completion) in [
+        ("4c 00 06 03 05 5359533a41", 0x94),
+        ("43 00 00 05 5359533a41", 0x94),
+        ("4c 00 06 01 05 5359533a41", 0),
+        ("46 00 00 06 05 5359533a41", 0x8C),
+        ("4a 00 000003000000 000002000000 00000000 00000000 00000001", 0x93),
+        ("44 00 06 05 5359533a41", 0),
+    ] {
+        assert_eq!(calls.done(call), completion, "{call}");
+    }
+    assert_eq!(calls.done(&modify("00100000")), 0xFF, "erased");
+    assert_eq!(calls.done("43 00 00 05 5359533a41"), 0);
+    assert_eq!(calls.done(&modify("00100000")), 0x8C, "transactional");
+}
+
+/// docs/protocols/ncp.md 3.4: date before time in 87/7, time before date in the information block.
+#[test]
+fn creation_time_is_set_and_reported() {
+    let mut calls = Calls::new();
+    let modify = |change: &str| {
+        format!(
+            "5707 00 00 0600 {change} 00000000 755d650e 00000000 00000000 00000000 00000000 00000000 0000 0000 0000
+            00000000 00 00000000 ff 02 03535953 0141"
+        )
+    };
+    assert_eq!(calls.done(&modify("04000000")), 0, "the date alone");
+    assert_eq!(calls.info()[20..24], hex("0000 755d"));
+    assert_eq!(calls.done(&modify("0c000000")), 0);
+    assert_eq!(calls.info()[20..24], hex("650e 755d"));
+}
+
+#[test]
+fn search_with_an_empty_pattern_finds_every_name() {
+    let mut calls = Calls::new();
+    let (done, found) = calls.call("40 ffff 00 06 04 5359533a");
+    assert_eq!((done, &found[4..6]), (0, &b"A\0"[..]));
+    assert_eq!(calls.done("3e 00 04 5359533a"), 0);
+    assert_eq!(calls.done("3f 00 0000 ffff 06 00"), 0);
+    let start = "00 01000000 ffffffff";
+    for pattern in ["00", "01 ff"] {
+        assert_eq!(calls.done(&format!("5703 00 00 0600 ff0f 0000 {start} {pattern}")), 0);
+        let (done, all) = calls.call(&format!("5714 00 00 0600 ff0f 0000 6400 {start} {pattern}"));
+        assert_eq!((done, &all[10..12]), (0, &[2, 0][..]));
+    }
+    assert_eq!(calls.done("44 00 06 04 5359533a"), 0xFF, "erases nothing");
+}
+
+#[test]
+fn volume_shows_positive_numbers_of_directory_entries() {
+    let mut calls = Calls::new();
+    let (_, usage) = calls.call("16 0002 2c 00");
+    let (_, info) = calls.call("12 00");
+    let number = |at: usize| i32::from_le_bytes(usage[at..at + 4].try_into().unwrap());
+    assert_eq!((number(16), number(20)), (257, 254), "of 256 pages, with the root and two files");
+    assert_eq!(info[6..10], hex("0101 00fe"));
 }

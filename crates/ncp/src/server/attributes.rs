@@ -1,11 +1,12 @@
-//! Attributes and timestamps of files. What a Unix file can store is changed. The rest is refused or, where clients
+//! Attributes and timestamps of files. What the volume can store is changed. The rest is refused or, where clients
 //! set it along with other fields, ignored.
 
 use super::Shared;
 use super::connection::{Connection, VolumeNode};
-use super::directories::for_each_file;
+use super::directories::for_each_entry;
+use super::entry_filter::EntryFilter;
 use super::names::NameSpace;
-use super::volume::{Change, Entry, Volume, VolumeResult};
+use super::volume::{Change, Entry, STORED_ATTRIBUTES, Volume, VolumeResult};
 use crate::wire::dos::attribute;
 use crate::wire::file::{SetFileAttributes, SetFileTime};
 use crate::wire::name_space::{ModifyInfo, change};
@@ -14,13 +15,25 @@ use crate::wire::{Completion, DosTime};
 /// Attributes that are ignored: a client that sets them depends on no effect.
 const OVER: u32 = attribute::ARCHIVE | attribute::SHAREABLE;
 
-/// The read-only flag that the attributes request; an error if they request what cannot be stored.
-fn kept(entry: &Entry, attributes: u32) -> VolumeResult<Option<bool>> {
+/// The change that gives an entry these attributes; an error if they cannot be stored. Only the attributes of the mask
+/// `known` change, because the older calls have eight of them.
+fn wanted(entry: &Entry, attributes: u32, known: u32) -> VolumeResult<Change> {
     let own = if entry.directory { attribute::DIRECTORY } else { attribute::READ_ONLY };
-    if attributes & !(own | OVER) != 0 {
+    let stored =
+        if entry.directory { STORED_ATTRIBUTES & !attribute::EXECUTE_ONLY } else { STORED_ATTRIBUTES };
+    if attributes & !(own | OVER | stored) != 0 {
         return Err(Completion::NoModifyRights);
     }
-    Ok((!entry.directory).then_some(attributes & attribute::READ_ONLY != 0))
+    // What is marked for execution stays so, or the mark would protect nothing.
+    if entry.has(attribute::EXECUTE_ONLY) && attributes & attribute::EXECUTE_ONLY == 0 {
+        return Err(Completion::NoModifyRights);
+    }
+    let stored = entry.stored & !known | attributes & stored & known;
+    Ok(Change {
+        read_only: (!entry.directory).then_some(attributes & attribute::READ_ONLY != 0),
+        stored: Some(stored),
+        ..Change::default()
+    })
 }
 
 fn unix(time: DosTime) -> VolumeResult<i64> {
@@ -34,9 +47,9 @@ pub fn set<V: Volume>(
     call: &SetFileAttributes<'_>,
 ) -> VolumeResult<()> {
     let files: (VolumeNode, &[u8]) = shared.split_path(connection, call.directory, &call.path)?;
-    for_each_file(shared, files, |volume, entry| {
-        let read_only = kept(entry, u32::from(call.attributes))?;
-        volume.change(entry.node, &Change { read_only, ..Change::default() })
+    let filter = EntryFilter::of_classic(call.search).files_only();
+    for_each_entry(shared, files, filter, |volume, entry| {
+        volume.change(entry.node, &wanted(entry, u32::from(call.attributes), 0xFF)?)
     })
 }
 
@@ -63,17 +76,27 @@ pub fn modify<V: Volume>(
     if has(change::RIGHTS | change::MAX_SPACE) {
         return Err(Completion::NoModifyRights);
     }
-    let mut wanted = Change::default();
-    if has(change::ATTRIBUTES) {
-        wanted.read_only = kept(&entry, call.attributes)?;
+    if !EntryFilter::of_name_space(call.search).shows(&entry) {
+        return Err(Completion::Failure);
     }
+    let mut change =
+        if has(change::ATTRIBUTES) { wanted(&entry, call.attributes, u32::MAX)? } else { Change::default() };
+    // A call may set the date, the time, or both; the other stays.
+    let moment = |old: DosTime, new: DosTime, (date, time): (u32, u32)| {
+        let date = if has(date) { new.date } else { old.date };
+        let time = if has(time) { new.time } else { old.time };
+        unix(DosTime { date, time })
+    };
     if has(change::MODIFIED_DATE | change::MODIFIED_TIME) {
-        let date = if has(change::MODIFIED_DATE) { call.modified.date } else { entry.modified.date };
-        let time = if has(change::MODIFIED_TIME) { call.modified.time } else { entry.modified.time };
-        wanted.modified = Some(unix(DosTime { date, time })?);
+        let bits = (change::MODIFIED_DATE, change::MODIFIED_TIME);
+        change.modified = Some(moment(entry.modified, call.modified, bits)?);
+    }
+    if has(change::CREATED_DATE | change::CREATED_TIME) {
+        let bits = (change::CREATED_DATE, change::CREATED_TIME);
+        change.created = Some(moment(entry.created, call.created, bits)?);
     }
     if has(change::ACCESSED) {
-        wanted.accessed = Some(unix(DosTime { date: call.accessed, time: 0 })?);
+        change.accessed = Some(unix(DosTime { date: call.accessed, time: 0 })?);
     }
-    shared.volume(place.directory.volume)?.change(entry.node, &wanted)
+    shared.volume(place.directory.volume)?.change(entry.node, &change)
 }

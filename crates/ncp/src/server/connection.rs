@@ -14,6 +14,7 @@ use super::volume::Node;
 use crate::security::signature::Signer;
 use crate::wire::dos::access;
 use crate::wire::negotiate::Security;
+use crate::wire::server_info::DateAndTime;
 use crate::wire::{Completion, ShortHandle};
 
 /// The largest number of open files of a connection.
@@ -83,6 +84,8 @@ pub struct Connection {
     pub key: Option<[u8; 8]>,
     /// Index of the logged-in user.
     pub user: Option<usize>,
+    /// Time of the last login.
+    pub login_time: DateAndTime,
     /// Packet burst, if negotiated.
     pub burst: Option<ServerBurst>,
     /// True when packets must have IPX checksums.
@@ -133,6 +136,7 @@ impl Connection {
             security: Security(0),
             key: None,
             user: None,
+            login_time: DateAndTime::default(),
             burst: None,
             checks: false,
             ended: false,

@@ -2,12 +2,13 @@
 
 use super::Shared;
 use super::connection::{Connection, SearchPosition, VolumeNode};
+use super::entry_filter::EntryFilter;
 use super::files::{classic, named};
 use super::names::{NameSpace, Pattern};
 use super::paths::ResolvedPath;
 use super::volume::{Entry, Volume, VolumeResult};
 use super::volumes::rights;
-use crate::wire::dos::search;
+use crate::wire::dos::attribute;
 use crate::wire::find::{BeginSearch, ContinueSearch, FoundFile, SearchBegun, SearchFile, SearchPlace};
 use crate::wire::name_space::ObtainInfo;
 use crate::wire::name_space_search::{FoundNext, FoundSet, InitSearch, SearchNext, SearchSet, Sequence};
@@ -20,35 +21,6 @@ const SET_HEAD: usize = 12;
 const ENTRY: usize = 76 + 1;
 /// Entries read from the volume at a time.
 const PAGE: usize = 64;
-
-/// The entries that search attributes select.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EntryFilter {
-    files: bool,
-    directories: bool,
-}
-
-impl EntryFilter {
-    /// Directories only.
-    pub const DIRECTORIES: Self = Self { files: false, directories: true };
-
-    /// Search attributes of the name-space calls: 0010 selects directories only, 8000 selects both.
-    pub const fn of_name_space(attributes: u16) -> Self {
-        let alone = attributes & search::DIRECTORIES as u16 != 0;
-        let both = attributes & 0x8000 != 0;
-        Self { files: both || !alone, directories: both || alone }
-    }
-
-    /// Search attributes of the classic calls, which select either files or directories.
-    pub const fn of_classic(attributes: u8) -> Self {
-        let alone = attributes & search::DIRECTORIES != 0;
-        Self { files: !alone, directories: alone }
-    }
-
-    const fn has(self, entry: &Entry) -> bool {
-        if entry.directory { self.directories } else { self.files }
-    }
-}
 
 /// A search: directory, pattern, filter and name space.
 struct Search<'p> {
@@ -98,6 +70,12 @@ impl Search<'_> {
     }
 }
 
+/// The pattern of a search. An empty one matches every name; calls that change files have no such rule.
+fn search_pattern(sent: &[u8]) -> Pattern {
+    let empty = sent.iter().all(|byte| *byte == 0xFF);
+    Pattern::new(if empty { b"*" } else { sent })
+}
+
 /// 0x3E (docs/protocols/ncp.md 3.2).
 pub fn begin<V: Volume>(
     shared: &Shared<V>,
@@ -125,7 +103,7 @@ pub fn go_on<V: Volume>(
         CLASSIC_START => 0,
         number => connection.position(number, directory)?,
     };
-    let pattern = &Pattern::new(&call.pattern);
+    let pattern = &search_pattern(&call.pattern);
     let wanted = EntryFilter::of_classic(call.search);
     let search = Search { directory, pattern, wanted, space: NameSpace::Dos };
     let (cookie, entry) = search.next(shared, cookie)?;
@@ -147,7 +125,7 @@ pub fn search_file<V: Volume>(
         CLASSIC_START => 0,
         number => connection.position(number, directory)?,
     };
-    let pattern = &Pattern::new(pattern);
+    let pattern = &search_pattern(pattern);
     let wanted = EntryFilter::of_classic(call.search);
     let search = Search { directory, pattern, wanted, space: NameSpace::Dos };
     let (cookie, entry) = search.next(shared, cookie)?;
@@ -194,7 +172,7 @@ pub fn search_next<V: Volume>(
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let (directory, cookie) = resumed(connection, call.sequence)?;
-    let pattern = &Pattern::new(&call.pattern);
+    let pattern = &search_pattern(&call.pattern);
     let wanted = EntryFilter::of_name_space(call.search);
     let space = shared.name_space(directory.volume, call.space)?;
     let search = Search { directory, pattern, wanted, space };
@@ -213,7 +191,7 @@ pub fn search_set<V: Volume>(
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let (directory, cookie) = resumed(connection, call.sequence)?;
-    let pattern = &Pattern::new(&call.pattern);
+    let pattern = &search_pattern(&call.pattern);
     let wanted = EntryFilter::of_name_space(call.search);
     let space = shared.name_space(directory.volume, call.space)?;
     let search = Search { directory, pattern, wanted, space };
@@ -269,10 +247,11 @@ impl MultiFileResult {
     }
 }
 
-/// Calls `each` for every file that matches the last component of a path, which may be a pattern.
-pub fn for_each_file<V: Volume>(
+/// Calls `each` for every entry that matches the last component of a path, which may be a pattern.
+pub fn for_each_entry<V: Volume>(
     shared: &Shared<V>,
     (directory, last): (VolumeNode, &[u8]),
+    filter: EntryFilter,
     mut each: impl FnMut(&V, &Entry) -> VolumeResult<()>,
 ) -> VolumeResult<()> {
     let volume = shared.volume(directory.volume)?;
@@ -284,7 +263,7 @@ pub fn for_each_file<V: Volume>(
         let Some((last, _)) = page.last() else { return tally.result() };
         cookie = *last;
         for (_, entry) in page {
-            if !entry.directory && pattern.matches(&NameSpace::Dos.shown(&entry.name)) {
+            if filter.has(&entry) && pattern.matches(&NameSpace::Dos.shown(&entry.name)) {
                 tally.count(each(volume, &entry))?;
             }
         }
@@ -296,8 +275,11 @@ pub fn erase<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
     (directory, last): (VolumeNode, &[u8]),
+    attributes: u8,
 ) -> VolumeResult<()> {
-    for_each_file(shared, (directory, last), |_, entry| erase_one(shared, connection, directory, entry))
+    let filter = EntryFilter::of_classic(attributes).files_only();
+    let erase = |_: &V, entry: &Entry| erase_one(shared, connection, directory, entry);
+    for_each_entry(shared, (directory, last), filter, erase)
 }
 
 /// Removes a file, unless its attributes or other connections forbid it.
@@ -309,6 +291,9 @@ fn erase_one<V: Volume>(
 ) -> VolumeResult<()> {
     if entry.read_only {
         return Err(Completion::AllReadOnly);
+    }
+    if entry.has(attribute::DELETE_INHIBIT) {
+        return Err(Completion::NoDeleteRights);
     }
     let place = VolumeNode { node: entry.node, ..directory };
     let may = shared.open_files.may_discard(place, connection.records.owner());
@@ -325,23 +310,44 @@ pub fn remove<V: Volume>(
 ) -> VolumeResult<()> {
     place.name()?;
     let entry = shared.entry(place)?;
+    if !wanted.shows(&entry) {
+        return Err(Completion::Failure);
+    }
     if !wanted.has(&entry) {
         return Err(Completion::InvalidPath);
     }
     if !entry.directory {
         return erase_one(shared, connection, place.directory, &entry);
     }
+    if entry.has(attribute::DELETE_INHIBIT) {
+        return Err(Completion::NoDeleteRights);
+    }
     shared.volume(place.directory.volume)?.remove(place.directory.node, &entry.name, true)
 }
 
-/// 0x45 and 87/4 (docs/protocols/ncp.md 3.2, 3.4).
-pub fn rename<V: Volume>(shared: &Shared<V>, from: &ResolvedPath, to: &ResolvedPath) -> VolumeResult<()> {
+/// 0x45, 0x16/0x0F and 87/4 (docs/protocols/ncp.md 3.2, 3.4). A file that another connection has open is renamed unless
+/// that connection denies writing; its handles stay valid.
+pub fn rename<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    (from, to): (&ResolvedPath, &ResolvedPath),
+    filter: EntryFilter,
+) -> VolumeResult<()> {
     from.name()?;
     let entry = shared.entry(from)?;
     let name = to.name()?;
+    if !filter.shows(&entry) {
+        return Err(Completion::Failure);
+    }
     if entry.read_only {
         return Err(Completion::AllReadOnly);
     }
+    if entry.has(attribute::RENAME_INHIBIT) {
+        return Err(Completion::NoRenameRights);
+    }
+    let renamed = VolumeNode { volume: from.directory.volume, node: entry.node };
+    let may = shared.open_files.may_rename(renamed, connection.records.owner());
+    may.map_err(|_| Completion::AllFilesInUse)?;
     if from.directory.volume != to.directory.volume {
         return Err(Completion::RenameAcrossVolumes);
     }
@@ -364,6 +370,9 @@ pub fn obtain<V: Volume>(
 ) -> VolumeResult<()> {
     let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
     let mut entry = shared.entry(&place)?;
+    if !EntryFilter::of_name_space(call.search).shows(&entry) {
+        return Err(Completion::Failure);
+    }
     entry.name = shared.name_space(place.directory.volume, call.answer_space)?.shown(&entry.name);
     named(&entry, place.directory.volume, call.mask).put(out);
     Ok(())

@@ -4,12 +4,15 @@ use std::sync::Mutex;
 
 use super::connection::Connection;
 use super::connection_table::ConnectionTable;
-use super::directories::EntryFilter;
+use super::entry_filter::EntryFilter;
 use super::files::{self, OpenRequest};
 use super::names::NameSpace;
 use super::paths::ResolvedPath;
 use super::volume::{Volume, VolumeResult};
-use super::{Environment, Shared, account, attributes, bursts, directories, lock, synchronization, volumes};
+use super::{
+    Environment, Shared, account, attributes, bindery_calls, bursts, directories, lock, synchronization,
+    volumes,
+};
 use crate::wire::TransportKind;
 use crate::wire::directory::{EffectiveRights, HandlePathText};
 use crate::wire::file::CopiedBytes;
@@ -49,10 +52,12 @@ pub fn execute<V: Volume>(
             let largest = u32::from(shared.options.max_packet);
             return bursts::offer(connection, (context.transport, largest), *call, out);
         }
-        Request::GetServerInfo(_) => account::server_info(shared, lock(context.connections).len(), out),
+        Request::GetServerInfo(_) => {
+            let counts = lock(context.connections).counts();
+            account::server_info(shared, counts, out);
+        }
         Request::GetDateAndTime(_) => DateAndTime::put(&context.environment.date_and_time(), out),
         Request::GetLoginKey(_) => account::login_key(connection, context.environment, out),
-        Request::GetObjectId(call) => return account::object_id(shared, call, out),
         Request::KeyedLogin(call) => {
             let name = &call.name;
             return account::throttled(shared, connection, context.environment, name, |connection| {
@@ -65,10 +70,6 @@ pub fn execute<V: Volume>(
                 account::clear_login(shared, connection, call)
             });
         }
-        Request::GetAccessLevel(_) => account::access_level(shared, connection, out),
-        Request::GetConnectionUser(call) => {
-            return account::connection_user(shared, connection, call.connection, out);
-        }
         Request::GetVolumeNumber(call) => return volumes::number(shared, &call.name, out),
         Request::GetVolumeName(call) => volumes::name(shared, call.volume, out),
         Request::GetVolumeUsage(call) => return volumes::usage(shared, call.volume, out),
@@ -80,10 +81,54 @@ pub fn execute<V: Volume>(
         Request::EndOfTask(_) => connection.end_task(context.task),
         Request::Logout(_) => connection.logout(),
         Request::Unknown(..) => return Err(Completion::UnknownFunction),
-        _ if connection.user.is_none() => return Err(Completion::NoOpenRights),
-        _ => return on_files(shared, connection, context, request, out),
+        _ => return on_bindery(shared, connection, context, request, out),
     }
     Ok(())
+}
+
+/// Calls on the bindery, which decides itself what a client may read before the login.
+fn on_bindery<V: Volume>(
+    shared: &Shared<V>,
+    connection: &mut Connection,
+    context: &CallContext<'_>,
+    request: &Request<'_>,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let table = context.connections;
+    match request {
+        Request::GetObjectId(call) => bindery_calls::object_id(shared, call.kind, &call.name, out),
+        Request::GetObjectName(call) => bindery_calls::object_name(shared, connection, call.id, out),
+        Request::ScanObject(call) => bindery_calls::scan(shared, connection, call, out),
+        Request::ScanProperty(call) => bindery_calls::scan_property(shared, connection, call, out),
+        Request::ReadProperty(call) => bindery_calls::read_property(shared, connection, call, out),
+        Request::IsObjectInSet(call) => bindery_calls::is_in_set(shared, connection, call),
+        Request::GetAccessLevel(_) => {
+            bindery_calls::access_level(shared, connection, out);
+            Ok(())
+        }
+        Request::GetObjectConnectionsOld(call) => {
+            let object = (call.kind, &call.name[..]);
+            bindery_calls::object_connections_old(shared, connection, table, object, out)
+        }
+        Request::GetObjectConnections(call) => {
+            let object = (call.kind, &call.name[..], call.last);
+            bindery_calls::object_connections(shared, connection, table, object, out)
+        }
+        Request::GetConnectionUserOld(call) => {
+            bindery_calls::connection_user(shared, connection, table, u32::from(call.connection), out)
+        }
+        Request::GetConnectionUser(call) => {
+            bindery_calls::connection_user(shared, connection, table, call.connection, out)
+        }
+        Request::GetConnectionAddressOld(call) => {
+            bindery_calls::connection_address_old(connection, table, call.connection, out)
+        }
+        Request::GetConnectionAddress(call) => {
+            bindery_calls::connection_address(connection, table, call.connection, out)
+        }
+        _ if connection.user.is_none() => Err(Completion::NoOpenRights),
+        _ => on_files(shared, connection, context, request, out),
+    }
 }
 
 /// Calls on open files and directory handles.
@@ -201,7 +246,8 @@ fn on_handles<V: Volume>(
                 return Err(Completion::InvalidPath);
             }
             let name = Some(from.space.checked(&call.name)?);
-            directories::rename(shared, &from, &ResolvedPath { name, ..from.clone() })
+            let to = ResolvedPath { name, ..from.clone() };
+            directories::rename(shared, connection, (&from, &to), EntryFilter::DIRECTORIES)
         }
         _ => on_paths(shared, connection, context, request, out),
     }
@@ -216,21 +262,28 @@ fn on_paths<V: Volume>(
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let both = crate::wire::dos::access::READ | crate::wire::dos::access::WRITE;
-    let mut open = |at: u8, path: &[u8], mode: u8, access: u16| {
-        files::open_classic(
-            shared,
-            connection,
-            (at, path),
-            OpenRequest { mode, access, task: context.task },
-            out,
-        )
+    let new = |mode: u8, attributes: u8| OpenRequest {
+        mode,
+        access: both,
+        task: context.task,
+        filter: EntryFilter::of_classic(attributes),
+        attributes: u32::from(attributes),
+    };
+    let mut open = |at: u8, path: &[u8], wish: OpenRequest| {
+        files::open_classic(shared, connection, (at, path), wish, out)
     };
     match request {
-        Request::OpenFile(call) => open(call.directory, &call.path, mode::OPEN, u16::from(call.access)),
-        Request::CreateFile(call) => open(call.directory, &call.path, mode::CREATE | mode::REPLACE, both),
-        Request::CreateNewFile(call) => open(call.directory, &call.path, mode::CREATE, both),
+        Request::OpenFile(call) => {
+            let wish = new(mode::OPEN, call.search);
+            open(call.directory, &call.path, OpenRequest { access: u16::from(call.access), ..wish })
+        }
+        Request::CreateFile(call) => {
+            open(call.directory, &call.path, new(mode::CREATE | mode::REPLACE, call.attributes))
+        }
+        Request::CreateNewFile(call) => open(call.directory, &call.path, new(mode::CREATE, call.attributes)),
         Request::OpenOrCreateFile(call) => {
-            open(call.directory, &call.path, call.action, u16::from(call.access))
+            let wish = new(call.action, call.attributes);
+            open(call.directory, &call.path, OpenRequest { access: u16::from(call.access), ..wish })
         }
         Request::BeginSearch(call) => directories::begin(shared, connection, call, out),
         Request::ContinueSearch(call) => directories::go_on(shared, connection, call, out),
@@ -238,12 +291,12 @@ fn on_paths<V: Volume>(
         Request::SetFileAttributes(call) => attributes::set(shared, connection, call),
         Request::EraseFile(call) => {
             let files = shared.split_path(connection, call.directory, &call.path)?;
-            directories::erase(shared, connection, files)
+            directories::erase(shared, connection, files, call.search)
         }
         Request::RenameFile(call) => {
             let from = shared.resolve_path(connection, call.directory, &call.path)?;
             let to = shared.resolve_path(connection, call.new_directory, &call.new_path)?;
-            directories::rename(shared, &from, &to)
+            directories::rename(shared, connection, (&from, &to), EntryFilter::of_classic(call.search))
         }
         _ => in_name_spaces(shared, connection, context, request, out),
     }
@@ -279,7 +332,7 @@ fn in_name_spaces<V: Volume>(
             let space = NameSpace::of(call.space)?;
             let from = shared.resolve_handle_path(connection, space, &call.paths.from)?;
             let to = shared.resolve_handle_path(connection, space, &call.paths.to)?;
-            directories::rename(shared, &from, &to)
+            directories::rename(shared, connection, (&from, &to), EntryFilter::of_name_space(call.search))
         }
         Request::ModifyInfo(call) => attributes::modify(shared, connection, call),
         Request::Delete(call) => {

@@ -2,10 +2,11 @@
 
 use super::Shared;
 use super::connection::{Connection, OpenFile, VolumeNode};
+use super::entry_filter::EntryFilter;
 use super::names::{NameSpace, dos_name};
 use super::open_files::ByteRange;
 use super::paths::ResolvedPath;
-use super::volume::{Entry, Volume, VolumeResult};
+use super::volume::{Change, Entry, STORED_ATTRIBUTES, Volume, VolumeResult};
 use crate::wire::dos::{access, attribute};
 use crate::wire::file::{FileEntry, FileSize, OpenedFile};
 use crate::wire::name_space::{OpenCreate, Opened, action, mode};
@@ -26,12 +27,21 @@ pub struct OpenRequest {
     pub access: u16,
     /// Task that opens the file.
     pub task: u8,
+    /// Selects the files that can be opened; creating ignores it.
+    pub filter: EntryFilter,
+    /// Attributes of a new file; those that are not stored are ignored.
+    pub attributes: u32,
 }
 
 impl OpenRequest {
     /// True when the open may change an existing file.
     const fn writes(self) -> bool {
         self.access & access::WRITE != 0 || self.mode & mode::REPLACE != 0
+    }
+
+    /// True when the open may create or replace a file.
+    const fn creates(self) -> bool {
+        self.mode & (mode::CREATE | mode::REPLACE) != 0
     }
 }
 
@@ -47,12 +57,15 @@ fn open<V: Volume>(
     let volume = place.directory.volume;
     let (mut entry, done) = match shared.entry(place) {
         Ok(entry) if entry.directory => return Err(Completion::InvalidPath),
-        Ok(entry) if entry.read_only && wish.writes() => return Err(Completion::NoWriteRights),
+        Ok(entry) if !wish.creates() && !wish.filter.shows(&entry) => return Err(Completion::Failure),
+        Ok(entry) if wish.writes() && (entry.read_only || entry.has(attribute::EXECUTE_ONLY)) => {
+            return Err(Completion::NoWriteRights);
+        }
         Ok(entry) if wish.mode & mode::REPLACE != 0 => (entry, action::OPENED | action::REPLACED),
         Ok(entry) if wish.mode & mode::OPEN != 0 => (entry, action::OPENED),
         Ok(_) => return Err(Completion::FileExists),
         Err(Completion::Failure) if wish.mode & mode::CREATE != 0 => {
-            (create(shared, place, false)?, action::OPENED | action::CREATED)
+            (create_file(shared, place, wish.attributes)?, action::OPENED | action::CREATED)
         }
         Err(completion) => return Err(completion),
     };
@@ -77,6 +90,20 @@ fn open<V: Volume>(
 fn create<V: Volume>(shared: &Shared<V>, place: &ResolvedPath, directory: bool) -> VolumeResult<Entry> {
     let name = place.name()?;
     shared.volume(place.directory.volume)?.create(place.directory.node, name, directory)
+}
+
+/// Creates a file with those of the attributes that are stored.
+fn create_file<V: Volume>(shared: &Shared<V>, place: &ResolvedPath, attributes: u32) -> VolumeResult<Entry> {
+    let mut entry = create(shared, place, false)?;
+    let stored = attributes & STORED_ATTRIBUTES;
+    if stored != 0 {
+        let change = Change { stored: Some(stored), ..Change::default() };
+        // Where attributes cannot be stored, the file exists without them.
+        if shared.volume(place.directory.volume)?.change(entry.node, &change).is_ok() {
+            entry.stored = stored;
+        }
+    }
+    Ok(entry)
 }
 
 /// Creates a directory.
@@ -135,7 +162,10 @@ pub fn open_create<V: Volume>(
     let space = NameSpace::of(call.space)?;
     let place = shared.resolve_handle_path(connection, space, &call.path)?;
     let (file, done, mut entry) = if call.attributes & attribute::DIRECTORY == 0 {
-        open(shared, connection, &place, OpenRequest { mode: call.mode, access: call.access, task })?
+        let filter = EntryFilter::of_name_space(call.search);
+        let attributes = call.attributes;
+        let wish = OpenRequest { mode: call.mode, access: call.access, task, filter, attributes };
+        open(shared, connection, &place, wish)?
     } else {
         (ShortHandle([0; 4]), action::CREATED, make_directory(shared, &place)?)
     };
@@ -258,6 +288,9 @@ pub fn copy<V: Volume>(
     if reads.place == writes.place && from.abs_diff(to) < count {
         // Overlapping source and target would have no defined result.
         return Err(Completion::Failure);
+    }
+    if shared.volume(reads.place.volume)?.entry(reads.place.node)?.has(attribute::EXECUTE_ONLY) {
+        return Err(Completion::NoReadRights);
     }
     let mut copied = 0;
     let mut chunk = Vec::new();

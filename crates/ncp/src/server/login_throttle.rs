@@ -73,6 +73,8 @@ struct Failures {
     count: u32,
     last: Duration,
     until: Duration,
+    /// True when a login was rejected since the last failure.
+    rejected: bool,
 }
 
 fn keys(source: LoginSource, name: &[u8]) -> [(Key, u32); 2] {
@@ -85,6 +87,19 @@ impl LoginThrottle {
     pub fn is_delayed(&self, source: LoginSource, name: &[u8], now: Duration) -> bool {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         keys(source, name).iter().any(|(key, _)| known.get(key).is_some_and(|failures| now < failures.until))
+    }
+
+    /// Notes that a login was rejected; returns true for the first one of a delay.
+    pub fn note_rejection(&self, source: LoginSource, name: &[u8], now: Duration) -> bool {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = false;
+        for (key, _) in keys(source, name) {
+            if let Some(failures) = known.get_mut(&key).filter(|failures| now < failures.until) {
+                first |= !failures.rejected;
+                failures.rejected = true;
+            }
+        }
+        first
     }
 
     /// Counts a failure.
@@ -102,13 +117,18 @@ impl LoginThrottle {
                     known.remove(&oldest);
                 }
             }
-            let failures =
-                known.entry(key).or_insert(Failures { count: 0, last: now, until: Duration::ZERO });
+            let failures = known.entry(key).or_insert(Failures {
+                count: 0,
+                last: now,
+                until: Duration::ZERO,
+                rejected: false,
+            });
             if now >= failures.last + MEMORY {
                 failures.count = 0;
             }
             failures.count = failures.count.saturating_add(1);
             failures.last = now;
+            failures.rejected = false;
             if failures.count >= free {
                 let doublings = (failures.count - free).min(16);
                 failures.until = now + (FIRST_DELAY * 2_u32.pow(doublings)).min(MAX_DELAY);
@@ -139,9 +159,12 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..14 {
             let start = now;
+            let mut reported = 0;
             while throttle.is_delayed(source(1), b"Alice", now) {
+                reported += usize::from(throttle.note_rejection(source(1), b"Alice", now));
                 now += Duration::from_millis(100);
             }
+            assert_eq!(reported, usize::from(now > start), "one rejection of each delay");
             waits.push(now.saturating_sub(start).as_millis());
             assert!(!throttle.is_delayed(source(2), b"alice", now), "another address");
             throttle.note_failure(source(1), b"alice", now);

@@ -60,6 +60,7 @@ impl Tree {
             modified: epoch,
             accessed: epoch.date,
             read_only: false,
+            stored: 0,
         };
         self.nodes.insert(node, File { entry: entry.clone(), parent, pages: BTreeMap::new() });
         self.next += 1;
@@ -230,6 +231,8 @@ impl Volume for MemoryVolume {
         let mut tree = lock(&self.tree);
         let entry = &mut tree.nodes.get_mut(&node).ok_or(Completion::Failure)?.entry;
         entry.read_only = change.read_only.unwrap_or(entry.read_only);
+        entry.stored = change.stored.unwrap_or(entry.stored);
+        entry.created = change.created.map_or(entry.created, DosTime::from_unix);
         entry.modified = change.modified.map_or(entry.modified, DosTime::from_unix);
         entry.accessed = change.accessed.map_or(entry.accessed, |at| DosTime::from_unix(at).date);
         Ok(())
@@ -242,7 +245,13 @@ impl Volume for MemoryVolume {
     fn space(&self) -> VolumeResult<Space> {
         let tree = lock(&self.tree);
         let bytes = |pages: usize| (pages * PAGE) as u64;
-        Ok(Space { total: bytes(tree.max_pages), free: bytes(tree.max_pages - tree.pages) })
+        let most = tree.max_pages as u64 + 1;
+        Ok(Space {
+            total: bytes(tree.max_pages),
+            free: bytes(tree.max_pages - tree.pages),
+            total_entries: most,
+            free_entries: most.saturating_sub(tree.nodes.len() as u64),
+        })
     }
 }
 
@@ -263,7 +272,8 @@ mod tests {
         assert_eq!(read((1 << 32) - 2), b"\0\0far");
         assert_eq!(volume.write(file, 0, &[1; 4 * PAGE], false), Err(Completion::OutOfDiskSpace));
         volume.write(file, 0, &[1; 3 * PAGE], false).unwrap();
-        assert_eq!(volume.space(), Ok(Space { total: 4 * PAGE as u64, free: 0 }));
+        let space = Space { total: 4 * PAGE as u64, free: 0, total_entries: 5, free_entries: 3 };
+        assert_eq!(volume.space(), Ok(space));
         volume.resize(file, 1).unwrap();
         volume.resize(file, 3).unwrap();
         assert_eq!((read(0), volume.space().unwrap().free), (vec![1, 0, 0], 3 * PAGE as u64));

@@ -8,10 +8,15 @@ mod account;
 #[cfg(test)]
 mod attribute_tests;
 mod attributes;
+mod bindery;
+mod bindery_calls;
+#[cfg(test)]
+mod bindery_tests;
 mod bursts;
 pub mod connection;
 mod connection_table;
 mod directories;
+mod entry_filter;
 mod execute;
 mod files;
 mod lock_tables;
@@ -39,6 +44,7 @@ mod volumes;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use bindery::Bindery;
 use connection::Connection;
 use connection_table::ConnectionTable;
 use execute::{CallContext, execute};
@@ -57,6 +63,7 @@ pub use options::{Environment, Options, Peer, User, Watchdog};
 use crate::envelope;
 use crate::security::signature::Signer;
 use crate::wire::TransportKind;
+use crate::wire::login::USER;
 use crate::wire::packet::{ClientHeader, ClientKind, ConnectionStatus, SERVER_HEADER_LEN, ServerHeader};
 use crate::wire::watchdog::IpWatchdog;
 use crate::wire::{Codec, Completion, Request};
@@ -72,6 +79,7 @@ pub(crate) struct Shared<V> {
     open_files: Arc<OpenFileTable>,
     waiting: Arc<WaitingRequests>,
     throttle: LoginThrottle,
+    bindery: Bindery,
 }
 
 impl<V> Shared<V> {
@@ -79,9 +87,9 @@ impl<V> Shared<V> {
         self.volumes.get(usize::from(number)).map(|(_, volume)| volume).ok_or(Completion::NoSuchVolume)
     }
 
-    /// Index of a user.
+    /// Index of a user that may log in.
     fn user(&self, name: &[u8]) -> Option<usize> {
-        self.options.users.iter().position(|user| user.name.eq_ignore_ascii_case(name))
+        self.bindery.find(USER, name)?.user
     }
 }
 
@@ -122,7 +130,9 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let waiting = Arc::clone(&locks.waiting);
         let connections = Mutex::new(ConnectionTable::new(options.max_connections, locks));
         let throttle = LoginThrottle::default();
-        Self { shared: Shared { options, volumes, open_files, waiting, throttle }, environment, connections }
+        let bindery = Bindery::new(&options);
+        let shared = Shared { options, volumes, open_files, waiting, throttle, bindery };
+        Self { shared, environment, connections }
     }
 
     /// The environment of the server.
@@ -187,8 +197,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
             _ if packet.header.connection != connection.number => reply_no_connection(&packet, out),
             kind => {
                 self.receive_known(&mut connection, &packet, out);
-                known.checks.store(connection.checks, Ordering::Relaxed);
-                known.logged_in.store(connection.user.is_some(), Ordering::Relaxed);
+                known.note_state(&connection);
                 if kind == ClientKind::Destroy && connection.ended {
                     drop(connection);
                     self.disconnect(peer);
@@ -199,7 +208,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
 
     /// True if the client has logged in.
     pub fn is_logged_in(&self, peer: Peer) -> bool {
-        lock(&self.connections).get(peer).is_some_and(|known| known.logged_in.load(Ordering::Relaxed))
+        lock(&self.connections).get(peer).is_some_and(|known| known.login().is_some())
     }
 
     /// Removes the connection of a client whose transport is gone.

@@ -225,6 +225,14 @@ impl OpenFileTable {
         if locked || denied + compatible > 0 { Err(Completion::FileInUse) } else { Ok(()) }
     }
 
+    /// Fails when another connection denies writing to the file, which concerns its name as well.
+    pub fn may_rename(&self, place: VolumeNode, owner: OwnerId) -> VolumeResult<()> {
+        let files = lock(&self.files);
+        let Some(uses) = files.get(&place) else { return Ok(()) };
+        let [_, _, _, denied, compatible, _] = uses.foreign(owner);
+        if denied + compatible > 0 { Err(Completion::FileInUse) } else { Ok(()) }
+    }
+
     /// Fails with [`Completion::IoOnLockedRegion`] when another connection holds an exclusive lock on some of these
     /// bytes or, for a write, any lock.
     pub fn may_access(

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::login_throttle::LoginSource;
 use crate::security::level::Level;
 use crate::security::password::{self, PasswordHash};
+use crate::wire::Completion;
 use crate::wire::ipx::Address;
 use crate::wire::server_info::DateAndTime;
 
@@ -25,6 +26,13 @@ pub trait Environment: Send + Sync + 'static {
     /// A login failed because of its name or password. Both parameters come from the client.
     fn login_failed(&self, _source: LoginSource, _name: &[u8]) {}
 
+    /// A user has logged in. The name comes from the client.
+    fn logged_in(&self, _source: LoginSource, _name: &[u8]) {}
+
+    /// A login was rejected for another reason than its name or password: because of earlier failures, or by a policy.
+    /// While failures delay logins, only the first one is reported.
+    fn login_rejected(&self, _source: LoginSource, _name: &[u8], _completion: Completion) {}
+
     /// A client was refused because the server has no free connection.
     fn connection_refused(&self) {}
 
@@ -41,13 +49,18 @@ pub struct User {
     pub id: u32,
     /// Password hash.
     pub hash: PasswordHash,
+    /// Names of the groups of the user in upper case, in addition to EVERYONE.
+    pub groups: Vec<Vec<u8>>,
+    /// Full name, the property IDENTIFICATION; empty without one.
+    pub full_name: Vec<u8>,
 }
 
 impl User {
     /// Creates a user; name and password are converted to upper case, as clients send them.
     pub fn new(name: &str, id: u32, password: &str) -> Self {
         let hash = password::hash_upper(id, password);
-        Self { name: name.to_ascii_uppercase().into_bytes(), id, hash }
+        let name = name.to_ascii_uppercase().into_bytes();
+        Self { name, id, hash, groups: Vec::new(), full_name: Vec::new() }
     }
 }
 
@@ -62,10 +75,18 @@ pub struct Watchdog {
     pub attempts: u32,
 }
 
+impl Watchdog {
+    /// A watchdog with this idle time and number of queries. The pause between queries is a fifth of the idle time, the
+    /// proportion of NetWare.
+    pub const fn of(idle: Duration, attempts: u32) -> Self {
+        Self { idle, interval: Duration::from_millis(idle.as_millis() as u64 / 5), attempts }
+    }
+}
+
 impl Default for Watchdog {
     /// 5 minutes, then every minute, ten times: the values known of NetWare (docs/protocols/ncp.md 1.7).
     fn default() -> Self {
-        Self { idle: Duration::from_mins(5), interval: Duration::from_mins(1), attempts: 10 }
+        Self::of(Duration::from_mins(5), 10)
     }
 }
 
@@ -74,6 +95,8 @@ impl Default for Watchdog {
 pub struct Options {
     /// Server name, padded with NUL.
     pub name: [u8; 48],
+    /// Address of the server, the property `NET_ADDRESS` of its object.
+    pub net_address: Address,
     /// Major and minor version that the server reports; clients select functions by it (docs/protocols/ncp.md 2.3).
     pub version: (u8, u8),
     /// The largest number of connections.

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::security::level::Level;
 use crate::security::signature::Signer;
+use crate::wire::ipx::Address;
 use crate::wire::server_info::DateAndTime;
 use crate::wire::tests::hex;
 use crate::wire::text::padded;
@@ -31,6 +32,7 @@ impl Environment for Still {
 pub(super) fn options() -> Options {
     Options {
         name: padded(b"SHARE").unwrap(),
+        net_address: Address::of_server(0x5348_5242),
         version: (3, 11),
         max_connections: 2,
         users: vec![User::new("bench", 0x0001_0002, "benchpw")],

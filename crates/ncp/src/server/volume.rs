@@ -28,16 +28,31 @@ pub struct Entry {
     pub accessed: u16,
     /// True for a file that is protected from writing, renaming and deleting.
     pub read_only: bool,
+    /// Other attributes that the volume stores, of [`STORED_ATTRIBUTES`].
+    pub stored: u32,
 }
+
+/// Attributes that a volume stores in addition to read-only.
+pub const STORED_ATTRIBUTES: u32 = attribute::HIDDEN
+    | attribute::SYSTEM
+    | attribute::EXECUTE_ONLY
+    | attribute::RENAME_INHIBIT
+    | attribute::DELETE_INHIBIT;
 
 impl Entry {
     /// DOS attributes.
     pub const fn attributes(&self) -> u32 {
-        match (self.directory, self.read_only) {
+        let own = match (self.directory, self.read_only) {
             (true, _) => attribute::DIRECTORY,
             (false, false) => attribute::ARCHIVE,
             (false, true) => attribute::ARCHIVE | attribute::READ_ONLY,
-        }
+        };
+        own | self.stored
+    }
+
+    /// True when it has one of these attributes.
+    pub const fn has(&self, attributes: u32) -> bool {
+        self.stored & attributes != 0
     }
 
     /// The information block; a size above 4 GiB is shown as the largest 32-bit value.
@@ -74,6 +89,10 @@ impl Entry {
 pub struct Change {
     /// See [`Entry::read_only`].
     pub read_only: Option<bool>,
+    /// See [`Entry::stored`].
+    pub stored: Option<u32>,
+    /// Creation time, in seconds since 1970.
+    pub created: Option<i64>,
     /// Time of the last modification, in seconds since 1970.
     pub modified: Option<i64>,
     /// Time of the last access, in seconds since 1970.
@@ -87,6 +106,10 @@ pub struct Space {
     pub total: u64,
     /// Free space.
     pub free: u64,
+    /// Files and directories that fit at most.
+    pub total_entries: u64,
+    /// Files and directories that can still be created.
+    pub free_entries: u64,
 }
 
 /// A volume; many connections call it concurrently.

@@ -45,14 +45,16 @@ pub fn name<V>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) {
 pub fn usage<V: Volume>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) -> VolumeResult<()> {
     let space = shared.volume(volume)?.space()?;
     let blocks = |bytes: u64| u32::try_from(bytes / BLOCK).unwrap_or(u32::MAX);
+    // Clients show larger numbers as negative ones.
+    let entries = |count: u64| count.min(i32::MAX as u64) as u32;
     let name = shared.volumes.get(usize::from(volume)).and_then(|(name, _)| Pstr::new(name).ok());
     let usage = VolumeUsage {
         total_blocks: blocks(space.total),
         free_blocks: blocks(space.free),
         purgeable_blocks: 0,
         not_yet_purgeable_blocks: 0,
-        total_entries: u32::MAX,
-        free_entries: u32::MAX,
+        total_entries: entries(space.total_entries),
+        free_entries: entries(space.free_entries),
         reserved: 0,
         sectors_per_block: SECTORS_PER_BLOCK,
         name: name.unwrap_or_default(),
@@ -66,7 +68,14 @@ pub fn info<V: Volume>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) -> Vol
     let space = shared.volume(volume)?.space()?;
     let (name, _) = &shared.volumes[usize::from(volume)];
     let name = padded(name).map_err(|_| Completion::NoSuchVolume)?;
-    VolumeInfo::put(&VolumeInfo::of_space(space.total, space.free, name), out);
+    // Clients show larger numbers as negative ones.
+    let slots = |count: u64| count.min(i16::MAX as u64) as u16;
+    let info = VolumeInfo {
+        slots: slots(space.total_entries),
+        free_slots: slots(space.free_entries),
+        ..VolumeInfo::of_space(space.total, space.free, name)
+    };
+    VolumeInfo::put(&info, out);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Bindery calls: login with clear-text or keyed password, logout, and object look-up (docs/protocols/ncp.md 2.4).
+//! Login with clear-text or keyed password, logout, and the object id that a login needs (docs/protocols/ncp.md 2.4).
 
 use super::bytes::message;
 use super::{Be16, Be32, Pstr, Raw, U8};
@@ -83,58 +83,6 @@ message! {
 }
 
 message! {
-    /// 0x17/0x37: requests the next object that matches a pattern (docs/protocols/ncp.md 2.4).
-    ScanObject<'a> {
-        /// Id of the last object returned; FFFFFFFF at the start.
-        last: u32 as Be32,
-        /// Type of the objects.
-        kind: u16 as Be16,
-        /// Pattern of the object names.
-        pattern: Pstr<'a> as Pstr<'a>,
-    }
-}
-
-message! {
-    /// Reply to 0x17/0x37 (docs/protocols/ncp.md 2.4).
-    ScannedObject {
-        /// The object.
-        object: ObjectId as ObjectId,
-        /// 1 if the object exists until the server stops.
-        dynamic: u8 as U8,
-        /// Write and read rights, one nibble each.
-        security: u8 as U8,
-        /// FF if the object has properties.
-        has_properties: u8 as U8,
-    }
-}
-
-message! {
-    /// 0x17/0x3D: reads 128 bytes of a property (docs/protocols/ncp.md 2.4).
-    ReadProperty<'a> {
-        /// Type of the object.
-        kind: u16 as Be16,
-        /// Name of the object.
-        name: Pstr<'a> as Pstr<'a>,
-        /// Segment number, from 1.
-        segment: u8 as U8,
-        /// Name of the property.
-        property: Pstr<'a> as Pstr<'a>,
-    }
-}
-
-message! {
-    /// Reply to 0x17/0x3D (docs/protocols/ncp.md 2.4).
-    PropertyValue {
-        /// The segment.
-        value: [u8; 128] as Raw<128>,
-        /// FF if more segments follow.
-        more: u8 as U8,
-        /// Flags of the property.
-        flags: u8 as U8,
-    }
-}
-
-message! {
     /// 0x18: ends the task; its files, locks and temporary handles are released (docs/protocols/ncp.md 2.4).
     EndOfTask {}
 }
@@ -174,25 +122,6 @@ mod tests {
         let response = hex("7038ac5f8bcc23d2").try_into().unwrap();
         let login = KeyedLogin { response, kind: USER, name: name("BENCH") };
         assert_eq!(bytes::<KeyedLogin>(&login), hex("7038ac5f8bcc23d200010542454e4348"));
-    }
-
-    /// linux-kernel-client-mars-server-ethernet-ipx.pcap, frames 43 to 46.
-    #[test]
-    fn scan_and_property_calls_match_captures() {
-        let scan = ScanObject { last: u32::MAX, kind: FILE_SERVER, pattern: name("*") };
-        assert_eq!(bytes::<ScanObject>(&scan), hex("ffffffff0004012a"));
-        let object = ObjectId { id: 0x0300_0001, kind: FILE_SERVER, name: padded(b"MARSRSV").unwrap() };
-        let found = ScannedObject { object, dynamic: 1, security: 0x40, has_properties: 0xff };
-        let wire = bytes::<ScannedObject>(&found);
-        assert_eq!((wire.len(), &wire[54..]), (57, &[0x01, 0x40, 0xff][..]));
-        let read = ReadProperty {
-            kind: FILE_SERVER,
-            name: name("MARSRSV"),
-            segment: 1,
-            property: name("NET_ADDRESS"),
-        };
-        assert_eq!(bytes::<ReadProperty>(&read), hex("0004074d415253525356010b4e45545f41444452455353"));
-        assert_eq!(PropertyValue::decode(&[7; 130]).unwrap().flags, 7);
     }
 
     /// docs/protocols/ncp.md 2.4.

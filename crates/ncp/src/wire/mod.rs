@@ -6,6 +6,7 @@
 //! [`sap`] and [`rip`]; UDP carries bare packets. [`burst`] has the packets of packet burst, which have a header of
 //! their own. Comments cite the sections of `docs/protocols/ncp.md`, the facts that this crate implements.
 
+pub mod bindery;
 pub mod burst;
 mod bytes;
 mod completion;

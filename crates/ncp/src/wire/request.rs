@@ -2,6 +2,7 @@
 
 #![allow(clippy::wildcard_imports, reason = "the table names every call there is")]
 
+use super::bindery::*;
 use super::directory::*;
 use super::file::*;
 use super::find::*;
@@ -101,13 +102,21 @@ calls! {
     0x16 / 0x16 => AllocateSpecial<'a>,
     0x16 / 0x2C => GetVolumeUsage,
     0x17 / 0x11 => GetServerInfo,
+    0x17 / 0x13 => GetConnectionAddressOld,
     0x17 / 0x14 => ClearLogin<'a>,
+    0x17 / 0x15 => GetObjectConnectionsOld<'a>,
+    0x17 / 0x16 => GetConnectionUserOld,
     0x17 / 0x17 => GetLoginKey,
     0x17 / 0x18 => KeyedLogin<'a>,
+    0x17 / 0x1A => GetConnectionAddress,
+    0x17 / 0x1B => GetObjectConnections<'a>,
     0x17 / 0x1C => GetConnectionUser,
     0x17 / 0x35 => GetObjectId<'a>,
+    0x17 / 0x36 => GetObjectName,
     0x17 / 0x37 => ScanObject<'a>,
+    0x17 / 0x3C => ScanProperty<'a>,
     0x17 / 0x3D => ReadProperty<'a>,
+    0x17 / 0x43 => IsObjectInSet<'a>,
     0x17 / 0x46 => GetAccessLevel,
     0x18 => EndOfTask,
     0x19 => Logout,

@@ -78,6 +78,7 @@ message! {
 
 message! {
     /// Reply to 0x14 (docs/protocols/ncp.md 2.3).
+    #[derive(Default)]
     DateAndTime {
         /// Years since 1900.
         year: u8 as U8,
@@ -105,7 +106,15 @@ message! {
 }
 
 message! {
-    /// Reply to 0x17/0x1C (docs/protocols/ncp.md 2.4).
+    /// 0x17/0x16: requests the user of a connection, in the older form (docs/protocols/ncp.md 2.7).
+    GetConnectionUserOld {
+        /// Connection number.
+        connection: u8 as U8,
+    }
+}
+
+message! {
+    /// Reply to 0x17/0x16 and 0x17/0x1C (docs/protocols/ncp.md 2.4).
     ConnectionUser {
         /// Object id of the user.
         id: u32 as Be32,

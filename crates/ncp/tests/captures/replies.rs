@@ -1,5 +1,6 @@
 //! Decodes the reply to each call and encodes it again.
 
+use sharebench_ncp::wire::bindery::*;
 use sharebench_ncp::wire::directory::*;
 use sharebench_ncp::wire::file::*;
 use sharebench_ncp::wire::find::*;

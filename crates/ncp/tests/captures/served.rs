@@ -5,6 +5,7 @@ use std::time::Duration;
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::server::{Environment, MAX_PACKET, MemoryVolume, Options, Peer, Server, User, Watchdog};
 use sharebench_ncp::wire::TransportKind;
+use sharebench_ncp::wire::ipx::Address;
 use sharebench_ncp::wire::server_info::DateAndTime;
 use sharebench_ncp::wire::tcp::REQUEST_HEADER_LEN;
 use sharebench_ncp::wire::text::padded;
@@ -31,6 +32,7 @@ impl Environment for Still {
 fn server(signatures: Level) -> Server<MemoryVolume, Still> {
     let options = Options {
         name: padded(b"PYSTUB").unwrap(),
+        net_address: Address::of_server(0x5348_5242),
         version: (5, 70),
         max_connections: 100,
         users: vec![User::new("BENCH", 0x0001_0002, "BENCHPW")],

@@ -9,6 +9,8 @@ use sharebench_ncp::client::{
 };
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::wire::TransportKind;
+use sharebench_ncp::wire::bindery::ANY_KIND;
+use sharebench_ncp::wire::login::USER;
 
 /// Turns the input into replies: each is a byte that selects the kind, a length, and that many bytes.
 struct Scripted<'i> {
@@ -144,5 +146,18 @@ async fn converse(transport: Scripted<'_>, options: Options) -> Result<(), Clien
     let _ = client.name_spaces("SYS").await;
     let _ = client.list(&name, 100, |_, _| {}).await;
     let _ = (client.make_directory(&name).await, client.rename(&name, &name).await);
+    read_bindery(&mut client).await;
     client.disconnect().await
+}
+
+/// Calls whose loops end with the replies of the server.
+async fn read_bindery(client: &mut Client<Scripted<'_>>) {
+    let _ = client.object_with_id(1).await;
+    let _ = client.objects(ANY_KIND, "*").await;
+    let _ = client.properties(USER, "BENCH").await;
+    let _ = client.set(USER, "BENCH", "GROUPS_I'M_IN").await;
+    let _ = client.is_in_set((USER, "BENCH"), "GROUPS_I'M_IN", (USER, "BENCH")).await;
+    let _ = client.object_connections(USER, "BENCH").await;
+    let _ = client.connection_address(1).await;
+    let _ = client.users().await;
 }

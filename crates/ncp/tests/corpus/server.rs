@@ -10,6 +10,7 @@ use sharebench_ncp::server::{
     Datagrams, Environment, MAX_PACKET, MemoryVolume, Options, Peer, Server, User, Watchdog,
 };
 use sharebench_ncp::wire::TransportKind;
+use sharebench_ncp::wire::ipx::Address;
 use sharebench_ncp::wire::server_info::DateAndTime;
 use sharebench_ncp::wire::tcp::{REPLY_HEADER_LEN, request_header};
 use sharebench_ncp::wire::text::padded;
@@ -95,14 +96,23 @@ impl FuzzClient {
     }
 }
 
+/// BENCH, and a user with a full name in a group.
+fn users() -> Vec<User> {
+    let mut other = User::new("OTHER", 0x0001_0003, "OTHER");
+    other.groups = vec![b"LAB".to_vec()];
+    other.full_name = b"Another User".to_vec();
+    vec![User::new("BENCH", 0x0001_0002, "BENCHPW"), other]
+}
+
 /// Each step is a byte that selects action and client, a length, and that many bytes.
 pub fn run(input: &[u8]) {
     let clock = Arc::new(AtomicU64::new(0));
     let options = Options {
         name: padded(b"FUZZ").unwrap_or([0; 48]),
+        net_address: Address::of_server(0x5348_5242),
         version: (3, 11),
         max_connections: 3,
-        users: vec![User::new("BENCH", 0x0001_0002, "BENCHPW")],
+        users: users(),
         signatures: Level::Never,
         checksums: Level::IfRequested,
         echo_socket: 0x400A,

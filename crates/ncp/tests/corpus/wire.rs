@@ -1,6 +1,10 @@
 //! Every decoder on arbitrary bytes: no panic, and a decoded message encodes to bytes that decode to the same
 //! message.
 
+use sharebench_ncp::wire::bindery::{
+    ConnectionAddress, ConnectionAddressOld, ObjectConnections, ObjectConnectionsOld, PropertyValue,
+    ScannedObject, ScannedProperty,
+};
 use sharebench_ncp::wire::burst::{BurstCall, BurstPacket, BurstReadReply, BurstWriteReply};
 use sharebench_ncp::wire::directory::{AllocatedHandle, EffectiveRights, HandlePathText};
 use sharebench_ncp::wire::ethernet::Frame;
@@ -68,6 +72,8 @@ fn reply(bytes: &[u8]) {
         }
         1 => {
             same!(bytes: ConnectionUser LoginKey ObjectId AccessLevel VolumeNumber VolumeName VolumeUsage VolumeInfo);
+            same!(bytes: ScannedObject ScannedProperty PropertyValue ObjectConnections ObjectConnectionsOld);
+            same!(bytes: ConnectionAddress ConnectionAddressOld);
         }
         2 => {
             same!(bytes: AllocatedHandle HandlePathText EffectiveRights OpenedFile FileSize CopiedBytes SearchBegun FoundFile);

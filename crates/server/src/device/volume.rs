@@ -2,7 +2,9 @@
 
 use crate::device::cache::{BlockCache, CacheLookup};
 use crate::device::{DeviceRequest, DeviceVolume, Work, WritePolicy};
-use crate::{Attributes, DirectoryEntry, NodeId, SetAttributes, Volume, VolumeResult, VolumeSpace};
+use crate::{
+    Attributes, DirectoryEntry, DosAttributes, NodeId, SetAttributes, Volume, VolumeResult, VolumeSpace,
+};
 
 /// Work of a read of `len` bytes: the device is needed for a miss, and for evicted dirty blocks.
 fn read_work(cache: &BlockCache, lookup: CacheLookup, len: u64) -> Work {
@@ -81,6 +83,14 @@ impl<V: Volume> Volume for DeviceVolume<V> {
             self.lock_device().cache.drop_after(node, size);
         }
         Ok(attributes)
+    }
+
+    fn dos_attributes(&self, node: NodeId) -> VolumeResult<DosAttributes> {
+        self.inner.dos_attributes(node)
+    }
+
+    fn set_dos_attributes(&self, node: NodeId, attributes: &DosAttributes) -> VolumeResult<()> {
+        self.inner.set_dos_attributes(node, attributes)
     }
 
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {

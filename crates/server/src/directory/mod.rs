@@ -1,5 +1,6 @@
 //! A directory of the host as a volume, and nothing outside it.
 
+mod dos_attributes;
 mod errno;
 mod names;
 mod open_files;

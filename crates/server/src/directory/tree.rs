@@ -7,12 +7,13 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use sharebench_beneath::{Kind, NO_LINKS, Status};
 
+use crate::directory::dos_attributes;
 use crate::directory::errno::volume_error;
 use crate::directory::names::Listings;
 use crate::directory::open_files::{OpenFiles, OpenNode};
 use crate::directory::places::{NodeName, Places};
 use crate::directory::status::attributes;
-use crate::{Attributes, NodeId, ROOT, VolumeError, VolumeResult};
+use crate::{Attributes, DosAttributes, NodeId, ROOT, VolumeError, VolumeResult};
 
 /// The open root, and what is known about the nodes below it.
 pub(super) struct Tree {
@@ -75,6 +76,18 @@ impl Tree {
             Ok(_) | Err(VolumeError::NotFound) => Err(VolumeError::Stale),
             Err(error) => Err(error),
         }
+    }
+
+    /// Attributes of DOS of a node: by its descriptor if it is open, otherwise by name.
+    pub(super) fn dos_attributes(&self, id: NodeId) -> VolumeResult<DosAttributes> {
+        if id == ROOT {
+            return Ok(dos_attributes::read(self.root.fd()));
+        }
+        if let Some(open) = self.open_files.get(id) {
+            return Ok(dos_attributes::read(open.fd()));
+        }
+        let place = self.places.get(id)?;
+        Ok(dos_attributes::read_name(self.node(place.parent)?.fd(), &place.name))
     }
 
     /// Removes a file without a name.

@@ -11,13 +11,15 @@ use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use sharebench_beneath::{Kind, NO_LINKS, Status};
 
 use crate::directory::DirectoryVolume;
+use crate::directory::dos_attributes;
 use crate::directory::errno::volume_error;
 use crate::directory::names::{Which, groups_after, read_names};
 use crate::directory::open_files::OpenNode;
 use crate::directory::status::attributes;
 use crate::name::{check_name, fold_case};
 use crate::{
-    Attributes, DirectoryEntry, NodeId, ROOT, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, NodeId, ROOT, SetAttributes, Volume, VolumeError,
+    VolumeResult, VolumeSpace,
 };
 
 impl DirectoryVolume {
@@ -163,6 +165,15 @@ impl Volume for DirectoryVolume {
             change_open(self.tree.node(node)?.fd(), &others).map_err(volume_error)?;
         }
         self.tree.attributes(node)
+    }
+
+    fn dos_attributes(&self, node: NodeId) -> VolumeResult<DosAttributes> {
+        self.tree.dos_attributes(node)
+    }
+
+    fn set_dos_attributes(&self, node: NodeId, attributes: &DosAttributes) -> VolumeResult<()> {
+        self.writable()?;
+        dos_attributes::write(self.tree.node(node)?.fd(), attributes).map_err(volume_error)
     }
 
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {

@@ -14,7 +14,8 @@ use crate::memory::names::{Name, NamePair};
 use crate::memory::node::{Directory, Kind, Node};
 use crate::name::check_name;
 use crate::{
-    Attributes, DirectoryEntry, NodeId, ROOT, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, NodeId, ROOT, SetAttributes, Volume, VolumeError,
+    VolumeResult, VolumeSpace,
 };
 
 /// Memory charged for each file or directory, in bytes: node, name, three index entries.
@@ -292,6 +293,15 @@ impl Volume for MemoryVolume {
         }
         node.change(change);
         Ok(node.attributes())
+    }
+
+    fn dos_attributes(&self, node: NodeId) -> VolumeResult<DosAttributes> {
+        Ok(self.node(node)?.dos_attributes())
+    }
+
+    fn set_dos_attributes(&self, node: NodeId, attributes: &DosAttributes) -> VolumeResult<()> {
+        self.node(node)?.set_dos_attributes(attributes);
+        Ok(())
     }
 
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {

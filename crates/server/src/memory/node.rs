@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::memory::content::{Content, read_lock};
 use crate::memory::names::Names;
-use crate::{Attributes, NodeId, SetAttributes, VolumeError, VolumeResult};
+use crate::{Attributes, DosAttributes, NodeId, SetAttributes, VolumeError, VolumeResult};
 
 /// An instant in nanoseconds since 1970 that can change without a lock; valid until the year 2262.
 #[derive(Debug)]
@@ -51,7 +51,8 @@ pub(super) struct Node {
     accessed: Instant,
     modified: Instant,
     changed: Instant,
-    created: SystemTime,
+    created: Instant,
+    dos_bits: AtomicU32,
 }
 
 /// Kind of a node, with its content.
@@ -79,7 +80,8 @@ impl Node {
             accessed: Instant::new(now),
             modified: Instant::new(now),
             changed: Instant::new(now),
-            created: now,
+            created: Instant::new(now),
+            dos_bits: AtomicU32::new(0),
         }
     }
 
@@ -127,6 +129,20 @@ impl Node {
         }
     }
 
+    /// Attributes of DOS; a creation time that a client has set is in [`Self::attributes`].
+    pub(super) fn dos_attributes(&self) -> DosAttributes {
+        DosAttributes { bits: self.dos_bits.load(Ordering::Relaxed), created: None }
+    }
+
+    /// Sets attributes of DOS.
+    pub(super) fn set_dos_attributes(&self, attributes: &DosAttributes) {
+        self.dos_bits.store(attributes.bits, Ordering::Relaxed);
+        if let Some(created) = attributes.created {
+            self.created.set(created);
+        }
+        self.changed.set(SystemTime::now());
+    }
+
     /// Attributes for front ends.
     pub(super) fn attributes(&self) -> Attributes {
         let (directory, size, allocated, links) = match &self.kind {
@@ -148,7 +164,7 @@ impl Node {
             accessed: self.accessed.get(),
             modified: self.modified.get(),
             changed: self.changed.get(),
-            created: self.created,
+            created: self.created.get(),
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use sharebench_ncp::server::{Environment, LoginSource};
-use sharebench_ncp::wire::DosTime;
 use sharebench_ncp::wire::server_info::DateAndTime;
+use sharebench_ncp::wire::{Completion, DosTime};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
@@ -22,17 +22,19 @@ pub(super) struct SystemEnvironment {
     keys: AtomicU64,
     released: Notify,
     log: EventLog,
+    log_logins: bool,
     refusals: Arc<RefusalLog>,
 }
 
 impl SystemEnvironment {
-    pub(super) fn new(log: EventLog, refusals: Arc<RefusalLog>) -> Self {
+    pub(super) fn new(log: EventLog, log_logins: bool, refusals: Arc<RefusalLog>) -> Self {
         Self {
             start: Instant::now(),
             random: RandomState::new(),
             keys: AtomicU64::new(0),
             released: Notify::new(),
             log,
+            log_logins,
             refusals,
         }
     }
@@ -80,6 +82,21 @@ impl Environment for SystemEnvironment {
     fn login_failed(&self, source: LoginSource, name: &[u8]) {
         let name = String::from_utf8_lossy(name);
         self.log.write(&format!("ncp: failed login of {name:?} from {source}"));
+    }
+
+    fn logged_in(&self, source: LoginSource, name: &[u8]) {
+        let name = String::from_utf8_lossy(name);
+        // A load of many users logs in thousands of times, so that the operator's log has logins only on request.
+        if self.log_logins {
+            self.log.write(&format!("ncp: login of {name:?} from {source}"));
+        } else {
+            tracing::info!(user = ?name, %source, "ncp: login");
+        }
+    }
+
+    fn login_rejected(&self, source: LoginSource, name: &[u8], completion: Completion) {
+        let name = String::from_utf8_lossy(name);
+        self.log.write(&format!("ncp: rejected login of {name:?} from {source}: {completion}"));
     }
 
     fn connection_refused(&self) {

@@ -3,6 +3,8 @@
 
 #[cfg(test)]
 mod attribute_tests;
+#[cfg(test)]
+mod bindery_tests;
 mod datagrams;
 mod environment;
 mod ether;
@@ -37,7 +39,7 @@ use crate::ncp::threads::{ServerThreads, Sockets};
 use crate::ncp::volume::ServedVolume;
 
 pub use ether::{NcpEtherOptions, NcpEtherServer};
-pub use options::{CommitPolicy, NameSpaces, NcpServerOptions};
+pub use options::{BinderyProfile, CommitPolicy, NameSpaces, NcpServerOptions};
 
 const PROTOCOL: &str = "ncp";
 /// The protocol name of IPX in UDP, which has separate connections.

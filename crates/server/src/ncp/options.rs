@@ -1,10 +1,12 @@
 //! Options of the NCP front end.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::server::{Options, Server, User, Watchdog};
+use sharebench_ncp::wire::ipx::Address;
 use sharebench_ncp::wire::text::padded;
 use sharebench_target::Secret;
 
@@ -12,6 +14,7 @@ use crate::Volume;
 use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::ncp::PROTOCOL;
 use crate::ncp::environment::SystemEnvironment;
+use crate::ncp::ipx::NETWORK;
 use crate::ncp::volume::ServedVolume;
 use crate::refusal_log::RefusalLog;
 
@@ -44,6 +47,15 @@ pub enum NameSpaces {
     Dos,
 }
 
+/// What the bindery of an NCP server shows of an account in addition to its name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BinderyProfile {
+    /// Groups of the user, in addition to EVERYONE; the server creates them.
+    pub groups: Vec<String>,
+    /// Full name; empty without one.
+    pub full_name: String,
+}
+
 /// Properties of the transport that the server reports to clients.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TransportLimits {
@@ -67,6 +79,8 @@ pub struct NcpServerOptions {
     pub volume: String,
     /// Accounts and passwords, both case-insensitive. Without accounts, GUEST may log in without password.
     pub accounts: Vec<(String, Secret)>,
+    /// Groups and full names of accounts, which the bindery shows.
+    pub bindery_profiles: HashMap<String, BinderyProfile>,
     /// When packets are signed.
     pub signatures: Level,
     /// When IPX packets have checksums, on Ethernet framings that support them.
@@ -86,8 +100,10 @@ pub struct NcpServerOptions {
     pub login_timeout: Duration,
     /// The longest time without a request on a TCP connection of a user.
     pub idle_timeout: Duration,
-    /// Receives failed logins and refused connections.
+    /// Receives failed and rejected logins and refused connections.
     pub log: EventLog,
+    /// Whether `log` also receives successful logins; `tracing` always does.
+    pub log_logins: bool,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
 }
@@ -98,6 +114,7 @@ impl Default for NcpServerOptions {
         Self {
             volume: "share".to_owned(),
             accounts: Vec::new(),
+            bindery_profiles: HashMap::new(),
             signatures: Level::IfRequested,
             checksums: Level::IfRequested,
             commit: CommitPolicy::Disk,
@@ -108,6 +125,7 @@ impl Default for NcpServerOptions {
             login_timeout: LOGIN_TIMEOUT,
             idle_timeout: IDLE_TIMEOUT,
             log: EventLog::default(),
+            log_logins: false,
             threads: cores.min(8),
         }
     }
@@ -130,25 +148,10 @@ impl NcpServerOptions {
                 "'{name}' is not a valid volume name: give 1 to {limit} characters, without blanks and punctuation such as . : / *"
             )));
         }
-        let mut users: Vec<User> = Vec::new();
-        for ((account, password), id) in self.accounts.iter().zip(FIRST_USER..) {
-            let user = User::new(account, id, &password.expose());
-            let shown = String::from_utf8_lossy(&user.name).into_owned();
-            if user.name.is_empty() || user.name.len() > MAX_USER_NAME {
-                return Err(wrong(format!(
-                    "'{shown}' is not a valid account name: give 1 to {MAX_USER_NAME} bytes"
-                )));
-            }
-            if users.iter().any(|known| known.name == user.name) {
-                return Err(wrong(format!("duplicate account {shown}: names are case-insensitive")));
-            }
-            users.push(user);
-        }
-        if users.is_empty() {
-            users.push(User::new(GUEST, FIRST_USER, ""));
-        }
+        let users = users(&self.accounts, &self.bindery_profiles).map_err(wrong)?;
         let options = Options {
             name: server_name(),
+            net_address: Address::of_server(NETWORK),
             version: (3, 11),
             max_connections: self.max_connections,
             users,
@@ -163,7 +166,35 @@ impl NcpServerOptions {
         Ok(Server::new(
             options,
             vec![(name.into_bytes(), served)],
-            SystemEnvironment::new(self.log, refusals),
+            SystemEnvironment::new(self.log, self.log_logins, refusals),
         ))
     }
+}
+
+/// The users of the accounts, or GUEST without password if there are none; the error is a sentence about an account.
+fn users(
+    accounts: &[(String, Secret)],
+    profiles: &HashMap<String, BinderyProfile>,
+) -> Result<Vec<User>, String> {
+    let mut names = HashSet::new();
+    let mut users = Vec::new();
+    for ((account, password), id) in accounts.iter().zip(FIRST_USER..) {
+        let mut user = User::new(account, id, &password.expose());
+        let shown = String::from_utf8_lossy(&user.name).into_owned();
+        if user.name.is_empty() || user.name.len() > MAX_USER_NAME {
+            return Err(format!("'{shown}' is not a valid account name: give 1 to {MAX_USER_NAME} bytes"));
+        }
+        if !names.insert(user.name.clone()) {
+            return Err(format!("duplicate account {shown}: names are case-insensitive"));
+        }
+        if let Some(profile) = profiles.get(account) {
+            user.groups = profile.groups.iter().map(|name| name.to_ascii_uppercase().into_bytes()).collect();
+            user.full_name = profile.full_name.clone().into_bytes();
+        }
+        users.push(user);
+    }
+    if users.is_empty() {
+        users.push(User::new(GUEST, FIRST_USER, ""));
+    }
+    Ok(users)
 }

@@ -1,7 +1,7 @@
 //! Adapts a volume of this crate to the interface of the NCP server.
 
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_ncp::server::volume::{self, Change, Entry, Node, Space};
 use sharebench_ncp::wire::{Completion, DosTime};
@@ -9,7 +9,7 @@ use sharebench_ncp::wire::{Completion, DosTime};
 use crate::name::check_portable_name;
 use crate::ncp::environment::unix_seconds;
 use crate::ncp::options::{CommitPolicy, NameSpaces};
-use crate::{Attributes, NodeId, ROOT, SetAttributes, Volume, VolumeError};
+use crate::{Attributes, DirectoryEntry, DosAttributes, NodeId, ROOT, SetAttributes, Volume, VolumeError};
 
 /// A volume, its commit policy and its name spaces.
 pub(super) struct ServedVolume {
@@ -64,18 +64,53 @@ fn text(name: &[u8]) -> Result<&str, Completion> {
 }
 
 /// The entry of a file; fails if its node number exceeds the 32 bits of NCP.
-fn entry(name: &str, attributes: &Attributes) -> Result<Entry, Completion> {
+fn entry(name: &str, attributes: &Attributes, dos: &DosAttributes) -> Result<Entry, Completion> {
     let dos_time = |time| DosTime::from_unix(unix_seconds(time));
     Ok(Entry {
         node: Node::try_from(attributes.node.0).map_err(|_| Completion::DirectoryIoError)?,
         name: name.as_bytes().to_vec(),
         directory: attributes.directory,
         size: if attributes.directory { 0 } else { attributes.size },
-        created: dos_time(attributes.created),
+        created: dos_time(dos.created.unwrap_or(attributes.created)),
         modified: dos_time(attributes.modified),
         accessed: dos_time(attributes.accessed).date,
         read_only: !attributes.directory && attributes.mode & WRITABLE == 0,
+        stored: dos.bits & volume::STORED_ATTRIBUTES,
     })
+}
+
+impl ServedVolume {
+    /// The entry of a node with its stored attributes.
+    fn stored_entry(&self, name: &str, attributes: &Attributes) -> Result<Entry, Completion> {
+        // A node that was removed meanwhile has none.
+        let dos = self.volume.dos_attributes(attributes.node).unwrap_or_default();
+        entry(name, attributes, &dos)
+    }
+
+    /// Stores those attributes of DOS that change.
+    fn change_dos(&self, node: Node, change: &Change) -> Result<(), Completion> {
+        if change.stored.is_none() && change.created.is_none() {
+            return Ok(());
+        }
+        let old = self.volume.dos_attributes(id(node)).map_err(named)?;
+        let created = change.created.and_then(system_time).or(old.created);
+        let new = DosAttributes { bits: change.stored.unwrap_or(old.bits), created };
+        if new == old {
+            return Ok(());
+        }
+        let stored = self.volume.set_dos_attributes(id(node), &new);
+        stored.map_err(|error| match error {
+            VolumeError::NotFound | VolumeError::Stale => Completion::Failure,
+            VolumeError::NoSpace => Completion::OutOfDiskSpace,
+            // The file system stores no such attributes.
+            _ => Completion::NoModifyRights,
+        })
+    }
+}
+
+/// A time in seconds since 1970; none before.
+fn system_time(seconds: i64) -> Option<SystemTime> {
+    u64::try_from(seconds).map(|since| UNIX_EPOCH + Duration::from_secs(since)).ok()
 }
 
 impl volume::Volume for ServedVolume {
@@ -84,16 +119,16 @@ impl volume::Volume for ServedVolume {
     }
 
     fn entry(&self, node: Node) -> Result<Entry, Completion> {
-        entry("", &self.volume.attributes(id(node)).map_err(named)?)
+        self.stored_entry("", &self.volume.attributes(id(node)).map_err(named)?)
     }
 
     fn lookup(&self, directory: Node, name: &[u8]) -> Result<Entry, Completion> {
         let name = text(name)?;
         match self.volume.lookup(id(directory), name) {
-            Ok(found) => entry(name, &found),
+            Ok(found) => self.stored_entry(name, &found),
             Err(VolumeError::NotFound) => {
                 let (stored, found) = self.volume.lookup_any_case(id(directory), name).map_err(named)?;
-                entry(&stored, &found)
+                self.stored_entry(&stored, &found)
             }
             Err(error) => Err(named(error)),
         }
@@ -101,7 +136,8 @@ impl volume::Volume for ServedVolume {
 
     fn list(&self, directory: Node, cookie: u64, limit: usize) -> Result<Vec<(u64, Entry)>, Completion> {
         let page = self.volume.list(id(directory), cookie, limit).map_err(named)?;
-        page.iter().map(|found| Ok((found.cookie, entry(&found.name, &found.attributes)?))).collect()
+        let entry = |found: &DirectoryEntry| self.stored_entry(&found.name, &found.attributes);
+        page.iter().map(|found| Ok((found.cookie, entry(found)?))).collect()
     }
 
     fn create(&self, parent: Node, name: &[u8], directory: bool) -> Result<Entry, Completion> {
@@ -112,7 +148,7 @@ impl volume::Volume for ServedVolume {
         } else {
             self.volume.create(id(parent), name, 0o644)
         };
-        entry(name, &made.map_err(named)?)
+        entry(name, &made.map_err(named)?, &DosAttributes::default())
     }
 
     fn remove(&self, parent: Node, name: &[u8], directory: bool) -> Result<(), Completion> {
@@ -159,8 +195,7 @@ impl volume::Volume for ServedVolume {
     }
 
     fn change(&self, node: Node, change: &Change) -> Result<(), Completion> {
-        let system_time =
-            |seconds| u64::try_from(seconds).map(|since| UNIX_EPOCH + Duration::from_secs(since)).ok();
+        self.change_dos(node, change)?;
         let mut wanted = SetAttributes {
             modified: change.modified.and_then(system_time),
             accessed: change.accessed.and_then(system_time),
@@ -185,6 +220,11 @@ impl volume::Volume for ServedVolume {
 
     fn space(&self) -> Result<Space, Completion> {
         let space = self.volume.space().map_err(named)?;
-        Ok(Space { total: space.total_bytes, free: space.free_bytes })
+        Ok(Space {
+            total: space.total_bytes,
+            free: space.free_bytes,
+            total_entries: space.total_files,
+            free_entries: space.free_files,
+        })
     }
 }
