@@ -130,8 +130,12 @@ fn a_workbook_has_its_sheets_with_headings_that_stay_and_filter() {
     let last = read(&format!("xl/worksheets/sheet{sheets}.xml"));
     assert!(last.contains("state=\"frozen\"") && last.contains("<autoFilter"), "{last}");
     assert_eq!(last.matches("<row ").count(), run.steps.len() + 1);
+    assert!(last.contains("<t>busy_ns</t>"), "{last}");
     let texts = read("xl/sharedStrings.xml");
-    assert!(texts.contains("<t>busy_ns</t>") && texts.contains("median, MB/s"), "{texts}");
+    assert!(texts.contains("median, MB/s"), "{texts}");
+    for name in ["xl/workbook.xml".to_owned(), format!("xl/worksheets/sheet{sheets}.xml")] {
+        assert_eq!(archive.by_name(&name).unwrap().compression(), zip::CompressionMethod::Deflated, "{name}");
+    }
 }
 
 /// The figures of 1997, with a mean response time and nothing else about it.

@@ -81,7 +81,11 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
             let steps = store.stream(run)?;
             written(args, |out| write_json(&steps, out))
         }
-        ExportFormat::Parquet | ExportFormat::Xlsx | ExportFormat::Iozone => {
+        ExportFormat::Xlsx => {
+            let bytes = xlsx(&store.stream(run)?).map_err(Failure::usage)?;
+            written(args, |out| Ok(out.write_all(&bytes)?))
+        }
+        ExportFormat::Parquet | ExportFormat::Iozone => {
             let run = only_target(store.load(run)?, args.target.as_deref())?;
             let bytes = whole(&run, args.format, args.quiet)?;
             written(args, |out| Ok(out.write_all(&bytes)?))
@@ -123,13 +127,10 @@ fn only_target(mut run: StoredRun, name: Option<&str>) -> Result<StoredRun, Fail
 
 /// The bytes of a format that is not written step by step.
 fn whole(run: &StoredRun, format: ExportFormat, quiet: QuietFlags) -> Result<Vec<u8>, Failure> {
-    match format {
-        ExportFormat::Parquet => parquet(run).map_err(Failure::usage),
-        ExportFormat::Xlsx => xlsx(run).map_err(Failure::usage),
-        _ => {
-            let exported = iozone_text(run).map_err(|error| Failure::usage(plain(&error.to_string())))?;
-            print_notes(&exported.notes, quiet.quiet);
-            Ok(exported.text.into_bytes())
-        }
+    if format == ExportFormat::Parquet {
+        return parquet(run).map_err(Failure::usage);
     }
+    let exported = iozone_text(run).map_err(|error| Failure::usage(plain(&error.to_string())))?;
+    print_notes(&exported.notes, quiet.quiet);
+    Ok(exported.text.into_bytes())
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{Coordinates, StepResult, Value, Verdict, axis};
-use sharebench_results::StoredRun;
 use sharebench_stats::median;
 
 /// A test or workload of one target, along everything but its sizes.
@@ -17,26 +16,43 @@ pub(super) struct Block {
 }
 
 /// Bytes per second at (row, column); operations per second where no bytes were moved.
-pub(super) type Cells = BTreeMap<(Option<Value>, Option<Value>), f64>;
+pub(super) type Cells = BTreeMap<Place, f64>;
 
-/// Every block with its cells, rows along `down` and columns along `across`.
-pub(super) fn blocks(run: &StoredRun, down: &str, across: &str) -> BTreeMap<Block, Cells> {
-    let mut rates: BTreeMap<Block, BTreeMap<_, Vec<f64>>> = BTreeMap::new();
-    for step in run.steps.iter().filter(|step| step.verdict() != Verdict::Invalid) {
-        let Some(rate) = rate(step) else { continue };
+/// Row and column.
+type Place = (Option<Value>, Option<Value>);
+
+/// The rates of a run by block and cell: the steps are added one by one, and only their rates are kept.
+pub(super) struct Rates<'a> {
+    down: &'a str,
+    across: &'a str,
+    blocks: BTreeMap<Block, BTreeMap<Place, Vec<f64>>>,
+}
+
+impl<'a> Rates<'a> {
+    /// Rows along `down` and columns along `across`.
+    pub(super) fn new(down: &'a str, across: &'a str) -> Self {
+        Self { down, across, blocks: BTreeMap::new() }
+    }
+
+    pub(super) fn add(&mut self, step: &StepResult) {
+        let Some(rate) = rate(step).filter(|_| step.verdict() != Verdict::Invalid) else { return };
         let test = step.coordinates.get(axis::TEST).or(step.coordinates.get(axis::WORKLOAD));
         let block = Block {
             test: test.map_or_else(|| "steps".to_owned(), ToString::to_string),
             target: step.target,
-            rest: step.coordinates.without(&[axis::TEST, axis::WORKLOAD, down, across]),
+            rest: step.coordinates.without(&[axis::TEST, axis::WORKLOAD, self.down, self.across]),
         };
-        let at = (step.coordinates.get(down).cloned(), step.coordinates.get(across).cloned());
-        rates.entry(block).or_default().entry(at).or_default().push(rate);
+        let at = (step.coordinates.get(self.down).cloned(), step.coordinates.get(self.across).cloned());
+        self.blocks.entry(block).or_default().entry(at).or_default().push(rate);
     }
-    let medians = |cells: BTreeMap<_, Vec<f64>>| {
-        cells.into_iter().filter_map(|(at, mut rates)| Some((at, median(&mut rates)?))).collect()
-    };
-    rates.into_iter().map(|(block, cells)| (block, medians(cells))).collect()
+
+    /// Every block with its cells.
+    pub(super) fn blocks(self) -> BTreeMap<Block, Cells> {
+        let medians = |cells: BTreeMap<_, Vec<f64>>| {
+            cells.into_iter().filter_map(|(at, mut rates)| Some((at, median(&mut rates)?))).collect()
+        };
+        self.blocks.into_iter().map(|(block, cells)| (block, medians(cells))).collect()
+    }
 }
 
 /// Bytes per second, or operations where there are none.

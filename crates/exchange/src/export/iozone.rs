@@ -7,7 +7,7 @@ use sharebench_model::{Coordinates, Value, axis};
 use sharebench_results::StoredRun;
 
 use super::ExportError;
-use super::grid::{Block, Cells, blocks};
+use super::grid::{Block, Cells, Rates};
 use crate::iozone::TITLES;
 
 /// Bytes of the unit of its sizes.
@@ -33,7 +33,9 @@ pub fn iozone_text(run: &StoredRun) -> Result<IozoneText, ExportError> {
             names.join(", ")
         ));
     }
-    let blocks = blocks(run, axis::FILE_SIZE, axis::RECORD_SIZE);
+    let mut rates = Rates::new(axis::FILE_SIZE, axis::RECORD_SIZE);
+    run.steps.iter().for_each(|step| rates.add(step));
+    let blocks = rates.blocks();
     let rests: BTreeSet<&Coordinates> = blocks.keys().map(|block| &block.rest).collect();
     if rests.len() > 1 {
         let found: Vec<String> = rests.iter().take(3).map(|rest| format!("'{rest}'")).collect();

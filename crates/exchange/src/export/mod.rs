@@ -42,6 +42,9 @@ pub enum ExportError {
         /// Feature of the build.
         feature: &'static str,
     },
+    /// The run cannot be read.
+    #[error(transparent)]
+    Run(#[from] sharebench_results::WriteError),
     /// The format can represent nothing of the run.
     #[error("{0}")]
     Unrepresentable(String),

@@ -1,7 +1,11 @@
 //! Workbooks: sheets of typed cells, written as Office Open XML.
 
 #[cfg(feature = "xlsx")]
+use std::io;
+
+#[cfg(feature = "xlsx")]
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Worksheet, XlsxError};
+use sharebench_results::{Entry, StreamedTable};
 
 use super::ExportError;
 
@@ -74,28 +78,41 @@ impl Workbook {
     /// # Errors
     /// The workbook has more rows or sheets than the format holds, or the library rejects it.
     pub fn bytes(&self) -> Result<Vec<u8>, ExportError> {
+        self.check_limits(0)?;
+        self.written(None)
+    }
+
+    /// Writes the file with one more sheet at its end, whose rows are made while they are written. They are kept in a
+    /// temporary file, so that the memory does not depend on their number.
+    ///
+    /// # Errors
+    /// As [`Self::bytes`]; or the run of the table cannot be read.
+    pub(super) fn bytes_with_table(
+        &self,
+        name: &str,
+        table: &StreamedTable<'_>,
+    ) -> Result<Vec<u8>, ExportError> {
+        self.check_limits(1 + table.rows())?;
+        self.written(Some((name, table)))
+    }
+
+    fn check_limits(&self, table_rows: usize) -> Result<(), ExportError> {
         let too_large = |limit, found| Err(ExportError::TooLarge { format: "a workbook", limit, found });
         if self.sheets.len() > MAX_SHEETS {
             return too_large("1000 sheets", self.sheets.len());
         }
-        if let Some(sheet) = self.sheets.iter().find(|sheet| sheet.rows.len() > MAX_ROWS) {
-            return too_large("1048576 rows", sheet.rows.len());
-        }
-        self.written()
+        let rows =
+            self.sheets.iter().map(|sheet| sheet.rows.len()).chain([table_rows]).max().unwrap_or_default();
+        if rows > MAX_ROWS { too_large("1048576 rows", rows) } else { Ok(()) }
     }
 
     #[cfg(not(feature = "xlsx"))]
-    fn written(&self) -> Result<Vec<u8>, ExportError> {
+    fn written(&self, _table: Option<(&str, &StreamedTable<'_>)>) -> Result<Vec<u8>, ExportError> {
         Err(ExportError::NotBuilt { format: "a workbook", feature: "xlsx" })
     }
 
     #[cfg(feature = "xlsx")]
-    fn written(&self) -> Result<Vec<u8>, ExportError> {
-        self.package().map_err(|error| ExportError::Library { format: "a workbook", source: Box::new(error) })
-    }
-
-    #[cfg(feature = "xlsx")]
-    fn package(&self) -> Result<Vec<u8>, XlsxError> {
+    fn written(&self, table: Option<(&str, &StreamedTable<'_>)>) -> Result<Vec<u8>, ExportError> {
         let mut book = rust_xlsxwriter::Workbook::new();
         // The library's default is the time of writing, which would make equal runs differ.
         let epoch = ExcelDateTime::from_ymd(1980, 1, 1)?;
@@ -103,7 +120,103 @@ impl Workbook {
         for sheet in &self.sheets {
             sheet.write(book.add_worksheet())?;
         }
-        book.save_to_buffer()
+        if let Some((name, table)) = table {
+            write_table(book.add_worksheet_with_constant_memory()?, name, table)?;
+        }
+        Ok(book.save_to_buffer()?)
+    }
+}
+
+#[cfg(feature = "xlsx")]
+impl From<XlsxError> for ExportError {
+    fn from(error: XlsxError) -> Self {
+        Self::Library { format: "a workbook", source: Box::new(error) }
+    }
+}
+
+/// Writes a table row by row; each row leaves the memory when the next one begins.
+#[cfg(feature = "xlsx")]
+fn write_table(sheet: &mut Worksheet, name: &str, table: &StreamedTable<'_>) -> Result<(), ExportError> {
+    let formats = Formats::new();
+    let _ = sheet.set_name(sheet_name(name))?.set_freeze_panes(1, 0)?;
+    let header: Vec<SheetCell> = table.header().map(|name| SheetCell::Text(name.to_owned())).collect();
+    if let Some(last) = header.len().checked_sub(1) {
+        let _ = sheet.autofilter(0, 0, table.rows() as u32, last as u16)?;
+    }
+    formats.write_row(sheet, 0, &header, &formats.bold)?;
+    // Only the current row is in memory, so that the columns are as wide as their headings.
+    let _ = sheet.autofit();
+    let mut number = 0;
+    let mut rejected = None;
+    let visited = table.visit(&mut |entries| {
+        number += 1;
+        let cells: Vec<SheetCell> = entries.map(SheetCell::from).collect();
+        formats.write_row(sheet, number, &cells, &formats.plain).map_err(|error| {
+            rejected = Some(error);
+            io::Error::other("a row was rejected").into()
+        })
+    });
+    match rejected {
+        Some(error) => Err(error.into()),
+        None => Ok(visited?),
+    }
+}
+
+impl From<Entry> for SheetCell {
+    fn from(entry: Entry) -> Self {
+        match entry {
+            Entry::Empty => Self::Empty,
+            Entry::Number(number) => Self::Whole(number),
+            Entry::Text(text) => Self::Text(text),
+        }
+    }
+}
+
+/// The formats of cells.
+#[cfg(feature = "xlsx")]
+struct Formats {
+    bold: Format,
+    plain: Format,
+    decimal: Format,
+    whole: Format,
+}
+
+#[cfg(feature = "xlsx")]
+impl Formats {
+    fn new() -> Self {
+        Self {
+            bold: Format::new().set_bold(),
+            plain: Format::new(),
+            decimal: Format::new().set_num_format("#,##0.00"),
+            whole: Format::new().set_num_format("0"),
+        }
+    }
+
+    /// Writes a row, its texts in the format `text`.
+    fn write_row(
+        &self,
+        sheet: &mut Worksheet,
+        number: u32,
+        cells: &[SheetCell],
+        text: &Format,
+    ) -> Result<(), XlsxError> {
+        for (column, cell) in (0u16..).zip(cells) {
+            let _ = match cell {
+                SheetCell::Empty => continue,
+                SheetCell::Number(value) if !value.is_finite() => continue,
+                SheetCell::Number(value) => {
+                    sheet.write_number_with_format(number, column, *value, &self.decimal)?
+                }
+                SheetCell::Whole(value) if *value <= MAX_EXACT => {
+                    sheet.write_number_with_format(number, column, *value as f64, &self.whole)?
+                }
+                SheetCell::Whole(value) => sheet.write_string(number, column, value.to_string())?,
+                SheetCell::Text(value) => {
+                    sheet.write_string_with_format(number, column, cut(value, MAX_CELL_UNITS), text)?
+                }
+            };
+        }
+        Ok(())
     }
 }
 
@@ -121,29 +234,11 @@ impl Sheet {
 
     #[cfg(feature = "xlsx")]
     fn write(&self, sheet: &mut Worksheet) -> Result<(), XlsxError> {
-        let bold = Format::new().set_bold();
-        let plain = Format::new();
-        let decimal = Format::new().set_num_format("#,##0.00");
-        let whole = Format::new().set_num_format("0");
+        let formats = Formats::new();
         let _ = sheet.set_name(&self.name)?;
         for (number, cells) in (0u32..).zip(&self.rows) {
-            let text = if self.header == Some(number as usize) { &bold } else { &plain };
-            for (column, cell) in (0u16..).zip(cells) {
-                let _ = match cell {
-                    SheetCell::Empty => continue,
-                    SheetCell::Number(value) if !value.is_finite() => continue,
-                    SheetCell::Number(value) => {
-                        sheet.write_number_with_format(number, column, *value, &decimal)?
-                    }
-                    SheetCell::Whole(value) if *value <= MAX_EXACT => {
-                        sheet.write_number_with_format(number, column, *value as f64, &whole)?
-                    }
-                    SheetCell::Whole(value) => sheet.write_string(number, column, value.to_string())?,
-                    SheetCell::Text(value) => {
-                        sheet.write_string_with_format(number, column, cut(value, MAX_CELL_UNITS), text)?
-                    }
-                };
-            }
+            let text = if self.header == Some(number as usize) { &formats.bold } else { &formats.plain };
+            formats.write_row(sheet, number, cells, text)?;
         }
         if let Some(header) = self.header {
             let header = header as u32;

@@ -68,6 +68,57 @@ pub fn table(run: &StoredRun) -> Table {
     Table { header: layout.iter().map(|(name, _)| name.clone()).collect(), rows }
 }
 
+/// The [`table`] of a run whose rows are made one after the other, so that memory does not depend on their number.
+pub struct StreamedTable<'s> {
+    steps: &'s dyn Steps,
+    columns: Vec<Column<'s>>,
+    rows: usize,
+}
+
+impl<'s> StreamedTable<'s> {
+    /// Visits the steps once, because the columns depend on them.
+    ///
+    /// # Errors
+    /// The run cannot be read.
+    pub fn new(steps: &'s dyn Steps) -> Result<Self, WriteError> {
+        let mut variable = VariableColumns::default();
+        let mut rows = 0;
+        steps.visit(&mut |step| {
+            variable.add(step);
+            rows += 1;
+            Ok(())
+        })?;
+        Ok(Self { steps, columns: columns(steps.run(), variable), rows })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Names of the columns.
+    pub fn header(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Calls `each` for every row, until it fails.
+    ///
+    /// # Errors
+    /// The run cannot be read, or `each` fails.
+    pub fn visit(
+        &self,
+        each: &mut dyn FnMut(&mut dyn Iterator<Item = Entry>) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
+        self.steps.visit(&mut |step| each(&mut self.columns.iter().map(|(_, fill)| fill(step))))
+    }
+}
+
+impl std::fmt::Debug for StreamedTable<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.header()).finish()
+    }
+}
+
 /// What happens to texts that a spreadsheet would run as formulas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpreadsheetText {
@@ -86,20 +137,15 @@ pub(super) const QUANTILES: [(&str, f64); 5] =
 /// # Errors
 /// The run cannot be read, or the output cannot be written.
 pub fn write_csv(steps: &dyn Steps, texts: SpreadsheetText, out: &mut dyn Write) -> Result<(), WriteError> {
-    let mut variable = VariableColumns::default();
-    steps.visit(&mut |step| {
-        variable.add(step);
-        Ok(())
-    })?;
-    let layout = columns(steps.run(), variable);
+    let table = StreamedTable::new(steps)?;
     let safe = |text: String| match texts {
         SpreadsheetText::Defused => spreadsheet_text(text),
         SpreadsheetText::Exact => text,
     };
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(layout.iter().map(|(name, _)| safe(name.clone()))).map_err(io::Error::from)?;
-    steps.visit(&mut |step| {
-        let row = layout.iter().map(|(_, fill)| match fill(step) {
+    writer.write_record(table.header().map(|name| safe(name.to_owned()))).map_err(io::Error::from)?;
+    table.visit(&mut |row| {
+        let row = row.map(|entry| match entry {
             Entry::Empty => String::new(),
             Entry::Number(number) => number.to_string(),
             Entry::Text(text) => safe(text),
