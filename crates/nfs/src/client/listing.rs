@@ -7,12 +7,15 @@ use crate::attributes::{FileAttributes, FileKind};
 use crate::client::metadata::read;
 use crate::client::session::NfsSession;
 use crate::protocol::{FileHandle, Procedure};
-use crate::results::{ListedEntry, get_listing, get_status};
+use crate::results::{FsInfo, ListedEntry, get_listing, get_status};
 use crate::status::NfsStatus;
 use crate::xdr::Writer;
 
 /// Limits for the size of a listing's results. Within them the server's preference decides.
 const LISTING_BYTES: std::ops::RangeInclusive<u32> = 8 << 10..=512 << 10;
+/// Size of a listing's results from servers that prefer smaller ones, but transfer as much in a READ. Many servers
+/// report the `dtpref` of the time when requests were UDP datagrams, which would take ten times as many calls.
+const USUAL_LISTING_BYTES: u32 = 128 << 10;
 /// Size of the results of READDIR. Each of its entries needs a LOOKUP, and a page has to be complete within one timeout.
 const PLAIN_LISTING_BYTES: u32 = 16 << 10;
 
@@ -61,6 +64,12 @@ impl Collected {
         }
         self.entries.push(Entry { name: name.to_owned(), directory, size });
     }
+}
+
+/// The size of a listing's results to request; the server may return less.
+fn listing_bytes(limits: &FsInfo) -> u32 {
+    let transferred = limits.read_preferred.min(USUAL_LISTING_BYTES);
+    limits.directory_preferred.max(transferred).clamp(*LISTING_BYTES.start(), *LISTING_BYTES.end())
 }
 
 fn kind_and_size(attributes: &FileAttributes) -> (bool, Option<u64>) {
@@ -145,7 +154,7 @@ impl NfsSession {
         if plus && self.lacks_readdirplus {
             return Ok(None);
         }
-        let preferred = self.limits.directory_preferred.clamp(*LISTING_BYTES.start(), *LISTING_BYTES.end());
+        let preferred = listing_bytes(&self.limits);
         let encode = |writer: &mut Writer| {
             listing.directory.put(writer);
             writer.u64(listing.cookie);
@@ -175,5 +184,21 @@ impl NfsSession {
         listing.verifier = verifier;
         listing.cookie = found.last_cookie.unwrap_or(listing.cookie);
         Ok(Some((found, end)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_as_large_as_a_read_where_the_server_prefers_small_pages() {
+        let of = |directory_preferred, read_preferred| {
+            listing_bytes(&FsInfo { read_preferred, directory_preferred, ..FsInfo::default() })
+        };
+        assert_eq!(of(16 << 10, 1 << 20), 128 << 10);
+        assert_eq!(of(16 << 10, 32 << 10), 32 << 10);
+        assert_eq!(of(256 << 10, 64 << 10), 256 << 10);
+        assert_eq!((of(0, 0), of(u32::MAX, u32::MAX)), (8 << 10, 512 << 10));
     }
 }
