@@ -247,17 +247,21 @@ impl ServerBurst {
             self.spacing = ArrivalSpacing::default();
         }
         self.spacing.note(now);
-        // The receiver of a burst reports the gap that it measured (docs/protocols/ncp.md 4.5); that of a single packet
-        // is the client's own.
-        if let Some(measured) = self.spacing.median() {
-            self.connection.gap = measured;
-        }
         let Some((_, burst)) = &mut self.incoming else { return false };
         burst.add(fields.offset as usize, packet.data());
-        if burst.is_complete() {
+        let complete = burst.is_complete();
+        let ends = fields.flags & flag::END_OF_BURST != 0;
+        // The answer states the gap that its receiver measured (docs/protocols/ncp.md 4.5); that of a single packet is
+        // the client's own.
+        if (complete || ends)
+            && let Some(measured) = self.spacing.median()
+        {
+            self.connection.gap = measured;
+        }
+        if complete {
             return true;
         }
-        if fields.flags & flag::END_OF_BURST != 0 {
+        if ends {
             let holes = burst.holes();
             let about = (0, number, number);
             // The list is limited to what one packet holds.

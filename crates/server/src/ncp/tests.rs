@@ -306,3 +306,16 @@ fn incomplete_message_closes_its_stream_and_idleness_does_not() {
         assert!(silent.entry_info(&path(&["SHARE"])).await.unwrap().directory);
     });
 }
+
+#[test]
+fn server_requests_a_receive_buffer_for_the_datagrams_of_all_clients() {
+    let limit = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap();
+    let limit: usize = limit.trim().parse().unwrap();
+    let (_, socket) = bind_both("127.0.0.1:0".parse().unwrap()).unwrap();
+    let ipx = bind_udp("127.0.0.1:0".parse().unwrap()).unwrap();
+    for socket in [socket, ipx] {
+        // The system reports twice the value that it was given.
+        let granted = receive_buffer::size(&socket).unwrap();
+        assert!(granted >= 2 * receive_buffer::OF_SERVER.min(limit), "{granted}");
+    }
+}
