@@ -38,6 +38,7 @@ mod ncp_locks;
 mod peers;
 mod plans;
 mod policies;
+mod probing;
 mod reports;
 mod scale;
 mod scale_faults;

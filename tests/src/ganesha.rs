@@ -22,6 +22,10 @@ pub struct GaneshaOptions {
     pub everywhere: bool,
     /// Library that makes its system calls fail on request.
     pub failing: Option<Failing>,
+    /// Versions of NFS, such as `4`, instead of `3,4`.
+    pub versions: Option<&'static str>,
+    /// Security flavor of the export in ganesha's words, such as `krb5`, instead of `sys`.
+    pub flavor: Option<&'static str>,
 }
 
 /// A running ganesha with one export, for NFS v3 and v4 over TCP.
@@ -76,7 +80,8 @@ impl Ganesha {
     }
 
     fn wait_until_ready(&mut self) -> io::Result<()> {
-        for port in [self.mount_port, self.port] {
+        let serves_mount = self.options.versions.is_none_or(|versions| versions.contains('3'));
+        for port in [serves_mount.then_some(self.mount_port), Some(self.port)].into_iter().flatten() {
             let ready = self.program.wait_for_port(port, PATIENCE);
             ready.map_err(|error| {
                 let log = fs::read_to_string(self.scratch.file("log"));
@@ -177,16 +182,18 @@ fn configuration(options: &GaneshaOptions, scratch: &Path, port: u16, mount_port
     let access = if options.read_only { "RO" } else { "RW" };
     let address = if options.everywhere { "0.0.0.0" } else { "127.0.0.1" };
     let home = scratch.display();
+    let versions = options.versions.unwrap_or("3,4");
+    let flavor = options.flavor.unwrap_or("sys");
     format!(
         "NFS_CORE_PARAM {{ Bind_addr = {address}; NFS_Port = {port}; MNT_Port = {mount_port};
- Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; Protocols = 3,4;
+ Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; Protocols = {versions};
  mount_path_pseudo = false; RPC_Max_Connections = 10000;
  Plugins_Dir = \"/usr/lib/x86_64-linux-gnu/ganesha/\"; }}
 NFS_KRB5 {{ Active_krb5 = false; }}
 NFSv4 {{ Minor_Versions = 0,1,2; Graceless = true; Lease_Lifetime = 10; RecoveryBackend = fs;
  RecoveryRoot = \"{home}/recovery\"; Only_Numeric_Owners = true; PNFS_MDS = false; PNFS_DS = false; }}
 EXPORT {{ Export_Id = 1; Path = {home}/export; Pseudo = /export; Access_Type = {access};
- Squash = No_Root_Squash; SecType = sys; Protocols = 3,4; Transports = TCP; PrivilegedPort = false;
+ Squash = No_Root_Squash; SecType = {flavor}; Protocols = {versions}; Transports = TCP; PrivilegedPort = false;
  MaxRead = 1048576; MaxWrite = 1048576; PrefRead = 1048576; PrefWrite = 1048576;
  FSAL {{ Name = VFS; }} }}
 "

@@ -41,6 +41,8 @@ pub struct SmbdOptions {
     pub address: Option<&'static str>,
     /// Library that makes its system calls fail on request.
     pub failing: Option<Failing>,
+    /// Rejects logins with NTLM.
+    pub blocks_ntlm: bool,
 }
 
 /// A running smbd with one share called `share` and one user.
@@ -191,6 +193,7 @@ fn configuration(options: &SmbdOptions, scratch: &Path, port: u16) -> String {
     let (lowest, highest) = options.dialects.unwrap_or(("SMB2_02", "SMB3_11"));
     let address = options.address.unwrap_or_default();
     let writable = if options.read_only { "no" } else { "yes" };
+    let ntlm = if options.blocks_ntlm { "disabled" } else { "ntlmv2-only" };
     let home = scratch.display();
     format!(
         "[global]
@@ -212,6 +215,7 @@ fn configuration(options: &SmbdOptions, scratch: &Path, port: u16) -> String {
  passdb backend = tdbsam:{home}/private/passdb.tdb
  log file = {home}/log
  log level = 1
+ ntlm auth = {ntlm}
  server signing = {signing}
  server smb encrypt = {encryption}
  server min protocol = {lowest}

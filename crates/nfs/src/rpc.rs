@@ -189,8 +189,8 @@ fn auth_error_text(status: u32) -> String {
         1 => "AUTH_BADCRED: the server rejects the form of the credential",
         2 => "AUTH_REJECTEDCRED: the server requires a new session",
         5 => {
-            "AUTH_TOOWEAK: the server does not accept sec=sys here, and sharebench sends nothing else; \
-             it requires Kerberos (RPCSEC_GSS), or a port below 1024 (resvport=1)"
+            "AUTH_TOOWEAK: the server does not accept sec=sys: Kerberos only (RPCSEC_GSS), which sharebench does \
+             not support, or a port below 1024 (resvport=1)"
         }
         13 => "RPCSEC_GSS_CREDPROBLEM: the server requires Kerberos, which sharebench does not support",
         _ => return format!("AUTH_ERROR {status}"),
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn a_rejected_credential_is_explained() {
         let weak = Rejection::Auth(5).to_string();
-        assert!(weak.contains("requires Kerberos") && weak.ends_with("(AUTH_ERROR 5)"), "{weak}");
+        assert!(weak.contains("Kerberos only") && weak.ends_with("(AUTH_ERROR 5)"), "{weak}");
         assert_eq!(Rejection::Auth(99).to_string(), "AUTH_ERROR 99");
     }
 

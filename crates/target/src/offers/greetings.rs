@@ -21,11 +21,11 @@ const HTTP_OPTIONS: &[u8] = b"OPTIONS * HTTP/1.0\r\n\r\n";
 const RPC_NULL: &[u8] = b"\x80\0\0\x28shbp\0\0\0\0\0\0\0\x02\0\x01\x86\xa3\0\0\0\x03\0\0\0\0\
                           \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
-/// The negotiation of SMB1 with the dialects `NT LM 0.12` and `SMB 2.002` (MS-CIFS 2.2.4.52, MS-SMB2 3.2.4.2.1). A server
-/// with SMB 2 answers in SMB 2, one without it in SMB1.
-const SMB_NEGOTIATE: &[u8] = b"\0\0\0\x3a\xffSMB\x72\0\0\0\0\x18\x53\xc8\
+/// The negotiation of SMB1 with the dialects `NT LM 0.12`, `SMB 2.002` and `SMB 2.???` (MS-CIFS 2.2.4.52, MS-SMB2
+/// 3.2.4.2.1). A server with any dialect of SMB 2 or 3 answers in SMB 2, one without it in SMB1.
+const SMB_NEGOTIATE: &[u8] = b"\0\0\0\x45\xffSMB\x72\0\0\0\0\x18\x53\xc8\
                                \0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xfe\0\0\0\0\
-                               \0\x17\0\x02NT LM 0.12\0\x02SMB 2.002\0";
+                               \0\x22\0\x02NT LM 0.12\0\x02SMB 2.002\0\x02SMB 2.???\0";
 
 /// The creation of an NCP connection over TCP (docs/protocols/ncp.md 1.4, 1.5). The server frees the connection when the
 /// stream closes.

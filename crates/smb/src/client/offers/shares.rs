@@ -24,7 +24,10 @@ const MAX_READS: usize = 128;
 /// Connects the session to the share with the pipes.
 pub(super) async fn connect_pipes(channel: &mut Channel, host: &str) -> Result<(), String> {
     let request = TreeConnectRequest { path: format!("\\\\{host}\\{PIPES}") };
+    // A server of dialect 3.1.1 rejects an unsigned TREE_CONNECT (MS-SMB2 3.3.5.7).
+    channel.exchange.always_sign = true;
     let header = channel.exchange(command::TREE_CONNECT, |body| request.encode(body)).await;
+    channel.exchange.always_sign = false;
     let header = header.map_err(|error| error.to_string())?;
     match NtStatus(header.status) {
         NtStatus::SUCCESS => {
