@@ -182,20 +182,21 @@ fn a_step_costs_little_memory_from_loading_to_the_analysis() {
     assert!(imported <= MAX_IMPORTED_BYTES && measured <= MAX_MEASURED_BYTES, "{imported}, {measured}");
 }
 
+/// One histogram for every key, and the number of reads.
+#[derive(Debug)]
+struct Archive(Vec<u8>, AtomicUsize);
+
+impl sharebench_model::HistogramArchive for Archive {
+    fn read(&self, keys: &[u64]) -> Vec<Option<Vec<u8>>> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        vec![Some(self.0.clone()); keys.len()]
+    }
+}
+
 /// An archive's histograms are read once per cell, and not once per step and percentile.
 #[test]
 fn the_histograms_of_a_cell_are_read_in_one_call() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    #[derive(Debug)]
-    struct Archive(Vec<u8>, AtomicUsize);
-
-    impl sharebench_model::HistogramArchive for Archive {
-        fn read(&self, keys: &[u64]) -> Vec<Option<Vec<u8>>> {
-            self.1.fetch_add(1, Ordering::Relaxed);
-            vec![Some(self.0.clone()); keys.len()]
-        }
-    }
-
     let mut run = measured(64 * 2 * REPETITIONS);
     let bytes = run.steps[0].measure.response.to_v2();
     let archive = Arc::new(Archive(bytes.clone(), AtomicUsize::new(0)));

@@ -1,5 +1,6 @@
 //! `sharebench probe`: what a server offers, and which of it a run can use.
 
+use std::fmt::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use sharebench_engine::Clock;
 use sharebench_model::units::parse_duration;
 use sharebench_ncp_target::NcpProbe;
 use sharebench_nfs::NfsProbe;
+use sharebench_plan::target_url;
 use sharebench_posix::PosixTarget;
 use sharebench_report::plain;
 use sharebench_smb::SmbProbe;
@@ -39,6 +41,7 @@ const VALUE_WIDTH: usize = 36;
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
     /// Target to probe: a path or URL.
+    #[arg(value_parser = target_url)]
     pub target: String,
     /// Print the report as one JSON object (docs/schemas/probe-1.json).
     #[arg(long)]
@@ -115,19 +118,19 @@ fn text(report: &OfferReport, elapsed: Duration) -> String {
         out.push_str("usable: no\n");
     }
     for reason in &report.incompatibilities {
-        out.push_str(&format!("  {}\n", plain(reason)));
+        let _ = writeln!(out, "  {}", plain(reason));
     }
     for section in &report.sections {
-        out.push_str(&format!("\n{}\n", section.name));
+        let _ = writeln!(out, "\n{}", section.name);
         for row in &section.rows {
             out.push_str(line(row).trim_end());
             out.push('\n');
         }
         if section.omitted > 0 {
-            out.push_str(&format!("  ({} more)\n", section.omitted));
+            let _ = writeln!(out, "  ({} more)", section.omitted);
         }
     }
-    out.push_str(&format!("\nprobed in {:.2} s\n", elapsed.as_secs_f64()));
+    let _ = writeln!(out, "\nprobed in {:.2} s", elapsed.as_secs_f64());
     out
 }
 

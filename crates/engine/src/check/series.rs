@@ -89,7 +89,9 @@ mod tests {
 
     fn verdict(tallies: &[Tally], wire_counted: bool) -> Verdict {
         let mut account = SeriesAccount::default();
-        tallies.iter().for_each(|tally| account.add(tally));
+        for tally in tallies {
+            account.add(tally);
+        }
         account.check(wire_counted).verdict
     }
 
