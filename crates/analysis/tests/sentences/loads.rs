@@ -1,8 +1,8 @@
 //! Loads: stress points, objectives, forecasts, and steps that support no conclusion.
 
 use sharebench_model::{
-    Check, Coordinates, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, RateBase, Timeline, Value,
-    Verdict, axis,
+    Check, Coordinates, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, RateBase, Timeline,
+    USERS_BETWEEN_STEPS_FACT, USERS_STAY, Value, Verdict, axis,
 };
 use sharebench_stats::mean_value_analysis;
 
@@ -158,4 +158,12 @@ fn steps_that_support_no_conclusion() {
     let pace = counted(&[("smb", 10.0, 30.0), ("nfs", 10.0, 40.0)], &[2, 8], 60, 1000);
     check("bound_by_a_pace", &[pace.run], &quick());
     check("ratio_of_a_load", &[counted(&[("a", 8.0, 25.0), ("b", 5.0, 100.0)], &[8], 30, 100).run], &quick());
+}
+
+#[test]
+fn users_that_stay_logged_on_between_steps() {
+    let mut run = Synthetic::new("users between steps", &["a", "b"], 3);
+    run.sweep(&[users(5), users(10)], 1, |_, _| 1e8);
+    run.run.facts[0].insert(USERS_BETWEEN_STEPS_FACT.to_owned(), USERS_STAY.to_owned());
+    check("users_between_steps", &[run.run], &quick());
 }
