@@ -75,10 +75,13 @@ fn accounts_of_a_file_are_in_the_bindery_and_tshark_parses_its_calls() {
     let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
     let addr = format!("127.0.0.1:{}", served.ncp_port).parse().unwrap();
     block_on(async {
+        // Both connect first: tshark merges two connections with the same number.
         let tcp = TcpTransport::connect(addr, TIMEOUT).unwrap();
-        read_bindery(Client::connect(tcp, Options::default()).await.unwrap()).await;
+        let tcp = Client::connect(tcp, Options::default()).await.unwrap();
         let udp = UdpTransport::connect(addr, TIMEOUT).unwrap();
-        read_bindery(Client::connect(udp, Options::default()).await.unwrap()).await;
+        let udp = Client::connect(udp, Options::default()).await.unwrap();
+        read_bindery(tcp).await;
+        read_bindery(udp).await;
     });
     let captured = capture.stop().unwrap();
     let seen = captured.ncp_requests().unwrap();
