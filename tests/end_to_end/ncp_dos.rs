@@ -72,14 +72,14 @@ fn every_test_of_a_sweep_is_verified_on_a_volume_with_dos_names_only() {
         ])
         .unwrap()
         .expect_success();
-    let captured = capture.stop().unwrap();
+    let captured = capture.stop().unwrap().one_request_at_a_time();
     assert_eq!(captured.ncp_oddities().unwrap(), (0, 0), "malformed, replies without request");
     let planned = Stored::read(&sharebench, 1).planned;
     assert!(planned > 20, "{planned} steps: {}", run.text());
     is_clean(&sharebench, 1, planned);
     // The results state which file was which.
     let json = sharebench.run(&["export", "1", "--format", "json"]).unwrap().expect_success().stdout;
-    for part in ["MADEBY.SBN = .made-by-sharebench", ".S00 = .sharebench-", " = data-131072", "\"dos\""] {
+    for part in ["MADEBY.SBN = .made-by-sharebench", ".S00 = .sharebench-", " = job-0-131072", "\"dos\""] {
         assert!(json.contains(part), "{part}: {json}");
     }
     assert_eq!(names_in(served.directory()), Vec::<String>::new());

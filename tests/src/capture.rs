@@ -203,8 +203,17 @@ impl Captured {
     /// because tshark parses some of them as calls.
     pub fn ncp_oddities(&self) -> io::Result<(usize, usize)> {
         let malformed = "_ws.malformed && !(ncp.system_flags.sys == 1)";
-        let malformed = self.fields("ncp", malformed, "frame.number")?;
-        let lonely = self.fields("ncp", "ncp.type == 0x3333 && !ncp.req_frame_num", "frame.number")?;
+        let names = "frame.number\tncp.func\tncp.subfunc\tncp.length";
+        let malformed = self.fields("ncp", malformed, names)?;
+        // A connection number that is used again: tshark takes the create (sequence number 0) for one of the connection
+        // before, and lists its reply as one without a request.
+        let lonely = "ncp.type == 0x3333 && !ncp.req_frame_num && !(ncp.seq == 0)";
+        let lonely = self.fields("ncp", lonely, names)?;
+        for (what, rows) in [("malformed", &malformed), ("without request", &lonely)] {
+            rows.lines()
+                .take(20)
+                .for_each(|row| println!("{what}: frame, function, subfunction, length: {row}"));
+        }
         Ok((malformed.lines().count(), lonely.lines().count()))
     }
 
