@@ -203,17 +203,11 @@ impl Captured {
     /// because tshark parses some of them as calls.
     pub fn ncp_oddities(&self) -> io::Result<(usize, usize)> {
         let malformed = "_ws.malformed && !(ncp.system_flags.sys == 1)";
-        let names = "frame.number\tncp.func\tncp.subfunc\tncp.length";
-        let malformed = self.fields("ncp", malformed, names)?;
+        let malformed = self.fields("ncp", malformed, "frame.number")?;
         // A connection number that is used again: tshark takes the create (sequence number 0) for one of the connection
         // before, and lists its reply as one without a request.
         let lonely = "ncp.type == 0x3333 && !ncp.req_frame_num && !(ncp.seq == 0)";
-        let lonely = self.fields("ncp", lonely, names)?;
-        for (what, rows) in [("malformed", &malformed), ("without request", &lonely)] {
-            rows.lines()
-                .take(20)
-                .for_each(|row| println!("{what}: frame, function, subfunction, length: {row}"));
-        }
+        let lonely = self.fields("ncp", lonely, "frame.number")?;
         Ok((malformed.lines().count(), lonely.lines().count()))
     }
 
