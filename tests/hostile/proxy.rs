@@ -235,9 +235,13 @@ fn read_message(from: &mut TcpStream, framing: Framing) -> io::Result<Vec<u8>> {
         Framing::Ncp => (word(4) & 0x0FFF_FFFF) as usize,
         _ => head + (word(0) & 0x7FFF_FFFF) as usize,
     };
-    message.resize(len.max(head), 0);
-    from.read_exact(&mut message[head..])?;
-    Ok(message)
+    // A client that looks for other protocols sends a length of up to 2 GiB, and not as many bytes.
+    let rest = (len.max(head) - head) as u64;
+    if from.take(rest).read_to_end(&mut message)? as u64 == rest {
+        Ok(message)
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
 }
 
 /// A datagram with its sender.
