@@ -39,7 +39,7 @@ fn mistakes_are_reported_without_a_server() {
     let refused_smb = format!("smb://lab@127.0.0.1:{closed}/share");
     let refused_nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
     let port = closed.to_string();
-    let table: [(&[&str], i32, &[&str]); 44] = [
+    let table: [(&[&str], i32, &[&str]); 46] = [
         (&["sweep"], USAGE, &["target"]),
         (&["sweep", "gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
         (&["sweep", "smb://lab:hunter2@host/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
@@ -80,6 +80,8 @@ fn mistakes_are_reported_without_a_server() {
         (&["sweep", "C:\\data"], USAGE, &["path of Windows"]),
         (&["sweep", "alice:hunter2@nas:/export"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
         (&["sweep", "//LAB;alice:hunter2@nas/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
+        (&["sweep", "nfs4://alice:hunter2@nas/x"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
+        (&["sweep", "smb:/alice:hunter2@nas/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
         (&["clean", "LAB;alice@nas:/share"], USAGE, &["NFS has no user names"]),
         (&["survey", "smb://LAB;alice@nas/share?domain=LAB"], USAGE, &["domain is given twice"]),
         (&["sweep", "smb://nas"], USAGE, &["no share", "smb://host/share"]),
@@ -180,6 +182,8 @@ fn mistakes_at_smbd() {
     let wrong = sharebench.run_with(&line, &[("SHAREBENCH_PASSWORD", "hunter2")]).unwrap();
     expect(&wrong, TARGET, &["user or password", "the password is from SHAREBENCH_PASSWORD"]);
     expect(&sweep(&sharebench, &smbd.url("nowhere", "")), TARGET, &["nowhere", "directory"]);
+    let elsewhere = url.replace("/share", "/elsewhere");
+    expect(&sweep(&sharebench, &elsewhere), TARGET, &["share or export", "the server has the shares share"]);
     assert_eq!(left_in(&smbd.share()), Vec::<String>::new());
 
     let read_only = Smbd::start(&SmbdOptions { read_only: true, ..SmbdOptions::default() }).unwrap();
@@ -192,7 +196,8 @@ fn mistakes_at_ganesha() {
     let sharebench = Sharebench::new().unwrap();
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
     let missing = ganesha.url("", "").replace("/export/", "/nothing/");
-    expect(&sweep(&sharebench, &missing), TARGET, &["nothing", "export"]);
+    let exports = format!("the server has the exports {}", ganesha.export());
+    expect(&sweep(&sharebench, &missing), TARGET, &["nothing", "share or export", &exports]);
     let read_only = Ganesha::start(&GaneshaOptions { read_only: true, ..GaneshaOptions::default() }).unwrap();
     expect(&sweep(&sharebench, &read_only.url("", "")), TARGET, &["read-only"]);
 }

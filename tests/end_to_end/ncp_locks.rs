@@ -139,7 +139,5 @@ fn tshark_parses_the_calls_of_file_sets_logical_records_and_semaphores() {
     for call in plain.into_iter().chain(sub) {
         assert_eq!(seen.get(&call), Some(&1), "{call:02x?} of {seen:02x?}");
     }
-    // tshark expects data in the reply to 0x6F/4, and the older form 0x20/4 has none: which of the two a NetWare server
-    // does is not known.
-    assert_eq!(captured.ncp_oddities().unwrap(), (1, 0), "malformed (0x6F/4), replies without request");
+    assert_eq!(captured.ncp_oddities().unwrap(), (0, 0), "malformed, replies without request");
 }

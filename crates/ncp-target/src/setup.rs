@@ -112,11 +112,12 @@ async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, Se
     Ok(NcpSession::new(connections, base, space, facts, spec.slot_bytes as usize, options))
 }
 
-pub(crate) async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
+/// The addresses of the host, at least one.
+pub(crate) async fn resolve(options: &NcpOptions) -> Result<Vec<SocketAddr>, SetupError> {
     let unknown = |detail: String| SetupError::new(UrlPart::Host, ErrorClass::NotFound, detail);
     let found = tokio::net::lookup_host((options.host.as_str(), options.port)).await;
-    let mut found = found.map_err(|error| unknown(error.to_string()))?;
-    found.next().ok_or_else(|| unknown("the name has no address".into()))
+    let found: Vec<SocketAddr> = found.map_err(|error| unknown(error.to_string()))?.collect();
+    if found.is_empty() { Err(unknown("the name has no address".into())) } else { Ok(found) }
 }
 
 /// Opens a transport to the server.
@@ -132,14 +133,15 @@ async fn transport(options: &NcpOptions) -> Result<SocketTransport, SetupError> 
         })?;
         return over(options, ether, socket).await;
     }
-    let server = resolve(options).await?;
-    let transport = SocketTransport::connect(options.transport, server, limit, options.retry).await;
+    let servers = resolve(options).await?;
+    let transport = SocketTransport::connect(options.transport, &servers, limit, options.retry).await;
     transport.map_err(|error| {
         let part = match error.kind() {
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => UrlPart::Host,
             _ => UrlPart::Port,
         };
-        SetupError::new(part, class_of(&error), format!("{server}: {error}"))
+        let servers: Vec<String> = servers.iter().map(SocketAddr::to_string).collect();
+        SetupError::new(part, class_of(&error), format!("{}: {error}", servers.join(", ")))
     })
 }
 

@@ -107,7 +107,30 @@ pub struct ConnectError {
     pub detail: String,
 }
 
+/// Most names that an error lists.
+const MAX_NAMES: usize = 10;
+
 impl ConnectError {
+    /// True if the server has no share, export or volume of that name for this user.
+    pub fn is_of_share(&self) -> bool {
+        self.part == UrlPart::Share && matches!(self.class, ErrorClass::NotFound | ErrorClass::Refused)
+    }
+
+    /// Adds the names that the server has instead; `what` is their kind, such as `shares`.
+    #[must_use]
+    pub fn with_names(mut self, what: &str, names: &[String]) -> Self {
+        if names.is_empty() {
+            return self;
+        }
+        let shown: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+        let more = match names.len().saturating_sub(MAX_NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        self.detail = format!("{}; the server has the {what} {}{more}", self.detail, shown.join(", "));
+        self
+    }
+
     /// Adds where the password is from, if the account or its password was rejected.
     #[must_use]
     pub fn with_source_of(mut self, password: &Secret) -> Self {

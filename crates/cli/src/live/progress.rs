@@ -193,7 +193,10 @@ impl RunProgress {
             self.loads_measured.0 += 1;
             self.loads_measured.1 += at.saturating_duration_since(since);
         }
-        self.now.iter_mut().for_each(|now| now.ended = true);
+        if let Some(now) = &mut self.now {
+            now.ended = true;
+            now.activity = None;
+        }
         self.done += 1;
         self.measured += 1;
         self.preparing = None;

@@ -124,12 +124,7 @@ impl LoadSeries<'_> {
             drop(commands);
             workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
         });
-        let mut total = Tally::default();
-        for tally in joined {
-            let tally = tally.map_err(|_| "a user thread panicked".to_owned())?;
-            total.merge(tally.map_err(|error| format!("a user thread could not start: {error}"))?);
-        }
-        Ok(total)
+        Tally::of_threads(joined)
     }
 
     /// The users of the first of these threads, from the first login to the last logout; `next` gives the next command

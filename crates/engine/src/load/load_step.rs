@@ -87,12 +87,7 @@ impl LoadStep<'_> {
             drop(starts);
             workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
         });
-        let mut total = Tally::default();
-        for tally in joined {
-            let tally = tally.map_err(|_| "a user thread panicked".to_owned())?;
-            total.merge(tally.map_err(|error| format!("a user thread could not start: {error}"))?);
-        }
-        Ok(total)
+        Tally::of_threads(joined)
     }
 
     /// The users of the first of these threads, from connecting to logging off; `next` gives the first window

@@ -1,6 +1,7 @@
 //! What a user counts while it works; merged when its step ends.
 
 use std::collections::BTreeMap;
+use std::thread;
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
@@ -13,6 +14,7 @@ use crate::record::response_batches::ResponseBatches;
 use crate::record::seconds::Seconds;
 
 use crate::record::mount_wire::MountWire;
+use crate::time::clock::ClockError;
 
 /// Maximum number of failures of one step that are reported with their text; all are counted.
 const MAX_FAILURE_SAMPLES: usize = 5;
@@ -125,6 +127,19 @@ impl Tally {
             *self.errors.entry(class).or_default() += count;
         }
         self.failure_samples.extend(unmeasured.failure_samples);
+    }
+
+    /// The sum of what the threads of users return.
+    ///
+    /// # Errors
+    /// A thread panicked, or its runtime could not start.
+    pub fn of_threads(joined: Vec<thread::Result<Result<Self, ClockError>>>) -> Result<Self, String> {
+        let mut total = Self::default();
+        for tally in joined {
+            let tally = tally.map_err(|_| "a user thread panicked".to_owned())?;
+            total.merge(tally.map_err(|error| format!("a user thread could not start: {error}"))?);
+        }
+        Ok(total)
     }
 
     /// Adds another thread's counts; windows are the same instants on all threads.

@@ -1,11 +1,10 @@
 //! The first connection to a target, whose failure is explained to the user.
 
-use std::time::Duration;
-
 use sharebench_target::{ConnectError, Session, SessionSpec, Target};
 
-/// Longest time for the explanation of a failed connection.
-const EXPLANATION_LIMIT: Duration = Duration::from_secs(1);
+/// Share of the connect timeout that the explanation of a failed connection may take in addition: a failed command ends
+/// soon after its timeout, and a longer timeout gives a slow machine or server the time to explain.
+const EXPLANATION_SHARE: u32 = 8;
 
 /// Connects to a target. If that fails, the error states what the server offers instead, as far as the target can find out.
 /// Only the first connection of a command is explained: later ones reconnect to a server that has worked.
@@ -14,7 +13,7 @@ pub(crate) async fn connect_first(
     spec: &SessionSpec,
 ) -> Result<Box<dyn Session>, ConnectError> {
     match target.connect(spec).await {
-        Err(error) => Err(target.explain(error, spec.connect_timeout.min(EXPLANATION_LIMIT)).await),
+        Err(error) => Err(target.explain(error, spec.connect_timeout / EXPLANATION_SHARE).await),
         connected => connected,
     }
 }

@@ -6,8 +6,10 @@ use sharebench_model::ErrorClass;
 use sharebench_ncp::wire::TransportKind;
 use sharebench_target::offers::identify_peer;
 use sharebench_target::{ConnectError, SessionSpec, UrlPart};
+use tokio::time::Instant;
 
 use super::login_methods;
+use super::session::examine;
 use crate::incompatibility::Incompatibility;
 use crate::options::NcpOptions;
 use crate::setup::{attach, resolve};
@@ -15,6 +17,12 @@ use crate::setup::{attach, resolve};
 /// Returns the error with the incompatibility in words if the server shows one within `limit`, and the same error
 /// otherwise.
 pub(crate) async fn explain(options: &NcpOptions, error: ConnectError, limit: Duration) -> ConnectError {
+    if error.is_of_share() {
+        let deadline = Instant::now() + limit;
+        let volumes = examine(options, true, deadline, deadline).await.volumes;
+        let names: Vec<String> = volumes.into_iter().map(|volume| volume.name).collect();
+        return error.with_names("volumes", &names);
+    }
     let found = match (error.part, error.class) {
         (UrlPart::Credentials, ErrorClass::Refused) => {
             tokio::time::timeout(limit, find_login(options, limit)).await.ok().flatten()
@@ -38,8 +46,8 @@ pub(crate) async fn explain(options: &NcpOptions, error: ConnectError, limit: Du
 
 /// What the server speaks at its TCP port.
 async fn find_protocol(options: &NcpOptions, limit: Duration) -> Option<Incompatibility> {
-    let server = resolve(options).await.ok()?;
-    let peer = identify_peer(server, limit).await?;
+    let servers = resolve(options).await.ok()?;
+    let peer = identify_peer(*servers.first()?, limit).await?;
     Incompatibility::of_peer(peer, options.transport == TransportKind::Tcp)
 }
 

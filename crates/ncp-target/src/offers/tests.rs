@@ -6,9 +6,8 @@ use std::time::Duration;
 use sharebench_model::ErrorClass;
 use sharebench_ncp::security::level::Level;
 use sharebench_server::{MemoryVolume, NcpServer, NcpServerOptions};
-use sharebench_target::offers::{OfferReport, Usability};
+use sharebench_target::offers::{OfferReport, Usability, web_server};
 use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, UrlPart};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::NcpProbe;
@@ -81,19 +80,7 @@ async fn a_server_is_reported_without_a_login_and_without_a_volume() {
 
 #[tokio::test]
 async fn a_web_server_is_named_by_probe_and_by_the_failed_connection() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let mut some = [0; 16];
-                let _ = stream.read(&mut some).await;
-                let _ = stream.write_all(b"HTTP/1.0 400 Bad Request\r\n\r\n").await;
-                // A stream that is closed with unread bytes may lose what was sent.
-                while stream.read(&mut some).await.is_ok_and(|count| count > 0) {}
-            });
-        }
-    });
+    let address = web_server().await.unwrap();
     let text = format!("ncp://lab@{address}/share");
     let target = NcpTarget::from_url(TargetUrl::parse(&text).unwrap(), Secret::default()).unwrap();
     let failed = target.connect(&SessionSpec::default()).await.err().unwrap();

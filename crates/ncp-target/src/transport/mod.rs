@@ -55,23 +55,25 @@ enum Socket {
 }
 
 impl SocketTransport {
-    /// Connects to a server; replies have up to `buffer` data bytes.
+    /// Connects to a server, by the first of its addresses that accepts; replies have up to `buffer` data bytes. Datagrams
+    /// go to the first address, because a datagram to a wrong one fails like one to a silent server.
     pub(crate) async fn connect(
         transport: TransportKind,
-        server: SocketAddr,
+        servers: &[SocketAddr],
         buffer: u16,
         retry: Duration,
     ) -> io::Result<Self> {
+        let [server, ..] = servers else { return Err(io::ErrorKind::AddrNotAvailable.into()) };
         let socket = match transport {
             TransportKind::Tcp => {
-                let stream = TcpStream::connect(server).await?;
+                let stream = TcpStream::connect(servers).await?;
                 stream.set_nodelay(true)?;
                 Socket::Tcp(stream)
             }
-            TransportKind::Udp => Socket::Udp(datagrams(server).await?, None),
+            TransportKind::Udp => Socket::Udp(datagrams(*server).await?, None),
             // `transport=ether` is set up elsewhere, because Ethernet has no IP addresses.
             TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => {
-                Socket::Ipx(IpxSocket::register(datagrams(server).await?, retry).await?)
+                Socket::Ipx(IpxSocket::register(datagrams(*server).await?, retry).await?)
             }
         };
         Ok(Self::of(socket, buffer))

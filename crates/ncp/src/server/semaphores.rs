@@ -117,15 +117,18 @@ impl SemaphoreTable {
         }
     }
 
-    fn close(&self, handle: u32) {
+    /// Returns the number of opens that are left.
+    fn close(&self, handle: u32) -> u8 {
         let mut semaphores = lock(&self.semaphores);
-        let Ok(semaphore) = semaphores.get(handle) else { return };
+        let Ok(semaphore) = semaphores.get(handle) else { return 0 };
         semaphore.opens = semaphore.opens.saturating_sub(1);
-        if semaphore.opens == 0 {
+        let left = semaphore.opens;
+        if left == 0 {
             let name = std::mem::take(&mut semaphore.name);
             semaphores.all.remove(&handle);
             semaphores.handles.remove(&name);
         }
+        byte(left as usize)
     }
 
     /// True when there is no semaphore.
@@ -243,12 +246,11 @@ impl SemaphoreHandles {
         Ok(())
     }
 
-    /// Closes a semaphore once.
-    pub fn close(&mut self, handle: u32) -> VolumeResult<()> {
+    /// Closes a semaphore once. Returns the number of opens that are left.
+    pub fn close(&mut self, handle: u32) -> VolumeResult<u8> {
         let at = self.open.iter().position(|(known, _)| *known == handle).ok_or(Completion::Failure)?;
         self.open.remove(at);
-        self.table.close(handle);
-        Ok(())
+        Ok(self.table.close(handle))
     }
 
     /// Closes the semaphores that a task has opened.
@@ -286,7 +288,7 @@ mod tests {
         assert_eq!(one.examine(handle), Ok((1, 2)), "the value of the first open");
         assert_eq!((one.take(handle), other.take(handle)), (Ok(true), Ok(false)));
         assert_eq!(other.signal(handle), Ok(()));
-        one.close(handle).unwrap();
+        assert_eq!(one.close(handle), Ok(1));
         assert_eq!(
             (one.examine(handle), one.close(handle)),
             (Err(Completion::Failure), Err(Completion::Failure))

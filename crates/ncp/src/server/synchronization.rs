@@ -9,7 +9,7 @@ use super::open_files::{ByteRange, WHOLE_FILE};
 use super::record_log::{LockTarget, LogKind, LoggedRange};
 use super::volume::{Volume, VolumeResult};
 use crate::wire::lock::flag;
-use crate::wire::synchronization::{ExaminedSemaphore, OpenedSemaphore, SHARED_SET};
+use crate::wire::synchronization::{ClosedSemaphore, ExaminedSemaphore, OpenedSemaphore, SHARED_SET};
 use crate::wire::{Codec, Completion, Request};
 
 /// The parameters of a call that logs a file or a name, without the file or name.
@@ -117,7 +117,7 @@ fn on_logical_records(
     }
 }
 
-/// Executes the calls of semaphores. The newer ones have the same completion codes.
+/// Executes the calls of semaphores. The newer ones have the same completion codes, and only the close another reply.
 fn on_semaphores(
     connection: &mut Connection,
     context: &CallContext<'_>,
@@ -133,8 +133,12 @@ fn on_semaphores(
         Request::WaitOnSemaphoreNew(call) => wait(connection, context, call.handle, call.timeout),
         Request::SignalSemaphore(call) => connection.semaphores.signal(call.handle),
         Request::SignalSemaphoreNew(call) => connection.semaphores.signal(call.handle),
-        Request::CloseSemaphore(call) => connection.semaphores.close(call.handle),
-        Request::CloseSemaphoreNew(call) => connection.semaphores.close(call.handle),
+        Request::CloseSemaphore(call) => connection.semaphores.close(call.handle).map(drop),
+        Request::CloseSemaphoreNew(call) => {
+            let opens = connection.semaphores.close(call.handle)?;
+            ClosedSemaphore::put(&ClosedSemaphore { opens, shares: opens }, out);
+            Ok(())
+        }
         _ => locks::execute(connection, context, request),
     }
 }

@@ -228,7 +228,7 @@ semaphore_calls! {
     SignalSemaphoreNew;
     /// 0x20/4: closes a semaphore (docs/protocols/ncp.md 3.3).
     CloseSemaphore;
-    /// 0x6F/4: the newer form of [`CloseSemaphore`] (docs/protocols/ncp.md 3.3).
+    /// 0x6F/4: the newer form of [`CloseSemaphore`]; the reply is [`ClosedSemaphore`] (docs/protocols/ncp.md 3.3).
     CloseSemaphoreNew;
 }
 
@@ -239,6 +239,16 @@ message! {
         value: u8 as U8,
         /// Number of opens.
         opens: u8 as U8,
+    }
+}
+
+message! {
+    /// Reply to 0x6F/4; 0x20/4 has no data (docs/protocols/ncp.md 3.3).
+    ClosedSemaphore {
+        /// Number of opens that are left.
+        opens: u8 as U8,
+        /// Number of users that are left. The servers of this crate count each open as a user.
+        shares: u8 as U8,
     }
 }
 
@@ -321,5 +331,6 @@ mod tests {
         let opened = OpenedSemaphore { handle: 258, opens: 3 };
         assert_eq!(OpenedSemaphore::decode(&hex("00000102 03")), Ok(opened));
         assert_eq!(ExaminedSemaphore::decode(&hex("ff 01")), Ok(ExaminedSemaphore { value: 255, opens: 1 }));
+        assert_eq!(ClosedSemaphore::decode(&hex("02 01")), Ok(ClosedSemaphore { opens: 2, shares: 1 }));
     }
 }

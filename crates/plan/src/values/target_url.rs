@@ -45,6 +45,9 @@ pub fn target_url(text: &str) -> Result<String, String> {
 
 fn with_scheme(text: &str, scheme: &str, rest: &str) -> Result<String, String> {
     if scheme.starts_with("nfs4") {
+        if has_password(rest) {
+            return Ok(format!("nfs://{rest}"));
+        }
         return Err(format!("'{text}': NFSv4 is not supported; nfs://{rest} measures NFSv3"));
     }
     let known = SCHEMES.iter().find(|(typed, _)| *typed == scheme);
@@ -67,9 +70,8 @@ fn smb(text: &str, rest: &str) -> Result<String, String> {
     let (authority, path) = rest.split_at(end);
     let unchanged = || Ok(format!("smb://{rest}"));
     let Some((account, host)) = authority.rsplit_once('@') else { return unchanged() };
-    // A password is rejected where the URL is read, by a message that does not repeat it.
-    let has_password = account.contains(':');
-    let Some((domain, user)) = account.split_once(['\\', ';']).filter(|_| !has_password) else {
+    let domain = account.split_once(['\\', ';']).filter(|_| !has_password(rest));
+    let Some((domain, user)) = domain else {
         return unchanged();
     };
     let options = path.split_once('?').map_or("", |(_, options)| options);
@@ -81,6 +83,14 @@ fn smb(text: &str, rest: &str) -> Result<String, String> {
     Ok(format!("smb://{user}@{host}{path}{separator}domain={domain}"))
 }
 
+/// True if a password precedes the host. It is rejected where the URL is read, by a message that does not repeat it; the
+/// errors of this module repeat what was typed.
+fn has_password(rest: &str) -> bool {
+    let rest = rest.trim_start_matches('/');
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    authority.rsplit_once('@').is_some_and(|(account, _)| account.contains(':'))
+}
+
 fn windows_drive(text: &str) -> Option<char> {
     let mut letters = text.chars();
     let drive = letters.next().filter(char::is_ascii_alphabetic)?;
@@ -90,7 +100,11 @@ fn windows_drive(text: &str) -> Option<char> {
 /// `server:/export`, as `mount` takes it.
 fn mount_source(text: &str, host: &str, path: &str) -> Result<String, String> {
     if SCHEMES.iter().any(|(scheme, _)| scheme.eq_ignore_ascii_case(host)) {
-        return Err(format!("'{text}': a URL has two slashes: {host}://{}", path.trim_start_matches('/')));
+        let rest = path.trim_start_matches('/');
+        if has_password(rest) {
+            return Ok(format!("{host}://{rest}"));
+        }
+        return Err(format!("'{text}': a URL has two slashes: {host}://{rest}"));
     }
     if let Some((user, host)) = host.rsplit_once('@') {
         if user.contains(':') {
@@ -136,6 +150,8 @@ mod tests {
             // Rejected later, without repeating the password.
             (r"smb://LAB\alice:hunter2@nas/s?domain=LAB", r"smb://LAB\alice:hunter2@nas/s?domain=LAB"),
             ("alice:hunter2@nas:/export", "nfs://alice:hunter2@nas/"),
+            ("nfs4://alice:hunter2@nas/x", "nfs://alice:hunter2@nas/x"),
+            ("smb:/alice:hunter2@nas/share", "smb://alice:hunter2@nas/share"),
         ] {
             assert_eq!(target_url(text).unwrap(), url, "{text}");
             assert_eq!(target_url(url).unwrap(), url, "{text}");

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::layout::{pad, width};
-use super::style::{BLUE, Style};
+use super::style::{BLUE, DIM, Style};
 use crate::escape::terminal as safe;
 
 /// A system and its rate.
@@ -16,6 +16,14 @@ pub(super) struct Bar {
     pub text: String,
 }
 
+/// Bars with the same unit.
+pub(super) struct Bars {
+    /// What a bar shows.
+    pub caption: String,
+    /// One per system.
+    pub bars: Vec<Bar>,
+}
+
 /// Eighths of a column.
 const EIGHTHS: [char; 8] =
     [' ', '\u{258f}', '\u{258e}', '\u{258d}', '\u{258c}', '\u{258b}', '\u{258a}', '\u{2589}'];
@@ -23,11 +31,12 @@ const EIGHTHS: [char; 8] =
 const LONGEST: usize = 40;
 
 /// Writes bars from zero, so that lengths compare as the values do; nothing for fewer than two.
-pub(super) fn write_bars(out: &mut String, style: Style, bars: &[Bar]) {
+pub(super) fn write_bars(out: &mut String, style: Style, Bars { caption, bars }: &Bars) {
     let most = bars.iter().map(|bar| bar.value).fold(0.0_f64, f64::max);
     if bars.len() < 2 || !most.is_finite() || most <= 0.0 {
         return;
     }
+    let _ = writeln!(out, "  {}", style.paint(DIM, caption));
     let names = bars.iter().map(|bar| width(&safe(&bar.name))).max().unwrap_or(0);
     let texts = bars.iter().map(|bar| width(&bar.text)).max().unwrap_or(0);
     let columns = style.limit().saturating_sub(names + texts + 6).clamp(8, LONGEST);
@@ -59,7 +68,7 @@ fn drawn(style: Style, share: f64, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bar, drawn, write_bars};
+    use super::{Bar, Bars, drawn, write_bars};
     use crate::Style;
 
     #[test]
@@ -75,7 +84,8 @@ mod tests {
     #[test]
     fn one_system_has_no_bar() {
         let mut out = String::new();
-        write_bars(&mut out, Style::piped(), &[Bar { name: "smb".into(), value: 1.0, text: "1 B/s".into() }]);
+        let bars = vec![Bar { name: "smb".into(), value: 1.0, text: "1 B/s".into() }];
+        write_bars(&mut out, Style::piped(), &Bars { caption: "rate".into(), bars });
         assert_eq!(out, "");
     }
 }

@@ -2,11 +2,11 @@
 //! per test.
 
 use sharebench_analysis::{
-    Analysis, ComparisonOutcome, RateUnit, Section, Sentence, Status, Tone, TrustLine,
+    Analysis, ComparisonOutcome, Outcome, RateUnit, Row, Section, Sentence, Status, Tone, TrustLine, View,
 };
 use sharebench_model::units::counted;
 
-use super::bars::{Bar, write_bars};
+use super::bars::{Bar, Bars, write_bars};
 use super::parts::{labelled, sentences, table_width, unlike_conditions, verdicts, write_table};
 use super::style::{GREEN, RED, Style, YELLOW};
 use crate::show;
@@ -14,8 +14,6 @@ use crate::tables::{Cell, Table, main_table};
 
 /// Most sentences of the answer besides the verdict.
 const MAX_SENTENCES: usize = 2;
-/// Most failed statuses.
-const MAX_FAILED: usize = 3;
 /// Fewest lines of a table that are worth their header.
 const MIN_TABLE: usize = 3;
 
@@ -30,7 +28,9 @@ pub fn summary(analysis: &Analysis, style: Style, rows: usize) -> String {
     let mut out = String::new();
     unlike_conditions(&mut out, style, analysis);
     verdicts(&mut out, style, analysis);
-    write_bars(&mut out, style, &bars(analysis));
+    if let Some(bars) = bars(analysis) {
+        write_bars(&mut out, style, &bars);
+    }
     let restates = |sentence: &&Sentence| {
         analysis.verdicts().any(|verdict| claims_the_same(&verdict.text, &sentence.text))
     };
@@ -66,9 +66,10 @@ fn claims_the_same(verdict: &str, sentence: &str) -> bool {
     verdict.split_once(']').is_some_and(|(claim, _)| sentence.contains(claim))
 }
 
-/// The mean rate of each system that a verdict is about. The rate of the first one is its geometric mean over the cells
-/// that all of them have; the others follow from the paired ratios of the verdicts, so that both agree.
-fn bars(analysis: &Analysis) -> Vec<Bar> {
+/// The mean rate of each system that a verdict is about, with the number of cells it is from. The rate of the first one is
+/// its geometric mean over the cells that the verdict counts; the others follow from the paired ratios of the verdicts, so
+/// that both agree.
+fn bars(analysis: &Analysis) -> Option<Bars> {
     let mut systems: Vec<usize> = Vec::new();
     for comparison in analysis.reported.iter().map(|index| &analysis.comparisons[*index]) {
         let outcome = comparison.verdict.outcome;
@@ -85,29 +86,58 @@ fn bars(analysis: &Analysis) -> Vec<Bar> {
         }
     }
     systems.sort_unstable();
-    let Some(first) = systems.first().copied() else { return Vec::new() };
-    let Some(mean) = mean_rate(analysis, first, &systems) else { return Vec::new() };
-    let rate = |system: usize| {
+    let first = systems.first().copied()?;
+    let mean = mean_rate(analysis, first, &systems)?;
+    let bar = |system: usize| {
         let ratio = if system == first { Some(1.0) } else { ratio_to(analysis, first, system) };
         ratio.map(|ratio| Bar {
             name: analysis.systems[system].name.clone(),
-            value: mean * ratio,
-            text: RateUnit::BytesPerSecond.show(mean * ratio),
+            value: mean.rate * ratio,
+            text: mean.unit.show(mean.rate * ratio),
         })
     };
-    systems.iter().map(|system| rate(*system)).collect::<Option<Vec<Bar>>>().unwrap_or_default()
+    Some(Bars {
+        caption: match mean.cells {
+            1 => "rate".to_owned(),
+            cells => format!("mean rate of {cells} cells (geometric)"),
+        },
+        bars: systems.iter().map(|system| bar(*system)).collect::<Option<Vec<Bar>>>()?,
+    })
 }
 
-/// Geometric mean of the rates of one system in the cells that all systems have.
-fn mean_rate(analysis: &Analysis, system: usize, systems: &[usize]) -> Option<f64> {
-    let sections = analysis.sections.iter().filter(|section| section.unit == RateUnit::BytesPerSecond);
-    let rows = sections.flat_map(|section| &section.rows);
-    let in_all = rows.filter(|row| systems.iter().all(|system| row.outcomes[*system].is_some()));
-    let logs: Vec<f64> = in_all
-        .filter_map(|row| Some(row.outcomes[system].as_ref()?.rate.value.ln()))
-        .filter(|log| log.is_finite())
-        .collect();
-    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+/// A geometric mean.
+struct MeanRate {
+    rate: f64,
+    unit: RateUnit,
+    cells: usize,
+}
+
+/// Mean rate of one system in the cells that a verdict on these systems counts: those of the sweeps if there are any, which
+/// all systems have, without those that the client's cache answered.
+fn mean_rate(analysis: &Analysis, system: usize, systems: &[usize]) -> Option<MeanRate> {
+    let of_view = |view: View| {
+        let sections: Vec<&Section> =
+            analysis.sections.iter().filter(|section| section.view == view).collect();
+        // Rates of unlike units have no mean; those of operations that move no data come second.
+        let units = [RateUnit::BytesPerSecond, RateUnit::OperationsPerSecond];
+        let unit = units.into_iter().find(|unit| sections.iter().any(|section| section.unit == *unit))?;
+        let outcomes_of =
+            |row: &Row| systems.iter().map(|at| row.outcomes[*at].clone()).collect::<Option<Vec<_>>>();
+        let rows = sections.iter().filter(|section| section.unit == unit).flat_map(|section| &section.rows);
+        let in_all: Vec<(&Row, bool)> = rows
+            .filter_map(|row| Some((row, outcomes_of(row)?.iter().any(Outcome::is_client_cached))))
+            .collect();
+        let only_cached = in_all.iter().all(|(_, is_cached)| *is_cached);
+        let logs: Vec<f64> = in_all
+            .into_iter()
+            .filter(|(_, is_cached)| only_cached || !is_cached)
+            .filter_map(|(row, _)| Some(row.outcomes[system].as_ref()?.rate.value.ln()))
+            .filter(|log| log.is_finite())
+            .collect();
+        let cells = logs.len();
+        (cells > 0).then(|| MeanRate { rate: (logs.iter().sum::<f64>() / cells as f64).exp(), unit, cells })
+    };
+    [View::Sweep, View::Depth, View::Load].into_iter().find_map(of_view)
 }
 
 /// Rate of a system over that of the first one, by the verdict that compares the two.
@@ -125,22 +155,21 @@ fn ratio_to(analysis: &Analysis, first: usize, system: usize) -> Option<f64> {
 /// The failed checks, or the one cause that lowers the confidence most, and the number of the others.
 fn trust(out: &mut String, style: Style, analysis: &Analysis) {
     let of = |status: Status| analysis.trust.iter().filter(move |line| line.status == status);
-    let mut shown: Vec<&TrustLine> = of(Status::Failed).take(MAX_FAILED).collect();
+    let mut shown: Vec<&TrustLine> = of(Status::Failed).collect();
     if shown.is_empty() {
         let warnings = || of(Status::Warning);
         shown.extend(warnings().find(|line| line.subject == "confidence").or_else(|| warnings().next()));
     }
-    let open = of(Status::Failed).chain(of(Status::Warning)).count();
-    let more = open - shown.len();
+    let more = of(Status::Warning).filter(|line| !shown.contains(line)).count();
     let mut lines: Vec<String> = Vec::new();
     for line in &shown {
         let mark = if line.status == Status::Failed { style.mark("✕ ", "FAIL ") } else { "" };
         lines.push(format!("{mark}{}: {}", line.subject, line.text));
     }
-    let colour = match (shown.first().map(|line| line.status), open) {
-        (Some(Status::Failed), _) => RED,
-        (Some(_), _) => YELLOW,
-        _ => GREEN,
+    let colour = match shown.first().map(|line| line.status) {
+        Some(Status::Failed) => RED,
+        Some(_) => YELLOW,
+        None => GREEN,
     };
     if shown.is_empty() {
         lines.push(format!("{} passed", counted(analysis.trust.len(), "check")));

@@ -9,6 +9,7 @@ mod greetings;
 mod peer_protocol;
 mod report;
 mod sizes;
+mod web_server;
 
 pub use addresses::{add_addresses, address_text};
 pub use clock_offset::ClockOffset;
@@ -16,3 +17,4 @@ pub use greetings::identify_peer;
 pub use peer_protocol::PeerProtocol;
 pub use report::{MAX_ROWS, MAX_VALUE_CHARS, OfferReport, OfferRow, OfferSection, Usability};
 pub use sizes::size_text;
+pub use web_server::web_server;

@@ -7,8 +7,9 @@ use sharebench_model::ErrorClass;
 use sharebench_stream_client::resolve;
 use sharebench_target::offers::identify_peer;
 use sharebench_target::{ConnectError, UrlPart};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
+use super::mounts;
 use super::versions::{VersionOffers, call_each};
 use crate::client::mounting::{Ports, find_ports};
 use crate::client::options::NfsOptions;
@@ -17,6 +18,10 @@ use crate::incompatibility::Incompatibility;
 /// Returns the error with the incompatibility in words if the server shows one within `limit`, and the same error
 /// otherwise.
 pub(crate) async fn explain(options: &NfsOptions, error: ConnectError, limit: Duration) -> ConnectError {
+    if error.is_of_share() {
+        let names = exports(options, Instant::now() + limit).await;
+        return error.with_names("exports", &names);
+    }
     let of_server =
         matches!(error.part, UrlPart::Host | UrlPart::Port | UrlPart::Option("mountport") | UrlPart::Share);
     let of_protocol = matches!(
@@ -35,6 +40,17 @@ pub(crate) async fn explain(options: &NfsOptions, error: ConnectError, limit: Du
             ..error
         },
     }
+}
+
+/// The exports of the server; none if they cannot be listed.
+async fn exports(options: &NfsOptions, deadline: Instant) -> Vec<String> {
+    let listing = async {
+        let host = *resolve(&options.host).await.ok()?.first()?;
+        let mount = SocketAddr::new(host, find_ports(host, options).await.mount);
+        mounts::examine(mount, options, deadline).await.exports?.ok()
+    };
+    let exports = timeout_at(deadline, listing).await.ok().flatten().unwrap_or_default();
+    exports.into_iter().map(|export| export.path).collect()
 }
 
 async fn find(options: &NfsOptions, limit: Duration) -> Option<Incompatibility> {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sharebench_model::ErrorClass;
-use sharebench_target::offers::{OfferReport, Usability};
+use sharebench_target::offers::{OfferReport, Usability, web_server};
 use sharebench_target::{ConnectError, SessionSpec, Target, TargetUrl, UrlPart};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -203,19 +203,7 @@ async fn a_missing_mount_service_is_named_with_its_port() {
 
 #[tokio::test]
 async fn a_web_server_is_named() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let mut some = [0; 16];
-                let _ = stream.read(&mut some).await;
-                let _ = stream.write_all(b"HTTP/1.0 400 Bad Request\r\n\r\n").await;
-                // A stream that is closed with unread bytes may lose what was sent.
-                while stream.read(&mut some).await.is_ok_and(|count| count > 0) {}
-            });
-        }
-    });
+    let address = web_server().await.unwrap();
     let error = explained(address).await;
     assert!(error.detail.contains("speaks HTTP, not NFS"), "{error}");
     let report = probe(address).await;

@@ -10,12 +10,18 @@ use sharebench_target::{ConnectError, UrlPart};
 use tokio::time::Instant;
 
 use super::dialects::negotiate_each;
+use super::session::examine;
 use crate::client::options::SmbOptions;
 use crate::incompatibility::Incompatibility;
+use crate::wire::share_list::ListedShare;
 
 /// Returns the error with the incompatibility in words if the server shows one within `limit`, and the same error
 /// otherwise.
 pub(crate) async fn explain(options: &SmbOptions, error: ConnectError, limit: Duration) -> ConnectError {
+    if error.is_of_share() {
+        let names = disk_shares(options, Instant::now() + limit).await;
+        return error.with_names("shares", &names);
+    }
     let Ok(addresses) = resolve(&options.host).await else { return error };
     let Some(host) = addresses.first() else { return error };
     let server = SocketAddr::new(*host, options.port);
@@ -39,6 +45,14 @@ pub(crate) async fn explain(options: &SmbOptions, error: ConnectError, limit: Du
             ..error
         },
     }
+}
+
+/// The shares with files, as the account of the URL sees them; none if they cannot be listed.
+async fn disk_shares(options: &SmbOptions, deadline: Instant) -> Vec<String> {
+    let without_share = SmbOptions { share: String::new(), ..options.clone() };
+    let listed = examine(&without_share, true, deadline, deadline).await.shares;
+    let shares = listed.and_then(Result::ok).unwrap_or_default();
+    shares.into_iter().filter(ListedShare::is_disk).map(|share| share.name).collect()
 }
 
 /// The dialects that the server offers instead of the one in the URL.

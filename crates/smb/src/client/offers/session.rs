@@ -126,17 +126,17 @@ async fn log_in(
     findings.logged_in = true;
     findings.negotiated = Some(negotiated.clone());
     channel.credits.raise_target(WANTED_CREDITS);
+    // A wrong share is reported after the list of the right ones.
+    let mut wrong_share = None;
     if !options.share.is_empty() {
-        connect_tree(&mut channel, options, &mut negotiated, encryption).await?;
-        findings.negotiated = Some(negotiated.clone());
-        validate(&mut channel, &negotiated).await?;
-        let paths = SharePaths::new(&options.directory);
-        let mut session = SmbSession::new(channel, paths, negotiated.clone());
-        session.check_directory().await.map_err(blame(UrlPart::Path))?;
-        if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
-            findings.space = Some(space);
+        match connect_tree(&mut channel, options, &mut negotiated, encryption).await {
+            Ok(()) => {
+                findings.negotiated = Some(negotiated.clone());
+                channel = examine_share(channel, &negotiated, options, findings).await?;
+            }
+            Err(error) if error.part == UrlPart::Share => wrong_share = Some(error),
+            Err(error) => return Err(error),
         }
-        channel = session.channel;
     }
     gather_credits(&mut channel).await?;
     findings.credits = Some(channel.credits.available());
@@ -148,7 +148,24 @@ async fn log_in(
         Err(reason) => Err(reason),
     });
     log_off(&mut channel).await;
-    Ok(())
+    wrong_share.map_or(Ok(()), Err)
+}
+
+/// Examines the directory of the URL, on a channel that is connected to the share.
+async fn examine_share(
+    mut channel: Channel,
+    negotiated: &Negotiated,
+    options: &SmbOptions,
+    findings: &mut SessionFindings,
+) -> Result<Channel, DialError> {
+    validate(&mut channel, negotiated).await?;
+    let paths = SharePaths::new(&options.directory);
+    let mut session = SmbSession::new(channel, paths, negotiated.clone());
+    session.check_directory().await.map_err(blame(UrlPart::Path))?;
+    if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
+        findings.space = Some(space);
+    }
+    Ok(session.channel)
 }
 
 /// The addresses of the server for further channels (MS-SMB2 3.2.4.20.10).
