@@ -18,6 +18,7 @@ mod doctor;
 mod embedded;
 mod every_test;
 mod exchange;
+mod gate;
 mod interop_ganesha;
 mod interop_smbd;
 mod kernel_guest;

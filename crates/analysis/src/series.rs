@@ -156,7 +156,7 @@ fn within_run(cells: &[&CellLogs]) -> Option<f64> {
 
 /// The lines of all runs. Where every run has one target, the name of the target may differ: a machine that was renamed or
 /// replaced is what a series is for.
-fn common_lines(runs: &[RunData]) -> Result<Vec<(SeriesLine, RunSeries)>, SeriesError> {
+pub(crate) fn common_lines(runs: &[RunData]) -> Result<Vec<(SeriesLine, RunSeries)>, SeriesError> {
     let by_name: Vec<_> = runs.iter().map(|run| cells(run, str::to_owned)).collect();
     let found = lines(&by_name);
     if !found.is_empty() {

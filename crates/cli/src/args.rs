@@ -8,6 +8,7 @@ use crate::commands::demo::{DEMO_HELP, DemoArgs};
 use crate::commands::depth::{DEPTH_HELP, DepthArgs};
 use crate::commands::doctor::{DOCTOR_HELP, DoctorArgs};
 use crate::commands::export::{EXPORT_HELP, ExportArgs};
+use crate::commands::gate::{GATE_HELP, GateArgs};
 use crate::commands::import::{IMPORT_HELP, ImportArgs};
 use crate::commands::load::{LOAD_HELP, LoadArgs};
 use crate::commands::plan::PlanArgs;
@@ -72,6 +73,9 @@ pub enum Command {
     Run(RunArgs),
     /// Check a plan file without running it.
     Plan(PlanArgs),
+    /// Run a plan, and fail if it is slower than the runs of this plan that passed before: for CI and nightly checks.
+    #[command(after_help = GATE_HELP)]
+    Gate(GateArgs),
     /// Serve a directory or memory over SMB, NFSv3 and NCP.
     #[command(after_help = SERVE_HELP)]
     Serve(ServeArgs),

@@ -5,6 +5,7 @@ mod commands;
 mod exit;
 mod files;
 mod flags;
+mod gate_output;
 #[cfg(feature = "pages")]
 mod http;
 mod live;
@@ -71,6 +72,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Survey(survey) => commands::survey::run(&survey),
         Command::Run(run) => commands::run::file(&run),
         Command::Plan(plan) => commands::plan::check(&plan),
+        Command::Gate(gate) => commands::gate::gate(&gate),
         Command::Serve(serve) => commands::serve::run(&serve),
         Command::Clean(clean) => commands::clean::clean(&clean),
         Command::Runs(runs) => commands::runs::runs(&runs),

@@ -22,7 +22,7 @@ mod show;
 mod tables;
 mod terminal;
 
-pub use escape::{coloured_lines, lines as plain_lines, terminal as plain};
+pub use escape::{coloured_lines, lines as plain_lines, markdown as markdown_text, terminal as plain};
 pub use export::{
     SheetRows, csv, json, markdown, series_csv, series_json, series_markdown, series_text, sheets,
 };

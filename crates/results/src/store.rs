@@ -90,7 +90,7 @@ impl Store {
         &self.path
     }
 
-    fn change<T>(
+    pub(crate) fn change<T>(
         &mut self,
         step: impl FnOnce() -> String,
         change: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
@@ -195,7 +195,7 @@ impl Store {
         )
     }
 
-    fn look<T>(
+    pub(crate) fn look<T>(
         &self,
         step: impl FnOnce() -> String,
         look: impl FnOnce(&Connection) -> Result<T, Problem>,
@@ -413,7 +413,7 @@ fn check_resumable(connection: &Connection, run: RunId) -> Result<(), Problem> {
     }
 }
 
-fn state(connection: &Connection, run: RunId) -> Result<(RunState, Owner), Problem> {
+pub(crate) fn state(connection: &Connection, run: RunId) -> Result<(RunState, Owner), Problem> {
     let sql = "SELECT outcome, owner_pid, owner_started, owner_boot FROM run WHERE id = ?1";
     let found = connection.prepare(sql)?.query_row([run.0], |row| {
         let owner = Owner { pid: row.get(1)?, started: row.get(2)?, boot: row.get(3)? };

@@ -32,6 +32,7 @@ mod quantum;
 mod queueing;
 mod rank_sum;
 mod ratio;
+mod recent_level;
 mod regions;
 mod repetitions;
 mod run_series;
@@ -69,6 +70,7 @@ pub use quantum::{Quantum, TimeRange, clock_quanta};
 pub use queueing::{knee, mean_value_analysis, repairman_throughput};
 pub use rank_sum::shift;
 pub use ratio::separate_log_ratio;
+pub use recent_level::{ExpectedScatter, RecentLevel, recent_levels};
 pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions, differing_regions_among};
 pub use repetitions::repetitions_needed;
 pub use run_series::{

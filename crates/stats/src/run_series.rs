@@ -42,7 +42,7 @@ pub struct RunSeries {
 
 impl RunSeries {
     /// Typical standard error within a run; 0 if none is known.
-    fn within(&self) -> f64 {
+    pub(crate) fn within(&self) -> f64 {
         let squares: Vec<f64> = self.errors.iter().flatten().map(|error| error * error).collect();
         if squares.is_empty() { 0.0 } else { (squares.iter().sum::<f64>() / squares.len() as f64).sqrt() }
     }

@@ -8,6 +8,7 @@ mod conditions;
 mod curves;
 mod depth;
 mod effects;
+pub(crate) mod gate;
 mod load;
 mod load_limits;
 mod mechanisms;

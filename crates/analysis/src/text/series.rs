@@ -7,7 +7,7 @@ use crate::text::claims::{show_ratio, tone};
 use crate::types::{RatioVerdict, Sentence, Series, SeriesTrend, Tone};
 
 /// `5.1 % slower [3.9, 6.2]`.
-fn moved(ratio: &Estimate, verdict: RatioVerdict) -> String {
+pub(crate) fn moved(ratio: &Estimate, verdict: RatioVerdict) -> String {
     let percents = |ratio: f64| format!("{:.1}", 100.0 * (ratio - 1.0).abs());
     let word = if ratio.value < 1.0 { "slower" } else { "faster" };
     // Without an interval nothing is resolved.

@@ -7,6 +7,7 @@ mod cache_shares;
 mod comparison;
 mod conditions;
 mod differences;
+mod gate;
 mod input;
 mod load;
 mod mechanism;
@@ -36,6 +37,7 @@ pub use cache_shares::{CacheShares, CountedBytes, Grade, ShareRange};
 pub use comparison::{Comparison, Overall};
 pub use conditions::{Condition, ConditionValue, UnlikeCondition};
 pub use differences::{Differences, DifferingRegion, RatioBreak, Scanned, SingleRunBreak, SingleRunRegion};
+pub use gate::{GateLine, GateOptions, GateOutcome, GateVerdict};
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
 pub(crate) use load::RateLimit;
 pub use load::{

@@ -131,6 +131,25 @@ impl Synthetic {
         });
     }
 
+    /// One step of the first target at `rate` bytes per second, without times of operations.
+    pub fn bare_step(&mut self, repetition: u32, coordinates: Coordinates, rate: f64) {
+        let bytes = rate as u64;
+        let measure = Measure {
+            window_ns: 1_000_000_000,
+            busy_ns: 1_000_000_000,
+            rate_base: RateBase::Busy,
+            operations: 1000,
+            bytes: IoBytes { read: bytes, written: 0 },
+            ..Measure::default()
+        };
+        let index = self.run.steps.len() as u32;
+        self.run.header.steps_planned = index + 1;
+        let started_unix_ms = self.run.header.started_unix_ms + u64::from(index) * 1000;
+        let checks = Vec::new().into();
+        let step = StepResult { index, target: 0, repetition, coordinates, started_unix_ms, measure, checks };
+        self.run.steps.push(step);
+    }
+
     /// Makes a target a mount whose wire the system counts: `cached` gives the share that did not cross it.
     pub fn mount(&mut self, target: usize, cached: impl Fn(&Coordinates) -> f64) {
         self.run.facts[target].insert("access".to_owned(), "mounted".to_owned());

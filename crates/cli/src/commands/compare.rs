@@ -15,6 +15,7 @@ use crate::commands::workload_weights::weights;
 use crate::exit::{Failure, INCONCLUSIVE, SLOWER};
 use crate::flags::format::Format;
 use crate::flags::output::DatabaseFlags;
+use crate::flags::percent::percent;
 use crate::output::{message, print_out, style};
 use crate::run::run_store::{LoadedRun, check_histograms, load, load_targets, render, run_data};
 
@@ -79,15 +80,6 @@ fn axes(text: &str) -> Result<Axes, String> {
             Ok(Axes([one.to_owned(), other.to_owned()]))
         }
         _ => Err("expected two different axes, such as record_size,queue_depth".to_owned()),
-    }
-}
-
-/// `5%` or `5` as 0.05.
-fn percent(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = text.trim().trim_end_matches('%').trim_end().parse().ok();
-    match number {
-        Some(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("expected a percentage of at least 0 and below 100, such as 5%".to_owned()),
     }
 }
 
@@ -259,8 +251,6 @@ mod tests {
         assert_eq!(read("dir/A.db:last"), Ok((run("dir/A.db:last"), None)));
         assert_eq!(read("dir/A.db:last/a/b"), Ok((run("dir/A.db:last"), Some("a/b".into()))));
         assert!(read("nfs").is_err() && read("/nfs").is_err() && read("7/").is_err());
-        assert_eq!(percent("5%"), Ok(0.05));
-        assert!(percent("-1%").is_err() && percent("x").is_err());
         assert!(axes("a").is_err() && axes("a,a").is_err() && axes("a,b").is_ok());
     }
 }

@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod doctor_text;
 pub mod export;
 mod from_flags;
+pub mod gate;
 pub mod import;
 pub mod load;
 pub mod plan;

@@ -33,7 +33,7 @@ pub fn file(args: &RunArgs) -> Result<ExitCode, Failure> {
     let measured = match (&args.plan, &args.resume) {
         (_, Some(reference)) => resume(reference, args)?,
         (Some(path), None) => {
-            let plan = planned(path, args)?;
+            let plan = planned(path, args.allow_pre_step_cmd)?;
             let targets = targets::open_all(&plan, flags.password.file())?;
             Measurement::new(&plan, &targets).monitored(&flags.monitoring).run(&flags.output)?
         }

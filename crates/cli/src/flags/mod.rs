@@ -3,9 +3,11 @@
 pub mod cache_probes;
 pub mod cell_repetition;
 pub mod format;
+pub mod gate_output;
 pub mod monitoring;
 pub mod output;
 pub mod password;
+pub mod percent;
 pub mod plan_file;
 pub mod plan_flags;
 pub mod policies;

@@ -5,6 +5,9 @@ use sharebench_model::{Coordinates, RunEvent, RunOutcome, StepResult};
 
 use crate::output::print_object;
 
+/// Name and version of the schema of the events: fields may be added under the same version.
+const SCHEMA: &str = "sharebench.events/1";
+
 /// Prints one event of a run by `ranks` processes.
 pub fn print(event: &RunEvent, targets: &[&str], ranks: u32) {
     let mut object = object(event, targets);
@@ -19,7 +22,7 @@ fn object(event: &RunEvent, targets: &[&str]) -> Value {
     let name = |target: u32| targets.get(target as usize).copied().unwrap_or("?");
     match event {
         RunEvent::Started(header) => json!({
-            "event": "started", "title": header.title, "version": header.version, "seed": header.seed,
+            "event": "started", "schema": SCHEMA, "title": header.title, "version": header.version, "seed": header.seed,
             "steps_planned": header.steps_planned, "plan": header.plan,
             "targets": header.targets.iter().map(|t| json!({"name": t.name, "url": t.url})).collect::<Vec<_>>(),
         }),

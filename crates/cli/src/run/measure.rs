@@ -67,6 +67,30 @@ impl Measured {
     fn exit_code(&self) -> ExitCode {
         ExitCode::from(code_of(&self.outcome, self.failures))
     }
+
+    /// True if the user stopped the run.
+    pub fn was_stopped(&self) -> bool {
+        self.outcome == RunOutcome::Incomplete(StepError::Stopped)
+    }
+
+    /// The reason if the run does not count as a measurement of the whole plan.
+    pub fn invalid_reason(&self) -> Option<String> {
+        let reason = match &self.outcome {
+            RunOutcome::Incomplete(StepError::Stopped) => "the run was stopped".to_owned(),
+            RunOutcome::Incomplete(error) => {
+                format!("the run ended early ({}): {}", error.name(), error.reason().unwrap_or_default())
+            }
+            RunOutcome::Complete if self.failures.data => {
+                "a read returned other data than was written".to_owned()
+            }
+            RunOutcome::Complete if self.failures.all_of_a_step => {
+                "every operation of a load step failed".to_owned()
+            }
+            RunOutcome::Complete if self.failures.leftovers => "a directory stays on a target".to_owned(),
+            RunOutcome::Complete => return None,
+        };
+        Some(reason)
+    }
 }
 
 /// What went wrong in a run although it may be complete.

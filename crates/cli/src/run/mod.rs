@@ -4,7 +4,7 @@ pub mod accounts_file;
 pub mod credentials;
 pub mod environment;
 mod event_sink;
-mod hint;
+pub mod hint;
 pub mod interrupts;
 pub mod loadfile;
 pub mod measure;

@@ -19,14 +19,14 @@ pub fn read(path: &Path) -> Result<Plan, Failure> {
     loadfile::read_into(Plan::parse(&text).map_err(|mistakes| in_file(path, mistakes))?, path)
 }
 
-/// The plan of a file, with a seed.
-pub fn planned(path: &Path, args: &RunArgs) -> Result<ResolvedPlan, Failure> {
+/// The plan of a file, with a seed. Its command needs the user's consent.
+pub fn planned(path: &Path, allow_pre_step_cmd: bool) -> Result<ResolvedPlan, Failure> {
     let mut plan = read(path)?;
     if plan.seed.is_none() {
         plan.seed = Some(environment::new_seed());
     }
     let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
-    allowed(&plan, args).map_err(|why| in_file(path, why))?;
+    allowed(&plan, allow_pre_step_cmd).map_err(|why| in_file(path, why))?;
     Ok(plan)
 }
 
@@ -36,9 +36,9 @@ pub fn in_file(path: &Path, mistakes: impl std::fmt::Display) -> Failure {
 }
 
 /// Checks that the user allowed the command of the plan, because somebody else may have written the file.
-pub fn allowed(plan: &ResolvedPlan, args: &RunArgs) -> Result<(), String> {
+pub fn allowed(plan: &ResolvedPlan, allow_pre_step_cmd: bool) -> Result<(), String> {
     match &plan.pre_step_cmd {
-        Some(command) if !args.allow_pre_step_cmd => Err(format!(
+        Some(command) if !allow_pre_step_cmd => Err(format!(
             "pre_step_cmd: the plan runs a command on this machine before each step: {command}\n    \
              hint: add --allow-pre-step-cmd to allow this command"
         )),
@@ -66,7 +66,7 @@ pub fn resumable(reference: &RunReference, args: &RunArgs) -> Result<Resumable, 
     let run = reference.resolve(&store)?;
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
-    allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
+    allowed(&plan, args.allow_pre_step_cmd).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let directory = directory.unwrap_or_else(environment::new_directory);
     let (again, done) = restarted(&plan, stored.steps);

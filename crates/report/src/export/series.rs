@@ -5,7 +5,11 @@ use std::fmt::Write as _;
 use sharebench_analysis::{Series, SeriesLine, Tone};
 use sharebench_model::units::show_rate;
 
+use super::json::Document;
 use crate::escape;
+
+/// Identifier of docs/schemas/series-1.json.
+const SERIES_SCHEMA: &str = "urn:sharebench:schema:series:1";
 
 /// Renders a series for the terminal: what changed, then every test with its runs; an arrow marks the start of a new level.
 pub fn series_text(series: &Series) -> String {
@@ -90,5 +94,5 @@ pub fn series_csv(series: &Series) -> String {
 /// # Errors
 /// Never in practice: strings, numbers and lists always have a JSON form.
 pub fn series_json(series: &Series) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(series)
+    serde_json::to_string_pretty(&Document { schema: SERIES_SCHEMA, document: series })
 }

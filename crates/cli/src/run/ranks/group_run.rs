@@ -47,7 +47,9 @@ impl Source<'_> {
             Self::Flags(plan, _) => Ok(Some((*plan).clone())),
             // A plan file need not be on every machine: the leader sends the plan.
             Self::File(RunArgs { plan: Some(path), .. }) if !path.exists() => Ok(None),
-            Self::File(args) => args.plan.as_ref().map(|path| planned(path, args)).transpose(),
+            Self::File(args) => {
+                args.plan.as_ref().map(|path| planned(path, args.allow_pre_step_cmd)).transpose()
+            }
         }
     }
 }
@@ -159,7 +161,7 @@ fn leader_run(source: &Source<'_>, flags: &RunFlags) -> Result<LeaderRun, Failur
         Source::Flags(plan, _) => (*plan).clone(),
         Source::File(RunArgs { plan: Some(path), .. }) => {
             let Source::File(args) = source else { return Err(Failure::usage("no plan")) };
-            planned(path, args)?
+            planned(path, args.allow_pre_step_cmd)?
         }
         Source::File(_) => return Err(Failure::usage("give a plan file, or --resume RUN")),
     };
@@ -235,7 +237,7 @@ fn accepted(source: &Source<'_>, proposal: &Proposal) -> Result<ResolvedPlan, St
         }
     }
     if let Source::File(args) = source {
-        allowed(&leaders, args)?;
+        allowed(&leaders, args.allow_pre_step_cmd)?;
     }
     Ok(leaders)
 }

@@ -1,0 +1,260 @@
+//! `sharebench gate`: runs a plan, and compares it with the runs of the plan that passed before.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use sharebench_analysis::{
+    Analysis, GateOptions, GateOutcome, GateVerdict, Options, Requirements, RunData, analyse, gate as judge,
+};
+use sharebench_plan::{Plan, ResolvedPlan};
+use sharebench_results::{GatePass, RunId, RunReference, Store, WhichRun};
+
+use crate::commands::compare::open_requirements;
+use crate::exit::{Failure, INCONCLUSIVE, INVALID, SLOWER, STOPPED};
+use crate::flags::gate_output::GateOutputFlags;
+use crate::flags::percent::{percent, positive_percent};
+use crate::flags::run_flags::RunFlags;
+use crate::gate_output::{GateReport, OutputFiles};
+use crate::output::message;
+use crate::run::measure::{Measured, Measurement};
+use crate::run::plan_file::planned;
+use crate::run::run_store::{LoadedRun, check_histograms, load, load_from, run_data, write_report};
+use crate::run::{ranks, targets};
+
+pub const GATE_HELP: &str = "Examples:
+  sharebench gate nightly.toml
+  sharebench gate nightly.toml --max-slower 5% --require-sharpness 5% --db /srv/lab/nightly.db --junit gate.xml
+  sharebench gate nightly.toml --against 12      # accept the level of run 12: a new series starts
+
+The first run of a plan on a host is its baseline. Each later run is compared with the runs that passed before it; a run
+that passes becomes one of them. docs/gate.md explains the rule and has a workflow for CI.";
+
+/// Most good runs that are compared: older ones no longer say how much today's runs scatter.
+const MAX_GOOD_RUNS: usize = 30;
+
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// Plan file.
+    #[arg(value_name = "PLAN.toml")]
+    pub plan: PathBuf,
+    /// Compare with the runs of this plan on this host that passed (last-good), or with the run RUN alone; a run that passes
+    /// against RUN starts a new series.
+    #[arg(long, value_name = "last-good|RUN", default_value = "last-good")]
+    pub against: Against,
+    /// Exit with code 8 if a test is slower and a fall of PERCENT is not ruled out.
+    #[arg(long, value_name = "PERCENT", value_parser = positive_percent, default_value = "5%")]
+    pub max_slower: f64,
+    /// Exit with code 9 if the comparison with the last good run would not detect a difference of PERCENT.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub require_sharpness: Option<f64>,
+    /// Allow the plan to run its command (`pre_step_cmd`) on this machine; `sharebench plan check` shows the command.
+    #[arg(long)]
+    pub allow_pre_step_cmd: bool,
+    #[command(flatten)]
+    pub output: GateOutputFlags,
+    #[command(flatten)]
+    pub run: RunFlags,
+}
+
+/// What a run is compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Against {
+    /// The runs that passed.
+    LastGood,
+    /// One run, which the user names.
+    Run(RunReference),
+}
+
+impl FromStr for Against {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "last-good" {
+            return Ok(Self::LastGood);
+        }
+        let reference = text.parse().map(Self::Run);
+        reference.map_err(|_| {
+            format!("'{text}' names no run; write last-good, a number or 'last', with a file in front if needed: other.db:7")
+        })
+    }
+}
+
+/// The runs that a new one is compared with, found before it is measured.
+enum Baseline {
+    /// Runs that passed, the oldest first; none for the first run.
+    Good(Vec<RunId>),
+    /// The run that the user names.
+    Named(RunReference),
+}
+
+impl Baseline {
+    /// Finds the runs. A reference to the last run means the last one before the run that the gate measures.
+    fn find(args: &GateArgs, key: &GateKey) -> Result<Self, Failure> {
+        let database = &args.run.output.database.db;
+        match &args.against {
+            Against::LastGood if !database.exists() => Ok(Self::Good(Vec::new())),
+            Against::LastGood => {
+                // Opened for writing, which creates the tables of an empty file.
+                let mut runs = Store::open(database)?.passed_runs(&key.plan, &key.host)?;
+                let old = runs.len().saturating_sub(MAX_GOOD_RUNS);
+                runs.drain(..old);
+                Ok(Self::Good(runs))
+            }
+            Against::Run(reference) => {
+                let named = |error| Failure::usage(format!("--against: {error}"));
+                let store = reference.open(database).map_err(named)?;
+                let run = reference.resolve(&store).map_err(named)?;
+                Ok(Self::Named(RunReference { path: reference.path.clone(), which: WhichRun::Number(run) }))
+            }
+        }
+    }
+
+    fn load(&self, store: &Store) -> Result<Vec<LoadedRun>, Failure> {
+        match self {
+            Self::Good(runs) => runs.iter().map(|run| Ok(load_from(store, *run)?)).collect(),
+            Self::Named(reference) => Ok(vec![load(reference, store.path())?]),
+        }
+    }
+}
+
+/// The identity of a gate: a plan on a host.
+struct GateKey {
+    /// The plan with all defaults, as TOML, without its seed, which differs from night to night.
+    plan: String,
+    host: String,
+}
+
+impl GateKey {
+    fn of(plan: &ResolvedPlan) -> Self {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Self { plan: Plan { seed: None, ..plan.typed.clone() }.to_toml(), host }
+    }
+}
+
+/// Runs the plan, judges the run, writes the outputs, and records a pass.
+pub fn gate(args: &GateArgs) -> Result<ExitCode, Failure> {
+    ranks::alone("gate")?;
+    let started = Instant::now();
+    let plan = planned(&args.plan, args.allow_pre_step_cmd)?;
+    let key = GateKey::of(&plan);
+    let files = OutputFiles::new(&args.output, &args.run.output);
+    let report = |run: Option<RunId>, verdict: GateVerdict| GateReport {
+        title: plan.title.clone(),
+        host: key.host.clone(),
+        run,
+        store: args.run.output.database.db.clone(),
+        seconds: started.elapsed().as_secs_f64(),
+        verdict,
+    };
+    let measured = Baseline::find(args, &key).and_then(|baseline| Ok((measure(&plan, args)?, baseline)));
+    let (mut measured, baseline) = match measured {
+        Ok(measured) => measured,
+        Err(failure) => {
+            let why = failure.to_string();
+            let written = files.write(&report(None, GateVerdict::invalid(args.max_slower, 0, why)));
+            // The failure of the run matters more, and its code is the exit code.
+            written.unwrap_or_else(message);
+            return Err(failure);
+        }
+    };
+    let verdict = match (measured.run, measured.invalid_reason()) {
+        (Some(run), None) => verdict_on(run, &measured.store, &baseline, args)?,
+        (None, why) | (Some(_), why) => {
+            let why = why.unwrap_or_else(|| "no step was measured".to_owned());
+            GateVerdict::invalid(args.max_slower, 0, why)
+        }
+    };
+    if let Some(run) = measured.run.filter(|_| verdict.outcome == GateOutcome::Passed) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        measured.store.record_pass(&GatePass {
+            run,
+            plan: key.plan.clone(),
+            host: key.host.clone(),
+            passed_unix_ms: since.as_millis() as u64,
+            starts_series: matches!(baseline, Baseline::Named(_)),
+        })?;
+    }
+    let code = if measured.was_stopped() { STOPPED } else { code_of(verdict.outcome) };
+    files.write(&report(measured.run, verdict))?;
+    Ok(ExitCode::from(code))
+}
+
+fn measure(plan: &ResolvedPlan, args: &GateArgs) -> Result<Measured, Failure> {
+    let flags = &args.run;
+    let targets = targets::open_all(plan, flags.password.file())?;
+    Measurement::new(plan, &targets).monitored(&flags.monitoring).run(&flags.output)
+}
+
+/// The exit code of an outcome.
+fn code_of(outcome: GateOutcome) -> u8 {
+    match outcome {
+        GateOutcome::Passed => 0,
+        GateOutcome::Inconclusive => INCONCLUSIVE,
+        GateOutcome::Slower => SLOWER,
+        GateOutcome::Invalid => INVALID,
+    }
+}
+
+/// Compares a complete run with its baseline.
+fn verdict_on(
+    run: RunId,
+    store: &Store,
+    baseline: &Baseline,
+    args: &GateArgs,
+) -> Result<GateVerdict, Failure> {
+    let mut loaded = baseline.load(store)?;
+    loaded.push(load_from(store, run)?);
+    let histograms: Vec<_> = loaded.iter().map(|loaded| Arc::clone(&loaded.histograms)).collect();
+    let runs: Vec<RunData> = loaded.into_iter().map(|loaded| run_data(loaded.run, true)).collect();
+    let analysis = analyse(&runs[runs.len().saturating_sub(2)..], &Options::default());
+    let options = GateOptions { max_slower: args.max_slower, ..GateOptions::default() };
+    let verdict = judge(&runs, &analysis, &options);
+    check_histograms(&histograms)?;
+    if let Some(path) = &args.run.report {
+        write_report(&analysis, path)?;
+    }
+    let is_first = runs.len() < 2;
+    Ok(if is_first { verdict } else { verdict.open_for(blunt(&analysis, args)) })
+}
+
+/// Why the comparison is not as sharp as `--require-sharpness` demands.
+fn blunt(analysis: &Analysis, args: &GateArgs) -> Vec<String> {
+    let sharp = Requirements { not_slower: None, sharpness: args.require_sharpness };
+    open_requirements(analysis, &Requirements::default(), &sharp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn baseline_is_the_last_good_run_or_a_reference() {
+        assert_eq!("last-good".parse(), Ok(Against::LastGood));
+        let seven = "a.db:7".parse::<RunReference>().map(Against::Run).map_err(|error| error.to_string());
+        assert_eq!("a.db:7".parse(), seven);
+        let error = "good".parse::<Against>().map(|_| ()).map_err(|error| error.contains("last-good"));
+        assert_eq!(error, Err(true));
+    }
+
+    #[test]
+    fn identity_of_a_gate_is_the_plan_without_its_seed() {
+        let key = |seed: u64, sizes: &str| {
+            let text = format!("seed = {seed}\n[[target]]\nurl = '/a'\n[sweep]\nfile_sizes = ['{sizes}']\n");
+            let plan = Plan::parse(&text).and_then(|plan| plan.resolve());
+            plan.map(|plan| GateKey::of(&plan).plan).unwrap_or_else(|error| panic!("{error}"))
+        };
+        assert_eq!(key(1, "1MiB"), key(2, "1MiB"));
+        assert_ne!(key(1, "1MiB"), key(1, "2MiB"));
+    }
+
+    #[test]
+    fn each_outcome_has_its_exit_code() {
+        let outcomes =
+            [GateOutcome::Passed, GateOutcome::Slower, GateOutcome::Inconclusive, GateOutcome::Invalid];
+        assert_eq!(outcomes.map(code_of), [0, 8, 9, 10]);
+    }
+}
