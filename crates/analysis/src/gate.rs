@@ -15,7 +15,7 @@ use crate::types::{
 
 /// A false fall in one number of latest runs, over all lines of one run, has at most this probability. The tests count
 /// false alarms of ten runs: less than 5 %, because the numbers of latest runs share most of their runs.
-const RUN_ERROR: f64 = 0.006;
+const RUN_ERROR: f64 = 0.008;
 
 /// The error of the search for gradual falls; a tenth of it is that of trends.
 const TREND_ERROR: f64 = 0.02;

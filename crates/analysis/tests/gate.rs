@@ -111,22 +111,18 @@ fn counts(series: u64, scatter: f64) -> Counts {
 
 #[test]
 fn ten_nights_at_2_percent_noise_raise_no_alarm_and_a_planted_5_percent_is_found_within_5() {
-    let mut nights = Nights::new(19, 0.02);
-    let mut gate = Gate::new();
-    assert_eq!(gate.first_alarm(&mut nights, [1.0; 10]), None);
-    let found = gate.first_alarm(&mut nights, [0.95; 5]);
-    println!("found in night {found:?} after the fall");
-    assert!(found.is_some());
+    // Each step has 2 % of noise, and the nights scatter by a quarter of that.
+    let noise_of_steps = counts(100, 0.005);
+    assert_eq!((noise_of_steps.alarms, noise_of_steps.missed), (0, 0), "{noise_of_steps:?}");
+    // The nights themselves scatter by 2 %: at most one series of twenty has an alarm, or misses the fall.
+    let noise_of_nights = counts(200, 0.02);
+    assert!(noise_of_nights.alarms <= 10 && noise_of_nights.missed <= 10, "{noise_of_nights:?}");
 }
 
 #[test]
-fn alarms_of_many_series_of_nights_are_as_rare_as_documented() {
-    let few = 60;
-    let noisy = counts(few, 0.02);
-    assert!(noisy.alarms <= 3, "{noisy:?}");
-    assert!(noisy.missed <= 4, "{noisy:?}");
-    let quiet = counts(few, 0.005);
-    assert!(quiet.alarms <= 1 && quiet.missed == 0, "{quiet:?}");
+fn nights_that_scatter_as_much_as_the_limit_raise_alarms_in_less_than_half_of_the_series() {
+    let wild = counts(60, 0.04);
+    assert!(wild.alarms < 30, "{wild:?}");
 }
 
 #[test]
