@@ -13,6 +13,7 @@ mod bands_on_disk;
 mod browsing;
 mod cleanliness;
 mod comparing;
+mod dashboard;
 mod demo;
 mod doctor;
 mod embedded;

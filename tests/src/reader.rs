@@ -43,6 +43,13 @@ impl Reader {
     pub fn browse(url: &str) -> io::Result<Value> {
         drive("pages.mjs", &[url])
     }
+
+    /// Opens the dashboard of a run until it has turned into the report. Returns the result of
+    /// `tests/browser/dashboard.mjs`, which stores screenshots as [`Self::read`] does.
+    pub fn watch(url: &str) -> io::Result<Value> {
+        let pictures = env::var("SHAREBENCH_PICTURES").unwrap_or_default();
+        drive("dashboard.mjs", &[url, &pictures])
+    }
 }
 
 /// Runs a script of `tests/browser`, which prints one line of JSON.

@@ -2,6 +2,8 @@
 
 mod args;
 mod commands;
+#[cfg_attr(not(feature = "pages"), path = "dashboard/absent.rs")]
+mod dashboard;
 mod exit;
 mod files;
 mod flags;

@@ -16,10 +16,12 @@ use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, Target, TargetUrl};
 
 use crate::exit::Failure;
+use crate::flags::dashboard::DashboardFlags;
+use crate::flags::monitoring::MonitoringFlags;
 use crate::flags::output::OutputFlags;
 use crate::output::line;
 use crate::run::environment::new_seed;
-use crate::run::measure::{Measurement, finish};
+use crate::run::measure::{Measurement, print_result};
 use crate::run::ranks::alone;
 
 const ACCOUNT: &str = "demo";
@@ -35,6 +37,8 @@ pub struct DemoArgs {
     /// Write the HTML report to FILE.
     #[arg(long = "output", short = 'o', value_name = "FILE", default_value = "sharebench-demo.html")]
     pub report: PathBuf,
+    #[command(flatten)]
+    pub dashboard: DashboardFlags,
     #[command(flatten)]
     pub output: OutputFlags,
 }
@@ -69,12 +73,15 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
     if !args.output.quiet {
         line(announcement(&plan, &scratch.0));
     }
-    let measured = Measurement::new(&plan, &targets).run(&args.output)?;
-    let code = finish(&measured, Some(&args.report), &args.output)?;
+    let monitoring = MonitoringFlags { dashboard: args.dashboard, ..MonitoringFlags::default() };
+    let measured = Measurement::new(&plan, &targets).monitored(&monitoring).run(&args.output)?;
+    let code = print_result(&measured, Some(&args.report), &args.output)?;
     servers.stop();
+    drop(scratch);
     if !args.output.quiet {
         line(YOUR_OWN);
     }
+    measured.serve_report(&args.output);
     Ok(code)
 }
 

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use clap::Args;
 use sharebench_plan::ResolvedPlan;
 
+use super::dashboard::DashboardFlags;
 use super::heading;
 use crate::exit::Failure;
 use crate::monitoring::Monitoring;
@@ -25,6 +26,8 @@ pub struct MonitoringFlags {
     /// one of the server process). Give one URL for all targets, or one per target in their order.
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     pub server_metrics: Vec<ExporterUrl>,
+    #[command(flatten)]
+    pub dashboard: DashboardFlags,
 }
 
 impl MonitoringFlags {

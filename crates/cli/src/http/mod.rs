@@ -1,5 +1,6 @@
-//! The HTTP listener of the results pages and of the metrics of a run.
+//! The HTTP listener of the results pages, of the dashboard and of the metrics of a run.
 
+pub mod access;
 mod hosts;
 
 use std::collections::VecDeque;
@@ -7,7 +8,7 @@ use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
+    /// Number of open connections.
+    open: Arc<AtomicUsize>,
     /// Dropping it ends the thread.
     shutdown: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -59,16 +62,23 @@ impl Listener {
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (shutdown, ended) = oneshot::channel();
+        let open = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&open);
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             // Only a listener that the runtime cannot poll fails here; then there is nothing to serve.
-            let _ = runtime.block_on(serve(listener, routes, ended));
+            let _ = runtime.block_on(serve(listener, routes, ended, &counted));
         })?;
-        Ok(Self { address, shutdown: Some(shutdown), thread: Some(thread) })
+        Ok(Self { address, open, shutdown: Some(shutdown), thread: Some(thread) })
     }
 
     /// The address, with the port that the system chose for port 0.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Number of open connections. At 0, all answers have been written.
+    pub fn open_connections(&self) -> usize {
+        self.open.load(Ordering::SeqCst)
     }
 
     /// Serves until the process ends.
@@ -118,7 +128,28 @@ impl Connections {
     }
 }
 
-async fn serve(listener: TcpListener, routes: Router, ended: oneshot::Receiver<()>) -> io::Result<()> {
+/// Counts a connection as open until it is dropped.
+struct OpenCount(Arc<AtomicUsize>);
+
+impl OpenCount {
+    fn new(open: &Arc<AtomicUsize>) -> Self {
+        open.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for OpenCount {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+async fn serve(
+    listener: TcpListener,
+    routes: Router,
+    ended: oneshot::Receiver<()>,
+    open: &Arc<AtomicUsize>,
+) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut connections = Connections::default();
     let mut ended = std::pin::pin!(ended);
@@ -135,7 +166,12 @@ async fn serve(listener: TcpListener, routes: Router, ended: oneshot::Receiver<(
         };
         connections.evict_at_limit();
         let has_request = Arc::new(AtomicBool::new(false));
-        let task = tokio::spawn(answer(stream, routes.clone(), Arc::clone(&has_request)));
+        let answered = answer(stream, routes.clone(), Arc::clone(&has_request));
+        let count = OpenCount::new(open);
+        let task = tokio::spawn(async move {
+            answered.await;
+            drop(count);
+        });
         connections.add(task.abort_handle(), has_request);
     }
 }

@@ -3,11 +3,10 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use sharebench_model::axis;
 use sharebench_model::units::{counted, show_nanos, show_operation_rate, show_rate, show_seconds};
 use sharebench_report::{columns, plain};
 
-use super::progress::{RunProgress, TargetProgress};
+use super::progress::{RunProgress, TargetProgress, step_words, steps_of};
 
 const BOLD: &str = "1";
 const DIM: &str = "2";
@@ -52,21 +51,11 @@ type Line = Vec<(&'static str, String)>;
 fn running(progress: &RunProgress, at: Instant) -> Line {
     let Some(now) = &progress.now else { return vec![(DIM, "waiting for the next step".to_owned())] };
     let name = progress.targets.get(now.target).map_or("?", |target| target.name.as_str());
-    let mut words: Vec<String> = Vec::new();
-    for (axis, value) in now.coordinates.iter() {
-        words.push(match axis {
-            axis::TEST | axis::WORKLOAD => {
-                words.insert(0, value.to_string());
-                continue;
-            }
-            axis => value.on_axis(axis),
-        });
-    }
     let since = at.saturating_duration_since(now.since).as_secs_f64();
     let long = if since >= 2.0 { format!(", for {}", show_seconds(since)) } else { String::new() };
     vec![
         (BOLD, plain(name)),
-        ("", format!("  {}", plain(&words.join(", ")))),
+        ("", format!("  {}", plain(&step_words(&now.coordinates)))),
         (DIM, format!("  repetition {}{long}", now.repetition + 1)),
         (YELLOW, progress.preparing.as_ref().map_or(String::new(), |what| format!("  preparing: {what}"))),
     ]
@@ -76,11 +65,7 @@ fn running(progress: &RunProgress, at: Instant) -> Line {
 fn bar(progress: &RunProgress, width: usize, at: Instant) -> Line {
     let space = (width / 4).clamp(8, 32);
     let full = (progress.share(at) * space as f64).round() as usize;
-    let steps = match (progress.fixed, progress.budget_ends) {
-        (true, _) => format!("{} of {} steps", progress.done, progress.expected),
-        (false, None) => format!("{} of about {} steps", progress.done, progress.expected.max(progress.done)),
-        (false, Some(_)) => format!("{} steps", progress.done),
-    };
+    let steps = steps_of(progress);
     let left = progress
         .seconds_left(at)
         .map_or(String::new(), |seconds| format!(", {} left", show_seconds(seconds)));
@@ -224,7 +209,7 @@ fn paint(line: &Line, width: usize, colour: bool) -> String {
 mod tests {
     use std::time::Duration;
 
-    use sharebench_model::{Check, Coordinates, ErrorClass, RunEvent, StepResult, Value, Verdict};
+    use sharebench_model::{Check, Coordinates, ErrorClass, RunEvent, StepResult, Value, Verdict, axis};
     use sharebench_plan::Plan;
 
     use super::*;

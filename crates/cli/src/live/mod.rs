@@ -118,6 +118,11 @@ impl LiveView {
         self.tick();
     }
 
+    /// The progress of the run so far.
+    pub fn progress(&self) -> &RunProgress {
+        &self.progress
+    }
+
     /// Draws again if it is time to.
     pub fn tick(&mut self) {
         if let Display::Screen(screen) = &mut self.display

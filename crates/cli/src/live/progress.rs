@@ -84,6 +84,8 @@ pub struct RunProgress {
     pub failed_checks: BTreeMap<String, usize>,
     pub warnings: usize,
     pub stopping: bool,
+    /// True after the last event.
+    pub ended: bool,
     /// Preparation of the current step, such as `40 of 500 files of the data set`.
     pub preparing: Option<String>,
     /// Number of ranks. Events within a step are of rank 0 only; finished steps are of all ranks.
@@ -114,6 +116,7 @@ impl RunProgress {
             failed_checks: BTreeMap::new(),
             warnings: 0,
             stopping: false,
+            ended: false,
             preparing: None,
             ranks,
             loads: plan.loads.len() * plan.targets.len(),
@@ -156,7 +159,10 @@ impl RunProgress {
             RunEvent::Failure { .. } if self.ranks > 1 => {}
             RunEvent::Failure { class, .. } => *self.failures.entry(*class).or_default() += 1,
             RunEvent::Warning(_) => self.warnings += 1,
-            RunEvent::Finished(_) => self.now = None,
+            RunEvent::Finished(_) => {
+                self.now = None;
+                self.ended = true;
+            }
             RunEvent::Started(_)
             | RunEvent::TargetReady { .. }
             | RunEvent::TargetDone { .. }
@@ -284,6 +290,27 @@ impl RunProgress {
         let finished = &finished[finished.len().saturating_sub(measured)..];
         let around = (took.as_secs_f64() - windows(finished)).max(0.0) / measured.max(1) as f64;
         windows(ahead) + around * ahead.len() as f64
+    }
+}
+
+/// The coordinates of a step as words: its test or workload, then its axes.
+pub fn step_words(coordinates: &Coordinates) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for (axis, value) in coordinates.iter() {
+        match axis {
+            axis::TEST | axis::WORKLOAD => words.insert(0, value.to_string()),
+            axis => words.push(value.on_axis(axis)),
+        }
+    }
+    words.join(", ")
+}
+
+/// Finished and expected steps, as far as their number is known.
+pub fn steps_of(progress: &RunProgress) -> String {
+    match (progress.fixed, progress.budget_ends) {
+        (true, _) => format!("{} of {} steps", progress.done, progress.expected),
+        (false, None) => format!("{} of about {} steps", progress.done, progress.expected.max(progress.done)),
+        (false, Some(_)) => format!("{} steps", progress.done),
     }
 }
 

@@ -1,13 +1,16 @@
-//! The receivers of a run's events: results database, live view and monitoring.
+//! The receivers of a run's events: results database, live view, dashboard and monitoring.
+
+use std::time::Instant;
 
 use sharebench_engine::StopSignal;
 use sharebench_model::{ErrorClass, RunEvent, RunHeader, StepResult, axis};
 use sharebench_results::RunSink;
 
+use crate::dashboard::Dashboard;
 use crate::live::LiveView;
 use crate::monitoring::Monitoring;
 
-/// The receivers of a run's events: results database, live view and monitoring.
+/// The receivers of a run's events: results database, live view, dashboard and monitoring.
 ///
 /// It belongs to the thread that started the run and takes events in the order in which the engine sends them. The
 /// run is created in the database when its first step starts; facts of targets that arrive before wait until then. A
@@ -15,6 +18,7 @@ use crate::monitoring::Monitoring;
 pub struct EventSink {
     pub sink: RunSink,
     pub view: LiveView,
+    pub dashboard: Option<Dashboard>,
     /// The header of the run, until the run begins in the results database.
     header: Option<RunHeader>,
     waiting: Vec<RunEvent>,
@@ -29,10 +33,17 @@ pub struct EventSink {
 
 impl EventSink {
     /// Receivers that wait for the first event.
-    pub fn new(sink: RunSink, view: LiveView, header: RunHeader, monitoring: Monitoring) -> Self {
+    pub fn new(
+        sink: RunSink,
+        view: LiveView,
+        dashboard: Option<Dashboard>,
+        header: RunHeader,
+        monitoring: Monitoring,
+    ) -> Self {
         Self {
             sink,
             view,
+            dashboard,
             header: Some(header),
             waiting: Vec::new(),
             failed: None,
@@ -52,8 +63,19 @@ impl EventSink {
         self.pass_on(event, stop);
     }
 
+    /// Updates what shows the run, between events.
+    pub fn tick(&mut self) {
+        self.view.tick();
+        if let Some(dashboard) = &mut self.dashboard {
+            dashboard.tick(self.view.progress(), Instant::now());
+        }
+    }
+
     fn pass_on(&mut self, event: &RunEvent, stop: &StopSignal) {
         self.view.show(event);
+        if let Some(dashboard) = &mut self.dashboard {
+            dashboard.show(event, self.view.progress(), Instant::now());
+        }
         self.monitoring.show(event);
         if let RunEvent::StepFinished(step) = event {
             self.judge_failures(step);

@@ -1,5 +1,6 @@
 //! Runs a plan: the engine on a thread of its own, its events into results database and live view, signals, the end.
 
+use std::io::{IsTerminal, stderr, stdin};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,13 +15,14 @@ use sharebench_plan::ResolvedPlan;
 use sharebench_results::{RunId, RunSink, RunState, Store};
 use sharebench_target::Target;
 
+use crate::dashboard::Dashboard;
 use crate::exit::{self, Failure};
 use crate::flags::monitoring::MonitoringFlags;
 use crate::flags::output::OutputFlags;
 use crate::live::LiveView;
 use crate::live::plan_preview::plan_preview;
 use crate::monitoring::Monitoring;
-use crate::output::message;
+use crate::output::{line, message};
 use crate::run::environment;
 use crate::run::event_sink::EventSink;
 use crate::run::hint::{database_option, quoted};
@@ -32,23 +34,40 @@ use crate::run::run_summary::FinishedRun;
 /// Longest wait for an event before signals and keys are checked again.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Writes the report of a run, prints its summary, and chooses the exit code.
+/// Writes the report of a run, prints its summary, serves the report if there is a dashboard, and chooses the exit code.
 pub fn finish(measured: &Measured, report: Option<&Path>, output: &OutputFlags) -> Result<ExitCode, Failure> {
+    let code = print_result(measured, report, output)?;
+    measured.serve_report(output);
+    Ok(code)
+}
+
+/// As [`finish`], but without serving the report.
+pub fn print_result(
+    measured: &Measured,
+    report: Option<&Path>,
+    output: &OutputFlags,
+) -> Result<ExitCode, Failure> {
+    let dashboard = measured.dashboard.as_ref();
     if let Some(run) = measured.run {
         let loaded = run_store::load_from(&measured.store, run)?;
         let complete = loaded.run.state == RunState::Ended(RunOutcome::Complete);
         let steps = loaded.run.steps.len();
         // JSON lines alone need no analysis.
-        let wanted = (report.is_some() || !output.json).then(|| run_store::analyse_loaded(vec![loaded]));
-        let analysis = wanted.transpose()?;
+        let is_wanted = report.is_some() || dashboard.is_some() || !output.json;
+        let analysis = is_wanted.then(|| run_store::analyse_loaded(vec![loaded])).transpose()?;
         if let (Some(path), Some(analysis)) = (report, &analysis) {
             run_store::write_report(analysis, path)?;
+        }
+        if let Some(dashboard) = dashboard {
+            dashboard.end(analysis.as_ref());
         }
         let finished = FinishedRun { id: run, complete, steps, store: measured.store.path(), report };
         match analysis {
             Some(analysis) if !output.json => finished.print(&analysis, output.quiet),
             _ => finished.print_object(),
         }
+    } else if let Some(dashboard) = dashboard {
+        dashboard.end(None);
     }
     Ok(measured.exit_code())
 }
@@ -61,9 +80,35 @@ pub struct Measured {
     pub run: Option<RunId>,
     outcome: RunOutcome,
     failures: Failures,
+    /// The dashboard, which still shows the run until it gets the report.
+    dashboard: Option<Dashboard>,
+    interrupts: Interrupts,
+    /// True if this process measured alone. With several ranks the launcher and the other ranks wait for its end.
+    is_alone: bool,
 }
 
 impl Measured {
+    /// Serves the report after the run: for a user at a terminal until a signal; in a script until open pages have loaded
+    /// it, for a few seconds at most. A user who has stopped the run by a signal does not have to send another one.
+    pub fn serve_report(&self, output: &OutputFlags) {
+        let Some(dashboard) = &self.dashboard else { return };
+        let is_watched = stdin().is_terminal() && stderr().is_terminal();
+        let signals = self.interrupts.count();
+        let _serving = self.interrupts.serving();
+        if is_watched
+            && self.is_alone
+            && signals == 0
+            && dashboard.has_report()
+            && !output.quiet
+            && !output.json
+        {
+            line(format_args!("dashboard: {} has the report until Ctrl-C", dashboard.url()));
+            self.interrupts.wait();
+        } else {
+            dashboard.wait_for_pages(|| self.interrupts.count() > signals);
+        }
+    }
+
     fn exit_code(&self) -> ExitCode {
         ExitCode::from(code_of(&self.outcome, self.failures))
     }
@@ -169,9 +214,10 @@ impl<'a> Measurement<'a> {
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
         let monitoring = self.monitoring.open(self.plan)?;
+        let dashboard = Dashboard::open(self.monitoring.dashboard, &self.plan.title)?;
         // From here on the first signal stops the engine; until here it ends the process.
         let _measuring = interrupts.measuring();
-        let mut events_sink = self.open_sink(sink, output, monitoring);
+        let mut events_sink = self.open_sink(sink, output, monitoring, dashboard);
         self.done.iter().for_each(|step| events_sink.judge_failures(step));
         let run = Run {
             plan: self.plan,
@@ -197,11 +243,17 @@ impl<'a> Measurement<'a> {
             engine.join()
         });
         let end = end.map_err(|_| Failure::Internal(anyhow::anyhow!("the engine panicked")))?;
-        self.conclude(end, events_sink)
+        self.conclude(end, events_sink, interrupts)
     }
 
     /// Opens everything that receives events, and shows the preview of the plan.
-    fn open_sink(&self, sink: RunSink, output: &OutputFlags, monitoring: Monitoring) -> EventSink {
+    fn open_sink(
+        &self,
+        sink: RunSink,
+        output: &OutputFlags,
+        monitoring: Monitoring,
+        dashboard: Option<Dashboard>,
+    ) -> EventSink {
         let header = self.header();
         let ranks = self.group.map_or(1, |group| group.ranks.size());
         let mut view = LiveView::new(self.plan, self.done.len(), ranks, output);
@@ -209,7 +261,7 @@ impl<'a> Measurement<'a> {
         for line in plan_preview(self.plan) {
             view.line(&line);
         }
-        EventSink::new(sink, view, header, monitoring)
+        EventSink::new(sink, view, dashboard, header, monitoring)
     }
 
     /// Passes events on and reacts to signals and keys until the engine has ended.
@@ -225,7 +277,7 @@ impl<'a> Measurement<'a> {
         while is_running() {
             match events.recv_timeout(POLL_INTERVAL) {
                 Ok(event) => events_sink.take(&event, stop),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => events_sink.view.tick(),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => events_sink.tick(),
             }
             // The key acts as the first Ctrl-C.
             if events_sink.view.wants_stop() && noticed == 0 {
@@ -275,6 +327,7 @@ impl<'a> Measurement<'a> {
         &self,
         end: Result<RunEnd, StartError>,
         mut events_sink: EventSink,
+        interrupts: Interrupts,
     ) -> Result<Measured, Failure> {
         events_sink.view.close();
         let end = match end {
@@ -287,24 +340,7 @@ impl<'a> Measurement<'a> {
         if let Some(error) = events_sink.failed {
             return Err(Failure::Storing(error));
         }
-        let reason = match &end.outcome {
-            RunOutcome::Incomplete(StepError::TargetLost { class: ErrorClass::NoSpace, reason: why }) => {
-                Some(format!(
-                    "volume full, or its quota: {why}; free space there, or plan smaller files or fewer users; \
-                     finished steps are kept"
-                ))
-            }
-            RunOutcome::Incomplete(StepError::TargetLost { reason: why, .. }) => {
-                Some(format!("target lost: {why}; finished steps are kept"))
-            }
-            RunOutcome::Incomplete(StepError::PreStepCommandFailed(why)) => {
-                Some(format!("{why}; finished steps are kept"))
-            }
-            RunOutcome::Incomplete(StepError::EngineFailed(why)) => Some(format!("the engine failed: {why}")),
-            RunOutcome::Incomplete(StepError::Stopped) => Some("stopped; finished steps are kept".to_owned()),
-            RunOutcome::Complete => None,
-        };
-        if let Some(reason) = reason {
+        if let Some(reason) = reason(&end.outcome) {
             message(reason);
         }
         if let Some(why) = &events_sink.all_failed {
@@ -324,7 +360,15 @@ impl<'a> Measurement<'a> {
                 database_option(events_sink.sink.store().path())
             ));
         }
-        Ok(Measured { store: events_sink.sink.into_store(), run, outcome: end.outcome, failures })
+        Ok(Measured {
+            store: events_sink.sink.into_store(),
+            run,
+            outcome: end.outcome,
+            failures,
+            dashboard: events_sink.dashboard,
+            interrupts,
+            is_alone: self.group.is_none(),
+        })
     }
 
     /// Leftovers on a target, with the command that removes them.
@@ -383,6 +427,27 @@ impl<'a> Measurement<'a> {
             environment: self.facts(),
             targets: self.targets.iter().enumerate().map(identity).collect(),
         }
+    }
+}
+
+/// Why a run is incomplete.
+fn reason(outcome: &RunOutcome) -> Option<String> {
+    match outcome {
+        RunOutcome::Incomplete(StepError::TargetLost { class: ErrorClass::NoSpace, reason: why }) => {
+            Some(format!(
+                "volume full, or its quota: {why}; free space there, or plan smaller files or fewer users; \
+                 finished steps are kept"
+            ))
+        }
+        RunOutcome::Incomplete(StepError::TargetLost { reason: why, .. }) => {
+            Some(format!("target lost: {why}; finished steps are kept"))
+        }
+        RunOutcome::Incomplete(StepError::PreStepCommandFailed(why)) => {
+            Some(format!("{why}; finished steps are kept"))
+        }
+        RunOutcome::Incomplete(StepError::EngineFailed(why)) => Some(format!("the engine failed: {why}")),
+        RunOutcome::Incomplete(StepError::Stopped) => Some("stopped; finished steps are kept".to_owned()),
+        RunOutcome::Complete => None,
     }
 }
 

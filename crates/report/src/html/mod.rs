@@ -1,6 +1,7 @@
-//! The analysis as one self-contained HTML page, the page of the list of runs, and the page that draws images.
+//! The analysis as one self-contained HTML page, the dashboard, the list of runs, and the page that draws images.
 
 mod articles;
+mod dashboard_page;
 mod document;
 mod evidence;
 mod images;
@@ -20,6 +21,7 @@ use evidence::{cost, tails, why};
 use method::method;
 use parts::{sentences, table, trust};
 
+pub use dashboard_page::dashboard_page;
 pub use images::{IMAGES_BETWEEN, images_page};
 pub use runs_page::{RunLine, runs_page};
 
