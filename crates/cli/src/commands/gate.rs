@@ -180,6 +180,7 @@ pub fn gate(args: &GateArgs) -> Result<ExitCode, Failure> {
     }
     let code = if measured.was_stopped() { STOPPED } else { code_of(verdict.outcome) };
     files.write(&report(measured.run, verdict))?;
+    measured.show_report(&args.run.output)?;
     Ok(ExitCode::from(code))
 }
 

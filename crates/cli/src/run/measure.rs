@@ -88,6 +88,16 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Makes the report of this run for the dashboard, if there is one, and serves it.
+    pub fn show_report(&self, output: &OutputFlags) -> Result<(), Failure> {
+        let Some(dashboard) = &self.dashboard else { return Ok(()) };
+        let loaded = self.run.map(|run| run_store::load_from(&self.store, run)).transpose()?;
+        let analysis = loaded.map(|loaded| run_store::analyse_loaded(vec![loaded])).transpose()?;
+        dashboard.end(analysis.as_ref());
+        self.serve_report(output);
+        Ok(())
+    }
+
     /// Serves the report after the run: for a user at a terminal until a signal; in a script until open pages have loaded
     /// it, for a few seconds at most. A user who has stopped the run by a signal does not have to send another one.
     pub fn serve_report(&self, output: &OutputFlags) {
