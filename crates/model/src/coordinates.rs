@@ -117,14 +117,17 @@ impl fmt::Display for Value {
 
 /// The position of a step on every axis of its run; equal coordinates are comparable steps.
 ///
-/// Coordinates are ordered by the names of their axes. Copies share the values, and all coordinates of a run share the
-/// list of its axes: analyses hold those of each of 100,000 steps in several tables. With a common list, two of them are
-/// compared without a look at the names.
+/// Coordinates are ordered by the names of their axes. They take one word: copies share the values, and all coordinates
+/// of a run share the list of its axes, because analyses hold those of each of 100,000 steps in several tables. With a
+/// common list, two of them are compared without a look at the names.
 #[derive(Clone)]
-pub struct Coordinates {
+pub struct Coordinates(Arc<Position>);
+
+/// What the copies of coordinates share.
+struct Position {
     axes: Axes,
     /// One for each axis.
-    values: Arc<[Value]>,
+    values: Box<[Value]>,
 }
 
 type Axis = Cow<'static, str>;
@@ -152,14 +155,14 @@ fn shared(names: Vec<Axis>) -> Axes {
 impl Default for Coordinates {
     fn default() -> Self {
         static NONE: LazyLock<Coordinates> =
-            LazyLock::new(|| Coordinates { axes: shared(Vec::new()), values: Arc::new([]) });
+            LazyLock::new(|| Coordinates::of(shared(Vec::new()), Box::new([])));
         NONE.clone()
     }
 }
 
 impl PartialEq for Coordinates {
     fn eq(&self, other: &Self) -> bool {
-        self.has_axes_of(other) && (Arc::ptr_eq(&self.values, &other.values) || self.values == other.values)
+        Arc::ptr_eq(&self.0, &other.0) || (self.has_axes_of(other) && self.0.values == other.0.values)
     }
 }
 
@@ -174,21 +177,20 @@ impl PartialOrd for Coordinates {
 impl Ord for Coordinates {
     /// Axis by axis: the name, then the value.
     fn cmp(&self, other: &Self) -> Ordering {
-        if Arc::ptr_eq(&self.axes, &other.axes) {
-            return if Arc::ptr_eq(&self.values, &other.values) {
-                Ordering::Equal
-            } else {
-                self.values.cmp(&other.values)
-            };
+        if Arc::ptr_eq(&self.0, &other.0) {
+            Ordering::Equal
+        } else if Arc::ptr_eq(&self.0.axes, &other.0.axes) {
+            self.0.values.cmp(&other.0.values)
+        } else {
+            self.iter().cmp(other.iter())
         }
-        self.iter().cmp(other.iter())
     }
 }
 
 impl Hash for Coordinates {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // Equal coordinates have equal values; those that differ in their axes alone are rare.
-        self.values.hash(state);
+        self.0.values.hash(state);
     }
 }
 
@@ -204,8 +206,12 @@ impl Coordinates {
         Self::default()
     }
 
+    fn of(axes: Axes, values: Box<[Value]>) -> Self {
+        Self(Arc::new(Position { axes, values }))
+    }
+
     fn has_axes_of(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.axes, &other.axes) || self.axes == other.axes
+        Arc::ptr_eq(&self.0.axes, &other.0.axes) || self.0.axes == other.0.axes
     }
 
     /// How many virtual users (of a load) or jobs (of a sweep) the step runs at once, where an axis names their number.
@@ -216,31 +222,33 @@ impl Coordinates {
     /// These coordinates with one axis added or replaced.
     #[must_use]
     pub fn with(self, axis: impl Into<Axis>, value: Value) -> Self {
+        let Position { axes, values } = &*self.0;
         let axis = axis.into();
-        let at = self.axes.partition_point(|known| *known < axis);
-        let is_known = self.axes.get(at) == Some(&axis);
-        let before = self.values[..at].iter().cloned();
-        let after = self.values[at + usize::from(is_known)..].iter().cloned();
+        let at = axes.partition_point(|known| *known < axis);
+        let is_known = axes.get(at) == Some(&axis);
+        let before = values[..at].iter().cloned();
+        let after = values[at + usize::from(is_known)..].iter().cloned();
         let values = before.chain([value]).chain(after).collect();
         if is_known {
-            return Self { values, ..self };
+            return Self::of(Arc::clone(axes), values);
         }
-        let mut axes = self.axes.to_vec();
+        let mut axes = axes.to_vec();
         axes.insert(at, axis);
-        Self { axes: shared(axes), values }
+        Self::of(shared(axes), values)
     }
 
     /// These coordinates without some axes.
     #[must_use]
     pub fn without(&self, axes: &[impl AsRef<str>]) -> Self {
         let is_kept = |axis: &str| !axes.iter().any(|left| left.as_ref() == axis);
-        if self.axes.iter().all(|axis| is_kept(axis)) {
+        let Position { axes, values } = &*self.0;
+        if axes.iter().all(|axis| is_kept(axis)) {
             return self.clone();
         }
-        let kept = self.axes.iter().zip(self.values.iter()).filter(|(axis, _)| is_kept(axis));
+        let kept = axes.iter().zip(values.iter()).filter(|(axis, _)| is_kept(axis));
         let (axes, values): (Vec<Axis>, Vec<Value>) =
             kept.map(|(axis, value)| (axis.clone(), value.clone())).unzip();
-        Self { axes: shared(axes), values: values.into() }
+        Self::of(shared(axes), values.into())
     }
 
     /// The position on one axis.
@@ -266,7 +274,7 @@ impl Coordinates {
 
     /// All axes in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.axes.iter().map(AsRef::as_ref).zip(self.values.iter())
+        self.0.axes.iter().map(AsRef::as_ref).zip(self.0.values.iter())
     }
 }
 
@@ -286,7 +294,7 @@ impl<'de> Deserialize<'de> for Coordinates {
         };
         let (axes, values): (Vec<Axis>, Vec<Value>) =
             all.into_iter().map(|(axis, value)| (name(axis), value)).unzip();
-        Ok(Self { axes: shared(axes), values: values.into() })
+        Ok(Self::of(shared(axes), values.into()))
     }
 }
 
@@ -311,15 +319,15 @@ mod tests {
     #[test]
     fn coordinates_of_one_run_share_the_list_of_their_axes() {
         let one = cell(1);
-        assert!(Arc::ptr_eq(&one.axes, &cell(2).axes));
-        assert!(Arc::ptr_eq(&one.clone().with("own", Value::Count(1)).without(&["own"]).axes, &one.axes));
-        assert!(Arc::ptr_eq(&one.clone().values, &one.values));
-        assert_eq!(size_of::<Coordinates>(), 24);
+        assert!(Arc::ptr_eq(&one.0.axes, &cell(2).0.axes));
+        assert!(Arc::ptr_eq(&one.clone().with("own", Value::Count(1)).without(&["own"]).0.axes, &one.0.axes));
+        assert!(Arc::ptr_eq(&one.clone().0, &one.0));
+        assert_eq!(size_of::<Coordinates>(), size_of::<usize>());
     }
 
     #[test]
     fn coordinates_are_compared_axis_by_axis_whoever_owns_the_lists() {
-        let own = Coordinates { axes: Arc::new(cell(3).axes.to_vec()), ..cell(3) };
+        let own = Coordinates::of(Arc::new(cell(3).0.axes.to_vec()), cell(3).0.values.clone());
         assert_eq!(
             (own.cmp(&cell(3)), own.cmp(&cell(4)), own == cell(3)),
             (Ordering::Equal, Ordering::Less, true)

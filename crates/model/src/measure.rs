@@ -279,7 +279,7 @@ mod tests {
     fn a_measure_without_details_is_small() {
         // A run of 100,000 imported steps holds as many of them, and a report of it at most 1 KB per step.
         assert!(size_of::<Measure>() <= 232, "{} bytes", size_of::<Measure>());
-        assert!(size_of::<crate::StepResult>() <= 288, "{} bytes", size_of::<crate::StepResult>());
+        assert!(size_of::<crate::StepResult>() <= 272, "{} bytes", size_of::<crate::StepResult>());
     }
 
     #[test]

@@ -47,17 +47,21 @@ fn read_one(archive: &dyn HistogramArchive, key: u64) -> Option<Vec<u8>> {
     archive.read(&[key]).pop().flatten()
 }
 
-/// Where the bytes are.
+/// Where the counts are.
 #[derive(Debug, Clone)]
-enum Bytes {
-    Here(Box<[u8]>),
+enum Counts {
+    /// Validated bytes.
+    Bytes(Box<[u8]>),
+    /// Decoded, in ascending order. They take ten times as much memory as bytes.
+    Cells(Box<[Cell]>),
+    /// Bytes that were validated when an archive got them.
     Archived(Arc<dyn HistogramArchive>, u64),
 }
 
-/// Validated bytes.
+/// A histogram that is not counting.
 #[derive(Debug, Clone)]
 pub(crate) struct Resting {
-    bytes: Bytes,
+    counts: Counts,
     len: u64,
     highest: u64,
 }
@@ -66,17 +70,17 @@ impl Resting {
     /// None if the bytes are invalid or of a form that only the library reads.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let (len, highest) = examine(bytes)?;
-        Some(Self { bytes: Bytes::Here(bytes.into()), len, highest })
+        Some(Self { counts: Counts::Bytes(bytes.into()), len, highest })
     }
 
     /// As [`Self::of`], but without the bytes, which the archive has under that key.
     pub fn archived(bytes: &[u8], archive: &Arc<dyn HistogramArchive>, key: u64) -> Option<Self> {
         let (len, highest) = examine(bytes)?;
-        Some(Self { bytes: Bytes::Archived(Arc::clone(archive), key), len, highest })
+        Some(Self { counts: Counts::Archived(Arc::clone(archive), key), len, highest })
     }
 
     /// The counts of several histograms in one. It needs memory for the counts that there are, while an array that can
-    /// record takes 100 KB.
+    /// record takes 100 KB. They stay decoded, because an analysis takes about ten quantiles of them.
     pub fn merged<'r>(parts: impl Iterator<Item = &'r Self>) -> Self {
         let mut all: Vec<Cell> = parts.flat_map(Self::cells).collect();
         // The parts are in order, which this sort makes use of.
@@ -88,39 +92,29 @@ impl Resting {
         });
         let highest = all.last().map_or(0, |cell| cell.highest);
         let len = all.iter().map(|cell| cell.count).sum();
-        let mut payload = Vec::new();
-        let mut slot = 0;
-        for cell in all {
-            let own = slot_of(cell.lowest);
-            if own > slot {
-                write_number(&mut payload, -(own - slot).cast_signed());
-            }
-            write_number(&mut payload, cell.count.cast_signed());
-            slot = own + 1;
-        }
-        let mut bytes = [COOKIE, payload.len() as u32, 0, 3].map(u32::to_be_bytes).concat();
-        bytes.extend([1, highest.max(2), 1f64.to_bits()].map(u64::to_be_bytes).concat());
-        bytes.extend(payload);
-        Self { bytes: Bytes::Here(bytes.into()), len, highest }
+        Self { counts: Counts::Cells(all.into()), len, highest }
     }
 
     /// The archive that has the bytes, and their key there; none if they are here.
     pub fn archive(&self) -> Option<(&Arc<dyn HistogramArchive>, u64)> {
-        match &self.bytes {
-            Bytes::Here(_) => None,
-            Bytes::Archived(archive, key) => Some((archive, *key)),
+        match &self.counts {
+            Counts::Bytes(_) | Counts::Cells(_) => None,
+            Counts::Archived(archive, key) => Some((archive, *key)),
         }
     }
 
     /// The same with these bytes, which the archive returned. They were validated when they were archived.
     pub fn with_bytes(&self, bytes: Vec<u8>) -> Self {
-        Self { bytes: Bytes::Here(bytes.into()), ..*self }
+        Self { counts: Counts::Bytes(bytes.into()), ..*self }
     }
 
     pub fn bytes(&self) -> Cow<'_, [u8]> {
-        match &self.bytes {
-            Bytes::Here(bytes) => Cow::Borrowed(bytes),
-            Bytes::Archived(archive, key) => Cow::Owned(read_one(archive.as_ref(), *key).unwrap_or_default()),
+        match &self.counts {
+            Counts::Bytes(bytes) => Cow::Borrowed(bytes),
+            Counts::Cells(cells) => Cow::Owned(encoded(cells, self.highest)),
+            Counts::Archived(archive, key) => {
+                Cow::Owned(read_one(archive.as_ref(), *key).unwrap_or_default())
+            }
         }
     }
 
@@ -135,17 +129,38 @@ impl Resting {
 
     /// The counts, from the shortest time to the longest.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
-        let bytes = self.bytes();
+        let (cells, bytes) = match &self.counts {
+            Counts::Cells(cells) => (&cells[..], Cow::default()),
+            Counts::Bytes(_) | Counts::Archived(..) => (&[][..], self.bytes()),
+        };
         let mut at = HEADER;
         let mut slot = 0;
-        let cells = std::iter::from_fn(move || {
+        let decoded = std::iter::from_fn(move || {
             let mut rest = bytes.get(at..)?;
             let cell = next(&mut rest, &mut slot);
             at = bytes.len() - rest.len();
             cell
         });
-        cells.filter(|cell| cell.count > 0)
+        cells.iter().copied().chain(decoded.filter(|cell| cell.count > 0))
     }
+}
+
+/// The bytes of counts in ascending order.
+fn encoded(cells: &[Cell], highest: u64) -> Vec<u8> {
+    let mut payload = Vec::new();
+    let mut slot = 0;
+    for cell in cells {
+        let own = slot_of(cell.lowest);
+        if own > slot {
+            write_number(&mut payload, -(own - slot).cast_signed());
+        }
+        write_number(&mut payload, cell.count.cast_signed());
+        slot = own + 1;
+    }
+    let mut bytes = [COOKIE, payload.len() as u32, 0, 3].map(u32::to_be_bytes).concat();
+    bytes.extend([1, highest.max(2), 1f64.to_bits()].map(u64::to_be_bytes).concat());
+    bytes.extend(payload);
+    bytes
 }
 
 /// Validates bytes; returns the number of recordings and the longest time.
@@ -196,6 +211,11 @@ fn next(rest: &mut &[u8], slot: &mut u64) -> Option<Cell> {
 
 /// A zigzag number of 1 to 9 bytes, seven bits each, the ninth one whole.
 fn number(rest: &mut &[u8]) -> Option<i64> {
+    // Most counts and gaps take one byte.
+    if let [byte @ 0..0x80, left @ ..] = *rest {
+        *rest = left;
+        return Some(i64::from(*byte >> 1) ^ -i64::from(*byte & 1));
+    }
     let mut value = 0u64;
     for place in 0..9 {
         let (byte, left) = rest.split_first()?;

@@ -87,6 +87,8 @@ impl HistogramArchive for StoredHistograms {
 pub(crate) struct CheckThinner {
     /// Checks that passed, by name: each verdict without an explanation.
     known: BTreeMap<String, Vec<Check>>,
+    /// The checks of the step before.
+    last: Sparse<Vec<Check>>,
 }
 
 impl CheckThinner {
@@ -110,6 +112,11 @@ impl CheckThinner {
                 thin.push(check);
             }
         }
-        thin.into()
+        // Most steps pass the same checks, and share the list.
+        let thin: Sparse<Vec<Check>> = thin.into();
+        if thin != self.last {
+            self.last = thin;
+        }
+        self.last.clone()
     }
 }

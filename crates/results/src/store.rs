@@ -249,7 +249,8 @@ impl Store {
     /// Loads a run for an analysis, in about a tenth of the memory of [`load`](Self::load).
     ///
     /// Histograms of response and service times and of lag stay in the database; they are read again when they are used.
-    /// Self-checks that passed have no explanation, except the first one of each name. All figures are those of the run.
+    /// Self-checks that passed have no explanation, except the first one of each name, and the shares of single jobs are
+    /// left out. All other figures are those of the run.
     /// With names of targets, the steps are those of these targets alone; the header and the facts are complete.
     pub fn load_compact(
         &self,

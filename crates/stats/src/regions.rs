@@ -5,6 +5,8 @@
 //! `NeuroImage` 92 (2014) 381; Westfall and Young: Resampling-Based Multiple Testing): exact when the
 //! differences are symmetric, however cells of one sweep depend on each other.
 
+use std::ops::Range;
+
 use sharebench_model::Random;
 
 use crate::winsorise::winsorised;
@@ -117,9 +119,9 @@ pub fn differing_regions_among(surfaces: &[Surface], seed: u64) -> Vec<Vec<Regio
                     .all(|earlier| *earlier != place && (!earlier.overlaps(place) || earlier.holds(place)))
             };
             let Some((look, region)) = scan.most_important(&data[at], &joint, fits) else { continue };
-            let (place, cells) = scan.regions[region];
+            let place = scan.place(region);
             // Within an earlier region only the deviation from it is left to test.
-            let whole = scan.look(&surfaces[at].sweeps, &vec![1.0; n])[region];
+            let whole = scan.look(&surfaces[at].sweeps, &vec![1.0; n]).of(region);
             // Simultaneous intervals need the maxima without any difference; they are computed once, for the
             // first region found.
             let centred = centred.get_or_insert_with(|| {
@@ -130,7 +132,7 @@ pub fn differing_regions_among(surfaces: &[Surface], seed: u64) -> Vec<Vec<Regio
             let refines = earlier.iter().any(|region| region.overlaps(place));
             found[at].push(Region {
                 place,
-                cells: cells as usize,
+                cells: scan.counts[region] as usize,
                 log_ratio: Estimate {
                     value: whole.mean,
                     interval: Some(Interval::new(whole.mean - reach, whole.mean + reach)),
@@ -187,7 +189,8 @@ struct Scan {
     row_edges: Vec<usize>,
     /// Columns at which regions begin and end.
     column_edges: Vec<usize>,
-    regions: Vec<(Rectangle, f64)>,
+    /// Number of cells of each region.
+    counts: Vec<f64>,
     /// In the order of the regions, which they divide without gaps.
     strips: Vec<Strip>,
 }
@@ -201,8 +204,8 @@ struct Strip {
     first: usize,
     /// Index of the edge at which the narrowest region ends.
     narrowest: usize,
-    /// Number of regions.
-    len: usize,
+    /// The regions.
+    regions: Range<usize>,
 }
 
 /// Mean, variance and standardised mean of a region over sweeps.
@@ -215,6 +218,28 @@ struct Look {
 impl Look {
     fn statistic(self) -> f64 {
         (self.mean / self.error).abs()
+    }
+}
+
+/// What every region shows under one pattern of signs.
+struct Looks {
+    /// Number of sweeps.
+    n: f64,
+    /// Sums of the regions' means over sweeps.
+    sums: Vec<f64>,
+    variances: Vec<f64>,
+    /// Lower bound of the variances.
+    usual: f64,
+}
+
+impl Looks {
+    fn of(&self, region: usize) -> Look {
+        let error = ((self.variances[region] + self.usual) / self.n).sqrt();
+        Look { mean: self.sums[region] / self.n, error }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Look> {
+        (0..self.sums.len()).map(|region| self.of(region))
     }
 }
 
@@ -244,7 +269,7 @@ impl Scan {
             exists,
             row_edges: edges(surface.rows, row_step),
             column_edges: edges(surface.columns, column_step),
-            regions: Vec::new(),
+            counts: Vec::new(),
             strips: Vec::new(),
         };
         let counts: Vec<f64> = scan.exists.iter().map(|exists| f64::from(u8::from(*exists))).collect();
@@ -264,21 +289,27 @@ impl Scan {
     fn add_strip(&mut self, rows: (usize, usize), first: usize, counts: &[f64]) {
         let width = self.column_edges.len();
         let at = |row: usize, column: usize| counts[row * width + column];
-        let before = self.regions.len();
+        let before = self.counts.len();
         for last in first + 1..width {
             let cells = at(rows.1, last) - at(rows.0, last) - at(rows.1, first) + at(rows.0, first);
             if cells >= SMALLEST_REGION as f64 {
-                let place = Rectangle {
-                    rows: (self.row_edges[rows.0], self.row_edges[rows.1]),
-                    columns: (self.column_edges[first], self.column_edges[last]),
-                };
-                self.regions.push((place, cells));
+                self.counts.push(cells);
             }
         }
-        let len = self.regions.len() - before;
-        if len > 0 {
+        let regions = before..self.counts.len();
+        if !regions.is_empty() {
             // A wider region has at least as many cells, so only the narrowest ones are missing.
-            self.strips.push(Strip { rows, first, narrowest: width - len, len });
+            self.strips.push(Strip { rows, first, narrowest: width - regions.len(), regions });
+        }
+    }
+
+    /// The cells that a region covers.
+    fn place(&self, region: usize) -> Rectangle {
+        let strip = &self.strips[self.strips.partition_point(|strip| strip.regions.end <= region)];
+        let last = strip.narrowest + region - strip.regions.start;
+        Rectangle {
+            rows: (self.row_edges[strip.rows.0], self.row_edges[strip.rows.1]),
+            columns: (self.column_edges[strip.first], self.column_edges[last]),
         }
     }
 
@@ -314,11 +345,10 @@ impl Scan {
     fn sums(&self, sweeps: &[Vec<f64>]) -> Sums {
         let tables: Vec<Vec<f64>> = sweeps.iter().map(|sweep| self.edge_sums(sweep)).collect();
         let width = self.column_edges.len();
-        let mut sums = Sums { means: vec![0.0; self.regions.len()], squares: vec![0.0; self.regions.len()] };
+        let mut sums = Sums { means: vec![0.0; self.counts.len()], squares: vec![0.0; self.counts.len()] };
         // Per sweep, what lies between the top and the bottom of the current strips, left of each edge.
         let mut between = vec![0.0; tables.len() * width];
         let mut rows = None;
-        let mut region = 0;
         for strip in &self.strips {
             if rows != Some(strip.rows) {
                 rows = Some(strip.rows);
@@ -331,50 +361,48 @@ impl Scan {
                     }
                 }
             }
-            let here = region..region + strip.len;
-            let cells = &self.regions[here.clone()];
-            let means = &mut sums.means[here.clone()];
-            let squares = &mut sums.squares[here];
+            let counts = &self.counts[strip.regions.clone()];
+            let means = &mut sums.means[strip.regions.clone()];
+            let squares = &mut sums.squares[strip.regions.clone()];
             for (table, between) in tables.iter().zip(between.chunks(width)) {
                 let low = table[strip.rows.1 * width + strip.first];
                 let high = table[strip.rows.0 * width + strip.first];
                 let ends = &between[strip.narrowest..];
-                for (((end, (_, cells)), mean_sum), square_sum) in
-                    ends.iter().zip(cells).zip(means.iter_mut()).zip(squares.iter_mut())
+                for (((end, count), mean_sum), square_sum) in
+                    ends.iter().zip(counts).zip(means.iter_mut()).zip(squares.iter_mut())
                 {
-                    let mean = (end - low + high) / cells;
+                    let mean = (end - low + high) / count;
                     *mean_sum += mean;
                     *square_sum += mean * mean;
                 }
             }
-            region += strip.len;
         }
         sums
     }
 
     /// Evaluates every region under one pattern of signs.
-    fn look(&self, data: &[Vec<f64>], signs: &[f64]) -> Vec<Look> {
+    fn look(&self, data: &[Vec<f64>], signs: &[f64]) -> Looks {
         let n = data.len() as f64;
         // After flipping, as docs/measurement-rules.md R3 prescribes.
-        let Sums { means, squares } = self.sums(&winsorised(data, signs, &self.exists));
-        let variance = |(sum, squares): (&f64, &f64)| ((squares - sum * sum / n) / (n - 1.0)).max(0.0);
-        let variances: Vec<f64> = means.iter().zip(&squares).map(variance).collect();
-        if variances.is_empty() {
-            return Vec::new();
+        let Sums { means: sums, squares: mut variances } = self.sums(&winsorised(data, signs, &self.exists));
+        // In place: the search looks hundreds of times, each time at up to 20,000 regions.
+        for (squares, sum) in variances.iter_mut().zip(&sums) {
+            *squares = ((*squares - sum * sum / n) / (n - 1.0)).max(0.0);
         }
         // The typical variance of a region as a lower bound: a variance that is small by chance must not look significant.
         let mut sorted = variances.clone();
-        let (_, usual, _) = sorted.select_nth_unstable_by(variances.len() / 2, f64::total_cmp);
-        let usual = usual.max(f64::MIN_POSITIVE);
-        let look =
-            |(sum, variance): (&f64, &f64)| Look { mean: sum / n, error: ((variance + usual) / n).sqrt() };
-        means.iter().zip(&variances).map(look).collect()
+        let middle = sorted.len() / 2;
+        let usual = if sorted.is_empty() {
+            f64::MIN_POSITIVE
+        } else {
+            sorted.select_nth_unstable_by(middle, f64::total_cmp).1.max(f64::MIN_POSITIVE)
+        };
+        Looks { n, sums, variances, usual }
     }
 
     /// Largest statistic of every pattern of signs, in the order of the patterns.
     fn largest(&self, data: &[Vec<f64>], flips: &[Vec<f64>]) -> Vec<f64> {
-        let of =
-            |signs: &Vec<f64>| self.look(data, signs).into_iter().map(Look::statistic).fold(0.0, f64::max);
+        let of = |signs: &Vec<f64>| self.look(data, signs).iter().map(Look::statistic).fold(0.0, f64::max);
         flips.iter().map(of).collect()
     }
 
@@ -388,14 +416,13 @@ impl Scan {
         let looks = self.look(data, &vec![1.0; data.len()]);
         let critical = largest[quantile_index(largest.len())];
         let sure = |look: &Look| look.statistic() >= critical && p_value(largest, look.statistic()) <= ERROR;
-        let importance = |(look, region): &(&Look, &(Rectangle, f64))| look.mean.abs() * region.1.sqrt();
-        let (at, (look, _)) = looks
+        let importance = |(region, look): &(usize, Look)| look.mean.abs() * self.counts[*region].sqrt();
+        let (region, look) = looks
             .iter()
-            .zip(&self.regions)
             .enumerate()
-            .filter(|(_, (look, (place, _)))| sure(look) && fits(*place))
-            .max_by(|(_, a), (_, b)| importance(a).total_cmp(&importance(b)))?;
-        Some((*look, at))
+            .filter(|(region, look)| sure(look) && fits(self.place(*region)))
+            .max_by(|a, b| importance(a).total_cmp(&importance(b)))?;
+        Some((look, region))
     }
 
     /// The data with every cell's mean taken off.

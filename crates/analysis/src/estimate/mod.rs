@@ -123,7 +123,7 @@ fn row(
         let outcome_b = outcomes[both.b].as_ref()?;
         rate_limit(outcome_a, outcome_b).is_none().then_some((outcome_a, outcome_b))
     };
-    let pairs: Vec<Option<Pairs>> = aligned
+    let mut pairs: Vec<Option<Pairs>> = aligned
         .compared
         .iter()
         .map(|both| comparable(both).and_then(|_| pair(&side(both.a), &side(both.b), layout.unit)))
@@ -136,6 +136,9 @@ fn row(
         Some(ratio)
     });
     let ratios = ratios.collect();
+    for pairs in pairs.iter_mut().flatten() {
+        pairs.work = Vec::new();
+    }
     let position = layout.position(coordinates);
     (Row { coordinates: coordinates.clone(), position, outcomes, ratios }, pairs)
 }

@@ -52,6 +52,7 @@ pub(crate) struct Pairs {
     pub repetitions: Vec<u32>,
     pub rates_a: Vec<f64>,
     pub rates_b: Vec<f64>,
+    /// Work of each pair; dropped once the ratio of the position is known, because means over cells take rates alone.
     pub work: Vec<(Work, Work)>,
     /// Resolution of either clock; none if an imported result does not state it.
     pub clocks_ns: (Option<f64>, Option<f64>),

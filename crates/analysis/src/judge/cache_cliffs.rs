@@ -13,17 +13,17 @@ use crate::types::{Access, CacheCurve, Outcome, RateUnit, Section, View};
 /// The curves of all reads that no client's cache serves, if they have a cliff or a size with two states.
 pub(crate) fn cache_curves(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<CacheCurve> {
     let mut found = Vec::new();
-    let mut before: BTreeMap<usize, BTreeMap<u32, Option<u64>>> = BTreeMap::new();
-    for (index, section) in estimated.sections.iter().enumerate() {
-        let along = section.axes.iter().position(|axis| axis == axis::FILE_SIZE);
-        let reads = section.title.contains("read") && section.unit == RateUnit::BytesPerSecond;
-        let Some(along) = along.filter(|_| reads && section.view == View::Sweep) else { continue };
-        for system in 0..aligned.systems.len() {
+    // System by system, so that one schedule is in memory at a time.
+    for system in 0..aligned.systems.len() {
+        let schedule = schedule(aligned, system);
+        for (index, section) in estimated.sections.iter().enumerate() {
+            let along = section.axes.iter().position(|axis| axis == axis::FILE_SIZE);
+            let reads = section.title.contains("read") && section.unit == RateUnit::BytesPerSecond;
+            let Some(along) = along.filter(|_| reads && section.view == View::Sweep) else { continue };
             if !is_uncached_by_client(aligned, section, system) {
                 continue;
             }
-            let before = before.entry(system).or_insert_with(|| sizes_before(aligned, system));
-            let curve = SizeCurve::new(&sized_rates(aligned, section, along, system, before));
+            let curve = SizeCurve::new(&sized_rates(aligned, section, along, system, &schedule));
             let cliff = curve.cliff();
             let states = curve.two_states();
             if cliff.is_some() || !states.is_empty() {
@@ -31,6 +31,7 @@ pub(crate) fn cache_curves(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<
             }
         }
     }
+    found.sort_by_key(|curve| (curve.section, curve.system));
     found
 }
 
@@ -48,16 +49,23 @@ pub(crate) fn crossed_the_wire(aligned: &Aligned<'_>, system: usize, outcome: &O
     !imported && counted && !outcome.is_client_cached()
 }
 
-/// The file size of the step before each step of a system, by the step's index.
-fn sizes_before(aligned: &Aligned<'_>, system: usize) -> BTreeMap<u32, Option<u64>> {
+/// The steps of a system in the order of the schedule, each with its index there.
+type Schedule<'a> = Vec<(u32, &'a StepResult)>;
+
+fn schedule<'a>(aligned: &Aligned<'a>, system: usize) -> Schedule<'a> {
     let described = &aligned.systems[system];
     let steps = aligned.runs[described.run].steps.iter();
     let own = steps.filter(|step| described.owns(described.run, step));
-    let mut sizes: Vec<(u32, Option<u64>)> =
-        own.map(|step| (step.index, step.coordinates.number(axis::FILE_SIZE))).collect();
-    sizes.sort_unstable_by_key(|(index, _)| *index);
-    let before = std::iter::once(None).chain(sizes.iter().map(|(_, size)| *size));
-    sizes.iter().map(|(index, _)| *index).zip(before).collect()
+    let mut schedule: Schedule<'a> = own.map(|step| (step.index, step)).collect();
+    schedule.sort_unstable_by_key(|(index, _)| *index);
+    schedule
+}
+
+/// The file size of the step before, on the same system; none of the first step.
+fn size_before(schedule: &Schedule<'_>, step: &StepResult) -> Option<u64> {
+    let at = schedule.partition_point(|(index, _)| *index < step.index);
+    let (_, before) = schedule.get(at.checked_sub(1)?)?;
+    before.coordinates.number(axis::FILE_SIZE)
 }
 
 /// Each repetition of each cell of a section, with the size of the file that the step before used.
@@ -66,7 +74,7 @@ fn sized_rates(
     section: &Section,
     along: usize,
     system: usize,
-    before: &BTreeMap<u32, Option<u64>>,
+    schedule: &Schedule<'_>,
 ) -> Vec<SizedRate> {
     let rows = section.rows.iter();
     let mut steps: Vec<(&StepResult, &[Option<Value>])> = rows
@@ -75,7 +83,7 @@ fn sized_rates(
             steps.map(|step| (*step, row.position.as_slice()))
         })
         .collect();
-    steps.sort_by_key(|(step, _)| step.index);
+    steps.sort_unstable_by_key(|(step, _)| step.index);
     let mut lines: BTreeMap<Vec<Option<&Value>>, usize> = BTreeMap::new();
     let mut found = Vec::new();
     for (step, position) in steps.into_iter().filter(|(step, _)| usable(step, section.unit)) {
@@ -85,7 +93,7 @@ fn sized_rates(
         let others: Vec<Option<&Value>> = others.map(|(_, value)| value.as_ref()).collect();
         let next = lines.len();
         let line = *lines.entry(others).or_insert(next);
-        let previous = before.get(&step.index).copied().flatten();
+        let previous = size_before(schedule, step);
         found.push(SizedRate { size, line, previous, log_rate: rate.ln() });
     }
     found

@@ -27,7 +27,7 @@ pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sys
         let run = &aligned.runs[described.run];
         let mut steps: Vec<&StepResult> =
             run.steps.iter().filter(|step| described.owns(described.run, step)).collect();
-        steps.sort_by_key(|step| (step.started_unix_ms, step.index));
+        steps.sort_unstable_by_key(|step| (step.started_unix_ms, step.index));
         let ends = steps.first().zip(steps.last());
         let moves = ends.is_some_and(|(first, last)| first.started_unix_ms < last.started_unix_ms);
         if run.header.is_imported() || !moves {

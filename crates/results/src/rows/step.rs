@@ -149,6 +149,8 @@ pub(crate) struct RowReader {
     errors: LastText<Sparse<BTreeMap<ErrorClass, u64>>>,
     shares: LastText<Sparse<Vec<JobShare>>>,
     evidence: LastText<Sparse<Evidence>>,
+    /// Of the row before.
+    wire: Sparse<Option<WireCount>>,
     checks: LastText<Sparse<Vec<Check>>>,
     /// Where histograms stay; none if the steps have them.
     archive: Option<Arc<dyn HistogramArchive>>,
@@ -192,7 +194,7 @@ impl RowReader {
 
     /// Reads a row.
     pub(crate) fn read(&mut self, row: &Row<'_>) -> Result<StepResult, Problem> {
-        let mut fields = Fields { row, next: 0 };
+        let mut fields = Fields { row, next: 0, last_histogram: None };
         // The fields of a struct are evaluated in the order in which they are written.
         Ok(StepResult {
             index: fields.get("position")?,
@@ -227,6 +229,22 @@ impl RowReader {
         })
     }
 
+    /// Requests of the same work are often the same number in each repetition and on each target.
+    fn wire(&mut self, count: Option<WireCount>) -> Sparse<Option<WireCount>> {
+        if *self.wire != count {
+            self.wire = count.into();
+        }
+        self.wire.clone()
+    }
+
+    fn shares(&mut self, text: &str) -> Result<Sparse<Vec<JobShare>>, Problem> {
+        // No analysis uses them: it reports the figures of whole steps.
+        if self.archive.is_some() {
+            return Ok(Sparse::default());
+        }
+        self.shares.get(text, |text| from_json("shares", text))
+    }
+
     fn measure(&mut self, fields: &mut Fields<'_, '_>) -> Result<Measure, Problem> {
         Ok(Measure {
             window_ns: fields.number("window_ns")?,
@@ -236,15 +254,15 @@ impl RowReader {
             transactions: fields.number("transactions")?,
             bytes: IoBytes { read: fields.number("bytes_read")?, written: fields.number("bytes_written")? },
             verified: fields.number("bytes_verified")?,
-            wire: fields.wire()?.into(),
+            wire: self.wire(fields.wire()?),
             errors: self.errors.get(fields.text("errors")?, |text| from_json("errors", text))?,
             passes: fields.number("passes")?,
             users_assigned: fields.get("users_assigned")?,
             users_reported: fields.get("users_reported")?,
-            shares: self.shares.get(fields.text("shares")?, |text| from_json("shares", text))?,
+            shares: self.shares(fields.text("shares")?)?,
             censored: fields.number("censored")?,
             response: fields.histogram("response", self.archive.as_ref())?,
-            response_sample_size: fields.json_or_default("response_sample_size")?,
+            response_sample_size: fields.sample_sizes("response_sample_size")?,
             service: fields.histogram("service", self.archive.as_ref())?,
             lag: fields.histogram("lag", self.archive.as_ref())?,
             reported: fields.json_or_default("reported")?,
@@ -264,6 +282,8 @@ impl RowReader {
 struct Fields<'r, 's> {
     row: &'r Row<'s>,
     next: usize,
+    /// The histogram that was read last, and its bytes.
+    last_histogram: Option<(&'r [u8], Histogram)>,
 }
 
 impl<'r> Fields<'r, '_> {
@@ -302,12 +322,24 @@ impl<'r> Fields<'r, '_> {
         }
     }
 
+    /// Sample sizes without spare capacity: a run has a list of them for each of its steps.
+    fn sample_sizes(&mut self, column: &'static str) -> Result<Sparse<Vec<ResponseSampleSize>>, Problem> {
+        let mut sizes: Vec<ResponseSampleSize> = self.json_or_default(column)?;
+        sizes.shrink_to_fit();
+        Ok(sizes.into())
+    }
+
+    /// The histogram of the next column. Response and service times are the same where every request started when it was
+    /// intended to, and then they share one histogram.
     fn histogram(
         &mut self,
         column: &'static str,
         archive: Option<&Arc<dyn HistogramArchive>>,
     ) -> Result<Histogram, Problem> {
         let bytes = self.value(column)?.as_blob().map_err(|error| Problem::value(column, error))?;
+        if let Some((_, histogram)) = self.last_histogram.as_ref().filter(|(last, _)| *last == bytes) {
+            return Ok(histogram.clone());
+        }
         let histogram = match archive {
             Some(archive) => {
                 let row = self.row.get(COLUMNS.len())?;
@@ -315,7 +347,9 @@ impl<'r> Fields<'r, '_> {
             }
             None => Histogram::from_v2(bytes),
         };
-        histogram.map_err(|error| Problem::value(column, error))
+        let histogram = histogram.map_err(|error| Problem::value(column, error))?;
+        self.last_histogram = Some((bytes, histogram.clone()));
+        Ok(histogram)
     }
 
     fn wire(&mut self) -> Result<Option<WireCount>, Problem> {
