@@ -5,13 +5,13 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use sharebench_analysis::RunData;
 use sharebench_results::{FinishedRun, Store};
 
 use crate::sample::Sample;
 use crate::table::{Bar, Table};
+use crate::usage::Usage;
 use crate::{Failure, lab, live};
 
 /// Largest exponent of time and memory: a little above proportional, for caches that become too small.
@@ -38,14 +38,6 @@ const GRID: (u64, u64) = (25, 20);
 
 /// Small runs that one transaction adds.
 const RUNS_AT_ONCE: usize = 100;
-
-/// Resources that one command used.
-#[derive(Debug, Clone, Copy)]
-struct Usage {
-    wall_s: f64,
-    cpu_s: f64,
-    peak_bytes: f64,
-}
 
 /// Requirements of a series besides the exponents.
 #[derive(Debug, Clone, Copy)]
@@ -106,12 +98,7 @@ impl Growth<'_> {
 
     /// Runs the program, which must succeed.
     fn usage(&self, words: &[&str]) -> Result<Usage, Failure> {
-        let mut command = Command::new(&self.program);
-        command.args(words).stdin(Stdio::null()).stdout(Stdio::null());
-        let started = Instant::now();
-        let child = command.spawn()?;
-        let (cpu_s, peak_bytes) = wait(child).map_err(|error| format!("{words:?}: {error}"))?;
-        Ok(Usage { wall_s: started.elapsed().as_secs_f64(), cpu_s, peak_bytes })
+        Usage::of(Command::new(&self.program).args(words))
     }
 
     /// Runs the program on a results database for each size, and prints the series.
@@ -365,27 +352,6 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Waits for a program and returns its CPU seconds and its peak of resident memory in bytes.
-fn wait(child: Child) -> Result<(f64, f64), Failure> {
-    let pid = child.id().cast_signed();
-    let mut status = 0;
-    // SAFETY: wait4 writes the two structs that it is given; zeroed is a valid rusage. Nothing else waits for the child,
-    // which `std` reaps only on request.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        if libc::wait4(pid, &raw mut status, 0, &raw mut usage) != pid {
-            return Err(std::io::Error::last_os_error().into());
-        }
-        usage
-    };
-    if !libc::WIFEXITED(status) || libc::WEXITSTATUS(status) != 0 {
-        return Err(format!("the program failed ({status:#x})").into());
-    }
-    let time =
-        |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000).as_secs_f64();
-    Ok((time(usage.ru_utime) + time(usage.ru_stime), usage.ru_maxrss as f64 * 1024.0))
 }
 
 /// The slope of the logarithm of a figure over that of the size: the exponent of growth.

@@ -27,7 +27,9 @@ mod shape;
 #[cfg(feature = "smb")]
 mod smb;
 mod smb2;
+mod survey;
 mod table;
+mod usage;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,7 +39,7 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [growth] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [growth] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      the tables to print; all by default
   --rounds   measurements per median (5); for duel half of the runs
   --seconds  length of one measurement (1); for duel a sixtieth of a run
@@ -46,7 +48,7 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [mat
   --half-width  half-width of the intervals in percent, for precision (2)
   --measures measures in the large results database of `lab` (1000000)";
 
-const PARTS: [&str; 13] = [
+const PARTS: [&str; 14] = [
     "local",
     "nfs",
     "smb",
@@ -59,6 +61,7 @@ const PARTS: [&str; 13] = [
     "lab",
     "live",
     "report",
+    "survey",
     "growth",
 ];
 
@@ -189,6 +192,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("report") {
         table.under("The report");
         report::measure(&mut table, scratch)?;
+    }
+    if options.wants("survey") {
+        table.under("Listing a whole share");
+        survey::measure(&mut table, scratch)?;
     }
     let grown = if options.wants("growth") {
         table.under("Growth");
