@@ -12,6 +12,7 @@ mod ncp;
 mod nfs;
 mod proxy;
 mod smb;
+mod smb_cipher;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,7 +38,7 @@ fn every_run_at_a_hostile_server_ends_in_time_and_in_bounded_memory() {
     let only = std::env::var("SHAREBENCH_TEST_ONLY").unwrap_or_default();
     let mut table =
         Outcomes::new("hostile-servers.md", &["server", "what it does", "sweep", "survey", "clean"]);
-    let all: Vec<Mode> = [nfs::MODES.to_vec(), smb::MODES.to_vec(), ncp::modes()].concat();
+    let all: Vec<Mode> = [nfs::MODES.to_vec(), smb::modes(), ncp::modes()].concat();
     let is_wanted = |mode: &Mode| {
         let name = format!("{}: {}", mode.protocol.name(), mode.what);
         name.contains(&only) && need::met(&name, mode.needs())

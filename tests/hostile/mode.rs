@@ -18,6 +18,8 @@ pub enum Protocol {
     Smb,
     /// SMB with encryption.
     EncryptedSmb,
+    /// SMB with encryption, by a server that has the keys: what the client decrypts is hostile.
+    OpenedSmb,
     /// NCP over TCP.
     NcpTcp,
     /// NCP over UDP.
@@ -34,6 +36,7 @@ impl Protocol {
             Self::Portmapper => "port mapper",
             Self::Smb => "SMB",
             Self::EncryptedSmb => "encrypted SMB",
+            Self::OpenedSmb => "encrypted SMB, content",
             Self::NcpTcp => "NCP over TCP",
             Self::NcpUdp => "NCP over UDP",
             Self::NcpIpx => "NCP on IPX",
@@ -43,6 +46,7 @@ impl Protocol {
     const fn framing(self) -> Framing {
         match self {
             Self::Nfs | Self::Portmapper | Self::Smb | Self::EncryptedSmb => Framing::Prefix,
+            Self::OpenedSmb => Framing::OpenedSmb,
             Self::NcpTcp => Framing::Ncp,
             Self::NcpUdp | Self::NcpIpx => Framing::Datagrams,
         }
@@ -51,7 +55,7 @@ impl Protocol {
     const fn server_port(self, served: &Served) -> u16 {
         match self {
             Self::Nfs | Self::Portmapper => served.nfs_port,
-            Self::Smb | Self::EncryptedSmb => served.smb_port,
+            Self::Smb | Self::EncryptedSmb | Self::OpenedSmb => served.smb_port,
             Self::NcpTcp | Self::NcpUdp => served.ncp_port,
             Self::NcpIpx => served.ipx_port,
         }
@@ -142,7 +146,7 @@ impl Mode {
             }
             Protocol::Portmapper => format!("nfs://{}{}/{directory}", at.0, Served::EXPORT),
             Protocol::Smb => format!("smb://{user}@127.0.0.1:{port}/share/{directory}"),
-            Protocol::EncryptedSmb => {
+            Protocol::EncryptedSmb | Protocol::OpenedSmb => {
                 format!("smb://{user}@127.0.0.1:{port}/share/{directory}?encrypt=required")
             }
             Protocol::NcpTcp => format!("ncp://{user}@127.0.0.1:{port}/SHARE/{directory}"),

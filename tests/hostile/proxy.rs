@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::smb_cipher::ObservedSession;
+
 /// Pause between two bytes of [`Answer::Drip`].
 const DRIP: Duration = Duration::from_millis(400);
 /// Pause between two datagrams of a flood, which has no flow control.
@@ -23,6 +25,9 @@ const FLOOD_BYTES: usize = 64 << 10;
 pub enum Framing {
     /// A big-endian length of 31 bits, as in SMB and in fragments of RPC records.
     Prefix,
+    /// As [`Self::Prefix`], for encrypted SMB: replies are replaced in plain text and encrypted again. Those that are not
+    /// encrypted pass unchanged.
+    OpenedSmb,
     /// The marker and the length of NCP over TCP.
     Ncp,
     /// Datagrams.
@@ -51,6 +56,19 @@ pub enum Answer {
     Drip(Vec<u8>),
     /// These bytes again and again.
     Flood(Vec<u8>),
+}
+
+impl Answer {
+    /// The same with other bytes.
+    fn map(self, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Self {
+        match self {
+            Self::Send(bytes) => Self::Send(change(bytes)),
+            Self::Close(bytes) => Self::Close(change(bytes)),
+            Self::Silence(bytes) => Self::Silence(change(bytes)),
+            Self::Drip(bytes) => Self::Drip(change(bytes)),
+            Self::Flood(bytes) => Self::Flood(change(bytes)),
+        }
+    }
 }
 
 /// Replaces a reply.
@@ -136,6 +154,14 @@ impl Shared {
     fn answer(&self, request: &[u8], reply: Vec<u8>) -> Answer {
         (self.distort)(Exchange { request, reply, memory: &mut lock(&self.memory) })
     }
+
+    /// Answers in the encryption of the session.
+    fn answer_opened(&self, session: &mut ObservedSession, request: &[u8], reply: Vec<u8>) -> Answer {
+        session.observe(request, &reply);
+        let Some(plain) = session.open_reply(&reply) else { return Answer::Send(reply) };
+        let answer = self.answer(&session.open_request(request), plain);
+        answer.map(|bytes| session.seal_reply(bytes, &reply))
+    }
 }
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
@@ -171,9 +197,14 @@ fn serve(mut client: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
         let _ = forward(from_client, to_server, framing, &latest);
         ended.store(true, Ordering::SeqCst);
     });
+    let mut session = ObservedSession::default();
     while let Ok(reply) = read_message(&mut server, framing) {
         let request = lock(&request).clone();
-        let answer = shared.answer(&request, reply);
+        let answer = if framing == Framing::OpenedSmb {
+            shared.answer_opened(&mut session, &request, reply)
+        } else {
+            shared.answer(&request, reply)
+        };
         if !deliver(&mut client, answer, shared, &closed)? {
             break;
         }

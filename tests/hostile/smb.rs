@@ -1,6 +1,6 @@
 //! Hostile SMB servers, with and without encryption.
 
-use crate::mode::Protocol::{EncryptedSmb, Smb};
+use crate::mode::Protocol::{EncryptedSmb, OpenedSmb, Smb};
 use crate::mode::{Mode, forward, garbage};
 use crate::proxy::{Answer, Exchange};
 
@@ -13,6 +13,8 @@ const CREDITS: usize = PREFIX + 14;
 const FLAGS: usize = PREFIX + 16;
 const NEXT: usize = PREFIX + 20;
 const MESSAGE_ID: usize = PREFIX + 24;
+const TREE: usize = PREFIX + 36;
+const SESSION: usize = PREFIX + 40;
 const SIGNATURE: std::ops::Range<usize> = PREFIX + 48..PREFIX + 64;
 /// The body of a message.
 const BODY: usize = PREFIX + 64;
@@ -45,7 +47,68 @@ const PAGE_ENTRIES: u64 = 500;
 const ATTRIBUTE_DIRECTORY: u32 = 0x10;
 
 /// The modes, in the order of the table.
-pub const MODES: &[Mode] = &[
+pub fn modes() -> Vec<Mode> {
+    let is_content = |mode: &&Mode| {
+        // The limits of endless listings are those without encryption.
+        let is_usable = mode.protocol == Smb && !mode.is_endless;
+        is_usable && WITHIN_SESSIONS.iter().any(|known| mode.what.starts_with(known))
+    };
+    let opened = MODES.iter().filter(is_content).map(|mode| Mode { protocol: OpenedSmb, ..*mode });
+    MODES.iter().copied().chain(opened).chain(OPENED_MODES.iter().copied()).collect()
+}
+
+/// Begins of the modes whose replies belong to a session, so that they also exist with encryption.
+const WITHIN_SESSIONS: [&str; 21] = [
+    "a reply of garbage",
+    "a reply of SMB 1",
+    "a compressed reply",
+    "replies with another message id",
+    "replies with another command",
+    "the request in place of its reply",
+    "replies without a body",
+    "bodies of zeros",
+    "bodies of ones",
+    "replies that claim to be compounds",
+    "no credits",
+    "65,535 credits in each reply",
+    "STATUS_PENDING",
+    "breaks of oplocks",
+    "CREATE:",
+    "QUERY_DIRECTORY:",
+    "READ:",
+    "WRITE:",
+    "all requests",
+    "silence at listings and writes",
+    "a listing or write at one byte",
+];
+
+/// Modes of a server that encrypts what it should not have sent.
+const OPENED_MODES: &[Mode] = &[
+    Mode::new(OpenedSmb, "an empty message", |_| Answer::Send(message(&[]))),
+    Mode::new(OpenedSmb, "a message of 10 bytes", |at| Answer::Send(message(&at.reply[PREFIX..PREFIX + 10]))),
+    Mode::new(OpenedSmb, "a message without its last byte", |at| {
+        Answer::Send(message(&at.reply[PREFIX..at.reply.len() - 1]))
+    }),
+    Mode::new(OpenedSmb, "a message with 4 MiB added", |at| {
+        Answer::Send(message(&[&at.reply[PREFIX..], &vec![0; 4 << 20]].concat()))
+    }),
+    Mode::new(OpenedSmb, "an encrypted message within an encrypted message", |at| {
+        Answer::Send(message(&[&b"\xFDSMB"[..], &[0; 48], &at.reply[PREFIX..]].concat()))
+    }),
+    Mode::new(OpenedSmb, "a compound of 1,000 replies", |at| {
+        Answer::Send(message(&linked(&at.reply[PREFIX..BODY], 80).repeat(1000)))
+    }),
+    Mode::new(OpenedSmb, "a compound with garbage", |at| {
+        let len = (at.reply.len() - PREFIX).next_multiple_of(8);
+        Answer::Send(message(&[linked(&at.reply[PREFIX..], len), garbage(200)].concat()))
+    }),
+    Mode::new(OpenedSmb, "messages of another session", |at| {
+        Answer::Send(patched(at.reply, SESSION, &[0xEE; 8]))
+    }),
+    Mode::new(OpenedSmb, "messages of another tree", |at| Answer::Send(patched(at.reply, TREE, &[0xEE; 4]))),
+];
+
+const MODES: &[Mode] = &[
     Mode::new(Smb, "a message of 16 MiB announced", |at| {
         Answer::Send(prefixed(0x00FF_FFFF, &at.reply[PREFIX..]))
     }),
@@ -254,6 +317,14 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
 fn patched(mut reply: Vec<u8>, at: usize, value: &[u8]) -> Vec<u8> {
     put(&mut reply, at, value);
     reply
+}
+
+/// A message without its prefix, padded to `len` bytes, that announces another one there.
+fn linked(message: &[u8], len: usize) -> Vec<u8> {
+    let mut linked = message.to_vec();
+    linked.resize(len, 0);
+    put(&mut linked, NEXT - PREFIX, &(len as u32).to_le_bytes());
+    linked
 }
 
 /// The command of a message that is not encrypted.
