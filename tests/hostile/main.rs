@@ -1,5 +1,5 @@
-//! Hostile servers against the real program: `sweep`, `survey` and `clean` end, in time and in bounded memory, and do not
-//! panic. The table in `docs/hostile-servers.md` has the exit codes; this suite writes and compares it.
+//! Hostile servers against the real program: `sweep`, `survey`, `clean` and `probe` end, in time and in bounded memory, and
+//! do not panic. The table in `docs/hostile-servers.md` has the exit codes; this suite writes and compares it.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,6 +11,7 @@ mod mode;
 mod ncp;
 mod nfs;
 mod proxy;
+mod share_list;
 mod smb;
 mod smb_cipher;
 
@@ -20,11 +21,13 @@ use std::thread;
 
 use sharebench_tests::{Outcomes, Sharebench, need};
 
-use crate::measure::{Command, Measured, run};
+use crate::measure::{Command, Measured, peak_kib, run};
 use crate::mode::Mode;
 
 /// Runs at a time. Most of them wait for a timeout.
 const AT_A_TIME: usize = 32;
+/// Maximum memory of this process in KiB. A proxy that reserves what a hostile length announces takes gigabytes.
+const MAX_OWN_KIB: u64 = 512 << 10;
 
 /// A run, by the indices of its mode and its command.
 #[derive(Clone, Copy)]
@@ -36,8 +39,8 @@ struct Job {
 #[test]
 fn every_run_at_a_hostile_server_ends_in_time_and_in_bounded_memory() {
     let only = std::env::var("SHAREBENCH_TEST_ONLY").unwrap_or_default();
-    let mut table =
-        Outcomes::new("hostile-servers.md", &["server", "what it does", "sweep", "survey", "clean"]);
+    let columns = ["server", "what it does"].into_iter().chain(Command::ALL.map(Command::name));
+    let mut table = Outcomes::new("hostile-servers.md", &columns.collect::<Vec<_>>());
     let all: Vec<Mode> = [nfs::MODES.to_vec(), smb::modes(), ncp::modes()].concat();
     let is_wanted = |mode: &Mode| {
         let name = format!("{}: {}", mode.protocol.name(), mode.what);
@@ -63,6 +66,11 @@ fn every_run_at_a_hostile_server_ends_in_time_and_in_bounded_memory() {
             );
             broken.extend(measured.broken.iter().map(|rule| format!("{line}: {rule}")));
         }
+    }
+    let own_kib = peak_kib(std::process::id()).unwrap_or_default();
+    println!("{} modes, {} MiB in this process", modes.len(), own_kib >> 10);
+    if own_kib > MAX_OWN_KIB {
+        broken.push(format!("this suite takes {} MiB", own_kib >> 10));
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
     table.settle().unwrap_or_else(|difference| panic!("{difference}"));

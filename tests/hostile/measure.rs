@@ -22,11 +22,13 @@ pub enum Command {
     Survey,
     /// `clean`.
     Clean,
+    /// `probe`.
+    Probe,
 }
 
 impl Command {
     /// All commands, in the order of the columns.
-    pub const ALL: [Self; 3] = [Self::Sweep, Self::Survey, Self::Clean];
+    pub const ALL: [Self; 4] = [Self::Sweep, Self::Survey, Self::Clean, Self::Probe];
 
     /// Name of the column.
     pub const fn name(self) -> &'static str {
@@ -34,6 +36,7 @@ impl Command {
             Self::Sweep => "sweep",
             Self::Survey => "survey",
             Self::Clean => "clean",
+            Self::Probe => "probe",
         }
     }
 
@@ -46,6 +49,7 @@ impl Command {
             }
             Self::Survey => vec!["survey", url, timeout],
             Self::Clean => vec!["clean", url, timeout],
+            Self::Probe => vec!["probe", url, timeout],
         }
     }
 }
@@ -74,8 +78,18 @@ fn prepare(served: &Served, directory: &str) {
     fs::write(leftover.join(".made-by-sharebench"), "").unwrap();
 }
 
+/// True if a text has characters that control a terminal or the direction of the text.
+fn has_controls(text: &str) -> bool {
+    let is_control = |c: char| match c {
+        '\n' | '\t' => false,
+        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        _ => c.is_control(),
+    };
+    text.chars().any(is_control)
+}
+
 /// Peak memory of a running process in KiB (proc(5), `VmHWM`).
-fn peak_kib(pid: u32) -> Option<u64> {
+pub fn peak_kib(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches(" kB").parse().ok()
@@ -112,7 +126,7 @@ pub fn run(
     };
     rule(ended, format!("still runs after {PATIENCE:?}"));
     rule(!output.contains("panicked"), "panics".into());
-    rule(!output.contains('\u{1b}') && !output.contains('\u{202e}'), "prints escape sequences".into());
+    rule(!has_controls(&output), "prints escape sequences".into());
     rule(peak <= MAX_KIB, format!("takes {} MiB", peak >> 10));
     rule(took.as_secs() < 2 * mode.timeout_s(), format!("takes {:.1} s", took.as_secs_f64()));
     let code = if ended { program.wait(PATIENCE).ok().and_then(|status| status.code()) } else { None };

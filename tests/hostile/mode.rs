@@ -168,6 +168,9 @@ fn own_address() -> Ipv4Addr {
     Ipv4Addr::new(127, 45, 67, TURN.fetch_add(1, Ordering::Relaxed))
 }
 
+/// A name that would clear a terminal, set its title and reverse the order of characters.
+pub const ESCAPES: &str = "\u{1b}[2J\u{1b}]0;title\u{7}\u{202e}name";
+
 /// Passes a reply on unchanged.
 pub fn forward(exchange: Exchange<'_>) -> Answer {
     Answer::Send(exchange.reply)

@@ -1,7 +1,7 @@
 //! Hostile NCP servers over TCP, UDP and IPX in UDP.
 
 use crate::mode::Protocol::{NcpIpx, NcpTcp, NcpUdp};
-use crate::mode::{Mode, Protocol, forward, garbage};
+use crate::mode::{ESCAPES, Mode, Protocol, forward, garbage};
 use crate::proxy::{Answer, Exchange};
 
 /// Bytes before the packet of a reply over TCP, and of a request.
@@ -30,6 +30,17 @@ const NAMES: u8 = 0x57;
 const SEARCH_SET: u8 = 20;
 const READ: u8 = 0x48;
 const READ_LARGE: u8 = 0x40;
+/// Functions of volumes, of the server, and of its clock.
+const VOLUMES: u8 = 0x16;
+const VOLUME_NAME: u8 = 0x06;
+const VOLUME_USAGE: u8 = 0x2C;
+const SERVER: u8 = 0x17;
+const SERVER_INFO: u8 = 0x11;
+const CLOCK: u8 = 0x14;
+/// Bytes of the usage of a volume before its name.
+const USAGE: usize = 29;
+/// Bytes of the name of a server.
+const SERVER_NAME: usize = 48;
 
 /// The modes, in the order of the table.
 pub fn modes() -> Vec<Mode> {
@@ -142,12 +153,30 @@ fn names(protocol: Protocol) -> Vec<Mode> {
         }),
         new("search: the name `../../etc`", |at| last_search(&at, "../../etc", 0, 1)),
         new("search: an empty name", |at| last_search(&at, "", 0, 1)),
-        new("search: a name with escape sequences", |at| {
-            last_search(&at, "\u{1b}[2J\u{1b}]0;title\u{7}", 0, 1)
-        }),
+        new("search: a name with escape sequences", |at| last_search(&at, ESCAPES, 0, 1)),
         new("search: a file of 4 GiB", |at| last_search(&at, "LARGE.TXT", 0, u32::MAX)),
         endless("search: each directory has a directory", |at| {
             last_search(&at, "DEEPER", ATTRIBUTE_DIRECTORY, 0)
+        }),
+        new("volumes: 64 names with escape sequences", |at| {
+            of(&at, is_sub(at.request, VOLUMES, VOLUME_NAME), |data| {
+                *data = [&[ESCAPES.len() as u8], ESCAPES.as_bytes()].concat();
+            })
+        }),
+        new("volumes: a usage of ones", |at| {
+            of(&at, is_sub(at.request, VOLUMES, VOLUME_USAGE), |data| {
+                *data = vec![0xFF; USAGE];
+                data.push(0);
+            })
+        }),
+        new("server: a name with escape sequences", |at| {
+            of(&at, is_sub(at.request, SERVER, SERVER_INFO), |data| {
+                put(data, 0, &[0; SERVER_NAME]);
+                put(data, 0, ESCAPES.as_bytes());
+            })
+        }),
+        new("server: a date of ones", |at| {
+            of(&at, function(at.request).starts_with(&[CLOCK]), |data| data.fill(0xFF))
         }),
         new("read: more bytes than were requested", |at| of_read(&at, |data| put(data, 0, &[0xFF; 4]))),
         new("read: 0 bytes, and not the end of the file", |at| of_read(&at, |data| put(data, 0, &[0; 4]))),
@@ -205,6 +234,11 @@ fn function(request: &[u8]) -> &[u8] {
         _ => 0,
     };
     request.get(start + 6..).unwrap_or_default()
+}
+
+/// True if the request is one of a family of functions, whose length is before the number of the sub-function.
+fn is_sub(request: &[u8], family: u8, sub: u8) -> bool {
+    matches!(function(request), [code, _, _, number, ..] if (*code, *number) == (family, sub))
 }
 
 /// The reply with another packet, and the lengths before it corrected.

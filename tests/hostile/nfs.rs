@@ -5,7 +5,7 @@ use sharebench_nfs::protocol::{FileHandle, MOUNT_PROGRAM, NFS_PROGRAM, Procedure
 use sharebench_nfs::xdr::{Reader, Writer};
 
 use crate::mode::Protocol::{Nfs, Portmapper};
-use crate::mode::{Mode, forward, garbage};
+use crate::mode::{ESCAPES, Mode, forward, garbage};
 use crate::proxy::{Answer, Exchange};
 
 /// Bit of a fragment header that marks the last fragment.
@@ -19,6 +19,11 @@ const NFS3ERR_SERVERFAULT: u32 = 10_006;
 const NFS3ERR_NOTSUPP: u32 = 10_004;
 const NFS3ERR_JUKEBOX: u32 = 10_008;
 const MNT: u32 = 1;
+const EXPORT: u32 = 5;
+const PORTMAP_PROGRAM: u32 = 100_000;
+const DUMP: u32 = 4;
+/// Entries of a long list of exports or registrations, which fits into one reply.
+const LIST_ENTRIES: usize = 12_000;
 /// Handle of everything that a hostile listing contains.
 const HOSTILE: &[u8] = b"hostile!";
 
@@ -68,6 +73,23 @@ pub const MODES: &[Mode] = &[
         of_mount(at, |_| words(&[0, 4, 0x726F_6F74, u32::MAX, 1]))
     }),
     Mode::new(Nfs, "MNT: an unknown status", |at| of_mount(at, |_| words(&[4242]))),
+    Mode::new(Nfs, "EXPORT: 12,000 exports", |at| {
+        of_call(at, (MOUNT_PROGRAM, EXPORT), |_| words(&[1, 0, 0].repeat(LIST_ENTRIES)))
+    }),
+    Mode::new(Nfs, "EXPORT: a path of 4 GiB", |at| {
+        of_call(at, (MOUNT_PROGRAM, EXPORT), |_| words(&[1, u32::MAX]))
+    }),
+    Mode::new(Nfs, "EXPORT: a path and a host with escape sequences", |at| {
+        of_call(at, (MOUNT_PROGRAM, EXPORT), |_| {
+            let mut out = Writer::default();
+            out.boolean(true);
+            out.opaque(ESCAPES.as_bytes());
+            out.boolean(true);
+            out.opaque(ESCAPES.as_bytes());
+            out.words(&[0, 0]);
+            out.as_slice().to_vec()
+        })
+    }),
     Mode::new(Nfs, "FSINFO: limits of 0 bytes", |at| {
         of(at, Procedure::FsInfo, |_| words(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
     }),
@@ -126,9 +148,7 @@ pub const MODES: &[Mode] = &[
     Mode::new(Nfs, "READDIRPLUS: the name `..`", |at| one_name(at, "..")),
     Mode::new(Nfs, "READDIRPLUS: the name `../../etc`", |at| one_name(at, "../../etc")),
     Mode::new(Nfs, "READDIRPLUS: an empty name", |at| one_name(at, "")),
-    Mode::new(Nfs, "READDIRPLUS: a name with escape sequences", |at| {
-        one_name(at, "\u{1b}[2J\u{1b}]0;title\u{7}\u{202e}name")
-    }),
+    Mode::new(Nfs, "READDIRPLUS: a name with escape sequences", |at| one_name(at, ESCAPES)),
     Mode::new(Nfs, "READDIRPLUS: names of 100 KiB", |at| one_name(at, &"x".repeat(100 << 10))),
     Mode::new(Nfs, "READDIRPLUS: a file of 2^64 - 1 bytes", |at| {
         of_last_listing(at, |out| entry(out, 1, "large.txt", 1, FileKind::Regular, u64::MAX))
@@ -176,6 +196,10 @@ pub const MODES: &[Mode] = &[
     Mode::new(Portmapper, "a port of 70,000", |at| Answer::Send(record(&granted(&at.reply, 70_000)))),
     Mode::new(Portmapper, "the port of nobody", |at| Answer::Send(record(&granted(&at.reply, 1)))),
     Mode::new(Portmapper, "an answer of garbage", |at| Answer::Send(record(&garbage(at.reply.len())))),
+    Mode::new(Portmapper, "DUMP: 12,000 registrations", |at| {
+        let registration = [1, NFS_PROGRAM, 3, 6, 70_000];
+        of_call(at, (PORTMAP_PROGRAM, DUMP), |_| words(&registration.repeat(LIST_ENTRIES)))
+    }),
     Mode::new(Portmapper, "fragments of one byte without end, none of them the last", |_| {
         Answer::Flood(vec![0, 0, 0, 1, 7])
     }),
@@ -241,7 +265,12 @@ fn of(at: Exchange<'_>, wanted: Procedure, result: impl FnOnce(&Exchange<'_>) ->
 }
 
 fn of_mount(at: Exchange<'_>, result: impl FnOnce(&Exchange<'_>) -> Vec<u8>) -> Answer {
-    if called(&at) != (MOUNT_PROGRAM, MNT) {
+    of_call(at, (MOUNT_PROGRAM, MNT), result)
+}
+
+/// Replaces the results of one procedure of a program, also where the real server does not have it.
+fn of_call(at: Exchange<'_>, wanted: (u32, u32), result: impl FnOnce(&Exchange<'_>) -> Vec<u8>) -> Answer {
+    if called(&at) != wanted {
         return forward(at);
     }
     replaced(&at.reply, &result(&at))

@@ -1,8 +1,9 @@
 //! Hostile SMB servers, with and without encryption.
 
 use crate::mode::Protocol::{EncryptedSmb, OpenedSmb, Smb};
-use crate::mode::{Mode, forward, garbage};
+use crate::mode::{ESCAPES, Mode, forward, garbage};
 use crate::proxy::{Answer, Exchange};
+use crate::share_list;
 
 /// Length of the prefix of a message.
 const PREFIX: usize = 4;
@@ -17,7 +18,7 @@ const TREE: usize = PREFIX + 36;
 const SESSION: usize = PREFIX + 40;
 const SIGNATURE: std::ops::Range<usize> = PREFIX + 48..PREFIX + 64;
 /// The body of a message.
-const BODY: usize = PREFIX + 64;
+pub const BODY: usize = PREFIX + 64;
 /// Fields of a transform header (MS-SMB2 2.2.41).
 const TRANSFORM_SIZE: usize = PREFIX + 36;
 const TRANSFORM_FLAGS: usize = PREFIX + 42;
@@ -26,9 +27,9 @@ const TRANSFORM: usize = PREFIX + 52;
 
 const NEGOTIATE: u16 = 0;
 const SESSION_SETUP: u16 = 1;
-const TREE_CONNECT: u16 = 3;
-const CREATE: u16 = 5;
-const READ: u16 = 8;
+pub const TREE_CONNECT: u16 = 3;
+pub const CREATE: u16 = 5;
+pub const READ: u16 = 8;
 const WRITE: u16 = 9;
 const ECHO: u16 = 13;
 const QUERY_DIRECTORY: u16 = 14;
@@ -54,7 +55,8 @@ pub fn modes() -> Vec<Mode> {
         is_usable && WITHIN_SESSIONS.iter().any(|known| mode.what.starts_with(known))
     };
     let opened = MODES.iter().filter(is_content).map(|mode| Mode { protocol: OpenedSmb, ..*mode });
-    MODES.iter().copied().chain(opened).chain(OPENED_MODES.iter().copied()).collect()
+    let opened = opened.chain(OPENED_MODES.iter().copied()).chain(share_list::MODES.iter().copied());
+    MODES.iter().copied().chain(opened).collect()
 }
 
 /// Begins of the modes whose replies belong to a session, so that they also exist with encryption.
@@ -212,9 +214,7 @@ const MODES: &[Mode] = &[
     }),
     Mode::new(Smb, "QUERY_DIRECTORY: the name `..\\..\\etc`", |at| once(at, "..\\..\\etc", 1)),
     Mode::new(Smb, "QUERY_DIRECTORY: an empty name", |at| once(at, "", 1)),
-    Mode::new(Smb, "QUERY_DIRECTORY: a name with escape sequences", |at| {
-        once(at, "\u{1b}[2J\u{1b}]0;title\u{7}\u{202e}name", 1)
-    }),
+    Mode::new(Smb, "QUERY_DIRECTORY: a name with escape sequences", |at| once(at, ESCAPES, 1)),
     Mode::new(Smb, "QUERY_DIRECTORY: a name of 20,000 characters", |at| once(at, &"x".repeat(20_000), 1)),
     Mode::new(Smb, "QUERY_DIRECTORY: a file of 2^64 - 1 bytes", |at| once(at, "large.txt", u64::MAX)),
     Mode::new(Smb, "READ: data outside of the message", |at| of(at, READ, |body| put(body, 2, &[0xFF]))),
@@ -308,7 +308,7 @@ fn message(bytes: &[u8]) -> Vec<u8> {
     prefixed(bytes.len() as u32, bytes)
 }
 
-fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+pub fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     if let Some(place) = bytes.get_mut(at..at + value.len()) {
         place.copy_from_slice(value);
     }
@@ -328,7 +328,7 @@ fn linked(message: &[u8], len: usize) -> Vec<u8> {
 }
 
 /// The command of a message that is not encrypted.
-fn command(message: &[u8]) -> Option<u16> {
+pub fn command(message: &[u8]) -> Option<u16> {
     let plain = message.get(PREFIX..PREFIX + 4)? == b"\xFESMB";
     message.get(COMMAND..COMMAND + 2).filter(|_| plain).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
 }
@@ -355,7 +355,7 @@ fn sealed(at: Exchange<'_>, change: impl FnOnce(&mut [u8])) -> Answer {
 }
 
 /// A reply with the header of another one, unsigned.
-fn with_body(reply: &[u8], status: u32, body: &[u8]) -> Vec<u8> {
+pub fn with_body(reply: &[u8], status: u32, body: &[u8]) -> Vec<u8> {
     let mut header = reply[..BODY].to_vec();
     put(&mut header, STATUS, &status.to_le_bytes());
     put(&mut header, SIGNATURE.start, &[0; 16]);

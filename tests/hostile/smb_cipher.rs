@@ -5,7 +5,7 @@
 //! the real server, changes them, and encrypts them again: the client receives hostile content with a valid tag. The code
 //! is written from the specifications and shares nothing with `crates/smb`.
 
-use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, Algorithm, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::{digest, hmac};
 use md4::Md4;
 use md5::{Digest, Md5};
@@ -31,11 +31,15 @@ const SIZE: std::ops::Range<usize> = 36..40;
 /// Bytes of the header that the tag covers.
 const AUTHENTICATED: std::ops::Range<usize> = 20..TRANSFORM;
 
-/// What the proxy knows of the session of one connection. It takes part in every exchange, from NEGOTIATE on.
+/// What the proxy knows of the session of one connection. It observes every exchange, from NEGOTIATE on.
+///
+/// A connection that negotiates another dialect or another cipher has no keys, and neither has one that does not log in:
+/// `probe` opens several of both kinds. What the keys do not open passes unchanged.
 pub struct ObservedSession {
     /// SHA-512 over the messages of the login (MS-SMB2 3.1.4.4.1).
     preauth: Vec<u8>,
-    cipher: u16,
+    /// The cipher that the server chose; none if the keys of the session cannot be derived.
+    cipher: Option<&'static Algorithm>,
     keys: Option<Keys>,
 }
 
@@ -46,7 +50,7 @@ struct Keys {
 
 impl Default for ObservedSession {
     fn default() -> Self {
-        Self { preauth: vec![0; 64], cipher: 0, keys: None }
+        Self { preauth: vec![0; 64], cipher: None, keys: None }
     }
 }
 
@@ -57,14 +61,14 @@ impl ObservedSession {
             Some(NEGOTIATE) => {
                 self.add(request);
                 self.add(reply);
-                assert_eq!(word(reply, BODY + 4), DIALECT, "the keys of this dialect are known");
                 self.cipher = negotiated_cipher(reply);
             }
             Some(SESSION_SETUP) => {
                 self.add(request);
                 // The last reply is signed with a key that depends on the hash, so it is not part of it.
                 if reply[PREFIX + 8..PREFIX + 12] == [0; 4] {
-                    self.keys = session_key(request).map(|key| self.derive(&key));
+                    let cipher = self.cipher;
+                    self.keys = cipher.and_then(|cipher| Some(self.derive(cipher, &session_key(request)?)));
                 } else {
                     self.add(reply);
                 }
@@ -78,8 +82,8 @@ impl ObservedSession {
         self.preauth = digest::digest(&digest::SHA512, &chained).as_ref().to_vec();
     }
 
-    fn derive(&self, session_key: &[u8; 16]) -> Keys {
-        let algorithm = if self.cipher == AES_128_GCM_ID { &AES_128_GCM } else { &AES_256_GCM };
+    /// Derives the keys of both directions (MS-SMB2 3.1.4.2).
+    fn derive(&self, algorithm: &'static Algorithm, session_key: &[u8; 16]) -> Keys {
         let base = hmac::Key::new(hmac::HMAC_SHA256, session_key);
         let key = |label: &[u8]| {
             let len = algorithm.key_len();
@@ -124,19 +128,24 @@ fn command(message: &[u8]) -> Option<u16> {
     is_plain.then(|| word(message, PREFIX + 12))
 }
 
-/// The cipher of a reply to NEGOTIATE.
-fn negotiated_cipher(reply: &[u8]) -> u16 {
+/// The cipher of a reply to NEGOTIATE; none if it is of another dialect, or names no cipher that this file knows.
+fn negotiated_cipher(reply: &[u8]) -> Option<&'static Algorithm> {
+    if word(reply, BODY + 4) != DIALECT {
+        return None;
+    }
     let mut at = PREFIX + long(reply, BODY + 60);
     for _ in 0..word(reply, BODY + 6) {
         if word(reply, at) == CIPHERS {
-            let cipher = word(reply, at + 10);
-            assert!([AES_128_GCM_ID, AES_256_GCM_ID].contains(&cipher), "cipher {cipher} is known");
-            return cipher;
+            return match word(reply, at + 10) {
+                AES_128_GCM_ID => Some(&AES_128_GCM),
+                AES_256_GCM_ID => Some(&AES_256_GCM),
+                _ => None,
+            };
         }
         // Contexts begin at multiples of eight bytes.
         at += (8 + usize::from(word(reply, at + 2))).next_multiple_of(8);
     }
-    panic!("the server negotiated no cipher")
+    None
 }
 
 /// The session key of the login that a `SESSION_SETUP` request with an AUTHENTICATE message completes (MS-NLMP 2.2.1.3).
@@ -195,13 +204,14 @@ fn prefixed(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u32).to_be_bytes()[..], bytes].concat()
 }
 
+/// Decrypts a message; none if it is not encrypted with this key.
 fn open(key: &LessSafeKey, message: &[u8]) -> Option<Vec<u8>> {
     let (header, content) = message.get(PREFIX..)?.split_at_checked(TRANSFORM)?;
     if header[..4] != *b"\xFDSMB" {
         return None;
     }
     let mut plain = [content, &header[TAG]].concat();
-    let plain = key.open_in_place(nonce(header), Aad::from(&header[AUTHENTICATED]), &mut plain).unwrap();
+    let plain = key.open_in_place(nonce(header), Aad::from(&header[AUTHENTICATED]), &mut plain).ok()?;
     Some(prefixed(plain))
 }
 

@@ -69,7 +69,7 @@ impl NcpProbe {
         rows::features(&mut report, &findings);
         rows::volumes(&mut report, &findings, &self.options);
         rows::clock(&mut report, &findings);
-        rows::incompatibilities(&mut report, &findings, self.logs_in);
+        rows::incompatibilities(&mut report, &findings);
         report
     }
 

@@ -203,14 +203,12 @@ pub(super) fn clock(report: &mut OfferReport, findings: &Findings) {
 }
 
 /// Why a run would fail.
-pub(super) fn incompatibilities(report: &mut OfferReport, findings: &Findings, logs_in: bool) {
+pub(super) fn incompatibilities(report: &mut OfferReport, findings: &Findings) {
     if let Some(found) = findings.incompatibility {
         report.incompatible(format!("{}: {found}", found.part()));
     } else if let Some(failure) = &findings.session.failure {
         report.incompatible(format!("{}: {}", failure.part, failure.detail));
-    } else if findings.session.late
-        && (findings.session.info.is_none() || logs_in && !findings.session.logged_in)
-    {
+    } else if findings.session.late && !findings.session.opened {
         report.incompatible("port: no answer within the time limit; give a longer --timeout");
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct SessionFindings {
     pub(super) clock: Option<(DateAndTime, SystemTime)>,
     pub(super) methods: Option<LoginMethods>,
     pub(super) logged_in: bool,
+    /// Every step that precedes the first operation of a run has succeeded, as far as URL and password allow it.
+    pub(super) opened: bool,
     pub(super) volumes: Vec<Volume>,
     /// Facts of the volume of the URL.
     pub(super) facts: Facts,
@@ -90,16 +92,19 @@ async fn steps(
     findings.buffer = Some(client.buffer());
     findings.signs = client.signs();
     findings.info = Some(client.server_info().await.map_err(failed)?);
+    findings.opened = !logs_in;
     findings.clock = clock(&mut client).await.map_err(failed)?;
     findings.methods = Some(login_methods::examine(&mut client, &options.user).await.map_err(failed)?);
     if logs_in {
         log_in(&mut client, options).await?;
         findings.logged_in = true;
+        findings.opened = options.volume.is_empty();
         findings.signs = client.signs();
     }
     findings.volumes = volumes(&mut client).await.map_err(failed)?;
     if logs_in && !options.volume.is_empty() {
         inspect_target(options, &mut client, &mut findings.facts).await?;
+        findings.opened = true;
     }
     // The connection would occupy a slot of the server until its watchdog removes it.
     let _ = client.disconnect().await;

@@ -244,8 +244,9 @@ pub(super) fn incompatibilities(
     }
     if findings.late && !findings.connected {
         report.incompatible("host: no connection within the time limit; give a longer --timeout");
-    } else if findings.late && !findings.logged_in {
-        report.incompatible("port: no answer within the time limit; give a longer --timeout");
+    } else if findings.late && !findings.opened {
+        let part = if findings.logged_in { UrlPart::Share } else { UrlPart::Port };
+        report.incompatible(format!("{part}: no answer within the time limit; give a longer --timeout"));
     } else if !findings.logged_in
         && let Some(base) = base(offers, findings)
         && base.lists_no_ntlm()

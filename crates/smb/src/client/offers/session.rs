@@ -42,6 +42,8 @@ pub(super) struct SessionFindings {
     pub(super) negotiated: Option<Negotiated>,
     pub(super) clock: Option<ClockOffset>,
     pub(super) logged_in: bool,
+    /// Every step that precedes the first operation of a run has succeeded, as far as the URL allows it.
+    pub(super) opened: bool,
     /// Credits that the server grants.
     pub(super) credits: Option<u32>,
     pub(super) space: Option<Space>,
@@ -82,7 +84,9 @@ pub(super) async fn examine(
         let steps = log_in(channel, negotiated, options, hash, &mut findings);
         match timeout_at(deadline, steps).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => findings.failure = Some(error),
+            Ok(Err(error)) => {
+                findings.failure.get_or_insert(error);
+            }
             Err(_) => findings.late = true,
         }
     }
@@ -126,20 +130,21 @@ async fn log_in(
     findings.logged_in = true;
     findings.negotiated = Some(negotiated.clone());
     channel.credits.raise_target(WANTED_CREDITS);
-    // A wrong share is reported after the list of the right ones.
-    let mut wrong_share = None;
     if !options.share.is_empty() {
         match connect_tree(&mut channel, options, &mut negotiated, encryption).await {
             Ok(()) => {
                 findings.negotiated = Some(negotiated.clone());
                 channel = examine_share(channel, &negotiated, options, findings).await?;
             }
-            Err(error) if error.part == UrlPart::Share => wrong_share = Some(error),
+            // A wrong share is reported with the list of the right ones, which may be late.
+            Err(error) if error.part == UrlPart::Share => findings.failure = Some(error),
             Err(error) => return Err(error),
         }
+    } else {
+        gather_credits(&mut channel).await?;
+        findings.credits = Some(channel.credits.available());
+        findings.opened = true;
     }
-    gather_credits(&mut channel).await?;
-    findings.credits = Some(channel.credits.available());
     // From here on a failure concerns only what is listed, not a run.
     let connected = shares::connect_pipes(&mut channel, &options.host).await;
     findings.interfaces = Some(query_interfaces(&mut channel, &negotiated).await);
@@ -148,7 +153,7 @@ async fn log_in(
         Err(reason) => Err(reason),
     });
     log_off(&mut channel).await;
-    wrong_share.map_or(Ok(()), Err)
+    Ok(())
 }
 
 /// Examines the directory of the URL, on a channel that is connected to the share.
@@ -159,9 +164,12 @@ async fn examine_share(
     findings: &mut SessionFindings,
 ) -> Result<Channel, DialError> {
     validate(&mut channel, negotiated).await?;
+    gather_credits(&mut channel).await?;
+    findings.credits = Some(channel.credits.available());
     let paths = SharePaths::new(&options.directory);
     let mut session = SmbSession::new(channel, paths, negotiated.clone());
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
+    findings.opened = true;
     if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
         findings.space = Some(space);
     }

@@ -9,8 +9,11 @@ use sharebench_target::{ConnectError, Secret, SessionSpec, Target, TargetUrl, Ur
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::SmbProbe;
+use super::dialects::DialectOffers;
+use super::session::SessionFindings;
+use super::{SmbProbe, rows};
 use crate::SmbTarget;
+use crate::client::options::SmbOptions;
 use crate::status::NtStatus;
 use crate::wire::frame;
 use crate::wire::header::{Header, flags};
@@ -216,4 +219,24 @@ fn a_url_without_share_is_valid_for_a_probe_only() {
     assert!(SmbTarget::from_url(url, Secret::default()).is_err());
     let probe = SmbProbe::from_url(TargetUrl::parse("smb://a@nas").unwrap(), Some(Secret::new("hunter2")));
     assert!(!format!("{probe:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_share_that_does_not_answer_prevents_a_run_and_a_late_list_of_shares_does_not() {
+    let url = TargetUrl::parse("smb://alice@nas/share").unwrap();
+    let options = SmbOptions::with_optional_share(url, Secret::default()).unwrap();
+    let reasons = |opened| {
+        let findings = SessionFindings {
+            connected: true,
+            logged_in: true,
+            late: true,
+            opened,
+            ..SessionFindings::default()
+        };
+        let mut report = OfferReport::new("smb://alice@nas/share", "smb");
+        rows::incompatibilities(&mut report, &DialectOffers::default(), &findings, &options);
+        report.incompatibilities
+    };
+    assert!(reasons(false)[0].starts_with("share or export: no answer"), "{:?}", reasons(false));
+    assert!(reasons(true).is_empty());
 }
