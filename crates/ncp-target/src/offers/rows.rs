@@ -208,7 +208,7 @@ pub(super) fn incompatibilities(report: &mut OfferReport, findings: &Findings) {
         report.incompatible(format!("{}: {found}", found.part()));
     } else if let Some(failure) = &findings.session.failure {
         report.incompatible(format!("{}: {}", failure.part, failure.detail));
-    } else if findings.session.late && !findings.session.opened {
+    } else if findings.session.late {
         report.incompatible("port: no answer within the time limit; give a longer --timeout");
     }
 }

@@ -40,14 +40,12 @@ pub(super) struct SessionFindings {
     pub(super) clock: Option<(DateAndTime, SystemTime)>,
     pub(super) methods: Option<LoginMethods>,
     pub(super) logged_in: bool,
-    /// Every step that precedes the first operation of a run has succeeded, as far as URL and password allow it.
-    pub(super) opened: bool,
     pub(super) volumes: Vec<Volume>,
     /// Facts of the volume of the URL.
     pub(super) facts: Facts,
     /// The step that failed, as a run would report it.
     pub(super) failure: Option<SetupError>,
-    /// True if the deadline passed first.
+    /// True if the deadline passed before the session was open, as far as URL and password allow it.
     pub(super) late: bool,
 }
 
@@ -74,10 +72,11 @@ pub(super) async fn examine(
             return findings;
         }
     };
-    match timeout_at(deadline, steps(client, options, logs_in, &mut findings)).await {
+    let mut opened = false;
+    match timeout_at(deadline, steps(client, options, logs_in, &mut findings, &mut opened)).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => findings.failure = Some(error),
-        Err(_) => findings.late = true,
+        Err(_) => findings.late = !opened,
     }
     findings
 }
@@ -87,24 +86,25 @@ async fn steps(
     options: &NcpOptions,
     logs_in: bool,
     findings: &mut SessionFindings,
+    opened: &mut bool,
 ) -> Result<(), SetupError> {
     let failed = |error: ClientError| SetupError::of_connection(&error);
     findings.buffer = Some(client.buffer());
     findings.signs = client.signs();
     findings.info = Some(client.server_info().await.map_err(failed)?);
-    findings.opened = !logs_in;
+    *opened = !logs_in;
     findings.clock = clock(&mut client).await.map_err(failed)?;
     findings.methods = Some(login_methods::examine(&mut client, &options.user).await.map_err(failed)?);
     if logs_in {
         log_in(&mut client, options).await?;
         findings.logged_in = true;
-        findings.opened = options.volume.is_empty();
+        *opened = options.volume.is_empty();
         findings.signs = client.signs();
     }
     findings.volumes = volumes(&mut client).await.map_err(failed)?;
     if logs_in && !options.volume.is_empty() {
         inspect_target(options, &mut client, &mut findings.facts).await?;
-        findings.opened = true;
+        *opened = true;
     }
     // The connection would occupy a slot of the server until its watchdog removes it.
     let _ = client.disconnect().await;

@@ -244,7 +244,7 @@ pub(super) fn incompatibilities(
     }
     if findings.late && !findings.connected {
         report.incompatible("host: no connection within the time limit; give a longer --timeout");
-    } else if findings.late && !findings.opened {
+    } else if findings.late {
         let part = if findings.logged_in { UrlPart::Share } else { UrlPart::Port };
         report.incompatible(format!("{part}: no answer within the time limit; give a longer --timeout"));
     } else if !findings.logged_in

@@ -42,8 +42,6 @@ pub(super) struct SessionFindings {
     pub(super) negotiated: Option<Negotiated>,
     pub(super) clock: Option<ClockOffset>,
     pub(super) logged_in: bool,
-    /// Every step that precedes the first operation of a run has succeeded, as far as the URL allows it.
-    pub(super) opened: bool,
     /// Credits that the server grants.
     pub(super) credits: Option<u32>,
     pub(super) space: Option<Space>,
@@ -53,7 +51,7 @@ pub(super) struct SessionFindings {
     pub(super) shares: Option<Result<Vec<ListedShare>, String>>,
     /// The step that failed, as a run would report it.
     pub(super) failure: Option<DialError>,
-    /// True if the deadline passed first.
+    /// True if the deadline passed before the session was open, as far as the URL allows it.
     pub(super) late: bool,
     /// What the server speaks instead of SMB.
     pub(super) incompatibility: Option<Incompatibility>,
@@ -81,13 +79,14 @@ pub(super) async fn examine(
         }
     };
     if logs_in {
-        let steps = log_in(channel, negotiated, options, hash, &mut findings);
+        let mut opened = false;
+        let steps = log_in(channel, negotiated, options, hash, &mut findings, &mut opened);
         match timeout_at(deadline, steps).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 findings.failure.get_or_insert(error);
             }
-            Err(_) => findings.late = true,
+            Err(_) => findings.late = !opened,
         }
     }
     findings
@@ -117,33 +116,34 @@ fn clock_offset(system_time: u64, sent: SystemTime, received: SystemTime) -> Opt
     Some(ClockOffset::of(server, sent, received))
 }
 
-/// Logs in, and examines what a session can see.
+/// Logs in, and examines what a session can see. `opened` becomes true where the first operation of a run would follow.
 async fn log_in(
     mut channel: Channel,
     mut negotiated: Negotiated,
     options: &SmbOptions,
     hash: PreauthHash,
     findings: &mut SessionFindings,
+    opened: &mut bool,
 ) -> Result<(), DialError> {
     let encryption = login(&mut channel, options, &mut negotiated, hash).await?;
     channel.exchange.keep_requests = false;
     findings.logged_in = true;
     findings.negotiated = Some(negotiated.clone());
     channel.credits.raise_target(WANTED_CREDITS);
-    if !options.share.is_empty() {
+    if options.share.is_empty() {
+        gather_credits(&mut channel).await?;
+        findings.credits = Some(channel.credits.available());
+        *opened = true;
+    } else {
         match connect_tree(&mut channel, options, &mut negotiated, encryption).await {
             Ok(()) => {
                 findings.negotiated = Some(negotiated.clone());
-                channel = examine_share(channel, &negotiated, options, findings).await?;
+                channel = examine_share(channel, &negotiated, options, findings, opened).await?;
             }
             // A wrong share is reported with the list of the right ones, which may be late.
             Err(error) if error.part == UrlPart::Share => findings.failure = Some(error),
             Err(error) => return Err(error),
         }
-    } else {
-        gather_credits(&mut channel).await?;
-        findings.credits = Some(channel.credits.available());
-        findings.opened = true;
     }
     // From here on a failure concerns only what is listed, not a run.
     let connected = shares::connect_pipes(&mut channel, &options.host).await;
@@ -162,6 +162,7 @@ async fn examine_share(
     negotiated: &Negotiated,
     options: &SmbOptions,
     findings: &mut SessionFindings,
+    opened: &mut bool,
 ) -> Result<Channel, DialError> {
     validate(&mut channel, negotiated).await?;
     gather_credits(&mut channel).await?;
@@ -169,7 +170,7 @@ async fn examine_share(
     let paths = SharePaths::new(&options.directory);
     let mut session = SmbSession::new(channel, paths, negotiated.clone());
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
-    findings.opened = true;
+    *opened = true;
     if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
         findings.space = Some(space);
     }
