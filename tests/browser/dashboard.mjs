@@ -1,13 +1,14 @@
 // Opens the dashboard of a run in Chromium until it has turned into the report. Prints one line of JSON: the targets and
 // charts of the dashboard, findings of axe-core, the title of the report, the console and the requests.
-// Arguments: the address; a directory for pictures ("" for none).
+// Arguments: the address; the process of the run, which is stopped when the dashboard has been seen; a directory for
+// pictures ("" for none).
 import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
 
 const require = createRequire(process.env.SHAREBENCH_NODE_MODULES + '/');
 const { chromium } = require('playwright-core');
 const axe = await readFile(require.resolve('axe-core/axe.min.js'), 'utf8');
-const [url, pictures] = process.argv.slice(2);
+const [url, run, pictures] = process.argv.slice(2);
 
 const browser = await chromium.launch({ timeout: 120000, executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
@@ -29,6 +30,7 @@ if (pictures) {
   await page.locator('#cells-chart svg').waitFor();
   await page.screenshot({ path: `${pictures}/dashboard-dark.png` });
 }
+process.kill(Number(run), 'SIGTERM');
 await page.locator('#answer').waitFor({ timeout: 240000 });
 found.title = await page.locator('h1').textContent();
 await browser.close();

@@ -44,11 +44,11 @@ impl Reader {
         drive("pages.mjs", &[url])
     }
 
-    /// Opens the dashboard of a run until it has turned into the report. Returns the result of
+    /// Opens the dashboard of a run by a process, stops the run, and waits until the page is the report. Returns the result of
     /// `tests/browser/dashboard.mjs`, which stores screenshots as [`Self::read`] does.
-    pub fn watch(url: &str) -> io::Result<Value> {
+    pub fn watch(url: &str, run: u32) -> io::Result<Value> {
         let pictures = env::var("SHAREBENCH_PICTURES").unwrap_or_default();
-        drive("dashboard.mjs", &[url, &pictures])
+        drive("dashboard.mjs", &[url, &run.to_string(), &pictures])
     }
 }
 
