@@ -163,7 +163,7 @@ pub fn gate(args: &GateArgs) -> Result<ExitCode, Failure> {
     };
     let verdict = match (measured.run, measured.invalid_reason()) {
         (Some(run), None) => verdict_on(run, &measured.store, &baseline, args)?,
-        (None, why) | (Some(_), why) => {
+        (None | Some(_), why) => {
             let why = why.unwrap_or_else(|| "no step was measured".to_owned());
             GateVerdict::invalid(args.max_slower, 0, why)
         }
