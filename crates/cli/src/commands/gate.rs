@@ -55,9 +55,9 @@ pub struct GateArgs {
     #[arg(long)]
     pub allow_pre_step_cmd: bool,
     #[command(flatten)]
-    pub output: GateOutputFlags,
-    #[command(flatten)]
     pub run: RunFlags,
+    #[command(flatten)]
+    pub output: GateOutputFlags,
 }
 
 /// What a run is compared with.
