@@ -70,7 +70,7 @@ pub(crate) fn region_finding(
 /// Why a comparison is too noisy for the limit.
 pub(crate) fn wide_interval(comparison: &Comparison, half_width: f64, options: &GateOptions) -> String {
     format!(
-        "{}: the interval of \u{b1} {} is wider than the limit of {}; measure longer, repeat more, or use a quieter machine",
+        "{}: the interval of ± {} is wider than the limit of {}; measure longer, repeat more, or use a quieter machine",
         comparison.name,
         percent(half_width.exp_m1(), 1),
         percent_limit(options.max_slower)

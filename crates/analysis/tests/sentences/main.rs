@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
 
 mod caches;
+mod gates;
 mod imports;
 mod loads;
 mod series;

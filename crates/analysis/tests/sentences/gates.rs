@@ -1,0 +1,104 @@
+//! Verdicts of a gate on small series of runs.
+
+use std::fmt::Write as _;
+
+use sharebench_analysis::{Analysis, GateOptions, Options, RunData, analyse, gate};
+use sharebench_model::{Value, axis};
+
+use crate::check_text;
+use crate::synthetic::{Synthetic, cell};
+
+/// Nights of two tests with these rates in MB/s.
+fn nights(rates: &[f64], noise: f64) -> Vec<RunData> {
+    let night = |(index, rate): (usize, &f64)| {
+        let mut night = Synthetic::new("nightly", &["smb"], 900 + index as u64);
+        night.noise = noise;
+        night.drift = 0.0;
+        let cells = [cell("write", 1 << 20, 4096), cell("read", 1 << 20, 65_536)];
+        night.sweep(&cells, 6, |_, _| rate * 1e6);
+        night.run.label = format!("nightly #{}", index + 1);
+        night.run
+    };
+    rates.iter().enumerate().map(night).collect()
+}
+
+fn compared(runs: &[RunData]) -> Analysis {
+    analyse(&runs[runs.len().saturating_sub(2)..], &Options { resamples: 20, ..Options::default() })
+}
+
+/// The verdict on the last run as the command prints it.
+fn shown(runs: &[RunData], analysis: &Analysis) -> String {
+    let verdict = gate(runs, analysis, &GateOptions::default());
+    let mut text = verdict.text.clone();
+    for line in &verdict.lines {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {} {}: {}", line.target, line.test, line.change);
+    }
+    for finding in &verdict.findings {
+        let _ = write!(text, "\n  - {finding}");
+    }
+    text
+}
+
+fn check(name: &str, runs: &[RunData]) {
+    check_text(name, &shown(runs, &compared(runs)));
+}
+
+#[test]
+fn gates_that_pass() {
+    check("gate_first_run", &nights(&[500.0], 0.01));
+    check("gate_second_run", &nights(&[500.0, 500.0], 0.01));
+}
+
+#[test]
+fn gates_that_find_a_fall() {
+    check("gate_one_night", &nights(&[500.0, 500.0, 500.0, 500.0, 420.0], 0.01));
+    let mut rates = vec![500.0; 10];
+    rates.extend([477.0, 475.0, 473.0]);
+    check("gate_several_nights", &nights(&rates, 0.01));
+    let gradual: Vec<f64> = (0..12).map(|night| 500.0 * 0.99f64.powi(night)).collect();
+    check("gate_gradual_fall", &nights(&gradual, 0.01));
+}
+
+#[test]
+fn gates_that_find_a_slower_region() {
+    let night = |seed: u64, factor: f64| {
+        let mut night = Synthetic::new("nightly", &["smb"], seed);
+        night.noise = 0.004;
+        night.drift = 0.0;
+        let records =
+            (0..8).flat_map(|file| (0..8).map(move |record| (1u64 << (20 + file), 4096u64 << record)));
+        let cells: Vec<_> = records.map(|(file, record)| cell("read", file, record)).collect();
+        night.sweep(&cells, 8, |_, at| {
+            let is_large = at.get(axis::RECORD_SIZE) == Some(&Value::Bytes(4096 << 7));
+            1e8 * if is_large { factor } else { 1.0 }
+        });
+        night.run
+    };
+    check("gate_slower_region", &[night(0, 1.0), night(1, 1.0), night(9, 0.75)]);
+}
+
+#[test]
+fn gates_that_cannot_judge() {
+    check("gate_noisy_run", &nights(&[500.0, 500.0], 0.6));
+    let mut empty = nights(&[500.0, 500.0], 0.01);
+    empty[1].steps.clear();
+    let mut alone = empty[1..].to_vec();
+    alone[0].label = "nightly #1".into();
+    let strangers = nights(&[500.0, 500.0], 0.01);
+    let mut one_missing: Vec<RunData> = [1, 2]
+        .map(|seed| {
+            let mut night = Synthetic::new("nightly", &["smb", "nfs"], seed);
+            night.sweep(&[cell("read", 1 << 20, 4096)], 6, |_, _| 1e8);
+            night.run
+        })
+        .into();
+    one_missing[1].steps.retain(|step| step.target == 0);
+    let texts = [
+        shown(&alone, &compared(&alone)),
+        shown(&empty, &compared(&empty)),
+        shown(&strangers, &compared(&strangers[1..])),
+        shown(&one_missing, &compared(&one_missing)),
+    ];
+    check_text("gate_invalid", &texts.join("\n"));
+}
