@@ -105,7 +105,6 @@ fn counts(series: u64, scatter: f64) -> Counts {
             None => counts.missed += 1,
         }
     }
-    println!("{series} series, nights scatter by {scatter}: {counts:?}");
     counts
 }
 
@@ -135,7 +134,6 @@ fn ten_steps_of_1_percent_each_are_found_although_the_baseline_moves() {
         let levels = (1..=10).map(|step| 0.99f64.powi(step));
         found.push(gate.first_alarm(&mut nights, levels));
     }
-    println!("ten steps of 1 %: found in step {found:?}");
     assert!(found.iter().all(Option::is_some), "{found:?}");
 }
 

@@ -246,7 +246,7 @@ mod tests {
         let key = |seed: u64, sizes: &str| {
             let text = format!("seed = {seed}\n[[target]]\nurl = '/a'\n[sweep]\nfile_sizes = ['{sizes}']\n");
             let plan = Plan::parse(&text).and_then(|plan| plan.resolve());
-            plan.map(|plan| GateKey::of(&plan).plan).unwrap_or_else(|error| panic!("{error}"))
+            plan.map_or_else(|error| panic!("{error}"), |plan| GateKey::of(&plan).plan)
         };
         assert_eq!(key(1, "1MiB"), key(2, "1MiB"));
         assert_ne!(key(1, "1MiB"), key(1, "2MiB"));
