@@ -107,8 +107,10 @@ pub struct ConnectError {
     pub detail: String,
 }
 
-/// Most names that an error lists.
+/// Maximum number of names that an error lists.
 const MAX_NAMES: usize = 10;
+/// Maximum number of characters of each of them. Windows limits names of shares to 80.
+const MAX_NAME_CHARS: usize = 80;
 
 impl ConnectError {
     /// True if the server has no share, export or volume of that name for this user.
@@ -116,13 +118,14 @@ impl ConnectError {
         self.part == UrlPart::Share && matches!(self.class, ErrorClass::NotFound | ErrorClass::Refused)
     }
 
-    /// Adds the names that the server has instead; `what` is their kind, such as `shares`.
+    /// Adds the names that the server has instead; `what` is their kind, such as `shares`. A malicious
+    /// server sends any number of any length, so that both are bounded, and control characters are replaced.
     #[must_use]
     pub fn with_names(mut self, what: &str, names: &[String]) -> Self {
         if names.is_empty() {
             return self;
         }
-        let shown: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+        let shown: Vec<String> = names.iter().take(MAX_NAMES).map(|name| shown_name(name)).collect();
         let more = match names.len().saturating_sub(MAX_NAMES) {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -142,6 +145,16 @@ impl ConnectError {
         }
         self
     }
+}
+
+/// A name of a server as an error shows it.
+fn shown_name(name: &str) -> String {
+    let mut chars = name.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });
+    let mut shown: String = chars.by_ref().take(MAX_NAME_CHARS).collect();
+    if chars.next().is_some() {
+        shown.push_str("...");
+    }
+    shown
 }
 
 impl From<ConnectError> for OpError {
@@ -291,4 +304,49 @@ pub async fn reply_for(session: &mut dyn Session, slot: Slot, op: DataOp) -> Rep
     session.submit(slot, op);
     poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
     replies.swap_remove(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detail_with(names: &[String]) -> String {
+        let error = ConnectError {
+            url: "smb://nas/wrong".to_owned(),
+            part: UrlPart::Share,
+            class: ErrorClass::NotFound,
+            detail: "no such share".to_owned(),
+        };
+        error.with_names("shares", names).detail
+    }
+
+    #[test]
+    fn error_lists_ten_names_and_counts_the_others() {
+        let names = |count: usize| (0..count).map(|number| format!("s{number}")).collect::<Vec<_>>();
+        let ten = "no such share; the server has the shares s0, s1, s2, s3, s4, s5, s6, s7, s8, s9";
+        assert_eq!(detail_with(&names(10)), ten);
+        assert_eq!(detail_with(&names(11)), format!("{ten} and 1 more"));
+        assert_eq!(detail_with(&names(100_000)), format!("{ten} and 99990 more"));
+    }
+
+    #[test]
+    fn long_name_is_cut_between_characters() {
+        let detail = detail_with(&["ä".repeat(1 << 20), "short".to_owned()]);
+        let cut = format!("{}...", "ä".repeat(MAX_NAME_CHARS));
+        assert_eq!(detail, format!("no such share; the server has the shares {cut}, short"));
+        let whole = "ä".repeat(MAX_NAME_CHARS);
+        assert!(detail_with(std::slice::from_ref(&whole)).ends_with(&format!("shares {whole}")));
+    }
+
+    #[test]
+    fn error_without_names_is_unchanged() {
+        assert_eq!(detail_with(&[]), "no such share");
+    }
+
+    #[test]
+    fn control_characters_of_names_are_replaced() {
+        let detail = detail_with(&["a\u{1b}[2Jb\r\n".to_owned(), "\u{9b}31m".to_owned()]);
+        let shown = "a\u{fffd}[2Jb\u{fffd}\u{fffd}, \u{fffd}31m";
+        assert_eq!(detail, format!("no such share; the server has the shares {shown}"));
+    }
 }
