@@ -113,6 +113,57 @@ fn bars_of_the_summary_are_in_the_ratio_of_the_verdict() {
     assert!((bar("fast") / bar("slow") - ratio).abs() < 0.2, "{ratio}: {text}");
 }
 
+/// The line above the bars of the summary.
+fn caption_of_bars(text: &str) -> &str {
+    text.lines()
+        .find(|line| line.contains("mean rate of"))
+        .unwrap_or_else(|| panic!("no bars in\n{text}"))
+        .trim()
+}
+
+#[test]
+fn cells_of_the_clients_cache_do_not_count_in_the_bars() {
+    let is_random = |at: &Coordinates| at.get(axis::TEST) == Some(&Value::text("random-read"));
+    let mut run = Synthetic::new("cached bars", &["mnt", "smb"], 23);
+    // Far from the rates of the other cells, so that a mean with them is another one.
+    let rate =
+        |system: usize, at: &Coordinates| plausible(system, at) * if is_random(at) { 100.0 } else { 1.0 };
+    run.sweep(&grid(&["read", "random-read"], 2, 2), 10, rate);
+    let not_cached = summary(&analyse(&[run.run.clone()], &Options::default()), Style::piped(), 20);
+    assert_eq!(caption_of_bars(&not_cached), "mean rate of 8 cells (geometric)", "{not_cached}");
+
+    run.mount(0, |at| if is_random(at) { 1.0 } else { 0.0 });
+    let analysis = analyse(&[run.run], &Options::default());
+    let text = summary(&analysis, Style::piped(), 20);
+    assert_eq!(caption_of_bars(&text), "mean rate of 4 cells (geometric)", "{text}");
+    let reads = analysis.sections.iter().find(|section| section.title == "read").unwrap();
+    let logs = reads.rows.iter().map(|row| row.outcomes[0].as_ref().unwrap().rate.value.ln());
+    let mean = reads.unit.show((logs.sum::<f64>() / reads.rows.len() as f64).exp());
+    assert!(
+        text.lines().any(|line| line.trim_start().starts_with("mnt ") && line.ends_with(&mean)),
+        "{mean}: {text}"
+    );
+}
+
+#[test]
+fn bars_are_drawn_if_the_clients_cache_answered_every_cell() {
+    let mut run = Synthetic::new("all cached", &["mnt", "smb"], 24);
+    run.sweep(&grid(&["read"], 2, 2), 10, plausible);
+    run.mount(0, |_| 1.0);
+    let text = summary(&analyse(&[run.run], &Options::default()), Style::piped(), 20);
+    assert_eq!(caption_of_bars(&text), "mean rate of 4 cells (geometric)", "{text}");
+}
+
+#[test]
+fn cells_of_a_load_do_not_count_in_the_bars_of_a_sweep() {
+    let text = summary(&two_targets(), Style::piped(), 20);
+    assert_eq!(caption_of_bars(&text), "mean rate of 4 cells (geometric)", "{text}");
+    let mut run = Synthetic::new("load", &["smb", "nfs"], 25);
+    run.sweep(&load(&[10, 30, 50]), 10, plausible_load);
+    let text = summary(&analyse(&[run.run], &Options::default()), Style::piped(), 20);
+    assert_eq!(caption_of_bars(&text), "mean rate of 3 cells (geometric)", "{text}");
+}
+
 #[test]
 fn the_map_marks_where_reads_fall_with_the_size_of_the_file() {
     let page = page("cliff.html", &[with_a_cache(24 << 20)]);

@@ -115,29 +115,27 @@ struct MeanRate {
 /// Mean rate of one system in the cells that a verdict on these systems counts: those of the sweeps if there are any, which
 /// all systems have, without those that the client's cache answered.
 fn mean_rate(analysis: &Analysis, system: usize, systems: &[usize]) -> Option<MeanRate> {
-    let of_view = |view: View| {
-        let sections: Vec<&Section> =
-            analysis.sections.iter().filter(|section| section.view == view).collect();
-        // Rates of unlike units have no mean; those of operations that move no data come second.
-        let units = [RateUnit::BytesPerSecond, RateUnit::OperationsPerSecond];
-        let unit = units.into_iter().find(|unit| sections.iter().any(|section| section.unit == *unit))?;
-        let outcomes_of =
-            |row: &Row| systems.iter().map(|at| row.outcomes[*at].clone()).collect::<Option<Vec<_>>>();
-        let rows = sections.iter().filter(|section| section.unit == unit).flat_map(|section| &section.rows);
-        let in_all: Vec<(&Row, bool)> = rows
-            .filter_map(|row| Some((row, outcomes_of(row)?.iter().any(Outcome::is_client_cached))))
-            .collect();
-        let only_cached = in_all.iter().all(|(_, is_cached)| *is_cached);
-        let logs: Vec<f64> = in_all
-            .into_iter()
-            .filter(|(_, is_cached)| only_cached || !is_cached)
-            .filter_map(|(row, _)| Some(row.outcomes[system].as_ref()?.rate.value.ln()))
-            .filter(|log| log.is_finite())
-            .collect();
-        let cells = logs.len();
-        (cells > 0).then(|| MeanRate { rate: (logs.iter().sum::<f64>() / cells as f64).exp(), unit, cells })
-    };
+    let of_view = |view: View| mean_rate_of_view(analysis, view, system, systems);
     [View::Sweep, View::Depth, View::Load].into_iter().find_map(of_view)
+}
+
+fn mean_rate_of_view(analysis: &Analysis, view: View, system: usize, systems: &[usize]) -> Option<MeanRate> {
+    let sections: Vec<&Section> = analysis.sections.iter().filter(|section| section.view == view).collect();
+    // Rates of unlike units have no mean; those of operations that move no data come second.
+    let units = [RateUnit::BytesPerSecond, RateUnit::OperationsPerSecond];
+    let unit = units.into_iter().find(|unit| sections.iter().any(|section| section.unit == *unit))?;
+    let is_in_all = |row: &&Row| systems.iter().all(|at| row.outcomes[*at].is_some());
+    let is_cached = |row: &Row| {
+        systems.iter().any(|at| row.outcomes[*at].as_ref().is_some_and(Outcome::is_client_cached))
+    };
+    let rows = sections.iter().filter(|section| section.unit == unit).flat_map(|section| &section.rows);
+    let (cached, counted): (Vec<&Row>, Vec<&Row>) = rows.filter(is_in_all).partition(|row| is_cached(row));
+    // If the client's cache answered everything, the verdict is about its rates.
+    let rows = if counted.is_empty() { cached } else { counted };
+    let logs = rows.iter().filter_map(|row| Some(row.outcomes[system].as_ref()?.rate.value.ln()));
+    let logs: Vec<f64> = logs.filter(|log| log.is_finite()).collect();
+    let cells = logs.len();
+    (cells > 0).then(|| MeanRate { rate: (logs.iter().sum::<f64>() / cells as f64).exp(), unit, cells })
 }
 
 /// Rate of a system over that of the first one, by the verdict that compares the two.
