@@ -26,5 +26,7 @@ pub use escape::{coloured_lines, lines as plain_lines, markdown as markdown_text
 pub use export::{
     SheetRows, csv, json, markdown, series_csv, series_json, series_markdown, series_text, sheets,
 };
-pub use html::{IMAGES_BETWEEN, RunLine, dashboard_page, html, html_with_surfaces, images_page, runs_page};
+pub use html::{
+    IMAGES_BETWEEN, RunLine, dashboard_page, html, html_with_surfaces, images_page, runs_page, write_html,
+};
 pub use terminal::{Style, ranks, summary, terminal, width as columns, wrap};

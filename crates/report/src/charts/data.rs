@@ -1,6 +1,9 @@
 //! The analysis as JSON for the charts of the page, reduced to short names and four digits.
 
-use serde::Serialize;
+use std::cell::RefCell;
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 use sharebench_analysis::{
     Analysis, CacheCurve, Comparison, DifferingRegion, RateUnit, RatioVerdict, Section, StressPoint,
     SystemTimeline, View,
@@ -8,19 +11,48 @@ use sharebench_analysis::{
 use sharebench_model::{Value, axis};
 
 use super::digits::{digits_of, four_digits};
-use super::rows::{Notes, RowData, row};
+use super::rows::{Notes, Rows};
 
-#[derive(Serialize)]
-struct Data<'a> {
-    systems: Vec<&'a str>,
-    comparisons: Vec<Pair<'a>>,
-    sections: Vec<SectionData<'a>>,
-    timelines: Vec<TimelineData<'a>>,
-    /// Remarks of the self-checks, each text once.
-    notes: Vec<&'a str>,
-    /// Memory of the measuring machine in bytes, where the run recorded it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<u64>,
+/// What the charts of the page draw, as a value that has a JSON form.
+///
+/// It makes each section and each row when it is written, because all of them take more memory than the analysis. So
+/// `notes`, the remarks of the self-checks with each text once, comes after the rows that refer to it. `memory` is that
+/// of the measuring machine in bytes; it is missing where the run did not record it.
+pub struct ChartData<'a>(pub &'a Analysis);
+
+impl Serialize for ChartData<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let analysis = self.0;
+        let systems: Vec<&str> = analysis.systems.iter().map(|system| system.name.as_str()).collect();
+        let comparisons: Vec<Pair<'_>> =
+            analysis.comparisons.iter().map(|c| Pair { name: &c.name, a: c.a, b: c.b }).collect();
+        let timelines: Vec<TimelineData<'_>> = analysis.timelines.iter().map(timeline).collect();
+        let notes = RefCell::default();
+        let memory = memory(analysis);
+        let mut data = serializer.serialize_struct("ChartData", 5 + usize::from(memory.is_some()))?;
+        data.serialize_field("systems", &systems)?;
+        data.serialize_field("comparisons", &comparisons)?;
+        data.serialize_field("sections", &Sections { analysis, notes: &notes })?;
+        data.serialize_field("timelines", &timelines)?;
+        data.serialize_field("notes", &notes.into_inner().into_texts())?;
+        if let Some(memory) = memory {
+            data.serialize_field("memory", &memory)?;
+        }
+        data.end()
+    }
+}
+
+/// The sections, each made when it is written.
+struct Sections<'a, 'n> {
+    analysis: &'a Analysis,
+    notes: &'n RefCell<Notes<'a>>,
+}
+
+impl Serialize for Sections<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let sections = self.analysis.sections.iter().enumerate();
+        serializer.collect_seq(sections.map(|(index, at)| section(self.analysis, index, at, self.notes)))
+    }
 }
 
 #[derive(Serialize)]
@@ -34,7 +66,7 @@ struct Pair<'a> {
 type LineData = (usize, Option<f64>, Option<[Option<f64>; 4]>);
 
 #[derive(Serialize)]
-struct SectionData<'a> {
+struct SectionData<'a, 'n> {
     title: &'a str,
     view: View,
     unit: RateUnit,
@@ -46,7 +78,7 @@ struct SectionData<'a> {
     limits: Vec<(Option<f64>, f64)>,
     regions: Vec<RegionData<'a>>,
     cliffs: Vec<CliffData>,
-    rows: Vec<RowData<'a>>,
+    rows: Rows<'a, 'n>,
 }
 
 /// A region with its number; the sentence has the id that [`region_id`] gives.
@@ -88,30 +120,12 @@ pub fn region_id(comparison: usize, region: usize) -> String {
     format!("region-{comparison}-{}", region_number(region))
 }
 
-/// JSON for the charts of the page.
-pub fn chart_data(analysis: &Analysis) -> String {
-    let mut notes = Notes::default();
-    let sections =
-        analysis.sections.iter().enumerate().map(|(index, s)| section(analysis, index, s, &mut notes));
-    let sections: Vec<SectionData<'_>> = sections.collect();
-    let data = Data {
-        systems: analysis.systems.iter().map(|system| system.name.as_str()).collect(),
-        comparisons: analysis.comparisons.iter().map(|c| Pair { name: &c.name, a: c.a, b: c.b }).collect(),
-        sections,
-        timelines: analysis.timelines.iter().map(timeline).collect(),
-        notes: notes.into_texts(),
-        memory: memory(analysis),
-    };
-    // Strings, numbers and lists always have a JSON form.
-    serde_json::to_string(&data).unwrap_or_else(|_| "{}".to_owned())
-}
-
-fn section<'a>(
+fn section<'a, 'n>(
     analysis: &'a Analysis,
     index: usize,
     section: &'a Section,
-    notes: &mut Notes<'a>,
-) -> SectionData<'a> {
+    notes: &'n RefCell<Notes<'a>>,
+) -> SectionData<'a, 'n> {
     let Section { title, view, unit, axes, stress, .. } = section;
     let knees = section.capacity.iter().filter_map(|report| Some((report.system, report.knee?)));
     let lines = section.lines.iter().map(|line| {
@@ -136,7 +150,7 @@ fn section<'a>(
         limits: section.limits.iter().map(|limit| (limit.quantile, limit.ns)).collect(),
         regions: regions.map(|(_, data)| data).collect(),
         cliffs: cliffs(analysis, index),
-        rows: section.rows.iter().map(|at| row(at, notes)).collect(),
+        rows: Rows { rows: &section.rows, notes },
     }
 }
 

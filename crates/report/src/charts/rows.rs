@@ -1,8 +1,9 @@
 //! One position of a section as JSON for the charts.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sharebench_analysis::{
     CacheShares, Curve, LoadOutcome, LoadSupport, Outcome, Percentile, Ratio, RatioVerdict, Row,
 };
@@ -32,8 +33,21 @@ impl<'a> Notes<'a> {
     }
 }
 
+/// Rows, each made when it is written: all of them take more memory than the analysis.
+pub struct Rows<'a, 'n> {
+    pub rows: &'a [Row],
+    /// Collects the remarks of the rows.
+    pub notes: &'n RefCell<Notes<'a>>,
+}
+
+impl Serialize for Rows<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.rows.iter().map(|at| row(at, &mut self.notes.borrow_mut())))
+    }
+}
+
 #[derive(Serialize)]
-pub struct RowData<'a> {
+struct RowData<'a> {
     at: Vec<Option<String>>,
     /// The positions as numbers.
     x: Vec<Option<u64>>,
@@ -109,7 +123,7 @@ struct RatioData {
 }
 
 /// A row with all its systems and comparisons.
-pub fn row<'a>(row: &'a Row, notes: &mut Notes<'a>) -> RowData<'a> {
+fn row<'a>(row: &'a Row, notes: &mut Notes<'a>) -> RowData<'a> {
     RowData {
         at: row.position.iter().map(|value| value.as_ref().map(ToString::to_string)).collect(),
         x: row.position.iter().map(|value| number(value.as_ref())).collect(),

@@ -1,8 +1,11 @@
 //! One test or workload on the page: findings, charts, and the tables that the charts draw.
 
+use std::io;
+
 use maud::{Markup, html};
 use sharebench_analysis::{Analysis, Section, Sentence, View};
 
+use super::document::{CONTENT, PageWriter};
 use super::parts::{listed, table};
 use crate::tables::{load_tables, main_table, study_table};
 
@@ -36,12 +39,18 @@ impl Figure<'_> {
     }
 }
 
-/// Findings, charts and tables of one section; with `surfaces` the surface of a sweep too.
-pub fn article(analysis: &Analysis, index: usize, section: &Section, surfaces: bool) -> Markup {
+/// Writes findings, charts and tables of one section; with `surfaces` the surface of a sweep too.
+pub fn article(
+    out: &mut PageWriter<'_>,
+    analysis: &Analysis,
+    index: usize,
+    section: &Section,
+    surfaces: bool,
+) -> io::Result<()> {
     let about: Vec<&Sentence> =
         analysis.findings.iter().filter(|found| found.section == Some(index)).collect();
     let numbers = format!("t{index}");
-    html! {
+    let frame = html! {
         article.panel id=(format!("s{index}")) {
             h3 { (section.title) }
             @if !about.is_empty() {
@@ -50,16 +59,21 @@ pub fn article(analysis: &Analysis, index: usize, section: &Section, surfaces: b
             div.charts {
                 @for figure in figures(index, section, &numbers, surfaces) { (figure.place()) }
             }
-            (table(&numbers, "The numbers", &main_table(analysis, section), Some(index)))
-            @if let Some(study) = study_table(analysis, section, false) {
-                (table(&format!("study{index}"), "In the columns of the Windows 2000 study", &study, None))
-            }
-            @for (part, parts) in load_tables(analysis, section, false).iter().enumerate() {
-                (table(&format!("parts{index}-{part}"), "By transaction and operation", parts, None))
-            }
+            (CONTENT)
         }
         "\n"
-    }
+    };
+    out.within(&frame, |out| {
+        table(out, &numbers, "The numbers", &main_table(analysis, section), Some(index))?;
+        if let Some(study) = study_table(analysis, section, false) {
+            let title = "In the columns of the Windows 2000 study";
+            table(out, &format!("study{index}"), title, &study, None)?;
+        }
+        for (part, parts) in load_tables(analysis, section, false).iter().enumerate() {
+            table(out, &format!("parts{index}-{part}"), "By transaction and operation", parts, None)?;
+        }
+        Ok(())
+    })
 }
 
 fn figures<'a>(index: usize, section: &Section, numbers: &'a str, surfaces: bool) -> Vec<Figure<'a>> {

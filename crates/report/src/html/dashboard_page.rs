@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::document::{Document, charts, document, library};
+use super::document::{Document, document_text};
 
 const DASHBOARD: &str = include_str!("../../assets/dashboard.js");
 
@@ -13,29 +13,26 @@ const DASHBOARD: &str = include_str!("../../assets/dashboard.js");
 /// of the state becomes text nodes, so names from users and servers are never markup.
 pub fn dashboard_page(title: &str, version: &str) -> String {
     let title = if title.is_empty() { "sharebench run" } else { title };
-    document(&Document {
-        title: &format!("{title}: sharebench dashboard"),
-        policy: None,
-        body: html! {
-            header {
-                p.brand { "sharebench dashboard" }
-                h1 { (title) }
-                p #phase role="status" { "connecting" }
-                noscript { p { "This page needs JavaScript. The terminal shows the same." } }
-            }
-            "\n"
-            main { (progress()) (targets()) (figures()) (messages()) }
-            "\n"
-            footer {
-                "Made by sharebench " (version) ". Charts by Apache ECharts 6.1.0 (Apache-2.0). \
-                 This page loads nothing but the state of the run from this machine."
-            }
-            "\n"
-        },
-        scripts: html! {
-            (library(false))
-            (charts(&[DASHBOARD]))
-        },
+    let body = html! {
+        header {
+            p.brand { "sharebench dashboard" }
+            h1 { (title) }
+            p #phase role="status" { "connecting" }
+            noscript { p { "This page needs JavaScript. The terminal shows the same." } }
+        }
+        "\n"
+        main { (progress()) (targets()) (figures()) (messages()) }
+        "\n"
+        footer {
+            "Made by sharebench " (version) ". Charts by Apache ECharts 6.1.0 (Apache-2.0). \
+             This page loads nothing but the state of the run from this machine."
+        }
+        "\n"
+    };
+    document_text(&Document { title: &format!("{title}: sharebench dashboard"), policy: None }, |out| {
+        out.markup(&body)?;
+        out.library(false)?;
+        out.charts(&[DASHBOARD])
     })
 }
 

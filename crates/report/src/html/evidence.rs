@@ -2,40 +2,46 @@
 //!
 //! Each part is none where the analysis has nothing to show in it.
 
+use std::io;
+
 use maud::{Markup, html};
-use sharebench_analysis::{Analysis, Outcome, Sentence, View};
+use sharebench_analysis::{Analysis, Outcome, Section, Sentence, View};
 
 use super::articles::Figure;
+use super::document::{Body, CONTENT, PageWriter};
 use super::parts::{sentences, table};
-use crate::tables::{bands_table, cost_table, timeline_table, times_table};
+use crate::tables::{Table, bands_table, cost_table, timeline_table, times_table};
 
 /// Which cache served the bytes, and the settings in which the systems differ.
-pub fn why(analysis: &Analysis) -> Option<Markup> {
+pub fn why(analysis: &Analysis) -> Option<Body<'_>> {
     let general: Vec<&Sentence> = analysis.findings.iter().filter(|found| found.section.is_none()).collect();
     let bands = cache_bands(analysis);
     let settings = settings(analysis);
     if general.is_empty() && bands.is_none() && settings.is_none() {
         return None;
     }
-    Some(html! {
-        @if !general.is_empty() {
-            div.panel { (sentences(general.into_iter())) }
-            "\n"
+    Some(Box::new(move |out| {
+        if !general.is_empty() {
+            out.markup(&html! {
+                div.panel { (sentences(general.into_iter())) }
+                "\n"
+            })?;
         }
-        @if let Some(bands) = bands { (bands) }
-        @if let Some(settings) = settings { (settings) }
-    })
+        if let Some(bands) = bands {
+            bands(out)?;
+        }
+        settings.map_or(Ok(()), |settings| out.markup(&settings))
+    }))
 }
 
-fn cache_bands(analysis: &Analysis) -> Option<Markup> {
-    let sections = analysis.sections.iter().enumerate();
-    let tables: Vec<(usize, Markup)> = sections
-        .filter_map(|(index, section)| {
-            let bands = bands_table(analysis, section)?;
-            Some((index, table(&format!("bands{index}"), &section.title, &bands, None)))
-        })
+fn cache_bands(analysis: &Analysis) -> Option<Body<'_>> {
+    let tables: Vec<(usize, &Section, Table)> = analysis
+        .sections
+        .iter()
+        .enumerate()
+        .filter_map(|(index, section)| Some((index, section, bands_table(analysis, section)?)))
         .collect();
-    let (first, _) = tables.first()?;
+    let (first, ..) = tables.first()?;
     let sweep = analysis.sections.iter().any(|section| section.view == View::Sweep);
     let figure = Figure {
         section: None,
@@ -45,14 +51,21 @@ fn cache_bands(analysis: &Analysis) -> Option<Markup> {
         height: "tall",
         table: &format!("bands{first}"),
     };
-    Some(html! {
+    let frame = html! {
         article.panel {
             h3 { "Cache bands" }
             div.charts { (figure.place()) }
-            @for (_, table) in &tables { (table) }
+            (CONTENT)
         }
         "\n"
-    })
+    };
+    Some(Box::new(move |out| {
+        out.within(&frame, |out| {
+            tables.iter().try_for_each(|(index, section, bands)| {
+                table(out, &format!("bands{index}"), &section.title, bands, None)
+            })
+        })
+    }))
 }
 
 fn settings(analysis: &Analysis) -> Option<Markup> {
@@ -79,18 +92,20 @@ fn outcomes(analysis: &Analysis) -> impl Iterator<Item = &Outcome> {
 }
 
 /// Percentiles of every cell, and the run over time.
-pub fn tails(analysis: &Analysis) -> Option<Markup> {
+pub fn tails(analysis: &Analysis) -> Option<Body<'_>> {
     let timed = outcomes(analysis).any(|outcome| outcome.p50.is_some());
     if !timed && analysis.timelines.is_empty() {
         return None;
     }
-    Some(html! {
-        @if timed { (response_times(analysis)) }
-        @if !analysis.timelines.is_empty() { (timelines(analysis)) }
-    })
+    Some(Box::new(move |out| {
+        if timed {
+            response_times(out, analysis)?;
+        }
+        if analysis.timelines.is_empty() { Ok(()) } else { timelines(out, analysis) }
+    }))
 }
 
-fn response_times(analysis: &Analysis) -> Markup {
+fn response_times(out: &mut PageWriter<'_>, analysis: &Analysis) -> io::Result<()> {
     let figure = Figure {
         section: None,
         kind: "tail",
@@ -99,21 +114,25 @@ fn response_times(analysis: &Analysis) -> Markup {
         height: "tall",
         table: "times0",
     };
-    html! {
+    let frame = html! {
         article.panel {
             h3 { "Response times" }
             @if outcomes(analysis).any(|outcome| outcome.curve.is_some()) {
                 div.charts { (figure.place()) }
             }
-            @for (index, section) in analysis.sections.iter().enumerate() {
-                (table(&format!("times{index}"), &section.title, &times_table(analysis, section), None))
-            }
+            (CONTENT)
         }
         "\n"
-    }
+    };
+    out.within(&frame, |out| {
+        analysis.sections.iter().enumerate().try_for_each(|(index, section)| {
+            let times = times_table(analysis, section);
+            table(out, &format!("times{index}"), &section.title, &times, None)
+        })
+    })
 }
 
-fn timelines(analysis: &Analysis) -> Markup {
+fn timelines(out: &mut PageWriter<'_>, analysis: &Analysis) -> io::Result<()> {
     let figure = Figure {
         section: None,
         kind: "timeline",
@@ -122,21 +141,24 @@ fn timelines(analysis: &Analysis) -> Markup {
         height: "",
         table: "timeline0",
     };
-    html! {
+    let frame = html! {
         article.panel {
             h3 { "Stalls, errors and drift" }
             div.charts { (figure.place()) }
-            @for (index, timeline) in analysis.timelines.iter().enumerate() {
-                @let name = &analysis.systems[timeline.system].name;
-                (table(&format!("timeline{index}"), name, &timeline_table(analysis, timeline), None))
-            }
+            (CONTENT)
         }
         "\n"
-    }
+    };
+    out.within(&frame, |out| {
+        analysis.timelines.iter().enumerate().try_for_each(|(index, timeline)| {
+            let name = &analysis.systems[timeline.system].name;
+            table(out, &format!("timeline{index}"), name, &timeline_table(analysis, timeline), None)
+        })
+    })
 }
 
 /// Client CPU, operations and bytes, and the cost of durability.
-pub fn cost(analysis: &Analysis) -> Option<Markup> {
+pub fn cost(analysis: &Analysis) -> Option<Body<'_>> {
     if analysis.sections.is_empty() {
         return None;
     }
@@ -149,14 +171,20 @@ pub fn cost(analysis: &Analysis) -> Option<Markup> {
         table: "cost0",
     };
     let counted = outcomes(analysis).any(|outcome| outcome.cpu_ns_per_operation().is_some());
-    Some(html! {
+    let frame = html! {
         article.panel {
             h3 { "Client CPU, operations and bytes" }
             @if counted { div.charts { (figure.place()) } }
-            @for (index, section) in analysis.sections.iter().enumerate() {
-                (table(&format!("cost{index}"), &section.title, &cost_table(analysis, section), None))
-            }
+            (CONTENT)
         }
         "\n"
-    })
+    };
+    Some(Box::new(move |out| {
+        out.within(&frame, |out| {
+            analysis.sections.iter().enumerate().try_for_each(|(index, section)| {
+                let cost = cost_table(analysis, section);
+                table(out, &format!("cost{index}"), &section.title, &cost, None)
+            })
+        })
+    }))
 }

@@ -1,10 +1,9 @@
 //! A page that draws every chart as an image and returns them as text, for a headless browser.
 
-use maud::html;
 use sharebench_analysis::Analysis;
 
-use super::document::{Document, charts, data, document, library};
-use crate::charts::chart_data;
+use super::document::{Document, document_text};
+use crate::charts::ChartData;
 
 const IMAGES: &str = include_str!("../../assets/images.js");
 
@@ -14,14 +13,9 @@ pub const IMAGES_BETWEEN: (&str, &str) = ("<pre id=\"pictures\">", "</pre>");
 
 /// The page. It loads nothing, and is complete when the browser reports it as loaded.
 pub fn images_page(analysis: &Analysis) -> String {
-    document(&Document {
-        title: "sharebench charts",
-        policy: None,
-        body: html! {},
-        scripts: html! {
-            (data(&chart_data(analysis)))
-            (library(false))
-            (charts(&[IMAGES]))
-        },
+    document_text(&Document { title: "sharebench charts", policy: None }, |out| {
+        out.data(&ChartData(analysis))?;
+        out.library(false)?;
+        out.charts(&[IMAGES])
     })
 }

@@ -9,14 +9,16 @@ mod method;
 mod parts;
 mod runs_page;
 
+use std::io::{self, Write};
+
 use maud::{Markup, html};
 use sharebench_analysis::{Analysis, Sentence, View};
 
-use crate::charts::chart_data;
+use crate::charts::ChartData;
 use crate::show;
 use crate::tables::{Table, rank_tables};
 use articles::article;
-use document::{Document, charts, data, document, library};
+use document::{Body, CONTENT, Document, PageWriter, document, document_text};
 use evidence::{cost, tails, why};
 use method::method;
 use parts::{sentences, table, trust};
@@ -41,47 +43,65 @@ const POLICY_GL: &str =
 /// in which a reader needs them: unlike conditions in the header, the verdict, the answer, whether to trust it, users, differences, queue depth, causes, tails, cost, what
 /// was not resolved, and how to repeat the run. The script draws the charts from JSON within the page; every number is
 /// in a table as well, so that the page is complete without script. Text from users and servers is escaped.
+///
+/// The page is in memory as a whole; [`write_html`] writes one in pieces.
 pub fn html(analysis: &Analysis) -> String {
-    page(analysis, false)
+    document_text(&frame(analysis, false), |out| page(out, analysis, false))
 }
 
 /// Renders the page of [`html`](fn@html) with a surface in three dimensions next to each map.
 ///
 /// Surfaces need WebGL, and make the page larger by the library that draws them.
 pub fn html_with_surfaces(analysis: &Analysis) -> String {
-    page(analysis, true)
+    document_text(&frame(analysis, true), |out| page(out, analysis, true))
 }
 
-fn page(analysis: &Analysis, surfaces: bool) -> String {
-    let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
+/// Writes the page of [`html`](fn@html), or that of [`html_with_surfaces`], in pieces: that of a large run takes tens of
+/// megabytes.
+pub fn write_html(out: &mut dyn Write, analysis: &Analysis, surfaces: bool) -> io::Result<()> {
+    document(out, &frame(analysis, surfaces), |out| page(out, analysis, surfaces))
+}
+
+fn frame(analysis: &Analysis, surfaces: bool) -> Document<'_> {
+    Document { title: title(analysis), policy: Some(if surfaces { POLICY_GL } else { POLICY }) }
+}
+
+fn title(analysis: &Analysis) -> &str {
+    if analysis.title.is_empty() { "sharebench report" } else { &analysis.title }
+}
+
+fn page(out: &mut PageWriter<'_>, analysis: &Analysis, surfaces: bool) -> io::Result<()> {
     let parts = parts(analysis, surfaces);
-    let body = html! {
-        (header(analysis, title))
+    out.markup(&html! {
+        (header(analysis, title(analysis)))
         nav aria-label="Parts of the report" {
             ul {
                 @for part in &parts { li { a href=(format!("#{}", part.id)) { (part.title) } } }
             }
         }
         "\n"
-        main {
-            @for part in &parts {
-                @let heading = format!("{}-h", part.id);
-                section id=(part.id) aria-labelledby=(heading) {
-                    h2 id=(heading) { (part.title) }
-                    (part.body)
-                }
-                "\n"
-            }
+    })?;
+    let main = html! {
+        main { (CONTENT) }
+        "\n"
+    };
+    out.within(&main, |out| parts.into_iter().try_for_each(|part| write_part(out, part)))?;
+    out.markup(&footer(analysis, surfaces))?;
+    out.data(&ChartData(analysis))?;
+    out.library(surfaces)?;
+    out.charts(if surfaces { &[SURFACE, PAGE] } else { &[PAGE] })
+}
+
+fn write_part(out: &mut PageWriter<'_>, part: Part<'_>) -> io::Result<()> {
+    let heading = format!("{}-h", part.id);
+    let frame = html! {
+        section id=(part.id) aria-labelledby=(heading) {
+            h2 id=(heading) { (part.title) }
+            (CONTENT)
         }
         "\n"
-        (footer(analysis, surfaces))
     };
-    let scripts = html! {
-        (data(&chart_data(analysis)))
-        (library(surfaces))
-        (charts(if surfaces { &[SURFACE, PAGE] } else { &[PAGE] }))
-    };
-    document(&Document { title, policy: Some(if surfaces { POLICY_GL } else { POLICY }), body, scripts })
+    out.within(&frame, part.body)
 }
 
 fn header(analysis: &Analysis, title: &str) -> Markup {
@@ -125,14 +145,19 @@ fn footer(analysis: &Analysis, surfaces: bool) -> Markup {
     }
 }
 
-struct Part {
+struct Part<'a> {
     id: &'static str,
     title: &'static str,
-    body: Markup,
+    body: Body<'a>,
+}
+
+/// A part that is short enough for one piece.
+fn short<'a>(markup: Markup) -> Body<'a> {
+    Box::new(move |out| out.markup(&markup))
 }
 
 /// The parts that have any content.
-fn parts(analysis: &Analysis, surfaces: bool) -> Vec<Part> {
+fn parts(analysis: &Analysis, surfaces: bool) -> Vec<Part<'_>> {
     let verdicts: Vec<Sentence> =
         analysis.verdicts().map(|verdict| Sentence::new(verdict.tone(), verdict.text.clone())).collect();
     let verdict = html! { div.panel.answer { (sentences(verdicts.iter())) } };
@@ -141,10 +166,14 @@ fn parts(analysis: &Analysis, surfaces: bool) -> Vec<Part> {
     let alone = analysis.comparisons.is_empty();
     let open = !analysis.not_resolved.is_empty() || !analysis.left_out.is_empty();
     let parts = [
-        ("verdict", "Verdict", (!verdicts.is_empty()).then_some(verdict)),
-        ("answer", "Answer", Some(answer)),
-        ("trust", "Can I trust it?", Some(trust(analysis))),
-        ("contradictions", "Contradictions", (!analysis.contradictions.is_empty()).then_some(contradictions)),
+        ("verdict", "Verdict", (!verdicts.is_empty()).then(|| short(verdict))),
+        ("answer", "Answer", Some(short(answer))),
+        ("trust", "Can I trust it?", Some(short(trust(analysis)))),
+        (
+            "contradictions",
+            "Contradictions",
+            (!analysis.contradictions.is_empty()).then(|| short(contradictions)),
+        ),
         ("users", "Users it carries", view_part(analysis, View::Load, surfaces)),
         (
             "differ",
@@ -156,23 +185,27 @@ fn parts(analysis: &Analysis, surfaces: bool) -> Vec<Part> {
         ("tails", "Tails", tails(analysis)),
         ("cost", "What it costs", cost(analysis)),
         ("ranks", "The machines that measured", ranks(analysis)),
-        ("open", "What was not resolved", open.then(|| not_resolved(analysis))),
-        ("method", "Method and raw data", Some(method(analysis))),
+        ("open", "What was not resolved", open.then(|| short(not_resolved(analysis)))),
+        ("method", "Method and raw data", Some(short(method(analysis)))),
     ];
     parts.into_iter().filter_map(|(id, title, body)| Some(Part { id, title, body: body? })).collect()
 }
 
-fn view_part(analysis: &Analysis, view: View, surfaces: bool) -> Option<Markup> {
+fn view_part(analysis: &Analysis, view: View, surfaces: bool) -> Option<Body<'_>> {
     let sections: Vec<_> =
         analysis.sections.iter().enumerate().filter(|(_, section)| section.view == view).collect();
     if sections.is_empty() {
         return None;
     }
-    Some(html! {
-        @if view != View::Load && !analysis.comparisons.is_empty() { (key()) }
-        @if sections.len() >= FILTERED_FROM { (filter()) }
-        @for (index, section) in &sections { (article(analysis, *index, section, surfaces)) }
-    })
+    Some(Box::new(move |out| {
+        if view != View::Load && !analysis.comparisons.is_empty() {
+            out.markup(&key())?;
+        }
+        if sections.len() >= FILTERED_FROM {
+            out.markup(&filter())?;
+        }
+        sections.into_iter().try_for_each(|(index, section)| article(out, analysis, index, section, surfaces))
+    }))
 }
 
 /// Number of tests from which a filter helps.
@@ -220,21 +253,26 @@ fn key() -> Markup {
 }
 
 /// Each rank's part of runs of several; ranks that differ from the others are named above the table.
-fn ranks(analysis: &Analysis) -> Option<Markup> {
+fn ranks(analysis: &Analysis) -> Option<Body<'_>> {
     let tables = rank_tables(analysis, None);
     if tables.is_empty() {
         return None;
     }
-    Some(html! {
-        @for (index, (title, ranks)) in tables.into_iter().enumerate() {
-            article.panel {
-                h3 { (title) }
-                @for note in &ranks.notes { p { (note) } }
-                (table(&format!("ranks{index}"), "Each rank", &Table { notes: Vec::new(), ..ranks }, None))
-            }
-            "\n"
+    Some(Box::new(move |out| {
+        for (index, (title, ranks)) in tables.into_iter().enumerate() {
+            let frame = html! {
+                article.panel {
+                    h3 { (title) }
+                    @for note in &ranks.notes { p { (note) } }
+                    (CONTENT)
+                }
+                "\n"
+            };
+            let ranks = Table { notes: Vec::new(), ..ranks };
+            out.within(&frame, |out| table(out, &format!("ranks{index}"), "Each rank", &ranks, None))?;
         }
-    })
+        Ok(())
+    }))
 }
 
 fn not_resolved(analysis: &Analysis) -> Markup {

@@ -1,8 +1,11 @@
 //! Pieces of the HTML page: sentences, statuses, tables.
 
+use std::io;
+
 use maud::{Markup, html};
 use sharebench_analysis::{Analysis, RatioVerdict, RegionReference, Sentence, Status, Tone};
 
+use super::document::{CONTENT, PageWriter};
 use crate::charts::{region_id, region_number};
 use crate::show;
 use crate::tables::{Cell, Table};
@@ -108,9 +111,15 @@ pub fn trust(analysis: &Analysis) -> Markup {
     }
 }
 
-/// A table that opens from its summary line; with `section`, each row has an id and links to its cell.
-pub fn table(id: &str, summary: &str, table: &Table, section: Option<usize>) -> Markup {
-    html! {
+/// Writes a table that opens from its summary line; with `section`, each row has an id and links to its cell.
+pub fn table(
+    out: &mut PageWriter<'_>,
+    id: &str,
+    summary: &str,
+    table: &Table,
+    section: Option<usize>,
+) -> io::Result<()> {
+    let frame = html! {
         details id=(id) {
             summary { (summary) }
             div.scroll tabindex="0" role="group" aria-label=(summary) {
@@ -121,24 +130,34 @@ pub fn table(id: &str, summary: &str, table: &Table, section: Option<usize>) -> 
                             @for name in &table.header { th scope="col" { (name) } }
                         }
                     }
-                    tbody {
-                        @for (number, cells) in table.rows.iter().enumerate() {
-                            tr id=[section.map(|section| format!("r{section}-{number}"))] {
-                                @for (column, cell) in cells.iter().enumerate() {
-                                    @if column < table.keys {
-                                        (key(cell, section.filter(|_| column == 0), number))
-                                    } @else {
-                                        (value(cell))
-                                    }
-                                }
-                            }
-                            "\n"
-                        }
-                    }
+                    tbody { (CONTENT) }
                 }
             }
             @for note in &table.notes { p { (note) } }
         }
+    };
+    let rows = table.rows.iter().enumerate();
+    out.within(&frame, |out| {
+        for (number, cells) in rows {
+            out.markup(&row(cells, table.keys, section, number))?;
+        }
+        Ok(())
+    })
+}
+
+/// A row, whose first `keys` cells name it.
+fn row(cells: &[Cell], keys: usize, section: Option<usize>, number: usize) -> Markup {
+    html! {
+        tr id=[section.map(|section| format!("r{section}-{number}"))] {
+            @for (column, cell) in cells.iter().enumerate() {
+                @if column < keys {
+                    (key(cell, section.filter(|_| column == 0), number))
+                } @else {
+                    (value(cell))
+                }
+            }
+        }
+        "\n"
     }
 }
 

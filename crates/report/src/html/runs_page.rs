@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::document::{Document, document};
+use super::document::{Document, document_text};
 use crate::show::instant;
 
 /// A run in the list.
@@ -36,33 +36,29 @@ pub fn runs_page(store: &str, runs: &[RunLine], filter: &str) -> String {
     let words: Vec<String> = filter.to_lowercase().split_whitespace().map(str::to_owned).collect();
     let found: Vec<&RunLine> = runs.iter().rev().filter(|run| run.matches(&words)).collect();
     let title = format!("Runs in {store}");
-    document(&Document {
-        title: &title,
-        policy: None,
-        body: html! {
-            header {
-                p.brand { "sharebench" }
-                h1 { (title) }
+    let body = html! {
+        header {
+            p.brand { "sharebench" }
+            h1 { (title) }
+        }
+        main {
+            form.filter action="./" {
+                label { "Filter " input type="search" name="q" value=(filter); }
+                " " button { "Show" }
+                " " output { (found.len()) " of " (runs.len()) }
             }
-            main {
-                form.filter action="./" {
-                    label { "Filter " input type="search" name="q" value=(filter); }
-                    " " button { "Show" }
-                    " " output { (found.len()) " of " (runs.len()) }
-                }
-                form action="report" {
-                    (table(&found))
-                    p {
-                        button { "Compare the chosen runs" }
-                        " "
-                        label { input type="checkbox" name="surfaces" value="yes"; " with surfaces" }
-                        " The run with the lower number is the baseline."
-                    }
+            form action="report" {
+                (table(&found))
+                p {
+                    button { "Compare the chosen runs" }
+                    " "
+                    label { input type="checkbox" name="surfaces" value="yes"; " with surfaces" }
+                    " The run with the lower number is the baseline."
                 }
             }
-        },
-        scripts: html! {},
-    })
+        }
+    };
+    document_text(&Document { title: &title, policy: None }, |out| out.markup(&body))
 }
 
 fn table(runs: &[&RunLine]) -> Markup {

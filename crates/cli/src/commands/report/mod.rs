@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use sharebench_analysis::Analysis;
 use sharebench_exchange::{SheetCell, Workbook};
-use sharebench_report::Style;
+use sharebench_report::{Style, write_html};
 use sharebench_results::RunReference;
 
 use crate::exit::Failure;
@@ -105,9 +105,9 @@ pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
     match &args.output {
         None if args.images.is_some() && args.format.is_none() => {}
         None if binary => return Err(Failure::usage("--output: html and xlsx need a file")),
-        None => return print_bytes(&rendered(&analysis, format, args.surfaces)?),
+        None => return print_bytes(&rendered(&analysis, format)?),
         Some(path) => {
-            write(path, &rendered(&analysis, format, args.surfaces)?)?;
+            write(path, &analysis, format, args.surfaces)?;
             summary = format!("{summary}report: {}\n", path.display());
         }
     }
@@ -126,11 +126,11 @@ fn by_extension(path: Option<&Path>) -> ReportFormat {
     }
 }
 
-fn rendered(analysis: &Analysis, format: ReportFormat, surfaces: bool) -> Result<Vec<u8>, Failure> {
+/// The content of a report in memory. A page for a file is written in pieces instead.
+fn rendered(analysis: &Analysis, format: ReportFormat) -> Result<Vec<u8>, Failure> {
     // A file has neither width nor colours.
     let style = Style::piped();
     let text = match format {
-        ReportFormat::Html if surfaces => sharebench_report::html_with_surfaces(analysis),
         ReportFormat::Html => sharebench_report::html(analysis),
         ReportFormat::Text => render(analysis, Format::Text, style)?,
         ReportFormat::Md => render(analysis, Format::Md, style)?,
@@ -159,6 +159,11 @@ fn workbook(analysis: &Analysis) -> Result<Vec<u8>, Failure> {
 }
 
 /// Writes the file of --output.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    files::write(path, bytes).map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))
+fn write(path: &Path, analysis: &Analysis, format: ReportFormat, surfaces: bool) -> Result<(), Failure> {
+    let written = if format == ReportFormat::Html {
+        files::write_with(path, |out| write_html(out, analysis, surfaces))
+    } else {
+        files::write(path, &rendered(analysis, format)?)
+    };
+    written.map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))
 }
