@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use sharebench_analysis::{Analysis, ComparisonOutcome, Options as AnalysisOptions, RunData, analyse};
+use sharebench_analysis::{Analysis, ComparisonOutcome, ComparisonVerdict, Options as AnalysisOptions, RunData, analyse};
 use sharebench_model::{Facts, RunEvent, RunHeader, RunOutcome, TargetIdentity};
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::ResolvedPlan;
@@ -85,17 +85,22 @@ fn outcome(analysis: &Analysis) -> Option<ComparisonOutcome> {
     analysis.verdict.as_ref().map(|verdict| verdict.outcome)
 }
 
-/// True if the answer or a region says that the second server is slower, and none that it is faster.
+/// True if the answer or a region says that the second server is slower, by whatever amount, and none that it is faster.
 fn finds_slower(analysis: &Analysis) -> bool {
-    differs(analysis)
-        && outcome(analysis) != Some(ComparisonOutcome::Faster)
-        && regions(analysis).all(|ratio| ratio < 1.0)
+    let direction = answered(analysis).map(|verdict| verdict.ratio.is_some_and(|ratio| ratio.value < 1.0));
+    differs(analysis) && direction != Some(false) && regions(analysis).all(|ratio| ratio < 1.0)
+}
+
+/// The verdict, if it says that the servers differ.
+fn answered(analysis: &Analysis) -> Option<&ComparisonVerdict> {
+    analysis.verdict.as_ref().filter(|verdict| {
+        verdict.differs || matches!(verdict.outcome, ComparisonOutcome::Faster | ComparisonOutcome::Slower)
+    })
 }
 
 /// True if the answer or any region says that the servers differ.
 fn differs(analysis: &Analysis) -> bool {
-    let answered = matches!(outcome(analysis), Some(ComparisonOutcome::Faster | ComparisonOutcome::Slower));
-    answered || regions(analysis).next().is_some()
+    answered(analysis).is_some() || regions(analysis).next().is_some()
 }
 
 /// The ratios of all regions.

@@ -71,6 +71,39 @@ fn a_test_in_the_other_direction_is_part_of_the_line() {
 }
 
 #[test]
+fn a_difference_below_the_tolerance_is_part_of_the_line() {
+    let within = of(&[run(10, 0.004, 1.01, 1.01)]);
+    assert_eq!(
+        verdict(&within).text,
+        "nfs and smb are about the same: ratio 1.009 [1.008, 1.011]; nfs has the higher rate, by less than the tolerance of \
+         2 % (8 cells, confidence: high)"
+    );
+    assert_eq!((verdict(&within).outcome, verdict(&within).differs), (ComparisonOutcome::Equal, true));
+    let edge = of(&[run(10, 0.004, 1.0 / 1.02, 1.0 / 1.02)]);
+    assert!(
+        verdict(&edge)
+            .text
+            .contains("; smb has the higher rate, maybe by less than the tolerance of 2 %; about "),
+        "{}",
+        verdict(&edge).text
+    );
+    assert_eq!(verdict(&edge).outcome, ComparisonOutcome::Inconclusive);
+}
+
+#[test]
+fn equal_systems_seldom_differ_by_chance() {
+    let differs = |seed: u64| {
+        let mut run = Synthetic::new("two", &["smb", "nfs"], seed);
+        run.noise = 0.02;
+        run.sweep(&grid(&["read", "write"], 2, 2), 12, |_, _| 1e8);
+        verdict(&of(&[run.run])).differs
+    };
+    let found = (0..200).filter(|seed| differs(1000 + seed)).count();
+    // 1 % of 200 by the level of the interval.
+    assert!(found <= 5, "{found} of 200");
+}
+
+#[test]
 fn the_answer_and_the_verdict_report_one_number() {
     let analysis = of(&[run(10, 0.004, 1.3, 0.9)]);
     assert_eq!(

@@ -7,7 +7,8 @@ use sharebench_stats::{Estimate, hodges_lehmann, separate_log_ratio};
 use crate::estimate::pairing::Pairs;
 use crate::estimate::ratio::{Unresolved, log_ratio};
 use crate::types::{
-    CachedCells, MeanRatio, Options, Pairing, Ratio, RatioVerdict, Summary, UnequalStorage, VerdictCounts,
+    CachedCells, DIFFERENCE_LEVEL, MeanRatio, Options, Pairing, Ratio, RatioVerdict, Summary, UnequalStorage,
+    VerdictCounts,
 };
 
 /// Sums up the cells of one comparison; none without a cell.
@@ -60,30 +61,37 @@ pub(crate) fn summary<'a>(
 fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summary> {
     let (complete, repetitions_shared) = complete(cells)?;
     let pairing = complete.iter().map(|cell| cell.pairing).max()?;
-    let log = match pairing {
+    let (log, wider) = match pairing {
         Pairing::Interleaved => {
-            hodges_lehmann(&by_repetition(&complete, &repetitions_shared), options.level)?
+            let logs = by_repetition(&complete, &repetitions_shared);
+            (
+                hodges_lehmann(&logs, options.level)?,
+                hodges_lehmann(&logs, DIFFERENCE_LEVEL.max(options.level)),
+            )
         }
         // What a reader of the cells would find: their ratios' geometric mean.
         Pairing::SingleRun => {
             let ratios = complete.iter().map(|cell| Some(log_ratio(cell, options.level)?.value));
             let sum: f64 = ratios.sum::<Option<f64>>()?;
-            Estimate { value: sum / complete.len() as f64, interval: None, n: 1 }
+            (Estimate { value: sum / complete.len() as f64, interval: None, n: 1 }, None)
         }
-        Pairing::NotInterleaved => separate_log_ratio(
-            &geometric_means(&complete, |cell| &cell.rates_a),
-            &geometric_means(&complete, |cell| &cell.rates_b),
-            options.level,
-        )?,
+        // Without interleaving, changes over time make a small difference of equal systems.
+        Pairing::NotInterleaved => {
+            let rates_a = geometric_means(&complete, |cell| &cell.rates_a);
+            let rates_b = geometric_means(&complete, |cell| &cell.rates_b);
+            (separate_log_ratio(&rates_a, &rates_b, options.level)?, None)
+        }
     };
     let allowance = complete.iter().map(|cell| cell.clock_allowance()).sum::<f64>() / complete.len() as f64;
     let log = log.widened(allowance);
+    let wider = wider.and_then(|wider| wider.widened(allowance).interval);
     let verdict = RatioVerdict::of(&log, options.tolerance);
     let unresolved = Unresolved::of(&log, allowance, verdict, options.tolerance);
     let single = || ratios.iter().filter_map(|ratio| ratio.single_run);
     Some(Summary {
         typical: log.map(f64::exp),
         verdict,
+        differs: wider.is_some_and(|interval| interval.low > 0.0 || interval.high < 0.0),
         pairing,
         cells: complete.len(),
         incomplete_cells: cells.len() - complete.len(),

@@ -56,6 +56,7 @@ pub(crate) fn verdict(evidence: &Evidence<'_>, options: &Options) -> ComparisonV
         comparison: evidence.index,
         outcome,
         ratio: summary.map(|summary| summary.typical),
+        differs: summary.is_some_and(|summary| summary.differs),
         pairing: summary.map(|summary| summary.pairing),
         cells: summary.map_or(0, |summary| summary.cells),
         of_cells: evidence.rows().count(),

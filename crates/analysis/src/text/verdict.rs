@@ -1,6 +1,6 @@
 //! The verdict of a comparison as one line.
 
-use sharebench_model::units::{counted, percent};
+use sharebench_model::units::{counted, percent, percent_limit};
 
 use crate::estimate::ratio::MAX_USEFUL_REPETITIONS;
 use crate::text::claims::{claim, rate_of, show_ratio};
@@ -21,12 +21,28 @@ pub(crate) fn verdict_line(stages: &Stages<'_>, comparison: &Comparison) -> Stri
         _ => "",
     };
     format!(
-        "{}{on_average}{} ({}, confidence: {})",
+        "{}{on_average}{}{} ({}, confidence: {})",
         claim(&ratio, verdict.on_ratio(), a, b),
         exceptions(stages, verdict),
+        small_difference(stages, verdict, a, b),
         cells(verdict),
         confidence.word()
     )
+}
+
+/// That the systems differ where the verdict does not: `; a has the higher rate, by less than the tolerance of 2 %`.
+fn small_difference(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &str) -> String {
+    let Some(ratio) = verdict.ratio.filter(|_| verdict.differs) else { return String::new() };
+    let higher = format!("; {} has the higher rate", if ratio.value < 1.0 { b } else { a });
+    let tolerance = percent_limit(stages.options.tolerance);
+    match (verdict.outcome, verdict.reason) {
+        (ComparisonOutcome::Faster | ComparisonOutcome::Slower, _) => String::new(),
+        (ComparisonOutcome::Equal, _) => format!("{higher}, by less than the tolerance of {tolerance}"),
+        (ComparisonOutcome::Inconclusive, Some(InconclusiveReason::Edge)) => higher,
+        (ComparisonOutcome::Inconclusive, _) => {
+            format!("{higher}, maybe by less than the tolerance of {tolerance}")
+        }
+    }
 }
 
 /// `12 cells`, or `11 of 12 cells`.
@@ -68,7 +84,12 @@ fn exceptions(stages: &Stages<'_>, verdict: &ComparisonVerdict) -> String {
 /// Why a comparison is inconclusive, and what would settle it.
 fn inconclusive(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &str) -> String {
     let Some(ratio) = &verdict.ratio else { return refusal(verdict.reason, a, b) };
-    let shown = format!("{a} against {b}, ratio {}{}", show_ratio(ratio), exceptions(stages, verdict));
+    let shown = format!(
+        "{a} against {b}, ratio {}{}{}",
+        show_ratio(ratio),
+        exceptions(stages, verdict),
+        small_difference(stages, verdict, a, b)
+    );
     let cells = cells(verdict);
     match verdict.reason {
         Some(InconclusiveReason::SingleRuns) => {

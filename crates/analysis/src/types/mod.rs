@@ -55,7 +55,7 @@ pub use series::{LineChange, Series, SeriesChange, SeriesError, SeriesLine, Seri
 pub use settings::SettingChange;
 pub use span::Span;
 pub use storage_evidence::StorageEvidence;
-pub use summary::{CachedCells, MeanRatio, Summary, UnequalStorage, VerdictCounts};
+pub use summary::{CachedCells, DIFFERENCE_LEVEL, MeanRatio, Summary, UnequalStorage, VerdictCounts};
 pub use system::System;
 pub use timeline::{SystemTimeline, TimelineSegment};
 pub use trust::{Status, TrustLine};

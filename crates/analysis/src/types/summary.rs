@@ -67,6 +67,10 @@ pub struct UnequalStorage {
     pub alike: Option<MeanRatio>,
 }
 
+/// Level of the interval that shows a difference of any size. It is higher than that of a verdict, because nothing but
+/// chance separates two equal systems here, while a verdict also needs a difference beyond the tolerance.
+pub const DIFFERENCE_LEVEL: f64 = 0.99;
+
 /// Two systems over many cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -74,6 +78,10 @@ pub struct Summary {
     pub typical: Estimate,
     /// Its verdict.
     pub verdict: RatioVerdict,
+    /// True if the systems were interleaved and the interval at [`DIFFERENCE_LEVEL`] excludes 1: they differ, possibly by
+    /// less than the tolerance.
+    #[serde(default)]
+    pub differs: bool,
     /// The weakest evidence among the cells.
     pub pairing: Pairing,
     /// Cells it covers.

@@ -148,6 +148,10 @@ pub struct ComparisonVerdict {
     pub reason: Option<InconclusiveReason>,
     /// Rate of the later system over that of the earlier one; none without a common cell.
     pub ratio: Option<Estimate>,
+    /// True if the systems were interleaved and the interval at [`DIFFERENCE_LEVEL`](super::DIFFERENCE_LEVEL) excludes a
+    /// ratio of 1: they differ, possibly by less than the tolerance.
+    #[serde(default)]
+    pub differs: bool,
     /// How the repetitions were paired; none without a common cell.
     pub pairing: Option<Pairing>,
     /// Cells in the mean.

@@ -63,6 +63,8 @@ fn what_keeps_a_ratio_from_being_resolved() {
     check("clock", &[ticks.run], &quick());
     let logs: Vec<f64> = (0..40).map(|n| 0.0198 + 0.0002 * f64::from(n % 7 - 3)).collect();
     check("edge", &[of_logs(&logs).run], &quick());
+    let above_zero: Vec<f64> = (0..10).map(|n| 0.022 + 0.004 * f64::from(n % 5 - 2)).collect();
+    check("maybe_below_the_tolerance", &[of_logs(&above_zero).run], &quick());
     check("single_runs", &[pair(&grid(&["read"], 2, 2), 1, 0.02, |_| 2.0).run], &quick());
     let mut one = pair(&[cell("read", 1 << 20, 4096)], 1, 0.02, |_| 2.0);
     one.noise = 0.0;
