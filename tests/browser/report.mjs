@@ -25,7 +25,7 @@ await page.goto(url);
 async function accessible(scheme) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
-  for (const { id, impact, nodes } of violations) if (impact === 'serious' || impact === 'critical') found.violations.push(`${scheme}: ${id}: ${nodes.length} such as ${nodes[0].html.slice(0, 160)} ${nodes[0].failureSummary.slice(0, 200)}`);
+  for (const { id, impact, nodes } of violations) found.violations.push(`${scheme}: ${id} (${impact}): ${nodes.length} such as ${nodes[0].html.slice(0, 160)} ${nodes[0].failureSummary.slice(0, 200)}`);
 }
 async function drawn(figure) {
   await figure.scrollIntoViewIfNeeded();
@@ -52,7 +52,11 @@ const levels = await page.locator('h1, h2, h3, h4').evaluateAll((all) => all.map
 levels.reduce((before, level) => { if (level > before + 1) problem(`h${level} follows h${before}`); return level; }, 0);
 found.parts = await page.locator('main > section').evaluateAll((all) => all.map((section) => section.id));
 
+// As a reader finds it, and with every test and table open.
 await accessible('light');
+await page.evaluate(() => document.querySelectorAll('main details').forEach((details) => { details.open = true; }));
+await accessible('light, open');
+await page.evaluate(() => document.querySelectorAll('main details:not(.folded > details)').forEach((details) => { details.open = false; }));
 const figures = await page.locator('figure[data-kind]').all();
 for (const figure of figures) {
   const kind = await figure.getAttribute('data-kind');
@@ -133,6 +137,7 @@ async function picture(name, height) {
 }
 await picture('light', 1800);
 if (pictures && await page.locator('article:has(figure[data-kind="ratio"])').count()) {
+  await page.evaluate(() => document.querySelectorAll('.folded > details').forEach((details) => { details.open = true; }));
   await page.addStyleTag({ content: 'nav { position: static !important }' });
   const last = page.locator('article:has(figure[data-kind="ratio"])').last();
   await last.scrollIntoViewIfNeeded();

@@ -1,7 +1,7 @@
 // The data of each chart as rows: for a download, and for the section of a single cell.
 'use strict';
 (() => {
-  const { rate, time, percent, interval } = Charts.parts;
+  const { rate, ratioLine, time, interval } = Charts.parts;
   const quote = (v) => { const text = String(v ?? ''); return /[",\n\r]/.test(text) || /^[=+@-]/.test(text) && isNaN(text) ? '"' + text.replaceAll('"', '""') + '"' : text; };
   const text = (rows) => rows.map((cells) => cells.map(quote).join(',')).join('\r\n') + '\r\n';
   const FIELDS = ['rate', 'low', 'high', 'n', 'mean', 'p50', 'p95', 'p99', 'mps', 'assigned', 'errors', 'cpu_user', 'cpu_kernel', 'verdict'];
@@ -23,7 +23,11 @@
     const head = ['system', 'from_ms', 'to_ms', 'steps', 'lowest', 'middle', 'highest', 'errors', 'warnings', 'invalid', 'failed_checks', 'where'];
     return [head, ...data.timelines.flatMap((t) => t.stretches.map((x) => [data.systems[t.system], x[0], x[1], x[2], ...(x[3] ?? ['', '', '']), x[4], x[5], x[6], x[7].join(' '), x[8]]))];
   }
-  Charts.csv = (kind, data, section, choice) => text(kind === 'tail' ? tail(data, section, choice) : kind === 'bands' ? bands(data, section) : kind === 'timeline' ? timeline(data) : numbers(data, section));
+  function overview(data, choice) {
+    const rows = Charts.mapped(data, choice).flatMap(({ section }) => section.rows.map((row) => [section.title, Charts.where(section, row), ...RATIO.map((f) => row.ratios[choice]?.[f])]));
+    return [['test', 'cell', ...RATIO.map((f) => data.comparisons[choice].name + ' ' + f)], ...rows];
+  }
+  Charts.csv = (kind, data, section, choice) => text(kind === 'overview' ? overview(data, choice) : kind === 'tail' ? tail(data, section, choice) : kind === 'bands' ? bands(data, section) : kind === 'timeline' ? timeline(data) : numbers(data, section));
 
   // What is known of one cell: a table of systems, then ratios, then the remarks of the self-checks.
   Charts.cell = (data, section, row) => {
@@ -36,7 +40,7 @@
     return {
       head: ['system', 'throughput', 'interval', 'repetitions', 'p50', 'p95', 'p99', 'CPU per operation', 'users that reported', 'failed', 'where bytes came from', 'self-checks'],
       rows: known.map(({ name, o }) => [name, ...(o ? cells(o) : ['nothing usable'])]),
-      ratios: data.comparisons.flatMap((c, i) => { const r = row.ratios[i]; return r ? [c.name + ': ' + percent(r.ratio) + (r.low === null ? ' (no interval)' : ' (' + percent(r.low) + ' to ' + percent(r.high) + ')') + ', ' + (r.single ? 'single run: more than clocks explain' : r.standing.replaceAll('-', ' '))] : []; }),
+      ratios: data.comparisons.flatMap((c, i) => (row.ratios[i] ? [ratioLine(c.name, row.ratios[i])] : [])),
       notes: known.flatMap(({ name, o }) => (o?.notes ?? []).map((note) => name + ': ' + data.notes[note])),
       curves: known.some(({ o }) => o?.curve && o.p50),
     };

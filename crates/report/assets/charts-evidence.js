@@ -1,7 +1,7 @@
 // Charts of evidence: cache bands, percentiles, the run over time, client CPU.
 'use strict';
 (() => {
-  const { base, axis, above, legend, line, bars, series, at, axisName, time, rate, tick, three, escape, tipLine, outcomeTip } = Charts.parts;
+  const { base, axis, above, legend, line, bars, series, at, axisName, time, rate, tick, three, tip } = Charts.parts;
   const BANDS = ['client cache', 'server cache', 'storage', 'server cache or storage'];
 
   // Cells of a section in lines along its first axis: [label, rows].
@@ -25,7 +25,7 @@
     ]);
     option.tooltip = { ...option.tooltip, trigger: 'axis', formatter: (points) => {
       const row = rows[points[0].dataIndex];
-      return '<b>' + escape(Charts.where(section, row)) + '</b>' + systems.map(({ name, s }) => { const o = row.outcomes[s]; return '<br><b>' + escape(name) + '</b> ' + escape(o?.bands ? o.bands.label : 'not known') + (o ? tipLine(rate(section, o.rate) + ' (' + Charts.parts.interval(section, o) + '), ' + o.n + ' repetitions') : ''); }).join('');
+      return tip(Charts.where(section, row), systems.map(({ name, s }) => { const o = row.outcomes[s]; return name + ' ' + (o?.bands ? o.bands.label : 'not known') + (o ? ', ' + rate(section, o.rate) : ''); }), systems.map(({ name, s }) => name + ' ' + (row.outcomes[s]?.bands?.label ?? 'not known')));
     } };
     option.series = systems.flatMap(({ name, s }, i) => [
       ...BANDS.map((band, b) => ({
@@ -67,11 +67,11 @@
   }
   function tailTip(data, row, x) {
     const q = 1 - 10 ** -x, near = (curve) => curve?.reduce((best, one) => (Math.abs(nines(one[0]) - x) < Math.abs(nines(best[0]) - x) ? one : best), curve[0]);
-    const lines = data.systems.map((system, s) => {
-      const o = row.outcomes[s], parts = o?.curve ? ['response', 'service', 'lag'].filter((kind) => o.curve[kind].length).map((kind) => kind + ' ' + time(near(o.curve[kind])[1])) : [];
-      return parts.length ? tipLine(system + ': ' + parts.join(', ') + (q > o.curve.resolved ? ' (at least)' : '') + '; ' + o.n + ' repetitions') : '';
+    const shown = (kinds) => data.systems.map((system, s) => {
+      const o = row.outcomes[s], parts = o?.curve ? kinds.filter((kind) => o.curve[kind].length).map((kind) => (kinds.length > 1 ? kind + ' ' : '') + time(near(o.curve[kind])[1])) : [];
+      return parts.length ? system + ' ' + parts.join(', ') + (q > o.curve.resolved ? ' (at least)' : '') : '';
     });
-    return '<b>' + (q * 100).toPrecision(5) + ' % are faster than</b>' + lines.join('');
+    return tip((q * 100).toPrecision(5) + ' % are faster than', shown(['response', 'service', 'lag']), shown(['response']));
   }
 
   // Rate of each stretch over the usual one of its cell, over time.
@@ -87,8 +87,8 @@
     option.tooltip = { ...option.tooltip, trigger: 'item', formatter: (point) => {
       const x = point.data.stretch;
       if (!x) return '';
-      return '<b>' + escape(point.data.system ?? point.seriesName) + '</b> after ' + (x[0] / 1000).toFixed(1) + ' s' + (x[8] ? tipLine(x[8]) : tipLine(x[2] + ' steps')) + (x[3] ? tipLine(three(x[3][1]) + ' of the usual rate' + (x[2] > 1 ? ', ' + three(x[3][0]) + ' to ' + three(x[3][2]) : '')) : '') +
-        (x[4] ? tipLine(x[4] + ' operations failed') : '') + (x[5] ? tipLine(x[5] + ' with a warning') : '') + (x[6] ? tipLine(x[6] + ' invalid') : '') + (x[7].length ? tipLine('self-checks: ' + x[7].join(', ')) : '');
+      const troubles = [x[4] ? x[4] + ' operations failed' : '', x[5] ? x[5] + ' with a warning' : '', x[6] ? x[6] + ' invalid' : '', x[7].length ? 'self-checks: ' + x[7].join(', ') : ''];
+      return tip((point.data.system ?? point.seriesName) + ' after ' + (x[0] / 1000).toFixed(1) + ' s', [x[8] ?? x[2] + ' steps', x[3] ? three(x[3][1]) + ' of the usual rate' + (x[2] > 1 ? ', ' + three(x[3][0]) + ' to ' + three(x[3][2]) : '') : '', troubles.filter(Boolean).join(', ')]);
     } };
     option.series = all.flatMap((t) => {
       const moved = t.stretches.filter((x) => x[3]), name = data.systems[t.system];
@@ -116,7 +116,8 @@
     option.yAxis = axis(theme, 'dashed: in user mode alone', { type: 'value', min: 0, ...above(theme), axisLabel: { formatter: (v) => (v === 0 ? '0' : tick(time(v))) } });
     option.tooltip = { ...option.tooltip, trigger: 'axis', formatter: (points) => {
       const row = rows[points[0].dataIndex];
-      return '<b>' + escape(Charts.where(section, row)) + '</b>' + data.systems.map((name, s) => { const o = row.outcomes[s]; return o ? tipLine(name + ': ' + time(o.cpu_user) + ' + ' + time(o.cpu_kernel) + (o.cpu_byte ? ', ' + time(o.cpu_byte * 1e6) + ' per MB' : '')) : ''; }).join('') + outcomeTip(data, section, row);
+      const known = data.systems.map((name, s) => [name, row.outcomes[s]]).filter(([, o]) => o);
+      return tip(Charts.where(section, row), known.map(([name, o]) => name + ' ' + time(o.cpu_user) + ' + ' + time(o.cpu_kernel) + (o.cpu_byte ? ', ' + time(o.cpu_byte * 1e6) + ' per MB' : '')), known.map(([name, o]) => name + ' ' + time(o.cpu_user + o.cpu_kernel)));
     } };
     option.series = data.systems.flatMap((_, s) => [area(s, 'both', (o) => o.cpu_user + o.cpu_kernel), area(s, 'user', (o) => o.cpu_user)]);
     return option;

@@ -2,7 +2,7 @@
 // browser has WebGL; the ratio map next to it stays the reference.
 'use strict';
 (() => {
-  const { axisName, at, css, escape, mix, outcomeTip, percent, rate, tick } = Charts.parts;
+  const { axisName, at, css, mix, outcomeTip, percent, rate, tick } = Charts.parts;
   const missing = NaN;
 
   // One system's rates, or with a choice beyond the systems a comparison's ratios: [x, y, z] over the whole grid.
@@ -31,7 +31,7 @@
       backgroundColor: theme.panel, animation: false, textStyle: { color: theme.soft },
       tooltip: { backgroundColor: theme.panel, borderColor: theme.line, textStyle: { color: theme.ink, fontSize: 13 }, confine: true, formatter: ({ dataIndex }) => {
         const row = section.rows[cells[dataIndex]?.index];
-        return row ? '<b>' + escape(Charts.where(section, row)) + '</b>' + (pair < 0 ? '' : '<br>' + escape(data.comparisons[pair].name + ' ' + shown(cells[dataIndex].value[2]))) + outcomeTip(data, section, row) : '';
+        return row ? (pair < 0 ? outcomeTip(data, section, row, Charts.where(section, row)) : Charts.parts.pairTip(data, section, row, pair)) : '';
       } },
       visualMap: { type: 'continuous', dimension: 2, min, max, calculable: false, left: 0, top: 0, itemHeight: 90, itemWidth: 12, text: [shown(max), shown(min)], textStyle: { color: theme.ink },
         inRange: { color: pair < 0 ? [css(mix(theme.parity, theme.faster, 0.15)), css(theme.faster)] : [css(theme.slower), css(theme.parity), css(theme.faster)] } },

@@ -20,7 +20,7 @@ const Charts = (() => {
   const base = (theme) => ({
     backgroundColor: 'transparent', animation: false, aria: { enabled: true },
     textStyle: { color: theme.soft, fontFamily: 'system-ui, sans-serif' },
-    tooltip: { backgroundColor: theme.panel, borderColor: theme.line, textStyle: { color: theme.ink, fontSize: 13 }, confine: true },
+    tooltip: { backgroundColor: theme.panel, borderColor: theme.line, padding: [6, 10], textStyle: { color: theme.ink, fontSize: 12.5, lineHeight: 18 }, confine: true, transitionDuration: 0, extraCssText: 'max-width: calc(100% - 8px); box-sizing: border-box;' },
   });
   const axis = (theme, name, more) => ({
     name, nameLocation: 'middle', nameGap: 30, nameTextStyle: { color: theme.soft }, axisLine: { lineStyle: { color: theme.line } },
@@ -46,15 +46,23 @@ const Charts = (() => {
     }, ...more,
   });
   const interval = (section, o) => o.low === null ? 'no interval' : rate(section, o.low) + ' to ' + rate(section, o.high);
-  const tipLine = (text) => '<br>' + escape(text);
-  // At most two of what the self-checks said; the cell's own section has all.
-  const noteLines = (data, o) => (o.notes ?? []).slice(0, 2).map((note) => { const text = data.notes[note]; return tipLine('self-check ' + (text.length > 90 ? text.slice(0, 89) + '…' : text)); }).join('');
-  const outcomeTip = (data, section, row) => data.systems.map((name, s) => {
-    const o = row.outcomes[s];
-    if (!o) return tipLine(name + ': nothing usable');
-    return '<br><b>' + escape(name) + '</b> ' + escape(rate(section, o.rate)) + ' (' + escape(interval(section, o)) + ')' +
-      tipLine(o.n + (o.n === 1 ? ' repetition' : ' repetitions') + (o.p50 ? ', p50 ' + time(o.p50) + ', p99 ' + time(o.p99) : '') + (o.errors ? ', ' + o.errors + ' failed' : '') + (o.verdict === 'valid' ? ', self-checks held' : ', ' + o.verdict.replace('-', ' '))) + noteLines(data, o);
-  }).join('');
+  // A tooltip has four lines at most: a heading, and one line per system; of more systems several share a line.
+  const TIP_LINES = 4;
+  const tip = (head, lines, brief = lines) => {
+    const found = lines.filter(Boolean), left = TIP_LINES - 1, short = brief.filter(Boolean), per = Math.ceil(short.length / left);
+    const shown = found.length <= left ? found : Array.from({ length: Math.ceil(short.length / per) }, (_, i) => short.slice(i * per, i * per + per).join(' \u00b7 '));
+    return '<div class="tip">' + ['<b>' + escape(head) + '</b>', ...shown.map(escape)].map((text) => '<div>' + text + '</div>').join('') + '</div>';
+  };
+  const state = (o) => (o.errors ? ', ' + o.errors + ' failed' : '') + (o.verdict === 'valid' ? '' : ', ' + o.verdict.replace('-', ' '));
+  const outcomeLine = (data, section, s, o) => data.systems[s] + ' ' + (o ? rate(section, o.rate) + ' (' + interval(section, o) + ')' + state(o) : 'nothing usable');
+  const outcomeBrief = (data, section, s, o) => data.systems[s] + ' ' + (o ? rate(section, o.rate) : '-');
+  // The rates of all systems, or of some, under a heading.
+  const outcomeTip = (data, section, row, head, systems = data.systems.map((_, s) => s)) => tip(head, systems.map((s) => outcomeLine(data, section, s, row.outcomes[s])), systems.map((s) => outcomeBrief(data, section, s, row.outcomes[s])));
+  const ratioLine = (name, r) => name + ' ' + percent(r.ratio) + (r.low === null ? ', no interval' : ' (' + percent(r.low) + ' to ' + percent(r.high) + ')') + ', ' + (r.single ? 'single run: more than clocks explain' : r.standing.replaceAll('-', ' '));
+  const pairTip = (data, section, row, choice, prefix = '') => {
+    const { name, a, b } = data.comparisons[choice];
+    return tip(ratioLine(name, row.ratios[choice]), [prefix + where(section, row), ...[a, b].map((s) => outcomeLine(data, section, s, row.outcomes[s]))]);
+  };
   const where = (section, row) => section.axes.map((a, i) => axisName(a) + ' ' + (row.at[i] ?? 'none')).join(', ');
 
   // Colour of a ratio: hue by direction, strength by size, faded by the width of its interval.
@@ -69,14 +77,14 @@ const Charts = (() => {
   const grid = (section) => ({ xs: distinct(section.rows.map((r) => at(r, 1))), ys: distinct(section.rows.map((r) => at(r, 0))) });
 
   // Cells by the first axis up and the second across.
-  function cells(theme, section, items, name, tip) {
+  function cells(theme, section, items, name, formatter) {
     const { xs, ys } = grid(section);
     return {
       ...base(theme), grid: { left: 64, right: 10, top: 14, bottom: 48 },
       xAxis: axis(theme, section.axes[1] ? axisName(section.axes[1]).replace(/^(file|record)$/, '$1 size') : '', { type: 'category', data: xs, splitLine: { show: false } }),
       yAxis: axis(theme, axisName(section.axes[0]).replace(/^(file|record)$/, '$1 size'), { type: 'category', data: ys, nameGap: 50, splitLine: { show: false } }),
       visualMap: { type: 'piecewise', show: false, pieces: [{ gt: -99, lt: 99 }], seriesIndex: 0 },
-      tooltip: { ...base(theme).tooltip, formatter: tip },
+      tooltip: { ...base(theme).tooltip, formatter },
       series: [{ type: 'heatmap', name, data: items, emphasis: { itemStyle: { borderColor: theme.ink, borderWidth: 2 } } }],
     };
   }
@@ -122,27 +130,58 @@ const Charts = (() => {
     };
   }
 
+  const farthest = (found) => Math.min(Math.log(4), Math.max(Math.log(1.15), ...found.map(({ r }) => Math.abs(Math.log(r.ratio)))));
+  // One cell of a map of ratios: colour, frame and text.
+  function ratioItem(theme, r, reach, isLabelled, at) {
+    const fill = ratioColour(theme, r, reach), open = r.standing === 'not-resolved' && !r.single;
+    return {
+      ...at, visualMap: false,
+      itemStyle: { color: css(fill), borderColor: open ? theme.soft : theme.panel, borderWidth: open ? 1 : 2, borderType: open ? 'dashed' : 'solid', borderRadius: 3 },
+      label: { show: isLabelled, color: inkOn(fill), fontSize: 11, formatter: open ? '?' : r.standing === 'about-the-same' ? '=' : r.ratio >= 2 || r.ratio <= 0.5 ? '\u00d7' + three(r.ratio) : percent(r.ratio).replace(' %', '') },
+    };
+  }
   function ratio(data, section, theme, choice, width) {
     const comparison = data.comparisons[choice], { xs, ys } = grid(section);
-    const found = section.rows.map((row, index) => ({ row, index, r: row.ratios[choice] })).filter((c) => c.r);
-    const reach = Math.min(Math.log(4), Math.max(Math.log(1.15), ...found.map((c) => Math.abs(Math.log(c.r.ratio)))));
-    const labelled = width / xs.length > 34;
-    const items = found.map(({ row, index, r }) => {
-      const fill = ratioColour(theme, r, reach), open = r.standing === 'not-resolved' && !r.single;
-      return {
-        value: [xs.indexOf(at(row, 1)), ys.indexOf(at(row, 0)), Math.log(r.ratio)], visualMap: false, row: index,
-        itemStyle: { color: css(fill), borderColor: open ? theme.soft : theme.panel, borderWidth: open ? 1 : 2, borderType: open ? 'dashed' : 'solid', borderRadius: 3 },
-        label: { show: labelled, color: inkOn(fill), fontSize: 11, formatter: open ? '?' : r.standing === 'about-the-same' ? '=' : r.ratio >= 2 || r.ratio <= 0.5 ? '×' + three(r.ratio) : percent(r.ratio).replace(' %', '') },
-      };
-    });
-    const tip = ({ data: item }) => {
-      const row = section.rows[item.row], r = row.ratios[choice], bounds = r.low === null ? 'no interval' : percent(r.low) + ' to ' + percent(r.high);
-      return '<span class="tip"><b>' + escape(comparison.name + ' ' + percent(r.ratio)) + '</b> (' + bounds + '), ' + (r.single ? 'single run: more than clocks explain' : r.standing.replaceAll('-', ' ')) +
-        tipLine(where(section, row)) + outcomeTip(data, section, row) + '<br>click: the cell\'s own section</span>';
-    };
-    const option = cells(theme, section, items, comparison.name, tip);
+    const found = section.rows.map((row, index) => ({ row, index, r: row.ratios[choice] })).filter((c) => c.r), reach = farthest(found);
+    const items = found.map(({ row, index, r }) => ratioItem(theme, r, reach, width / xs.length > 34, { value: [xs.indexOf(at(row, 1)), ys.indexOf(at(row, 0)), Math.log(r.ratio)], row: index }));
+    const option = cells(theme, section, items, comparison.name, ({ data: item }) => pairTip(data, section, section.rows[item.row], choice));
     option.series.push(frames(theme, section, choice), cliffs(data, section, theme, [comparison.a, comparison.b]));
     return option;
+  }
+
+  // The tests that the map of all shows: those of the sweeps, or else of the depth studies.
+  function mapped(data, choice) {
+    const of = (view) => data.sections.map((section, index) => ({ section, index })).filter(({ section }) => section.view === view && section.rows.some((row) => row.ratios[choice]));
+    return of('sweep').length ? of('sweep') : of('depth');
+  }
+  // The ratios of a pair in all tests: one line per test, its cells side by side.
+  function overview(data, _, theme, choice, width) {
+    const tests = mapped(data, choice), label = (row) => row.at.map((value) => value ?? '').join('\n');
+    const xs = distinct(tests.flatMap(({ section }) => section.rows.map(label)));
+    const found = tests.flatMap(({ section, index }, y) => section.rows.map((row, number) => ({ r: row.ratios[choice], x: xs.indexOf(label(row)), y, row, number, section, index }))).filter((c) => c.r);
+    const reach = farthest(found), titles = shortTitles(tests.map(({ section }) => section.title)), axes = tests[0].section.axes.map(axisName);
+    const left = Math.min(width * 0.36, 16 + 6.6 * Math.max(...titles.map((title) => title.length))), inner = width + 72 - left - 10;
+    return {
+      ...base(theme), grid: { left, right: 10, top: 4, bottom: 22 + 15 * axes.length },
+      xAxis: axis(theme, axes.join(' size above ') + (axes.length ? ' size' : ''), { type: 'category', data: xs, nameGap: 8 + 14 * axes.length, splitLine: { show: false }, axisLabel: { interval: Math.max(0, Math.ceil(xs.length * 52 / inner) - 1), lineHeight: 14, fontSize: 11 } }),
+      yAxis: axis(theme, '', { type: 'category', data: titles, inverse: true, splitLine: { show: false }, axisLabel: { interval: 0, hideOverlap: false, width: left - 12, overflow: 'truncate', color: theme.ink } }),
+      visualMap: { type: 'piecewise', show: false, pieces: [{ gt: -99, lt: 99 }], seriesIndex: 0 },
+      tooltip: { ...base(theme).tooltip, formatter: ({ data: item }) => pairTip(data, data.sections[item.section], data.sections[item.section].rows[item.row], choice, data.sections[item.section].title + ', ') },
+      series: [{
+        type: 'heatmap', name: data.comparisons[choice].name, emphasis: { itemStyle: { borderColor: theme.ink, borderWidth: 2 } },
+        data: found.map(({ r, x, y, number, index }) => {
+          const item = ratioItem(theme, r, reach, inner / xs.length > 34, { value: [x, y, Math.log(r.ratio)], row: number, section: index });
+          // Frames would cover narrow cells.
+          if (inner / xs.length < 14) item.itemStyle.borderWidth = 0;
+          return item;
+        }),
+      }],
+    };
+  }
+  // Titles without the words that all of them end with.
+  function shortTitles(titles) {
+    const ends = distinct(titles.map((title) => (title.includes(', ') ? title.slice(title.indexOf(', ')) : '')));
+    return ends.length === 1 ? titles.map((title) => title.slice(0, title.length - ends[0].length)) : titles;
   }
 
   // Throughput of one system, as a share of the most it gave.
@@ -155,18 +194,25 @@ const Charts = (() => {
         label: { show: width / xs.length > 52, color: inkOn(fill), fontSize: 11, formatter: tick(rate(section, o.rate)) },
       };
     });
-    const option = cells(theme, section, items, data.systems[choice], ({ data: item }) => '<b>' + escape(where(section, section.rows[item.row])) + '</b>' + outcomeTip(data, section, section.rows[item.row]));
+    const option = cells(theme, section, items, data.systems[choice], ({ data: item }) => outcomeTip(data, section, section.rows[item.row], where(section, section.rows[item.row])));
     option.series.push(cliffs(data, section, theme, [choice]));
     return option;
   }
 
+  // Logarithmic where the systems differ by more than this factor.
+  const LOGARITHMIC_FROM = 10;
+  function rateAxis(rows) {
+    const differs = rows.some((row) => { const rates = row.outcomes.filter((o) => o?.rate > 0).map((o) => o.rate); return Math.max(...rates) > LOGARITHMIC_FROM * Math.min(...rates); });
+    const bounds = rows.flatMap((row) => row.outcomes.flatMap((o) => (o ? [o.low ?? o.rate, o.high ?? o.rate] : []))).filter((v) => v > 0);
+    return differs ? { type: 'log', min: 10 ** Math.floor(Math.log10(Math.min(...bounds))), max: Math.max(...bounds) * 1.2 } : { type: 'value', min: 0 };
+  }
   // Lines with error bars along a category axis, one line per system.
   function lines(data, section, theme, rows, labels, name) {
     return {
       ...base(theme), legend: legend(theme, data.systems), grid: { left: 72, right: 14, top: 36, bottom: 48 },
       xAxis: axis(theme, name, { type: 'category', data: labels, splitLine: { show: false } }),
-      yAxis: axis(theme, '', { type: 'value', min: 0, axisLabel: { formatter: (v) => (v === 0 ? '0' : tick(rate(section, v))) } }),
-      tooltip: { ...base(theme).tooltip, trigger: 'axis', formatter: (points) => { const row = rows[points[0].dataIndex]; return '<b>' + escape(where(section, row)) + '</b>' + outcomeTip(data, section, row); } },
+      yAxis: axis(theme, '', { ...rateAxis(rows), axisLabel: { formatter: (v) => (v === 0 ? '0' : tick(rate(section, v))) } }),
+      tooltip: { ...base(theme).tooltip, trigger: 'axis', formatter: (points) => { const row = rows[points[0].dataIndex]; return outcomeTip(data, section, row, where(section, row)); } },
       series: data.systems.flatMap((system, s) => [
         line(theme, s, system, rows.map((row) => row.outcomes[s]?.rate ?? null)),
         bars(theme, s, system, rows.map((row, i) => [i, row.outcomes[s]?.low ?? null, row.outcomes[s]?.high ?? null])),
@@ -207,7 +253,8 @@ const Charts = (() => {
     option.tooltip = { ...option.tooltip, trigger: 'axis', formatter: (points) => {
       const row = rows.find((r) => r.x[0] === points[0].value[0]);
       if (!row) return '';
-      return '<b>' + escape(where(section, row)) + '</b>' + outcomeTip(data, section, row) + row.outcomes.map((o, s) => o ? tipLine(data.systems[s] + ': ' + (o.p95 ? 'p95 ' + time(o.p95) + ', ' : '') + o.mps + ' of ' + o.assigned + ' reported' + (o.kept === undefined ? '' : o.kept ? ', objective kept' : ', objective missed')) : '').join('');
+      const p95 = (o) => (o.p95 ? ', p95 ' + time(o.p95) : ''), known = data.systems.map((name, s) => [name, row.outcomes[s]]).filter(([, o]) => o);
+      return tip(where(section, row), known.map(([name, o]) => name + ' ' + rate(section, o.rate) + p95(o) + ', ' + o.mps + ' of ' + o.assigned + ' reported' + (o.kept === undefined ? '' : o.kept ? ', objective kept' : ', objective missed')), known.map(([name, o]) => name + ' ' + rate(section, o.rate) + p95(o)));
     } };
     const points = (s, of) => rows.filter((row) => row.outcomes[s]).map((row) => [row.x[0], ...[of(row.outcomes[s])].flat()]);
     const second = { xAxisIndex: 1, yAxisIndex: 1 }, third = { xAxisIndex: 2, yAxisIndex: 2 };
@@ -253,8 +300,8 @@ const Charts = (() => {
   }
 
   return {
-    draw: { ratio, throughput, level, load, depth },
-    parts: { base, axis, above, legend, line, bars, series, mix, css, at, axisName, time, rate, tick, three, percent, escape, tipLine, outcomeTip, noteLines, interval },
-    distinct, where,
+    draw: { ratio, overview, throughput, level, load, depth },
+    parts: { base, axis, above, legend, line, bars, series, mix, css, at, axisName, time, rate, tick, three, percent, escape, tip, outcomeTip, pairTip, ratioLine, interval },
+    distinct, where, mapped,
   };
 })();

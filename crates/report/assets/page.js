@@ -18,6 +18,7 @@
   // What a chart offers to choose: {section, value, label, group}; the one it begins with.
   const offers = {
     ratio: (section) => data.comparisons.map((c, i) => ({ value: i, label: c.name })).filter(({ value }) => section.rows.some((row) => row.ratios[value])),
+    overview: () => data.comparisons.map((c, i) => ({ value: i, label: c.name, section: 0 })).filter(({ value }) => Charts.mapped(data, value).length),
     throughput: (section) => Charts.distinct(section.rows.map((r) => Charts.parts.at(r, 0))).map((v) => ({ value: v, label: v + ' file' })),
     depth: (section) => Charts.distinct(section.rows.map((r) => Charts.parts.at(r, 0))).map((v) => ({ value: v, label: v + ' records' })),
     surface: (section) => Charts.surfaces(data, section),
@@ -29,6 +30,7 @@
     cost: (section) => (section.axes.length < 2 ? [{ value: '', label: '' }] : Charts.distinct(section.rows.map((r) => Charts.parts.at(r, 0))).map((v) => ({ value: v, label: Charts.parts.axisName(section.axes[0]) + ' ' + v }))),
   };
   function choices(kind, own) {
+    if (kind === 'overview') return offers.overview();
     if (own !== undefined) return offers[kind](data.sections[own]).map((offer) => ({ ...offer, section: Number(own) }));
     return data.sections.flatMap((section, index) => offers[kind](section).map((offer) => ({ ...offer, section: index, group: section.title })));
   }
@@ -63,13 +65,14 @@
     if (!entry.chart) {
       entry.chart = echarts.init(plot, null, { renderer: entry.kind === 'surface' ? 'canvas' : 'svg' });
       entry.chart.on('click', (event) => {
-        if (event.data?.row !== undefined) location.hash = 'cell-' + entry.section + '-' + event.data.row;
+        if (event.data?.row !== undefined) location.hash = 'cell-' + (event.data.section ?? entry.section) + '-' + event.data.row;
         if (event.data?.region) goTo('region-' + entry.choice + '-' + event.data.region);
       });
     }
-    if (entry.kind === 'ratio') {
+    if (entry.kind === 'ratio' || entry.kind === 'overview') {
       const pair = data.comparisons[entry.choice];
       figure.querySelector('.what').textContent = pair.name + ': blue where ' + data.systems[pair.a] + ' is faster, orange where ' + data.systems[pair.b] + ' is';
+      figure.dataset.pair = pair.name;
     }
     entry.chart.setOption(Charts.draw[entry.kind](data, data.sections[entry.section], theme(), entry.choice, entry.width - 72), true);
   }
@@ -91,12 +94,18 @@
     ask();
   }
 
+  // Opens what an element is in.
+  function reveal(element) {
+    for (let outer = element.closest('details'); outer; outer = outer.parentElement.closest('details')) outer.open = true;
+    element.closest('article')?.removeAttribute('hidden');
+  }
+
   function goTo(id) {
     const found = document.getElementById(id);
     if (!found) return;
     document.querySelectorAll('.found').forEach((other) => other.classList.remove('found'));
     found.classList.add('found');
-    found.closest('article, section')?.removeAttribute('hidden');
+    reveal(found);
     found.scrollIntoView({ block: 'center' });
   }
 
@@ -104,7 +113,7 @@
   function openTable(id) {
     const table = document.getElementById(id);
     if (!table) return;
-    table.open = true;
+    reveal(table);
     table.scrollIntoView({ block: 'start' });
     table.querySelector('summary').focus({ preventScroll: true });
   }
@@ -113,6 +122,7 @@
   function showCell(section, row) {
     const owner = document.getElementById('s' + section), id = 'cell-' + section + '-' + row, known = data.sections[section]?.rows[row];
     if (!owner || !known) return;
+    reveal(owner.querySelector('.charts'));
     owner.querySelector('.cell')?.remove();
     const facts = Charts.cell(data, data.sections[section], known);
     const head = element('thead', {}, element('tr', {}, ...facts.head.map((text) => element('th', { scope: 'col' }, text))));
@@ -137,6 +147,7 @@
     const at = entry.offered.findIndex((offer) => offer.section === section && offer.value === row);
     if (at < 0) return;
     if (select) select.value = at;
+    reveal(figure);
     choose(figure, at);
     figure.scrollIntoView({ block: 'center' });
   }
@@ -166,7 +177,8 @@
 
   function prepare(figure) {
     const kind = figure.dataset.kind, offered = choices(kind, figure.dataset.section), own = figure.dataset.section ?? 0;
-    const first = kind === 'throughput' ? offered.length - 1 : 0;
+    // Maps open on the pair that the verdict is about.
+    const first = kind === 'throughput' ? offered.length - 1 : kind === 'ratio' || kind === 'overview' ? Math.max(0, offered.findIndex(({ value }) => value === data.verdict)) : 0;
     const entry = { kind, offered, section: offered[first]?.section ?? Number(own), choice: offered[first]?.value, chart: null };
     figures.set(figure, entry);
     const caption = figure.querySelector('figcaption'), what = caption.querySelector('.what').textContent;
@@ -177,6 +189,7 @@
     button('Table', 'show the data as a table', () => openTable(tableOf ? tableOf + entry.section : figure.dataset.table));
     button('CSV', 'download the data', () => save(name() + '.csv', 'text/csv', Charts.csv(kind, data, data.sections[entry.section], entry.choice)));
     const plot = figure.querySelector('.plot');
+    if (kind === 'overview') plot.style.height = 64 + 28 * Charts.mapped(data, entry.choice).length + 'px';
     if (kind !== 'surface') button('SVG', 'download the picture', () => { if (!entry.chart) draw(figure); save(name() + '.svg', 'image/svg+xml', decodeURIComponent(entry.chart.getDataURL({ type: 'svg' }).split(',').slice(1).join(','))); });
     else if (hasDepth()) button('PNG', 'download the picture', () => { if (!entry.chart) draw(figure); savePicture(name() + '.png', entry.chart.getDataURL({ type: 'png', pixelRatio: 2 })); });
     // Turning is by dragging; the wheel scrolls the page.
@@ -191,7 +204,7 @@
     const apply = () => {
       for (const article of articles) {
         const named = article.querySelector('h3').textContent.toLowerCase().includes(text.value.trim().toLowerCase());
-        article.hidden = !named || shown.value !== '' && !article.querySelector('.sentences .' + shown.value);
+        article.hidden = !named || shown.value !== '' && !article.dataset.tones.split(' ').includes(shown.value);
       }
       form.querySelector('output').textContent = articles.filter((article) => !article.hidden).length + ' of ' + articles.length;
     };
@@ -203,7 +216,7 @@
 
   // A region's number leads to its map; on the map it leads back.
   function showRegion(link) {
-    const figure = link.closest('article')?.querySelector('figure[data-kind="ratio"]'), wanted = Number(link.dataset.comparison), entry = figures.get(figure);
+    const own = link.closest('article'), figure = own?.querySelector('figure[data-kind="ratio"]') ?? document.querySelector('figure[data-kind="ratio"][data-section="' + own?.id.slice(1) + '"]'), wanted = Number(link.dataset.comparison), entry = figures.get(figure);
     const at = entry?.offered.findIndex((offer) => offer.value === wanted) ?? -1;
     if (at < 0) return;
     const select = figure.querySelector('select');
@@ -232,8 +245,23 @@
   all.forEach((figure) => seen.observe(figure));
   const again = () => { all.forEach((figure) => stale.add(figure)); ask(); };
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
-  addEventListener('beforeprint', () => all.forEach(draw));
-  addEventListener('afterprint', again);
+  // A print has the tests and their charts; tables that are closed say so.
+  let opened = [];
+  addEventListener('beforeprint', () => {
+    opened = [...document.querySelectorAll('.folded > details:not([open])')];
+    opened.forEach((details) => { details.open = true; });
+    all.forEach(draw);
+  });
+  addEventListener('afterprint', () => { opened.forEach((details) => { details.open = false; }); again(); });
+  // The navigation marks the part that is at the top of the view.
+  const links = new Map([...document.querySelectorAll('nav a')].map((link) => [link.hash.slice(1), link]));
+  const inView = new Set();
+  const place = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) inView[isIntersecting ? 'add' : 'delete'](target.id);
+    const current = [...links.keys()].find((id) => inView.has(id));
+    if (current) for (const [id, link] of links) id === current ? link.setAttribute('aria-current', 'true') : link.removeAttribute('aria-current');
+  }, { rootMargin: '-60px 0px -60% 0px' });
+  document.querySelectorAll('main > section').forEach((part) => place.observe(part));
   addEventListener('hashchange', follow);
   follow();
 })();

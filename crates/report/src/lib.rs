@@ -4,7 +4,7 @@
 //! Names, titles and messages come from users and from servers, so every format escapes them by its own rules.
 //!
 //! `show` turns quantities into texts, and `tables` puts them into rows; `terminal`, `html` and `export` render sentences
-//! and tables as one format each. `charts` is the data that the script of the HTML page draws.
+//! and tables as one format each. `first_screen` is what terminal and page show first. `charts` is the data that the script of the HTML page draws.
 //!
 //! ```
 //! use sharebench_analysis::{Options, analyse};
@@ -17,6 +17,7 @@
 mod charts;
 mod escape;
 mod export;
+mod first_screen;
 mod html;
 mod show;
 mod tables;

@@ -1,8 +1,8 @@
 //! Numbers of an analysis as the short texts of table cells.
 
 use sharebench_analysis::{CheckSummary, Estimate, Outcome, Percentile, RateUnit, Ratio, show_factor};
-use sharebench_model::Verdict;
 use sharebench_model::units::{percent, show_instant, show_nanos, show_rate, three_digits, whole_percent};
+use sharebench_model::{Facts, Verdict};
 
 /// Shown where there is no value.
 pub const NOTHING: &str = "-";
@@ -64,6 +64,14 @@ fn spread(estimate: &Estimate) -> String {
 
 fn plus_minus(percent: f64) -> String {
     if percent < 0.95 { format!("±{percent:.1} %") } else { format!("±{percent:.0} %") }
+}
+
+/// The ratio of many cells with its interval: `1.12 [1.09, 1.15]`.
+pub fn estimate(ratio: &Estimate) -> String {
+    match ratio.interval {
+        Some(i) => format!("{:.2} [{:.2}, {:.2}]", ratio.value, i.low, i.high),
+        None => format!("{:.2} (n={})", ratio.value, ratio.n),
+    }
 }
 
 /// A ratio with its interval: `1.12 [1.09, 1.15]`.
@@ -159,4 +167,10 @@ pub fn counts(check: &CheckSummary) -> String {
 /// An instant in UTC; `unknown` for 0, which imported runs without a start have.
 pub fn instant(unix_ms: u64) -> String {
     if unix_ms == 0 { "unknown".to_owned() } else { show_instant(unix_ms) }
+}
+
+/// Memory of the machine of a run in bytes, where it was recorded: `16384256 kB`.
+pub fn memory(environment: &Facts) -> Option<u64> {
+    let kib = environment.get("memory")?.strip_suffix("kB")?.trim().parse::<u64>().ok()?;
+    Some(kib * 1024)
 }

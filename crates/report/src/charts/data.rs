@@ -12,12 +12,14 @@ use sharebench_model::{Value, axis};
 
 use super::digits::{digits_of, four_digits};
 use super::rows::{Notes, Rows};
+use crate::show;
 
 /// What the charts of the page draw, as a value that has a JSON form.
 ///
 /// It makes each section and each row when it is written, because all of them take more memory than the analysis. So
-/// `notes`, the remarks of the self-checks with each text once, comes after the rows that refer to it. `memory` is that
-/// of the measuring machine in bytes; it is missing where the run did not record it.
+/// `notes`, the remarks of the self-checks with each text once, comes after the rows that refer to it. `verdict` is the
+/// comparison of the first verdict, and `memory` that of the measuring machine in bytes; both are missing where there is
+/// none.
 pub struct ChartData<'a>(pub &'a Analysis);
 
 impl Serialize for ChartData<'_> {
@@ -29,9 +31,14 @@ impl Serialize for ChartData<'_> {
         let timelines: Vec<TimelineData<'_>> = analysis.timelines.iter().map(timeline).collect();
         let notes = RefCell::default();
         let memory = memory(analysis);
-        let mut data = serializer.serialize_struct("ChartData", 5 + usize::from(memory.is_some()))?;
+        let verdict = analysis.reported.first();
+        let fields = 5 + usize::from(memory.is_some()) + usize::from(verdict.is_some());
+        let mut data = serializer.serialize_struct("ChartData", fields)?;
         data.serialize_field("systems", &systems)?;
         data.serialize_field("comparisons", &comparisons)?;
+        if let Some(verdict) = verdict {
+            data.serialize_field("verdict", verdict)?;
+        }
         data.serialize_field("sections", &Sections { analysis, notes: &notes })?;
         data.serialize_field("timelines", &timelines)?;
         data.serialize_field("notes", &notes.into_inner().into_texts())?;
@@ -194,9 +201,7 @@ fn timeline(timeline: &SystemTimeline) -> TimelineData<'_> {
     TimelineData { system: timeline.system, from, stretches: stretches.collect() }
 }
 
-/// The smallest memory among the machines that measured: `16384256 kB` as bytes.
+/// The smallest memory among the machines that measured.
 fn memory(analysis: &Analysis) -> Option<u64> {
-    let known = analysis.methods.iter().filter_map(|method| method.environment.get("memory"));
-    let bytes = known.filter_map(|text| text.strip_suffix("kB")?.trim().parse::<u64>().ok());
-    bytes.map(|kib| kib * 1024).min()
+    analysis.methods.iter().filter_map(|method| show::memory(&method.environment)).min()
 }

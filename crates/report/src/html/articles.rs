@@ -1,13 +1,15 @@
 //! One test or workload on the page: findings, charts, and the tables that the charts draw.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use maud::{Markup, html};
 use sharebench_analysis::{Analysis, Section, Sentence, View};
 
 use super::document::{CONTENT, PageWriter};
-use super::parts::{listed, table};
-use crate::tables::{load_tables, main_table, study_table};
+use super::parts::{class, is_no_difference, listed, mark, table};
+use crate::first_screen::mapped;
+use crate::tables::{load_tables, main_table, study_table, test_cell};
 
 /// A place for a chart; the page's script draws it.
 pub struct Figure<'a> {
@@ -39,32 +41,47 @@ impl Figure<'_> {
     }
 }
 
-/// Writes findings, charts and tables of one section; with `surfaces` the surface of a sweep too.
+/// How to show a section.
+#[derive(Clone, Copy)]
+pub struct Shown {
+    /// With the surface of a sweep.
+    pub surfaces: bool,
+    /// Open from the beginning.
+    pub is_open: bool,
+}
+
+/// Writes findings, charts and tables of one section, which a reader opens from its heading.
 pub fn article(
     out: &mut PageWriter<'_>,
     analysis: &Analysis,
     index: usize,
     section: &Section,
-    surfaces: bool,
+    shown: Shown,
 ) -> io::Result<()> {
-    let about: Vec<&Sentence> =
-        analysis.findings.iter().filter(|found| found.section == Some(index)).collect();
+    let findings = || analysis.findings.iter().filter(move |found| found.section == Some(index));
+    let about: Vec<&Sentence> = findings().filter(|found| !is_no_difference(found)).collect();
+    let not_resolved = analysis.not_resolved.iter().filter(|found| found.section == Some(index));
+    let tones: BTreeSet<&str> = findings().chain(not_resolved).map(|found| class(found.tone)).collect();
+    let tones: Vec<&str> = tones.into_iter().collect();
     let numbers = format!("t{index}");
     let frame = html! {
-        article.panel id=(format!("s{index}")) {
-            h3 { (section.title) }
-            @if !about.is_empty() {
-                (listed(about.into_iter(), &format!("{}: ", section.title), section.view != View::Load))
+        article.panel.folded id=(format!("s{index}")) data-tones=(tones.join(" ")) {
+            details open[shown.is_open] {
+                summary { h3 { (section.title) } (gist(analysis, index)) }
+                @if !about.is_empty() {
+                    (listed(about.into_iter(), &format!("{}: ", section.title), section.view != View::Load))
+                }
+                div.charts {
+                    @for figure in figures(analysis, index, section, &numbers, shown.surfaces) { (figure.place()) }
+                }
+                (CONTENT)
             }
-            div.charts {
-                @for figure in figures(index, section, &numbers, surfaces) { (figure.place()) }
-            }
-            (CONTENT)
         }
         "\n"
     };
     out.within(&frame, |out| {
-        table(out, &numbers, "The numbers", &main_table(analysis, section), Some(index))?;
+        let title = format!("Numbers of {}", section.title);
+        table(out, &numbers, &title, &main_table(analysis, section), Some(index))?;
         if let Some(study) = study_table(analysis, section, false) {
             let title = "In the columns of the Windows 2000 study";
             table(out, &format!("study{index}"), title, &study, None)?;
@@ -76,8 +93,31 @@ pub fn article(
     })
 }
 
-fn figures<'a>(index: usize, section: &Section, numbers: &'a str, surfaces: bool) -> Vec<Figure<'a>> {
-    let compared = section.rows.iter().any(|row| row.ratios.iter().any(Option::is_some));
+/// The ratio of each pair that the answer reports.
+fn gist(analysis: &Analysis, section: usize) -> Markup {
+    html! {
+        @for comparison in &analysis.reported {
+            @let cell = test_cell(analysis, *comparison, section);
+            @if let Some(standing) = cell.standing {
+                span.gist {
+                    (analysis.comparisons[*comparison].name) " "
+                    b class=(standing.word().replace(' ', "-")) { (cell.text) " " (mark(standing)) }
+                }
+            }
+        }
+    }
+}
+
+fn figures<'a>(
+    analysis: &Analysis,
+    index: usize,
+    section: &Section,
+    numbers: &'a str,
+    surfaces: bool,
+) -> Vec<Figure<'a>> {
+    let has_ratio = section.rows.iter().any(|row| row.ratios.iter().any(Option::is_some));
+    // The map of a single test is on the first screen.
+    let compared = has_ratio && mapped(analysis) != [index];
     let figure = |kind, title, hint, height| Figure {
         section: Some(index),
         kind,
@@ -105,7 +145,7 @@ fn figures<'a>(index: usize, section: &Section, numbers: &'a str, surfaces: bool
         View::Sweep => {
             figures.extend(compared.then(ratio));
             // Without a ratio, the map of a system shows where its reads fall.
-            figures.extend((!compared && has_area(section)).then(|| {
+            figures.extend((!has_ratio && has_area(section)).then(|| {
                 figure(
                     "level",
                     "Map of the throughput",

@@ -5,11 +5,12 @@
 use std::io;
 
 use maud::{Markup, html};
-use sharebench_analysis::{Analysis, Outcome, Section, Sentence, View};
+use sharebench_analysis::{Analysis, CacheShares, Comparison, Outcome, Section, Sentence, View};
+use sharebench_model::units::{counted, percent};
 
 use super::articles::Figure;
-use super::document::{Body, CONTENT, PageWriter};
-use super::parts::{sentences, table};
+use super::document::{Body, PageWriter};
+use super::parts::{folded, grouped, sentences, table};
 use crate::tables::{Table, bands_table, cost_table, timeline_table, times_table};
 
 /// Which cache served the bytes, and the settings in which the systems differ.
@@ -51,14 +52,12 @@ fn cache_bands(analysis: &Analysis) -> Option<Body<'_>> {
         height: "tall",
         table: &format!("bands{first}"),
     };
-    let frame = html! {
-        article.panel {
-            h3 { "Cache bands" }
-            div.charts { (figure.place()) }
-            (CONTENT)
-        }
-        "\n"
+    let uniform = uniform_bands(analysis);
+    let body = html! {
+        @if uniform.is_none() { div.charts { (figure.place()) } }
+        (grouped(tables.len(), &format!("Cache bands of {}", counted(tables.len(), "test"))))
     };
+    let frame = folded("Cache bands", &uniform.unwrap_or_default(), false, &body);
     Some(Box::new(move |out| {
         out.within(&frame, |out| {
             tables.iter().try_for_each(|(index, section, bands)| {
@@ -68,22 +67,43 @@ fn cache_bands(analysis: &Analysis) -> Option<Body<'_>> {
     }))
 }
 
+/// What served the bytes of all cells alike, in words; none if the cells differ, so that a chart shows something.
+fn uniform_bands(analysis: &Analysis) -> Option<String> {
+    let middles =
+        |shares: &CacheShares| [&shares.client, &shares.server, &shares.storage].map(|share| share.middle());
+    let known: Vec<[f64; 3]> =
+        outcomes(analysis).filter_map(|outcome| outcome.cache_shares.as_deref().map(middles)).collect();
+    let first = known.first()?;
+    let is_like_first = |shares: &[f64; 3]| {
+        shares.iter().zip(first).all(|(share, other)| (share - other).abs() < MAX_UNIFORM_DIFFERENCE)
+    };
+    let shown = ["client cache", "server cache", "storage"].into_iter().zip(first);
+    let shown: Vec<String> = shown
+        .filter(|(_, share)| **share >= MAX_UNIFORM_DIFFERENCE)
+        .map(|(name, share)| format!("{name} {}", percent(*share, 0)))
+        .collect();
+    known.iter().all(is_like_first).then(|| format!("in every cell: {}", shown.join(", ")))
+}
+
+/// Shares that differ by less look alike in a chart.
+const MAX_UNIFORM_DIFFERENCE: f64 = 0.02;
+
 fn settings(analysis: &Analysis) -> Option<Markup> {
-    let differing = || analysis.comparisons.iter().filter(|comparison| !comparison.settings.is_empty());
-    differing().next()?;
-    Some(html! {
-        div.panel {
-            @for comparison in differing() {
-                details {
-                    summary { "Stated settings that differ, or that only one system states: " (comparison.name) }
-                    ul {
-                        @for change in &comparison.settings { li { (change.words()) } }
-                    }
-                }
+    let differing: Vec<&Comparison> =
+        analysis.comparisons.iter().filter(|comparison| !comparison.settings.is_empty()).collect();
+    if differing.is_empty() {
+        return None;
+    }
+    let body = html! {
+        @for comparison in &differing {
+            h4 { (comparison.name) }
+            ul {
+                @for change in &comparison.settings { li { (change.words()) } }
             }
         }
-        "\n"
-    })
+    };
+    let gist = "stated settings that differ, or that only one system states";
+    Some(folded("Settings", gist, false, &body))
 }
 
 fn outcomes(analysis: &Analysis) -> impl Iterator<Item = &Outcome> {
@@ -114,16 +134,13 @@ fn response_times(out: &mut PageWriter<'_>, analysis: &Analysis) -> io::Result<(
         height: "tall",
         table: "times0",
     };
-    let frame = html! {
-        article.panel {
-            h3 { "Response times" }
-            @if outcomes(analysis).any(|outcome| outcome.curve.is_some()) {
-                div.charts { (figure.place()) }
-            }
-            (CONTENT)
+    let body = html! {
+        @if outcomes(analysis).any(|outcome| outcome.curve.is_some()) {
+            div.charts { (figure.place()) }
         }
-        "\n"
+        (grouped(analysis.sections.len(), &format!("Response times of {}", counted(analysis.sections.len(), "test"))))
     };
+    let frame = folded("Response times", "percentiles of every cell", false, &body);
     out.within(&frame, |out| {
         analysis.sections.iter().enumerate().try_for_each(|(index, section)| {
             let times = times_table(analysis, section);
@@ -141,14 +158,11 @@ fn timelines(out: &mut PageWriter<'_>, analysis: &Analysis) -> io::Result<()> {
         height: "",
         table: "timeline0",
     };
-    let frame = html! {
-        article.panel {
-            h3 { "Stalls, errors and drift" }
-            div.charts { (figure.place()) }
-            (CONTENT)
-        }
-        "\n"
+    let body = html! {
+        div.charts { (figure.place()) }
+        (grouped(analysis.timelines.len(), &format!("Steps of {}", counted(analysis.timelines.len(), "system"))))
     };
+    let frame = folded("Stalls, errors and drift", "the run over time", false, &body);
     out.within(&frame, |out| {
         analysis.timelines.iter().enumerate().try_for_each(|(index, timeline)| {
             let name = &analysis.systems[timeline.system].name;
@@ -170,15 +184,12 @@ pub fn cost(analysis: &Analysis) -> Option<Body<'_>> {
         height: "",
         table: "cost0",
     };
-    let counted = outcomes(analysis).any(|outcome| outcome.cpu_ns_per_operation().is_some());
-    let frame = html! {
-        article.panel {
-            h3 { "Client CPU, operations and bytes" }
-            @if counted { div.charts { (figure.place()) } }
-            (CONTENT)
-        }
-        "\n"
+    let has_cpu = outcomes(analysis).any(|outcome| outcome.cpu_ns_per_operation().is_some());
+    let body = html! {
+        @if has_cpu { div.charts { (figure.place()) } }
+        (grouped(analysis.sections.len(), &format!("Cost of {}", counted(analysis.sections.len(), "test"))))
     };
+    let frame = folded("Client CPU, operations and bytes", "per operation and per megabyte", false, &body);
     Some(Box::new(move |out| {
         out.within(&frame, |out| {
             analysis.sections.iter().enumerate().try_for_each(|(index, section)| {

@@ -1,21 +1,20 @@
 //! The last part of the page: how to read it, and how to repeat the runs.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
-use sharebench_analysis::{Analysis, Method, System};
+use sharebench_analysis::{Analysis, Method};
 use sharebench_model::{RunOutcome, StepError};
 
+use super::parts::folded;
 use crate::show;
 
 /// How to read the numbers, and how to repeat the runs.
 pub fn method(analysis: &Analysis) -> Markup {
     html! {
-        div.panel {
-            h3 { "How to read it" }
-            p { (reading(analysis)) }
-        }
-        "\n"
         @for method in &analysis.methods { (run(method)) "\n" }
-        @for system in &analysis.systems { (target(system)) "\n" }
+        (folded("Targets", "addresses, and what was negotiated", false, &targets(analysis)))
+        (folded("How to read the numbers", "intervals, words and marks", false, &html! { p { (reading(analysis)) } }))
     }
 }
 
@@ -43,22 +42,25 @@ fn run(method: &Method) -> Markup {
     html! {
         article.panel {
             h3 { (method.title) }
-            dl {
-                @for (name, value) in &facts {
-                    // An imported run has no seed.
-                    @if !(method.imported && *name == "seed") {
+            p { @if method.imported { "This command imported it:" } @else { "This command repeats the run:" } }
+            pre tabindex="0" { code { (method.command) } }
+            details {
+                summary { "Run and machine" }
+                dl {
+                    @for (name, value) in &facts {
+                        // An imported run has no seed.
+                        @if !(method.imported && *name == "seed") {
+                            dt { (name) } dd { (value) }
+                        }
+                    }
+                    @for (name, value) in &method.environment {
                         dt { (name) } dd { (value) }
                     }
                 }
-                @for (name, value) in &method.environment {
-                    dt { (name) } dd { (value) }
-                }
             }
-            p { @if method.imported { "This command imported it:" } @else { "This command repeats the run:" } }
-            pre tabindex="0" { code { (method.command) } }
             @if !method.plan.is_empty() {
                 details {
-                    summary { "The plan" }
+                    summary { "Plan of the run" }
                     pre tabindex="0" { code { (method.plan) } }
                 }
             }
@@ -66,14 +68,30 @@ fn run(method: &Method) -> Markup {
     }
 }
 
-fn target(system: &System) -> Markup {
+/// What is known of each target: one column per target, so that they compare.
+fn targets(analysis: &Analysis) -> Markup {
+    let systems = &analysis.systems;
+    let names: BTreeSet<&str> =
+        systems.iter().flat_map(|system| system.facts.keys().map(String::as_str)).collect();
     html! {
-        article.panel {
-            h3 { (system.name) }
-            dl {
-                dt { "URL" } dd { (system.url) }
-                @for (name, value) in &system.facts {
-                    dt { (name) } dd { (value) }
+        div.scroll tabindex="0" role="group" aria-label="targets" {
+            table.facts {
+                thead {
+                    tr {
+                        td {}
+                        @for system in systems { th.left scope="col" { (system.name) } }
+                    }
+                }
+                tbody {
+                    tr { th scope="row" { "URL" } @for system in systems { td.wrap { (system.url) } } }
+                    @for name in names {
+                        tr {
+                            th scope="row" { (name) }
+                            @for system in systems {
+                                td.wrap { (system.facts.get(name).map_or(show::NOTHING, String::as_str)) }
+                            }
+                        }
+                    }
                 }
             }
         }

@@ -4,6 +4,7 @@ mod articles;
 mod dashboard_page;
 mod document;
 mod evidence;
+mod first_screen;
 mod images;
 mod method;
 mod parts;
@@ -13,15 +14,17 @@ use std::io::{self, Write};
 
 use maud::{Markup, html};
 use sharebench_analysis::{Analysis, Sentence, View};
+use sharebench_model::units::counted;
 
 use crate::charts::ChartData;
-use crate::show;
+use crate::first_screen::mapped;
 use crate::tables::{Table, rank_tables};
-use articles::article;
+use articles::{Shown, article};
 use document::{Body, CONTENT, Document, PageWriter, document, document_text};
 use evidence::{cost, tails, why};
+use first_screen::{answer, header};
 use method::method;
-use parts::{sentences, table, trust};
+use parts::{is_no_difference, sentences, statements, table, trust};
 
 pub use dashboard_page::dashboard_page;
 pub use images::{IMAGES_BETWEEN, images_page};
@@ -40,9 +43,10 @@ const POLICY_GL: &str =
 /// Renders the analysis as one HTML page.
 ///
 /// The page is one file that needs no network, follows the light or dark theme, and prints. Its parts come in the order
-/// in which a reader needs them: unlike conditions in the header, the verdict, the answer, whether to trust it, users, differences, queue depth, causes, tails, cost, what
-/// was not resolved, and how to repeat the run. The script draws the charts from JSON within the page; every number is
-/// in a table as well, so that the page is complete without script. Text from users and servers is escaped.
+/// in which a reader needs them: unlike conditions in the header; the verdict with its bars, its trust and its map; then
+/// every check, users, differences, queue depth, causes, tails, cost, what was not resolved, and how to repeat the run.
+/// Tests and tables are closed until a reader opens them. The script draws the charts from JSON within the page; every
+/// number is in a table as well, so that the page is complete without script. Text from users and servers is escaped.
 ///
 /// The page is in memory as a whole; [`write_html`] writes one in pieces.
 pub fn html(analysis: &Analysis) -> String {
@@ -76,7 +80,7 @@ fn page(out: &mut PageWriter<'_>, analysis: &Analysis, surfaces: bool) -> io::Re
         (header(analysis, title(analysis)))
         nav aria-label="Parts of the report" {
             ul {
-                @for part in &parts { li { a href=(format!("#{}", part.id)) { (part.title) } } }
+                @for part in &parts { li { a href=(format!("#{}", part.id)) { (part.name) } } }
             }
         }
         "\n"
@@ -104,35 +108,6 @@ fn write_part(out: &mut PageWriter<'_>, part: Part<'_>) -> io::Result<()> {
     out.within(&frame, part.body)
 }
 
-fn header(analysis: &Analysis, title: &str) -> Markup {
-    let known = analysis.methods.iter().map(|method| method.started_unix_ms).filter(|start| *start > 0);
-    let starts: Vec<String> = known.map(show::instant).collect();
-    html! {
-        header {
-            p.brand {
-                "sharebench report"
-                @if !starts.is_empty() { " · measured " (starts.join(", ")) }
-            }
-            h1 { (title) }
-            ul.systems {
-                @for (index, system) in analysis.systems.iter().enumerate() {
-                    li {
-                        span.dot style=(format!("background: var(--s{})", index % 6)) {}
-                        b { (system.name) }
-                        " " (system.url)
-                    }
-                }
-            }
-            @if !analysis.unlike_conditions.is_empty() {
-                ul.conditions {
-                    @for unlike in &analysis.unlike_conditions { li { (unlike.text) } }
-                }
-            }
-        }
-        "\n"
-    }
-}
-
 fn footer(analysis: &Analysis, surfaces: bool) -> Markup {
     let version = analysis.methods.first().map_or("", |method| method.version.as_str());
     html! {
@@ -147,6 +122,8 @@ fn footer(analysis: &Analysis, surfaces: bool) -> Markup {
 
 struct Part<'a> {
     id: &'static str,
+    /// Name in the navigation, which has one line for all.
+    name: &'static str,
     title: &'static str,
     body: Body<'a>,
 }
@@ -158,37 +135,31 @@ fn short<'a>(markup: Markup) -> Body<'a> {
 
 /// The parts that have any content.
 fn parts(analysis: &Analysis, surfaces: bool) -> Vec<Part<'_>> {
-    let verdicts: Vec<Sentence> =
-        analysis.verdicts().map(|verdict| Sentence::new(verdict.tone(), verdict.text.clone())).collect();
-    let verdict = html! { div.panel.answer { (sentences(verdicts.iter())) } };
-    let answer = html! { div.panel.answer { (sentences(analysis.answer.iter())) } };
     let contradictions = html! { div.panel { (sentences(analysis.contradictions.iter())) } };
-    let alone = analysis.comparisons.is_empty();
+    let differ = if analysis.comparisons.is_empty() { "Each test" } else { "Where they differ" };
     let open = !analysis.not_resolved.is_empty() || !analysis.left_out.is_empty();
     let parts = [
-        ("verdict", "Verdict", (!verdicts.is_empty()).then(|| short(verdict))),
-        ("answer", "Answer", Some(short(answer))),
-        ("trust", "Can I trust it?", Some(short(trust(analysis)))),
+        ("answer", "Answer", "Answer", Some(answer(analysis))),
+        ("trust", "Trust", "Can I trust it?", Some(short(trust(analysis)))),
         (
             "contradictions",
             "Contradictions",
+            "Contradictions",
             (!analysis.contradictions.is_empty()).then(|| short(contradictions)),
         ),
-        ("users", "Users it carries", view_part(analysis, View::Load, surfaces)),
-        (
-            "differ",
-            if alone { "Each test" } else { "Where they differ" },
-            view_part(analysis, View::Sweep, surfaces),
-        ),
-        ("depth", "Queue depth", view_part(analysis, View::Depth, surfaces)),
-        ("why", "Why: caches and settings", why(analysis)),
-        ("tails", "Tails", tails(analysis)),
-        ("cost", "What it costs", cost(analysis)),
-        ("ranks", "The machines that measured", ranks(analysis)),
-        ("open", "What was not resolved", open.then(|| short(not_resolved(analysis)))),
-        ("method", "Method and raw data", Some(short(method(analysis)))),
+        ("users", "Users", "Users it carries", view_part(analysis, View::Load, surfaces)),
+        ("differ", "Tests", differ, view_part(analysis, View::Sweep, surfaces)),
+        ("depth", "Depth", "Queue depth", view_part(analysis, View::Depth, surfaces)),
+        ("why", "Causes", "Why: caches and settings", why(analysis)),
+        ("tails", "Tails", "Tails", tails(analysis)),
+        ("cost", "Cost", "What it costs", cost(analysis)),
+        ("ranks", "Ranks", "The machines that measured", ranks(analysis)),
+        ("open", "Open", "What was not resolved", open.then(|| short(not_resolved(analysis)))),
+        ("method", "Method", "Method and raw data", Some(short(method(analysis)))),
     ];
-    parts.into_iter().filter_map(|(id, title, body)| Some(Part { id, title, body: body? })).collect()
+    let with_content =
+        parts.into_iter().filter_map(|(id, name, title, body)| Some(Part { id, name, title, body: body? }));
+    with_content.collect()
 }
 
 fn view_part(analysis: &Analysis, view: View, surfaces: bool) -> Option<Body<'_>> {
@@ -198,14 +169,28 @@ fn view_part(analysis: &Analysis, view: View, surfaces: bool) -> Option<Body<'_>
         return None;
     }
     Some(Box::new(move |out| {
-        if view != View::Load && !analysis.comparisons.is_empty() {
-            out.markup(&key())?;
-        }
         if sections.len() >= FILTERED_FROM {
             out.markup(&filter())?;
         }
-        sections.into_iter().try_for_each(|(index, section)| article(out, analysis, index, section, surfaces))
+        // Without a map above, the only test is the first chart.
+        let is_open = sections.len() == 1 && mapped(analysis).is_empty();
+        for (index, section) in sections {
+            article(out, analysis, index, section, Shown { surfaces, is_open })?;
+        }
+        out.markup(&without_difference(analysis, view))
     }))
+}
+
+/// The tests of a view that found no difference, in one table.
+fn without_difference(analysis: &Analysis, view: View) -> Markup {
+    let of_view = |found: &&Sentence| {
+        is_no_difference(found) && found.section.is_some_and(|index| analysis.sections[index].view == view)
+    };
+    let found: Vec<&Sentence> = analysis.findings.iter().filter(of_view).collect();
+    let title = format!("No difference: {}", counted(found.len(), "finding"));
+    html! {
+        @if !found.is_empty() { div.panel { (statements(&title, analysis, &found)) } }
+    }
 }
 
 /// Number of tests from which a filter helps.
@@ -228,25 +213,6 @@ fn filter() -> Markup {
             }
             " "
             output {}
-        }
-        "\n"
-    }
-}
-
-/// How to read the heatmaps.
-fn key() -> Markup {
-    html! {
-        div.key {
-            span { "slower" }
-            span.ramp {}
-            span { "faster" }
-            span { "numbers in percent" }
-            span { "pale: wide interval" }
-            span.swatch {}
-            span { "? not resolved" }
-            span { "= about the same" }
-            span.frame { "1" }
-            span { "region, with its sentence" }
         }
         "\n"
     }
@@ -276,13 +242,18 @@ fn ranks(analysis: &Analysis) -> Option<Body<'_>> {
 }
 
 fn not_resolved(analysis: &Analysis) -> Markup {
+    let open: Vec<&Sentence> = analysis.not_resolved.iter().collect();
     html! {
         div.panel {
-            (sentences(analysis.not_resolved.iter()))
+            @if open.len() <= MAX_OPEN_SENTENCES {
+                (sentences(open.into_iter()))
+            } @else {
+                (statements(&format!("Not resolved: {}", counted(open.len(), "finding")), analysis, &open))
+            }
             @if !analysis.left_out.is_empty() { (left_out(analysis)) }
             @if !analysis.unmatched.is_empty() {
                 details {
-                    summary { "Positions without counterpart" }
+                    summary { "Positions without counterpart: " (counted(analysis.unmatched.len(), "group")) }
                     ul {
                         @for unmatched in &analysis.unmatched { li { (unmatched.words(analysis)) } }
                     }
@@ -293,10 +264,13 @@ fn not_resolved(analysis: &Analysis) -> Markup {
     }
 }
 
+/// Most sentences about what is not resolved that are shown as a list; more are a table.
+const MAX_OPEN_SENTENCES: usize = 4;
+
 fn left_out(analysis: &Analysis) -> Markup {
     html! {
         details {
-            summary { "Steps left out" }
+            summary { "Steps left out: " (counted(analysis.left_out.len(), "step")) }
             div.scroll tabindex="0" {
                 table {
                     thead {

@@ -3,7 +3,8 @@
 use std::io;
 
 use maud::{Markup, html};
-use sharebench_analysis::{Analysis, RatioVerdict, RegionReference, Sentence, Status, Tone};
+use sharebench_analysis::{Analysis, RatioVerdict, RegionReference, Sentence, Status, Tone, TrustLine};
+use sharebench_model::units::counted;
 
 use super::document::{CONTENT, PageWriter};
 use crate::charts::{region_id, region_number};
@@ -60,7 +61,7 @@ fn link(at: &RegionReference) -> String {
     format!("#{}", region_id(at.comparison, at.region))
 }
 
-fn class(tone: Tone) -> &'static str {
+pub fn class(tone: Tone) -> &'static str {
     match tone {
         Tone::Alarm => "alarm",
         Tone::Difference => "difference",
@@ -70,22 +71,73 @@ fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// The list of statuses, and every self-check with its counts and its arithmetic.
-pub fn trust(analysis: &Analysis) -> Markup {
+/// True for a finding that a test shows no difference, other than about a region of its map.
+pub fn is_no_difference(found: &Sentence) -> bool {
+    found.tone == Tone::Same && found.region.is_none() && found.section.is_some()
+}
+
+/// Sentences about tests as a table that opens from its summary line.
+pub fn statements(summary: &str, analysis: &Analysis, all: &[&Sentence]) -> Markup {
+    html! {
+        details {
+            summary { (summary) }
+            div.scroll tabindex="0" role="group" aria-label=(summary) {
+                table {
+                    thead { tr { th scope="col" { "test" } th.left scope="col" { "finding" } } }
+                    tbody {
+                        @for sentence in all {
+                            @let title = sentence.section.map(|index| analysis.sections[index].title.as_str());
+                            @let prefix = title.map_or_else(String::new, |title| format!("{title}: "));
+                            tr {
+                                th scope="row" { (title.unwrap_or("all tests")) }
+                                td.wrap { (sentence.text.strip_prefix(&prefix).unwrap_or(&sentence.text)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn status_class(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Warning => "warning",
+        Status::Failed => "failed",
+    }
+}
+
+fn status_list(lines: &[&TrustLine]) -> Markup {
+    let same_subject = |a: &&TrustLine, b: &&TrustLine| a.subject == b.subject && a.status == b.status;
     html! {
         ul.trust {
-            @for line in &analysis.trust {
-                @let class = match line.status {
-                    Status::Ok => "ok",
-                    Status::Warning => "warning",
-                    Status::Failed => "failed",
-                };
-                li class=(class) { b { (line.subject) } (line.text) }
+            @for group in lines.chunk_by(same_subject) {
+                li class=(status_class(group[0].status)) {
+                    b { (group[0].subject) }
+                    div { @for line in group { p { (line.text) } } }
+                }
+            }
+        }
+    }
+}
+
+/// The warnings, the checks that passed, and every self-check with its counts and its arithmetic.
+pub fn trust(analysis: &Analysis) -> Markup {
+    let (passed, others): (Vec<&TrustLine>, Vec<&TrustLine>) =
+        analysis.trust.iter().partition(|line| line.status == Status::Ok);
+    html! {
+        div.panel {
+        @if !others.is_empty() { (status_list(&others)) }
+        @if !passed.is_empty() {
+            details open[others.is_empty()] {
+                summary { "Passed: " (counted(passed.len(), "check")) }
+                (status_list(&passed))
             }
         }
         @if !analysis.self_checks.is_empty() {
             details {
-                summary { "Self-checks" }
+                summary { "Self-checks of all steps: " (counted(analysis.self_checks.len(), "check")) }
                 div.scroll tabindex="0" {
                     table {
                         thead {
@@ -107,6 +159,7 @@ pub fn trust(analysis: &Analysis) -> Markup {
                     }
                 }
             }
+        }
         }
     }
 }
@@ -184,11 +237,38 @@ fn value(cell: &Cell) -> Markup {
     }
 }
 
-fn mark(standing: RatioVerdict) -> &'static str {
+pub fn mark(standing: RatioVerdict) -> &'static str {
     match standing {
         RatioVerdict::Faster => "▲",
         RatioVerdict::Slower => "▼",
         RatioVerdict::AboutTheSame => "=",
         RatioVerdict::NotResolved => "?",
+    }
+}
+
+/// A panel that opens from its heading.
+pub fn folded(heading: &str, gist: &str, open: bool, body: &Markup) -> Markup {
+    html! {
+        article.panel.folded {
+            details open[open] {
+                summary { h3 { (heading) } @if !gist.is_empty() { span.gist { (gist) } } }
+                (body)
+            }
+        }
+        "\n"
+    }
+}
+
+/// The place of tables of several tests under one summary line; one table alone has its own.
+pub fn grouped(tables: usize, summary: &str) -> Markup {
+    html! {
+        @if tables == 1 {
+            (CONTENT)
+        } @else {
+            details.group {
+                summary { (summary) }
+                (CONTENT)
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod evidence;
 mod load;
+mod per_test;
 mod ranks;
 mod section;
 mod study;
@@ -9,6 +10,7 @@ mod table;
 
 pub use evidence::{bands_table, timeline_table};
 pub use load::load_tables;
+pub use per_test::{test_cell, tests_table};
 pub use ranks::rank_tables;
 pub use section::{cost_table, main_table, times_table};
 pub use study::study_table;

@@ -5,24 +5,7 @@ use std::fmt::Write;
 use super::layout::{pad, width};
 use super::style::{BLUE, DIM, Style};
 use crate::escape::terminal as safe;
-
-/// A system and its rate.
-pub(super) struct Bar {
-    /// Name of the system.
-    pub name: String,
-    /// Length of the bar, in any unit.
-    pub value: f64,
-    /// The value with its unit.
-    pub text: String,
-}
-
-/// Bars with the same unit.
-pub(super) struct Bars {
-    /// What a bar shows.
-    pub caption: String,
-    /// One per system.
-    pub bars: Vec<Bar>,
-}
+use crate::first_screen::BarChart;
 
 /// Eighths of a column.
 const EIGHTHS: [char; 8] =
@@ -31,7 +14,7 @@ const EIGHTHS: [char; 8] =
 const LONGEST: usize = 40;
 
 /// Writes bars from zero, so that lengths compare as the values do; nothing for fewer than two.
-pub(super) fn write_bars(out: &mut String, style: Style, Bars { caption, bars }: &Bars) {
+pub(super) fn write_bars(out: &mut String, style: Style, BarChart { caption, bars, .. }: &BarChart) {
     let most = bars.iter().map(|bar| bar.value).fold(0.0_f64, f64::max);
     if bars.len() < 2 || !most.is_finite() || most <= 0.0 {
         return;
@@ -68,8 +51,11 @@ fn drawn(style: Style, share: f64, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bar, Bars, drawn, write_bars};
+    use sharebench_analysis::RateUnit;
+
+    use super::{drawn, write_bars};
     use crate::Style;
+    use crate::first_screen::{Bar, BarChart};
 
     #[test]
     fn lengths_are_in_proportion() {
@@ -84,8 +70,9 @@ mod tests {
     #[test]
     fn one_system_has_no_bar() {
         let mut out = String::new();
-        let bars = vec![Bar { name: "smb".into(), value: 1.0, text: "1 B/s".into() }];
-        write_bars(&mut out, Style::piped(), &Bars { caption: "rate".into(), bars });
+        let bar = Bar { system: 0, name: "smb".into(), value: 1.0, text: "1 B/s".into(), interval: None };
+        let bars = BarChart { caption: "rate".into(), unit: RateUnit::BytesPerSecond, bars: vec![bar] };
+        write_bars(&mut out, Style::piped(), &bars);
         assert_eq!(out, "");
     }
 }
