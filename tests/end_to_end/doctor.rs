@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sharebench_tests::need::too_noisy;
-use sharebench_tests::{KernelGuest, Sharebench, needs};
+use sharebench_tests::{KernelGuest, Sharebench, Terminal, needs};
 
 const CHECKS: [&str; 12] = [
     "clock",
@@ -34,6 +34,29 @@ fn doctor_reports_every_finding_with_what_it_invalidates() {
         assert!(!found["invalidates"].as_str().unwrap().is_empty(), "{found}");
     }
     assert_eq!(document["proofs"], serde_json::json!([]));
+}
+
+#[test]
+fn doctor_has_headings_in_80_columns_and_ends_with_its_verdict() {
+    needs!(Terminal::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let line = format!("HOME={} {} doctor", sharebench.home().display(), sharebench.binary());
+    let terminal = Terminal::start(&line, sharebench.home(), (80, 24)).unwrap();
+    terminal.wait_for("end", |screen| screen.contains("ended with 0")).unwrap();
+    // tmux has broken no line into two, if every line has its indent.
+    let all = terminal.screen(200).unwrap();
+    let lines: Vec<&str> = all.lines().filter(|line| !line.is_empty()).collect();
+    for heading in ["CLOCK AND TIMERS", "NETWORK AND FILES", "LOAD GENERATOR", "NOISE", "COMPARISON"] {
+        assert!(lines.contains(&heading), "no {heading} in\n{all}");
+    }
+    let starts = ["pass ", "WARN ", "unknown ", "         ", "VERDICT  "];
+    let is_known = |line: &&str| {
+        let is_heading = line.chars().all(|c| c.is_ascii_uppercase() || c == ' ');
+        is_heading || line.starts_with("ended with") || starts.iter().any(|start| line.starts_with(start))
+    };
+    assert!(lines.iter().all(is_known), "{all}");
+    let verdict = lines.iter().position(|line| line.starts_with("VERDICT  ")).unwrap();
+    assert!(lines[verdict + 1..lines.len() - 1].iter().all(|line| line.starts_with("         ")), "{all}");
 }
 
 /// The machine decides whether K1 holds, so this test only checks that the verdict agrees with the rows and the exit

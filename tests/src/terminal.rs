@@ -69,8 +69,18 @@ impl Terminal {
 
     /// Waits until the screen satisfies; gives it.
     pub fn wait_for(&self, what: &str, satisfied: impl Fn(&str) -> bool) -> io::Result<String> {
+        self.wait_within(Duration::from_secs(60), what, satisfied)
+    }
+
+    /// As [`Self::wait_for`], with a deadline.
+    pub fn wait_within(
+        &self,
+        deadline: Duration,
+        what: &str,
+        satisfied: impl Fn(&str) -> bool,
+    ) -> io::Result<String> {
         let mut last = String::new();
-        let found = poll(Duration::from_secs(60), || {
+        let found = poll(deadline, || {
             last = self.screen(0).unwrap_or_default();
             satisfied(&last)
         });

@@ -10,15 +10,15 @@ const SCHEMA: &str = "sharebench.doctor/1";
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
-    findings: &'a [Finding],
+    findings: Vec<&'a Finding>,
     smallest_difference: Option<f64>,
     proofs: &'a [Proof],
 }
 
 /// Formats an examination and proofs, of which there may be none, as one JSON document.
 pub fn to_json(examination: &Examination, proofs: &[Proof]) -> String {
-    let Examination { findings, smallest_difference } = examination;
-    let smallest_difference = *smallest_difference;
+    let findings = examination.findings().collect();
+    let smallest_difference = examination.smallest_difference;
     let document = Document { schema: SCHEMA, findings, smallest_difference, proofs };
     // Serialising plain structs of texts and numbers cannot fail.
     serde_json::to_string_pretty(&document).unwrap_or_default()

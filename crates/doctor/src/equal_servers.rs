@@ -34,10 +34,8 @@ const MEMORY: u64 = 16 << 20;
 pub(crate) fn compare_equal_servers() -> (Finding, Option<f64>) {
     match logarithmic_ratios().map(|ratios| smallest_difference(&ratios)) {
         Ok(Some(difference)) => {
-            let measured = format!(
-                "differences above {} are detected after {PAIRS} pairs of {SAMPLE:?} (random reads of 4KiB over NFS)",
-                percent(difference, 1)
-            );
+            let measured =
+                format!("differences above {} after {PAIRS} pairs of {SAMPLE:?}", percent(difference, 1));
             let status = if difference <= COARSE { Status::Pass } else { Status::Warn };
             (Finding { name: NAME, status, measured, invalidates: INVALIDATES }, Some(difference))
         }

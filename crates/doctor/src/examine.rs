@@ -41,35 +41,55 @@ const CEILING: &str =
 /// What an examination found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Examination {
-    /// The properties of this machine.
-    pub findings: Vec<Finding>,
+    /// The properties of this machine, in groups.
+    pub sections: Vec<Section>,
     /// The smallest difference between two servers on this machine that a short comparison detects, as a share; none if
     /// it could not be measured.
     pub smallest_difference: Option<f64>,
 }
 
+impl Examination {
+    /// The findings of all sections.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.sections.iter().flat_map(|section| &section.findings)
+    }
+}
+
+/// Findings under one heading.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// What they are about.
+    pub heading: &'static str,
+    /// The properties.
+    pub findings: Vec<Finding>,
+}
+
 /// Measures every property. Takes about six seconds.
 pub fn examine() -> Examination {
     let clock = Clock::start();
-    let mut findings = vec![clock_reading(ClockFacts::measure(&clock)), clock_source()];
-    findings.extend(timers(&clock));
-    findings.push(governor());
-    findings.extend(links());
-    findings.push(open_files(fs::read_to_string("/proc/self/limits").ok().as_deref()));
-    findings.extend([1, 32].map(|depth| ceiling(&clock, depth)));
-    findings.extend(observe(&clock));
-    findings.push(memory());
+    let section = |heading, findings| Section { heading, findings };
+    let mut times = vec![clock_reading(ClockFacts::measure(&clock)), clock_source()];
+    times.extend(timers(&clock));
+    times.push(governor());
+    let limits = vec![links(), open_files(fs::read_to_string("/proc/self/limits").ok().as_deref())];
+    let generator = [1, 32].map(|depth| ceiling(&clock, depth)).into();
+    let mut noise = observe(&clock);
+    noise.push(memory());
     let (finding, smallest_difference) = compare_equal_servers();
-    findings.push(finding);
-    Examination { findings, smallest_difference }
+    let sections = vec![
+        section("Clock and timers", times),
+        section("Network and files", limits),
+        section("Load generator", generator),
+        section("Noise", noise),
+        section("Comparison", vec![finding]),
+    ];
+    Examination { sections, smallest_difference }
 }
 
 fn clock_reading(facts: ClockFacts) -> Finding {
     let [step, cost] = [facts.resolution_ns, facts.cost_ns].map(|ns| show_nanos(ns as f64));
     let shortest = show_nanos(facts.cost_ns as f64 * 100.0);
-    let measured = format!(
-        "resolution {step}, a reading costs {cost}: operations of at least {shortest} are timed well"
-    );
+    let measured = format!("resolution {step}, {cost} per reading: times from {shortest} on are exact");
     Finding::read("clock", facts.resolution_ns <= 1_000 && facts.cost_ns <= 250, measured, CLOCK)
 }
 
@@ -97,18 +117,13 @@ fn timers(clock: &Clock) -> Vec<Finding> {
     let shown = |ns: u64| show_nanos(ns as f64);
     vec![match measured {
         Some(Ok((before, after))) => {
-            let measured = format!(
-                "1 ms sleeps end {} late (median), {} with minimum timer slack",
-                shown(before),
-                shown(after)
-            );
+            let measured =
+                format!("1 ms sleeps end {} late, {} with minimum slack", shown(before), shown(after));
             Finding::read("timer", after <= 200_000, measured, TIMER)
         }
         Some(Err(before)) => {
-            let measured = format!(
-                "1 ms sleeps end {} late (median); the kernel rejects a smaller timer slack",
-                shown(before)
-            );
+            let measured =
+                format!("1 ms sleeps end {} late; the kernel rejects a smaller slack", shown(before));
             Finding { name: "timer", status: Status::Unknown, measured, invalidates: TIMER }
         }
         None => Finding::unknown("timer", "the sleeping thread failed", TIMER),
@@ -136,30 +151,41 @@ fn governor() -> Finding {
     found.sort();
     found.dedup();
     if found.is_empty() {
-        let why = "no governor is visible: the hypervisor or the firmware sets the frequency";
+        let why = "no governor: hypervisor or firmware set it";
         return Finding::unknown("frequency", why, GOVERNOR);
     }
     Finding::read("frequency", found == ["performance"], format!("governor {}", found.join(", ")), GOVERNOR)
 }
 
-/// Returns one finding per network device except loopback.
-fn links() -> Vec<Finding> {
+/// Returns the rates of the network devices, without loopback.
+fn links() -> Finding {
     let Ok(devices) = fs::read_dir("/sys/class/net") else {
-        return vec![Finding::unknown("link", "/sys/class/net cannot be read", LINK)];
+        return Finding::unknown("link", "/sys/class/net cannot be read", LINK);
     };
     let mut names: Vec<String> =
         devices.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.retain(|name| name != "lo");
     names.sort();
-    if names.is_empty() {
-        return vec![Finding::unknown("link", "no network device except loopback", LINK)];
-    }
-    let finding = |name: String| match Link::of_device(&name) {
-        Link::Rate { rate, .. } => Finding::read("link", true, format!("{name}: {rate}"), LINK),
-        Link::NotKnown(why) => Finding::unknown("link", why, LINK),
-        Link::None => Finding::unknown("link", name, LINK),
+    let links: Vec<(String, Link)> =
+        names.into_iter().map(|name| (name.clone(), Link::of_device(&name))).collect();
+    of_links(&links)
+}
+
+fn of_links(links: &[(String, Link)]) -> Finding {
+    let rate = |(name, link): &(String, Link)| match link {
+        Link::Rate { rate, .. } => Some(format!("{name}: {rate}")),
+        Link::NotKnown(_) | Link::None => None,
     };
-    names.into_iter().map(finding).collect()
+    let known: Vec<String> = links.iter().filter_map(rate).collect();
+    if !known.is_empty() {
+        return Finding::read("link", true, known.join(", "), LINK);
+    }
+    let names: Vec<&str> = links.iter().map(|(name, _)| name.as_str()).collect();
+    match names.as_slice() {
+        [] => Finding::unknown("link", "no network device except loopback", LINK),
+        [name] => Finding::unknown("link", format!("{name} does not report its rate"), LINK),
+        names => Finding::unknown("link", format!("{} do not report their rates", names.join(", ")), LINK),
+    }
 }
 
 /// `Max open files            1024                 4096                 files`, proc(5).
@@ -180,10 +206,9 @@ fn ceiling(clock: &Clock, depth: u32) -> Finding {
     let kind = CeilingKind { record_size: 4096, depth, writes: false };
     match clock.block_on(generator_ceiling(clock, kind, Verify::Stamps)) {
         Ok(Some(rate)) => {
-            // `generator_ceiling` documents why only deeper queues include verification.
-            let verifying = if depth == 1 { "without" } else { "with" };
+            // Only deeper queues include verification, as `generator_ceiling` documents.
             let measured = format!(
-                "{} reads/s of 4KiB against the null target, in busy time {verifying} verification; results are valid up to {}",
+                "{} reads/s of 4KiB: results are valid up to {}",
                 three_digits(rate),
                 three_digits(rate / 3.0)
             );
@@ -218,7 +243,7 @@ fn of_health(health: &Health) -> Vec<Finding> {
     };
     let stalled = health.stalled_ns as f64 / health.span_ns.max(1) as f64;
     let measured = format!(
-        "longest stall {} (limit 20 ms), {} of {OBSERVED:?} stalled (limit 1 %)",
+        "longest {} (limit 20 ms), {} of {OBSERVED:?} (limit 1 %)",
         show_nanos(health.worst_stall_ns as f64),
         percent(stalled, 1)
     );
@@ -246,6 +271,18 @@ mod tests {
         assert_eq!(status(&limits("unlimited")), Status::Pass);
         assert_eq!(status("nothing"), Status::Unknown);
         assert_eq!(open_files(None).status, Status::Unknown);
+    }
+
+    #[test]
+    fn devices_without_rate_share_a_finding() {
+        let unknown = |name: &str| (name.to_owned(), Link::NotKnown("no rate".into()));
+        let several = of_links(&[unknown("eth0"), unknown("eth1")]);
+        assert_eq!(
+            (several.status, several.measured.as_str()),
+            (Status::Unknown, "eth0, eth1 do not report their rates")
+        );
+        assert_eq!(of_links(&[unknown("eth0")]).measured, "eth0 does not report its rate");
+        assert_eq!(of_links(&[]).status, Status::Unknown);
     }
 
     #[test]

@@ -12,6 +12,6 @@ mod memory;
 mod prove;
 
 pub use document::to_json;
-pub use examine::{Examination, examine};
+pub use examine::{Examination, Section, examine};
 pub use finding::{Finding, Status};
 pub use prove::{Conditions, EXPERIMENTS, Experiment, Proof, Row, Verdict, prove};

@@ -17,10 +17,16 @@ pub fn claim(verdict: &str) -> (&str, &str) {
     verdict.split_at(ends.min().unwrap_or(verdict.len()))
 }
 
-/// True if a sentence of the answer repeats the claim of a verdict, up to its interval.
+/// True if a sentence of the answer repeats the claim of a verdict: its text up to the interval, or the names and the ratio
+/// of an inconclusive one.
 pub fn restates_a_verdict(analysis: &Analysis, sentence: &Sentence) -> bool {
-    let repeats =
-        |verdict: &str| verdict.split_once(']').is_some_and(|(claim, _)| sentence.text.contains(claim));
+    let repeats = |verdict: &str| {
+        let Some((claim, _)) = verdict.split_once(']') else { return false };
+        match claim.strip_prefix("inconclusive: ").and_then(|claim| claim.split_once(", ratio ")) {
+            Some((names, ratio)) => sentence.text.contains(names) && sentence.text.contains(ratio),
+            None => sentence.text.contains(claim),
+        }
+    };
     analysis.verdicts().any(|verdict| repeats(&verdict.text))
 }
 
@@ -160,8 +166,14 @@ pub fn trust_summary(analysis: &Analysis) -> TrustSummary<'_> {
     let of = |status: Status| analysis.trust.iter().filter(move |line| line.status == status);
     let mut causes: Vec<&TrustLine> = of(Status::Failed).collect();
     if causes.is_empty() {
-        let warnings = || of(Status::Warning);
-        causes.extend(warnings().find(|line| line.subject == CONFIDENCE).or_else(|| warnings().next()));
+        let (of_confidence, others): (Vec<&TrustLine>, Vec<&TrustLine>) =
+            of(Status::Warning).partition(|line| line.subject == CONFIDENCE);
+        // The confidence in a comparison that no verdict is about explains nothing.
+        let is_reported = |line: &&TrustLine| {
+            let mut names = analysis.reported.iter().map(|index| &analysis.comparisons[*index].name);
+            names.any(|name| line.text.starts_with(&format!("{name}: ")))
+        };
+        causes.extend(of_confidence.into_iter().find(is_reported).or(others.first().copied()));
     }
     let is_sensitivity = |line: &&TrustLine| {
         line.subject == SENSITIVITY && !causes.iter().any(|other| other.subject == SENSITIVITY)

@@ -30,4 +30,4 @@ pub use export::{
 pub use html::{
     IMAGES_BETWEEN, RunLine, dashboard_page, html, html_with_surfaces, images_page, runs_page, write_html,
 };
-pub use terminal::{Style, ranks, summary, terminal, width as columns, wrap};
+pub use terminal::{Screen, Style, ranks, summary, terminal, width as columns, wrap};

@@ -8,8 +8,11 @@ use std::time::Instant;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_model::{Coordinates, ErrorClass, RunOutcome, StepError, Value, Verdict, axis};
-use sharebench_report::{Style, csv, html, html_with_surfaces, json, markdown, summary, terminal};
+use sharebench_report::{Screen, Style, csv, html, html_with_surfaces, json, markdown, summary, terminal};
 use synthetic::{Synthetic, cell, depths, everything, grid, load, plausible, plausible_load, with_a_cache};
+
+/// A screen of 20 rows.
+const ROWS: Screen<'static> = Screen { rows: 20, measured: None, cause: None };
 
 /// Keeps a page for looking at it.
 fn keep(name: &str, page: &str) {
@@ -84,7 +87,7 @@ fn unlike_conditions_precede_the_first_ratio_in_every_format() {
     let verdict = &analysis.comparisons[0].verdict;
     let formats = [
         terminal(&analysis, Style::piped()),
-        summary(&analysis, Style::piped(), 40),
+        summary(&analysis, Style::piped(), &Screen { rows: 40, ..ROWS }),
         markdown(&analysis),
         html(&analysis),
         json(&analysis).expect("JSON"),
@@ -104,7 +107,7 @@ fn bars_of_the_summary_are_in_the_ratio_of_the_verdict() {
     let half = |system: usize, at: &Coordinates| plausible(system, at) * if system == 0 { 0.5 } else { 1.0 };
     run.sweep(&grid(&["read"], 2, 2), 10, half);
     let analysis = analyse(&[run.run], &Options::default());
-    let text = summary(&analysis, Style::piped(), 20);
+    let text = summary(&analysis, Style::piped(), &ROWS);
     let bar = |name: &str| {
         let line = text.lines().find(|line| line.trim_start().starts_with(name) && line.contains('#'));
         line.unwrap_or_else(|| panic!("no bar of {name} in\n{text}")).matches('#').count() as f64
@@ -129,12 +132,12 @@ fn cells_of_the_clients_cache_do_not_count_in_the_bars() {
     let rate =
         |system: usize, at: &Coordinates| plausible(system, at) * if is_random(at) { 100.0 } else { 1.0 };
     run.sweep(&grid(&["read", "random-read"], 2, 2), 10, rate);
-    let not_cached = summary(&analyse(&[run.run.clone()], &Options::default()), Style::piped(), 20);
+    let not_cached = summary(&analyse(&[run.run.clone()], &Options::default()), Style::piped(), &ROWS);
     assert_eq!(caption_of_bars(&not_cached), "mean rate of 8 cells (geometric)", "{not_cached}");
 
     run.mount(0, |at| if is_random(at) { 1.0 } else { 0.0 });
     let analysis = analyse(&[run.run], &Options::default());
-    let text = summary(&analysis, Style::piped(), 20);
+    let text = summary(&analysis, Style::piped(), &ROWS);
     assert_eq!(caption_of_bars(&text), "mean rate of 4 cells (geometric)", "{text}");
     let reads = analysis.sections.iter().find(|section| section.title == "read").unwrap();
     let logs = reads.rows.iter().map(|row| row.outcomes[0].as_ref().unwrap().rate.value.ln());
@@ -150,18 +153,37 @@ fn bars_are_drawn_if_the_clients_cache_answered_every_cell() {
     let mut run = Synthetic::new("all cached", &["mnt", "smb"], 24);
     run.sweep(&grid(&["read"], 2, 2), 10, plausible);
     run.mount(0, |_| 1.0);
-    let text = summary(&analyse(&[run.run], &Options::default()), Style::piped(), 20);
+    let text = summary(&analyse(&[run.run], &Options::default()), Style::piped(), &ROWS);
     assert_eq!(caption_of_bars(&text), "mean rate of 4 cells (geometric)", "{text}");
 }
 
 #[test]
 fn cells_of_a_load_do_not_count_in_the_bars_of_a_sweep() {
-    let text = summary(&two_targets(), Style::piped(), 20);
+    let text = summary(&two_targets(), Style::piped(), &ROWS);
     assert_eq!(caption_of_bars(&text), "mean rate of 4 cells (geometric)", "{text}");
     let mut run = Synthetic::new("load", &["smb", "nfs"], 25);
     run.sweep(&load(&[10, 30, 50]), 10, plausible_load);
-    let text = summary(&analyse(&[run.run], &Options::default()), Style::piped(), 20);
+    let text = summary(&analyse(&[run.run], &Options::default()), Style::piped(), &ROWS);
     assert_eq!(caption_of_bars(&text), "mean rate of 3 cells (geometric)", "{text}");
+}
+
+#[test]
+fn summary_of_few_rows_keeps_verdicts_bars_and_one_cause() {
+    let mut run = Synthetic::new("small screen", &["smb", "nfs", "ncp", "local"], 26);
+    run.sweep(&grid(&["read", "write"], 2, 2), 6, plausible);
+    run.run.facts[0].insert("dialect".to_owned(), "3.1.1".to_owned());
+    run.run.facts[1].insert("vers".to_owned(), "3".to_owned());
+    let analysis = analyse(&[run.run], &Options::default());
+    let style = Style { colour: false, ..Style::terminal(80) };
+    let screen = Screen { rows: 18, measured: Some("eight cells"), cause: Some("two CPUs carry everything") };
+    let text = summary(&analysis, style, &screen);
+    assert!(text.lines().count() <= 18, "{text}");
+    assert!(text.starts_with("eight cells\n\nVERDICT"), "{text}");
+    assert!(text.lines().any(|line| line == "TRUST    two CPUs carry everything"), "{text}");
+    assert_eq!(text.matches('█').count().min(3), 3, "{text}");
+    let large = summary(&analysis, style, &Screen { rows: 60, ..screen });
+    assert!(large.contains("unlike conditions") == !analysis.unlike_conditions.is_empty(), "{large}");
+    assert!(large.lines().any(|line| line.starts_with("test ") || line.contains("cells  ")), "{large}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
     let text = args.format == DoctorFormat::Text;
     let examination = examine();
     if text {
-        show(&findings_text(&examination.findings, style()));
+        show(&findings_text(&examination, style()));
     }
     let mut proofs = Vec::new();
     if args.prove {

@@ -29,23 +29,24 @@ use crate::run::hint::{database_option, quoted};
 use crate::run::interrupts::Interrupts;
 use crate::run::ranks::RankGroup;
 use crate::run::run_store;
-use crate::run::run_summary::FinishedRun;
+use crate::run::run_summary::{FinishedRun, SummaryWords};
 
 /// Longest wait for an event before signals and keys are checked again.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Writes the report of a run, prints its summary, serves the report if there is a dashboard, and chooses the exit code.
 pub fn finish(measured: &Measured, report: Option<&Path>, output: &OutputFlags) -> Result<ExitCode, Failure> {
-    let code = print_result(measured, report, output)?;
+    let code = print_result(measured, report, output, SummaryWords::default())?;
     measured.serve_report(output);
     Ok(code)
 }
 
-/// As [`finish`], but without serving the report.
+/// As [`finish`], but without serving the report, and with words of the command.
 pub fn print_result(
     measured: &Measured,
     report: Option<&Path>,
     output: &OutputFlags,
+    words: SummaryWords,
 ) -> Result<ExitCode, Failure> {
     let dashboard = measured.dashboard.as_ref();
     if let Some(run) = measured.run {
@@ -61,7 +62,7 @@ pub fn print_result(
         if let Some(dashboard) = dashboard {
             dashboard.end(analysis.as_ref());
         }
-        let finished = FinishedRun { id: run, complete, steps, store: measured.store.path(), report };
+        let finished = FinishedRun { id: run, complete, steps, store: measured.store.path(), report, words };
         match analysis {
             Some(analysis) if !output.json => finished.print(&analysis, output.quiet),
             _ => finished.print_object(),

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 use std::path::Path;
 
 use sharebench_analysis::{Analysis, Status};
-use sharebench_report::Style;
+use sharebench_report::{Screen, Style, columns};
 use sharebench_results::RunId;
 
 use crate::output::{line, print_object, print_out, style, terminal_size};
@@ -13,8 +13,8 @@ use crate::run::hint::database_option;
 
 /// Rows of the summary with the lines after it, on a terminal of any size.
 const MAX_ROWS: usize = 24;
-/// Rows that a summary leaves: the report's path, the run, the next command and the shell's prompt.
-const LINES_AFTER: usize = 4;
+/// Row of the shell's prompt.
+const PROMPT: usize = 1;
 
 /// A run after its end, with what was written for it.
 pub struct FinishedRun<'a> {
@@ -27,6 +27,19 @@ pub struct FinishedRun<'a> {
     pub store: &'a Path,
     /// The report that was written, if any.
     pub report: Option<&'a Path>,
+    /// What the command adds to the summary.
+    pub words: SummaryWords,
+}
+
+/// What a command that knows its targets adds to the summary of a run.
+#[derive(Debug, Clone, Default)]
+pub struct SummaryWords {
+    /// What was measured.
+    pub measured: Option<String>,
+    /// Why the result is not sharper, as far as the command knows it, from the smallest difference that would be detected.
+    pub cause: Option<fn(f64) -> String>,
+    /// The command that is most useful next.
+    pub next: Option<&'static str>,
 }
 
 impl FinishedRun<'_> {
@@ -46,9 +59,16 @@ impl FinishedRun<'_> {
         let mut text = match rows {
             _ if self.steps == 0 => String::new(),
             Some(rows) => {
-                // Leave rows for the lines that follow and for the shell's prompt.
-                let rows = rows.min(MAX_ROWS).saturating_sub(LINES_AFTER);
-                let summary = sharebench_report::summary(analysis, style, rows);
+                let report = usize::from(self.report.is_some());
+                let width = style.width.unwrap_or(usize::MAX).max(1);
+                let commands = self.commands(analysis);
+                let after: usize = commands.iter().map(|line| columns(line).div_ceil(width)).sum();
+                let rows = rows.min(MAX_ROWS).saturating_sub(report + after + PROMPT);
+                let cause =
+                    self.words.cause.zip(sharpness(analysis)).map(|(cause, sharpness)| cause(sharpness));
+                let screen =
+                    Screen { rows, measured: self.words.measured.as_deref(), cause: cause.as_deref() };
+                let summary = sharebench_report::summary(analysis, style, &screen);
                 summary + &sharebench_report::ranks(analysis, style)
             }
             None => sharebench_report::terminal(analysis, style),
@@ -85,6 +105,9 @@ impl FinishedRun<'_> {
         if !self.complete {
             return None;
         }
+        if let Some(next) = self.words.next {
+            return Some(next.to_owned());
+        }
         let has_warning = |line: &&sharebench_analysis::TrustLine| {
             line.status != Status::Ok && line.subject.starts_with("check ")
         };
@@ -97,4 +120,10 @@ impl FinishedRun<'_> {
         }
         Some(format!("sharebench report --serve{database}    # all runs, in the browser"))
     }
+}
+
+/// The smallest difference that every comparison with a verdict would detect, as a share; none without an interval.
+fn sharpness(analysis: &Analysis) -> Option<f64> {
+    let sharpness = analysis.verdicts().map(|verdict| verdict.sharpness);
+    sharpness.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }

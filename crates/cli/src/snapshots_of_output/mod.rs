@@ -19,11 +19,11 @@ use sharebench_report::{Style, columns};
 use sharebench_results::StoredRun;
 
 use crate::args::{Arguments, Command};
-use crate::commands::demo::announcement;
+use crate::commands::demo::{announcement, cause_on, summary_words};
 use crate::commands::{demo, load, sweep};
 use crate::flags::format::Format;
 use crate::run::run_store::{analysis, render, run_data};
-use crate::run::run_summary::FinishedRun;
+use crate::run::run_summary::{FinishedRun, SummaryWords};
 use fixed_run::{FixedResults, fail, warn};
 
 /// Columns and rows of a small and a usual terminal.
@@ -148,10 +148,13 @@ fn nightly_runs() -> [StoredRun; 2] {
 
 /// What a command that measures prints at the end on a terminal: the result, where it is, and the next command.
 fn screen(run: &StoredRun, analysis: &Analysis, report: Option<&Path>, terminal: (usize, usize)) -> String {
+    let of_demo =
+        SummaryWords { cause: Some(|difference| cause_on(2, difference)), ..summary_words(&demo_plan()) };
+    let words = if report.is_some() { of_demo } else { SummaryWords::default() };
     let (width, rows) = terminal;
     let steps = run.steps.len();
     let store = Path::new("sharebench.db");
-    let finished = FinishedRun { id: run.id, complete: true, steps, store, report };
+    let finished = FinishedRun { id: run.id, complete: true, steps, store, report, words };
     finished.result(analysis, style(width), Some(rows)) + &finished.commands(analysis).join("\n") + "\n"
 }
 
@@ -190,7 +193,7 @@ fn demo_announces_its_servers_and_its_duration() {
     let announced = announcement(&plan, Path::new("/tmp/sharebench-demo-12345678"));
     assert_eq!(
         announced,
-        "embedded SMB, NFSv3 and NCP servers over memory, and /tmp/sharebench-demo-12345678: about 44 s"
+        "embedded SMB, NFSv3 and NCP servers over memory, and /tmp/sharebench-demo-12345678: about 34 s"
     );
 }
 

@@ -20,7 +20,7 @@ use style::{BOLD, DIM, GREEN, RED, YELLOW};
 
 pub use layout::{width, wrap};
 pub use style::Style;
-pub use summary::summary;
+pub use summary::{Screen, summary};
 
 /// Renders the analysis as text for a terminal, a pipe or a file.
 ///

@@ -1,42 +1,82 @@
 //! One screen after a run: unlike conditions, the verdict, a bar per system, the reason not to trust it more, and a line
 //! per test.
 
+use std::fmt::Write;
+
 use sharebench_analysis::{Analysis, Sentence, Status, Tone};
 use sharebench_model::units::counted;
 
 use super::bars::write_bars;
+use super::layout::wrap;
 use super::parts::{labelled, sentences, table_width, unlike_conditions, verdicts, write_table};
 use super::style::{GREEN, RED, Style, YELLOW};
+use crate::escape::terminal as safe;
 use crate::first_screen::{TrustSummary, bars, restates_a_verdict, trust_summary};
 use crate::tables::{Table, main_table, tests_table};
 
 /// Most sentences of the answer besides the verdict.
 const MAX_SENTENCES: usize = 2;
+/// Most lines of the trust section that are no failed checks.
+const MAX_TRUST_LINES: usize = 3;
 /// Fewest lines of a table that are worth their header.
 const MIN_TABLE: usize = 3;
 
-/// Renders the result of a run in about `rows` rows, which are reached only by failed checks and wrapped lines.
+/// The space of a summary, and the words around the numbers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Screen<'a> {
+    /// Rows that the summary fills at most.
+    pub rows: usize,
+    /// What was measured: the first line.
+    pub measured: Option<&'a str>,
+    /// The cause that limits the result most, if the caller knows it; it replaces the warnings, but not failed checks.
+    pub cause: Option<&'a str>,
+}
+
+/// Renders the result of a run in the rows of a screen: what was measured, the verdict, the bars and the trust line are
+/// always there, the rest as far as there is space.
 ///
 /// Each claim has one number: the verdict has the ratio, and the rates of the bars differ by that ratio. What was left
 /// out is in [`super::terminal`].
-pub fn summary(analysis: &Analysis, style: Style, rows: usize) -> String {
-    let mut out = String::new();
-    unlike_conditions(&mut out, style, analysis);
-    verdicts(&mut out, style, analysis);
+pub fn summary(analysis: &Analysis, style: Style, screen: &Screen<'_>) -> String {
+    let rows = screen.rows;
+    let mut claims = String::new();
+    verdicts(&mut claims, style, analysis);
     if let Some(bars) = bars(analysis) {
-        write_bars(&mut out, style, &bars);
+        write_bars(&mut claims, style, &bars);
     }
-    // Next to a verdict, a note such as the caveat of load steps that were measured once explains nothing on this screen.
-    let is_shown = |sentence: &&Sentence| {
-        !restates_a_verdict(analysis, sentence)
-            && (analysis.reported.is_empty() || sentence.tone != Tone::Note)
+    let trusts: Vec<String> = [MAX_TRUST_LINES, 1]
+        .into_iter()
+        .map(|lines| {
+            let mut trust = String::new();
+            self::trust(&mut trust, style, analysis, screen.cause, lines);
+            trust
+        })
+        .collect();
+    let mut measured = String::new();
+    for line in screen.measured.iter().flat_map(|text| wrap(&safe(text), style.limit(), 2)) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(measured, "{line}");
+    }
+    if !measured.is_empty() {
+        measured.push('\n');
+    }
+    let mut conditions = String::new();
+    unlike_conditions(&mut conditions, style, analysis);
+    let answer = answer(analysis, style);
+    // The first that fits; the last one has the least.
+    let has_verdict = !analysis.reported.is_empty();
+    let none = String::new();
+    let choices = [
+        (&conditions, &answer, &trusts[0]),
+        (&conditions, if has_verdict { &none } else { &answer }, &trusts[0]),
+        (&none, if has_verdict { &none } else { &answer }, &trusts[0]),
+        (&none, if has_verdict { &none } else { &answer }, &trusts[1]),
+    ];
+    let render = |(conditions, answer, trust): &(&String, &String, &String)| {
+        [&measured, *conditions, &claims, *answer, *trust].map(String::as_str).concat()
     };
-    let answer = analysis.answer.iter().filter(is_shown);
-    let answer: Vec<Sentence> = answer.take(MAX_SENTENCES).cloned().collect();
-    if analysis.reported.is_empty() || !answer.is_empty() {
-        sentences(&mut out, style, "ANSWER", &answer);
-    }
-    trust(&mut out, style, analysis);
+    let fits = |choice: &&(&String, &String, &String)| render(choice).lines().count() <= rows;
+    let mut out = render(choices.iter().find(fits).unwrap_or(&choices[3]));
     let mut table = table(analysis, style);
     let left = rows.saturating_sub(out.lines().count() + 1);
     if table.rows.is_empty() || left < MIN_TABLE {
@@ -54,26 +94,49 @@ pub fn summary(analysis: &Analysis, style: Style, rows: usize) -> String {
     out
 }
 
-/// The failed checks, or the one cause that lowers the confidence most, and the number of the others.
-fn trust(out: &mut String, style: Style, analysis: &Analysis) {
-    let TrustSummary { status, causes, sensitivity, more } = trust_summary(analysis);
-    let mut lines: Vec<String> = Vec::new();
-    for line in &causes {
-        let mark = if line.status == Status::Failed { style.mark("✕ ", "FAIL ") } else { "" };
-        lines.push(format!("{mark}{}: {}", line.subject, line.text));
+/// The sentences of the answer that add something to the verdict.
+fn answer(analysis: &Analysis, style: Style) -> String {
+    // Next to a verdict, a note such as the caveat of load steps that were measured once explains nothing on this screen.
+    let is_shown = |sentence: &&Sentence| {
+        !restates_a_verdict(analysis, sentence)
+            && (analysis.reported.is_empty() || sentence.tone != Tone::Note)
+    };
+    let shown = analysis.answer.iter().filter(is_shown);
+    let shown: Vec<Sentence> = shown.take(MAX_SENTENCES).cloned().collect();
+    let mut out = String::new();
+    if analysis.reported.is_empty() || !shown.is_empty() {
+        sentences(&mut out, style, "ANSWER", &shown);
     }
+    out
+}
+
+/// The failed checks, or the one cause that lowers the confidence most, and the number of the other warnings; the first
+/// `max` of these lines. A cause that the caller knows replaces the warnings.
+fn trust(out: &mut String, style: Style, analysis: &Analysis, known: Option<&str>, max: usize) {
+    let TrustSummary { status, causes, sensitivity, more } = trust_summary(analysis);
     let colour = match status {
         Status::Failed => RED,
         Status::Warning => YELLOW,
         Status::Ok => GREEN,
     };
-    if causes.is_empty() {
-        lines.push(format!("{} passed", counted(analysis.trust.len(), "check")));
+    let mut lines: Vec<String> = Vec::new();
+    if let Some(known) = known.filter(|_| status != Status::Failed) {
+        lines.push(known.to_owned());
+    } else {
+        for line in &causes {
+            let mark = if line.status == Status::Failed { style.mark("✕ ", "FAIL ") } else { "" };
+            lines.push(format!("{mark}{}: {}", line.subject, line.text));
+        }
+        if causes.is_empty() {
+            lines.push(format!("{} passed", counted(analysis.trust.len(), "check")));
+        }
+        lines.extend(sensitivity.map(|line| line.text.clone()));
+        if more > 0 {
+            lines.push(format!("and {}", counted(more, "more warning")));
+        }
     }
-    lines.extend(sensitivity.map(|line| line.text.clone()));
-    if more > 0 {
-        lines.push(format!("and {}", counted(more, "more warning")));
-    }
+    let failed = causes.iter().filter(|line| line.status == Status::Failed).count();
+    lines.truncate(max.max(failed));
     labelled(out, style, "TRUST", colour, &lines);
     out.push('\n');
 }
