@@ -25,7 +25,7 @@ use crate::measure::{Command, Measured, peak_kib, run};
 use crate::mode::Mode;
 
 /// Runs at a time. Most of them wait for a timeout.
-const AT_A_TIME: usize = 32;
+const AT_A_TIME: usize = 48;
 /// Maximum memory of this process in KiB. A proxy that reserves what a hostile length announces takes gigabytes.
 const MAX_OWN_KIB: u64 = 512 << 10;
 

@@ -100,9 +100,9 @@ impl Mode {
         Self { is_slow: true, ..Self::new(protocol, what, distort) }
     }
 
-    /// A mode that acts as soon as a connection is open.
-    pub const fn greeting(protocol: Protocol, what: &'static str, is_slow: bool, greet: Greet) -> Self {
-        Self { greet, is_slow, ..Self::new(protocol, what, forward) }
+    /// A mode that acts as soon as a connection is open; the program waits for its timeout or attempts to connect until then.
+    pub const fn greeting(protocol: Protocol, what: &'static str, greet: Greet) -> Self {
+        Self { greet, is_slow: true, ..Self::new(protocol, what, forward) }
     }
 
     /// A mode at which the real server sees wrong passwords.
@@ -115,9 +115,10 @@ impl Mode {
         Self { is_endless: true, ..Self::new(protocol, what, distort) }
     }
 
-    /// What `--timeout` allows: enough for a busy machine to reach the limit of a listing.
+    /// What `--timeout` allows. Only what waits for it is short: the others must reach their end on any machine, because
+    /// the exit code would otherwise depend on its speed.
     pub const fn timeout_s(&self) -> u64 {
-        if self.is_endless { 60 } else { 8 }
+        if self.is_slow { 20 } else { 60 }
     }
 
     /// Requirements of the machine.

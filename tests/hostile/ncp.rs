@@ -60,7 +60,7 @@ pub fn modes() -> Vec<Mode> {
 /// Modes of the stream of NCP over TCP.
 fn stream() -> Vec<Mode> {
     vec![
-        Mode::new(NcpTcp, "an unknown marker", |at| Answer::Send([b"XXXX", &at.reply[4..]].concat())),
+        Mode::slow(NcpTcp, "an unknown marker", |at| Answer::Send([b"XXXX", &at.reply[4..]].concat())),
         Mode::new(NcpTcp, "a message of 256 MiB announced", |at| {
             Answer::Send([b"tNcP\x0F\xFF\xFF\xFF", &at.reply[8..]].concat())
         }),
@@ -74,11 +74,9 @@ fn stream() -> Vec<Mode> {
         Mode::new(NcpTcp, "an HTTP server", |_| {
             Answer::Send(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_vec())
         }),
-        Mode::new(NcpTcp, "the request in place of its reply", |at| Answer::Send(at.request.to_vec())),
-        Mode::greeting(NcpTcp, "accepts and closes connections", false, || Some(Answer::Close(Vec::new()))),
-        Mode::greeting(NcpTcp, "accepts connections and stays silent", true, || {
-            Some(Answer::Silence(Vec::new()))
-        }),
+        Mode::slow(NcpTcp, "the request in place of its reply", |at| Answer::Send(at.request.to_vec())),
+        Mode::greeting(NcpTcp, "accepts and closes connections", || Some(Answer::Close(Vec::new()))),
+        Mode::greeting(NcpTcp, "accepts connections and stays silent", || Some(Answer::Silence(Vec::new()))),
         Mode::slow(NcpTcp, "silence after half of a reply", |at| {
             Answer::Silence(at.reply[..at.reply.len() / 2].to_vec())
         }),
@@ -112,13 +110,7 @@ fn packets(protocol: Protocol) -> Vec<Mode> {
         new("the completion code \"failure\" for all requests", |at| changed(at, COMPLETION, &[0xFF])),
         new("an unknown completion code for all requests", |at| changed(at, COMPLETION, &[0x42])),
         new("the status \"no such connection\" in all replies", |at| changed(at, STATUS, &[1])),
-        new("each reply twice", |at| {
-            if at.reply.starts_with(b"tNcP") {
-                Answer::Send(at.reply.repeat(2))
-            } else {
-                Answer::Drip(at.reply)
-            }
-        }),
+        new("each reply twice", |at| Answer::Twice(at.reply)),
     ]
 }
 

@@ -29,28 +29,28 @@ const HOSTILE: &[u8] = b"hostile!";
 
 /// The modes, in the order of the table.
 pub const MODES: &[Mode] = &[
-    Mode::new(Nfs, "a fragment of 2 GiB announced", |at| {
+    Mode::slow(Nfs, "a fragment of 2 GiB announced", |at| {
         Answer::Send(headed(LAST | 0x7FFF_FFFF, &at.reply[4..]))
     }),
-    Mode::new(Nfs, "empty records without end", |_| Answer::Flood(LAST.to_be_bytes().to_vec())),
-    Mode::new(Nfs, "empty fragments without end, none of them the last", |_| Answer::Flood(vec![0; 4])),
-    Mode::new(Nfs, "fragments of one byte without end, none of them the last", |_| {
+    Mode::slow(Nfs, "empty records without end", |_| Answer::Flood(LAST.to_be_bytes().to_vec())),
+    Mode::slow(Nfs, "empty fragments without end, none of them the last", |_| Answer::Flood(vec![0; 4])),
+    Mode::slow(Nfs, "fragments of one byte without end, none of them the last", |_| {
         Answer::Flood(vec![0, 0, 0, 1, 7])
     }),
     Mode::new(Nfs, "the end of the connection in the middle of a reply", |at| {
         Answer::Close(at.reply[..at.reply.len() / 2].to_vec())
     }),
-    Mode::new(Nfs, "a reply of garbage", |at| Answer::Send(record(&garbage(at.reply.len())))),
+    Mode::slow(Nfs, "a reply of garbage", |at| Answer::Send(record(&garbage(at.reply.len())))),
     Mode::new(Nfs, "an HTTP server", |_| {
         Answer::Send(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_vec())
     }),
-    Mode::new(Nfs, "each reply twice", |at| Answer::Send(at.reply.repeat(2))),
+    Mode::new(Nfs, "each reply twice", |at| Answer::Twice(at.reply)),
     Mode::new(Nfs, "replies with another xid", |at| Answer::Send(patched(at.reply, 4, 0xDEAD_BEEF))),
     Mode::new(Nfs, "replies with another xid without end", |at| {
         Answer::Flood(patched(at.reply, 4, 0xDEAD_BEEF))
     }),
-    Mode::new(Nfs, "the call in place of its reply", |at| Answer::Send(at.request.to_vec())),
-    Mode::new(Nfs, "an unknown kind of RPC message", |at| Answer::Send(patched(at.reply, 8, 7))),
+    Mode::slow(Nfs, "the call in place of its reply", |at| Answer::Send(at.request.to_vec())),
+    Mode::slow(Nfs, "an unknown kind of RPC message", |at| Answer::Send(patched(at.reply, 8, 7))),
     Mode::new(Nfs, "calls rejected for their credentials", |at| {
         // MSG_DENIED, AUTH_ERROR, AUTH_TOOWEAK (RFC 5531, 9).
         Answer::Send(record(&words(&[xid(&at.reply), 1, 1, 1, 5])))
@@ -175,8 +175,8 @@ pub const MODES: &[Mode] = &[
     Mode::slow(Nfs, "removals answered with NFS3ERR_JUKEBOX", |at| {
         of(at, Procedure::Remove, |_| words(&[NFS3ERR_JUKEBOX, 0, 0]))
     }),
-    Mode::greeting(Nfs, "accepts and closes connections", false, || Some(Answer::Close(Vec::new()))),
-    Mode::greeting(Nfs, "accepts connections and stays silent", true, || Some(Answer::Silence(Vec::new()))),
+    Mode::greeting(Nfs, "accepts and closes connections", || Some(Answer::Close(Vec::new()))),
+    Mode::greeting(Nfs, "accepts connections and stays silent", || Some(Answer::Silence(Vec::new()))),
     Mode::slow(Nfs, "silence after half of a reply", |at| {
         Answer::Silence(at.reply[..at.reply.len() / 2].to_vec())
     }),
@@ -203,9 +203,7 @@ pub const MODES: &[Mode] = &[
     Mode::new(Portmapper, "fragments of one byte without end, none of them the last", |_| {
         Answer::Flood(vec![0, 0, 0, 1, 7])
     }),
-    Mode::greeting(Portmapper, "accepts connections and stays silent", true, || {
-        Some(Answer::Silence(Vec::new()))
-    }),
+    Mode::greeting(Portmapper, "accepts connections and stays silent", || Some(Answer::Silence(Vec::new()))),
     Mode::slow(Portmapper, "an answer at one byte every 0.4 s", |at| Answer::Drip(at.reply)),
 ];
 

@@ -1,5 +1,7 @@
 //! A proxy between the program and a real server. It replaces replies, and thereby acts as a hostile server.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +50,8 @@ pub struct Exchange<'a> {
 pub enum Answer {
     /// These bytes.
     Send(Vec<u8>),
+    /// These bytes, and the same once more; the same datagram twice.
+    Twice(Vec<u8>),
     /// These bytes, and the end of the connection.
     Close(Vec<u8>),
     /// These bytes and nothing else, while the connection stays open.
@@ -63,6 +67,7 @@ impl Answer {
     fn map(self, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Self {
         match self {
             Self::Send(bytes) => Self::Send(change(bytes)),
+            Self::Twice(bytes) => Self::Twice(change(bytes)),
             Self::Close(bytes) => Self::Close(change(bytes)),
             Self::Silence(bytes) => Self::Silence(change(bytes)),
             Self::Drip(bytes) => Self::Drip(change(bytes)),
@@ -231,6 +236,7 @@ fn deliver(client: &mut TcpStream, answer: Answer, shared: &Shared, closed: &Ato
     let is_open = || !shared.has_ended() && !closed.load(Ordering::SeqCst);
     match answer {
         Answer::Send(bytes) => client.write_all(&bytes).map(|()| true),
+        Answer::Twice(bytes) => client.write_all(&bytes.repeat(2)).map(|()| true),
         Answer::Close(bytes) => client.write_all(&bytes).map(|()| false),
         Answer::Silence(bytes) => {
             client.write_all(&bytes)?;
@@ -275,41 +281,62 @@ fn read_message(from: &mut TcpStream, framing: Framing) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A datagram with its sender.
-type Datagram = (SocketAddr, Vec<u8>);
-
-/// Passes datagrams in both directions. The latest client receives the replies.
+/// Passes datagrams in both directions.
 fn relay_datagrams(socket: &UdpSocket, shared: &Arc<Shared>) -> Option<()> {
-    let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
-    server.connect(shared.server).ok()?;
-    server.set_read_timeout(Some(POLL)).ok()?;
     socket.set_read_timeout(Some(POLL)).ok()?;
-    let latest: Arc<Mutex<Option<Datagram>>> = Arc::default();
-    let to_client = socket.try_clone().ok()?;
-    let from_server = server.try_clone().ok()?;
-    let client = Arc::clone(&latest);
-    let theirs = Arc::clone(shared);
-    thread::spawn(move || {
-        let mut buffer = vec![0; DATAGRAM];
-        while !theirs.has_ended() {
-            let Ok(len) = from_server.recv(&mut buffer) else { continue };
-            let Some((address, request)) = lock(&client).clone() else { continue };
-            let answer = theirs.answer(&request, buffer[..len].to_vec());
-            send_datagrams(&to_client, address, answer, &theirs);
-        }
-    });
+    // A program has several sockets at a time; each one needs its own replies.
+    let mut clients: HashMap<SocketAddr, DatagramClient> = HashMap::new();
     let mut buffer = vec![0; DATAGRAM];
     while !shared.has_ended() {
         let Ok((len, address)) = socket.recv_from(&mut buffer) else { continue };
-        *lock(&latest) = Some((address, buffer[..len].to_vec()));
-        let _ = server.send(&buffer[..len]);
+        let client = match clients.entry(address) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(DatagramClient::start(socket, address, shared)?),
+        };
+        *lock(&client.latest) = buffer[..len].to_vec();
+        let _ = client.server.send(&buffer[..len]);
     }
     Some(())
+}
+
+/// The way from one socket of the program to the server and back.
+struct DatagramClient {
+    server: UdpSocket,
+    /// The latest request.
+    latest: Arc<Mutex<Vec<u8>>>,
+}
+
+impl DatagramClient {
+    fn start(socket: &UdpSocket, address: SocketAddr, shared: &Arc<Shared>) -> Option<Self> {
+        let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+        server.connect(shared.server).ok()?;
+        server.set_read_timeout(Some(POLL)).ok()?;
+        let latest: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let to_client = socket.try_clone().ok()?;
+        let from_server = server.try_clone().ok()?;
+        let requests = Arc::clone(&latest);
+        let theirs = Arc::clone(shared);
+        thread::spawn(move || {
+            let mut buffer = vec![0; DATAGRAM];
+            while !theirs.has_ended() {
+                let Ok(len) = from_server.recv(&mut buffer) else { continue };
+                let request = lock(&requests).clone();
+                let answer = theirs.answer(&request, buffer[..len].to_vec());
+                send_datagrams(&to_client, address, answer, &theirs);
+            }
+        });
+        Some(Self { server, latest })
+    }
 }
 
 fn send_datagrams(socket: &UdpSocket, client: SocketAddr, answer: Answer, shared: &Shared) {
     match answer {
         Answer::Send(bytes) => drop(socket.send_to(&bytes, client)),
+        Answer::Twice(bytes) => {
+            for _ in 0..2 {
+                let _ = socket.send_to(&bytes, client);
+            }
+        }
         Answer::Close(_) | Answer::Silence(_) => {}
         Answer::Drip(bytes) => {
             for byte in bytes {

@@ -114,12 +114,12 @@ const MODES: &[Mode] = &[
     Mode::new(Smb, "a message of 16 MiB announced", |at| {
         Answer::Send(prefixed(0x00FF_FFFF, &at.reply[PREFIX..]))
     }),
-    Mode::new(Smb, "empty messages without end", |_| Answer::Flood(vec![0; 4])),
-    Mode::new(Smb, "keep-alives of NetBIOS without end", |_| Answer::Flood(vec![0x85, 0, 0, 0])),
+    Mode::slow(Smb, "empty messages without end", |_| Answer::Flood(vec![0; 4])),
+    Mode::slow(Smb, "keep-alives of NetBIOS without end", |_| Answer::Flood(vec![0x85, 0, 0, 0])),
     Mode::new(Smb, "the end of the connection in the middle of a reply", |at| {
         Answer::Close(at.reply[..at.reply.len() / 2].to_vec())
     }),
-    Mode::new(Smb, "a reply of garbage", |at| Answer::Send(message(&garbage(at.reply.len())))),
+    Mode::slow(Smb, "a reply of garbage", |at| Answer::Send(message(&garbage(at.reply.len())))),
     Mode::new(Smb, "an HTTP server", |_| {
         Answer::Send(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_vec())
     }),
@@ -130,7 +130,7 @@ const MODES: &[Mode] = &[
     Mode::new(Smb, "an encrypted reply in a session without encryption", |at| {
         Answer::Send(message(&[&b"\xFDSMB"[..], &[0; 48], &at.reply[PREFIX..]].concat()))
     }),
-    Mode::new(Smb, "each reply twice", |at| Answer::Send(at.reply.repeat(2))),
+    Mode::new(Smb, "each reply twice", |at| Answer::Twice(at.reply)),
     Mode::new(Smb, "replies with another message id", |at| {
         Answer::Send(patched(at.reply, MESSAGE_ID, &[0xEE; 8]))
     }),
@@ -154,12 +154,12 @@ const MODES: &[Mode] = &[
     Mode::new(Smb, "65,535 credits in each reply", |at| {
         Answer::Send(patched(at.reply, CREDITS, &[0xFF, 0xFF]))
     }),
-    Mode::new(Smb, "STATUS_PENDING without end", |at| Answer::Flood(interim(&at.reply))),
+    Mode::slow(Smb, "STATUS_PENDING without end", |at| Answer::Flood(interim(&at.reply))),
     Mode::slow(Smb, "STATUS_PENDING, and no final reply", |at| match command(&at.reply) {
         Some(NEGOTIATE | SESSION_SETUP | TREE_CONNECT) => forward(at),
         _ => Answer::Silence(interim(&at.reply)),
     }),
-    Mode::new(Smb, "breaks of oplocks without end", |at| Answer::Flood(oplock_break(&at.reply))),
+    Mode::slow(Smb, "breaks of oplocks without end", |at| Answer::Flood(oplock_break(&at.reply))),
     Mode::new(Smb, "NEGOTIATE: an unknown dialect", |at| {
         of(at, NEGOTIATE, |body| put(body, 4, &[0xEE, 0xEE]))
     }),
@@ -228,8 +228,8 @@ const MODES: &[Mode] = &[
         failing(at, STATUS_SESSION_EXPIRED)
     }),
     Mode::new(Smb, "all requests answered with an unknown status", |at| failing(at, 0xC0FF_EE00)),
-    Mode::greeting(Smb, "accepts and closes connections", false, || Some(Answer::Close(Vec::new()))),
-    Mode::greeting(Smb, "accepts connections and stays silent", true, || Some(Answer::Silence(Vec::new()))),
+    Mode::greeting(Smb, "accepts and closes connections", || Some(Answer::Close(Vec::new()))),
+    Mode::greeting(Smb, "accepts connections and stays silent", || Some(Answer::Silence(Vec::new()))),
     Mode::slow(Smb, "silence after half of a reply", |at| {
         Answer::Silence(at.reply[..at.reply.len() / 2].to_vec())
     }),
@@ -263,7 +263,7 @@ const MODES: &[Mode] = &[
         if is_sealed(&at.reply) { Answer::Send(message(&at.reply[PREFIX..PREFIX + 26])) } else { forward(at) }
     }),
     Mode::new(EncryptedSmb, "each reply twice", |at| {
-        if is_sealed(&at.reply) { Answer::Send(at.reply.repeat(2)) } else { forward(at) }
+        if is_sealed(&at.reply) { Answer::Twice(at.reply) } else { forward(at) }
     }),
     Mode::new(EncryptedSmb, "the first reply again and again", |at| {
         if !is_sealed(&at.reply) {
