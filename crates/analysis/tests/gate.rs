@@ -3,9 +3,9 @@
 mod synthetic;
 
 use sharebench_analysis::{GateOptions, GateOutcome, GateVerdict, Options, RunData, analyse, gate};
-use sharebench_model::{ErrorClass, Random, Value, axis};
+use sharebench_model::{ErrorClass, Random};
 use sharebench_stats::normal_quantile;
-use synthetic::{Synthetic, cell};
+use synthetic::{Synthetic, cell, night_with_large_records};
 
 /// Repetitions of each cell in a night.
 const REPETITIONS: u32 = 6;
@@ -166,24 +166,11 @@ fn first_run_is_the_baseline_and_the_second_is_compared_with_it() {
 
 #[test]
 fn a_slower_region_is_found_although_the_test_is_not_slower() {
-    let night = |seed: u64, factor: f64| {
-        let mut night = Synthetic::new("nightly", &["smb"], seed);
-        night.noise = 0.004;
-        night.drift = 0.0;
-        let records =
-            (0..8).flat_map(|file| (0..8).map(move |record| (1u64 << (20 + file), 4096u64 << record)));
-        let cells: Vec<_> = records.map(|(file, record)| cell("read", file, record)).collect();
-        night.sweep(&cells, REPETITIONS + 2, |_, at| {
-            let is_large = at.get(axis::RECORD_SIZE) == Some(&Value::Bytes(4096 << 7));
-            1e8 * if is_large { factor } else { 1.0 }
-        });
-        night.run
-    };
     let mut gate = Gate::new();
     for seed in 0..3 {
-        assert_eq!(gate.judge(night(seed, 1.0)).outcome, GateOutcome::Passed);
+        assert_eq!(gate.judge(night_with_large_records(seed, 1.0)).outcome, GateOutcome::Passed);
     }
-    let found = gate.judge(night(9, 0.75));
+    let found = gate.judge(night_with_large_records(9, 0.75));
     assert_eq!(found.outcome, GateOutcome::Slower, "{found:?}");
     assert!(found.text.contains("read, records of 512KiB and more: 2"), "{}", found.text);
 }

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use sharebench_analysis::{Analysis, GateOptions, Options, RunData, analyse, gate};
-use sharebench_model::{Value, axis};
 
 use crate::check_text;
-use crate::synthetic::{Synthetic, cell};
+use crate::synthetic::{Synthetic, cell, night_with_large_records};
 
 /// Nights of two tests with these rates in MB/s.
 fn nights(rates: &[f64], noise: f64) -> Vec<RunData> {
@@ -62,20 +61,8 @@ fn gates_that_find_a_fall() {
 
 #[test]
 fn gates_that_find_a_slower_region() {
-    let night = |seed: u64, factor: f64| {
-        let mut night = Synthetic::new("nightly", &["smb"], seed);
-        night.noise = 0.004;
-        night.drift = 0.0;
-        let records =
-            (0..8).flat_map(|file| (0..8).map(move |record| (1u64 << (20 + file), 4096u64 << record)));
-        let cells: Vec<_> = records.map(|(file, record)| cell("read", file, record)).collect();
-        night.sweep(&cells, 8, |_, at| {
-            let is_large = at.get(axis::RECORD_SIZE) == Some(&Value::Bytes(4096 << 7));
-            1e8 * if is_large { factor } else { 1.0 }
-        });
-        night.run
-    };
-    check("gate_slower_region", &[night(0, 1.0), night(1, 1.0), night(9, 0.75)]);
+    let nights = [(0, 1.0), (1, 1.0), (9, 0.75)].map(|(seed, factor)| night_with_large_records(seed, factor));
+    check("gate_slower_region", &nights);
 }
 
 #[test]

@@ -214,6 +214,21 @@ pub fn cell(test: &str, file_size: u64, record_size: u64) -> Coordinates {
         .with(axis::RECORD_SIZE, Value::Bytes(record_size))
 }
 
+/// A night of a gate: reads of 64 cells in eight repetitions, in which the largest records have `factor` times the rate
+/// of the others.
+pub fn night_with_large_records(seed: u64, factor: f64) -> RunData {
+    let mut night = Synthetic::new("nightly", &["smb"], seed);
+    night.noise = 0.004;
+    night.drift = 0.0;
+    let records = (0..8).flat_map(|file| (0..8).map(move |record| (1u64 << (20 + file), 4096u64 << record)));
+    let cells: Vec<_> = records.map(|(file, record)| cell("read", file, record)).collect();
+    night.sweep(&cells, 8, |_, at| {
+        let is_large = at.get(axis::RECORD_SIZE) == Some(&Value::Bytes(4096 << 7));
+        1e8 * if is_large { factor } else { 1.0 }
+    });
+    night.run
+}
+
 /// Files of 64 KiB * 4^k against records of 4 KiB * 4^k.
 pub fn grid(tests: &[&str], files: u32, records: u32) -> Vec<Coordinates> {
     let mut cells = Vec::new();
