@@ -228,8 +228,8 @@ fn depth_studies_are_distinguished_from_sweeps_and_name_a_sufficient_depth() {
     let found = texts(&analysis.findings);
     assert!(found.contains("a with 4KiB records needs queue depth 8"), "{found}");
     let outcome = analysis.sections[1].rows[0].outcomes[0].as_ref().unwrap();
-    assert!((outcome.cpu_user_ns_per_operation.unwrap() - 2100.0).abs() < 1.0);
-    assert!((outcome.cpu_kernel_ns_per_operation.unwrap() - 4204.0).abs() < 1.0);
+    assert!((outcome.cpu.user_ns_per_operation.unwrap() - 2100.0).abs() < 1.0);
+    assert!((outcome.cpu.kernel_ns_per_operation.unwrap() - 4204.0).abs() < 1.0);
 }
 
 #[test]

@@ -179,5 +179,5 @@ fn a_mean_response_time_gives_no_percentiles() {
     assert_eq!((*outcome.p50, *outcome.p95, *outcome.p99), (None, None, None));
     assert!(outcome.curve.is_none());
     assert_eq!((outcome.operations_per_s, outcome.transactions_per_s), (None, None));
-    assert_eq!((outcome.cpu_user_ns_per_operation, outcome.cpu_ns_per_byte), (None, None));
+    assert_eq!((outcome.cpu.user_ns_per_operation, outcome.cpu.ns_per_byte), (None, None));
 }

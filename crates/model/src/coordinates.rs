@@ -82,12 +82,13 @@ pub enum Value {
     /// A number without unit.
     Count(u64),
     /// A name.
-    Text(String),
+    #[serde(with = "text")]
+    Text(Arc<str>),
 }
 
 impl Value {
     /// A name.
-    pub fn text(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::Text(text.into())
     }
 
@@ -130,13 +131,36 @@ struct Position {
     values: Box<[Value]>,
 }
 
+/// The JSON form of a name, a string. Names that were read are shared: a run has few, and each in thousands of steps.
+mod text {
+    use super::{Arc, Cow, Deserialize, Deserializer, MAX_SHARED, Mutex, PoisonError, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(text)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+        static TEXTS: Mutex<Vec<Arc<str>>> = Mutex::new(Vec::new());
+        let text: Cow<'_, str> = Cow::deserialize(deserializer)?;
+        let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = texts.iter().find(|known| ***known == *text) {
+            return Ok(Arc::clone(known));
+        }
+        let text: Arc<str> = text.into();
+        if texts.len() < MAX_SHARED {
+            texts.push(Arc::clone(&text));
+        }
+        Ok(text)
+    }
+}
+
 type Axis = Cow<'static, str>;
 
 /// Names of axes in their order.
 type Axes = Arc<Vec<Axis>>;
 
-/// Lists of axes that are shared. A run has one or two of them; a damaged or malicious file may have any number.
-const MAX_SHARED_LISTS: usize = 64;
+/// Lists of axes, and names, that are shared. A run has few of either; a damaged or malicious file may have any number.
+const MAX_SHARED: usize = 64;
 
 /// The list with these names that all coordinates share.
 fn shared(names: Vec<Axis>) -> Axes {
@@ -146,7 +170,7 @@ fn shared(names: Vec<Axis>) -> Axes {
         return Arc::clone(known);
     }
     let list = Arc::new(names);
-    if lists.len() < MAX_SHARED_LISTS {
+    if lists.len() < MAX_SHARED {
         lists.push(Arc::clone(&list));
     }
     list
@@ -292,8 +316,13 @@ impl<'de> Deserialize<'de> for Coordinates {
             Some(known) => Cow::Borrowed(*known),
             None => Cow::Owned(axis),
         };
-        let (axes, values): (Vec<Axis>, Vec<Value>) =
-            all.into_iter().map(|(axis, value)| (name(axis), value)).unzip();
+        let mut axes = Vec::with_capacity(all.len());
+        // Without spare capacity: a run may have 100,000 of them.
+        let mut values = Vec::with_capacity(all.len());
+        for (axis, value) in all {
+            axes.push(name(axis));
+            values.push(value);
+        }
         Ok(Self::of(shared(axes), values.into()))
     }
 }

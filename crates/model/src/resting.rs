@@ -83,13 +83,7 @@ impl Resting {
     /// record takes 100 KB. They stay decoded, because an analysis takes about ten quantiles of them.
     pub fn merged<'r>(parts: impl Iterator<Item = &'r Self>) -> Self {
         let mut all: Vec<Cell> = parts.flat_map(Self::cells).collect();
-        // The parts are in order, which this sort makes use of.
-        all.sort_by_key(|cell| cell.lowest);
-        all.dedup_by(|next, cell| {
-            let is_same = next.lowest == cell.lowest;
-            cell.count += if is_same { next.count } else { 0 };
-            is_same
-        });
+        add_equal(&mut all);
         let highest = all.last().map_or(0, |cell| cell.highest);
         let len = all.iter().map(|cell| cell.count).sum();
         Self { counts: Counts::Cells(all.into()), len, highest }
@@ -143,6 +137,34 @@ impl Resting {
         });
         cells.iter().copied().chain(decoded.filter(|cell| cell.count > 0))
     }
+}
+
+/// An array of counts is scanned where it has at most this number of slots per cell; beyond that, sorting is faster.
+const MAX_SLOTS_PER_CELL: usize = 8;
+
+/// Sorts cells, and adds the counts of equal ones.
+fn add_equal(cells: &mut Vec<Cell>) {
+    let slots = || cells.iter().map(|cell| slot_of(cell.lowest));
+    let (Some(first), Some(last)) = (slots().min(), slots().max()) else { return };
+    let span = (last - first + 1) as usize;
+    if span > MAX_SLOTS_PER_CELL * cells.len() {
+        // The parts are in order, which this sort makes use of.
+        cells.sort_by_key(|cell| cell.lowest);
+        cells.dedup_by(|next, cell| {
+            let is_same = next.lowest == cell.lowest;
+            cell.count += if is_same { next.count } else { 0 };
+            is_same
+        });
+        return;
+    }
+    // Times of one cell of a sweep are close to each other. Counting them takes a third of the time of sorting.
+    let mut counts = vec![0; span];
+    for cell in cells.iter() {
+        counts[(slot_of(cell.lowest) - first) as usize] += cell.count;
+    }
+    cells.clear();
+    let counted = (first..).zip(counts).filter(|(_, count)| *count > 0);
+    cells.extend(counted.map(|(slot, count)| cell(slot, count)));
 }
 
 /// The bytes of counts in ascending order.
@@ -279,6 +301,19 @@ mod tests {
             assert_eq!(slot_of(cell(slot, 1).highest), slot);
         }
         assert_eq!(number(&mut &[0x80][..]), None);
+    }
+
+    #[test]
+    fn equal_cells_are_added_whether_they_are_counted_or_sorted() {
+        let parts = |slots: [u64; 5]| -> Vec<Cell> { slots.map(|slot| cell(slot, slot + 1)).to_vec() };
+        for far in [40, 50_000] {
+            let mut cells = parts([7, 30, far, 7, 30]);
+            add_equal(&mut cells);
+            assert_eq!(cells, [cell(7, 16), cell(30, 62), cell(far, far + 1)]);
+        }
+        let mut none = Vec::new();
+        add_equal(&mut none);
+        assert_eq!(none, []);
     }
 
     #[test]

@@ -110,7 +110,7 @@ pub fn percentile(percentile: Option<Percentile>) -> String {
 
 /// Client CPU of one operation: user + kernel; `-` where it was not counted.
 pub fn cpu(outcome: &Outcome) -> String {
-    let both = outcome.cpu_user_ns_per_operation.zip(outcome.cpu_kernel_ns_per_operation);
+    let both = outcome.cpu.user_ns_per_operation.zip(outcome.cpu.kernel_ns_per_operation);
     both.map_or_else(
         || NOTHING.to_owned(),
         |(user, kernel)| format!("{} + {} us", three_digits(user / 1e3), three_digits(kernel / 1e3)),
@@ -120,7 +120,8 @@ pub fn cpu(outcome: &Outcome) -> String {
 /// Client CPU of one megabyte (1e6 bytes).
 pub fn cpu_per_megabyte(outcome: &Outcome) -> String {
     outcome
-        .cpu_ns_per_byte
+        .cpu
+        .ns_per_byte
         .filter(|ns| *ns > 0.0)
         .map_or_else(|| NOTHING.to_owned(), |ns| show_nanos(ns * 1e6))
 }

@@ -21,7 +21,7 @@ fn coordinates() -> impl Strategy<Value = Coordinates> {
     let value = prop_oneof![
         number().prop_map(Value::Bytes),
         number().prop_map(Value::Count),
-        any::<String>().prop_map(Value::Text)
+        any::<String>().prop_map(Value::text)
     ];
     btree_map(any::<String>(), value, 0..5).prop_map(|axes| {
         axes.into_iter().fold(Coordinates::new(), |coordinates, (axis, value)| coordinates.with(axis, value))

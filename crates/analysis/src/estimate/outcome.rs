@@ -6,7 +6,9 @@ use sharebench_stats::{RESOLVED_TAIL, median, sample_median};
 use crate::align::rates::rate;
 use crate::estimate::percentile::percentile;
 use crate::load::outcome::load_outcome;
-use crate::types::{Buffering, Curve, Options, Outcome, Percentile, RateUnit, WireTraffic};
+use crate::types::{
+    Buffering, ClientCpuCost, Curve, FlushedRates, Options, Outcome, Percentile, RateUnit, WireTraffic,
+};
 
 /// Sums up the usable repetitions of one system at one position; none when there is none.
 pub(crate) fn outcome(
@@ -41,8 +43,11 @@ pub(crate) fn outcome(
         rate,
         operations_per_s: median_of(steps, Measure::operation_rate),
         transactions_per_s: median_of(steps, Measure::transaction_rate),
-        acknowledged_per_s: median_of(steps, Measure::acknowledged).filter(|rate| *rate > 0.0),
-        durable_per_s: median_of(steps, Measure::durable).filter(|rate| *rate > 0.0),
+        flushed: FlushedRates {
+            acknowledged_per_s: median_of(steps, Measure::acknowledged).filter(|rate| *rate > 0.0),
+            durable_per_s: median_of(steps, Measure::durable).filter(|rate| *rate > 0.0),
+        }
+        .into(),
         response_mean_ns: if total.response.is_empty() {
             median_of(steps, Measure::mean_response_ns)
         } else {
@@ -53,11 +58,14 @@ pub(crate) fn outcome(
         p99: percentiles[2].into(),
         users_assigned: total.users_assigned,
         users_reported: total.users_reported,
-        cpu_user_ns_per_operation: per_operation(total.client_cpu.user_ns),
-        cpu_kernel_ns_per_operation: per_operation(total.client_cpu.kernel_ns),
-        cpu_ns_per_byte: per_byte(total.client_cpu.total_ns()),
-        cpu_user_ns_per_byte: per_byte(total.client_cpu.user_ns),
-        cpu_kernel_ns_per_byte: per_byte(total.client_cpu.kernel_ns),
+        cpu: ClientCpuCost {
+            user_ns_per_operation: per_operation(total.client_cpu.user_ns),
+            kernel_ns_per_operation: per_operation(total.client_cpu.kernel_ns),
+            ns_per_byte: per_byte(total.client_cpu.total_ns()),
+            user_ns_per_byte: per_byte(total.client_cpu.user_ns),
+            kernel_ns_per_byte: per_byte(total.client_cpu.kernel_ns),
+        }
+        .into(),
         measured_ns: steps.iter().map(|step| step.measure.base_ns() as f64).sum::<f64>() / steps.len() as f64,
         buffering: Buffering::default(),
         wire: WireTraffic::of(steps).into(),

@@ -93,7 +93,7 @@ impl Point {
             rate: outcome.rate.value,
             low: interval.low,
             high: interval.high,
-            client_busy: outcome.cpu_ns_per_byte.unwrap_or(0.0) * outcome.rate.value / 1e9,
+            client_busy: outcome.cpu.ns_per_byte.unwrap_or(0.0) * outcome.rate.value / 1e9,
             is_serial: serial(axis::QUEUE_DEPTH) && serial(axis::JOBS),
         })
     }
@@ -341,7 +341,7 @@ impl SigningCost {
         let of = |system: usize| {
             let outcome = row.outcomes[system].as_ref()?;
             crossed_the_wire(aligned, system, outcome)
-                .then_some((outcome.cpu_ns_per_byte?, outcome.rate.value))
+                .then_some((outcome.cpu.ns_per_byte?, outcome.rate.value))
         };
         let (signed_cpu, signed_rate) = of(signed)?;
         let (unsigned_cpu, unsigned_rate) = of(unsigned)?;

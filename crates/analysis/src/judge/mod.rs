@@ -17,7 +17,8 @@ mod unmatched;
 mod verdict;
 mod workload_weights;
 
-use std::collections::BTreeMap;
+use std::cell::LazyCell;
+use std::collections::HashMap;
 
 use sharebench_model::Coordinates;
 
@@ -111,8 +112,10 @@ fn compare(
     let ComparedSystems { name, a, b } = aligned.compared[index].clone();
     let sections = &estimated.sections;
     let own: Vec<&Vec<Option<Pairs>>> = estimated.pairs.iter().map(|pairs| &pairs[index]).collect();
-    let rows: BTreeMap<&Coordinates, &Row> =
-        sections.iter().flat_map(|section| &section.rows).map(|row| (&row.coordinates, row)).collect();
+    // Few comparisons lose steps.
+    let rows: LazyCell<HashMap<&Coordinates, &Row>, _> = LazyCell::new(|| {
+        sections.iter().flat_map(|section| &section.rows).map(|row| (&row.coordinates, row)).collect()
+    });
     let compared = |at: &Coordinates| rows.get(at).is_some_and(|row| row.ratios[index].is_some());
     let summaries = sections.iter().zip(&own).map(|(section, pairs)| {
         let cells: Vec<&Pairs> = pairs.iter().flatten().collect();

@@ -1,6 +1,7 @@
 //! When each system was fast, slow, failing or with warnings.
 
-use std::collections::BTreeMap;
+use std::cell::LazyCell;
+use std::collections::HashMap;
 
 use sharebench_model::{Coordinates, StepResult, Verdict};
 use sharebench_stats::median;
@@ -8,20 +9,20 @@ use sharebench_stats::median;
 use crate::align::Aligned;
 use crate::align::rates::rate;
 use crate::estimate::Estimated;
-use crate::types::{Section, SystemTimeline, TimelineSegment};
+use crate::types::{Row, Section, SystemTimeline, TimelineSegment};
 
 /// Most stretches of one system; of longer runs each is several steps.
 const MAX_POINTS: usize = 300;
 
 /// The timelines of all systems whose steps have a start time.
 pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<SystemTimeline> {
-    let medians: BTreeMap<&Coordinates, (&Section, usize)> = estimated
-        .sections
-        .iter()
-        .flat_map(|section| {
-            section.rows.iter().enumerate().map(move |(at, row)| (&row.coordinates, (section, at)))
-        })
-        .collect();
+    // An imported run has no timeline, and may have a million positions.
+    let rows: LazyCell<HashMap<&Coordinates, (&Section, &Row)>, _> = LazyCell::new(|| {
+        let sections = estimated.sections.iter();
+        sections
+            .flat_map(|section| section.rows.iter().map(move |row| (&row.coordinates, (section, row))))
+            .collect()
+    });
     let of = |system: usize| {
         let described = &aligned.systems[system];
         let run = &aligned.runs[described.run];
@@ -34,8 +35,8 @@ pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sys
             return None;
         }
         let relative = |step: &StepResult| {
-            let (section, row) = medians.get(&step.coordinates)?;
-            let usual = section.rows[*row].outcomes[system].as_ref()?.rate.value;
+            let (section, row) = rows.get(&step.coordinates)?;
+            let usual = row.outcomes[system].as_ref()?.rate.value;
             Some(rate(&step.measure, section.unit)? / usual).filter(|share| share.is_finite())
         };
         let each = steps.len().div_ceil(MAX_POINTS);

@@ -44,7 +44,7 @@ pub use load::{
     CapacityReport, LoadLines, LoadOutcome, LoadSupport, PartOutcome, ResponseLimit, Scalability, StressPoint,
 };
 pub use mechanism::{Mechanism, MechanismGuess};
-pub use outcome::{Curve, Outcome};
+pub use outcome::{ClientCpuCost, Curve, FlushedRates, Outcome};
 pub use percentile::Percentile;
 pub use ranks::{RankDeviation, RankSummary, RankTable};
 pub use ratio::{Obstacle, Pairing, Ratio, RatioVerdict, SingleRun};

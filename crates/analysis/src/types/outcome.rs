@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sharebench_model::{CLIENT_CACHED_FROM, ErrorClass, ReportedFigures, Sparse, Verdict};
+use sharebench_model::{Absent, CLIENT_CACHED_FROM, ErrorClass, ReportedFigures, Sparse, Verdict};
 use sharebench_stats::Estimate;
 
 use crate::types::{Buffering, CacheShares, LoadOutcome, Percentile, ShareRange, WireTraffic};
@@ -22,6 +22,53 @@ pub struct Curve {
     pub resolved_to: f64,
 }
 
+/// Rates of written bytes until they were acknowledged, and until a flush had made them durable.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlushedRates {
+    /// Median of written bytes per second until they were acknowledged; none where no flush was measured.
+    pub acknowledged_per_s: Option<f64>,
+    /// Median of written bytes per second until they were durable; none where no flush was measured.
+    pub durable_per_s: Option<f64>,
+}
+
+/// Client CPU of an operation and of a byte, in nanoseconds; none where it was not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientCpuCost {
+    /// In user mode per operation.
+    #[serde(rename = "cpu_user_ns_per_operation")]
+    pub user_ns_per_operation: Option<f64>,
+    /// In the kernel per operation.
+    #[serde(rename = "cpu_kernel_ns_per_operation")]
+    pub kernel_ns_per_operation: Option<f64>,
+    /// Per application byte; none when no bytes moved.
+    #[serde(rename = "cpu_ns_per_byte")]
+    pub ns_per_byte: Option<f64>,
+    /// The part of it in user mode.
+    #[serde(rename = "cpu_user_ns_per_byte")]
+    pub user_ns_per_byte: Option<f64>,
+    /// The part of it in the kernel.
+    #[serde(rename = "cpu_kernel_ns_per_byte")]
+    pub kernel_ns_per_byte: Option<f64>,
+}
+
+impl Absent for FlushedRates {
+    fn absent() -> &'static Self {
+        &Self { acknowledged_per_s: None, durable_per_s: None }
+    }
+}
+
+impl Absent for ClientCpuCost {
+    fn absent() -> &'static Self {
+        &Self {
+            user_ns_per_operation: None,
+            kernel_ns_per_operation: None,
+            ns_per_byte: None,
+            user_ns_per_byte: None,
+            kernel_ns_per_byte: None,
+        }
+    }
+}
+
 /// What one system yielded at one position. What most positions lack takes one word each: an analysis of 100,000
 /// imported steps holds as many outcomes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,10 +79,9 @@ pub struct Outcome {
     pub operations_per_s: Option<f64>,
     /// Median of transactions per second; none where an imported source does not count them.
     pub transactions_per_s: Option<f64>,
-    /// Median of written bytes per second until they were acknowledged; none where no flush was measured.
-    pub acknowledged_per_s: Option<f64>,
-    /// Median of written bytes per second until they were durable; none where no flush was measured.
-    pub durable_per_s: Option<f64>,
+    /// Rates of written bytes; empty where no flush was measured.
+    #[serde(flatten)]
+    pub flushed: Sparse<FlushedRates>,
     /// Mean response time over all transactions (ART), nanoseconds; none where it is not known.
     pub response_mean_ns: Option<f64>,
     /// Median response time; none where only the mean is known, or nothing.
@@ -48,16 +94,9 @@ pub struct Outcome {
     pub users_assigned: u32,
     /// Fewest users that reported in a repetition (MPS).
     pub users_reported: u32,
-    /// Client CPU in user mode per operation, nanoseconds; none where it was not counted.
-    pub cpu_user_ns_per_operation: Option<f64>,
-    /// Client CPU in the kernel per operation, nanoseconds; none where it was not counted.
-    pub cpu_kernel_ns_per_operation: Option<f64>,
-    /// Client CPU per application byte, nanoseconds; none when no bytes moved.
-    pub cpu_ns_per_byte: Option<f64>,
-    /// The part of it in user mode.
-    pub cpu_user_ns_per_byte: Option<f64>,
-    /// The part of it in the kernel.
-    pub cpu_kernel_ns_per_byte: Option<f64>,
+    /// Client CPU; empty where it was not counted.
+    #[serde(flatten)]
+    pub cpu: Sparse<ClientCpuCost>,
     /// Time that rates are divided by, mean of the repetitions, nanoseconds.
     pub measured_ns: f64,
     /// Which caches may take part.
@@ -95,7 +134,7 @@ impl Outcome {
 
     /// Client CPU in both modes per operation, nanoseconds; none where it was not counted.
     pub fn cpu_ns_per_operation(&self) -> Option<f64> {
-        Some(self.cpu_user_ns_per_operation? + self.cpu_kernel_ns_per_operation?)
+        Some(self.cpu.user_ns_per_operation? + self.cpu.kernel_ns_per_operation?)
     }
 
     /// True for a count of 0 where an imported source reports the rate: it did not state the count.

@@ -92,7 +92,7 @@ fn axes(coordinates: &Coordinates) -> Value {
     let axis = |(axis, value): (&str, &sharebench_model::Value)| {
         let value = match value {
             sharebench_model::Value::Bytes(number) | sharebench_model::Value::Count(number) => json!(number),
-            sharebench_model::Value::Text(text) => json!(text),
+            sharebench_model::Value::Text(text) => json!(**text),
         };
         (axis.to_owned(), value)
     };

@@ -209,8 +209,9 @@ impl Mapped {
                 reported: place.figures,
             };
             let axes = place.axes.iter();
-            let coordinates = axes
-                .fold(cell.coordinates(), |all, (axis, value)| all.with(axis.clone(), Value::text(value)));
+            let coordinates = axes.fold(cell.coordinates(), |all, (axis, value)| {
+                all.with(axis.clone(), Value::text(value.as_str()))
+            });
             let key = (run, target, place.repetition, coordinates.clone());
             if let Some(first) = self.seen.insert(key, row.line) {
                 let help = "map a column to run, target, repetition or axis.NAME to distinguish them";

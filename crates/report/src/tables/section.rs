@@ -36,9 +36,14 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
             "Median throughput with its interval, by records and operations in flight; ratios with theirs."
         }
     };
-    if section.rows.iter().flat_map(|row| row.outcomes.iter().flatten()).any(|o| o.durable_per_s.is_some()) {
-        columns.push(("acknowledged", |o, _| show::bytes_per_s(o.acknowledged_per_s)));
-        columns.push(("durable", |o, _| show::bytes_per_s(o.durable_per_s)));
+    if section
+        .rows
+        .iter()
+        .flat_map(|row| row.outcomes.iter().flatten())
+        .any(|o| o.flushed.durable_per_s.is_some())
+    {
+        columns.push(("acknowledged", |o, _| show::bytes_per_s(o.flushed.acknowledged_per_s)));
+        columns.push(("durable", |o, _| show::bytes_per_s(o.flushed.durable_per_s)));
         let caption = format!(
             "{caption} Bytes written per second until they were acknowledged, and until a flush had made them durable."
         );

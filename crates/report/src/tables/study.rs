@@ -42,10 +42,10 @@ const COLUMNS: [Column; 14] = [
     column("actual", |line| show_nanos(line.outcome.measured_ns)),
     column("MB/s", |line| show::megabytes(line.outcome, line.section.unit)),
     column("IO/s", |line| or_nothing(line.outcome.operations_per_s.map(|rate| format!("{rate:.0}")))),
-    column("user us", |line| microseconds(line.outcome.cpu_user_ns_per_operation)),
-    column("kern us", |line| microseconds(line.outcome.cpu_kernel_ns_per_operation)),
-    column("user ns/B", |line| per_byte(line.outcome.cpu_user_ns_per_byte)),
-    column("kern ns/B", |line| per_byte(line.outcome.cpu_kernel_ns_per_byte)),
+    column("user us", |line| microseconds(line.outcome.cpu.user_ns_per_operation)),
+    column("kern us", |line| microseconds(line.outcome.cpu.kernel_ns_per_operation)),
+    column("user ns/B", |line| per_byte(line.outcome.cpu.user_ns_per_byte)),
+    column("kern ns/B", |line| per_byte(line.outcome.cpu.kernel_ns_per_byte)),
     folding("cached", "cached", |line| show::cached(line.outcome)),
 ];
 

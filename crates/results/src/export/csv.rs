@@ -218,7 +218,7 @@ fn axis<'r>((axis, bytes): (String, bool)) -> Column<'r> {
     let name = if bytes { format!("{axis}_bytes") } else { axis.clone() };
     column(&name, move |step| match step.coordinates.get(&axis) {
         Some(Value::Bytes(number) | Value::Count(number)) => Entry::Number(*number),
-        Some(Value::Text(text)) => text.clone().into(),
+        Some(Value::Text(text)) => text.to_string().into(),
         None => Entry::Empty,
     })
 }
