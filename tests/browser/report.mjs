@@ -118,6 +118,7 @@ if (found.figures.some(({ kind }) => kind === 'surface')) {
   await plain.addInitScript(() => { const own = HTMLCanvasElement.prototype.getContext; HTMLCanvasElement.prototype.getContext = function (kind, ...more) { return kind.includes('webgl') ? null : own.call(this, kind, ...more); }; });
   plain.on('pageerror', (error) => found.console.push('without WebGL: ' + error));
   await plain.goto(url);
+  await plain.evaluate(() => document.querySelectorAll('.folded > details').forEach((details) => { details.open = true; }));
   const surface = plain.locator('figure[data-kind="surface"]').first();
   await surface.scrollIntoViewIfNeeded();
   await surface.getByText('no WebGL').waitFor({ timeout: 60000 }).catch(() => problem('nothing is said of WebGL that is not there'));

@@ -151,6 +151,7 @@ fn links_and_forms_of_the_results_pages_work_in_a_browser() {
     assert_eq!(steps, ["list", "reload", "filter", "report", "reload report", "back", "compare"], "{seen}");
     assert!(pages.iter().all(|page| page["status"] == 200), "{seen}");
     assert_eq!(seen["console"], serde_json::json!([]), "{seen}");
+    assert_eq!(seen["violations"], serde_json::json!([]), "{seen}");
     let urls = seen["requests"].as_array().unwrap();
     assert!(urls.iter().all(|url| url.as_str().unwrap().contains(&token)), "{seen}");
     let bare = Reader::browse(&format!("http://{at}/")).unwrap();

@@ -66,6 +66,47 @@ fn two_targets_and_their_users() {
     assert_eq!(found["filter"], serde_json::json!(["0 of 4", "4 of 4"]), "{found}");
 }
 
+/// Greatest height of the page of a demo with its tests closed, in pixels.
+const MAX_HEIGHT: u64 = 6000;
+
+#[test]
+fn first_screen_has_verdict_bars_trust_and_the_map_of_that_pair() {
+    needs!(Reader::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    directories(&sharebench, &["local"]);
+    let targets = [("smb", &*served.smb_url("")), ("nfs", &*served.nfs_url("")), ("local", "./local")];
+    let load = "[load]\nusers = [1, 2]\nthink = '20ms'\nwarm_up = '100ms'\nmeasure = '500ms'\nscale = '1MB'\nblock = '64KiB'\n";
+    sharebench.write("plan.toml", &format!("{}{load}", sweep(&targets, "3ms", 6))).unwrap();
+    let _ = sharebench.run(&["run", "plan.toml", "--quiet"]).unwrap().expect_success();
+    let _ = sharebench.run(&["report", "1", "-o", "first.html"]).unwrap().expect_success();
+    let json = sharebench.run(&["report", "1", "--format", "json"]).unwrap().expect_success().stdout;
+    let analysis: Value = serde_json::from_str(&json).unwrap();
+    let reported = analysis["reported"][0].as_u64().unwrap() as usize;
+    let found = Reader::first_screen(sharebench.home().join("first.html").to_str().unwrap()).unwrap();
+    for silent in ["console", "requests"] {
+        assert_eq!(found[silent], Value::Array(Vec::new()), "{silent}: {found}");
+    }
+    for (screen, height) in found["screens"].as_array().unwrap().iter().zip([900, 844]) {
+        for part in ["verdict", "bars", "light"] {
+            let bottom = screen[part].as_u64().unwrap_or_else(|| panic!("no {part}: {screen}"));
+            assert!(bottom <= height, "{part} ends at {bottom} of {height}: {screen}");
+        }
+        assert!(screen["height"].as_u64().unwrap() <= MAX_HEIGHT, "{screen}");
+        assert_eq!(screen["pair"], analysis["comparisons"][reported]["name"], "{screen}");
+        for width in ["overflow", "overflow_open", "overflow_print"] {
+            assert_eq!(screen[width], Value::Array(Vec::new()), "{width}: {screen}");
+        }
+        for tip in screen["tips"].as_array().unwrap() {
+            assert!(tip["is_within"] == true && tip["lines"].as_u64().unwrap() <= 4, "{tip}");
+        }
+        assert_eq!(screen["marked"], serde_json::json!(["#tails"]), "{screen}");
+        let print = &screen["print"];
+        assert!(print["closed_tests"] == 0 && print["charts"] == print["figures"], "{screen}");
+        assert!(print["stated"].as_str().unwrap().contains("closed"), "{screen}");
+    }
+}
+
 #[test]
 fn a_depth_study() {
     needs!(Reader::NEEDS);

@@ -38,6 +38,12 @@ impl Reader {
         drive("scroll.mjs", &[page])
     }
 
+    /// Opens a report in a file on a desk, on a phone and in print. Returns where its first screen has what, its height, what
+    /// overflows, and the tooltips: the result of `tests/browser/first_screen.mjs`.
+    pub fn first_screen(page: &str) -> io::Result<Value> {
+        drive("first_screen.mjs", &[page])
+    }
+
     /// Opens the list of runs of `report --serve` and uses its links and forms. Returns the result of
     /// `tests/browser/pages.mjs`.
     pub fn browse(url: &str) -> io::Result<Value> {

@@ -73,7 +73,7 @@ const Charts = (() => {
     const hue = mix(theme.parity, log > 0 ? theme.faster : theme.slower, 0.12 + 0.88 * strength);
     return mix(r.standing === 'about-the-same' ? theme.parity : hue, theme.unsure, r.standing === 'not-resolved' && !r.single ? 0.75 : 0.6 * width);
   }
-  const inkOn = (rgb) => (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 140 ? '#10161d' : '#ffffff');
+  const inkOn = (rgb) => (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 117 ? '#10161d' : '#ffffff');
   const grid = (section) => ({ xs: distinct(section.rows.map((r) => at(r, 1))), ys: distinct(section.rows.map((r) => at(r, 0))) });
 
   // Cells by the first axis up and the second across.
@@ -159,12 +159,12 @@ const Charts = (() => {
     const tests = mapped(data, choice), label = (row) => row.at.map((value) => value ?? '').join('\n');
     const xs = distinct(tests.flatMap(({ section }) => section.rows.map(label)));
     const found = tests.flatMap(({ section, index }, y) => section.rows.map((row, number) => ({ r: row.ratios[choice], x: xs.indexOf(label(row)), y, row, number, section, index }))).filter((c) => c.r);
-    const reach = farthest(found), titles = shortTitles(tests.map(({ section }) => section.title)), axes = tests[0].section.axes.map(axisName);
-    const left = Math.min(width * 0.36, 16 + 6.6 * Math.max(...titles.map((title) => title.length))), inner = width + 72 - left - 10;
+    const reach = farthest(found), titles = shortTitles(tests.map(({ section }) => section.title)), axes = tests[0].section.axes.map((name) => axisName(name).replace(/^(file|record)$/, '$1 size'));
+    const left = Math.min(width * 0.36, 20 + 7.2 * Math.max(...titles.map((title) => title.length))), inner = width + 72 - left - 10;
     return {
       ...base(theme), grid: { left, right: 10, top: 4, bottom: 22 + 15 * axes.length },
-      xAxis: axis(theme, axes.join(' size above ') + (axes.length ? ' size' : ''), { type: 'category', data: xs, nameGap: 8 + 14 * axes.length, splitLine: { show: false }, axisLabel: { interval: Math.max(0, Math.ceil(xs.length * 52 / inner) - 1), lineHeight: 14, fontSize: 11 } }),
-      yAxis: axis(theme, '', { type: 'category', data: titles, inverse: true, splitLine: { show: false }, axisLabel: { interval: 0, hideOverlap: false, width: left - 12, overflow: 'truncate', color: theme.ink } }),
+      xAxis: axis(theme, axes.join(' above '), { type: 'category', data: xs, nameGap: 8 + 14 * axes.length, splitLine: { show: false }, axisLabel: { interval: Math.max(0, Math.ceil(xs.length * 52 / inner) - 1), lineHeight: 14, fontSize: 11 } }),
+      yAxis: axis(theme, '', { type: 'category', data: titles, inverse: true, splitLine: { show: false }, axisLabel: { interval: 0, hideOverlap: false, width: left - 10, overflow: 'truncate', color: theme.ink } }),
       visualMap: { type: 'piecewise', show: false, pieces: [{ gt: -99, lt: 99 }], seriesIndex: 0 },
       tooltip: { ...base(theme).tooltip, formatter: ({ data: item }) => pairTip(data, data.sections[item.section], data.sections[item.section].rows[item.row], choice, data.sections[item.section].title + ', ') },
       series: [{
@@ -211,7 +211,7 @@ const Charts = (() => {
     return {
       ...base(theme), legend: legend(theme, data.systems), grid: { left: 72, right: 14, top: 36, bottom: 48 },
       xAxis: axis(theme, name, { type: 'category', data: labels, splitLine: { show: false } }),
-      yAxis: axis(theme, '', { ...rateAxis(rows), axisLabel: { formatter: (v) => (v === 0 ? '0' : tick(rate(section, v))) } }),
+      yAxis: axis(theme, '', { ...rateAxis(rows), axisLabel: { showMaxLabel: rateAxis(rows).type === 'value', formatter: (v) => (v === 0 ? '0' : tick(rate(section, v))) } }),
       tooltip: { ...base(theme).tooltip, trigger: 'axis', formatter: (points) => { const row = rows[points[0].dataIndex]; return outcomeTip(data, section, row, where(section, row)); } },
       series: data.systems.flatMap((system, s) => [
         line(theme, s, system, rows.map((row) => row.outcomes[s]?.rate ?? null)),

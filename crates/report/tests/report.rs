@@ -182,7 +182,7 @@ fn summary_of_few_rows_keeps_verdicts_bars_and_one_cause() {
     assert!(text.lines().any(|line| line == "TRUST    two CPUs carry everything"), "{text}");
     assert_eq!(text.matches('█').count().min(3), 3, "{text}");
     let large = summary(&analysis, style, &Screen { rows: 60, ..screen });
-    assert!(large.contains("unlike conditions") == !analysis.unlike_conditions.is_empty(), "{large}");
+    assert_eq!(large.contains("unlike conditions"), !analysis.unlike_conditions.is_empty(), "{large}");
     assert!(large.lines().any(|line| line.starts_with("test ") || line.contains("cells  ")), "{large}");
 }
 
@@ -246,6 +246,33 @@ fn the_page_has_its_parts_in_order_and_loads_nothing() {
     assert_eq!(page.matches("<h1>").count(), 1);
     // The map of all tests, map and lines of each test, the load, three of the depth study; percentiles, the clock, CPU.
     assert_eq!(page.matches("<figure").count(), 1 + 6 * 2 + 1 + 3 + 3);
+}
+
+#[test]
+fn the_page_begins_with_verdict_bars_trust_and_the_map_of_that_pair() {
+    let analysis = analyse(&[everything(1)], &Options::default());
+    let page = html(&analysis);
+    let (header, _) = page.split_once("</header>").unwrap();
+    assert!(!header.contains("smb://") && header.contains("2026-05-28"), "machine and date, no URL");
+    let parts =
+        ["class=\"claim\"", "class=\"bars\"", "class=\"light", "data-kind=\"overview\"", "id=\"trust\""];
+    let at: Vec<usize> = parts.iter().map(|part| page.find(part).expect(part)).collect();
+    assert!(at.is_sorted(), "{at:?}");
+    assert_eq!(page.matches("class=\"claim\"").count(), 1, "one verdict in large type");
+    let pair = analysis.reported[0];
+    assert!(page.contains(&format!("\"verdict\":{pair},")), "no pair {pair} for the maps");
+}
+
+#[test]
+fn bars_that_differ_by_more_than_ten_times_have_a_logarithmic_axis() {
+    for (factor, is_logarithmic) in [(0.2, false), (0.01, true)] {
+        let mut run = Synthetic::new("bars", &["slow", "fast"], 22);
+        let rate =
+            |system: usize, at: &Coordinates| plausible(system, at) * if system == 0 { factor } else { 1.0 };
+        run.sweep(&grid(&["read"], 2, 2), 10, rate);
+        let page = html(&analyse(&[run.run], &Options::default()));
+        assert_eq!(page.contains("logarithmic axis from"), is_logarithmic, "{factor}");
+    }
 }
 
 #[test]

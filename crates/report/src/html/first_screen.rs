@@ -92,12 +92,17 @@ fn verdicts(analysis: &Analysis) -> Markup {
             @let support = word.as_ref().map_or_else(|| support.to_owned(), |word| support.replace(&format!(", {word}"), ""));
             @if index == 0 {
                 p.claim { (claim) }
-                p.support { (support) " " @if let Some(word) = word { span.confidence { (word) } } }
+                p.support { @if support.starts_with(" [") { (interval_level(analysis)) } (support) " " @if let Some(word) = word { span.confidence { (word) } } }
             } @else {
                 p.second { b { (claim) } (support) " " @if let Some(word) = word { span.confidence { (word) } } }
             }
         }
     }
+}
+
+/// Names the interval in brackets.
+fn interval_level(analysis: &Analysis) -> String {
+    format!("{:.0} % interval", analysis.level * 100.0)
 }
 
 /// Positions of rates on the axis of the bars, in percent of its length.
