@@ -30,3 +30,9 @@ fmt:
 # The demonstration
 demo:
     cargo run --release -- demo
+
+# The pictures of docs/pictures, from the real program
+pictures:
+    cargo build --release
+    tests/install-peers
+    node docs/pictures/make.mjs
