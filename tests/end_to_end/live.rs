@@ -66,7 +66,8 @@ fn sweep_ends_with_one_screen_and_the_next_command() {
     let terminal = terminal(&sharebench, sweep, (160, 40));
     let ended = terminal.wait_for("end", |screen| screen.contains("ended with")).unwrap();
     assert!(ended.contains("ended with 0"), "{ended}");
-    for part in ["ANSWER", "two/one", "run 1 in", "show it again by: sharebench show 1", "next: sharebench"] {
+    for part in ["VERDICT", "two/one", "run 1 in", "show it again by: sharebench show 1", "next: sharebench"]
+    {
         assert!(ended.contains(part), "no {part} on one screen:\n{ended}");
     }
 }

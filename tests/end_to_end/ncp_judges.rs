@@ -102,8 +102,10 @@ fn report_of_three_protocols_names_the_negotiated_ncp_options() {
         ("signed", "false"),
         ("commit", "on request"),
     ] {
-        let shown = format!("<dt>{}</dt><dd>{}</dd>", fact.0, fact.1);
-        assert!(page.contains(&shown), "{shown}");
+        // A row of the table of targets, with a column for each.
+        let row =
+            page.split("<tr>").find(|row| row.contains(&format!(">{}</th>", fact.0))).unwrap_or_default();
+        assert!(row.contains(&format!(">{}</td>", fact.1)), "{fact:?}: {row}");
     }
     for directory in ["ncp", "vlm", "smb", "nfs"] {
         assert_eq!(left_in(&served.directory().join(directory)), Vec::<String>::new());
