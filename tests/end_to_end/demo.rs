@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-
 use std::time::Duration;
 
 use sharebench_tests::{Browser, Sharebench, Terminal, needs};
@@ -44,8 +43,7 @@ fn demo_compares_and_writes_a_report_without_console_messages() {
 fn last_screen_of_the_demo_has_the_whole_answer() {
     needs!(Terminal::NEEDS);
     let sharebench = Sharebench::new().unwrap();
-    let line = format!("HOME={} {} demo", sharebench.home().display(), sharebench.binary());
-    let terminal = Terminal::start(&line, sharebench.home(), (80, 24)).unwrap();
+    let terminal = Terminal::start(&sharebench, "demo", (80, 24)).unwrap();
     let is_ended = |screen: &str| screen.contains("ended with");
     // Other tests that run at the same time make it longer.
     let screen = terminal.wait_within(Duration::from_secs(300), "end", is_ended).unwrap();

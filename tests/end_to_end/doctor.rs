@@ -40,8 +40,7 @@ fn doctor_reports_every_finding_with_what_it_invalidates() {
 fn doctor_has_headings_in_80_columns_and_ends_with_its_verdict() {
     needs!(Terminal::NEEDS);
     let sharebench = Sharebench::new().unwrap();
-    let line = format!("HOME={} {} doctor", sharebench.home().display(), sharebench.binary());
-    let terminal = Terminal::start(&line, sharebench.home(), (80, 24)).unwrap();
+    let terminal = Terminal::start(&sharebench, "doctor", (80, 24)).unwrap();
     terminal.wait_for("end", |screen| screen.contains("ended with 0")).unwrap();
     // tmux has broken no line into two, if every line has its indent.
     let all = terminal.screen(200).unwrap();

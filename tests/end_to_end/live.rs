@@ -17,9 +17,7 @@ fn directories(sharebench: &Sharebench) {
 }
 
 fn terminal(sharebench: &Sharebench, arguments: &str, size: (u32, u32)) -> Terminal {
-    let home = sharebench.home().display();
-    let line = format!("HOME={home} {} {arguments}", sharebench.binary());
-    Terminal::start(&line, sharebench.home(), size).unwrap()
+    Terminal::start(sharebench, arguments, size).unwrap()
 }
 
 #[test]

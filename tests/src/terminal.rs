@@ -1,10 +1,10 @@
 //! A real terminal: a program inside of tmux, with keys, sizes and the content of the screen.
 
 use std::io;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use crate::Sharebench;
 use crate::need::Need;
 use crate::program::poll;
 use crate::scratch::Scratch;
@@ -20,15 +20,17 @@ impl Terminal {
     /// Requirements of the machine.
     pub const NEEDS: [Need; 1] = [Need::Program("tmux")];
 
-    /// Starts a line of the shell in `directory`; the screen stays when it has ended.
-    pub fn start(line: &str, directory: &Path, (columns, rows): (u32, u32)) -> io::Result<Self> {
+    /// Starts the program with these arguments, words of the shell, in its home; the screen stays when it has ended.
+    pub fn start(sharebench: &Sharebench, arguments: &str, (columns, rows): (u32, u32)) -> io::Result<Self> {
         let scratch = Scratch::new("terminal")?;
         let terminal = Self { socket: scratch.file("socket"), _scratch: scratch };
         let columns = columns.to_string();
         let rows = rows.to_string();
-        let directory = directory.display().to_string();
-        // The exit code is printed, since a screen has none; then the shell waits to be ended with its terminal.
-        let line = format!("{line}; echo \"ended with $?\"; sleep 600");
+        let home = sharebench.home().display().to_string();
+        // The exit code is printed, since a screen has none, in the row where a shell has its prompt; then the shell waits to
+        // be ended with its terminal.
+        let line =
+            format!("HOME={home} {} {arguments}; printf 'ended with %s' $?; sleep 600", sharebench.binary());
         let _ = terminal.tmux(&[
             "-f",
             "/dev/null",
@@ -41,7 +43,7 @@ impl Terminal {
             "-y",
             &rows,
             "-c",
-            &directory,
+            &home,
             "sh",
             "-c",
             &line,

@@ -149,6 +149,15 @@ fn cells_of_the_clients_cache_do_not_count_in_the_bars() {
 }
 
 #[test]
+fn support_of_a_claim_begins_with_a_word() {
+    let mut run = Synthetic::new("once", &["smb", "nfs"], 26);
+    run.sweep(&grid(&["read"], 2, 2), 1, plausible);
+    let page = page("once.html", &[run.run]);
+    let (_, support) = page.split_once("<p class=\"support\">").expect("a verdict");
+    assert!(support.starts_with(" but one run each"), "{}", &support[..80]);
+}
+
+#[test]
 fn bars_are_drawn_if_the_clients_cache_answered_every_cell() {
     let mut run = Synthetic::new("all cached", &["mnt", "smb"], 24);
     run.sweep(&grid(&["read"], 2, 2), 10, plausible);

@@ -92,12 +92,17 @@ fn verdicts(analysis: &Analysis) -> Markup {
             @let support = word.as_ref().map_or_else(|| support.to_owned(), |word| support.replace(&format!(", {word}"), ""));
             @if index == 0 {
                 p.claim { (claim) }
-                p.support { @if support.starts_with(" [") { (interval_level(analysis)) } (support) " " @if let Some(word) = word { span.confidence { (word) } } }
+                p.support { @if support.starts_with(" [") { (interval_level(analysis)) } (on_its_own_line(&support)) " " @if let Some(word) = word { span.confidence { (word) } } }
             } @else {
                 p.second { b { (claim) } (support) " " @if let Some(word) = word { span.confidence { (word) } } }
             }
         }
     }
+}
+
+/// What supports a claim, without the mark that separates the two in one line.
+fn on_its_own_line(support: &str) -> &str {
+    support.trim_start_matches([',', ';'])
 }
 
 /// Names the interval in brackets.
