@@ -39,7 +39,7 @@ fn mistakes_are_reported_without_a_server() {
     let refused_smb = format!("smb://lab@127.0.0.1:{closed}/share");
     let refused_nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
     let port = closed.to_string();
-    let table: [(&[&str], i32, &[&str]); 46] = [
+    let table: [(&[&str], i32, &[&str]); 49] = [
         (&["sweep"], USAGE, &["target"]),
         (&["sweep", "gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
         (&["sweep", "smb://lab:hunter2@host/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
@@ -77,6 +77,13 @@ fn mistakes_are_reported_without_a_server() {
         (&["sweep", "nfs4://nas/export"], USAGE, &["NFSv4 is not supported", "nfs://nas/export"]),
         (&["load", "alice@nas:/export"], USAGE, &["NFS has no user names", "nfs://nas/export"]),
         (&["depth", "smb:/nas/share"], USAGE, &["two slashes", "smb://nas/share"]),
+        (
+            &["sweep", "smb://alice@LAB.EXAMPLE@no-such-host.invalid/s"],
+            TARGET,
+            &["no-such-host.invalid", "host"],
+        ),
+        (&["sweep", "alice@LAB.EXAMPLE@nas:/export"], USAGE, &["NFS has no user names"]),
+        (&["depth", "\\\\nas"], USAGE, &["no share", "smb://host/share"]),
         (&["sweep", "C:\\data"], USAGE, &["path of Windows"]),
         (&["sweep", "alice:hunter2@nas:/export"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
         (&["sweep", "//LAB;alice:hunter2@nas/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),

@@ -86,6 +86,26 @@ fn equal_runs_pass_and_a_slower_server_fails_until_its_level_is_accepted() {
 }
 
 #[test]
+fn sharpness_that_the_runs_do_not_reach_is_inconclusive_and_states_what_settles_it() {
+    let sharebench = Sharebench::new().unwrap();
+    std::fs::create_dir(sharebench.home().join("share")).unwrap();
+    sharebench.write("nightly.toml", &plan("./share")).unwrap();
+    let gate = |more: &[&str]| {
+        sharebench.run(&[&["gate", "nightly.toml", "--max-slower", "90%"], more].concat()).unwrap()
+    };
+    let _ = gate(&[]).expect_success();
+    // No interval of six repetitions is that narrow.
+    let blunt = gate(&["--require-sharpness", "0.1%"]);
+    assert_eq!(blunt.code, Some(9), "{}", blunt.text());
+    assert!(blunt.stdout.starts_with("GATE  inconclusive: "), "{}", blunt.text());
+    assert!(
+        blunt.stdout.contains("and 0.1 % is required") && blunt.stdout.contains("repetitions"),
+        "{}",
+        blunt.text()
+    );
+}
+
+#[test]
 fn mistakes_name_the_option_and_an_unreachable_target_is_invalid_in_the_outputs() {
     let sharebench = Sharebench::new().unwrap();
     sharebench.write("nightly.toml", &plan("nfs://127.0.0.1:1/share?mountport=1")).unwrap();

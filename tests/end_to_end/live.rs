@@ -32,7 +32,16 @@ fn live_view_follows_a_load_resizes_and_stops_it_by_a_key() {
         screen.lines().any(|line| line.contains("▶") && line.contains("B/s") && trace(line))
     };
     // A look may meet a frame that is half drawn.
-    let parts = ["2 users", "of 4 steps", "self-checks", "q: stop"];
+    let parts = [
+        "2 of 2 users logged on",
+        "transactions",
+        "0 failures",
+        "no stress point yet",
+        "of 4 steps",
+        " left",
+        "self-checks",
+        "q: stop",
+    ];
     let whole = |screen: &str| moving(screen) && parts.iter().all(|part| screen.contains(part));
     let wide =
         terminal.wait_for("rate of the moment", |screen| whole(screen) || screen.contains("ended")).unwrap();

@@ -39,7 +39,7 @@ mod types;
 
 pub use analyse::analyse;
 pub use cache::shares::{bound_cache_shares, read_cache_shares, write_cache_shares};
-pub use estimate::ratio::declared_equal_spread;
+pub use estimate::ratio::{MAX_USEFUL_REPETITIONS, declared_equal_spread};
 pub use gate::gate;
 pub use series::series;
 pub use sharebench_stats::{Estimate, Interval};

@@ -95,7 +95,7 @@ pub(crate) fn log_ratio(pairs: &Pairs, level: f64) -> Option<Estimate> {
 }
 
 /// Largest number of repetitions that is worth a recommendation.
-pub(crate) const MAX_USEFUL_REPETITIONS: usize = 500;
+pub const MAX_USEFUL_REPETITIONS: usize = 500;
 
 /// What would settle a ratio that is not resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

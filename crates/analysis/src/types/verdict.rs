@@ -202,6 +202,13 @@ impl ComparisonVerdict {
         matches!(self.reason, Some(InconclusiveReason::EngineFailed | InconclusiveReason::WrongData))
     }
 
+    /// About the number of repetitions at which a difference of this share would be detected, because the width of an
+    /// interval falls with the square root of their number. None without an interval.
+    pub fn repetitions_for(&self, share: f64) -> Option<u64> {
+        let wider = self.sharpness?.ln_1p() / share.ln_1p();
+        Some((self.ratio?.n as f64 * wider * wider).ceil() as u64)
+    }
+
     /// The interval of the ratio, if it may be used.
     fn interval(&self) -> Option<Interval> {
         self.ratio.and_then(|ratio| ratio.interval).filter(|_| !self.is_refused())

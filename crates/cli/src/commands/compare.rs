@@ -6,7 +6,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
-use sharebench_analysis::{Analysis, Gate, Options, Requirements, RunData, analyse, declared_equal_spread};
+use sharebench_analysis::{
+    Analysis, ComparisonVerdict, Gate, MAX_USEFUL_REPETITIONS, Options, Requirements, RunData, analyse,
+    declared_equal_spread,
+};
 use sharebench_model::units::{BitRate, percent as percent_with_unit, percent_limit};
 use sharebench_results::{ReferenceError, RunReference};
 
@@ -221,9 +224,10 @@ pub fn open_requirements(analysis: &Analysis, slower: &Requirements, sharp: &Req
         }
         if let (Gate::Inconclusive, Some(limit)) = (comparison.gate(sharp), sharp.sharpness) {
             messages.push(format!(
-                "--require-sharpness: {name}: inconclusive; {}, and {} is required",
+                "--require-sharpness: {name}: inconclusive; {}, and {} is required: {}",
                 sharpness_words(comparison.verdict.sharpness),
-                percent_limit(limit)
+                percent_limit(limit),
+                sharpness_remedy(&comparison.verdict, limit)
             ));
         }
     }
@@ -236,6 +240,19 @@ fn sharpness_words(sharpness: Option<f64>) -> String {
         || "there is no interval".to_owned(),
         |sharpness| format!("a difference of {} would be detected", percent_with_unit(sharpness, 1)),
     )
+}
+
+/// What would reach the required sharpness.
+fn sharpness_remedy(verdict: &ComparisonVerdict, limit: f64) -> String {
+    match verdict.repetitions_for(limit) {
+        None => "6 interleaved repetitions give an interval".to_owned(),
+        Some(repetitions) if repetitions <= MAX_USEFUL_REPETITIONS as u64 => {
+            format!("about {repetitions} repetitions would reach it")
+        }
+        Some(_) => format!(
+            "more than {MAX_USEFUL_REPETITIONS} repetitions would be needed; measure longer or on a quieter machine"
+        ),
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
-use sharebench_model::units::counted;
 use sharebench_model::{StepResult, axis};
 use sharebench_report::plain;
 
@@ -63,15 +62,10 @@ fn phase(progress: &RunProgress) -> &'static str {
 /// The current step, or null between steps.
 fn now(progress: &RunProgress, at: Instant) -> Value {
     let Some(now) = &progress.now else { return Value::Null };
-    let activity = now.activity.map(|activity| {
+    let activity = now.activity.zip(progress.activity_words()).map(|(activity, words)| {
         json!({
             "users": activity.users, "transactions": activity.transactions, "failures": activity.failures,
-            "text": format!(
-                "{} logged on, {}, {}",
-                counted(activity.users, "user"),
-                counted(activity.transactions, "transaction"),
-                counted(activity.failures, "failure")
-            ),
+            "text": format!("{}, {}, {}", words.users, words.failures, words.stress),
         })
     });
     json!({

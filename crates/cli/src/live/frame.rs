@@ -78,20 +78,19 @@ fn bar(progress: &RunProgress, width: usize, at: Instant) -> Line {
 
 /// What the users of the current load step have done so far.
 fn activity(progress: &RunProgress) -> Option<Line> {
-    let activity = progress.now.as_ref()?.activity?;
-    let users = counted(activity.users as usize, "user");
-    let transactions = counted(activity.transactions as usize, "transaction");
-    let mut line = vec![("", format!("{users} logged on, {transactions}"))];
-    if activity.failures > 0 {
-        line.push((RED, format!(", {}", counted(activity.failures as usize, "failure"))));
-    }
-    Some(line)
+    let words = progress.activity_words()?;
+    let colour = if words.failed { RED } else { "" };
+    Some(vec![
+        ("", format!("{}, ", words.users)),
+        (colour, words.failures),
+        ("", format!(", {}", words.stress)),
+    ])
 }
 
 /// The rate of each number of users so far; none of a target without load steps.
 fn load(target: &TargetProgress) -> Option<Line> {
     let steps: Vec<String> =
-        target.load.iter().map(|(users, rate)| format!("{}: {}", plain(users), show_rate(*rate))).collect();
+        target.load.iter().map(|(users, rate)| format!("{users}: {}", show_rate(*rate))).collect();
     (!steps.is_empty())
         .then(|| vec![("", format!("users  {}  ", plain(&target.name))), (CYAN, steps.join("  "))])
 }
@@ -295,6 +294,45 @@ mod tests {
         progress.take(&moved(9000), progress.started + Duration::from_secs(2));
         assert_eq!(progress.targets[0].rate, Some(4000.0));
         assert!(!frame(&progress, 100, false, progress.started).concat().contains("rank"));
+    }
+
+    #[test]
+    fn load_shows_users_failures_and_stress_from_its_first_event() {
+        let mut progress = progress();
+        let at = progress.started;
+        let users = |users| {
+            Coordinates::new()
+                .with(axis::WORKLOAD, Value::text("mixed"))
+                .with(axis::USERS, Value::Count(users))
+        };
+        let started =
+            |count| RunEvent::StepStarted { index: 0, target: 0, repetition: 0, coordinates: users(count) };
+        let line = |progress: &RunProgress| frame(progress, 120, false, at).swap_remove(2);
+        progress.take(&started(5), at);
+        assert_eq!(
+            line(&progress),
+            "0 of 5 users logged on, 0 transactions, 0 failures, no stress point yet"
+        );
+        let moved = RunEvent::Progress {
+            index: 0,
+            operations: 1,
+            bytes: 9000,
+            transactions: 1,
+            failures: 2,
+            users: 5,
+        };
+        progress.take(&moved, at);
+        assert_eq!(line(&progress), "5 of 5 users logged on, 1 transaction, 2 failures, no stress point yet");
+        for (count, rate) in [(5, 20_000_000), (10, 10_000_000)] {
+            let RunEvent::StepFinished(mut ended) = step(0, rate, Verdict::Valid) else { unreachable!() };
+            ended.coordinates = users(count);
+            progress.take(&RunEvent::StepFinished(ended), at);
+        }
+        assert!(!frame(&progress, 120, false, at).concat().contains("logged on"), "between two steps");
+        progress.take(&started(20), at);
+        assert!(line(&progress).ends_with("0 failures, stress point after 5 users"), "{}", line(&progress));
+        let shown = frame(&progress, 120, false, at);
+        assert!(shown.iter().any(|line| line == "users  smb  5: 20.0 MB/s  10: 10.0 MB/s"), "{shown:#?}");
     }
 
     #[test]

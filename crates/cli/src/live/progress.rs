@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use sharebench_engine::stress_point;
+use sharebench_model::units::counted;
 use sharebench_model::{Coordinates, ErrorClass, Round, RunEvent, StepResult, Verdict, axis};
 use sharebench_plan::{ResolvedPlan, Work};
 
@@ -28,7 +30,7 @@ pub struct TargetProgress {
     /// With several ranks: bytes per second of rank 0 in the current step.
     pub of_rank_0: Option<f64>,
     /// Users and bytes per second of each finished load step.
-    pub load: Vec<(String, f64)>,
+    pub load: Vec<(u32, f64)>,
 }
 
 /// What the users of the current load step have done so far.
@@ -42,6 +44,19 @@ pub struct UserActivity {
     pub failures: u64,
 }
 
+/// The activity of the users of a load step, in the parts that the terminal colours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActivityWords {
+    /// Users that are logged on, and their transactions.
+    pub users: String,
+    /// Number of failures.
+    pub failures: String,
+    /// True if there are failures.
+    pub failed: bool,
+    /// Number of users after which the target's rate fell, if it fell.
+    pub stress: String,
+}
+
 /// The current step.
 #[derive(Debug, Clone)]
 pub struct CurrentStep {
@@ -49,7 +64,7 @@ pub struct CurrentStep {
     pub repetition: u32,
     pub coordinates: Coordinates,
     pub since: Instant,
-    /// The activity of its users; none before the first report, and of a cell.
+    /// The activity of its users; none of a cell.
     pub activity: Option<UserActivity>,
     /// True once it has finished and the next one has not started.
     ended: bool,
@@ -133,12 +148,13 @@ impl RunProgress {
                 let coordinates = coordinates.clone();
                 let target = *target as usize;
                 let repetition = *repetition;
+                let activity = is_load(&coordinates).then(UserActivity::default);
                 self.now = Some(CurrentStep {
                     target,
                     repetition,
                     coordinates,
                     since: at,
-                    activity: None,
+                    activity,
                     ended: false,
                     seen: None,
                 });
@@ -222,8 +238,8 @@ impl RunProgress {
         if let Some(target) = self.targets.get_mut(step.target as usize) {
             target.steps += 1;
             target.of_rank_0 = None;
-            if let Some(users) = step.coordinates.get(axis::USERS) {
-                target.load.push((users.to_string(), step.measure.throughput().unwrap_or(0.0)));
+            if let Some(users) = step.coordinates.number(axis::USERS) {
+                target.load.push((users as u32, step.measure.throughput().unwrap_or(0.0)));
             }
             target.operations = step.measure.operation_rate();
             let known = |quantile| Some(step.measure.response.quantile(quantile)).filter(|ns| *ns > 0);
@@ -234,6 +250,28 @@ impl RunProgress {
                 None => target.rate = None,
             }
         }
+    }
+
+    /// What the users of the current load step do, in words; none of a cell and between steps.
+    pub fn activity_words(&self) -> Option<ActivityWords> {
+        let now = self.now.as_ref()?;
+        let activity = now.activity?;
+        let assigned = now.coordinates.number(axis::USERS).unwrap_or(0);
+        // The events within a step are of rank 0, and the number of users is that of all ranks.
+        let users = match self.ranks {
+            1 => format!("{} of {} logged on", activity.users, counted(assigned, "user")),
+            _ => format!("{} logged on", counted(activity.users, "user")),
+        };
+        let stress = match stress_point(&self.targets.get(now.target)?.load) {
+            Some(users) => format!("stress point after {}", counted(users, "user")),
+            None => "no stress point yet".to_owned(),
+        };
+        Some(ActivityWords {
+            users: format!("{users}, {}", counted(activity.transactions, "transaction")),
+            failures: counted(activity.failures, "failure"),
+            failed: activity.failures > 0,
+            stress,
+        })
     }
 
     /// Time since the start of the run.

@@ -22,12 +22,18 @@ const MIN_POOL: u32 = 32;
 /// Maximum number of users of a step that a search adds.
 const MAX_USERS: u32 = 100_000;
 
+/// The number of users after which more users had a rate that is lower by at least 5 %; none if the rate has not fallen.
+/// `steps` has the users and the rate of each finished step of a target, in the order of measuring.
+pub fn stress_point(steps: &[(u32, f64)]) -> Option<u32> {
+    let pairs = steps.iter().zip(steps.iter().skip(1));
+    let mut grown = pairs.filter(|(before, after)| after.0 > before.0);
+    grown.find(|(before, after)| after.1 < before.1 * (1.0 - DECLINE)).map(|(before, _)| before.0)
+}
+
 /// The next number of users on the way to the stress point. There is none once every target has passed it, or when
 /// the maximum number of steps was added without finding one. `rates` has a list of (users, rate) for each target.
 fn next_users(rates: &[Vec<(u32, f64)>], added: u32) -> Option<u32> {
-    let fell = |steps: &Vec<(u32, f64)>| {
-        steps.windows(2).any(|pair| pair[1].1 < pair[0].1 * (1.0 - DECLINE)) || steps.is_empty()
-    };
+    let fell = |steps: &Vec<(u32, f64)>| stress_point(steps).is_some() || steps.is_empty();
     if added >= Search::MAX_ADDED || rates.iter().all(fell) {
         return None;
     }
@@ -172,6 +178,14 @@ mod tests {
         assert_eq!(next_users(&rates(&[1.0, 2.0, 1.95]), 0), Some(30), "2.5 % are no decline");
         assert_eq!(next_users(&rates(&[1.0, 2.0, 3.0]), Search::MAX_ADDED), None);
         assert_eq!(next_users(&[vec![(1, 5.0)]], 0), Some(2));
+    }
+
+    #[test]
+    fn stress_point_is_the_number_of_users_before_the_rate_falls() {
+        assert_eq!(stress_point(&[(5, 100.0), (10, 150.0), (20, 120.0)]), Some(10));
+        assert_eq!(stress_point(&[(5, 100.0), (10, 96.0)]), None, "4 % are no decline");
+        assert_eq!(stress_point(&[(10, 150.0), (5, 100.0)]), None, "fewer users have a lower rate");
+        assert_eq!(stress_point(&[(10, 0.0)]), None);
     }
 
     #[test]
