@@ -15,11 +15,12 @@ use crate::client::session::SmbSession;
 use crate::client::share_paths::SharePaths;
 use crate::crypto::PreauthHash;
 use crate::status::NtStatus;
+use crate::wire::FileId;
 use crate::wire::header::{Header, command};
 use crate::wire::ioctl::{IoctlRequest, VALIDATE_NEGOTIATE_INFO, output};
 use crate::wire::simple::Empty;
 use crate::wire::tree::{SHARE_ENCRYPT_DATA, TreeConnectRequest, TreeConnectResponse};
-use crate::wire::{Field, FileId, Reader, WireError};
+use crate::wire::validation::{ValidateNegotiateRequest, ValidateNegotiateResponse};
 
 /// Share type of a disk.
 const DISK: u8 = 1;
@@ -105,13 +106,15 @@ pub(crate) async fn validate(channel: &mut Channel, negotiated: &Negotiated) -> 
     }
     let offer = &negotiated.offer;
     let mut input = Vec::new();
-    offer.capabilities.put(&mut input);
-    offer.guid.put(&mut input);
-    offer.security_mode.put(&mut input);
-    (offer.dialects.len() as u16).put(&mut input);
-    offer.dialects.iter().for_each(|dialect| dialect.put(&mut input));
-    let request =
-        IoctlRequest { code: VALIDATE_NEGOTIATE_INFO, file: FileId::PREVIOUS, input, max_output: 24 };
+    ValidateNegotiateRequest {
+        capabilities: offer.capabilities,
+        client_guid: offer.guid,
+        security_mode: offer.security_mode,
+        dialects: offer.dialects.clone(),
+    }
+    .encode(&mut input);
+    let max_output = ValidateNegotiateResponse::LEN;
+    let request = IoctlRequest { code: VALIDATE_NEGOTIATE_INFO, file: FileId::PREVIOUS, input, max_output };
     channel.exchange.always_sign = true;
     let header = channel.exchange(command::IOCTL, |body| request.encode(body)).await;
     channel.exchange.always_sign = false;
@@ -130,13 +133,14 @@ fn check_validation(negotiated: &Negotiated, header: &Header, reply: &[u8]) -> R
         // therefore genuine (MS-SMB2 3.2.5.14.12).
         _ => return Ok(()),
     }
-    let read = || -> Result<_, WireError> {
-        let mut reader = Reader::new(output(reply)?, "VALIDATE_NEGOTIATE_INFO");
-        Ok((reader.get::<u32>()?, reader.get::<[u8; 16]>()?, reader.get::<u16>()?, reader.get::<u16>()?))
+    let validated =
+        output(reply).and_then(ValidateNegotiateResponse::decode).map_err(DialError::protocol_violation)?;
+    let received = ValidateNegotiateResponse {
+        capabilities: negotiated.capabilities,
+        server_guid: negotiated.server_guid,
+        security_mode: negotiated.security_mode,
+        dialect: negotiated.dialect,
     };
-    let validated = read().map_err(DialError::protocol_violation)?;
-    let received =
-        (negotiated.capabilities, negotiated.server_guid, negotiated.security_mode, negotiated.dialect);
     if validated == received { Ok(()) } else { Err(changed("the server negotiated other parameters")) }
 }
 

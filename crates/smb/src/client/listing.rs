@@ -8,7 +8,7 @@ use crate::client::session::SmbSession;
 use crate::status::NtStatus;
 use crate::wire::FileId;
 use crate::wire::create::{ATTRIBUTE_DIRECTORY, access, disposition, options};
-use crate::wire::directory::{QueryDirectoryRequest, entries};
+use crate::wire::directory::{CLASS_DIRECTORY, QueryDirectoryRequest, entries};
 use crate::wire::header::command;
 use crate::wire::info::InfoResponse;
 
@@ -82,7 +82,13 @@ impl SmbSession {
     async fn query_directory(&mut self, listing: &mut Listing, bytes: u32) -> Result<ListedPage, OpError> {
         let name = command::name(command::QUERY_DIRECTORY);
         let output_len = bytes.min(self.negotiated.max_transact);
-        let request = QueryDirectoryRequest { file: listing.directory, pattern: "*".into(), output_len };
+        let request = QueryDirectoryRequest {
+            class: CLASS_DIRECTORY,
+            file: listing.directory,
+            pattern: "*".into(),
+            output_len,
+            ..QueryDirectoryRequest::default()
+        };
         let encode = |body: &mut Vec<u8>| request.encode(body);
         let header = self.channel.exchange_sized(command::QUERY_DIRECTORY, output_len, encode).await?;
         match NtStatus(header.status) {

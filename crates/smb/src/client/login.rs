@@ -70,7 +70,7 @@ async fn setup(
     token: Vec<u8>,
 ) -> Result<(Header, SessionSetupResponse), DialError> {
     let security_mode = negotiated.offer.security_mode as u8;
-    let request = SessionSetupRequest { security_mode, capabilities: 0, token };
+    let request = SessionSetupRequest { security_mode, token, ..SessionSetupRequest::default() };
     let header = channel
         .exchange(command::SESSION_SETUP, |body| request.encode(body))
         .await

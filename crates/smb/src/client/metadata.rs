@@ -11,7 +11,7 @@ use crate::wire::create::{
 use crate::wire::header::command;
 use crate::wire::info::{
     DISPOSITION, END_OF_FILE, FS_FULL_SIZE, InfoResponse, QueryInfoRequest, RENAME, SetInfoRequest,
-    TYPE_FILE_SYSTEM, full_size, rename,
+    TYPE_FILE, TYPE_FILE_SYSTEM, full_size, rename,
 };
 use crate::wire::simple::CloseRequest;
 use crate::wire::{FileId, WireError};
@@ -66,7 +66,8 @@ impl SmbSession {
         options: u32,
     ) -> Result<(FileId, CreateResponse), OpError> {
         let name = self.paths.name(path)?;
-        let request = CreateRequest { access, attributes: 0, share: SHARE_ALL, disposition, options, name };
+        let share = SHARE_ALL;
+        let request = CreateRequest { access, share, disposition, options, name, ..CreateRequest::default() };
         let reply = self.channel.request(command::CREATE, |body| request.encode(body)).await?;
         let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
         Ok((response.file, response))
@@ -78,7 +79,8 @@ impl SmbSession {
     }
 
     async fn set_info(&mut self, file: FileId, class: u8, information: Vec<u8>) -> Result<(), OpError> {
-        let request = SetInfoRequest { class, file, information };
+        let request =
+            SetInfoRequest { info_type: TYPE_FILE, class, file, information, ..SetInfoRequest::default() };
         self.channel.request(command::SET_INFO, |body| request.encode(body)).await.map(drop)
     }
 

@@ -1,6 +1,7 @@
-//! CREATE (MS-SMB2 2.2.13, 2.2.14), without create contexts.
+//! CREATE (MS-SMB2 2.2.13, 2.2.14).
 
 use super::bytes::body;
+use super::create_context::{CreateContext, contexts, put_contexts};
 use super::{Field, FileId, HEADER_LEN, Reader, WireError, from_utf16, utf16};
 
 /// Bits of `DesiredAccess` (MS-SMB2 2.2.13.1).
@@ -41,6 +42,8 @@ pub const SHARE_ALL: u32 = 7;
 /// SMB2 CREATE request (MS-SMB2 2.2.13): opens or creates a file or directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CreateRequest {
+    /// Oplock that the client requests; 0: none.
+    pub oplock: u8,
     /// See [`access`].
     pub access: u32,
     /// Attributes of a new file.
@@ -53,15 +56,19 @@ pub struct CreateRequest {
     pub options: u32,
     /// Path below the share, with `\` between names and none in front.
     pub name: String,
+    /// Parameters of further features.
+    pub contexts: Vec<CreateContext>,
 }
 
 impl CreateRequest {
     /// Encodes the body and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let name = utf16(&self.name);
+        let start = out.len().saturating_sub(HEADER_LEN);
         57u16.put(out);
-        // No security flags, no oplock.
-        0u16.put(out);
+        // No security flags.
+        0u8.put(out);
+        self.oplock.put(out);
         // Impersonation level: impersonation.
         2u32.put(out);
         0u64.put(out);
@@ -73,18 +80,31 @@ impl CreateRequest {
         self.options.put(out);
         (HEADER_LEN as u16 + 56).put(out);
         (name.len() as u16).put(out);
-        0u64.put(out);
-        out.extend_from_slice(&name);
-        if name.is_empty() {
-            // The variable part must have at least one byte.
-            0u8.put(out);
+        if self.contexts.is_empty() {
+            0u64.put(out);
+            out.extend_from_slice(&name);
+            if name.is_empty() {
+                // The variable part must have at least one byte.
+                0u8.put(out);
+            }
+            return;
         }
+        let mut list = Vec::new();
+        put_contexts(&self.contexts, &mut list);
+        let offset = (HEADER_LEN + 56 + name.len()).next_multiple_of(8);
+        (offset as u32).put(out);
+        (list.len() as u32).put(out);
+        out.extend_from_slice(&name);
+        out.resize(start + offset, 0);
+        out.append(&mut list);
     }
 
     /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::body(message, 57, "CreateRequest")?;
-        reader.take(22)?;
+        let _security_flags: u8 = reader.get()?;
+        let oplock = reader.get()?;
+        reader.take(20)?;
         let access = reader.get()?;
         let attributes = reader.get()?;
         let share = reader.get()?;
@@ -92,8 +112,11 @@ impl CreateRequest {
         let options = reader.get()?;
         let offset: u16 = reader.get()?;
         let len: u16 = reader.get()?;
+        let contexts_offset: u32 = reader.get()?;
+        let contexts_len: u32 = reader.get()?;
         let name = from_utf16(reader.slice(usize::from(offset), usize::from(len))?);
-        Ok(Self { access, attributes, share, disposition, options, name })
+        let contexts = contexts(reader.slice(contexts_offset as usize, contexts_len as usize)?)?;
+        Ok(Self { oplock, access, attributes, share, disposition, options, name, contexts })
     }
 }
 

@@ -5,9 +5,27 @@ use super::{Field, FileId, HEADER_LEN, Reader, WireError, from_utf16, utf16};
 /// `FileDirectoryInformation`.
 pub const CLASS_DIRECTORY: u8 = 1;
 
+/// Flags of a request (MS-SMB2 2.2.33).
+pub mod flags {
+    /// Start again with the first entry.
+    pub const RESTART_SCANS: u8 = 0x01;
+    /// Return one entry.
+    pub const RETURN_SINGLE_ENTRY: u8 = 0x02;
+    /// Continue at the index of the request.
+    pub const INDEX_SPECIFIED: u8 = 0x04;
+    /// Start again with the pattern of the request.
+    pub const REOPEN: u8 = 0x10;
+}
+
 /// SMB2 `QUERY_DIRECTORY` request (MS-SMB2 2.2.33); the response is an [`super::info::InfoResponse`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QueryDirectoryRequest {
+    /// Information class of the entries, such as [`CLASS_DIRECTORY`].
+    pub class: u8,
+    /// See [`flags`].
+    pub flags: u8,
+    /// Where to continue, with [`flags::INDEX_SPECIFIED`].
+    pub file_index: u32,
     /// The directory.
     pub file: FileId,
     /// Pattern of the names, such as `*`.
@@ -21,9 +39,9 @@ impl QueryDirectoryRequest {
     pub fn encode(&self, out: &mut Vec<u8>) {
         let pattern = utf16(&self.pattern);
         33u16.put(out);
-        CLASS_DIRECTORY.put(out);
-        0u8.put(out);
-        0u32.put(out);
+        self.class.put(out);
+        self.flags.put(out);
+        self.file_index.put(out);
         self.file.put(out);
         (HEADER_LEN as u16 + 32).put(out);
         (pattern.len() as u16).put(out);
@@ -34,13 +52,15 @@ impl QueryDirectoryRequest {
     /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::body(message, 33, "QueryDirectoryRequest")?;
-        reader.take(6)?;
+        let class = reader.get()?;
+        let flags = reader.get()?;
+        let file_index = reader.get()?;
         let file = reader.get()?;
         let offset: u16 = reader.get()?;
         let len: u16 = reader.get()?;
         let output_len = reader.get()?;
         let pattern = from_utf16(reader.slice(usize::from(offset), usize::from(len))?);
-        Ok(Self { file, pattern, output_len })
+        Ok(Self { class, flags, file_index, file, pattern, output_len })
     }
 }
 

@@ -7,6 +7,8 @@ use super::{Field, FileId, HEADER_LEN, Reader, WireError, utf16};
 pub const TYPE_FILE: u8 = 1;
 /// `InfoType`: of a file system.
 pub const TYPE_FILE_SYSTEM: u8 = 2;
+/// `InfoType`: a security descriptor.
+pub const TYPE_SECURITY: u8 = 3;
 /// `FileRenameInformation` (MS-FSCC 2.4.37).
 pub const RENAME: u8 = 10;
 /// `FileDispositionInformation` (MS-FSCC 2.4.11).
@@ -61,13 +63,17 @@ impl InfoResponse {
     }
 }
 
-/// SMB2 `SET_INFO` request about a file (MS-SMB2 2.2.39). The response (2.2.40) has no fields but its `StructureSize` 2.
+/// SMB2 `SET_INFO` request (MS-SMB2 2.2.39). The response (2.2.40) has no fields but its `StructureSize` 2.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SetInfoRequest {
+    /// [`TYPE_FILE`], [`TYPE_FILE_SYSTEM`] or [`TYPE_SECURITY`].
+    pub info_type: u8,
     /// Information class.
     pub class: u8,
     /// The file.
     pub file: FileId,
+    /// Parts of a security descriptor to set.
+    pub additional: u32,
     /// The information.
     pub information: Vec<u8>,
 }
@@ -76,12 +82,12 @@ impl SetInfoRequest {
     /// Encodes the body and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         33u16.put(out);
-        TYPE_FILE.put(out);
+        self.info_type.put(out);
         self.class.put(out);
         (self.information.len() as u32).put(out);
         (HEADER_LEN as u16 + 32).put(out);
         0u16.put(out);
-        0u32.put(out);
+        self.additional.put(out);
         self.file.put(out);
         out.extend_from_slice(&self.information);
     }
@@ -89,18 +95,15 @@ impl SetInfoRequest {
     /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::body(message, 33, "SetInfoRequest")?;
-        let info_type: u8 = reader.get()?;
-        if info_type != TYPE_FILE {
-            return Err(reader.bad("InfoType", u64::from(info_type)));
-        }
+        let info_type = reader.get()?;
         let class = reader.get()?;
         let len: u32 = reader.get()?;
         let offset: u16 = reader.get()?;
         let _reserved: u16 = reader.get()?;
-        let _more: u32 = reader.get()?;
+        let additional = reader.get()?;
         let file = reader.get()?;
         let information = reader.slice(usize::from(offset), len as usize)?.to_vec();
-        Ok(Self { class, file, information })
+        Ok(Self { info_type, class, file, additional, information })
     }
 }
 

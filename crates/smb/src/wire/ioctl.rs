@@ -52,6 +52,21 @@ impl IoctlRequest {
     }
 }
 
+/// Encodes the body of an SMB2 IOCTL response (MS-SMB2 2.2.32) with its output and appends it.
+pub fn put_output(code: u32, file: FileId, output: &[u8], out: &mut Vec<u8>) {
+    49u16.put(out);
+    0u16.put(out);
+    code.put(out);
+    file.put(out);
+    // No input: its offset is that of the output.
+    (HEADER_LEN as u32 + 48).put(out);
+    0u32.put(out);
+    (HEADER_LEN as u32 + 48).put(out);
+    (output.len() as u32).put(out);
+    0u64.put(out);
+    out.extend_from_slice(output);
+}
+
 /// The output of an SMB2 IOCTL response (MS-SMB2 2.2.32).
 pub fn output(message: &[u8]) -> Result<&[u8], WireError> {
     let mut reader = Reader::body(message, 49, "IoctlResponse")?;

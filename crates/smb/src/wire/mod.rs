@@ -6,12 +6,16 @@
 
 mod bytes;
 pub mod create;
+pub mod create_context;
 pub mod data;
 pub mod directory;
+pub mod file_info;
 pub mod frame;
 pub mod header;
 pub mod info;
 pub mod ioctl;
+pub mod listing;
+pub mod lock;
 pub mod negotiate;
 pub mod network_interface;
 pub mod oplock;
@@ -21,6 +25,7 @@ pub mod simple;
 pub mod smb1;
 pub mod transform;
 pub mod tree;
+pub mod validation;
 
 #[cfg(test)]
 mod tests;

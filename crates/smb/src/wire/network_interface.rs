@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{Reader, WireError};
+use super::{Field, Reader, WireError};
 
 /// `FSCTL_QUERY_NETWORK_INTERFACE_INFO`.
 pub const QUERY_NETWORK_INTERFACE_INFO: u32 = 0x0014_01FC;
@@ -13,6 +13,8 @@ pub const RDMA_CAPABLE: u32 = 2;
 
 /// Maximum number of entries.
 const MAX_ENTRIES: usize = 64;
+/// Bytes of an entry, with an address of 128 bytes.
+const ENTRY_LEN: usize = 152;
 const FAMILY_IPV4: u16 = 0x0002;
 const FAMILY_IPV6: u16 = 0x0017;
 
@@ -27,6 +29,33 @@ pub struct NetworkInterface {
     pub link_speed: u64,
     /// Its address; none of another family than IPv4 and IPv6.
     pub address: Option<IpAddr>,
+}
+
+/// Encodes the list and appends it.
+pub fn put_interfaces(listed: &[NetworkInterface], out: &mut Vec<u8>) {
+    for (index, interface) in listed.iter().enumerate() {
+        let start = out.len();
+        (if index + 1 == listed.len() { 0 } else { ENTRY_LEN as u32 }).put(out);
+        interface.index.put(out);
+        interface.capability.put(out);
+        0u32.put(out);
+        interface.link_speed.put(out);
+        match interface.address {
+            Some(IpAddr::V4(address)) => {
+                FAMILY_IPV4.put(out);
+                0u16.put(out);
+                address.octets().put(out);
+            }
+            Some(IpAddr::V6(address)) => {
+                FAMILY_IPV6.put(out);
+                0u16.put(out);
+                0u32.put(out);
+                address.octets().put(out);
+            }
+            None => {}
+        }
+        out.resize(start + ENTRY_LEN, 0);
+    }
 }
 
 /// Decodes the list. More than [`MAX_ENTRIES`] entries are an error.
@@ -88,11 +117,15 @@ mod tests {
         let four = entry(152, 3, &[2, 0, 0, 0, 192, 0, 2, 1]);
         let six =
             entry(0, 4, &[0x17, 0, 0, 0, 0, 0, 0, 0, 0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]);
-        let found = interfaces(&[four, six].concat()).unwrap();
+        let list = [four, six].concat();
+        let found = interfaces(&list).unwrap();
         assert_eq!((found.len(), found[0].index, found[1].index), (2, 3, 4));
         assert_eq!(found[0].link_speed, 10_000_000_000);
         assert_eq!(found[0].address.unwrap().to_string(), "192.0.2.1");
         assert_eq!(found[1].address.unwrap().to_string(), "fe80::7");
+        let mut again = Vec::new();
+        put_interfaces(&found, &mut again);
+        assert_eq!(again, list);
     }
 
     #[test]

@@ -2,17 +2,22 @@
 
 use proptest::prelude::*;
 
+use super::FileId;
 use super::create::{CreateRequest, CreateResponse};
+use super::create_context::{CreateContext, name};
 use super::data::{ReadResponse, WriteRequest, WriteResponse};
 use super::directory::{QueryDirectoryRequest, entries};
+use super::file_info::BasicInformation;
 use super::header::Header;
 use super::info::{InfoResponse, SetInfoRequest, full_size};
-use super::ioctl::{IoctlRequest, output};
+use super::ioctl::{IoctlRequest, output, put_output};
+use super::lock::{LockRange, LockRequest};
 use super::negotiate::{Context, NegotiateRequest, NegotiateResponse};
 use super::session_setup::{SessionSetupRequest, SessionSetupResponse};
 use super::simple::ErrorResponse;
 use super::transform::TransformHeader;
 use super::tree::TreeConnectRequest;
+use super::validation::{ValidateNegotiateRequest, ValidateNegotiateResponse};
 
 fn message(body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = Vec::new();
@@ -38,9 +43,69 @@ fn create_round_trips_its_name() {
     assert_eq!(CreateRequest::decode(&bytes), Ok(request));
 }
 
+#[test]
+fn create_round_trips_its_oplock_and_contexts_for_names_of_every_alignment() {
+    let contexts = vec![
+        CreateContext::new(name::QUERY_MAXIMAL_ACCESS, &[]),
+        CreateContext::new(name::ALLOCATION_SIZE, &[3; 8]),
+    ];
+    for len in 0..9 {
+        let name = "n".repeat(len);
+        let request =
+            CreateRequest { oplock: 9, name, contexts: contexts.clone(), ..CreateRequest::default() };
+        let bytes = message(|out| request.encode(out));
+        assert_eq!(CreateRequest::decode(&bytes), Ok(request));
+        assert!((0..bytes.len()).all(|len| CreateRequest::decode(&bytes[..len]).is_err()));
+    }
+}
+
+#[test]
+fn lock_round_trips_its_ranges_and_rejects_a_request_without_any() {
+    let range = |offset, flags| LockRange { offset, len: u64::MAX, flags };
+    let ranges = vec![range(0, 1), range(1 << 40, 0x12)];
+    let request = LockRequest { sequence: 0x21, ranges, ..LockRequest::default() };
+    let bytes = message(|out| request.encode(out));
+    assert_eq!(LockRequest::decode(&bytes), Ok(request));
+    assert!((0..bytes.len()).all(|len| LockRequest::decode(&bytes[..len]).is_err()));
+    assert!(LockRequest::decode(&message(|out| LockRequest::default().encode(out))).is_err());
+}
+
+#[test]
+fn requests_round_trip_the_fields_that_only_some_clients_set() {
+    let setup = SessionSetupRequest { flags: 1, previous_session: 7, token: vec![1], ..Default::default() };
+    let bytes = message(|out| setup.encode(out));
+    assert_eq!(SessionSetupRequest::decode(&bytes), Ok(setup));
+    let query = QueryDirectoryRequest { class: 37, flags: 0x11, file_index: 9, ..Default::default() };
+    let bytes = message(|out| query.encode(out));
+    assert_eq!(QueryDirectoryRequest::decode(&bytes), Ok(query));
+    let set = SetInfoRequest { info_type: 3, additional: 4, information: vec![5], ..Default::default() };
+    let bytes = message(|out| set.encode(out));
+    assert_eq!(SetInfoRequest::decode(&bytes), Ok(set));
+}
+
+#[test]
+fn ioctl_output_and_validation_round_trip() {
+    let response = ValidateNegotiateResponse {
+        capabilities: 5,
+        server_guid: [6; 16],
+        security_mode: 1,
+        dialect: 0x0302,
+    };
+    let mut encoded = Vec::new();
+    response.encode(&mut encoded);
+    assert_eq!(encoded.len(), ValidateNegotiateResponse::LEN as usize);
+    let bytes = message(|out| put_output(0x0014_0204, FileId::PREVIOUS, &encoded, out));
+    assert_eq!(output(&bytes).and_then(ValidateNegotiateResponse::decode), Ok(response));
+    let request = ValidateNegotiateRequest { dialects: vec![0x0210, 0x0302], ..Default::default() };
+    let mut encoded = Vec::new();
+    request.encode(&mut encoded);
+    assert_eq!(ValidateNegotiateRequest::decode(&encoded), Ok(request));
+    assert!((0..encoded.len()).all(|len| ValidateNegotiateRequest::decode(&encoded[..len]).is_err()));
+}
+
 /// Random bytes after a header and a common `StructureSize`.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
-    let sizes = prop::sample::select(vec![9u8, 16, 17, 24, 25, 33, 36, 41, 49, 57, 60, 65, 89]);
+    let sizes = prop::sample::select(vec![9u8, 16, 17, 24, 25, 33, 36, 41, 48, 49, 57, 60, 65, 89]);
     (sizes, prop::collection::vec(prop_oneof![Just(0), Just(0xff), any::<u8>()], 0..300)).prop_map(
         |(size, tail)| {
             let mut bytes = vec![0; 64];
@@ -62,7 +127,8 @@ proptest! {
         let _ = (Header::decode(&bytes), TransformHeader::decode(&bytes), ErrorResponse::decode(&bytes));
         let _ = (CreateRequest::decode(&bytes), CreateResponse::decode(&bytes), WriteResponse::decode(&bytes));
         let _ = (QueryDirectoryRequest::decode(&bytes), SetInfoRequest::decode(&bytes), full_size(&bytes));
-        let _ = (IoctlRequest::decode(&bytes), TreeConnectRequest::decode(&bytes));
+        let _ = (IoctlRequest::decode(&bytes), TreeConnectRequest::decode(&bytes), LockRequest::decode(&bytes));
+        let _ = (ValidateNegotiateRequest::decode(&bytes), BasicInformation::decode(&bytes));
         let _ = (SessionSetupRequest::decode(&bytes), NegotiateRequest::decode(&bytes));
         for found in [
             ReadResponse::decode(&bytes).and_then(|read| read.data(&bytes).map(<[u8]>::len)),

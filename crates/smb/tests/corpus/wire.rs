@@ -3,9 +3,11 @@
 use sharebench_smb::wire::create::{CreateRequest, CreateResponse};
 use sharebench_smb::wire::data::{ReadRequest, ReadResponse, WriteRequest, WriteResponse};
 use sharebench_smb::wire::directory::{QueryDirectoryRequest, entries};
+use sharebench_smb::wire::file_info::BasicInformation;
 use sharebench_smb::wire::header::Header;
 use sharebench_smb::wire::info::{InfoResponse, SetInfoRequest};
 use sharebench_smb::wire::ioctl::{IoctlRequest, output};
+use sharebench_smb::wire::lock::LockRequest;
 use sharebench_smb::wire::negotiate::{NegotiateRequest, NegotiateResponse};
 use sharebench_smb::wire::network_interface::interfaces;
 use sharebench_smb::wire::oplock::OplockBreak;
@@ -15,6 +17,7 @@ use sharebench_smb::wire::simple::{Empty, ErrorResponse, FlushRequest};
 use sharebench_smb::wire::smb1::chosen_dialect;
 use sharebench_smb::wire::transform::TransformHeader;
 use sharebench_smb::wire::tree::{TreeConnectRequest, TreeConnectResponse};
+use sharebench_smb::wire::validation::{ValidateNegotiateRequest, ValidateNegotiateResponse};
 use sharebench_smb::wire::{HEADER_LEN, frame};
 
 /// Decodes a body, encodes it, and decodes it again.
@@ -46,17 +49,19 @@ fn decode(message: &[u8]) {
     assert!(listed <= message.len(), "{listed} interfaces in {} bytes", message.len());
     let listed = shares(message).map_or(0, |listed| listed.len());
     assert!(listed <= message.len(), "{listed} shares in {} bytes", message.len());
-    let _ = Fragment::decode(message);
+    let _ = (Fragment::decode(message), BasicInformation::decode(message));
+    let _ = (ValidateNegotiateRequest::decode(message), ValidateNegotiateResponse::decode(message));
     let Ok(header) = Header::decode(message) else { return };
     let mut again = Vec::new();
     header.encode(&mut again);
     assert_eq!(Header::decode(&again), Ok(header));
     same!(message, ReadRequest, FlushRequest, OplockBreak, Empty, TreeConnectResponse, WriteResponse);
     same!(message, SessionSetupRequest, TreeConnectRequest, CreateRequest, QueryDirectoryRequest);
+    same!(message, LockRequest, SetInfoRequest);
     let _ = (CreateResponse::decode(message), WriteRequest::decode(message), IoctlRequest::decode(message));
     let _ = (NegotiateRequest::decode(message), NegotiateResponse::decode(message));
     let _ = (SessionSetupResponse::decode(message), ErrorResponse::decode(message));
-    let _ = (SetInfoRequest::decode(message), output(message));
+    let _ = output(message);
     if let Ok(reply) = ReadResponse::decode(message)
         && let Ok(data) = reply.data(message)
     {
