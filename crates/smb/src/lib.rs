@@ -17,6 +17,7 @@ mod incompatibility;
 mod status;
 pub mod wire;
 
+pub use auth::{AcceptedLogin, AuthError, NtlmAcceptor, ReceivedLogin};
 pub use client::{SmbProbe, SmbTarget};
 pub use incompatibility::Incompatibility;
 pub use status::NtStatus;

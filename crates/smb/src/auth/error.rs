@@ -1,8 +1,8 @@
-//! Why a login fails before the server accepts or rejects it.
+//! Why a login fails.
 
 /// An invalid token, or a token out of order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum AuthError {
+pub enum AuthError {
     /// A token of the server is truncated or malformed.
     #[error("login token of {len} bytes: {what} is missing or malformed")]
     Malformed {
@@ -39,6 +39,9 @@ pub(crate) enum AuthError {
         /// The requested step.
         step: &'static str,
     },
+    /// The client does not know the password, or a message was changed.
+    #[error("login: the response to the challenge is wrong")]
+    Rejected,
     /// The system has no randomness.
     #[error("login: the system returned no random bytes")]
     Random,

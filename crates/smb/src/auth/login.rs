@@ -193,8 +193,13 @@ impl Identified<'_> {
 impl Exported {
     /// The signature over the mechanism list, if signing was negotiated.
     fn sign(&self, side: Side) -> Option<[u8; 16]> {
+        self.sign_list(side, &spnego::mech_list())
+    }
+
+    /// As [`Self::sign`], over the list of another client.
+    pub(super) fn sign_list(&self, side: Side, list: &[u8]) -> Option<[u8; 16]> {
         let signs = self.flags & flags::SIGN != 0;
-        signs.then(|| first_signature(&self.key, self.flags, side, &spnego::mech_list()))
+        signs.then(|| first_signature(&self.key, self.flags, side, list))
     }
 }
 

@@ -1,13 +1,15 @@
 //! NTLM's three messages (MS-NLMP 2.2.1).
 
 use super::AuthError;
-use crate::wire::{Field, Reader, WireError};
+use crate::wire::{Field, Reader, WireError, utf16};
 
 /// First bytes of every message.
 pub(super) const SIGNATURE: [u8; 8] = *b"NTLMSSP\0";
 /// Offset of the MIC in an AUTHENTICATE message.
 const MIC: std::ops::Range<usize> = 72..88;
 const AUTHENTICATE_LEN: usize = 88;
+/// Bytes of a CHALLENGE message before its parts.
+const CHALLENGE_LEN: usize = 56;
 /// Windows 10, NTLM revision 15; servers use it for their logs only.
 const VERSION: [u8; 8] = [10, 0, 0, 0, 0, 0, 0, 15];
 
@@ -19,6 +21,7 @@ pub(super) mod flags {
     pub(in super::super) const NTLM: u32 = 0x200;
     pub(in super::super) const ANONYMOUS: u32 = 0x800;
     pub(in super::super) const ALWAYS_SIGN: u32 = 0x8000;
+    pub(in super::super) const TARGET_IS_SERVER: u32 = 0x2_0000;
     pub(in super::super) const EXTENDED_SECURITY: u32 = 0x8_0000;
     pub(in super::super) const TARGET_INFO: u32 = 0x80_0000;
     pub(in super::super) const VERSION: u32 = 0x200_0000;
@@ -68,14 +71,7 @@ impl Challenge {
     pub(super) fn parse(message: &[u8]) -> Result<Self, AuthError> {
         let challenge = Self::fields(message)
             .map_err(|_| AuthError::Malformed { what: "NTLM challenge", len: message.len() })?;
-        let flags = challenge.flags;
-        for (bit, what) in
-            [(flags::UNICODE, "Unicode"), (flags::EXTENDED_SECURITY, "extended session security")]
-        {
-            if flags & bit == 0 {
-                return Err(AuthError::Flags { what, flags });
-            }
-        }
+        check_flags(challenge.flags)?;
         Ok(challenge)
     }
 
@@ -125,9 +121,7 @@ impl Authenticate<'_> {
         let mut payload = Vec::new();
         let parts = [self.lm, self.nt, self.domain, self.user, self.workstation, self.session_key];
         for part in parts {
-            (part.len() as u16).put(&mut out);
-            (part.len() as u16).put(&mut out);
-            (offset as u32).put(&mut out);
+            put_place(part.len(), offset, &mut out);
             offset += part.len();
             payload.extend_from_slice(part);
         }
@@ -137,6 +131,112 @@ impl Authenticate<'_> {
         out.append(&mut payload);
         out
     }
+}
+
+/// Encodes the CHALLENGE message (MS-NLMP 2.2.1.2) that answers a NEGOTIATE message.
+///
+/// A client without Unicode or without extended session security is rejected.
+pub(super) fn challenge(
+    negotiate: &[u8],
+    nonce: [u8; 8],
+    name: &str,
+    target_info: &[u8],
+) -> Result<Vec<u8>, AuthError> {
+    let malformed = AuthError::Malformed { what: "NTLM negotiate", len: negotiate.len() };
+    let mut reader = Reader::new(negotiate, "NTLM negotiate");
+    let signature: [u8; 8] = reader.get().map_err(|_| malformed)?;
+    let kind: u32 = reader.get().map_err(|_| malformed)?;
+    let offered: u32 = reader.get().map_err(|_| malformed)?;
+    if signature != SIGNATURE || kind != 1 {
+        return Err(malformed);
+    }
+    check_flags(offered)?;
+    let name = utf16(name);
+    let flags = offered & WANTED | flags::TARGET_INFO | flags::NTLM | flags::TARGET_IS_SERVER;
+    let mut out = Vec::with_capacity(CHALLENGE_LEN + name.len() + target_info.len());
+    SIGNATURE.put(&mut out);
+    2u32.put(&mut out);
+    put_place(name.len(), CHALLENGE_LEN, &mut out);
+    flags.put(&mut out);
+    nonce.put(&mut out);
+    0u64.put(&mut out);
+    put_place(target_info.len(), CHALLENGE_LEN + name.len(), &mut out);
+    VERSION.put(&mut out);
+    out.extend_from_slice(&name);
+    out.extend_from_slice(target_info);
+    Ok(out)
+}
+
+/// The flags of a CHALLENGE message; none set in any other bytes.
+pub(super) fn challenge_flags(message: &[u8]) -> u32 {
+    Challenge::fields(message).map_or(0, |challenge| challenge.flags)
+}
+
+/// Rejects a peer without Unicode or without extended session security.
+fn check_flags(flags: u32) -> Result<(), AuthError> {
+    for (bit, what) in [(flags::UNICODE, "Unicode"), (flags::EXTENDED_SECURITY, "extended session security")]
+    {
+        if flags & bit == 0 {
+            return Err(AuthError::Flags { what, flags });
+        }
+    }
+    Ok(())
+}
+
+/// Appends length, capacity and offset of a part.
+fn put_place(len: usize, offset: usize, out: &mut Vec<u8>) {
+    (len as u16).put(out);
+    (len as u16).put(out);
+    (offset as u32).put(out);
+}
+
+/// The parts of an AUTHENTICATE message (MS-NLMP 2.2.1.3) that a server checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ReceivedAuthenticate<'a> {
+    pub(super) flags: u32,
+    pub(super) nt: &'a [u8],
+    /// UTF-16LE, like the next one.
+    pub(super) domain: &'a [u8],
+    pub(super) user: &'a [u8],
+    pub(super) session_key: &'a [u8],
+}
+
+impl<'a> ReceivedAuthenticate<'a> {
+    /// Decodes the message. Its parts may be in any order.
+    pub(super) fn parse(message: &'a [u8]) -> Result<Self, AuthError> {
+        Self::fields(message)
+            .map_err(|_| AuthError::Malformed { what: "NTLM authenticate", len: message.len() })
+    }
+
+    fn fields(message: &'a [u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(message, "NTLM authenticate");
+        let signature: [u8; 8] = reader.get()?;
+        let kind: u32 = reader.get()?;
+        if signature != SIGNATURE || kind != 3 {
+            return Err(reader.bad("MessageType", u64::from(kind)));
+        }
+        let mut part = || -> Result<&'a [u8], WireError> {
+            let len: u16 = reader.get()?;
+            let _max: u16 = reader.get()?;
+            let offset: u32 = reader.get()?;
+            reader.slice(offset as usize, usize::from(len))
+        };
+        let _lm = part()?;
+        let nt = part()?;
+        let domain = part()?;
+        let user = part()?;
+        let _workstation = part()?;
+        let session_key = part()?;
+        Ok(Self { flags: reader.get()?, nt, domain, user, session_key })
+    }
+}
+
+/// The MIC of an AUTHENTICATE message, whose field holds zeros afterwards; none if the message is too short.
+pub(super) fn take_mic(message: &mut [u8]) -> Option<[u8; 16]> {
+    let field = message.get_mut(MIC)?;
+    let mic = field.first_chunk().copied();
+    field.fill(0);
+    mic
 }
 
 /// Puts the MIC into an AUTHENTICATE message.

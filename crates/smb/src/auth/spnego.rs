@@ -2,6 +2,7 @@
 
 use super::AuthError;
 use super::der::{Der, element};
+use super::message;
 
 /// States of a negotiation (RFC 4178 4.2.2).
 pub(super) const ACCEPT_COMPLETED: u8 = 0;
@@ -94,6 +95,82 @@ pub(crate) fn listed_mechanisms(token: &[u8]) -> Result<Vec<Mechanism>, AuthErro
 /// The list of mechanisms as both sides sign it: `MechTypeList` with its tag.
 pub(super) fn mech_list() -> Vec<u8> {
     element(SEQUENCE, &[&element(OBJECT_ID, &[&NTLM])])
+}
+
+/// The token of a NEGOTIATE response: NTLM is the only mechanism (`NegTokenInit2`, MS-SPNG 2.2.1).
+pub(super) fn hint() -> Vec<u8> {
+    let mechs = element(FIELD[0], &[&mech_list()]);
+    let init = element(FIELD[0], &[&element(SEQUENCE, &[&mechs])]);
+    element(APPLICATION, &[&element(OBJECT_ID, &[&SPNEGO]), &init])
+}
+
+/// A server's answer in this state, which chooses NTLM unless the login is complete.
+pub(super) fn answer(state: u8, token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec<u8> {
+    let field = |tag: u8, content: Option<&[u8]>| {
+        content.map_or_else(Vec::new, |content| element(tag, &[&element(OCTETS, &[content])]))
+    };
+    let chosen = if state == ACCEPT_COMPLETED {
+        Vec::new()
+    } else {
+        element(FIELD[1], &[&element(OBJECT_ID, &[&NTLM])])
+    };
+    let state = element(FIELD[0], &[&element(ENUMERATED, &[&[state]])]);
+    let fields = [&state[..], &chosen, &field(FIELD[2], token), &field(FIELD[3], mic)];
+    element(RESPONSE, &[&element(SEQUENCE, &fields)])
+}
+
+/// A client's token as a server receives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClientToken<'a> {
+    /// Plain NTLM.
+    Bare(&'a [u8]),
+    /// The first token (`NegTokenInit`, RFC 4178 4.2.1).
+    Init {
+        /// `MechTypeList` with its tag, as both sides sign it.
+        mechanisms: &'a [u8],
+        /// The token is for NTLM.
+        ntlm_first: bool,
+        token: Option<&'a [u8]>,
+    },
+    /// A further token (`NegTokenResp`, RFC 4178 4.2.2).
+    Response { token: Option<&'a [u8]>, mic: Option<&'a [u8]> },
+}
+
+impl<'a> ClientToken<'a> {
+    /// Decodes a token and rejects a list of mechanisms without NTLM.
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, AuthError> {
+        if bytes.starts_with(&message::SIGNATURE) {
+            return Ok(Self::Bare(bytes));
+        }
+        if bytes.first() != Some(&APPLICATION) {
+            let response = Response::parse(bytes)?;
+            return Ok(Self::Response { token: response.token, mic: response.mic });
+        }
+        let mut outer = Der::new(Der::new(bytes).expect(APPLICATION, "NegTokenInit")?);
+        if outer.expect(OBJECT_ID, "SPNEGO")? != SPNEGO {
+            return Err(AuthError::Malformed { what: "SPNEGO", len: bytes.len() });
+        }
+        let init = outer.expect(FIELD[0], "NegTokenInit")?;
+        let mut fields = Der::new(Der::new(init).expect(SEQUENCE, "NegTokenInit")?);
+        let mechanisms = fields.expect(FIELD[0], "mechTypes")?;
+        let mut list = Der::new(Der::new(mechanisms).expect(SEQUENCE, "MechTypeList")?);
+        let mut token = None;
+        while !fields.is_empty() {
+            let (tag, content) = fields.next("NegTokenInit field")?;
+            if tag == FIELD[2] {
+                token = Some(Der::new(content).expect(OCTETS, "mechToken")?);
+            }
+        }
+        let ntlm_first = list.expect(OBJECT_ID, "MechType")? == NTLM;
+        let mut listed = ntlm_first;
+        while !list.is_empty() {
+            listed |= list.expect(OBJECT_ID, "MechType")? == NTLM;
+        }
+        if !listed {
+            return Err(AuthError::Mechanism);
+        }
+        Ok(Self::Init { mechanisms, ntlm_first, token })
+    }
 }
 
 /// The client's first token.

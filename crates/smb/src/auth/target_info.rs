@@ -1,9 +1,13 @@
 //! The server's list of attributes in a challenge (`AV_PAIR`, MS-NLMP 2.2.2.1).
 
 use super::AuthError;
-use crate::wire::{Field, Reader, WireError};
+use crate::wire::{Field, Reader, WireError, utf16};
 
 const END: u16 = 0;
+const NETBIOS_COMPUTER: u16 = 1;
+const NETBIOS_DOMAIN: u16 = 2;
+const DNS_COMPUTER: u16 = 3;
+const DNS_DOMAIN: u16 = 4;
 const FLAGS: u16 = 6;
 const TIMESTAMP: u16 = 7;
 /// The AUTHENTICATE message carries a MIC.
@@ -57,6 +61,36 @@ impl TargetInfo {
         put_pair(END, &[], &mut bytes);
         Ok(Self { bytes, time })
     }
+}
+
+/// The attributes that a server with this name sends; its time obliges clients to send a MIC.
+pub(super) fn server_pairs(name: &str, time: u64) -> Vec<u8> {
+    let name = utf16(name);
+    let mut pairs = Vec::new();
+    for id in [NETBIOS_DOMAIN, NETBIOS_COMPUTER, DNS_DOMAIN, DNS_COMPUTER] {
+        put_pair(id, &name, &mut pairs);
+    }
+    put_pair(TIMESTAMP, &time.to_le_bytes(), &mut pairs);
+    put_pair(END, &[], &mut pairs);
+    pairs
+}
+
+/// True if a client's attributes announce a MIC. Malformed attributes do not.
+pub(super) fn announces_mic(pairs: &[u8]) -> bool {
+    let flags = || -> Result<u32, WireError> {
+        let mut reader = Reader::new(pairs, "target info");
+        loop {
+            let id: u16 = reader.get()?;
+            let len: u16 = reader.get()?;
+            let value = reader.take(usize::from(len))?;
+            match id {
+                END => return Ok(0),
+                FLAGS => return Reader::new(value, "MsvAvFlags").get(),
+                _ => {}
+            }
+        }
+    };
+    flags().is_ok_and(|flags| flags & HAS_MIC != 0)
 }
 
 fn put_pair(id: u16, value: &[u8], out: &mut Vec<u8>) {

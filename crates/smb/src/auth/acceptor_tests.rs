@@ -1,0 +1,154 @@
+//! Logins of the client's side against the server's side.
+
+use proptest::prelude::*;
+use sharebench_target::Secret;
+
+use super::der::element;
+use super::spnego::{self, Response, listed_mechanisms};
+use super::{AuthError, Mechanism, NtlmAcceptor, NtlmLogin};
+
+/// The session keys of both sides after a login with these passwords, and whether the client accepts the last token.
+fn log_in(right: &str, used: &str) -> Result<[[u8; 16]; 2], AuthError> {
+    let mut client = NtlmLogin::new("äda", "LAB", &Secret::new(used), "LAPTOP");
+    let mut server = NtlmAcceptor::new("SERVER");
+    let challenge = server.challenge(&client.first_token()).unwrap();
+    let second = client.second_token(&challenge).unwrap();
+    let received = server.receive(&second).unwrap();
+    assert_eq!((received.user(), received.domain(), received.is_anonymous()), ("äda", "LAB", false));
+    let accepted = received.verify(&Secret::new(right))?;
+    client.check_final(&accepted.token)?;
+    Ok([client.session_key().unwrap(), accepted.session_key])
+}
+
+#[test]
+fn both_sides_derive_the_same_session_key_and_sign_the_list_of_mechanisms() {
+    let [client, server] = log_in("geheim", "geheim").unwrap();
+    assert_eq!(client, server);
+    assert_ne!(client, log_in("geheim", "geheim").unwrap()[0], "a new key for each login");
+}
+
+#[test]
+fn a_wrong_password_is_rejected() {
+    assert_eq!(log_in("right", "wrong").err(), Some(AuthError::Rejected));
+    assert_eq!(log_in("", "x").err(), Some(AuthError::Rejected));
+}
+
+#[test]
+fn the_hint_lists_ntlm_only() {
+    assert_eq!(listed_mechanisms(&NtlmAcceptor::hint()), Ok(vec![Mechanism::Ntlm]));
+}
+
+#[test]
+fn an_anonymous_login_needs_no_proof_and_passes_none() {
+    let mut client = NtlmLogin::anonymous();
+    let mut server = NtlmAcceptor::new("SERVER");
+    let challenge = server.challenge(&client.first_token()).unwrap();
+    let second = client.second_token(&challenge).unwrap();
+    let received = server.receive(&second).unwrap();
+    assert!(received.is_anonymous() && received.user().is_empty());
+    assert_eq!(client.check_final(&received.accept_without_key()), Ok(()));
+    assert_eq!(received.verify(&Secret::new("")).err(), Some(AuthError::Rejected));
+}
+
+#[test]
+fn plain_ntlm_gets_plain_ntlm() {
+    let mut client = NtlmLogin::new("a", "", &Secret::new("b"), "");
+    let mut server = NtlmAcceptor::new("SERVER");
+    let first = client.first_token();
+    // The NEGOTIATE message is the end of the token.
+    let challenge = server.challenge(&first[first.len() - 40..]).unwrap();
+    let second = client.second_token(&challenge).unwrap();
+    assert!(challenge.starts_with(b"NTLMSSP") && second.starts_with(b"NTLMSSP"));
+    let accepted = server.receive(&second).unwrap().verify(&Secret::new("b")).unwrap();
+    assert_eq!((Some(accepted.session_key), accepted.token.len()), (client.session_key(), 0));
+}
+
+#[test]
+fn every_changed_byte_of_the_second_token_is_rejected() {
+    let mut client = NtlmLogin::new("a", "b", &Secret::new("c"), "d");
+    let mut server = NtlmAcceptor::new("SERVER");
+    let challenge = server.challenge(&client.first_token()).unwrap();
+    let second = client.second_token(&challenge).unwrap();
+    let message = second.windows(8).position(|bytes| bytes == b"NTLMSSP\0").unwrap();
+    for at in message..second.len() {
+        let mut changed = second.clone();
+        changed[at] ^= 1;
+        let verified = server.receive(&changed).and_then(|received| received.verify(&Secret::new("c")));
+        assert!(verified.is_err(), "byte {at} of {}", second.len());
+    }
+}
+
+#[test]
+fn steps_out_of_order_and_clients_without_ntlm_are_rejected() {
+    let mut client = NtlmLogin::new("a", "", &Secret::new("b"), "");
+    let first = client.first_token();
+    let mut server = NtlmAcceptor::new("SERVER");
+    assert!(!server.has_challenged());
+    assert!(matches!(server.receive(&first).err(), Some(AuthError::Order { .. })));
+    // The last byte of NTLM's object identifier in the list of mechanisms.
+    let at = first.windows(4).position(|bytes| bytes == [0x37, 2, 2, 0x0A]).unwrap() + 3;
+    let mut other = first.clone();
+    other[at] = 0x1E;
+    assert_eq!(server.challenge(&other), Err(AuthError::Mechanism));
+    assert!(!server.has_challenged());
+    assert!(server.challenge(&first).is_ok() && server.has_challenged());
+    let empty = spnego::response(&[], None);
+    assert!(server.receive(&empty).is_err());
+}
+
+/// The first token of a client that prefers Kerberos and also knows NTLM.
+fn kerberos_first() -> Vec<u8> {
+    let kerberos = element(6, &[&[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 2]]);
+    let ntlm = element(6, &[&[0x2B, 6, 1, 4, 1, 0x82, 0x37, 2, 2, 0x0A]]);
+    let mechanisms = element(0xA0, &[&element(0x30, &[&kerberos, &ntlm])]);
+    let token = element(0xA2, &[&element(4, &[b"a ticket"])]);
+    let init = element(0xA0, &[&element(0x30, &[&mechanisms, &token])]);
+    element(0x60, &[&element(6, &[&[0x2B, 6, 1, 5, 5, 2]]), &init])
+}
+
+#[test]
+fn a_client_that_prefers_kerberos_continues_with_ntlm_and_must_sign_its_list() {
+    let mut client = NtlmLogin::new("a", "", &Secret::new("b"), "");
+    let first = client.first_token();
+    let negotiate = &first[first.len() - 40..];
+    let mut server = NtlmAcceptor::new("SERVER");
+    let choice = server.challenge(&kerberos_first()).unwrap();
+    let choice = Response::parse(&choice).unwrap();
+    assert_eq!((choice.state, choice.token), (Some(spnego::REQUEST_MIC), None));
+    assert!(!server.has_challenged());
+    let challenge = server.challenge(&spnego::response(negotiate, None)).unwrap();
+    assert!(server.has_challenged());
+    let second = client.second_token(&challenge).unwrap();
+    // The client signs the list that it would have sent itself.
+    let verified = server.receive(&second).unwrap().verify(&Secret::new("b"));
+    assert_eq!(verified.err(), Some(AuthError::MechListMic));
+    let unsigned = spnego::response(Response::parse(&second).unwrap().token.unwrap(), None);
+    let verified = server.receive(&unsigned).unwrap().verify(&Secret::new("b"));
+    assert_eq!(verified.err(), Some(AuthError::MechListMic));
+}
+
+#[test]
+fn every_prefix_of_a_token_is_rejected() {
+    let mut client = NtlmLogin::new("a", "b", &Secret::new("c"), "d");
+    let first = client.first_token();
+    assert!((0..first.len()).all(|len| NtlmAcceptor::new("S").challenge(&first[..len]).is_err()));
+    let mut server = NtlmAcceptor::new("S");
+    let second = client.second_token(&server.challenge(&first).unwrap()).unwrap();
+    assert!((0..second.len()).all(|len| server.receive(&second[..len]).is_err()));
+}
+
+proptest! {
+    #[test]
+    fn garbage_causes_no_panic(
+        bytes in prop::collection::vec(prop_oneof![2 => Just(0u8), 1 => 0u8..64, 1 => any::<u8>()], 0..200),
+    ) {
+        let mut client = NtlmLogin::new("a", "b", &Secret::new("c"), "d");
+        let mut server = NtlmAcceptor::new("S");
+        server.challenge(&client.first_token()).unwrap();
+        for head in [&b""[..], b"NTLMSSP\0\x01\0\0\0", b"NTLMSSP\0\x03\0\0\0", &[0x60, 0x20], &[0xA1, 0x20]] {
+            let token = [head, &bytes].concat();
+            let _ = NtlmAcceptor::new("S").challenge(&token);
+            let _ = server.receive(&token).and_then(|received| received.verify(&Secret::new("c")));
+        }
+    }
+}
