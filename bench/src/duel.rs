@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use sharebench_analysis::{Analysis, ComparisonOutcome, ComparisonVerdict, Options as AnalysisOptions, RunData, analyse};
+use sharebench_analysis::{
+    Analysis, ComparisonOutcome, ComparisonVerdict, Options as AnalysisOptions, RunData, analyse,
+};
 use sharebench_model::{Facts, RunEvent, RunHeader, RunOutcome, TargetIdentity};
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::ResolvedPlan;
@@ -176,7 +178,8 @@ pub fn measure(table: &mut Table, runs: usize, time: Duration) -> Result<(), Fai
     let wrong = equal.iter().filter(|found| differs(&found.analysis)).count();
     let wrong_fine = equal.iter().filter(|found| differs(&found.fine)).count();
     let share = wrong as f64 / equal.len().max(1) as f64;
-    let what = format!("200 us twice: a difference in {wrong} of {} runs; tolerance 1 %: {wrong_fine}", equal.len());
+    let what =
+        format!("200 us twice: a difference in {wrong} of {} runs; tolerance 1 %: {wrong_fine}", equal.len());
     row(table, &what, &METHODS[0], &equal, share, Some(Bar::AtMost(FALSE_BAR)));
     time_to_precision(table)
 }

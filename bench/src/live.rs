@@ -1,5 +1,7 @@
-//! Cost of the live view: alternating runs on the null target, on a terminal and without output.
+//! Cost of the live view: alternating runs on the null target with it, on a terminal or in an open page, and without output.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -32,9 +34,9 @@ pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), 
         "sweep null:// --no-verify --file-sizes 1MiB --record-sizes 4KiB,64KiB --tests random-read \
          --repetitions {REPETITIONS} --min-sample-time {sample}ms"
     );
-    println!("\n### The live view on a terminal, compared with --quiet\n");
+    println!("\n### The live view on a terminal and in an open page, compared with --quiet\n");
     println!(
-        "| {:<30} | {:>5} | {:>10} | {:>10} | {:<24} | {:<22} | {:<12} |\n|---|---:|---:|---:|---|---|---|",
+        "| {:<46} | {:>5} | {:>10} | {:>10} | {:<24} | {:<22} | {:<12} |\n|---|---:|---:|---:|---|---|---|",
         "what", "pairs", "shown op/s", "quiet op/s", "ratio [95 %]", "CPU of it, % of one", "bar"
     );
     for (what, line) in [
@@ -43,7 +45,8 @@ pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), 
         // More users than CPUs without think time: CPU time of the view is lost to them.
         ("load, 4 users who never wait", load(4, "0s")),
     ] {
-        pairs(table, what, &|shown| once(&program, scratch, &line, shown))?;
+        pairs(table, what, &|shown| on_terminal(&program, scratch, &line, shown))?;
+        pairs(table, &format!("{what}, --dashboard"), &|shown| in_page(&program, scratch, &line, shown))?;
     }
     Ok(())
 }
@@ -76,7 +79,7 @@ fn pairs(
         table.verdict(&format!("{what}: op/s with the live view"), ratio.value, Some(Bar::AtLeast(BAR)));
     let [shown, quiet] = rates.map(|rates| Spread::new(rates).median);
     println!(
-        "| {what:<30} | {:>5} | {shown:>10.0} | {quiet:>10.0} | {:<24} | {:<22} | {verdict:<12} |",
+        "| {what:<46} | {:>5} | {shown:>10.0} | {quiet:>10.0} | {:<24} | {:<22} | {verdict:<12} |",
         logs.len(),
         interval_of(&ratio),
         Spread::new(taken).shown()
@@ -117,12 +120,11 @@ pub fn program() -> Result<PathBuf, Failure> {
     }
 }
 
-/// Measures operations over busy time of one run, and CPU time over wall time, including the CPU time of `script`.
+/// Measures one run on its own terminal, which `script` of util-linux creates; with the live view if it is `shown`.
 ///
-/// If `shown`, the program runs on its own terminal, which `script` of util-linux creates.
-fn once(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<(Sample, f64), Failure> {
-    let book = scratch.join("live.db");
-    let _ = std::fs::remove_file(&book);
+/// Returns operations over busy time, and CPU time over wall time, including the CPU time of `script`.
+fn on_terminal(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<(Sample, f64), Failure> {
+    let book = empty_book(scratch);
     let quiet = if shown { "" } else { " --quiet" };
     let line = format!("{} {line} --db {}{quiet}", program.display(), book.display());
     let before = cpu_of_children();
@@ -133,12 +135,68 @@ fn once(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<(Samp
         .stdin(Stdio::null())
         .output()?;
     let cpu = cpu_of_children().saturating_sub(before);
-    let share = cpu.as_secs_f64() / started.elapsed().as_secs_f64();
+    let wall = started.elapsed();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() || said.contains("q: stop") != shown {
         return Err(format!("{line}: {}: {said}", output.status).into());
     }
-    let table = Command::new(program).args(["export", "1", "--format", "csv", "--db"]).arg(&book).output()?;
+    stored(program, &book, cpu, wall)
+}
+
+/// Measures one run without terminal; with `--dashboard` and a page that follows it if it is `shown`.
+///
+/// Returns operations over busy time, and CPU time over wall time. The CPU time includes the report at the end.
+fn in_page(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<(Sample, f64), Failure> {
+    let book = empty_book(scratch);
+    let mut command = Command::new(program);
+    command.args(line.split_whitespace()).arg("--quiet").arg("--db").arg(&book);
+    if shown {
+        command.arg("--dashboard=127.0.0.1:0");
+    }
+    let before = cpu_of_children();
+    let started = Instant::now();
+    let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let mut output = BufReader::new(run.stderr.take().ok_or("no standard error")?);
+    let mut said = String::new();
+    if shown {
+        output.read_line(&mut said)?;
+        follow(said.trim_end())?;
+    }
+    output.read_to_string(&mut said)?;
+    let status = run.wait()?;
+    let cpu = cpu_of_children().saturating_sub(before);
+    let wall = started.elapsed();
+    if !status.success() {
+        return Err(format!("{line}: {status}: {said}").into());
+    }
+    stored(program, &book, cpu, wall)
+}
+
+/// Reads the events of a dashboard to their end and then the report, as the page does. `said` is the line with its address.
+fn follow(said: &str) -> Result<(), Failure> {
+    let url = said.split_once("http://").ok_or_else(|| format!("no address of a dashboard in {said}"))?.1;
+    let (address, path) = url.split_once('/').ok_or("an address without a path")?;
+    for page in ["events", ""] {
+        let mut connection = TcpStream::connect(address)?;
+        let request = format!("GET /{path}{page} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        connection.write_all(request.as_bytes())?;
+        if std::io::copy(&mut connection, &mut std::io::sink())? == 0 {
+            return Err(format!("no answer from {url}").into());
+        }
+    }
+    Ok(())
+}
+
+/// Path of a results database that does not exist.
+fn empty_book(scratch: &Path) -> PathBuf {
+    let book = scratch.join("live.db");
+    let _ = std::fs::remove_file(&book);
+    book
+}
+
+/// Operations and busy time of the stored run, and its CPU time over its wall time.
+fn stored(program: &Path, book: &Path, cpu: Duration, wall: Duration) -> Result<(Sample, f64), Failure> {
+    let table = Command::new(program).args(["export", "1", "--format", "csv", "--db"]).arg(book).output()?;
     let table = String::from_utf8(table.stdout)?;
     let mut rows = table.lines().map(|row| row.split(',').collect::<Vec<_>>());
     let head = rows.next().ok_or("an empty table")?;
@@ -151,5 +209,5 @@ fn once(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<(Samp
         sample.operations += row[operations].parse::<u64>()?;
         sample.wall_ns += row[time].parse::<u64>()?;
     }
-    Ok((sample, share))
+    Ok((sample, cpu.as_secs_f64() / wall.as_secs_f64()))
 }
