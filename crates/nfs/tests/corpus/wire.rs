@@ -9,6 +9,12 @@ use sharebench_nfs::results::{
     Found, FsInfo, FsStat, ReadHead, Written, get_commit, get_listing, get_status,
 };
 use sharebench_nfs::rpc::{CallHeader, get_reply};
+use sharebench_nfs::v4::compound::{CallHead, ReplyHead, get_operation};
+use sharebench_nfs::v4::data::{Close, PutFh, Read, WriteHead};
+use sharebench_nfs::v4::item::Item;
+use sharebench_nfs::v4::session::{
+    CreateSession, CreatedSession, ExchangeId, ExchangedId, Sequence, Sequenced,
+};
 use sharebench_nfs::xdr::{Reader, XdrError};
 
 /// Longest accepted record.
@@ -18,6 +24,7 @@ const MAX_RECORD: usize = 4096;
 pub fn run(input: &[u8]) {
     records(input);
     results(input);
+    version_4(input);
     if let Ok((_, Ok(()))) = get_reply(&mut Reader::new(input)) {
         // After the head of an accepted reply without verifier.
         results(input.get(24..).unwrap_or_default());
@@ -79,5 +86,27 @@ fn results(input: &[u8]) {
         let mut entries = 0;
         let _ = get_listing(&mut Reader::new(input), plus, |_| entries += 1);
         assert!(entries <= input.len(), "{entries} entries in {} bytes", input.len());
+    }
+}
+
+/// Decodes arbitrary bytes as parts of a COMPOUND of NFSv4.
+fn version_4(input: &[u8]) {
+    let try_each: [Decode; 11] = [
+        |reader| CallHead::get(reader).and_then(|_| get_operation(reader)).map(drop),
+        |reader| ReplyHead::get(reader).map(drop),
+        |reader| ExchangeId::get(reader).map(drop),
+        |reader| ExchangedId::get(reader).map(drop),
+        |reader| CreateSession::get(reader).map(drop),
+        |reader| CreatedSession::get(reader).map(drop),
+        |reader| Sequence::get(reader).map(drop),
+        |reader| Sequenced::get(reader).map(drop),
+        |reader| PutFh::get(reader).map(drop),
+        |reader| Read::get(reader).and_then(|_| WriteHead::get(reader)).map(drop),
+        |reader| Close::get(reader).map(drop),
+    ];
+    for decode in try_each {
+        let mut reader = Reader::new(input);
+        let _ = decode(&mut reader);
+        assert!(reader.rest().len() <= input.len());
     }
 }
