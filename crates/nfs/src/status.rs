@@ -3,16 +3,19 @@
 use sharebench_model::{ErrorClass, OpError, OpStep};
 
 macro_rules! statuses {
-    ($($(#[$doc:meta])* $variant:ident = $code:literal, $name:literal, $class:ident;)*) => {
-        /// The failure of an NFSv3 procedure (RFC 1813, 2.6: `nfsstat3`).
+    (
+        $(#[$status_doc:meta])* $status:ident, $other:literal;
+        $($(#[$doc:meta])* $variant:ident = $code:literal, $name:literal, $class:ident;)*
+    ) => {
+        $(#[$status_doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum NfsStatus {
+        pub enum $status {
             $($(#[$doc])* $variant,)*
             /// A code that the specification does not define.
             Other(u32),
         }
 
-        impl NfsStatus {
+        impl $status {
             /// The code on the wire.
             pub const fn code(self) -> u32 {
                 match self {
@@ -31,26 +34,30 @@ macro_rules! statuses {
             }
 
             /// Class of the failure.
-            pub const fn class(self) -> ErrorClass {
+            pub const fn class(self) -> sharebench_model::ErrorClass {
                 match self {
-                    $(Self::$variant => ErrorClass::$class,)*
-                    Self::Other(_) => ErrorClass::Protocol,
+                    $(Self::$variant => sharebench_model::ErrorClass::$class,)*
+                    Self::Other(_) => sharebench_model::ErrorClass::Protocol,
                 }
             }
         }
 
-        impl std::fmt::Display for NfsStatus {
+        impl std::fmt::Display for $status {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 match self {
                     $(Self::$variant => f.write_str($name),)*
-                    Self::Other(code) => write!(f, "NFS3 status {code}"),
+                    Self::Other(code) => write!(f, concat!($other, " {}"), code),
                 }
             }
         }
     };
 }
 
+pub(crate) use statuses;
+
 statuses! {
+    /// The failure of an NFSv3 procedure (RFC 1813, 2.6: `nfsstat3`).
+    NfsStatus, "NFS3 status";
     /// Not the owner.
     Perm = 1, "NFS3ERR_PERM", Refused;
     /// No such file or directory.

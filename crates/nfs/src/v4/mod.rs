@@ -10,6 +10,7 @@ pub mod data;
 pub mod item;
 pub mod operation;
 pub mod session;
+pub mod status;
 
 #[cfg(test)]
 mod tests;
