@@ -1,8 +1,9 @@
-//! `cargo xtask check`: rules of the repository that the compiler does not check; `cargo xtask counts`, `cargo xtask soak`.
+//! `cargo xtask check`: rules of the repository that the compiler does not check. The other commands are in [`USAGE`].
 
 mod citations;
 mod counts;
 mod dependencies;
+mod dist;
 mod misplaced;
 mod module_graph;
 mod openings;
@@ -23,10 +24,12 @@ use vocabulary::Vocabulary;
 const USAGE: &str = "usage: cargo xtask check [PATH]
        cargo xtask counts [ROOT]
        cargo xtask soak MINUTES target/release/sharebench
+       cargo xtask dist [PROGRAM]
 
 check   Print every violation of the rules; PATH selects the findings below that path
 counts  Print figures of the language per crate, of the repository at ROOT
-soak    Run a mixed load on every protocol and print what grows";
+soak    Run a mixed load on every protocol and print what grows
+dist    Build the static program, or take PROGRAM, and write archive, packages and checksums to target/dist/out";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints its findings")]
 fn main() -> ExitCode {
@@ -38,6 +41,8 @@ fn main() -> ExitCode {
         ["check", path] if !path.starts_with('-') => check(root, path),
         ["counts"] => counts::print(root, &mut io::stdout()).map(|()| Vec::new()),
         ["counts", root] => counts::print(Path::new(root), &mut io::stdout()).map(|()| Vec::new()),
+        ["dist"] => dist::run(root, None, &mut io::stdout()).map(|()| Vec::new()),
+        ["dist", program] => dist::run(root, Some(program), &mut io::stdout()).map(|()| Vec::new()),
         ["soak", minutes, program] if minutes.parse::<u64>().is_ok_and(|minutes| minutes > 0) => {
             soak::run(minutes.parse().unwrap_or(1), program, &mut io::stdout()).map(|()| Vec::new())
         }

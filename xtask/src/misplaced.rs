@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Files and folders allowed at the root.
-const ROOT: [&str; 23] = [
+const ROOT: [&str; 24] = [
     ".cargo",
     ".ci",
     ".gitattributes",
@@ -23,6 +23,7 @@ const ROOT: [&str; 23] = [
     "docs",
     "fuzz",
     "justfile",
+    "packaging",
     "plans",
     "rustfmt.toml",
     "test",

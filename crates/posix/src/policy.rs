@@ -65,7 +65,7 @@ impl Policies {
         // Only EINVAL means that the file system rejects the flag O_DIRECT (open(2)).
         let can_direct = !matches!(unnamed, Err(Errno(libc::EINVAL)));
         let said = unnamed.ok().and_then(|file| sys::direct_alignment(file.as_raw_fd()));
-        let block = || sys::fstatfs(root.as_raw_fd()).map_or(4096, |fs| fs.f_bsize.unsigned_abs());
+        let block = || sys::block_size(root.as_raw_fd()).unwrap_or(sys::DEFAULT_BLOCK);
         let unit = match below {
             // Network clients move any range directly (open(2), "NFS").
             Below::Server | Below::SmbServer(_) => said.unwrap_or(1),

@@ -9,6 +9,9 @@ use libc::{c_int, c_uint};
 
 use crate::errno::Errno;
 
+/// Block size of a file system that does not report one, in bytes.
+pub const DEFAULT_BLOCK: u64 = 4096;
+
 type Result<T> = std::result::Result<T, Errno>;
 
 fn count(returned: isize) -> Result<usize> {
@@ -109,13 +112,16 @@ pub fn fstatvfs(fd: RawFd) -> Result<libc::statvfs64> {
     }
 }
 
-pub fn fstatfs(fd: RawFd) -> Result<libc::statfs64> {
-    let mut fs = MaybeUninit::uninit();
+/// Returns the block size of a file system in bytes.
+pub fn block_size(fd: RawFd) -> Result<u64> {
+    let mut fs = MaybeUninit::<libc::statfs64>::uninit();
     // SAFETY: as in `fstat`.
-    unsafe {
+    let fs = unsafe {
         done(libc::fstatfs64(fd, fs.as_mut_ptr()))?;
-        Ok(fs.assume_init())
-    }
+        fs.assume_init()
+    };
+    // The field is signed with glibc and unsigned with musl.
+    Ok(u64::try_from(fs.f_bsize).unwrap_or(DEFAULT_BLOCK))
 }
 
 /// Fills `into` with directory records; 0 bytes at the end.

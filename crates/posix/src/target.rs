@@ -193,7 +193,7 @@ impl PosixTarget {
         if let Some(counter) = &counter {
             facts.insert("wire_counter".into(), counter.source());
         }
-        let block = sys::fstatfs(root.as_raw_fd()).map_or(4096, |fs| fs.f_bsize.unsigned_abs());
+        let block = sys::block_size(root.as_raw_fd()).unwrap_or(sys::DEFAULT_BLOCK);
         facts.insert("block_size".into(), block.to_string());
         facts.insert("direct_io".into(), if self.direct { "yes" } else { "no" }.into());
         facts.insert("direct_io_unit".into(), policies.unit.to_string());
