@@ -21,6 +21,7 @@ pub mod network_interface;
 pub mod oplock;
 pub mod session_setup;
 pub mod share_list;
+pub mod share_list_server;
 pub mod simple;
 pub mod smb1;
 pub mod transform;

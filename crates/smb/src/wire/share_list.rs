@@ -6,26 +6,26 @@ use super::{Field, Reader, WireError, from_utf16, utf16};
 pub const PIPE: &str = "srvsvc";
 
 /// Interface `srvsvc` 3.0 (MS-SRVS 1.9): 4b324fc8-1670-01d3-1278-5a47bf6ee188.
-const SRVSVC: [u8; 16] =
+pub(super) const SRVSVC: [u8; 16] =
     [0xC8, 0x4F, 0x32, 0x4B, 0x70, 0x16, 0xD3, 0x01, 0x12, 0x78, 0x5A, 0x47, 0xBF, 0x6E, 0xE1, 0x88];
-const SRVSVC_VERSION: u32 = 3;
+pub(super) const SRVSVC_VERSION: u32 = 3;
 /// Transfer syntax NDR 2.0 (C706 14): 8a885d04-1ceb-11c9-9fe8-08002b104860.
-const NDR: [u8; 16] =
+pub(super) const NDR: [u8; 16] =
     [0x04, 0x5D, 0x88, 0x8A, 0xEB, 0x1C, 0xC9, 0x11, 0x9F, 0xE8, 0x08, 0x00, 0x2B, 0x10, 0x48, 0x60];
-const NDR_VERSION: u32 = 2;
+pub(super) const NDR_VERSION: u32 = 2;
 /// Operation number of `NetrShareEnum`.
-const SHARE_ENUM: u16 = 15;
+pub(super) const SHARE_ENUM: u16 = 15;
 /// Information level: name, type and comment.
-const LEVEL: u32 = 1;
+pub(super) const LEVEL: u32 = 1;
 
 /// Packet types (C706 12.6.4).
-const REQUEST: u8 = 0;
-const RESPONSE: u8 = 2;
-const BIND: u8 = 11;
-const BIND_ACK: u8 = 12;
+pub(super) const REQUEST: u8 = 0;
+pub(super) const RESPONSE: u8 = 2;
+pub(super) const BIND: u8 = 11;
+pub(super) const BIND_ACK: u8 = 12;
 /// Flags: first and last fragment.
-const FIRST: u8 = 1;
-const LAST: u8 = 2;
+pub(super) const FIRST: u8 = 1;
+pub(super) const LAST: u8 = 2;
 /// Data representation: little-endian, ASCII, IEEE.
 const LITTLE_ENDIAN: [u8; 4] = [0x10, 0, 0, 0];
 /// Bytes of a header, and of a response up to its data.
@@ -39,7 +39,7 @@ const MAX_SHARES: u32 = 2048;
 const ENTRY_LEN: usize = 12;
 
 /// Status codes of the call (MS-ERREF 2.2).
-const DONE: u32 = 0;
+pub(super) const DONE: u32 = 0;
 const MORE_DATA: u32 = 234;
 
 /// Types of a share, the lower bits (MS-SRVS 2.2.2.4).
@@ -74,7 +74,7 @@ impl ListedShare {
     }
 }
 
-fn put_header(kind: u8, call: u32, len: usize, out: &mut Vec<u8>) {
+pub(super) fn put_header(kind: u8, call: u32, len: usize, out: &mut Vec<u8>) {
     [5, 0, kind, FIRST | LAST].put(out);
     LITTLE_ENDIAN.put(out);
     ((HEADER_LEN + len) as u16).put(out);
@@ -134,7 +134,7 @@ pub fn share_enum(server: &str) -> Vec<u8> {
 }
 
 /// A conformant and varying string of 16-bit characters with a final NUL (C706 14.3.4.2).
-fn put_text(text: &str, out: &mut Vec<u8>) {
+pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
     let mut characters = utf16(text);
     0u16.put(&mut characters);
     let count = (characters.len() / 2) as u32;
@@ -182,7 +182,7 @@ impl<'a> Fragment<'a> {
 
 /// Decodes the result of `NetrShareEnum`: all fragments' stubs together.
 pub fn shares(stub: &[u8]) -> Result<Vec<ListedShare>, WireError> {
-    let mut ndr = NdrReader { stub, at: 0 };
+    let mut ndr = NdrReader::new(stub);
     let level = ndr.word()?;
     let arm = ndr.word()?;
     if level != LEVEL || arm != LEVEL {
@@ -222,12 +222,16 @@ fn entries(ndr: &mut NdrReader<'_>, count: u32) -> Result<Vec<ListedShare>, Wire
 }
 
 /// Reads NDR values, which are aligned to their size from the start of the stub.
-struct NdrReader<'a> {
+pub(super) struct NdrReader<'a> {
     stub: &'a [u8],
     at: usize,
 }
 
 impl<'a> NdrReader<'a> {
+    pub(super) fn new(stub: &'a [u8]) -> Self {
+        Self { stub, at: 0 }
+    }
+
     fn take(&mut self, len: usize) -> Result<&'a [u8], WireError> {
         let short = WireError::Short { what: "NetrShareEnum", len: self.stub.len() };
         let end = self.at.checked_add(len).ok_or(short.clone())?;
@@ -236,13 +240,13 @@ impl<'a> NdrReader<'a> {
         Ok(bytes)
     }
 
-    fn word(&mut self) -> Result<u32, WireError> {
+    pub(super) fn word(&mut self) -> Result<u32, WireError> {
         self.at = self.at.next_multiple_of(4);
         let bytes = self.take(4)?;
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    fn text(&mut self) -> Result<String, WireError> {
+    pub(super) fn text(&mut self) -> Result<String, WireError> {
         let _max = self.word()?;
         let _offset = self.word()?;
         let count = self.word()?;

@@ -13,6 +13,7 @@ use sharebench_smb::wire::network_interface::interfaces;
 use sharebench_smb::wire::oplock::OplockBreak;
 use sharebench_smb::wire::session_setup::{SessionSetupRequest, SessionSetupResponse};
 use sharebench_smb::wire::share_list::{Fragment, shares};
+use sharebench_smb::wire::share_list_server::answer;
 use sharebench_smb::wire::simple::{Empty, ErrorResponse, FlushRequest};
 use sharebench_smb::wire::smb1::chosen_dialect;
 use sharebench_smb::wire::transform::TransformHeader;
@@ -49,7 +50,7 @@ fn decode(message: &[u8]) {
     assert!(listed <= message.len(), "{listed} interfaces in {} bytes", message.len());
     let listed = shares(message).map_or(0, |listed| listed.len());
     assert!(listed <= message.len(), "{listed} shares in {} bytes", message.len());
-    let _ = (Fragment::decode(message), BasicInformation::decode(message));
+    let _ = (Fragment::decode(message), answer(message, &[]), BasicInformation::decode(message));
     let _ = (ValidateNegotiateRequest::decode(message), ValidateNegotiateResponse::decode(message));
     let Ok(header) = Header::decode(message) else { return };
     let mut again = Vec::new();
