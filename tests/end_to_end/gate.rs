@@ -40,8 +40,9 @@ fn equal_runs_pass_and_a_slower_server_fails_until_its_level_is_accepted() {
     let sharebench = Sharebench::new().unwrap();
     let served: Served = sharebench.serve("share").unwrap();
     sharebench.write("nightly.toml", &plan(&served.smb_url(""))).unwrap();
+    // A busy machine may be several times slower in the second run, but not twenty times.
     let gate = |more: &[&str]| {
-        let line = ["gate", "nightly.toml", "--max-slower", "70%"];
+        let line = ["gate", "nightly.toml", "--max-slower", "95%"];
         sharebench.run(&[&line[..], more].concat()).unwrap()
     };
     let first = gate(&[]).expect_success();
