@@ -106,14 +106,18 @@ pub fn run(
     let directory = format!("w{number}");
     prepare(served, &directory);
     let (_proxy, url) = mode.start(served, &directory).unwrap();
+    let own_program = fs::read_link("/proc/self/exe").unwrap();
     let began = Instant::now();
     let timeout = format!("--timeout={}s", mode.timeout_s());
     let mut program = sharebench.start(&command.line(&url, &timeout), &format!("{directory}.log")).unwrap();
     let pid = program.pid();
     let mut peak = 0;
     let ended = poll(PATIENCE, || {
-        // The name in /proc may already be that of the program or still that of its starter; neither is large.
-        peak = peak.max(peak_kib(pid).unwrap_or_default());
+        // Until it executes the program, a new process has the memory of this one.
+        let executes = fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path != own_program);
+        if executes {
+            peak = peak.max(peak_kib(pid).unwrap_or_default());
+        }
         program.has_ended()
     });
     let took = began.elapsed();
