@@ -20,7 +20,8 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
     let mut text = write(&Stages { aligned: &aligned, estimated: &estimated, judged: &judged, options });
     let mut comparisons = judged.comparisons;
     for (comparison, line) in comparisons.iter_mut().zip(text.verdicts.drain(..)) {
-        comparison.verdict.text = line;
+        comparison.verdict.text = line.claim.clone() + &line.support;
+        comparison.verdict.claim = line.claim;
     }
     let mut unlike_conditions = judged.unlike_conditions;
     for (condition, line) in unlike_conditions.iter_mut().zip(text.unlike_conditions.drain(..)) {

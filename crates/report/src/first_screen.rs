@@ -11,12 +11,6 @@ const CONFIDENCE: &str = "confidence";
 /// Subject of the trust line that states which difference would be detected.
 const SENSITIVITY: &str = "sensitivity";
 
-/// The claim of a verdict, and what supports it: `nfs is 12 % faster than smb` and ` [9.1, 15] (48 cells, ...)`.
-pub fn claim(verdict: &str) -> (&str, &str) {
-    let ends = [" [", ", ratio ", ", but ", "; "].into_iter().filter_map(|mark| verdict.find(mark));
-    verdict.split_at(ends.min().unwrap_or(verdict.len()))
-}
-
 /// True if a sentence of the answer repeats the claim of a verdict: its text up to the interval, or the names and the ratio
 /// of an inconclusive one.
 pub fn restates_a_verdict(analysis: &Analysis, sentence: &Sentence) -> bool {
@@ -202,30 +196,4 @@ pub fn mapped(analysis: &Analysis) -> Vec<usize> {
         .map(of)
         .find(|found: &Vec<usize>| !found.is_empty())
         .unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::claim;
-
-    #[test]
-    fn a_claim_ends_before_its_interval_or_its_reason() {
-        for (text, expected) in [
-            (
-                "nfs is 12 % faster than smb [9.1, 15] (48 cells, confidence: high)",
-                "nfs is 12 % faster than smb",
-            ),
-            (
-                "inconclusive: nfs against smb, ratio 1.02 [0.9, 1.1]; about 9",
-                "inconclusive: nfs against smb",
-            ),
-            (
-                "inconclusive: nfs is 5 % faster than smb, but one run",
-                "inconclusive: nfs is 5 % faster than smb",
-            ),
-            ("no cell supports a ratio", "no cell supports a ratio"),
-        ] {
-            assert_eq!(claim(text).0, expected);
-        }
-    }
 }

@@ -72,6 +72,7 @@ pub(crate) fn verdict(evidence: &Evidence<'_>, options: &Options) -> ComparisonV
         confidence: conclusive.then_some(lowest.unwrap_or(Confidence::High)),
         reason,
         objections,
+        claim: String::new(),
         text: String::new(),
     }
 }

@@ -27,13 +27,26 @@ fn inverse(ratio: &Estimate) -> Estimate {
 
 /// `nfs is 12 % faster than smb [9.1, 15]`, the faster one first; `2.4 times as fast` from a factor of two on.
 pub(crate) fn claim(ratio: &Estimate, verdict: RatioVerdict, a: &str, b: &str) -> String {
+    let (claim, bounds) = claim_and_bounds(ratio, verdict, a, b);
+    claim + &bounds
+}
+
+/// A claim without its interval, and the interval: `nfs is 12 % faster than smb` and ` [9.1, 15]`.
+pub(crate) fn claim_and_bounds(
+    ratio: &Estimate,
+    verdict: RatioVerdict,
+    a: &str,
+    b: &str,
+) -> (String, String) {
+    let about_the_ratio = |claim: String| {
+        let (value, bounds) = ratio_and_bounds(ratio);
+        (format!("{claim}: ratio {value}"), bounds)
+    };
     match verdict {
         RatioVerdict::Faster => faster(ratio, a, b),
         RatioVerdict::Slower => faster(&inverse(ratio), b, a),
-        RatioVerdict::AboutTheSame => format!("{a} and {b} are about the same: ratio {}", show_ratio(ratio)),
-        RatioVerdict::NotResolved => {
-            format!("{a} against {b} is not resolved: ratio {}", show_ratio(ratio))
-        }
+        RatioVerdict::AboutTheSame => about_the_ratio(format!("{a} and {b} are about the same")),
+        RatioVerdict::NotResolved => about_the_ratio(format!("{a} against {b} is not resolved")),
     }
 }
 
@@ -75,22 +88,28 @@ pub(crate) fn single_run_caveat(again: bool) -> String {
     format!("One run each: chance cannot be ruled out{remedy}.")
 }
 
-fn faster(ratio: &Estimate, fast: &str, slow: &str) -> String {
+fn faster(ratio: &Estimate, fast: &str, slow: &str) -> (String, String) {
     if ratio.value >= 2.0 {
         let bounds = ratio.interval.map_or(String::new(), |i| format!(" [{:.2}, {:.2}]", i.low, i.high));
-        return format!("{fast} is {:.2} times as fast as {slow}{bounds}", ratio.value);
+        return (format!("{fast} is {:.2} times as fast as {slow}", ratio.value), bounds);
     }
     let (percent, bounds) = percents(ratio);
-    format!("{fast} is {percent} % faster than {slow}{bounds}")
+    (format!("{fast} is {percent} % faster than {slow}"), bounds)
 }
 
 /// `1.12 [1.09, 1.15]`, three decimals where it is close to one; `0.00400 [0.00391, 0.00412]`, three digits below 0.1.
 pub fn show_ratio(ratio: &Estimate) -> String {
+    let (value, bounds) = ratio_and_bounds(ratio);
+    value + &bounds
+}
+
+/// `1.12` and ` [1.09, 1.15]`.
+fn ratio_and_bounds(ratio: &Estimate) -> (String, String) {
     let close = (ratio.value - 1.0).abs() < 0.095;
     let show = |ratio: f64| if close { format!("{ratio:.3}") } else { show_factor(ratio) };
     match ratio.interval {
-        Some(i) => format!("{} [{}, {}]", show(ratio.value), show(i.low), show(i.high)),
-        None => format!("{} [no interval]", show(ratio.value)),
+        Some(i) => (show(ratio.value), format!(" [{}, {}]", show(i.low), show(i.high))),
+        None => (show(ratio.value), " [no interval]".to_owned()),
     }
 }
 

@@ -31,7 +31,7 @@ use crate::text::comparisons::{open_cells, overall_sentence, section_sentence, s
 use crate::text::depth::depth_sentences;
 use crate::text::load::{load_sentences, refused_forecasts};
 use crate::text::stages::Stages;
-use crate::text::verdict::verdict_line;
+use crate::text::verdict::{VerdictLine, verdict_line};
 use crate::text::weights::weights_sentence;
 use crate::types::{Comparison, RunData, Sentence, Tone, View};
 
@@ -40,8 +40,8 @@ use crate::types::{Comparison, RunData, Sentence, Tone, View};
 pub(crate) struct Text {
     /// Unlike conditions, one line each.
     pub unlike_conditions: Vec<String>,
-    /// The verdict of each comparison as one line.
-    pub verdicts: Vec<String>,
+    /// The verdict of each comparison in words.
+    pub verdicts: Vec<VerdictLine>,
     /// Guesses at what limits a system, one sentence each.
     pub mechanisms: Vec<String>,
     /// The comparisons that the answer reports.

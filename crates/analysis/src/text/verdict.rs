@@ -1,33 +1,43 @@
-//! The verdict of a comparison as one line.
+//! The verdict of a comparison as one line, which begins with its claim.
 
 use sharebench_model::units::{counted, percent, percent_limit};
 
 use crate::estimate::ratio::MAX_USEFUL_REPETITIONS;
-use crate::text::claims::{claim, rate_of, show_ratio};
+use crate::text::claims::{claim_and_bounds, rate_of, show_ratio};
 use crate::text::comparisons::names;
 use crate::text::stages::Stages;
 use crate::types::{Comparison, ComparisonOutcome, ComparisonVerdict, InconclusiveReason};
 
-/// The line, such as `nfs is 12 % faster than smb [9.1, 15], slower in write (48 cells, confidence: high)`.
-pub(crate) fn verdict_line(stages: &Stages<'_>, comparison: &Comparison) -> String {
+/// A verdict in words.
+pub(crate) struct VerdictLine {
+    /// What it claims, such as `nfs is 12 % faster than smb`.
+    pub claim: String,
+    /// What supports or limits the claim, such as ` [9.1, 15], slower in write (48 cells, confidence: high)`.
+    pub support: String,
+}
+
+/// The verdict of a comparison in words.
+pub(crate) fn verdict_line(stages: &Stages<'_>, comparison: &Comparison) -> VerdictLine {
     let verdict = &comparison.verdict;
     let (a, b) = names(stages, comparison);
     let ratio = verdict.ratio.filter(|_| verdict.outcome != ComparisonOutcome::Inconclusive);
     let (Some(ratio), Some(confidence)) = (ratio, verdict.confidence) else {
-        return format!("inconclusive: {}", inconclusive(stages, verdict, a, b));
+        let VerdictLine { claim, support } = inconclusive(stages, verdict, a, b);
+        return VerdictLine { claim: format!("inconclusive: {claim}"), support };
     };
     let on_average = match verdict.outcome {
         ComparisonOutcome::Equal if !exceptions(stages, verdict).is_empty() => " on average",
         _ => "",
     };
-    format!(
-        "{}{on_average}{}{} ({}, confidence: {})",
-        claim(&ratio, verdict.on_ratio(), a, b),
+    let (claim, bounds) = claim_and_bounds(&ratio, verdict.on_ratio(), a, b);
+    let support = format!(
+        "{bounds}{on_average}{}{} ({}, confidence: {})",
         exceptions(stages, verdict),
         small_difference(stages, verdict, a, b),
         cells(verdict),
         confidence.word()
-    )
+    );
+    VerdictLine { claim, support }
 }
 
 /// That the systems differ where the verdict does not: `; a has the higher rate, by less than the tolerance of 2 %`.
@@ -82,20 +92,21 @@ fn exceptions(stages: &Stages<'_>, verdict: &ComparisonVerdict) -> String {
 }
 
 /// Why a comparison is inconclusive, and what would settle it.
-fn inconclusive(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &str) -> String {
+fn inconclusive(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &str) -> VerdictLine {
     let Some(ratio) = &verdict.ratio else { return refusal(verdict.reason, a, b) };
     let shown = format!(
-        "{a} against {b}, ratio {}{}{}",
+        ", ratio {}{}{}",
         show_ratio(ratio),
         exceptions(stages, verdict),
         small_difference(stages, verdict, a, b)
     );
     let cells = cells(verdict);
-    match verdict.reason {
+    let support = match verdict.reason {
         Some(InconclusiveReason::SingleRuns) => {
             let imported = stages.aligned.runs.iter().any(|run| run.header.is_imported());
             let remedy = if imported { "" } else { "; 6 interleaved repetitions give an interval" };
-            format!("{}, but one run each does not rule out chance{remedy} ({cells})", rate_of(ratio, a, b))
+            let support = format!(", but one run each does not rule out chance{remedy} ({cells})");
+            return VerdictLine { claim: rate_of(ratio, a, b), support };
         }
         Some(InconclusiveReason::Repetitions) => {
             let remedy = match (verdict.repetitions_needed, ratio.interval) {
@@ -125,21 +136,25 @@ fn inconclusive(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &s
              it ({cells})",
             percent(stages.options.tolerance, 0)
         ),
-        reason => refusal(reason, a, b),
-    }
+        reason => return refusal(reason, a, b),
+    };
+    VerdictLine { claim: format!("{a} against {b}"), support }
 }
 
 /// Why the numbers support no verdict, whatever their interval.
-fn refusal(reason: Option<InconclusiveReason>, a: &str, b: &str) -> String {
-    match reason {
-        Some(InconclusiveReason::WrongData) => {
-            format!("{a} against {b}: a read returned other data than was written, so that no rate counts")
-        }
+fn refusal(reason: Option<InconclusiveReason>, a: &str, b: &str) -> VerdictLine {
+    let (claim, support) = match reason {
+        Some(InconclusiveReason::WrongData) => (
+            format!("{a} against {b}: a read returned other data than was written"),
+            ", so that no rate counts",
+        ),
         Some(InconclusiveReason::EngineFailed) => {
-            format!("{a} against {b}: the engine failed, so that no number may be used; repeat the run")
+            (format!("{a} against {b}: the engine failed"), ", so that no number may be used; repeat the run")
         }
-        _ => {
-            format!("no cell supports a ratio of {a} and {b}; NOT RESOLVED and NOT ALIGNED list the reasons")
-        }
-    }
+        _ => (
+            format!("no cell supports a ratio of {a} and {b}"),
+            "; NOT RESOLVED and NOT ALIGNED list the reasons",
+        ),
+    };
+    VerdictLine { claim, support: support.to_owned() }
 }

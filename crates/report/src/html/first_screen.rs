@@ -9,7 +9,7 @@ use sharebench_model::units::{counted, show_size};
 use super::articles::Figure;
 use super::document::{Body, CONTENT, PageWriter};
 use super::parts::{sentences, table};
-use crate::first_screen::{Bar, BarChart, bars, claim, mapped, restates_a_verdict, trust_summary};
+use crate::first_screen::{Bar, BarChart, bars, mapped, restates_a_verdict, trust_summary};
 use crate::show;
 use crate::tables::{Table, tests_table};
 
@@ -86,7 +86,8 @@ pub fn answer(analysis: &Analysis) -> Body<'_> {
 fn verdicts(analysis: &Analysis) -> Markup {
     html! {
         @for (index, verdict) in analysis.verdicts().enumerate() {
-            @let (claim, support) = claim(&verdict.text);
+            @let claim = &verdict.claim;
+            @let support = verdict.support();
             @let word = verdict.confidence.map(|confidence| format!("confidence: {}", confidence.word()));
             // The word has its own frame.
             @let support = word.as_ref().map_or_else(|| support.to_owned(), |word| support.replace(&format!(", {word}"), ""));
