@@ -27,8 +27,8 @@ const ALLOWED: [(&str, &[&str]); 22] = [
     ("exchange", &["model", "stats", "results"]),
     ("analysis", &["model", "stats"]),
     ("report", &["model", "analysis", "stats"]),
-    // The embedded NFS server uses the RPC core of the NFS client; passwords are `Secret`s of `target`.
-    ("server", &["model", "ncp", "nfs", "target", "beneath"]),
+    // The embedded servers use the codecs of the clients; passwords are `Secret`s of `target`.
+    ("server", &["model", "ncp", "nfs", "smb", "target", "beneath"]),
     // Known-answer tests run the engine against embedded servers over NFS.
     ("doctor", &["model", "stats", "plan", "target", "nfs", "engine", "server"]),
     ("cli", &EVERY_CRATE),

@@ -85,7 +85,6 @@ impl Default for ServeOptions {
 /// The running servers of one volume. Dropping them stops them.
 ///
 /// All of them serve the same tree at the same time, so that one benchmark can compare protocols over identical storage.
-/// SMB leases are granted only if no other protocol is served, because a change through another one would not break them.
 pub struct EmbeddedServers {
     front_ends: Vec<Box<dyn FrontEnd>>,
     /// A server on raw Ethernet, which has no IP address.
@@ -109,9 +108,6 @@ impl EmbeddedServers {
                 share: options.name.clone(),
                 accounts: options.accounts.clone(),
                 read_only: options.read_only,
-                // A change over NFS or NCP breaks no SMB lease, so that SMB clients would serve stale bytes.
-                leases: options.nfs.or(options.ncp).or(options.ncp_ipx).is_none()
-                    && options.ncp_ether.is_none(),
                 log: options.log.clone(),
                 ..SmbServerOptions::default()
             };

@@ -12,7 +12,7 @@
 
 mod auth;
 mod client;
-mod crypto;
+pub mod crypto;
 mod incompatibility;
 mod status;
 pub mod wire;

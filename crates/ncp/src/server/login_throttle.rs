@@ -64,7 +64,7 @@ impl fmt::Display for LoginSource {
 /// rejected without a look at the password. Other addresses are not affected, so that nobody can lock out a user. A
 /// successful login forgets the failures of its address and name.
 #[derive(Debug, Default)]
-pub(crate) struct LoginThrottle(Mutex<HashMap<Key, Failures>>);
+pub struct LoginThrottle(Mutex<HashMap<Key, Failures>>);
 
 type Key = (LoginSource, Option<Vec<u8>>);
 

@@ -49,14 +49,13 @@ use connection::Connection;
 use connection_table::ConnectionTable;
 use execute::{CallContext, execute};
 use lock_tables::{LockTables, WaitingRequests};
-use login_throttle::LoginThrottle;
 use open_files::OpenFileTable;
 use packet::Packet;
 use volume::{Volume, VolumeResult};
 
 pub use account::MAX_PACKET;
 pub use bursts::{Datagrams, PendingWork};
-pub use login_throttle::LoginSource;
+pub use login_throttle::{LoginSource, LoginThrottle};
 pub use memory::MemoryVolume;
 pub use options::{Environment, Options, Peer, User, Watchdog};
 

@@ -2,12 +2,16 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use smb_server::FileInfo;
+use sharebench_smb::wire::file_info::FileMetadata;
 
 use crate::Attributes;
 
 /// `FILE_ATTRIBUTE_READONLY`.
 pub(super) const READ_ONLY: u32 = 0x1;
+/// `FILE_ATTRIBUTE_DIRECTORY`.
+pub(super) const DIRECTORY: u32 = 0x10;
+/// `FILE_ATTRIBUTE_ARCHIVE`, which Windows sets on every new file.
+const ARCHIVE: u32 = 0x20;
 
 /// Seconds from 1601, where FILETIME starts, to 1970.
 const EPOCH_SECONDS: u64 = 11_644_473_600;
@@ -15,19 +19,19 @@ const EPOCH_SECONDS: u64 = 11_644_473_600;
 /// FILETIME ticks in a second.
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
-/// Attributes of `name` for QUERY INFO and QUERY DIRECTORY.
-pub(super) fn file_info(name: &str, attributes: &Attributes) -> FileInfo {
-    let mut info = FileInfo::new(name);
-    info.end_of_file = attributes.size;
-    info.allocation_size = attributes.allocated;
-    info.creation_time = file_time(attributes.created);
-    info.last_access_time = file_time(attributes.accessed);
-    info.last_write_time = file_time(attributes.modified);
-    info.change_time = file_time(attributes.changed);
-    info.is_directory = attributes.directory;
-    info.read_only = is_read_only(attributes);
-    info.file_index = attributes.node.0;
-    info
+/// What requests and listings report of a node.
+pub(super) fn metadata(attributes: &Attributes) -> FileMetadata {
+    let kind = if attributes.directory { DIRECTORY } else { ARCHIVE };
+    FileMetadata {
+        created: file_time(attributes.created),
+        accessed: file_time(attributes.accessed),
+        modified: file_time(attributes.modified),
+        changed: file_time(attributes.changed),
+        allocation: if attributes.directory { 0 } else { attributes.allocated.max(attributes.size) },
+        end_of_file: attributes.size,
+        attributes: kind | if is_read_only(attributes) { READ_ONLY } else { 0 },
+        file_id: attributes.node.0,
+    }
 }
 
 /// True for a file without write permission.
@@ -46,7 +50,7 @@ pub(super) fn mode_with(mode: u32, read_only: bool) -> u32 {
 }
 
 /// Ticks of 100 ns since 1601; earlier times are 0.
-fn file_time(time: SystemTime) -> u64 {
+pub(super) fn file_time(time: SystemTime) -> u64 {
     let ticks = |distance: Duration| {
         distance.as_secs().saturating_mul(TICKS_PER_SECOND) + u64::from(distance.subsec_nanos() / 100)
     };

@@ -1,113 +1,122 @@
-//! The SMB front end: the crate `smb-server` over a volume, on its own threads.
+//! The SMB front end: a volume served as a share in dialects 2.0.2 to 3.1.1.
+//!
+//! [`serving`] is the task of a connection. It splits bytes into [`frames`] and passes each one to
+//! [`connection`], which checks its protection, splits compounds and dispatches the requests; with a volume that blocks
+//! this happens on [`workers`]. [`negotiate`] and [`login`] set up a [`session`]. [`open_files`] is the only state that
+//! connections share: share modes, pending removals and byte-range locks.
 
-mod events;
+mod buffers;
+mod connection;
+mod create;
+mod credits;
+mod data;
 mod file_info;
-mod open_file;
+mod frames;
+mod ioctl;
+mod listing;
+mod locks;
+mod login;
+mod negotiate;
+mod open_files;
 mod options;
 mod pattern;
-mod read_buffers;
+mod pipe;
+mod query_info;
 mod resolve;
-mod share;
+mod serving;
+mod session;
+mod set_info;
+mod state;
+mod status;
 #[cfg(test)]
 mod tests;
-mod volume_call;
+mod trees;
+mod workers;
 
-use std::cell::RefCell;
-use std::net::SocketAddr;
-use std::sync::{Arc, mpsc};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::oneshot;
-use tracing::Dispatch;
-use tracing::dispatcher::{DefaultGuard, set_default};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::watch;
 
 use crate::Volume;
+use crate::admission::{Admission, Admissions};
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
-use crate::refusal_log::RefusalLog;
-use crate::smb::events::ServerEvents;
 pub use crate::smb::options::{Protection, SmbServerOptions};
+use crate::smb::serving::serve;
+use crate::smb::state::ServerState;
+use crate::smb::workers::Workers;
 
 /// The protocol's name in messages.
 const PROTOCOL: &str = "smb";
 
-/// How long connections may take to complete their last request when the server stops.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// Interval at which sums of refused connections are written.
-const LOOK: Duration = Duration::from_secs(5);
-
-thread_local! {
-    /// Keeps this thread of a server reporting its events.
-    static EVENTS: RefCell<Option<DefaultGuard>> = const { RefCell::new(None) };
-}
-
 /// A running SMB server over one volume.
 ///
-/// It owns a thread with a runtime on which the crate `smb-server` serves all connections. [`Self::start`] returns once
-/// the address is bound, so that a client can connect at once. [`Self::stop`], or dropping it, closes the listener and
-/// every connection and waits for the thread; a connection that is busy for longer than a timeout is cut off. The
-/// protocol layer is asynchronous and volumes are not, so that calls of a volume that blocks run on the runtime's
-/// blocking pool.
+/// It owns one single-threaded runtime per serving thread; accepted connections are assigned to them in turn and stay
+/// there. Requests to a volume that never blocks run on these threads. Requests to a volume that blocks run on worker
+/// threads, so that one slow request does not delay the others of its connection, and replies are sent as they complete.
+/// [`Self::stop`], or dropping it, closes everything and waits for all threads.
 pub struct SmbServer {
     addr: SocketAddr,
-    stop: Option<Stop>,
-}
-
-struct Stop {
-    connections: smb_server::ShutdownHandle,
-    config: smb_server::ConfigHandle,
-    grace: oneshot::Sender<()>,
-    thread: JoinHandle<()>,
+    state: Arc<ServerState>,
+    stop: watch::Sender<bool>,
+    threads: Vec<JoinHandle<()>>,
+    workers: Option<(Arc<Workers>, Vec<JoinHandle<()>>)>,
 }
 
 impl SmbServer {
     /// Serves `volume` on `addr`; port 0 lets the system choose.
     ///
     /// # Errors
-    /// An address that other machines can reach without accounts, an address that cannot be bound, options that the
-    /// protocol does not accept, or threads that cannot be started.
+    /// An address that other machines can reach without accounts, an address that cannot be bound, options out of range,
+    /// or threads that cannot be started.
     pub fn start(
         addr: SocketAddr,
         volume: Arc<dyn Volume>,
         options: SmbServerOptions,
     ) -> Result<Self, ServeError> {
         check_exposure(PROTOCOL, addr, !options.accounts.is_empty())?;
-        let threads = options.threads;
-        let limit = format!("{} clients, --max-clients", options.max_connections);
-        let refusals = Arc::new(RefusalLog::new(PROTOCOL, limit, options.log.clone()));
-        let events = Dispatch::new(ServerEvents::new(options.log.clone(), Arc::clone(&refusals)));
-        let server = options.build(addr, volume)?;
-        let connections = server.shutdown_handle();
-        let config = server.config_handle();
-        let (grace, stopped) = oneshot::channel();
-        let (bound, was_bound) = mpsc::sync_channel(1);
-        let failed = |source| ServeError::Threads { protocol: PROTOCOL, source };
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(threads.max(1))
-            .thread_name("smb-server")
-            .on_thread_start({
-                let events = events.clone();
-                move || EVENTS.set(Some(set_default(&events)))
-            })
-            .on_thread_stop(|| drop(EVENTS.take()))
-            .enable_all()
-            .build()
-            .map_err(failed)?;
-        let thread = std::thread::Builder::new()
-            .name("smb-server".to_owned())
-            .spawn(move || {
-                let _reporting = set_default(&events);
-                run(runtime, server, &refusals, &bound, stopped);
-            })
-            .map_err(failed)?;
-        // The thread sends exactly once. If it has ended instead, there is no address either.
-        let addr = was_bound
-            .recv()
-            .unwrap_or_else(|closed| Err(std::io::Error::other(closed)))
-            .map_err(|source| ServeError::Bind { protocol: PROTOCOL, addr, source })?;
-        Ok(Self { addr, stop: Some(Stop { connections, config, grace, thread }) })
+        options.check()?;
+        let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
+        let listener = TcpListener::bind(addr).map_err(bind)?;
+        listener.set_nonblocking(true).map_err(bind)?;
+        let bound = listener.local_addr().map_err(bind)?;
+        let blocks = !volume.never_blocks();
+        let state = Arc::new(ServerState::new(volume, options));
+        let (stop, _) = watch::channel(false);
+        let mut server = Self { addr: bound, state, stop, threads: Vec::new(), workers: None };
+        server
+            .start_threads(listener, blocks)
+            .map_err(|source| ServeError::Threads { protocol: PROTOCOL, source })?;
+        Ok(server)
+    }
+
+    fn start_threads(&mut self, listener: TcpListener, blocks: bool) -> io::Result<()> {
+        if blocks {
+            self.workers = Some(Workers::start(self.state.options.workers.max(1))?);
+        }
+        let runtimes: io::Result<Vec<Runtime>> = (0..self.state.options.threads.max(1))
+            .map(|_| Builder::new_current_thread().enable_all().build())
+            .collect();
+        let runtimes = runtimes?;
+        let handles = runtimes.iter().map(|runtime| runtime.handle().clone()).collect();
+        let workers = self.workers.as_ref().map(|(workers, _)| Arc::clone(workers));
+        let accepting = accept(listener, Arc::clone(&self.state), workers, handles);
+        if let Some(first) = runtimes.first() {
+            first.spawn(accepting);
+        }
+        for runtime in runtimes {
+            let mut stopped = self.stop.subscribe();
+            let run = move || {
+                // The sender outlives this thread; if it is dropped, the thread stops as well.
+                let _ = runtime.block_on(stopped.wait_for(|stop| *stop));
+            };
+            self.threads.push(std::thread::Builder::new().name("smb-server".into()).spawn(run)?);
+        }
+        Ok(())
     }
 
     /// Address that it listens on.
@@ -117,9 +126,7 @@ impl SmbServer {
 
     /// Sets the maximum number of open files per connection. Files that are open stay open.
     pub fn limit_opens(&self, max: usize) {
-        if let Some(running) = &self.stop {
-            running.config.set_max_opens_per_connection(max);
-        }
+        self.state.max_opens.store(max, Ordering::Relaxed);
     }
 
     /// Closes the listener and every connection, and returns when its threads have ended.
@@ -128,11 +135,18 @@ impl SmbServer {
     }
 
     fn halt(&mut self) {
-        let Some(stop) = self.stop.take() else { return };
-        stop.connections.shutdown();
-        // Both fail only if the server has already ended.
-        let _ = stop.grace.send(());
-        let _ = stop.thread.join();
+        self.stop.send_replace(true);
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has ended as well.
+            let _ = thread.join();
+        }
+        // The connections have ended and have passed their open files to the workers, which close them first.
+        if let Some((workers, threads)) = self.workers.take() {
+            workers.close();
+            for thread in threads {
+                let _ = thread.join();
+            }
+        }
     }
 }
 
@@ -156,45 +170,30 @@ impl FrontEnd for SmbServer {
     }
 }
 
-/// Binds the address, reports the result, and serves until stopped.
-fn run(
-    runtime: Runtime,
-    server: smb_server::SmbServer,
-    refusals: &RefusalLog,
-    bound: &mpsc::SyncSender<std::io::Result<SocketAddr>>,
-    stopped: oneshot::Receiver<()>,
-) {
-    runtime.block_on(async move {
-        let result = server.bind().await;
-        let failed = result.is_err();
-        if bound.send(result).is_err() || failed {
-            return;
-        }
-        tokio::select! {
-            ended = server.serve() => {
-                if let Err(error) = ended {
-                    tracing::error!(%error, "the SMB server ended");
-                }
+/// Accepts connections and assigns them to the threads in turn.
+async fn accept(
+    listener: TcpListener,
+    state: Arc<ServerState>,
+    workers: Option<Arc<Workers>>,
+    handles: Vec<Handle>,
+) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let mut looks = tokio::time::interval(Admissions::LOOK);
+    for handle in handles.iter().cycle() {
+        let (stream, client) = state.admissions.next(&listener, &mut looks, "SMB").await;
+        let Some(admission) = state.admissions.admit(client.ip()) else { continue };
+        let number = admission.number();
+        let workers = workers.clone();
+        // A socket belongs to the runtime that registered it, so it is taken out of the accepting one.
+        let Ok(stream) = stream.into_std() else { continue };
+        let shared = Arc::clone(&state);
+        let task = handle.spawn(async move {
+            // Registers the socket with the thread that serves it.
+            if let Ok(stream) = tokio::net::TcpStream::from_std(stream) {
+                serve(stream, shared, admission, workers).await;
             }
-            () = shutdown_timeout_after(stopped) => tracing::warn!("busy SMB connections cut off"),
-            () = flush(refusals) => {}
-        }
-    });
-    // A volume may block in the blocking pool for longer than anybody waits.
-    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
-}
-
-/// Writes sums of refused connections, without end.
-async fn flush(refusals: &RefusalLog) {
-    let mut looks = tokio::time::interval(LOOK);
-    loop {
-        looks.tick().await;
-        refusals.flush();
+        });
+        Admission::served_by(&state.admissions, number, task.abort_handle());
     }
-}
-
-/// Returns some time after the server is stopped.
-async fn shutdown_timeout_after(stopped: oneshot::Receiver<()>) {
-    let _ = stopped.await;
-    tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
+    Ok(())
 }

@@ -1,15 +1,12 @@
 //! Options of the SMB front end.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::time::Duration;
 
 use sharebench_target::Secret;
-use smb_server::{Access, Share};
 
-use crate::Volume;
-use crate::front_end::{EventLog, ServeError};
+use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
+use crate::name::check_portable_name;
 use crate::smb::PROTOCOL;
-use crate::smb::share::VolumeShare;
 
 /// Protection of messages that the server requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,17 +31,27 @@ pub struct SmbServerOptions {
     pub read_only: bool,
     /// Protection of messages that the server requires.
     pub protection: Protection,
-    /// Grant leases, with which clients cache. Disable it if the tree also changes other than through this server,
-    /// because clients would continue to serve stale data.
-    pub leases: bool,
     /// Largest READ and WRITE, in bytes: 64 KiB to 8 MiB.
     pub max_transfer: u32,
-    /// Maximum number of connections.
+    /// Maximum number of connections. At the limit, the oldest connection without a login is closed for a new one; if
+    /// there is none, the new one is closed.
     pub max_connections: usize,
+    /// Maximum number of open files per connection. [`SmbServer::limit_opens`](crate::SmbServer::limit_opens) changes it.
+    pub max_opens: usize,
+    /// Maximum number of messages of one connection in progress; more wait in the socket.
+    pub max_in_flight: usize,
+    /// Timeout for receiving a message once it has begun, and for sending a reply. A slower connection is closed.
+    pub io_timeout: Duration,
+    /// Timeout from accepting a connection to the first login on it.
+    pub login_timeout: Duration,
+    /// Longest time without a request.
+    pub idle_timeout: Duration,
     /// Receives failed logins and refused connections.
     pub log: EventLog,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
+    /// Threads that wait for a volume that blocks; at least 1. A volume that never blocks needs none.
+    pub workers: usize,
 }
 
 impl Default for SmbServerOptions {
@@ -55,54 +62,45 @@ impl Default for SmbServerOptions {
             accounts: Vec::new(),
             read_only: false,
             protection: Protection::Optional,
-            leases: true,
             max_transfer: 1 << 20,
             max_connections: 10_000,
+            max_opens: 16_384,
+            max_in_flight: 256,
+            io_timeout: Duration::from_secs(60),
+            login_timeout: LOGIN_TIMEOUT,
+            idle_timeout: IDLE_TIMEOUT,
             log: EventLog::default(),
             threads: cores.min(8),
+            workers: 64,
         }
     }
 }
 
 impl SmbServerOptions {
-    /// Creates a server that is not bound yet.
-    pub(super) fn build(
-        self,
-        addr: SocketAddr,
-        volume: Arc<dyn Volume>,
-    ) -> Result<smb_server::SmbServer, ServeError> {
+    pub(super) fn check(&self) -> Result<(), ServeError> {
         if self.accounts.is_empty() && self.protection != Protection::Optional {
             return Err(ServeError::KeysNeedAccounts { protocol: PROTOCOL });
         }
-        let share = Share::new(&self.share, VolumeShare::new(volume, self.read_only)).leases(self.leases);
-        let access = if self.read_only { Access::Read } else { Access::ReadWrite };
-        let share = match (self.accounts.is_empty(), self.read_only) {
-            (true, true) => share.public_read_only(),
-            (true, false) => share.public(),
-            (false, _) => self.accounts.iter().fold(share, |share, (name, _)| share.user(name, access)),
-        };
-        let builder = smb_server::SmbServer::builder()
-            .listen(addr)
-            .netbios_name("SHAREBENCH")
-            .require_signing(self.protection == Protection::Signed)
-            .encrypt_data(self.protection == Protection::Encrypted)
-            .max_read_size(self.max_transfer)
-            .max_write_size(self.max_transfer)
-            .max_connections(self.max_connections)
-            .max_opens_per_connection(OPENS_PER_CONNECTION);
-        let accounts = self.accounts.iter();
-        let builder =
-            accounts.fold(builder, |builder, (name, password)| builder.user(name, &*password.expose()));
-        let error = |error: smb_server::BuildError| ServeError::Options {
-            protocol: PROTOCOL,
-            detail: error.to_string(),
-        };
-        builder.share(share).build().map_err(error)
+        let wrong = |detail: String| Err(ServeError::Options { protocol: PROTOCOL, detail });
+        let pipes = self.share.eq_ignore_ascii_case("IPC$");
+        if pipes || self.share.chars().count() > MAX_SHARE_NAME || check_portable_name(&self.share).is_err() {
+            return wrong(format!("'{}' is not the name of a share", self.share));
+        }
+        if let Some((name, _)) = self.accounts.iter().find(|(name, _)| name.is_empty()) {
+            return wrong(format!("'{name}' is not the name of an account"));
+        }
+        if !(64 << 10..=8 << 20).contains(&self.max_transfer) {
+            return wrong(format!(
+                "a largest transfer of {} bytes is not 64 KiB to 8 MiB",
+                self.max_transfer
+            ));
+        }
+        Ok(())
     }
 }
 
-/// Maximum number of open files per connection. The default of `smb-server` is too small for a benchmark's trees.
-const OPENS_PER_CONNECTION: usize = 16_384;
+/// Longest name of a share in characters (MS-SRVS 2.2.4.22).
+const MAX_SHARE_NAME: usize = 80;
 
 #[cfg(test)]
 mod tests {

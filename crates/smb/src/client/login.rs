@@ -162,8 +162,8 @@ fn protect(
         .map(|cipher| {
             Ok(MessageEncryption {
                 session_id: channel.session_id,
-                to_server: SealingKey::new(cipher, &keys.encryption)?,
-                to_client: SealingKey::new(cipher, &keys.decryption)?,
+                to_server: SealingKey::new(cipher, &keys.to_server)?,
+                to_client: SealingKey::new(cipher, &keys.to_client)?,
             })
         })
         .transpose()

@@ -10,7 +10,7 @@ use crate::client::negotiated::{
     ENCRYPTION, LARGE_MTU, Negotiated, Offer, SIGNING_ENABLED, SIGNING_REQUIRED,
 };
 use crate::client::options::{Protection, SmbOptions};
-use crate::crypto::{Cipher, PreauthHash, SigningAlgorithm};
+use crate::crypto::{Cipher, PreauthHash, SigningAlgorithm, random};
 use crate::status::NtStatus;
 use crate::wire::header::command;
 use crate::wire::negotiate::{self as context, Context, NegotiateRequest, NegotiateResponse};
@@ -119,16 +119,6 @@ fn offer(options: &SmbOptions) -> Offer {
         security_mode: SIGNING_ENABLED | signing_required,
         dialects: options.dialects.clone(),
     }
-}
-
-/// Random bytes. They are zeros if the system has no randomness, which reveals nothing: the GUID and the salt are no
-/// secrets.
-fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    if aws_lc_rs::rand::fill(&mut bytes).is_err() {
-        bytes.fill(0);
-    }
-    bytes
 }
 
 /// The contexts of an offer with these algorithms (MS-SMB2 2.2.3.1).

@@ -2,7 +2,7 @@
 
 /// How messages are signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SigningAlgorithm {
+pub enum SigningAlgorithm {
     /// Dialects 2.0.2 and 2.1.
     HmacSha256,
     /// Dialects 3.x, unless another one is negotiated.
@@ -13,12 +13,12 @@ pub(crate) enum SigningAlgorithm {
 
 impl SigningAlgorithm {
     /// The algorithm with this `SigningAlgorithmId`.
-    pub(crate) fn from_id(id: u16) -> Option<Self> {
+    pub fn from_id(id: u16) -> Option<Self> {
         [Self::HmacSha256, Self::AesCmac, Self::AesGmac].into_iter().find(|algorithm| algorithm.id() == id)
     }
 
     /// `SigningAlgorithmId` on the wire.
-    pub(crate) const fn id(self) -> u16 {
+    pub const fn id(self) -> u16 {
         match self {
             Self::HmacSha256 => 0,
             Self::AesCmac => 1,
@@ -27,7 +27,7 @@ impl SigningAlgorithm {
     }
 
     /// Name in the specification.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::HmacSha256 => "HMAC-SHA256",
             Self::AesCmac => "AES-CMAC",
@@ -38,7 +38,7 @@ impl SigningAlgorithm {
 
 /// How messages are encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cipher {
+pub enum Cipher {
     /// The only one of dialects 3.0 and 3.0.2.
     Aes128Ccm,
     /// Since 3.1.1.
@@ -51,14 +51,14 @@ pub(crate) enum Cipher {
 
 impl Cipher {
     /// The cipher with this id.
-    pub(crate) fn from_id(id: u16) -> Option<Self> {
+    pub fn from_id(id: u16) -> Option<Self> {
         [Self::Aes128Ccm, Self::Aes128Gcm, Self::Aes256Ccm, Self::Aes256Gcm]
             .into_iter()
             .find(|cipher| cipher.id() == id)
     }
 
     /// Id on the wire.
-    pub(crate) const fn id(self) -> u16 {
+    pub const fn id(self) -> u16 {
         match self {
             Self::Aes128Ccm => 1,
             Self::Aes128Gcm => 2,
@@ -68,7 +68,7 @@ impl Cipher {
     }
 
     /// Name in the specification.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Aes128Ccm => "AES-128-CCM",
             Self::Aes128Gcm => "AES-128-GCM",
@@ -78,7 +78,7 @@ impl Cipher {
     }
 
     /// Bytes of a key.
-    pub(crate) const fn key_len(self) -> usize {
+    pub const fn key_len(self) -> usize {
         match self {
             Self::Aes128Ccm | Self::Aes128Gcm => 16,
             Self::Aes256Ccm | Self::Aes256Gcm => 32,

@@ -6,14 +6,14 @@ use super::Cipher;
 
 const SIGNING_KEY_LEN: usize = 16;
 
-/// Keys of one session as the client uses them. They are overwritten when the value is dropped.
-pub(crate) struct SessionKeys {
+/// Keys of one session, by the direction of the messages. They are overwritten when the value is dropped.
+pub struct SessionKeys {
     /// Signs messages of both directions.
-    pub(crate) signing: Vec<u8>,
-    /// Encrypts messages to the server; empty without a cipher.
-    pub(crate) encryption: Vec<u8>,
-    /// Decrypts messages from the server; empty without a cipher.
-    pub(crate) decryption: Vec<u8>,
+    pub signing: Vec<u8>,
+    /// Encrypts and decrypts messages to the server; empty without a cipher.
+    pub to_server: Vec<u8>,
+    /// Encrypts and decrypts messages to the client; empty without a cipher.
+    pub to_client: Vec<u8>,
 }
 
 /// Label and context of each key.
@@ -25,7 +25,7 @@ struct Purposes<'a> {
 
 impl SessionKeys {
     /// Derives the keys; `preauth` is the session's hash before the last response, for dialect 3.1.1 only.
-    pub(crate) fn derive(
+    pub fn derive(
         dialect: u16,
         session_key: &[u8; 16],
         preauth: Option<&[u8; 64]>,
@@ -33,7 +33,7 @@ impl SessionKeys {
     ) -> Self {
         // Dialects 2.x sign with the session key itself and cannot encrypt.
         if dialect < 0x0300 {
-            return Self { signing: session_key.to_vec(), encryption: Vec::new(), decryption: Vec::new() };
+            return Self { signing: session_key.to_vec(), to_server: Vec::new(), to_client: Vec::new() };
         }
         let purposes = if dialect < 0x0311 {
             Purposes {
@@ -53,8 +53,8 @@ impl SessionKeys {
         let cipher_key = |purpose| cipher.map_or_else(Vec::new, |c| key(&base, purpose, c.key_len()));
         Self {
             signing: key(&base, purposes.signing, SIGNING_KEY_LEN),
-            encryption: cipher_key(purposes.to_server),
-            decryption: cipher_key(purposes.to_client),
+            to_server: cipher_key(purposes.to_server),
+            to_client: cipher_key(purposes.to_client),
         }
     }
 }
@@ -72,7 +72,7 @@ fn key(base: &hmac::Key, (label, context): (&[u8], &[u8]), len: usize) -> Vec<u8
 
 impl Drop for SessionKeys {
     fn drop(&mut self) {
-        for key in [&mut self.signing, &mut self.encryption, &mut self.decryption] {
+        for key in [&mut self.signing, &mut self.to_server, &mut self.to_client] {
             key.fill(0);
             // Keeps the compiler from removing the fill as a dead store.
             std::hint::black_box(&*key);

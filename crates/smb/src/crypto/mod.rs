@@ -9,15 +9,15 @@ mod signing;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use algorithm::{Cipher, SigningAlgorithm};
-pub(crate) use keys::SessionKeys;
-pub(crate) use preauth::PreauthHash;
-pub(crate) use sealing::SealingKey;
-pub(crate) use signing::SigningKey;
+pub use algorithm::{Cipher, SigningAlgorithm};
+pub use keys::SessionKeys;
+pub use preauth::PreauthHash;
+pub use sealing::SealingKey;
+pub use signing::SigningKey;
 
 /// Why a key or a message is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CryptoError {
+pub enum CryptoError {
     /// The key has the wrong length.
     #[error("{algorithm}: a key of {len} bytes has the wrong length")]
     KeyLength {
@@ -34,4 +34,14 @@ pub(crate) enum CryptoError {
         /// Its length.
         len: usize,
     },
+}
+
+/// Random bytes. They are zeros if the system has no randomness, which reveals nothing: the GUID and the salt are no
+/// secrets.
+pub fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    if aws_lc_rs::rand::fill(&mut bytes).is_err() {
+        bytes.fill(0);
+    }
+    bytes
 }

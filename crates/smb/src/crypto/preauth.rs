@@ -4,16 +4,16 @@ use aws_lc_rs::digest::{Context, SHA512};
 
 /// SHA-512 over the chain of messages that set up a connection, and then a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PreauthHash([u8; 64]);
+pub struct PreauthHash([u8; 64]);
 
 impl PreauthHash {
     /// The hash before the first message.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self([0; 64])
     }
 
     /// Adds one complete SMB2 message to the chain.
-    pub(crate) fn update(&mut self, message: &[u8]) {
+    pub fn update(&mut self, message: &[u8]) {
         let mut context = Context::new(&SHA512);
         context.update(&self.0);
         context.update(message);
@@ -21,7 +21,7 @@ impl PreauthHash {
     }
 
     /// The hash so far.
-    pub(crate) fn value(&self) -> [u8; 64] {
+    pub fn value(&self) -> [u8; 64] {
         self.0
     }
 }

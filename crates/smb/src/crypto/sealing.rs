@@ -16,7 +16,7 @@ const NONCE: std::ops::Range<usize> = 20..36;
 type Tag = [u8; 16];
 
 /// A key that encrypts the messages of one direction, or decrypts them.
-pub(crate) struct SealingKey {
+pub struct SealingKey {
     cipher: Cipher,
     keyed: Keyed,
     /// The next nonce. Each session has new keys, so that counting from zero never repeats a nonce.
@@ -31,7 +31,7 @@ enum Keyed {
 
 impl SealingKey {
     /// A key for `cipher`, of [`Cipher::key_len`] bytes.
-    pub(crate) fn new(cipher: Cipher, key: &[u8]) -> Result<Self, CryptoError> {
+    pub fn new(cipher: Cipher, key: &[u8]) -> Result<Self, CryptoError> {
         let invalid = CryptoError::KeyLength { algorithm: cipher.name(), len: key.len() };
         let gcm = |algorithm| {
             let key = UnboundKey::new(algorithm, key).map_err(|_| invalid)?;
@@ -49,7 +49,7 @@ impl SealingKey {
     /// Encrypts `message` in place and adds nonce and tag to its transform header, which is otherwise complete.
     ///
     /// A message above the cipher's limit (4 GiB and more) becomes zeros, so that it is never sent in plain text.
-    pub(crate) fn seal(&self, header: &mut [u8; LEN], message: &mut [u8]) {
+    pub fn seal(&self, header: &mut [u8; LEN], message: &mut [u8]) {
         let count = self.sealed.fetch_add(1, Ordering::Relaxed);
         header[NONCE].fill(0);
         header[NONCE.start..NONCE.start + 8].copy_from_slice(&count.to_le_bytes());
@@ -64,7 +64,7 @@ impl SealingKey {
     /// Decrypts `message` in place if it and its header are authentic.
     ///
     /// On an error the message's content is unspecified.
-    pub(crate) fn open(&self, header: &[u8; LEN], message: &mut [u8]) -> Result<(), CryptoError> {
+    pub fn open(&self, header: &[u8; LEN], message: &mut [u8]) -> Result<(), CryptoError> {
         let len = message.len();
         self.decrypt(header, message).ok_or(CryptoError::NotAuthentic { algorithm: self.cipher.name(), len })
     }

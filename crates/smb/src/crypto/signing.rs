@@ -20,7 +20,7 @@ thread_local! {
 
 /// A key that signs and verifies messages.
 #[derive(Debug)]
-pub(crate) struct SigningKey(Keyed);
+pub struct SigningKey(Keyed);
 
 #[derive(Debug)]
 enum Keyed {
@@ -31,7 +31,7 @@ enum Keyed {
 
 impl SigningKey {
     /// A key for `algorithm`; the AES algorithms require 16 bytes.
-    pub(crate) fn new(algorithm: SigningAlgorithm, key: &[u8]) -> Result<Self, CryptoError> {
+    pub fn new(algorithm: SigningAlgorithm, key: &[u8]) -> Result<Self, CryptoError> {
         let invalid = |_| CryptoError::KeyLength { algorithm: algorithm.name(), len: key.len() };
         Ok(Self(match algorithm {
             SigningAlgorithm::HmacSha256 => Keyed::Hmac(Box::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
@@ -47,12 +47,12 @@ impl SigningKey {
     ///
     /// The first piece holds at least the header, with zeros in its signature field. Without a complete header
     /// there is no signature; the result is zeros, which no peer accepts.
-    pub(crate) fn signature(&self, pieces: &[&[u8]]) -> [u8; LEN] {
+    pub fn signature(&self, pieces: &[&[u8]]) -> [u8; LEN] {
         self.compute(pieces).unwrap_or_default()
     }
 
     /// True if a message has a valid signature. Its signature field holds zeros afterwards.
-    pub(crate) fn verify(&self, message: &mut [u8]) -> bool {
+    pub fn verify(&self, message: &mut [u8]) -> bool {
         let Some(field) = message.get_mut(SIGNATURE) else { return false };
         let mut signature = [0; LEN];
         signature.copy_from_slice(field);
@@ -61,7 +61,7 @@ impl SigningKey {
     }
 
     /// True if `signature` is the signature of the message, whose signature field holds zeros.
-    pub(crate) fn verify_pieces(&self, pieces: &[&[u8]], signature: &[u8; LEN]) -> bool {
+    pub fn verify_pieces(&self, pieces: &[&[u8]], signature: &[u8; LEN]) -> bool {
         self.compute(pieces).is_some_and(|right| verify_slices_are_equal(&right, signature).is_ok())
     }
 

@@ -28,16 +28,16 @@ fn keys_of_dialect_3_0_match_microsofts_example() {
     let key = hex("7CD451825D0450D235424E44BA6E78CC");
     let keys = SessionKeys::derive(0x0302, &key, None, Some(Cipher::Aes128Ccm));
     assert_eq!(keys.signing, hex_vec("0B7E9C5CAC36C0F6EA9AB275298CEDCE"));
-    assert_eq!(keys.encryption, hex_vec("FAD27796665B313EBB578F388632B4F7"));
-    assert_eq!(keys.decryption, hex_vec("B0F0427F7CEB416D1D9DCC0CD4F99447"));
+    assert_eq!(keys.to_server, hex_vec("FAD27796665B313EBB578F388632B4F7"));
+    assert_eq!(keys.to_client, hex_vec("B0F0427F7CEB416D1D9DCC0CD4F99447"));
 }
 
 #[test]
 fn keys_of_dialect_3_1_1_match_microsofts_example() {
     let keys = SessionKeys::derive(0x0311, &hex(KEY_311), Some(&hex(PREAUTH_311)), Some(Cipher::Aes128Gcm));
     assert_eq!(keys.signing, hex_vec("73FE7A9A77BEF0BDE49C650D8CCB5F76"));
-    assert_eq!(keys.encryption, hex_vec("629BCBC54422A0F572B97F45989B6073"));
-    assert_eq!(keys.decryption, hex_vec("E2AF0DCEFAC68DA71A0DFBD0D1350D74"));
+    assert_eq!(keys.to_server, hex_vec("629BCBC54422A0F572B97F45989B6073"));
+    assert_eq!(keys.to_client, hex_vec("E2AF0DCEFAC68DA71A0DFBD0D1350D74"));
 }
 
 #[test]
@@ -45,11 +45,11 @@ fn only_ciphers_of_256_bits_get_longer_keys_and_dialect_2_signs_with_the_session
     let key = hex(KEY_311);
     let preauth = hex(PREAUTH_311);
     let long = SessionKeys::derive(0x0311, &key, Some(&preauth), Some(Cipher::Aes256Gcm));
-    assert_eq!((long.signing.len(), long.encryption.len(), long.decryption.len()), (16, 32, 32));
+    assert_eq!((long.signing.len(), long.to_server.len(), long.to_client.len()), (16, 32, 32));
     // The length of the key is part of the hashed input: the longer key does not start with the shorter one.
-    assert_ne!(long.encryption[..16], hex::<16>("629BCBC54422A0F572B97F45989B6073"));
+    assert_ne!(long.to_server[..16], hex::<16>("629BCBC54422A0F572B97F45989B6073"));
     let unencrypted = SessionKeys::derive(0x0311, &key, Some(&preauth), None);
-    assert_eq!((unencrypted.signing.len(), unencrypted.encryption.len()), (16, 0));
+    assert_eq!((unencrypted.signing.len(), unencrypted.to_server.len()), (16, 0));
     assert_eq!(SessionKeys::derive(0x0210, &key, None, None).signing, key);
 }
 
@@ -159,7 +159,7 @@ fn open(key: &SealingKey, frame: &[u8]) -> Result<Vec<u8>, CryptoError> {
 fn ccm_decrypts_microsofts_example() {
     let keys =
         SessionKeys::derive(0x0300, &hex("B4546771B515F766A86735532DD6C4F0"), None, Some(Cipher::Aes128Ccm));
-    let to_client = SealingKey::new(Cipher::Aes128Ccm, &keys.decryption).unwrap();
+    let to_client = SealingKey::new(Cipher::Aes128Ccm, &keys.to_client).unwrap();
     let response = hex_vec(
         "FD534D42A6015530A18F6D9AFFE22AFAE8E66484860000000000000011000014
          00E4080050000000000001001100001400E40800DBF46435C5F14169293CE079
@@ -173,7 +173,7 @@ fn ccm_decrypts_microsofts_example() {
          11000000170000000000000000000000",
     );
     assert_eq!(open(&to_client, &response), Ok(plain));
-    let to_server = SealingKey::new(Cipher::Aes128Ccm, &keys.encryption).unwrap();
+    let to_server = SealingKey::new(Cipher::Aes128Ccm, &keys.to_server).unwrap();
     assert!(open(&to_server, &response).is_err());
 }
 
@@ -184,7 +184,7 @@ fn gcm_decrypts_microsofts_example() {
          77F11F9B113247578E0E915C6D2A513B8F2FCA5707DC8770");
     let session_key = hex("419FDDF34C1E001909D362AE7FB6AF79");
     let keys = SessionKeys::derive(0x0311, &session_key, Some(&preauth), Some(Cipher::Aes128Gcm));
-    let to_server = SealingKey::new(Cipher::Aes128Gcm, &keys.encryption).unwrap();
+    let to_server = SealingKey::new(Cipher::Aes128Gcm, &keys.to_server).unwrap();
     let request = hex_vec(
         "FD534D42BD73D97D2BC9001BCAFAC0FDFF5FEEBCC7D6822D269CAF48904C664C0000000087000000
          0000010025000000001000006ECDD2A7AFC7B47763057A041B8FD4DAFFE990B70C9E09D36C084E02

@@ -10,18 +10,34 @@ pub mod access {
     pub const READ_DATA: u32 = 0x1;
     pub const WRITE_DATA: u32 = 0x2;
     pub const APPEND_DATA: u32 = 0x4;
+    pub const READ_EA: u32 = 0x8;
+    pub const WRITE_EA: u32 = 0x10;
+    pub const EXECUTE: u32 = 0x20;
+    pub const DELETE_CHILD: u32 = 0x40;
     pub const READ_ATTRIBUTES: u32 = 0x80;
     pub const WRITE_ATTRIBUTES: u32 = 0x100;
     pub const DELETE: u32 = 0x1_0000;
+    pub const READ_CONTROL: u32 = 0x2_0000;
+    pub const WRITE_DAC: u32 = 0x4_0000;
+    pub const WRITE_OWNER: u32 = 0x8_0000;
     pub const SYNCHRONIZE: u32 = 0x10_0000;
+    pub const SYSTEM_SECURITY: u32 = 0x100_0000;
+    pub const MAXIMUM_ALLOWED: u32 = 0x200_0000;
+    pub const GENERIC_ALL: u32 = 0x1000_0000;
+    pub const GENERIC_EXECUTE: u32 = 0x2000_0000;
+    pub const GENERIC_WRITE: u32 = 0x4000_0000;
+    pub const GENERIC_READ: u32 = 0x8000_0000;
 }
 
 /// Values of `CreateDisposition`.
 #[expect(missing_docs, reason = "the names are the specification's")]
 pub mod disposition {
+    pub const SUPERSEDE: u32 = 0;
     pub const OPEN: u32 = 1;
     pub const CREATE: u32 = 2;
     pub const OPEN_IF: u32 = 3;
+    pub const OVERWRITE: u32 = 4;
+    pub const OVERWRITE_IF: u32 = 5;
 }
 
 /// Bits of `CreateOptions`.
@@ -31,6 +47,10 @@ pub mod options {
     pub const WRITE_THROUGH: u32 = 0x2;
     pub const NO_INTERMEDIATE_BUFFERING: u32 = 0x8;
     pub const NON_DIRECTORY_FILE: u32 = 0x40;
+    pub const CREATE_TREE_CONNECTION: u32 = 0x80;
+    pub const DELETE_ON_CLOSE: u32 = 0x1000;
+    pub const OPEN_BY_FILE_ID: u32 = 0x2000;
+    pub const RESERVE_OPFILTER: u32 = 0x10_0000;
     pub const OPEN_REPARSE_POINT: u32 = 0x20_0000;
 }
 

@@ -1,7 +1,7 @@
 //! `QUERY_INFO` and `SET_INFO` (MS-SMB2 2.2.37 to 2.2.40), and the information classes in use.
 
 use super::bytes::body;
-use super::{Field, FileId, HEADER_LEN, Reader, WireError, utf16};
+use super::{Field, FileId, HEADER_LEN, Reader, WireError, from_utf16, utf16};
 
 /// `InfoType`: of a file.
 pub const TYPE_FILE: u8 = 1;
@@ -118,6 +118,17 @@ pub fn rename(name: &str) -> Vec<u8> {
     out
 }
 
+/// Decodes `FileRenameInformation` for SMB2 (MS-FSCC 2.4.37.2): whether an existing file is replaced, and the new path
+/// below the share.
+pub fn renamed(information: &[u8]) -> Result<(bool, String), WireError> {
+    let mut reader = Reader::new(information, "FileRenameInformation");
+    let replace: u8 = reader.get()?;
+    // Reserved bytes and the root directory.
+    reader.take(15)?;
+    let len: u32 = reader.get()?;
+    Ok((replace != 0, from_utf16(reader.take(len as usize)?)))
+}
+
 /// Decodes `FileFsFullSizeInformation`: size of the file system and space available to the caller, in bytes.
 pub fn full_size(information: &[u8]) -> Result<(u64, u64), WireError> {
     let mut reader = Reader::new(information, "FileFsFullSizeInformation");
@@ -128,4 +139,16 @@ pub fn full_size(information: &[u8]) -> Result<(u64, u64), WireError> {
     let bytes: u32 = reader.get()?;
     let unit = u64::from(sectors) * u64::from(bytes);
     Ok((total.saturating_mul(unit), caller.saturating_mul(unit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_decodes_the_new_name_of_the_client() {
+        let information = rename("dir\\ü");
+        assert_eq!(renamed(&information), Ok((true, "dir\\ü".to_owned())));
+        assert!((0..information.len()).all(|len| renamed(&information[..len]).is_err()));
+    }
 }

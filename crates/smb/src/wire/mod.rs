@@ -19,6 +19,7 @@ pub mod lock;
 pub mod negotiate;
 pub mod network_interface;
 pub mod oplock;
+pub mod security_descriptor;
 pub mod session_setup;
 pub mod share_list;
 pub mod share_list_server;

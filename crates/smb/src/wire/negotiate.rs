@@ -20,6 +20,28 @@ pub struct Context {
     pub data: Vec<u8>,
 }
 
+impl Context {
+    /// A list of algorithms: a count and their ids (MS-SMB2 2.2.3.1.2, 2.2.3.1.7).
+    pub fn of_ids(kind: u16, ids: &[u16]) -> Self {
+        let mut data = Vec::new();
+        (ids.len() as u16).put(&mut data);
+        for id in ids {
+            id.put(&mut data);
+        }
+        Self { kind, data }
+    }
+
+    /// The algorithms that a client lists (MS-SMB2 2.2.3.1.1, 2.2.3.1.2, 2.2.3.1.7).
+    pub fn ids(&self) -> Result<Vec<u16>, WireError> {
+        let mut reader = Reader::new(&self.data, "negotiate context");
+        let count: u16 = reader.get()?;
+        if self.kind == PREAUTH_INTEGRITY {
+            let _salt_len: u16 = reader.get()?;
+        }
+        (0..count).map(|_| reader.get()).collect()
+    }
+}
+
 fn put_contexts(contexts: &[Context], start: usize, out: &mut Vec<u8>) {
     for context in contexts {
         pad(start, out);

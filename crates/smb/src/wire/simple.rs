@@ -54,13 +54,19 @@ body! {
     }
 }
 
-/// SMB2 ERROR response (MS-SMB2 2.2.2). The status is in the header; the error data are not used.
+/// SMB2 ERROR response (MS-SMB2 2.2.2). The status is in the header.
 pub struct ErrorResponse;
 
 impl ErrorResponse {
     /// Appends a body without error data.
     pub fn encode(out: &mut Vec<u8>) {
         out.extend_from_slice(&[9, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    /// Appends a body with the size that a buffer should have had, for `STATUS_BUFFER_TOO_SMALL` (MS-SMB2 2.2.2.1).
+    pub fn encode_size(size: u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[9, 0, 0, 0, 4, 0, 0, 0]);
+        out.extend_from_slice(&size.to_le_bytes());
     }
 
     /// Checks that a message is an error response with complete error data.

@@ -1,4 +1,5 @@
-//! NEGOTIATE of SMB1 (MS-CIFS 2.2.4.52): only to find out whether a server offers SMB1.
+//! NEGOTIATE of SMB1 (MS-CIFS 2.2.4.52): to find out whether a server offers SMB1, and to answer a client that also
+//! offers SMB2.
 
 use super::{Field, Reader, WireError};
 
@@ -6,6 +7,9 @@ use super::{Field, Reader, WireError};
 pub const PROTOCOL_ID: [u8; 4] = [0xFF, b'S', b'M', b'B'];
 /// The newest dialect of SMB1.
 pub const NT_LM: &str = "NT LM 0.12";
+
+/// The dialect of a server that expects a NEGOTIATE of SMB2 next (MS-SMB2 2.2.4).
+pub const ANY_SMB2: u16 = 0x02FF;
 
 const NEGOTIATE: u8 = 0x72;
 const HEADER_LEN: usize = 32;
@@ -39,6 +43,25 @@ pub fn put_negotiate(dialects: &[&str], out: &mut Vec<u8>) {
     }
 }
 
+/// The dialect for the SMB2 response to an SMB1 NEGOTIATE request (MS-SMB2 3.3.5.3.1): [`ANY_SMB2`] if the client
+/// continues with a NEGOTIATE of SMB2, 0x0202 if it does not; none if it offers no SMB2.
+pub fn offered_smb2(message: &[u8]) -> Result<Option<u16>, WireError> {
+    let mut reader = Reader::new(message, "SMB1 NEGOTIATE request");
+    let head: [u8; 5] = reader.get()?;
+    if head[..4] != PROTOCOL_ID || head[4] != NEGOTIATE {
+        return Err(reader.bad("Command", u64::from(head[4])));
+    }
+    reader.take(HEADER_LEN - 5)?;
+    let words: u8 = reader.get()?;
+    reader.take(usize::from(words) * 2)?;
+    let len: u16 = reader.get()?;
+    let dialects = reader.take(usize::from(len))?;
+    let offers = |name: &str| {
+        dialects.split(|byte| *byte == 0).any(|text| text.strip_prefix(&[2]) == Some(name.as_bytes()))
+    };
+    Ok(if offers("SMB 2.???") { Some(ANY_SMB2) } else { offers("SMB 2.002").then_some(0x0202) })
+}
+
 /// The index of the dialect that the server chose; none if it accepts none (MS-CIFS 2.2.4.52.2).
 pub fn chosen_dialect(message: &[u8]) -> Result<Option<u16>, WireError> {
     let mut reader = Reader::new(message, "SMB1 NEGOTIATE response");
@@ -70,6 +93,20 @@ mod tests {
         assert_eq!(out.len(), 32 + 3 + 12);
         assert_eq!(out[..9], [0xFF, b'S', b'M', b'B', 0x72, 0, 0, 0, 0]);
         assert_eq!(&out[32..], b"\0\x0c\0\x02NT LM 0.12\0");
+    }
+
+    #[test]
+    fn the_server_finds_the_dialects_of_smb2() {
+        for (dialects, expected) in [
+            (&[NT_LM][..], None),
+            (&[NT_LM, "SMB 2.002"], Some(0x0202)),
+            (&[NT_LM, "SMB 2.002", "SMB 2.???"], Some(ANY_SMB2)),
+        ] {
+            let mut out = Vec::new();
+            put_negotiate(dialects, &mut out);
+            assert_eq!(offered_smb2(&out), Ok(expected));
+            assert!((0..out.len()).all(|len| offered_smb2(&out[..len]).is_err()));
+        }
     }
 
     #[test]

@@ -1,0 +1,116 @@
+//! READ, WRITE and FLUSH (MS-SMB2 3.3.5.11 to 3.3.5.13).
+
+use sharebench_smb::NtStatus;
+use sharebench_smb::wire::create::access;
+use sharebench_smb::wire::data::{
+    READ_DATA_OFFSET, ReadRequest, ReadResponse, WRITE_THROUGH, WriteRequest, WriteResponse,
+};
+use sharebench_smb::wire::simple::FlushRequest;
+
+use crate::VolumeError;
+use crate::smb::buffers::Replies;
+use crate::smb::connection::{Answer, Call, DONE, empty};
+use crate::smb::session::Opened;
+use crate::smb::status::{Outcome, checked, malformed};
+
+/// Bytes of a READ response between its header and its data.
+const READ_HEAD: usize = 16;
+
+/// A status of READ and WRITE. A directory has no data.
+fn checked_data<T>(result: Result<T, VolumeError>) -> Outcome<T> {
+    match result {
+        Err(VolumeError::IsDirectory) => Err(NtStatus::INVALID_DEVICE_REQUEST),
+        other => checked(other),
+    }
+}
+
+/// Checks that a range ends at an offset that a file can have.
+fn check_range(offset: u64, len: usize) -> Outcome<()> {
+    let end = offset.checked_add(len as u64).and_then(|end| i64::try_from(end).ok());
+    end.map(drop).ok_or(NtStatus::INVALID_PARAMETER)
+}
+
+impl Call<'_> {
+    fn max_transfer(&self) -> u32 {
+        self.connection.negotiated.get().map_or(0, |negotiated| negotiated.max_transfer)
+    }
+
+    /// READ; the data go from the volume into the reply. `scratch` is empty, also afterwards.
+    pub(super) fn read(&mut self, scratch: &mut Vec<u8>, out: &mut Replies) -> Outcome<Answer> {
+        let request = ReadRequest::decode(self.message).map_err(malformed)?;
+        let open = match self.opened(request.file)? {
+            Opened::File(open) => open,
+            Opened::Pipe(pipe) => {
+                let (bytes, more) = pipe.read(request.len.min(self.max_transfer()) as usize);
+                put_head(scratch, out, bytes.len());
+                out.put(&bytes);
+                return Ok(Answer::Now(if more { NtStatus::BUFFER_OVERFLOW } else { NtStatus::SUCCESS }));
+            }
+        };
+        if request.len > self.max_transfer() {
+            return Err(NtStatus::INVALID_PARAMETER);
+        }
+        self.check_charge(request.len)?;
+        if open.directory {
+            return Err(NtStatus::INVALID_DEVICE_REQUEST);
+        }
+        open.require(access::READ_DATA | access::EXECUTE)?;
+        let len = request.len as usize;
+        check_range(request.offset, len)?;
+        open.file.check_locks(open.id.volatile, request.offset, u64::from(request.len), false)?;
+        let space = out.spare(READ_HEAD + len);
+        let data = space.get_mut(READ_HEAD..).unwrap_or_default();
+        let count = checked_data(self.connection.server.volume.read(open.node, request.offset, data))?;
+        if count < request.minimum as usize || count == 0 && len > 0 {
+            return Err(NtStatus::END_OF_FILE);
+        }
+        put_head(scratch, out, count);
+        out.advance(count);
+        DONE
+    }
+
+    /// WRITE; the data go from the message into the volume.
+    pub(super) fn write(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+        let request = WriteRequest::decode(self.message).map_err(malformed)?;
+        let data = request.data(self.message).map_err(malformed)?;
+        match self.opened(request.file)? {
+            Opened::Pipe(pipe) => pipe.write(data)?,
+            Opened::File(open) => {
+                if request.len > self.max_transfer() {
+                    return Err(NtStatus::INVALID_PARAMETER);
+                }
+                self.check_charge(request.len)?;
+                if open.directory {
+                    return Err(NtStatus::INVALID_DEVICE_REQUEST);
+                }
+                open.require(access::WRITE_DATA | access::APPEND_DATA)?;
+                check_range(request.offset, data.len())?;
+                open.file.check_locks(open.id.volatile, request.offset, u64::from(request.len), true)?;
+                let durable = open.write_through || request.flags & WRITE_THROUGH != 0;
+                let volume = &self.connection.server.volume;
+                checked_data(volume.write(open.node, request.offset, data, durable))?;
+            }
+        }
+        WriteResponse { count: request.len, ..WriteResponse::default() }.encode(body);
+        DONE
+    }
+
+    /// FLUSH.
+    pub(super) fn flush(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+        let request = FlushRequest::decode(self.message).map_err(malformed)?;
+        if let Opened::File(open) = self.opened(request.file)?
+            && !open.directory
+        {
+            checked(self.connection.server.volume.commit(open.node))?;
+        }
+        Ok(empty(body))
+    }
+}
+
+/// Encodes the fields before the data.
+fn put_head(scratch: &mut Vec<u8>, out: &mut Replies, count: usize) {
+    ReadResponse { data_offset: READ_DATA_OFFSET as u8, len: count as u32, ..ReadResponse::default() }
+        .encode(scratch);
+    out.put(scratch);
+    scratch.clear();
+}

@@ -1,0 +1,294 @@
+//! LOCK: byte ranges of open files (MS-SMB2 3.3.5.14, MS-FSA 2.1.5.8).
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sharebench_smb::NtStatus;
+use sharebench_smb::wire::frame::PREFIX_LEN;
+use sharebench_smb::wire::header::{Header, flags as header_flags};
+use sharebench_smb::wire::lock::{LockRange, LockRequest, flags};
+use sharebench_smb::wire::simple::{Empty, ErrorResponse};
+use sharebench_smb::wire::transform;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::smb::connection::{Answer, Call, empty};
+use crate::smb::open_files::{File, FileState, OpenFile, answer};
+use crate::smb::serving::finish_frame;
+use crate::smb::session::Session;
+use crate::smb::status::{Outcome, malformed};
+use crate::smb::workers::Delivery;
+
+/// Maximum number of locks of a file, and of requests of a connection that wait for one.
+const MAX_LOCKS: usize = 4096;
+const MAX_WAITING: usize = 256;
+
+/// A locked range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lock {
+    open: u64,
+    offset: u64,
+    len: u64,
+    exclusive: bool,
+}
+
+/// A request that waits for a range.
+pub(super) struct WaitingLock {
+    wanted: Lock,
+    pending: PendingReply,
+}
+
+/// The requests of a connection that wait, by their asynchronous id: message id and file.
+pub(super) type WaitingRequests = Mutex<HashMap<u64, (u64, Arc<OpenFile>)>>;
+
+/// A reply that is sent once a request need not wait any longer (MS-SMB2 3.3.4.2).
+pub(super) struct PendingReply {
+    /// Asynchronous id.
+    pub(super) id: u64,
+    /// Header of the request, with the granted credits.
+    pub(super) header: Header,
+    pub(super) session: Arc<Session>,
+    /// The request was encrypted.
+    pub(super) sealed: bool,
+    pub(super) late: UnboundedSender<Delivery>,
+    pub(super) waiting: Arc<WaitingRequests>,
+}
+
+impl PendingReply {
+    /// Sends the last reply.
+    pub(super) fn send(self, status: NtStatus) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.put(status, 0);
+    }
+
+    /// Sends the interim reply, which grants the credits (MS-SMB2 3.3.4.2).
+    fn send_interim(&self) {
+        self.put(NtStatus::PENDING, self.header.credits);
+    }
+
+    fn put(&self, status: NtStatus, credits: u16) {
+        let head = PREFIX_LEN + if self.sealed { transform::LEN } else { 0 };
+        let mut frame = vec![0; head];
+        let header = Header {
+            status: status.0,
+            credits,
+            flags: header_flags::RESPONSE | header_flags::ASYNC,
+            async_id: self.id,
+            next: 0,
+            signature: [0; 16],
+            ..self.header
+        };
+        header.encode(&mut frame);
+        if status == NtStatus::SUCCESS {
+            Empty::default().encode(&mut frame);
+        } else {
+            ErrorResponse::encode(&mut frame);
+        }
+        if self.sealed {
+            self.session.seal(&mut frame[PREFIX_LEN..]);
+        } else if self.header.is(header_flags::SIGNED) {
+            self.session.sign(&mut frame[PREFIX_LEN..]);
+        }
+        finish_frame(&mut frame);
+        // The connection may be closed; then nobody needs the reply.
+        let _ = self.late.send(Delivery::Late(frame));
+    }
+}
+
+impl Lock {
+    /// True if both cover a byte. A range of length 0 overlaps only what contains its position inside.
+    fn overlaps(&self, other: &Self) -> bool {
+        let end = |lock: &Self| u128::from(lock.offset) + u128::from(lock.len);
+        let start = |lock: &Self| u128::from(lock.offset);
+        match (self.len, other.len) {
+            (0, 0) => false,
+            (0, _) => start(other) < start(self) && start(self) < end(other),
+            (_, 0) => start(self) < start(other) && start(other) < end(self),
+            _ => start(self) < end(other) && start(other) < end(self),
+        }
+    }
+
+    fn conflicts(&self, other: &Self) -> bool {
+        (self.exclusive || other.exclusive) && self.overlaps(other)
+    }
+}
+
+impl FileState {
+    fn is_free(&self, wanted: &Lock) -> bool {
+        !self.locks.iter().any(|lock| lock.conflicts(wanted))
+    }
+
+    fn grant_waiting(&mut self) -> Vec<(PendingReply, NtStatus)> {
+        let mut replies = Vec::new();
+        for waiting in std::mem::take(&mut self.waiting) {
+            if self.is_free(&waiting.wanted) {
+                self.locks.push(waiting.wanted);
+                replies.push((waiting.pending, NtStatus::SUCCESS));
+            } else {
+                self.waiting.push(waiting);
+            }
+        }
+        replies
+    }
+
+    /// Removes the locks of an open that is closed, and returns the replies to requests that need not wait any longer.
+    pub(super) fn leave_locks(&mut self, open: u64, locked: &AtomicBool) -> Vec<(PendingReply, NtStatus)> {
+        if self.locks.is_empty() && self.waiting.is_empty() {
+            return Vec::new();
+        }
+        self.locks.retain(|lock| lock.open != open);
+        let ended = self.waiting.extract_if(.., |waiting| waiting.wanted.open == open);
+        let mut replies: Vec<_> =
+            ended.map(|waiting| (waiting.pending, NtStatus::RANGE_NOT_LOCKED)).collect();
+        replies.extend(self.grant_waiting());
+        locked.store(!self.locks.is_empty(), Ordering::Release);
+        replies
+    }
+}
+
+impl File {
+    /// Checks that no lock forbids an open to read a range, or to write it (MS-FSA 2.1.4.10).
+    #[inline]
+    pub(super) fn check_locks(&self, open: u64, offset: u64, len: u64, write: bool) -> Outcome<()> {
+        if !self.locked.load(Ordering::Acquire) || len == 0 {
+            return Ok(());
+        }
+        let range = Lock { open, offset, len, exclusive: write };
+        let state = self.state();
+        let forbids =
+            |lock: &Lock| lock.overlaps(&range) && if lock.exclusive { lock.open != open } else { write };
+        if state.locks.iter().any(forbids) { Err(NtStatus::FILE_LOCK_CONFLICT) } else { Ok(()) }
+    }
+
+    /// Removes a request from those that wait.
+    pub(super) fn cancel(&self, id: u64) -> Option<PendingReply> {
+        let mut state = self.state();
+        let at = state.waiting.iter().position(|waiting| waiting.pending.id == id)?;
+        Some(state.waiting.remove(at).pending)
+    }
+
+    fn unlock(&self, open: u64, ranges: &[LockRange]) -> Outcome<()> {
+        let mut state = self.state();
+        let mut missing = false;
+        for range in ranges {
+            let found = state
+                .locks
+                .iter()
+                .position(|lock| (lock.open, lock.offset, lock.len) == (open, range.offset, range.len));
+            match found {
+                Some(at) => drop(state.locks.remove(at)),
+                None => missing = true,
+            }
+            if missing {
+                break;
+            }
+        }
+        let replies = state.grant_waiting();
+        self.locked.store(!state.locks.is_empty(), Ordering::Release);
+        drop(state);
+        answer(replies);
+        if missing { Err(NtStatus::RANGE_NOT_LOCKED) } else { Ok(()) }
+    }
+
+    /// Locks all ranges or none; with `pending` a single range may wait.
+    fn lock(&self, wanted: &[Lock], pending: Option<(PendingReply, &Arc<OpenFile>)>) -> Outcome<Answer> {
+        let mut state = self.state();
+        if state.locks.len() + state.waiting.len() + wanted.len() > MAX_LOCKS {
+            return Err(NtStatus::INSUFFICIENT_RESOURCES);
+        }
+        let before = state.locks.len();
+        for lock in wanted {
+            if state.is_free(lock) {
+                state.locks.push(*lock);
+                continue;
+            }
+            state.locks.truncate(before);
+            let Some((pending, open)) = pending else { return Err(NtStatus::LOCK_NOT_GRANTED) };
+            {
+                let mut all = pending.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                if all.len() >= MAX_WAITING {
+                    return Err(NtStatus::INSUFFICIENT_RESOURCES);
+                }
+                all.insert(pending.id, (pending.header.message_id, Arc::clone(open)));
+            }
+            // Under the lock of the file, so that the last reply cannot overtake it.
+            pending.send_interim();
+            state.waiting.push(WaitingLock { wanted: *lock, pending });
+            return Ok(Answer::Later);
+        }
+        self.locked.store(true, Ordering::Release);
+        Ok(Answer::Now(NtStatus::SUCCESS))
+    }
+}
+
+impl Call<'_> {
+    /// LOCK: all ranges of a request are locked, or all are unlocked.
+    pub(super) fn lock(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+        let request = LockRequest::decode(self.message).map_err(malformed)?;
+        let open = self.file(request.file)?;
+        let unlocks = request.ranges.first().is_some_and(|range| range.flags == flags::UNLOCK);
+        if unlocks {
+            if request.ranges.iter().any(|range| range.flags != flags::UNLOCK) {
+                return Err(NtStatus::INVALID_PARAMETER);
+            }
+            open.file.unlock(open.id.volatile, &request.ranges)?;
+            return Ok(empty(body));
+        }
+        let waits = request.ranges.iter().any(|range| range.flags & flags::FAIL_IMMEDIATELY == 0);
+        if waits && request.ranges.len() > 1 {
+            return Err(NtStatus::INVALID_PARAMETER);
+        }
+        let mut wanted = Vec::with_capacity(request.ranges.len());
+        for range in &request.ranges {
+            let exclusive = match range.flags & !flags::FAIL_IMMEDIATELY {
+                flags::SHARED => false,
+                flags::EXCLUSIVE => true,
+                _ => return Err(NtStatus::INVALID_PARAMETER),
+            };
+            if range.len > 0 && range.offset.checked_add(range.len - 1).is_none() {
+                return Err(NtStatus::INVALID_LOCK_RANGE);
+            }
+            wanted.push(Lock { open: open.id.volatile, offset: range.offset, len: range.len, exclusive });
+        }
+        let pending = (waits && self.single).then(|| (self.pending(), &open));
+        match open.file.lock(&wanted, pending)? {
+            Answer::Now(_) => Ok(empty(body)),
+            later => Ok(later),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lock(offset: u64, len: u64, exclusive: bool) -> Lock {
+        Lock { open: 1, offset, len, exclusive }
+    }
+
+    #[test]
+    fn ranges_overlap_up_to_the_end_of_the_offsets() {
+        let all = lock(0, u64::MAX, false);
+        assert!(
+            all.overlaps(&lock(u64::MAX - 1, 1, false))
+                && lock(u64::MAX, 1, false).overlaps(&lock(u64::MAX, 1, false))
+        );
+        assert!(!lock(0, 10, false).overlaps(&lock(10, 1, false)));
+        assert!(
+            lock(0, 10, false).overlaps(&lock(5, 0, false))
+                && !lock(0, 10, false).overlaps(&lock(10, 0, false))
+        );
+        assert!(
+            !lock(5, 0, true).overlaps(&lock(5, 0, true)) && !lock(5, 0, true).overlaps(&lock(5, 1, true))
+        );
+    }
+
+    #[test]
+    fn only_two_shared_locks_do_not_conflict() {
+        assert!(!lock(0, 10, false).conflicts(&lock(5, 10, false)));
+        assert!(
+            lock(0, 10, true).conflicts(&lock(5, 10, false))
+                && lock(0, 10, false).conflicts(&lock(5, 10, true))
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! The pipe `srvsvc` of `IPC$`, on which clients enumerate shares.
+
+use std::sync::{Mutex, PoisonError};
+
+use sharebench_smb::NtStatus;
+use sharebench_smb::wire::share_list::ListedShare;
+use sharebench_smb::wire::share_list_server::answer;
+
+use crate::smb::session::OpenCount;
+use crate::smb::status::{Outcome, malformed};
+
+/// Types of shares (MS-SRVS 2.2.2.4): a disk, and a special one for pipes.
+const DISK: u32 = 0;
+const PIPES: u32 = 0x8000_0003;
+
+/// An open pipe. A packet that is written to it leaves an answer, which the client reads.
+pub(super) struct Pipe {
+    shares: Vec<ListedShare>,
+    answer: Mutex<Vec<u8>>,
+    _count: OpenCount,
+}
+
+impl Pipe {
+    /// Opens the pipe with this name.
+    pub(super) fn open(name: &str, share: &str, count: OpenCount) -> Outcome<Self> {
+        if !name.trim_start_matches('\\').eq_ignore_ascii_case("srvsvc") {
+            return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
+        }
+        let listed = |name: &str, kind| ListedShare { name: name.to_owned(), kind, comment: String::new() };
+        let shares = vec![listed(share, DISK), listed("IPC$", PIPES)];
+        Ok(Self { shares, answer: Mutex::default(), _count: count })
+    }
+
+    /// Takes a packet of the client.
+    pub(super) fn write(&self, packet: &[u8]) -> Outcome<()> {
+        let answer = answer(packet, &self.shares).map_err(malformed)?;
+        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answer;
+        Ok(())
+    }
+
+    /// Returns up to `max` bytes of the answer, and whether more are left.
+    pub(super) fn read(&self, max: usize) -> (Vec<u8>, bool) {
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        let len = max.min(answer.len());
+        let rest = answer.split_off(len);
+        let more = !rest.is_empty();
+        (std::mem::replace(&mut *answer, rest), more)
+    }
+}

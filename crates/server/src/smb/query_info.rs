@@ -1,0 +1,254 @@
+//! `QUERY_INFO` (MS-SMB2 3.3.5.20): information about a file, the volume, and security descriptors.
+
+use std::sync::atomic::Ordering;
+
+use sharebench_smb::NtStatus;
+use sharebench_smb::wire::create::access;
+use sharebench_smb::wire::file_info::FileMetadata;
+use sharebench_smb::wire::info::{
+    InfoResponse, QueryInfoRequest, TYPE_FILE, TYPE_FILE_SYSTEM, TYPE_SECURITY,
+};
+use sharebench_smb::wire::security_descriptor::put_descriptor;
+use sharebench_smb::wire::simple::ErrorResponse;
+use sharebench_smb::wire::{Field, put_utf16, utf16};
+
+use crate::smb::connection::{Answer, Call, DONE};
+use crate::smb::file_info::metadata;
+use crate::smb::open_files::OpenFile;
+use crate::smb::status::{Outcome, checked, malformed};
+use crate::{Attributes, VolumeSpace};
+
+/// Size of an allocation unit and of a sector in replies, in bytes.
+const UNIT_BYTES: u64 = 4096;
+const SECTOR_BYTES: u64 = 512;
+/// Properties of the file system (MS-FSCC 2.5.1): names keep their case, and are Unicode; descriptors are persistent.
+const PROPERTIES: u32 = 0x2 | 0x4 | 0x8;
+/// `FILE_DEVICE_DISK`, mounted.
+const DISK_DEVICE: [u32; 2] = [7, 0x20];
+
+/// File information classes (MS-FSCC 2.4).
+mod class {
+    pub(super) const BASIC: u8 = 4;
+    pub(super) const STANDARD: u8 = 5;
+    pub(super) const INTERNAL: u8 = 6;
+    pub(super) const EA: u8 = 7;
+    pub(super) const ACCESS: u8 = 8;
+    pub(super) const NAME: u8 = 9;
+    pub(super) const POSITION: u8 = 14;
+    pub(super) const FULL_EA: u8 = 15;
+    pub(super) const MODE: u8 = 16;
+    pub(super) const ALIGNMENT: u8 = 17;
+    pub(super) const ALL: u8 = 18;
+    pub(super) const ALTERNATE_NAME: u8 = 21;
+    pub(super) const STREAM: u8 = 22;
+    pub(super) const COMPRESSION: u8 = 28;
+    pub(super) const NETWORK_OPEN: u8 = 34;
+    pub(super) const ATTRIBUTE_TAG: u8 = 35;
+    pub(super) const NORMALIZED_NAME: u8 = 48;
+    pub(super) const ID: u8 = 59;
+}
+
+/// File system information classes (MS-FSCC 2.5).
+mod fs_class {
+    pub(super) const VOLUME: u8 = 1;
+    pub(super) const SIZE: u8 = 3;
+    pub(super) const DEVICE: u8 = 4;
+    pub(super) const ATTRIBUTE: u8 = 5;
+    pub(super) const FULL_SIZE: u8 = 7;
+    pub(super) const OBJECT_ID: u8 = 8;
+    pub(super) const SECTOR_SIZE: u8 = 11;
+}
+
+/// Encoded information, and the part of it that a buffer must hold.
+struct Information {
+    bytes: Vec<u8>,
+    fixed: usize,
+}
+
+impl Information {
+    fn fixed(bytes: Vec<u8>) -> Self {
+        Self { fixed: bytes.len(), bytes }
+    }
+
+    /// Appends a name with its length, which may be truncated.
+    fn with_name(mut bytes: Vec<u8>, name: &str) -> Self {
+        let name = utf16(name);
+        (name.len() as u32).put(&mut bytes);
+        let fixed = bytes.len();
+        bytes.extend_from_slice(&name);
+        Self { bytes, fixed }
+    }
+}
+
+fn encoded(put: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put(&mut bytes);
+    bytes
+}
+
+/// Information about an open file.
+fn of_file(number: u8, open: &OpenFile, attributes: &Attributes) -> Outcome<Information> {
+    let found = metadata(attributes);
+    let name = || format!("\\{}", open.file.state().place.path);
+    Ok(Information::fixed(match number {
+        class::BASIC => encoded(|out| found.basic().encode(out)),
+        class::STANDARD => standard(open, attributes, &found),
+        class::INTERNAL => found.file_id.to_le_bytes().to_vec(),
+        class::EA | class::ALIGNMENT => vec![0; 4],
+        class::ACCESS => open.access.to_le_bytes().to_vec(),
+        class::MODE => open.options.to_le_bytes().to_vec(),
+        class::POSITION => vec![0; 8],
+        class::COMPRESSION => {
+            let mut bytes = found.end_of_file.to_le_bytes().to_vec();
+            bytes.resize(16, 0);
+            bytes
+        }
+        class::NETWORK_OPEN => encoded(|out| found.put_network_open(out)),
+        class::ATTRIBUTE_TAG => [found.attributes.to_le_bytes(), [0; 4]].concat(),
+        class::ID => [[0; 8], found.file_id.to_le_bytes(), [0; 8]].concat(),
+        class::NAME => return Ok(Information::with_name(Vec::new(), &name())),
+        class::NORMALIZED_NAME => {
+            return Ok(Information::with_name(Vec::new(), name().trim_start_matches('\\')));
+        }
+        class::ALL => return Ok(all(open, attributes, &found, &name())),
+        class::STREAM => return Ok(streams(attributes)),
+        // Names are not shortened.
+        class::ALTERNATE_NAME => return Err(NtStatus::OBJECT_NAME_NOT_FOUND),
+        class::FULL_EA => return Err(NtStatus::EAS_NOT_SUPPORTED),
+        _ => return Err(NtStatus::INVALID_INFO_CLASS),
+    }))
+}
+
+fn standard(open: &OpenFile, attributes: &Attributes, found: &FileMetadata) -> Vec<u8> {
+    let pending = open.file.state().delete_pending || open.delete_on_close.load(Ordering::Relaxed);
+    let links = if attributes.directory { 1 } else { attributes.links };
+    // A name whose removal is pending does not count (MS-FSA 2.1.5.11.27).
+    let links = links - u32::from(pending).min(links);
+    encoded(|out| found.put_standard(links, pending, attributes.directory, out))
+}
+
+/// `FileAllInformation` (MS-FSCC 2.4.2).
+fn all(open: &OpenFile, attributes: &Attributes, found: &FileMetadata, name: &str) -> Information {
+    let mut bytes = encoded(|out| found.basic().encode(out));
+    bytes.append(&mut standard(open, attributes, found));
+    found.file_id.put(&mut bytes);
+    // EaSize, access, position, mode, alignment.
+    0u32.put(&mut bytes);
+    open.access.put(&mut bytes);
+    0u64.put(&mut bytes);
+    open.options.put(&mut bytes);
+    0u32.put(&mut bytes);
+    Information::with_name(bytes, name)
+}
+
+/// `FileStreamInformation` (MS-FSCC 2.4.43): the data of a file are its only stream.
+fn streams(attributes: &Attributes) -> Information {
+    const NAME: &str = "::$DATA";
+    if attributes.directory {
+        return Information::fixed(Vec::new());
+    }
+    let found = metadata(attributes);
+    let mut bytes = Vec::new();
+    0u32.put(&mut bytes);
+    (NAME.len() as u32 * 2).put(&mut bytes);
+    found.end_of_file.put(&mut bytes);
+    found.allocation.put(&mut bytes);
+    put_utf16(NAME, &mut bytes);
+    Information { bytes, fixed: 24 }
+}
+
+/// Information about the volume.
+fn of_volume(
+    number: u8,
+    space: &VolumeSpace,
+    created: u64,
+    (label, serial): (&str, u32),
+) -> Outcome<Information> {
+    let units = |bytes: u64| bytes / UNIT_BYTES;
+    let sectors = (UNIT_BYTES / SECTOR_BYTES) as u32;
+    Ok(Information::fixed(match number {
+        fs_class::VOLUME => {
+            let name = utf16(label);
+            let mut bytes = created.to_le_bytes().to_vec();
+            serial.put(&mut bytes);
+            (name.len() as u32).put(&mut bytes);
+            // No object ids, and a reserved byte.
+            0u16.put(&mut bytes);
+            let fixed = bytes.len();
+            bytes.extend_from_slice(&name);
+            return Ok(Information { bytes, fixed });
+        }
+        fs_class::SIZE => encoded(|out| {
+            units(space.total_bytes).put(out);
+            units(space.free_bytes).put(out);
+            sectors.put(out);
+            (SECTOR_BYTES as u32).put(out);
+        }),
+        fs_class::FULL_SIZE => encoded(|out| {
+            units(space.total_bytes).put(out);
+            units(space.free_bytes).put(out);
+            units(space.free_bytes).put(out);
+            sectors.put(out);
+            (SECTOR_BYTES as u32).put(out);
+        }),
+        fs_class::DEVICE => DISK_DEVICE.iter().flat_map(|word| word.to_le_bytes()).collect(),
+        fs_class::ATTRIBUTE => {
+            let mut bytes = PROPERTIES.to_le_bytes().to_vec();
+            (crate::MAX_NAME_BYTES as u32).put(&mut bytes);
+            // Clients take other names for file systems without Unicode or permissions.
+            return Ok(Information::with_name(bytes, "NTFS"));
+        }
+        fs_class::OBJECT_ID => {
+            let mut bytes = vec![0; 64];
+            bytes[..4].copy_from_slice(&serial.to_le_bytes());
+            bytes
+        }
+        fs_class::SECTOR_SIZE => {
+            let sector = SECTOR_BYTES as u32;
+            // Aligned at the start of the device and of the partition.
+            let words = [sector, sector, sector, sector, 0x3, 0, 0];
+            words.iter().flat_map(|word| word.to_le_bytes()).collect()
+        }
+        _ => return Err(NtStatus::INVALID_INFO_CLASS),
+    }))
+}
+
+impl Call<'_> {
+    /// `QUERY_INFO`.
+    pub(super) fn query_info(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+        let request = QueryInfoRequest::decode(self.message).map_err(malformed)?;
+        let open = self.file(request.file)?;
+        let server = &self.connection.server;
+        self.check_charge(request.output_len)?;
+        let max = request.output_len.min(server.options.max_transfer) as usize;
+        let attributes = checked(server.volume.attributes(open.node))?;
+        let mut information = match request.info_type {
+            TYPE_FILE => of_file(request.class, &open, &attributes)?,
+            TYPE_FILE_SYSTEM => {
+                let root = checked(server.volume.attributes(crate::ROOT))?;
+                let space = checked(server.volume.space())?;
+                let serial =
+                    u32::from_le_bytes([server.guid[0], server.guid[1], server.guid[2], server.guid[3]]);
+                of_volume(request.class, &space, metadata(&root).created, (&server.options.share, serial))?
+            }
+            TYPE_SECURITY => {
+                open.require(access::READ_CONTROL)?;
+                let owner = (attributes.uid, attributes.gid, attributes.mode);
+                let descriptor = encoded(|out| put_descriptor(request.additional, owner, out));
+                if descriptor.len() > max {
+                    ErrorResponse::encode_size(descriptor.len() as u32, body);
+                    return Ok(Answer::Now(NtStatus::BUFFER_TOO_SMALL));
+                }
+                Information::fixed(descriptor)
+            }
+            _ => return Err(NtStatus::INVALID_PARAMETER),
+        };
+        if max < information.fixed {
+            return Err(NtStatus::INFO_LENGTH_MISMATCH);
+        }
+        let complete = information.bytes.len() <= max;
+        information.bytes.truncate(max);
+        InfoResponse::encode(&information.bytes, body);
+        if complete { DONE } else { Ok(Answer::Now(NtStatus::BUFFER_OVERFLOW)) }
+    }
+}

@@ -1,0 +1,185 @@
+//! The task of one connection: frames in bursts, replies in one write per burst, in any order.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sharebench_smb::wire::frame::PREFIX_LEN;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, timeout_at};
+
+use crate::admission::Admission;
+use crate::smb::buffers::{Replies, return_job, return_replies, take_job, take_replies};
+use crate::smb::connection::Connection;
+use crate::smb::frames::Frames;
+use crate::smb::state::ServerState;
+use crate::smb::workers::{Delivery, Job, Workers};
+
+/// Replies are sent once this many bytes wait.
+const SEND_BYTES: usize = 1 << 20;
+/// Replies from this size on are sent without a copy.
+const LARGE_REPLY_BYTES: usize = 16 << 10;
+/// Bytes of a message in addition to the data of a WRITE: headers, paths and contexts.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+
+/// Serves a connection until its peer closes it or breaks the protocol. With `workers` the requests run on them,
+/// otherwise on this thread.
+pub(super) async fn serve(
+    stream: TcpStream,
+    state: Arc<ServerState>,
+    admission: Admission,
+    workers: Option<Arc<Workers>>,
+) {
+    let peer = stream.peer_addr().ok();
+    let (back, done) = unbounded_channel();
+    let frames = Frames::new(state.options.max_transfer as usize + MAX_HEAD_BYTES);
+    let addresses = (stream.peer_addr(), stream.local_addr());
+    let (Ok(remote), Ok(local)) = addresses else { return };
+    let connection = Arc::new(Connection::new(state, admission, (remote.ip(), local.ip()), back.clone()));
+    let mut serving = Serving { stream, connection, workers, frames, back, done, in_flight: 0 };
+    if let Err(error) = serving.run().await {
+        tracing::debug!(?peer, %error, "SMB connection ended");
+    }
+}
+
+/// A connection that is being served. Dropping it, also when the task is aborted, closes the files of the client.
+struct Serving {
+    stream: TcpStream,
+    connection: Arc<Connection>,
+    workers: Option<Arc<Workers>>,
+    frames: Frames,
+    back: UnboundedSender<Delivery>,
+    done: UnboundedReceiver<Delivery>,
+    in_flight: usize,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        match &self.workers {
+            // A removal on close may wait for the volume.
+            Some(workers) => workers.close_connection(Arc::clone(&self.connection)),
+            None => self.connection.close(),
+        }
+    }
+}
+
+impl Serving {
+    async fn run(&mut self) -> io::Result<()> {
+        self.stream.set_nodelay(true)?;
+        let io_timeout = self.connection.server.options.io_timeout;
+        loop {
+            let has_capacity = self.in_flight < self.connection.server.options.max_in_flight.max(1);
+            tokio::select! {
+                Some(delivery) = self.done.recv() => self.deliver(delivery).await?,
+                // Without capacity nothing is read: further requests wait in the socket, and TCP slows the client
+                // down.
+                more = self.frames.receive_within(&mut self.stream, io_timeout), if has_capacity => {
+                    if !more? {
+                        return Ok(());
+                    }
+                }
+            }
+            match self.workers.clone() {
+                None => self.answer().await?,
+                Some(workers) => self.start_jobs(&workers)?,
+            }
+        }
+    }
+
+    /// Answers the frames that have arrived.
+    async fn answer(&mut self) -> io::Result<()> {
+        let mut out = take_replies();
+        while let Some(range) = self.frames.next()? {
+            let frame = self.frames.bytes_mut().get_mut(range).unwrap_or_default();
+            self.connection.answer(frame, &mut out).map_err(broken)?;
+            // A client that sends many requests at once must not make the server hold all of their replies.
+            if out.len() >= SEND_BYTES {
+                self.send(&mut out).await?;
+            }
+        }
+        self.send(&mut out).await?;
+        return_replies(out);
+        Ok(())
+    }
+
+    fn start_jobs(&mut self, workers: &Workers) -> io::Result<()> {
+        while self.in_flight < self.connection.server.options.max_in_flight.max(1) {
+            let Some(range) = self.frames.next()? else { break };
+            let mut job = take_job();
+            job.range = self.frames.move_message(range, &mut job.frame);
+            self.in_flight += 1;
+            workers.answer(job, Arc::clone(&self.connection), self.back.clone());
+        }
+        Ok(())
+    }
+
+    /// Sends replies and all others that are ready.
+    async fn deliver(&mut self, first: Delivery) -> io::Result<()> {
+        let mut out = take_replies();
+        let mut next = Some(first);
+        while let Some(delivery) = next {
+            match delivery {
+                Delivery::Late(reply) => out.put(&reply),
+                Delivery::Job(job) => self.deliver_job(job, &mut out).await?,
+            }
+            next = self.done.try_recv().ok();
+        }
+        self.send(&mut out).await?;
+        return_replies(out);
+        Ok(())
+    }
+
+    async fn deliver_job(&mut self, mut job: Job, out: &mut Replies) -> io::Result<()> {
+        self.in_flight -= 1;
+        if job.broken {
+            return Err(broken(Broken));
+        }
+        if job.replies.len() >= LARGE_REPLY_BYTES {
+            self.send(out).await?;
+            self.send(&mut job.replies).await?;
+        } else {
+            out.put(job.replies.as_slice());
+        }
+        return_job(job);
+        Ok(())
+    }
+
+    /// Sends waiting replies; an error if the client does not receive them in time.
+    async fn send(&self, out: &mut Replies) -> io::Result<()> {
+        let mut unsent = out.as_slice();
+        let mut deadline = None;
+        while !unsent.is_empty() {
+            match self.stream.try_write(unsent) {
+                Ok(count) => unsent = unsent.get(count..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let timeout: Duration = self.connection.server.options.io_timeout;
+                    let deadline = *deadline.get_or_insert_with(|| Instant::now() + timeout);
+                    let late =
+                        || io::Error::new(io::ErrorKind::TimedOut, "the client does not receive its replies");
+                    timeout_at(deadline, self.stream.writable()).await.map_err(|_| late())??;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        out.truncate(0);
+        Ok(())
+    }
+}
+
+/// The client broke the protocol, so that the connection is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the client broke the protocol")]
+pub(super) struct Broken;
+
+fn broken(error: Broken) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// Sets the length of a frame that begins with an empty prefix.
+pub(super) fn finish_frame(frame: &mut [u8]) {
+    let len = frame.len().saturating_sub(PREFIX_LEN) as u32;
+    if let Some(prefix) = frame.first_chunk_mut::<PREFIX_LEN>() {
+        *prefix = len.to_be_bytes();
+    }
+}

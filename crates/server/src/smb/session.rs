@@ -1,0 +1,222 @@
+//! A logged-in user on a connection, with the trees and files that it has open.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sharebench_smb::NtStatus;
+use sharebench_smb::crypto::{SealingKey, SigningKey};
+use sharebench_smb::wire::FileId;
+use sharebench_smb::wire::header::{SIGNATURE, flags};
+use sharebench_smb::wire::transform::{self, TransformHeader};
+
+use crate::smb::open_files::OpenFile;
+use crate::smb::pipe::Pipe;
+use crate::smb::status::Outcome;
+
+/// Maximum number of trees of a session.
+const MAX_TREES: usize = 1024;
+/// Position of the flags in a header.
+const FLAGS: std::ops::Range<usize> = 16..20;
+
+/// A share that a session has connected to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tree {
+    /// The volume.
+    Disk,
+    /// `IPC$`.
+    Pipes,
+}
+
+/// Something that a client has opened.
+#[derive(Clone)]
+pub(super) enum Opened {
+    /// A file or directory.
+    File(Arc<OpenFile>),
+    /// A named pipe.
+    Pipe(Arc<Pipe>),
+}
+
+/// Counts an open file of a connection as long as it is open.
+#[derive(Debug)]
+pub(super) struct OpenCount(Arc<AtomicUsize>);
+
+impl OpenCount {
+    /// Counts one more, up to a limit.
+    pub(super) fn new(count: &Arc<AtomicUsize>, max: usize) -> Outcome<Self> {
+        let counted =
+            count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| (open < max).then_some(open + 1));
+        counted.map(|_| Self(Arc::clone(count))).map_err(|_| NtStatus::INSUFFICIENT_RESOURCES)
+    }
+}
+
+impl Drop for OpenCount {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The keys that encrypt the messages of a session.
+pub(super) struct Sealing {
+    pub(super) to_server: SealingKey,
+    pub(super) to_client: SealingKey,
+}
+
+/// A session (MS-SMB2 3.3.1.8).
+///
+/// It exists from a successful login to LOGOFF or the end of its connection. Its keys never change, so that they are used
+/// without a lock; trees and open files have one lock, which each request takes once for a lookup.
+pub(super) struct Session {
+    pub(super) id: u64,
+    /// The account in folded form; empty for guests and anonymous users.
+    pub(super) account: String,
+    /// None for guests and anonymous users.
+    pub(super) signing: Option<SigningKey>,
+    pub(super) requires_signing: bool,
+    pub(super) sealing: Option<Sealing>,
+    pub(super) requires_sealing: bool,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    closed: bool,
+    last_tree: u32,
+    trees: HashMap<u32, Tree>,
+    opened: HashMap<u64, (FileId, u32, Opened)>,
+}
+
+impl Session {
+    /// A session without keys.
+    pub(super) fn new(id: u64, account: String) -> Self {
+        Self {
+            id,
+            account,
+            signing: None,
+            requires_signing: false,
+            sealing: None,
+            requires_sealing: false,
+            table: Mutex::default(),
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True once the session was closed, possibly over another connection.
+    pub(super) fn is_closed(&self) -> bool {
+        self.table().closed
+    }
+
+    /// Adds a tree and returns its number.
+    pub(super) fn add_tree(&self, tree: Tree) -> Outcome<u32> {
+        let mut table = self.table();
+        if table.closed {
+            return Err(NtStatus::USER_SESSION_DELETED);
+        }
+        if table.trees.len() >= MAX_TREES {
+            return Err(NtStatus::INSUFFICIENT_RESOURCES);
+        }
+        table.last_tree = table.last_tree % (u32::MAX - 1) + 1;
+        while table.trees.contains_key(&table.last_tree) {
+            table.last_tree = table.last_tree % (u32::MAX - 1) + 1;
+        }
+        let number = table.last_tree;
+        table.trees.insert(number, tree);
+        Ok(number)
+    }
+
+    /// The tree with this number.
+    pub(super) fn tree(&self, number: u32) -> Outcome<Tree> {
+        let table = self.table();
+        if table.closed {
+            return Err(NtStatus::USER_SESSION_DELETED);
+        }
+        table.trees.get(&number).copied().ok_or(NtStatus::NETWORK_NAME_DELETED)
+    }
+
+    /// Removes a tree and returns the files that were open in it.
+    pub(super) fn remove_tree(&self, number: u32) -> Outcome<Vec<Arc<OpenFile>>> {
+        let mut table = self.table();
+        table.trees.remove(&number).ok_or(NtStatus::NETWORK_NAME_DELETED)?;
+        let open = table.opened.extract_if(|_, (_, tree, _)| *tree == number);
+        Ok(open.filter_map(|(_, (_, _, opened))| opened.into_file()).collect())
+    }
+
+    /// Adds something that was opened; false if the session was closed in the meantime.
+    pub(super) fn add(&self, id: FileId, tree: u32, opened: Opened) -> bool {
+        let mut table = self.table();
+        if table.closed || !table.trees.contains_key(&tree) {
+            return false;
+        }
+        table.opened.insert(id.volatile, (id, tree, opened));
+        true
+    }
+
+    /// What a client has opened in a tree under this identifier.
+    pub(super) fn opened(&self, id: FileId, tree: u32) -> Outcome<Opened> {
+        let table = self.table();
+        let found = table.opened.get(&id.volatile);
+        let found = found.filter(|(known, of_tree, _)| *known == id && *of_tree == tree);
+        found.map(|(_, _, opened)| opened.clone()).ok_or(NtStatus::FILE_CLOSED)
+    }
+
+    /// Removes what was opened.
+    pub(super) fn remove(&self, id: FileId, tree: u32) -> Outcome<Opened> {
+        let mut table = self.table();
+        let known = table
+            .opened
+            .get(&id.volatile)
+            .is_some_and(|(known, of_tree, _)| *known == id && *of_tree == tree);
+        let removed = known.then(|| table.opened.remove(&id.volatile)).flatten();
+        removed.map(|(_, _, opened)| opened).ok_or(NtStatus::FILE_CLOSED)
+    }
+
+    /// Closes the session and returns the files that were open.
+    pub(super) fn close(&self) -> Vec<Arc<OpenFile>> {
+        let mut table = self.table();
+        table.closed = true;
+        table.trees.clear();
+        let opened = std::mem::take(&mut table.opened);
+        opened.into_values().filter_map(|(_, _, opened)| opened.into_file()).collect()
+    }
+
+    /// Signs a response whose signature field holds zeros, if the session has a key.
+    pub(super) fn sign(&self, message: &mut [u8]) {
+        let Some(key) = &self.signing else { return };
+        if let Some(field) = message.get_mut(FLAGS) {
+            let set = field.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) | flags::SIGNED;
+            field.copy_from_slice(&set.to_le_bytes());
+        }
+        let signature = key.signature(&[message]);
+        if let Some(field) = message.get_mut(SIGNATURE) {
+            field.copy_from_slice(&signature);
+        }
+    }
+
+    /// Encrypts the messages after a transform header, which is completed.
+    pub(super) fn seal(&self, bytes: &mut [u8]) {
+        let Some((head, messages)) = bytes.split_first_chunk_mut::<{ transform::LEN }>() else { return };
+        let Some(sealing) = &self.sealing else { return };
+        let original_len = messages.len() as u32;
+        let header =
+            TransformHeader { original_len, flags: 1, session_id: self.id, ..TransformHeader::default() };
+        header.write(head);
+        sealing.to_client.seal(head, messages);
+    }
+}
+
+impl Opened {
+    fn into_file(self) -> Option<Arc<OpenFile>> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Pipe(_) => None,
+        }
+    }
+
+    /// A file or directory; a pipe is the wrong device.
+    pub(super) fn file(self) -> Outcome<Arc<OpenFile>> {
+        self.into_file().ok_or(NtStatus::INVALID_DEVICE_REQUEST)
+    }
+}

@@ -1,0 +1,99 @@
+//! The state that all connections of a server share.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use sharebench_ncp::server::LoginThrottle;
+use sharebench_smb::wire::FileId;
+
+use crate::Volume;
+use crate::admission::{AdmissionLimits, Admissions};
+use crate::refusal_log::RefusalLog;
+use crate::smb::open_files::OpenFiles;
+use crate::smb::session::Session;
+use crate::smb::{PROTOCOL, SmbServerOptions};
+
+/// Volume, options, open files and sessions of a server.
+pub(super) struct ServerState {
+    pub(super) volume: Arc<dyn Volume>,
+    pub(super) options: SmbServerOptions,
+    /// Identity of this instance of the server.
+    pub(super) guid: [u8; 16],
+    pub(super) admissions: Arc<Admissions>,
+    pub(super) throttle: LoginThrottle,
+    pub(super) files: OpenFiles,
+    /// Maximum number of open files per connection.
+    pub(super) max_opens: AtomicUsize,
+    /// The sessions of all connections, so that a client that has lost its connection can close the session of it.
+    sessions: Mutex<HashMap<u64, Weak<Session>>>,
+    next_id: AtomicU64,
+    start: Instant,
+}
+
+impl ServerState {
+    pub(super) fn new(volume: Arc<dyn Volume>, options: SmbServerOptions) -> Self {
+        let limits = AdmissionLimits {
+            connections: options.max_connections,
+            establish: options.login_timeout,
+            idle: options.idle_timeout,
+        };
+        let limit = format!("{} clients, --max-clients", options.max_connections);
+        let refusals = RefusalLog::new(PROTOCOL, limit, options.log.clone());
+        let random = RandomState::new();
+        let mut guid = [0; 16];
+        guid[..8].copy_from_slice(&random.hash_one("low").to_le_bytes());
+        guid[8..].copy_from_slice(&random.hash_one("high").to_le_bytes());
+        Self {
+            volume,
+            guid,
+            admissions: Admissions::new(limits, Arc::new(refusals)),
+            throttle: LoginThrottle::default(),
+            files: OpenFiles::default(),
+            max_opens: AtomicUsize::new(options.max_opens),
+            sessions: Mutex::default(),
+            // Identifiers of two instances differ, so that a client cannot use one after a restart of the server.
+            next_id: AtomicU64::new(random.hash_one("id") >> 16 | 1),
+            start: Instant::now(),
+            options,
+        }
+    }
+
+    /// Time since the start of the server.
+    pub(super) fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// A number that no other session, open file or waiting request has.
+    pub(super) fn new_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The identifier of a new open file.
+    pub(super) fn new_file_id(&self) -> FileId {
+        let id = self.new_id();
+        FileId { persistent: id, volatile: id }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<u64, Weak<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records a session, and returns the one of the same account that it replaces (MS-SMB2 3.3.5.5.3).
+    pub(super) fn add_session(&self, session: &Arc<Session>, previous: u64) -> Option<Arc<Session>> {
+        let mut sessions = self.sessions();
+        sessions.insert(session.id, Arc::downgrade(session));
+        let replaced = sessions.get(&previous).filter(|_| previous != session.id).and_then(Weak::upgrade)?;
+        (replaced.account == session.account && !session.account.is_empty()).then_some(replaced)
+    }
+
+    /// Closes a session with everything that it has open.
+    pub(super) fn close_session(&self, session: &Session) {
+        self.sessions().remove(&session.id);
+        for open in session.close() {
+            self.files.close(&open, self.volume.as_ref());
+        }
+    }
+}

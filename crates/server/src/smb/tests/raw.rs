@@ -1,0 +1,595 @@
+//! Requests encoded one by one, for what this project's client never sends.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sharebench_smb::NtStatus;
+use sharebench_smb::wire::create::{CreateRequest, CreateResponse, SHARE_ALL, disposition, options};
+use sharebench_smb::wire::data::{
+    READ_DATA_OFFSET, ReadRequest, ReadResponse, WRITE_DATA_OFFSET, WriteRequest,
+};
+use sharebench_smb::wire::directory::{QueryDirectoryRequest, entries, flags as scan};
+use sharebench_smb::wire::frame::prefix;
+use sharebench_smb::wire::header::{Header, command, flags};
+use sharebench_smb::wire::info::{DISPOSITION, InfoResponse, QueryInfoRequest, SetInfoRequest, rename};
+use sharebench_smb::wire::lock::{LockRange, LockRequest, flags as lock_flags};
+use sharebench_smb::wire::negotiate::{NegotiateRequest, NegotiateResponse};
+use sharebench_smb::wire::session_setup::SessionSetupRequest;
+use sharebench_smb::wire::simple::{CloseRequest, Empty};
+use sharebench_smb::wire::smb1::{ANY_SMB2, NT_LM, put_negotiate};
+use sharebench_smb::wire::tree::TreeConnectRequest;
+use sharebench_smb::wire::{FileId, HEADER_LEN};
+
+use crate::{
+    DeviceOptions, DeviceVolume, MemoryVolume, ROOT, ServiceTime, SmbServer, SmbServerOptions, Volume,
+};
+
+const READ: u32 = 0x0012_0089;
+const ALL: u32 = 0x001F_01FF;
+
+/// A client that sends one message at a time.
+struct Raw {
+    stream: TcpStream,
+    next: u64,
+    session: u64,
+    tree: u32,
+}
+
+/// Anonymous login in plain NTLM: NEGOTIATE and AUTHENTICATE without a name (MS-NLMP 2.2.1).
+fn ntlm(kind: u8) -> Vec<u8> {
+    let mut message = [b"NTLMSSP\0", &[kind, 0, 0, 0][..]].concat();
+    message.resize(if kind == 1 { 32 } else { 64 }, 0);
+    let flags_at = if kind == 1 { 12 } else { 60 };
+    message[flags_at..flags_at + 4].copy_from_slice(&0x0008_8201u32.to_le_bytes());
+    message
+}
+
+impl Raw {
+    fn connect(addr: SocketAddr) -> Self {
+        let stream = TcpStream::connect(addr).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        Self { stream, next: 0, session: 0, tree: 0 }
+    }
+
+    fn log_in(addr: SocketAddr, share: &str) -> Self {
+        let mut raw = Self::connect(addr);
+        raw.negotiate();
+        for kind in [1, 3] {
+            let request = SessionSetupRequest { token: ntlm(kind), ..SessionSetupRequest::default() };
+            let (header, _) = raw.call(command::SESSION_SETUP, |body| request.encode(body));
+            raw.session = header.session_id;
+            let expected = if kind == 1 { NtStatus::MORE_PROCESSING_REQUIRED } else { NtStatus::SUCCESS };
+            assert_eq!(NtStatus(header.status), expected);
+        }
+        let request = TreeConnectRequest { path: format!("\\\\server\\{share}") };
+        let (header, _) = raw.call(command::TREE_CONNECT, |body| request.encode(body));
+        assert_eq!(header.status, 0);
+        raw.tree = header.tree_id;
+        raw
+    }
+
+    fn negotiate(&mut self) -> NegotiateResponse {
+        let request = NegotiateRequest {
+            security_mode: 1,
+            dialects: vec![0x0202, 0x0210],
+            ..NegotiateRequest::default()
+        };
+        let (_, reply) = self.call(command::NEGOTIATE, |body| request.encode(body));
+        NegotiateResponse::decode(&reply).unwrap()
+    }
+
+    fn message(&mut self, command: u16, set: u32, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let header = Header {
+            command,
+            credit_charge: 1,
+            credits: 16,
+            flags: set,
+            message_id: self.next,
+            tree_id: self.tree,
+            session_id: self.session,
+            ..Header::default()
+        };
+        self.next += 1;
+        let mut message = Vec::new();
+        header.encode(&mut message);
+        body(&mut message);
+        message
+    }
+
+    fn send(&mut self, message: &[u8]) {
+        let framed = [&prefix(message.len()).unwrap()[..], message].concat();
+        self.stream.write_all(&framed).unwrap();
+    }
+
+    fn receive(&mut self) -> Option<Vec<u8>> {
+        let mut prefix = [0; 4];
+        self.stream.read_exact(&mut prefix).ok()?;
+        let mut message = vec![0; u32::from_be_bytes(prefix) as usize];
+        self.stream.read_exact(&mut message).unwrap();
+        Some(message)
+    }
+
+    fn call(&mut self, command: u16, body: impl FnOnce(&mut Vec<u8>)) -> (Header, Vec<u8>) {
+        let message = self.message(command, 0, body);
+        self.send(&message);
+        let reply = self.receive().unwrap();
+        (Header::decode(&reply).unwrap(), reply)
+    }
+
+    fn create(&mut self, request: &CreateRequest) -> Result<CreateResponse, NtStatus> {
+        let (header, reply) = self.call(command::CREATE, |body| request.encode(body));
+        let response = CreateResponse::decode(&reply);
+        if header.status == 0 { Ok(response.unwrap()) } else { Err(NtStatus(header.status)) }
+    }
+
+    fn open(&mut self, name: &str, disposition: u32) -> Result<FileId, NtStatus> {
+        self.create(&wanted(name, disposition)).map(|opened| opened.file)
+    }
+
+    fn close(&mut self, file: FileId) -> NtStatus {
+        let request = CloseRequest { file, ..CloseRequest::default() };
+        NtStatus(self.call(command::CLOSE, |body| request.encode(body)).0.status)
+    }
+
+    fn write(&mut self, file: FileId, offset: u64, data: &[u8]) -> NtStatus {
+        let request = WriteRequest {
+            data_offset: WRITE_DATA_OFFSET as u16,
+            len: data.len() as u32,
+            offset,
+            file,
+            ..WriteRequest::default()
+        };
+        let (header, _) = self.call(command::WRITE, |body| {
+            request.encode(body);
+            body.extend_from_slice(data);
+        });
+        NtStatus(header.status)
+    }
+
+    fn read(&mut self, file: FileId, offset: u64, len: u32) -> Result<Vec<u8>, NtStatus> {
+        let request = ReadRequest { len, offset, file, ..ReadRequest::default() };
+        let (header, reply) = self.call(command::READ, |body| request.encode(body));
+        if header.status != 0 {
+            return Err(NtStatus(header.status));
+        }
+        let response = ReadResponse::decode(&reply).unwrap();
+        assert_eq!(usize::from(response.data_offset), READ_DATA_OFFSET);
+        Ok(response.data(&reply).unwrap().to_vec())
+    }
+
+    fn set(&mut self, file: FileId, class: u8, information: Vec<u8>) -> NtStatus {
+        let request = SetInfoRequest { info_type: 1, class, file, additional: 0, information };
+        NtStatus(self.call(command::SET_INFO, |body| request.encode(body)).0.status)
+    }
+
+    fn query(
+        &mut self,
+        file: FileId,
+        info_type: u8,
+        class: u8,
+        output_len: u32,
+    ) -> Result<Vec<u8>, NtStatus> {
+        let request = QueryInfoRequest {
+            info_type,
+            class,
+            output_len,
+            additional: 7,
+            file,
+            ..QueryInfoRequest::default()
+        };
+        let (header, reply) = self.call(command::QUERY_INFO, |body| request.encode(body));
+        match NtStatus(header.status) {
+            NtStatus::SUCCESS => Ok(InfoResponse::decode(&reply).unwrap().to_vec()),
+            status => Err(status),
+        }
+    }
+
+    fn lock_request(&mut self, file: FileId, (offset, len): (u64, u64), flags: u32) -> Vec<u8> {
+        let request = LockRequest { sequence: 0, file, ranges: vec![LockRange { offset, len, flags }] };
+        self.message(command::LOCK, 0, |body| request.encode(body))
+    }
+
+    fn lock(&mut self, file: FileId, range: (u64, u64), flags: u32) -> NtStatus {
+        let message = self.lock_request(file, range, flags);
+        self.send(&message);
+        self.status()
+    }
+
+    fn status(&mut self) -> NtStatus {
+        NtStatus(Header::decode(&self.receive().unwrap()).unwrap().status)
+    }
+}
+
+fn wanted(name: &str, disposition: u32) -> CreateRequest {
+    CreateRequest {
+        access: ALL,
+        share: SHARE_ALL,
+        disposition,
+        name: name.to_owned(),
+        ..CreateRequest::default()
+    }
+}
+
+/// Runs a test with a volume that is called in place, and with one that is called on workers.
+fn on_both(test: impl Fn(&SmbServer, &dyn Volume)) {
+    let direct: Arc<dyn Volume> = Arc::new(MemoryVolume::new(16 << 20));
+    let device = DeviceVolume::new(MemoryVolume::new(16 << 20), DeviceOptions::default());
+    for volume in [direct, Arc::new(device)] {
+        let addr = "127.0.0.1:0".parse().unwrap();
+        let server = SmbServer::start(addr, Arc::clone(&volume), SmbServerOptions::default()).unwrap();
+        test(&server, volume.as_ref());
+    }
+}
+
+#[test]
+fn dispositions_have_their_specified_effects() {
+    on_both(|server, volume| {
+        let mut raw = Raw::log_in(server.addr(), "share");
+        let made = raw.create(&wanted("file", disposition::CREATE)).unwrap();
+        assert_eq!((made.action, made.attributes), (2, 0x20));
+        // A write beyond the end extends the file with nothing but the right to write data.
+        assert_eq!(raw.write(made.file, 3, b"bytes"), NtStatus::SUCCESS);
+        assert_eq!(raw.read(made.file, 0, 100).unwrap(), b"\0\0\0bytes");
+        assert_eq!(raw.read(made.file, 8, 100), Err(NtStatus::END_OF_FILE));
+        assert_eq!(raw.open("FILE", disposition::CREATE), Err(NtStatus::OBJECT_NAME_COLLISION));
+        assert_eq!(raw.create(&wanted("File", disposition::OPEN_IF)).unwrap().action, 1);
+        let replaced = raw.create(&wanted("file", disposition::OVERWRITE_IF)).unwrap();
+        assert_eq!((replaced.action, replaced.end_of_file), (3, 0));
+        assert_eq!(raw.create(&wanted("file", disposition::SUPERSEDE)).unwrap().action, 0);
+        assert_eq!(raw.open("no", disposition::OVERWRITE), Err(NtStatus::OBJECT_NAME_NOT_FOUND));
+        for path in ["no\\file", "file\\x"] {
+            assert_eq!(raw.open(path, disposition::CREATE), Err(NtStatus::OBJECT_PATH_NOT_FOUND));
+        }
+        for name in ["..", "a\\..\\b", "a/b", "file:stream", "con", "end."] {
+            assert_eq!(raw.open(name, disposition::OPEN_IF), Err(NtStatus::OBJECT_NAME_INVALID), "{name}");
+        }
+        let directory =
+            CreateRequest { options: options::DIRECTORY_FILE, ..wanted("file", disposition::OPEN) };
+        assert_eq!(raw.create(&directory).err(), Some(NtStatus::NOT_A_DIRECTORY));
+        let root = CreateRequest { options: options::NON_DIRECTORY_FILE, ..wanted("", disposition::OPEN) };
+        assert_eq!(raw.create(&root).err(), Some(NtStatus::FILE_IS_A_DIRECTORY));
+        assert_eq!(volume.list(ROOT, 0, 10).unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn share_modes_exclude_and_a_pending_removal_ends_with_the_last_close() {
+    on_both(|server, volume| {
+        let mut one = Raw::log_in(server.addr(), "share");
+        let mut two = Raw::log_in(server.addr(), "share");
+        let alone = CreateRequest { share: 0, ..wanted("file", disposition::CREATE) };
+        let file = one.create(&alone).unwrap().file;
+        assert_eq!(two.open("file", disposition::OPEN), Err(NtStatus::SHARING_VIOLATION));
+        let stat = CreateRequest { access: 0x80, ..wanted("file", disposition::OPEN) };
+        let observer = two.create(&stat).unwrap().file;
+        assert_eq!(two.read(observer, 0, 1), Err(NtStatus::ACCESS_DENIED));
+        assert_eq!(two.close(observer), NtStatus::SUCCESS);
+        assert_eq!(one.close(file), NtStatus::SUCCESS);
+        assert_eq!(one.close(file), NtStatus::FILE_CLOSED);
+        let first = one.open("file", disposition::OPEN).unwrap();
+        let second = two.open("file", disposition::OPEN).unwrap();
+        assert_eq!(one.set(first, DISPOSITION, vec![1]), NtStatus::SUCCESS);
+        assert_eq!(two.open("file", disposition::OPEN), Err(NtStatus::DELETE_PENDING));
+        assert_eq!(one.close(first), NtStatus::SUCCESS);
+        assert!(volume.lookup(ROOT, "file").is_ok());
+        assert_eq!(two.close(second), NtStatus::SUCCESS);
+        assert!(volume.lookup(ROOT, "file").is_err());
+        let temporary =
+            CreateRequest { options: options::DELETE_ON_CLOSE, ..wanted("tmp", disposition::CREATE) };
+        let file = one.create(&temporary).unwrap().file;
+        assert!(volume.lookup(ROOT, "tmp").is_ok());
+        assert_eq!(one.close(file), NtStatus::SUCCESS);
+        assert!(volume.lookup(ROOT, "tmp").is_err());
+    });
+}
+
+#[test]
+fn renames_keep_or_replace_names_of_any_case() {
+    on_both(|server, volume| {
+        let mut raw = Raw::log_in(server.addr(), "share");
+        let file = raw.open("file", disposition::CREATE).unwrap();
+        assert_eq!(raw.set(file, 10, rename("FILE")), NtStatus::SUCCESS);
+        assert_eq!(volume.list(ROOT, 0, 10).unwrap()[0].name, "FILE");
+        let other = raw.open("other", disposition::CREATE).unwrap();
+        let mut keep = rename("Other");
+        keep[0] = 0;
+        assert_eq!(raw.set(file, 10, keep), NtStatus::OBJECT_NAME_COLLISION);
+        assert_eq!(raw.set(file, 10, rename("Other")), NtStatus::ACCESS_DENIED, "it is open");
+        assert_eq!(raw.close(other), NtStatus::SUCCESS);
+        assert_eq!(raw.set(file, 10, rename("Other")), NtStatus::SUCCESS);
+        let names: Vec<_> = volume.list(ROOT, 0, 10).unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!(names, ["Other"]);
+        assert_eq!(raw.set(file, 10, rename("..\\out")), NtStatus::OBJECT_NAME_INVALID);
+    });
+}
+
+#[test]
+fn listings_match_patterns_and_continue_in_pages() {
+    on_both(|server, volume| {
+        for name in ["a.txt", "B.TXT", "c.bin", "with:colon", "back\\slash"] {
+            volume.create(ROOT, name, 0o644).unwrap();
+        }
+        let mut raw = Raw::log_in(server.addr(), "share");
+        let root = raw.open("", disposition::OPEN).unwrap();
+        for (pattern, expected) in [
+            ("*", &[".", "..", "B.TXT", "a.txt", "c.bin"][..]),
+            ("*.txt", &["B.TXT", "a.txt"]),
+            ("b.txt", &["B.TXT"]),
+        ] {
+            for output_len in [100, 200, 65536] {
+                let mut names = Vec::new();
+                let mut flags = scan::REOPEN;
+                let status = loop {
+                    let request = QueryDirectoryRequest {
+                        class: 1,
+                        flags,
+                        file: root,
+                        pattern: pattern.into(),
+                        output_len,
+                        ..QueryDirectoryRequest::default()
+                    };
+                    flags = 0;
+                    let (header, reply) = raw.call(command::QUERY_DIRECTORY, |body| request.encode(body));
+                    if header.status != 0 {
+                        break NtStatus(header.status);
+                    }
+                    names.extend(
+                        entries(InfoResponse::decode(&reply).unwrap())
+                            .unwrap()
+                            .into_iter()
+                            .map(|entry| entry.name),
+                    );
+                };
+                names.sort_unstable();
+                assert_eq!(
+                    (&names[..], status),
+                    (
+                        &expected.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()[..],
+                        NtStatus::NO_MORE_FILES
+                    ),
+                    "{pattern}"
+                );
+            }
+        }
+        let request = QueryDirectoryRequest {
+            class: 1,
+            flags: scan::REOPEN,
+            file: root,
+            pattern: "none*".into(),
+            output_len: 4096,
+            ..QueryDirectoryRequest::default()
+        };
+        let (header, _) = raw.call(command::QUERY_DIRECTORY, |body| request.encode(body));
+        assert_eq!(NtStatus(header.status), NtStatus::NO_SUCH_FILE);
+    });
+}
+
+#[test]
+fn locks_exclude_wait_and_are_cancelled() {
+    on_both(|server, _| {
+        let mut one = Raw::log_in(server.addr(), "share");
+        let mut two = Raw::log_in(server.addr(), "share");
+        let first = one.open("file", disposition::CREATE).unwrap();
+        let second = two.open("file", disposition::OPEN).unwrap();
+        assert_eq!(one.write(first, 0, &[1; 100]), NtStatus::SUCCESS);
+        let exclusive = lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY;
+        assert_eq!(one.lock(first, (0, 10), exclusive), NtStatus::SUCCESS);
+        assert_eq!(two.lock(second, (5, 10), exclusive), NtStatus::LOCK_NOT_GRANTED);
+        assert_eq!(two.read(second, 9, 1), Err(NtStatus::FILE_LOCK_CONFLICT));
+        assert_eq!(two.write(second, 9, b"x"), NtStatus::FILE_LOCK_CONFLICT);
+        assert_eq!(two.read(second, 10, 1).unwrap(), [1]);
+        assert_eq!(two.lock(second, (0, 10), lock_flags::EXCLUSIVE), NtStatus::PENDING);
+        assert_eq!(one.lock(first, (0, 10), lock_flags::UNLOCK), NtStatus::SUCCESS);
+        assert_eq!(two.status(), NtStatus::SUCCESS);
+        assert_eq!(one.lock(first, (0, 10), lock_flags::UNLOCK), NtStatus::RANGE_NOT_LOCKED);
+        let waiting = one.lock_request(first, (0, 1), lock_flags::SHARED);
+        one.send(&waiting);
+        assert_eq!(one.status(), NtStatus::PENDING);
+        let mut cancel = waiting[..HEADER_LEN].to_vec();
+        cancel[12..14].copy_from_slice(&command::CANCEL.to_le_bytes());
+        Empty::default().encode(&mut cancel);
+        one.send(&cancel);
+        assert_eq!(one.status(), NtStatus::CANCELLED);
+        assert_eq!(one.lock(first, (0, 1), lock_flags::SHARED), NtStatus::PENDING);
+        assert_eq!(two.close(second), NtStatus::SUCCESS);
+        assert_eq!(one.status(), NtStatus::SUCCESS);
+    });
+}
+
+#[test]
+fn related_requests_of_a_compound_share_their_file_and_its_failure() {
+    on_both(|server, volume| {
+        volume.create(ROOT, "file", 0o644).unwrap();
+        let mut raw = Raw::log_in(server.addr(), "share");
+        for (name, expected) in
+            [("file", [NtStatus::SUCCESS; 3]), ("none", [NtStatus::OBJECT_NAME_NOT_FOUND; 3])]
+        {
+            let create = wanted(name, disposition::OPEN);
+            let query = QueryInfoRequest {
+                info_type: 1,
+                class: 5,
+                output_len: 24,
+                file: FileId::PREVIOUS,
+                ..QueryInfoRequest::default()
+            };
+            let close = CloseRequest { file: FileId::PREVIOUS, ..CloseRequest::default() };
+            let mut compound = Vec::new();
+            let parts = [
+                raw.message(command::CREATE, 0, |body| create.encode(body)),
+                raw.message(command::QUERY_INFO, flags::RELATED, |body| query.encode(body)),
+                raw.message(command::CLOSE, flags::RELATED, |body| close.encode(body)),
+            ];
+            for (index, mut part) in parts.into_iter().enumerate() {
+                if index < 2 {
+                    part.resize(part.len().next_multiple_of(8), 0);
+                    let next = part.len() as u32;
+                    part[20..24].copy_from_slice(&next.to_le_bytes());
+                }
+                compound.append(&mut part);
+            }
+            raw.send(&compound);
+            let reply = raw.receive().unwrap();
+            let mut rest = &reply[..];
+            let mut found = Vec::new();
+            loop {
+                let header = Header::decode(rest).unwrap();
+                found.push(NtStatus(header.status));
+                if header.next == 0 {
+                    break;
+                }
+                rest = &rest[header.next as usize..];
+            }
+            assert_eq!(found, expected);
+        }
+    });
+}
+
+#[test]
+fn every_class_of_information_has_its_length() {
+    on_both(|server, volume| {
+        volume.create(ROOT, "name", 0o640).unwrap();
+        let mut raw = Raw::log_in(server.addr(), "share");
+        let file = raw.open("name", disposition::OPEN).unwrap();
+        let lengths = [
+            (1, 4, 40),
+            (1, 5, 24),
+            (1, 6, 8),
+            (1, 7, 4),
+            (1, 8, 4),
+            (1, 9, 14),
+            (1, 14, 8),
+            (1, 16, 4),
+            (1, 17, 4),
+            (1, 18, 110),
+            (1, 22, 38),
+            (1, 28, 16),
+            (1, 34, 56),
+            (1, 35, 8),
+            (1, 48, 12),
+            (1, 59, 24),
+            (2, 1, 28),
+            (2, 3, 24),
+            (2, 4, 8),
+            (2, 5, 20),
+            (2, 7, 32),
+            (2, 8, 64),
+            (2, 11, 28),
+            (3, 0, 128),
+        ];
+        for (info_type, class, len) in lengths {
+            assert_eq!(
+                raw.query(file, info_type, class, 65536).map(|bytes| bytes.len()),
+                Ok(len),
+                "{info_type} {class}"
+            );
+            let short = raw.query(file, info_type, class, 3).unwrap_err();
+            let expected =
+                if info_type == 3 { NtStatus::BUFFER_TOO_SMALL } else { NtStatus::INFO_LENGTH_MISMATCH };
+            assert_eq!(short, expected, "{info_type} {class}");
+        }
+        assert_eq!(raw.query(file, 1, 99, 100), Err(NtStatus::INVALID_INFO_CLASS));
+    });
+}
+
+#[test]
+fn the_read_only_attribute_sizes_and_times_are_stored() {
+    on_both(|server, volume| {
+        let mut raw = Raw::log_in(server.addr(), "share");
+        let file = raw.open("file", disposition::CREATE).unwrap();
+        let mut basic = vec![0; 40];
+        let ticks = 126_256_131_060_000_000_u64;
+        basic[16..24].copy_from_slice(&ticks.to_le_bytes());
+        basic[32] = 0x1 | 0x2;
+        assert_eq!(raw.set(file, 4, basic.clone()), NtStatus::SUCCESS);
+        let found = raw.query(file, 1, 4, 40).unwrap();
+        assert_eq!((&found[16..24], found[32] & 1), (&ticks.to_le_bytes()[..], 1));
+        assert_eq!(raw.open("file", disposition::OPEN), Err(NtStatus::ACCESS_DENIED));
+        assert_eq!(raw.set(file, DISPOSITION, vec![1]), NtStatus::CANNOT_DELETE);
+        basic[32] = 0x80;
+        assert_eq!(raw.set(file, 4, basic), NtStatus::SUCCESS);
+        assert_eq!(raw.set(file, 20, (1u64 << 40).to_le_bytes().to_vec()), NtStatus::SUCCESS);
+        assert_eq!(volume.lookup(ROOT, "file").unwrap().size, 1 << 40);
+        assert_eq!(raw.set(file, 19, 7u64.to_le_bytes().to_vec()), NtStatus::SUCCESS);
+        assert_eq!(volume.lookup(ROOT, "file").unwrap().size, 7);
+    });
+}
+
+#[test]
+fn a_message_id_that_was_used_or_not_granted_ends_the_connection() {
+    on_both(|server, _| {
+        for next in [0, 1000] {
+            let mut raw = Raw::log_in(server.addr(), "share");
+            raw.next = next;
+            let echo = raw.message(command::ECHO, 0, |body| Empty::default().encode(body));
+            raw.send(&echo);
+            assert_eq!(raw.receive(), None);
+        }
+    });
+}
+
+#[test]
+fn a_client_that_begins_with_smb1_continues_with_smb2() {
+    on_both(|server, _| {
+        let mut raw = Raw::connect(server.addr());
+        let mut smb1 = Vec::new();
+        put_negotiate(&[NT_LM, "SMB 2.002", "SMB 2.???"], &mut smb1);
+        raw.send(&smb1);
+        let reply = raw.receive().unwrap();
+        assert_eq!(NegotiateResponse::decode(&reply).unwrap().dialect, ANY_SMB2);
+        raw.next = 1;
+        assert_eq!(raw.negotiate().dialect, 0x0210);
+        let mut only_smb1 = Raw::connect(server.addr());
+        let mut smb1 = Vec::new();
+        put_negotiate(&[NT_LM], &mut smb1);
+        only_smb1.send(&smb1);
+        assert_eq!(only_smb1.receive(), None);
+    });
+}
+
+#[test]
+fn files_of_a_lost_connection_are_closed() {
+    on_both(|server, _| {
+        let mut one = Raw::log_in(server.addr(), "share");
+        let alone = CreateRequest { share: 0, access: READ, ..wanted("file", disposition::CREATE) };
+        one.create(&alone).unwrap();
+        drop(one);
+        let mut two = Raw::log_in(server.addr(), "share");
+        // The server learns of the end when it reads from the socket.
+        while two.open("file", disposition::OPEN) == Err(NtStatus::SHARING_VIOLATION) {
+            std::thread::yield_now();
+        }
+        assert!(two.open("file", disposition::OPEN).is_ok());
+        server.limit_opens(1);
+        assert_eq!(two.open("file", disposition::OPEN), Err(NtStatus::INSUFFICIENT_RESOURCES));
+    });
+}
+
+#[test]
+fn requests_of_one_connection_are_in_progress_at_the_same_time() {
+    const REQUESTS: usize = 8;
+    let service = ServiceTime::Fixed(Duration::from_millis(500));
+    let options = DeviceOptions { servers: REQUESTS, service, ..DeviceOptions::default() };
+    let device = Arc::new(DeviceVolume::new(MemoryVolume::new(1 << 20), options));
+    let made = device.create(ROOT, "file", 0o644).unwrap();
+    device.write(made.node, 0, &[1; 100], false).unwrap();
+    let volume: Arc<dyn Volume> = Arc::clone(&device) as Arc<dyn Volume>;
+    let addr = "127.0.0.1:0".parse().unwrap();
+    let server = SmbServer::start(addr, volume, SmbServerOptions::default()).unwrap();
+    let mut raw = Raw::log_in(server.addr(), "share");
+    let file = raw.open("file", disposition::OPEN).unwrap();
+    device.take_log();
+    for _ in 0..REQUESTS {
+        let request = ReadRequest { len: 100, file, ..ReadRequest::default() };
+        let message = raw.message(command::READ, 0, |body| request.encode(body));
+        raw.send(&message);
+    }
+    for _ in 0..REQUESTS {
+        assert_eq!(raw.status(), NtStatus::SUCCESS);
+    }
+    let log = device.take_log();
+    let last_received = log.records.iter().map(|record| record.received_ns).max();
+    let first_ended = log.records.iter().map(|record| record.ended_ns).min();
+    assert!(last_received < first_ended, "{log:?}");
+}

@@ -1,0 +1,43 @@
+//! `TREE_CONNECT` and `TREE_DISCONNECT` (MS-SMB2 3.3.5.7, 3.3.5.8).
+
+use sharebench_smb::NtStatus;
+use sharebench_smb::wire::tree::{TreeConnectRequest, TreeConnectResponse};
+
+use crate::name::fold_case;
+use crate::smb::connection::{Answer, Call, DONE, empty};
+use crate::smb::create::{ALL_ACCESS, READ_ACCESS};
+use crate::smb::session::Tree;
+use crate::smb::status::{Outcome, malformed};
+
+/// Types of shares.
+const DISK: u8 = 1;
+const PIPE: u8 = 2;
+
+impl Call<'_> {
+    /// `TREE_CONNECT`: the volume's share, or `IPC$`.
+    pub(super) fn connect_tree(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+        let request = TreeConnectRequest::decode(self.message).map_err(malformed)?;
+        let name = fold_case(request.path.rsplit('\\').next().unwrap_or_default());
+        let options = &self.connection.server.options;
+        let (tree, share_type) = if name == fold_case(&options.share) {
+            (Tree::Disk, DISK)
+        } else if name == "ipc$" {
+            (Tree::Pipes, PIPE)
+        } else {
+            return Err(NtStatus::BAD_NETWORK_NAME);
+        };
+        self.tree_id = self.session.add_tree(tree)?;
+        let maximal_access = if options.read_only { READ_ACCESS } else { ALL_ACCESS };
+        TreeConnectResponse { share_type, maximal_access, ..TreeConnectResponse::default() }.encode(body);
+        DONE
+    }
+
+    /// `TREE_DISCONNECT`, which closes the files of the tree.
+    pub(super) fn disconnect_tree(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+        let server = &self.connection.server;
+        for open in self.session.remove_tree(self.tree_id)? {
+            server.files.close(&open, server.volume.as_ref());
+        }
+        Ok(empty(body))
+    }
+}

@@ -1,0 +1,121 @@
+//! Worker threads for a volume that blocks, so that one slow request does not delay the others.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::smb::buffers::Replies;
+use crate::smb::connection::Connection;
+
+/// A frame on its way to a worker, and its replies on the way back. It is reused for later frames.
+#[derive(Default)]
+pub(super) struct Job {
+    pub(super) frame: Vec<u8>,
+    /// The range of the message within `frame`.
+    pub(super) range: Range<usize>,
+    pub(super) replies: Replies,
+    /// The client broke the protocol, so that the connection must be closed.
+    pub(super) broken: bool,
+}
+
+/// Replies for the task that serves a connection.
+pub(super) enum Delivery {
+    /// The replies to a frame that a worker processed.
+    Job(Job),
+    /// A reply to a request that waited, with its prefix.
+    Late(Vec<u8>),
+}
+
+enum Task {
+    Answer(Job, Arc<Connection>, UnboundedSender<Delivery>),
+    /// The connection has ended: its open files are closed.
+    Close(Arc<Connection>),
+}
+
+#[derive(Default)]
+struct Queue {
+    tasks: VecDeque<Task>,
+    closed: bool,
+}
+
+/// The frames that wait for a thread. Each connection limits the number of its frames.
+#[derive(Default)]
+pub(super) struct Workers {
+    queue: Mutex<Queue>,
+    arrived: Condvar,
+}
+
+impl Workers {
+    /// Starts `count` threads.
+    pub(super) fn start(count: usize) -> io::Result<(Arc<Self>, Vec<JoinHandle<()>>)> {
+        let workers = Arc::new(Self::default());
+        let spawn = |_| {
+            let workers = Arc::clone(&workers);
+            std::thread::Builder::new().name("smb-worker".into()).spawn(move || workers.work())
+        };
+        let threads: io::Result<Vec<_>> = (0..count).map(spawn).collect();
+        if threads.is_err() {
+            workers.close();
+        }
+        Ok((Arc::clone(&workers), threads?))
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, task: Task) {
+        self.queue().tasks.push_back(task);
+        self.arrived.notify_one();
+    }
+
+    /// Passes a frame to the next free thread, which returns the replies through `back`.
+    pub(super) fn answer(&self, job: Job, connection: Arc<Connection>, back: UnboundedSender<Delivery>) {
+        self.push(Task::Answer(job, connection, back));
+    }
+
+    /// Closes the open files of a connection on the next free thread.
+    pub(super) fn close_connection(&self, connection: Arc<Connection>) {
+        self.push(Task::Close(connection));
+    }
+
+    /// Ends the threads after their current frames, once the files of the connections that have ended are closed.
+    pub(super) fn close(&self) {
+        let mut queue = self.queue();
+        queue.closed = true;
+        queue.tasks.retain(|task| matches!(task, Task::Close(_)));
+        self.arrived.notify_all();
+    }
+
+    fn next(&self) -> Option<Task> {
+        let mut queue = self.queue();
+        loop {
+            if let Some(task) = queue.tasks.pop_front() {
+                return Some(task);
+            }
+            if queue.closed {
+                return None;
+            }
+            queue = self.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn work(&self) {
+        while let Some(task) = self.next() {
+            match task {
+                Task::Answer(mut job, connection, back) => {
+                    let Job { frame, range, replies, broken } = &mut job;
+                    let frame = frame.get_mut(range.clone()).unwrap_or_default();
+                    *broken = connection.answer(frame, replies).is_err();
+                    // The connection may be closed; then nobody needs the replies.
+                    let _ = back.send(Delivery::Job(job));
+                }
+                Task::Close(connection) => connection.close(),
+            }
+        }
+    }
+}
