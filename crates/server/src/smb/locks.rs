@@ -108,14 +108,15 @@ impl Lock {
         }
     }
 
-    fn conflicts(&self, other: &Self) -> bool {
-        (self.exclusive || other.exclusive) && self.overlaps(other)
+    /// True if this lock forbids another one. A shared lock may overlap an exclusive one of the same open (MS-FSA 2.1.5.8).
+    fn excludes(&self, wanted: &Self) -> bool {
+        (wanted.exclusive || self.exclusive && self.open != wanted.open) && self.overlaps(wanted)
     }
 }
 
 impl FileState {
     fn is_free(&self, wanted: &Lock) -> bool {
-        !self.locks.iter().any(|lock| lock.conflicts(wanted))
+        !self.locks.iter().any(|lock| lock.excludes(wanted))
     }
 
     fn grant_waiting(&mut self) -> Vec<(PendingReply, NtStatus)> {
@@ -284,11 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn only_two_shared_locks_do_not_conflict() {
-        assert!(!lock(0, 10, false).conflicts(&lock(5, 10, false)));
+    fn shared_locks_overlap_each_other_and_exclusive_ones_of_their_open() {
+        let other = |lock: Lock| Lock { open: 2, ..lock };
+        assert!(!lock(0, 10, false).excludes(&other(lock(5, 10, false))));
+        assert!(lock(0, 10, true).excludes(&other(lock(5, 10, false))));
+        assert!(lock(0, 10, false).excludes(&other(lock(5, 10, true))));
         assert!(
-            lock(0, 10, true).conflicts(&lock(5, 10, false))
-                && lock(0, 10, false).conflicts(&lock(5, 10, true))
+            !lock(0, 10, true).excludes(&lock(5, 10, false))
+                && lock(0, 10, true).excludes(&lock(5, 10, true))
         );
     }
 }

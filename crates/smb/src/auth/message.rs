@@ -18,6 +18,7 @@ pub(super) mod flags {
     pub(in super::super) const UNICODE: u32 = 0x1;
     pub(in super::super) const REQUEST_TARGET: u32 = 0x4;
     pub(in super::super) const SIGN: u32 = 0x10;
+    pub(in super::super) const SEAL: u32 = 0x20;
     pub(in super::super) const NTLM: u32 = 0x200;
     pub(in super::super) const ANONYMOUS: u32 = 0x800;
     pub(in super::super) const ALWAYS_SIGN: u32 = 0x8000;
@@ -152,7 +153,8 @@ pub(super) fn challenge(
     }
     check_flags(offered)?;
     let name = utf16(name);
-    let flags = offered & WANTED | flags::TARGET_INFO | flags::NTLM | flags::TARGET_IS_SERVER;
+    // SMB encrypts with its own keys, but clients that require encryption also require the right to seal.
+    let flags = offered & (WANTED | flags::SEAL) | flags::TARGET_INFO | flags::NTLM | flags::TARGET_IS_SERVER;
     let mut out = Vec::with_capacity(CHALLENGE_LEN + name.len() + target_info.len());
     SIGNATURE.put(&mut out);
     2u32.put(&mut out);
