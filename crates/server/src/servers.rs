@@ -108,6 +108,9 @@ impl EmbeddedServers {
                 share: options.name.clone(),
                 accounts: options.accounts.clone(),
                 read_only: options.read_only,
+                // A change over NFS or NCP ends no SMB lease, so that SMB clients would serve stale bytes.
+                leases: options.nfs.or(options.ncp).or(options.ncp_ipx).is_none()
+                    && options.ncp_ether.is_none(),
                 log: options.log.clone(),
                 ..SmbServerOptions::default()
             };

@@ -488,7 +488,9 @@ impl Call<'_> {
                     command::QUERY_DIRECTORY => self.query_directory(body),
                     command::QUERY_INFO => self.query_info(body),
                     command::SET_INFO => self.set_info(body),
-                    command::CHANGE_NOTIFY | command::OPLOCK_BREAK => Err(NtStatus::NOT_SUPPORTED),
+                    command::CHANGE_NOTIFY => Err(NtStatus::NOT_SUPPORTED),
+                    // No break waits for an acknowledgment (MS-SMB2 3.3.5.22.2).
+                    command::OPLOCK_BREAK => Err(NtStatus::UNSUCCESSFUL),
                     _ => Err(NtStatus::INVALID_PARAMETER),
                 }
             }

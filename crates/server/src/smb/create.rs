@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::create::{CreateRequest, CreateResponse, access, disposition, options};
 use sharebench_smb::wire::create_context::{CreateContext, name, put_contexts};
+use sharebench_smb::wire::lease::LEVEL;
 use sharebench_smb::wire::simple::{CloseRequest, CloseResponse};
 use sharebench_smb::wire::{FileId, HEADER_LEN};
 
@@ -189,7 +190,9 @@ impl<'a> Wanted<'a> {
             return Ok(OpenedNode { file, attributes: found, access, action });
         }
         let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };
-        match server.volume.set_attributes(found.node, &empty) {
+        let emptied = server.volume.set_attributes(found.node, &empty);
+        file.end_leases(self.id.volatile);
+        match emptied {
             Ok(attributes) => Ok(OpenedNode { file, attributes, access, action }),
             Err(error) => {
                 server.files.leave(&file, self.id.volatile, false, server.volume.as_ref());
@@ -232,6 +235,7 @@ impl Call<'_> {
             let pipe = Pipe::open(&request.name, &server.options.share, count)?;
             return self.opened_pipe(id, pipe, body);
         }
+        let lease = self.wanted_lease(&request)?;
         let wanted = Wanted::new(&request, id, server.options.read_only)?;
         let OpenedNode { file, attributes, access, action } = wanted.open(self)?;
         let through = options::WRITE_THROUGH | options::NO_INTERMEDIATE_BUFFERING;
@@ -247,16 +251,21 @@ impl Call<'_> {
             listing: Mutex::new(ListingState::default()),
             _count: count,
         });
+        let lease = lease.filter(|_| !open.directory).map(|wanted| self.grant_lease(&wanted, &open));
+        let oplock = if lease.is_some() { LEVEL } else { 0 };
         if !self.session.add(id, self.tree_id, Opened::File(Arc::clone(&open))) {
             server.files.close(&open, server.volume.as_ref());
             return Err(NtStatus::USER_SESSION_DELETED);
         }
         self.file = Some(id);
         let found = metadata(&attributes);
+        let mut answered = answered_contexts(&request, server.options.read_only, &attributes);
+        answered.extend(lease);
         let mut contexts = Vec::new();
-        put_contexts(&answered_contexts(&request, server.options.read_only, &attributes), &mut contexts);
+        put_contexts(&answered, &mut contexts);
         let offset = (HEADER_LEN + 88) as u32;
         CreateResponse {
+            oplock,
             action,
             times: found.times(),
             allocation: found.allocation,

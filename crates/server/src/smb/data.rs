@@ -88,7 +88,10 @@ impl Call<'_> {
                 open.file.check_locks(open.id.volatile, request.offset, u64::from(request.len), true)?;
                 let durable = open.write_through || request.flags & WRITE_THROUGH != 0;
                 let volume = &self.connection.server.volume;
-                checked_data(volume.write(open.node, request.offset, data, durable))?;
+                let written = volume.write(open.node, request.offset, data, durable);
+                // A write that failed may have changed some of the bytes.
+                open.file.end_leases(open.id.volatile);
+                checked_data(written)?;
             }
         }
         WriteResponse { count: request.len, ..WriteResponse::default() }.encode(body);

@@ -253,7 +253,10 @@ impl Call<'_> {
         }
         let pending = (waits && self.single).then(|| (self.pending(), &open));
         match open.file.lock(&wanted, pending)? {
-            Answer::Now(_) => Ok(empty(body)),
+            Answer::Now(_) => {
+                open.file.end_leases(open.id.volatile);
+                Ok(empty(body))
+            }
             later => Ok(later),
         }
     }

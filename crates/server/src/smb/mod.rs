@@ -3,7 +3,7 @@
 //! [`serving`] is the task of a connection. It splits bytes into [`frames`] and passes each one to
 //! [`connection`], which checks its protection, splits compounds and dispatches the requests; with a volume that blocks
 //! this happens on [`workers`]. [`negotiate`] and [`login`] set up a [`session`]. [`open_files`] is the only state that
-//! connections share: share modes, pending removals and byte-range locks.
+//! connections share: share modes, pending removals, byte-range locks and [`leases`].
 
 mod buffers;
 mod connection;
@@ -13,6 +13,7 @@ mod data;
 mod file_info;
 mod frames;
 mod ioctl;
+mod leases;
 mod listing;
 mod locks;
 mod login;

@@ -23,9 +23,10 @@ use crate::smb::status::{Outcome, malformed};
 
 /// Dialects, the oldest first.
 const DIALECTS: [u16; 5] = [0x0202, 0x0210, 0x0300, 0x0302, 0x0311];
-/// Capabilities (MS-SMB2 2.2.4): requests of several credits; encryption in dialects 3.0 and 3.0.2.
+/// Capabilities (MS-SMB2 2.2.4): requests of several credits; encryption in dialects 3.0 and 3.0.2; leases.
 const LARGE_MTU: u32 = 0x04;
 const CAN_ENCRYPT: u32 = 0x40;
+const LEASING: u32 = 0x02;
 /// Security modes.
 const SIGNING_ENABLED: u16 = 1;
 /// The session signs every message.
@@ -42,6 +43,8 @@ pub(super) struct Negotiated {
     pub(super) signing: SigningAlgorithm,
     pub(super) cipher: Option<Cipher>,
     pub(super) max_transfer: u32,
+    /// Clients may cache what they read.
+    pub(super) leases: bool,
     /// What the client sent, which it may repeat under the protection of a session.
     offer: ValidateNegotiateRequest,
     answer: ValidateNegotiateResponse,
@@ -56,6 +59,11 @@ impl Negotiated {
     /// True if the client signs every message.
     pub(super) fn client_requires_signing(&self) -> bool {
         self.offer.security_mode & SIGNING_REQUIRED != 0
+    }
+
+    /// Identity of the client.
+    pub(super) fn client_guid(&self) -> [u8; 16] {
+        self.offer.client_guid
     }
 
     /// The answer to a client that verifies the negotiation; none if a message was changed on its way.
@@ -131,6 +139,11 @@ impl Connection {
         let offered = DIALECTS.iter().rev().find(|dialect| request.dialects.contains(dialect));
         let dialect = *offered.ok_or(NtStatus::NOT_SUPPORTED)?;
         let mut capabilities = if dialect == 0x0202 { 0 } else { LARGE_MTU };
+        // Dialect 2.0.2 has no leases.
+        let leases = self.server.options.leases && dialect != 0x0202;
+        if leases {
+            capabilities |= LEASING;
+        }
         let mut contexts = Vec::new();
         let mut signing =
             if dialect < 0x0300 { SigningAlgorithm::HmacSha256 } else { SigningAlgorithm::AesCmac };
@@ -147,6 +160,7 @@ impl Connection {
             signing,
             cipher,
             max_transfer: response.max_read,
+            leases,
             offer: ValidateNegotiateRequest {
                 capabilities: request.capabilities,
                 client_guid: request.client_guid,
@@ -187,6 +201,7 @@ impl Connection {
                 signing: SigningAlgorithm::HmacSha256,
                 cipher: None,
                 max_transfer: response.max_read,
+                leases: false,
                 offer: ValidateNegotiateRequest::default(),
                 answer: ValidateNegotiateResponse::default(),
             };

@@ -8,6 +8,7 @@ use sharebench_smb::NtStatus;
 use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::create::access;
 
+use crate::smb::leases::Lease;
 use crate::smb::listing::ListingState;
 use crate::smb::locks::{Lock, PendingReply, WaitingLock};
 use crate::smb::session::OpenCount;
@@ -57,6 +58,8 @@ pub(super) struct File {
     node: NodeId,
     /// True while there are byte-range locks, so that READ and WRITE of other files need not look for them.
     pub(super) locked: AtomicBool,
+    /// True while a client may cache what it reads, so that WRITE of other files need not look for leases.
+    pub(super) cached: AtomicBool,
     state: Mutex<FileState>,
 }
 
@@ -68,6 +71,7 @@ pub(super) struct FileState {
     pub(super) delete_pending: bool,
     pub(super) locks: Vec<Lock>,
     pub(super) waiting: Vec<WaitingLock>,
+    pub(super) leases: Vec<Lease>,
 }
 
 impl File {
@@ -103,8 +107,14 @@ impl OpenFiles {
                 delete_pending: false,
                 locks: Vec::new(),
                 waiting: Vec::new(),
+                leases: Vec::new(),
             };
-            Arc::new(File { node, locked: AtomicBool::new(false), state: Mutex::new(state) })
+            Arc::new(File {
+                node,
+                locked: AtomicBool::default(),
+                cached: AtomicBool::default(),
+                state: Mutex::new(state),
+            })
         });
         let mut state = file.state();
         if state.delete_pending {
@@ -143,6 +153,7 @@ impl OpenFiles {
             let mut state = file.state();
             state.opens.retain(|(open, _, _)| *open != id);
             state.delete_pending |= delete;
+            state.leave_leases(id, &file.cached);
             let replies = state.leave_locks(id, &file.locked);
             ((state.opens.is_empty() && state.delete_pending).then(|| state.place.clone()), replies)
         };

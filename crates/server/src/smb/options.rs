@@ -29,6 +29,9 @@ pub struct SmbServerOptions {
     pub accounts: Vec<(String, Secret)>,
     /// Reject every change.
     pub read_only: bool,
+    /// Clients may cache what they read, until another client of this server changes it. It requires that nothing else
+    /// changes the volume, because a lease ends only by a change over SMB.
+    pub leases: bool,
     /// Protection of messages that the server requires.
     pub protection: Protection,
     /// Largest READ and WRITE, in bytes: 64 KiB to 8 MiB.
@@ -61,6 +64,7 @@ impl Default for SmbServerOptions {
             share: "share".to_owned(),
             accounts: Vec::new(),
             read_only: false,
+            leases: false,
             protection: Protection::Optional,
             max_transfer: 1 << 20,
             max_connections: 10_000,

@@ -93,7 +93,9 @@ impl Call<'_> {
             return Err(NtStatus::INVALID_PARAMETER);
         }
         let change = SetAttributes { size: Some(size), ..SetAttributes::default() };
-        checked(self.volume().set_attributes(open.node, &change)).map(drop)
+        let changed = self.volume().set_attributes(open.node, &change);
+        open.file.end_leases(open.id.volatile);
+        checked(changed).map(drop)
     }
 
     /// A smaller allocation truncates; a larger one is a hint (MS-FSA 2.1.5.14.1).

@@ -14,6 +14,7 @@ pub mod frame;
 pub mod header;
 pub mod info;
 pub mod ioctl;
+pub mod lease;
 pub mod listing;
 pub mod lock;
 pub mod negotiate;

@@ -1,5 +1,7 @@
 //! Requests encoded one by one, for what this project's client never sends.
 
+mod leases;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
