@@ -15,6 +15,7 @@ use sharebench_smb::wire::transform;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::smb::connection::Call;
+use crate::smb::negotiate::Negotiated;
 use crate::smb::open_files::{File, FileState, OpenFile};
 use crate::smb::serving::finish_frame;
 use crate::smb::session::Session;
@@ -164,7 +165,7 @@ impl Call<'_> {
 
     /// The context of the response, after the file was opened.
     pub(super) fn grant_lease(&self, wanted: &LeaseContext, open: &OpenFile) -> CreateContext {
-        let client = self.connection.negotiated.get().map_or([0; 16], |negotiated| negotiated.client_guid());
+        let client = self.connection.negotiated.get().map_or([0; 16], Negotiated::client_guid);
         let holder = Holder {
             session: Arc::clone(self.session),
             sealed: self.sealed,
