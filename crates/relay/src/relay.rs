@@ -1,0 +1,92 @@
+//! A relay: a listener on this machine, and the thread that forwards its connections.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use crate::counters::{RelayCounters, SharedCounters};
+use crate::distance::Distance;
+use crate::forwarder::Forwarder;
+
+/// What a client receives before the bytes of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Greeting {
+    /// Nothing: the client need not know of the relay. Its own connection is established at once, without the delay. If
+    /// the target does not accept the connection, the client's is reset.
+    None,
+    /// Four bytes, one round trip after the connection was accepted, and not before the target has accepted it or
+    /// failed to: 0, or the error number, big-endian.
+    ErrorNumber,
+}
+
+/// What the handle and the thread share. No descriptors: see [`Forwarder`].
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) stop: AtomicBool,
+    pub(crate) counters: SharedCounters,
+}
+
+/// Forwards the connections to one address of this machine to a target.
+///
+/// The relay has one thread, whatever the number of connections, and a bounded amount of memory: at most 16 MiB for each
+/// direction of a connection, and 256 MiB in all. A sender that is faster waits. After the handle was dropped the relay
+/// accepts no further connections, and its thread ends with the last one.
+pub struct Relay {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl fmt::Debug for Relay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Relay").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Relay {
+    /// Listens at `listen`, whose port may be 0, and forwards to `target` over a distance.
+    ///
+    /// # Errors
+    /// The address cannot be used, or the system has no thread or descriptor left.
+    pub fn start(
+        listen: SocketAddr,
+        target: SocketAddr,
+        distance: Distance,
+        greeting: Greeting,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        let (opened, opening) = mpsc::channel();
+        thread::Builder::new().name("relay".into()).spawn(move || {
+            let forwarder = Forwarder::open(listen, target, distance, greeting, theirs);
+            match forwarder.and_then(|forwarder| Ok((forwarder.address()?, forwarder))) {
+                Ok((address, forwarder)) => {
+                    let _ = opened.send(Ok(address));
+                    // A failure closes all connections, which their clients report.
+                    let _ = forwarder.run();
+                }
+                Err(error) => drop(opened.send(Err(error))),
+            }
+        })?;
+        let address = opening.recv().map_err(|_| io::Error::other("the thread of the relay ended"))??;
+        Ok(Self { address, shared })
+    }
+
+    /// The address of its listener.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it has forwarded so far.
+    pub fn counters(&self) -> RelayCounters {
+        self.shared.counters.read()
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+}
