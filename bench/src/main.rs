@@ -21,6 +21,7 @@ mod nfs3;
 mod ours;
 mod precision;
 mod recording;
+mod relay;
 mod report;
 mod sample;
 mod shape;
@@ -39,7 +40,7 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [growth] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [growth] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      the tables to print; all by default
   --rounds   measurements per median (5); for duel half of the runs
   --seconds  length of one measurement (1); for duel a sixtieth of a run
@@ -48,7 +49,7 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [mat
   --half-width  half-width of the intervals in percent, for precision (2)
   --measures measures in the large results database of `lab` (1000000)";
 
-const PARTS: [&str; 14] = [
+const PARTS: [&str; 15] = [
     "local",
     "nfs",
     "smb",
@@ -62,6 +63,7 @@ const PARTS: [&str; 14] = [
     "live",
     "report",
     "survey",
+    "relay",
     "growth",
 ];
 
@@ -196,6 +198,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("survey") {
         table.under("Listing a whole share");
         survey::measure(&mut table, scratch)?;
+    }
+    if options.wants("relay") {
+        table.under("Simulated distance");
+        relay::measure(&mut table, scratch)?;
     }
     let grown = if options.wants("growth") {
         table.under("Growth");

@@ -39,7 +39,7 @@ fn mistakes_are_reported_without_a_server() {
     let refused_smb = format!("smb://lab@127.0.0.1:{closed}/share");
     let refused_nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
     let port = closed.to_string();
-    let table: [(&[&str], i32, &[&str]); 49] = [
+    let table: [(&[&str], i32, &[&str]); 60] = [
         (&["sweep"], USAGE, &["target"]),
         (&["sweep", "gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
         (&["sweep", "smb://lab:hunter2@host/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
@@ -104,6 +104,21 @@ fn mistakes_are_reported_without_a_server() {
         (&["runs", "--db", "here"], USAGE, &["here", "is a directory"]),
         (&["sweep", "./here", "--db", "nowhere/a.db"], USAGE, &["directory nowhere does not exist"]),
         (&["import", "fio.txt"], USAGE, &["fio.txt", "--output-format=json+"]),
+        (&["sweep", "./here", "--far", "20ms"], USAGE, &["--far", "./here", "smb://, nfs:// and ncp://"]),
+        (&["load", "nfs://nas/x", "--far", "20"], USAGE, &["--far", "'20' is no distance", "20ms,100Mbit"]),
+        (&["depth", "nfs://nas/x", "--far", "100Mbit"], USAGE, &["--far", "a rate follows its round trip"]),
+        (&["sweep", "nfs://nas/x", "--far", "1ms,2ms,1ms"], USAGE, &["--far", "1ms is listed twice"]),
+        (&["sweep", "nfs://nas/x?far=1ms", "--far", "2ms"], USAGE, &["nfs://nas/x?far=1ms", "far= already"]),
+        (&["sweep", "smb://nas/x?far=1h"], USAGE, &["1h", "the longest round trip is 10s"]),
+        (&["sweep", "nfs://nas/x?far=1ms&resvport=1"], USAGE, &["resvport=1", "use one of the two"]),
+        (
+            &["sweep", "ncp://nas/SYS?transport=udp&far=1ms"],
+            USAGE,
+            &["far=", "transport=tcp", "no datagrams"],
+        ),
+        (&["relay", "nas:445", "nas:445"], USAGE, &["LISTEN", "a port"]),
+        (&["relay", "0", "nas"], USAGE, &["TARGET", "host and a port"]),
+        (&["relay", "0", "nas:445", "--rate", "1bit"], USAGE, &["--rate", "lowest rate"]),
         (&["plan", "check", "misplaced.toml"], USAGE, &["line 4", "repetitions", "top of the plan"]),
     ];
     sharebench.write("fio.txt", "a: (g=0): rw=read, bs=(R) 4096B-4096B\nfio-3.33\n").unwrap();

@@ -15,6 +15,7 @@ mod cleanliness;
 mod comparing;
 mod dashboard;
 mod demo;
+mod distance;
 mod doctor;
 mod embedded;
 mod every_test;

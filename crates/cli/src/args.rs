@@ -15,6 +15,7 @@ use crate::commands::plan::PlanArgs;
 use crate::commands::presets::PresetsArgs;
 use crate::commands::probe::{PROBE_HELP, ProbeArgs};
 use crate::commands::ranks::{CostArgs, RANKS_HELP};
+use crate::commands::relay::{RELAY_HELP, RelayArgs};
 use crate::commands::report::{REPORT_HELP, ReportArgs};
 use crate::commands::runs::RunsArgs;
 use crate::commands::serve::{SERVE_HELP, ServeArgs};
@@ -35,6 +36,7 @@ const TARGETS: &str = "Targets:
   ncp://user@host[:port]/VOLUME/dir       NetWare Core Protocol, without a mount
       ?transport=tcp|udp|ipx&sign=0..3&buffer=61440&split=on&burst=on&window=61440&connections=...
 
+Every target over a protocol on TCP also has ?far=20ms,100Mbit: a simulated distance, as --far.
 Passwords come from SHAREBENCH_PASSWORD, --password-file, ~/.netrc or a prompt.
 ";
 
@@ -79,6 +81,9 @@ pub enum Command {
     /// Serve a directory or memory over SMB, NFSv3 and NCP.
     #[command(after_help = SERVE_HELP)]
     Serve(ServeArgs),
+    /// Relay TCP connections with an added round-trip time and a limited rate, to simulate a distance.
+    #[command(after_help = RELAY_HELP)]
+    Relay(RelayArgs),
     /// Remove leftovers of interrupted runs from a target.
     #[command(after_help = CLEAN_HELP)]
     Clean(CleanArgs),

@@ -76,6 +76,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Plan(plan) => commands::plan::check(&plan),
         Command::Gate(gate) => commands::gate::gate(&gate),
         Command::Serve(serve) => commands::serve::run(&serve),
+        Command::Relay(relay) => commands::relay::run(&relay),
         Command::Clean(clean) => commands::clean::clean(&clean),
         Command::Runs(runs) => commands::runs::runs(&runs),
         Command::Show(show) => commands::show::show(&show),

@@ -65,6 +65,7 @@ pub(crate) fn negotiated(
         add("frame", ether.framing.name());
         add("interface", &ether.interface);
     }
+    options.far.add_fact(&mut facts);
     facts
 }
 

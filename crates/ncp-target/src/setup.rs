@@ -134,7 +134,7 @@ async fn transport(options: &NcpOptions) -> Result<SocketTransport, SetupError> 
         return over(options, ether, socket).await;
     }
     let servers = resolve(options).await?;
-    let transport = SocketTransport::connect(options.transport, &servers, limit, options.retry).await;
+    let transport = SocketTransport::connect(options, &servers, limit).await;
     transport.map_err(|error| {
         let part = match error.kind() {
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => UrlPart::Host,

@@ -72,7 +72,7 @@ impl Target for NcpTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        self.shared_queue_depth()
+        self.shared_queue_depth() * (1 + self.options.far.descriptors())
     }
 
     fn final_facts(&self) -> Facts {

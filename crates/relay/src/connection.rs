@@ -12,7 +12,7 @@ use rustix::net::sockopt::set_socket_linger;
 use crate::counters::SharedCounters;
 use crate::direction::{Direction, End, MAX_QUEUED};
 use crate::distance::Distance;
-use crate::relay::Greeting;
+use crate::greeting::Greeting;
 
 /// The most bytes that wait in all connections of a relay together.
 const MAX_TOTAL: usize = 256 << 20;
@@ -20,7 +20,7 @@ const MAX_TOTAL: usize = 256 << 20;
 pub(crate) const READ_BYTES: usize = 256 << 10;
 
 /// How many bytes a direction accepts in which `queued` bytes wait, if `total` bytes wait in all of them.
-fn room(queued: usize, total: usize) -> usize {
+fn capacity(queued: usize, total: usize) -> usize {
     let least = if queued == 0 { READ_BYTES } else { 0 };
     MAX_QUEUED.saturating_sub(queued).min(MAX_TOTAL.saturating_sub(total)).max(least)
 }
@@ -147,12 +147,12 @@ impl Connection {
     fn read(&mut self, end: usize, is_broken: bool, (now, total): (u64, usize), buffer: &mut [u8]) {
         let drains = total == usize::MAX;
         while !self.ends[end].is_read {
-            let room =
-                if drains { buffer.len() } else { room(self.ways[end].queued(), total).min(buffer.len()) };
-            if room == 0 {
+            let queued = self.ways[end].queued();
+            let capacity = if drains { buffer.len() } else { capacity(queued, total).min(buffer.len()) };
+            if capacity == 0 {
                 return;
             }
-            match self.ends[end].stream.read(&mut buffer[..room]) {
+            match self.ends[end].stream.read(&mut buffer[..capacity]) {
                 Ok(0) => {
                     self.ends[end].is_read = true;
                     self.ways[end].end(now, if is_broken { End::Reset } else { End::Closed });
@@ -238,7 +238,7 @@ impl Connection {
             return Some(EventFlags::OUT);
         }
         let mut wanted = EventFlags::empty();
-        if !socket.is_read && room(self.ways[end].queued(), total) > 0 {
+        if !socket.is_read && capacity(self.ways[end].queued(), total) > 0 {
             wanted |= EventFlags::IN;
         }
         if !socket.is_written && !self.ways[1 - end].arrived(now).is_empty() {

@@ -221,8 +221,10 @@ mod tests {
             rate in prop::option::of(9_600u64..10_000_000_000),
         ) {
             let mut direction = Direction::new(delay, rate.map(BitRate));
-            let (mut now, mut next) = (0, 0u8);
-            let (mut sent, mut received) = (Vec::new(), Vec::new());
+            let mut now = 0;
+            let mut next = 0u8;
+            let mut sent = Vec::new();
+            let mut received = Vec::new();
             for (pause, len, limit) in steps {
                 now += pause;
                 let bytes: Vec<u8> = (0..len).map(|_| { next = next.wrapping_add(1); next }).collect();

@@ -10,7 +10,8 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use crate::distance::{Distance, DistanceError};
-use crate::relay::{Greeting, Relay};
+use crate::greeting::Greeting;
+use crate::relay::Relay;
 
 /// Name of the fact that states a simulated distance.
 pub const DISTANCE_FACT: &str = "simulated_distance";

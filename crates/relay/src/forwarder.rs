@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
@@ -21,7 +21,7 @@ use rustix::time::{
 use crate::connection::{Connection, READ_BYTES};
 use crate::counters::SharedCounters;
 use crate::distance::Distance;
-use crate::relay::{Greeting, Shared};
+use crate::greeting::Greeting;
 
 /// The most connections at the same time; further clients wait in the listener's queue.
 const MAX_CONNECTIONS: usize = 4_096;
@@ -35,6 +35,13 @@ const EVENTS: usize = 256;
 /// Tokens of the events. A connection's number is at least 1; its ends have the tokens `2 n` and `2 n + 1`.
 const LISTENER: u64 = 0;
 const TIMER: u64 = 1;
+
+/// What the handle and the thread share. No descriptors: see [`Forwarder`].
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) stop: AtomicBool,
+    pub(crate) counters: SharedCounters,
+}
 
 /// The event loop of a relay.
 ///
@@ -125,7 +132,8 @@ impl Forwarder {
         let mut touched = BTreeSet::new();
         for event in events {
             // The structure of the kernel is packed, so that its fields are copied.
-            let (token, flags) = (event.data.u64(), event.flags);
+            let token = event.data.u64();
+            let flags = event.flags;
             match token {
                 LISTENER => self.accept(now, &mut touched)?,
                 TIMER => {

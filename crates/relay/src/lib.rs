@@ -34,9 +34,11 @@ mod direction;
 mod distance;
 mod far;
 mod forwarder;
+mod greeting;
 mod relay;
 
 pub use counters::RelayCounters;
 pub use distance::{Distance, DistanceError, FAR_OPTION};
 pub use far::{DISTANCE_FACT, Far};
-pub use relay::{Greeting, Relay};
+pub use greeting::Greeting;
+pub use relay::Relay;

@@ -3,31 +3,14 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use crate::counters::{RelayCounters, SharedCounters};
+use crate::counters::RelayCounters;
 use crate::distance::Distance;
-use crate::forwarder::Forwarder;
-
-/// What a client receives before the bytes of the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Greeting {
-    /// Nothing: the client need not know of the relay. Its own connection is established at once, without the delay. If
-    /// the target does not accept the connection, the client's is reset.
-    None,
-    /// Four bytes, one round trip after the connection was accepted, and not before the target has accepted it or
-    /// failed to: 0, or the error number, big-endian.
-    ErrorNumber,
-}
-
-/// What the handle and the thread share. No descriptors: see [`Forwarder`].
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    pub(crate) stop: AtomicBool,
-    pub(crate) counters: SharedCounters,
-}
+use crate::forwarder::{Forwarder, Shared};
+use crate::greeting::Greeting;
 
 /// Forwards the connections to one address of this machine to a target.
 ///

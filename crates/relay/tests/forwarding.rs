@@ -63,7 +63,9 @@ fn echo(listener: TcpListener, connections: usize) -> thread::JoinHandle<()> {
             })
         };
         let echoes: Vec<_> = (0..connections).map(|_| echo_one(listener.accept().unwrap())).collect();
-        echoes.into_iter().for_each(|echo| echo.join().unwrap());
+        for echo in echoes {
+            echo.join().unwrap();
+        }
     })
 }
 
@@ -77,7 +79,8 @@ fn both_directions_keep_every_byte_and_the_half_close() {
         let client = connect(relay.address());
         let sent = content(len, 7);
         let writer = {
-            let (mut client, sent) = (client.try_clone().unwrap(), sent.clone());
+            let mut client = client.try_clone().unwrap();
+            let sent = sent.clone();
             thread::spawn(move || {
                 client.write_all(&sent).unwrap();
                 // The server answers only what follows an end that it sees.
@@ -118,7 +121,9 @@ fn many_connections_with_pipelined_messages_do_not_mix() {
             })
         })
         .collect();
-    clients.into_iter().for_each(|client| client.join().unwrap());
+    for client in clients {
+        client.join().unwrap();
+    }
     server.join().unwrap();
     assert_eq!(relay.counters().to_clients, (CONNECTIONS * MESSAGES * 512) as u64);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sharebench_model::{SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT};
 
-use crate::types::{SettingChange, System};
+use crate::types::{Access, SettingChange, System};
 
 /// Facts about place and time, and facts that follow from others: no settings.
 const NO_SETTINGS: [&str; 23] = [
@@ -32,6 +32,9 @@ const NO_SETTINGS: [&str; 23] = [
     "write_verifier",
     "server_time",
 ];
+
+/// The setting of a simulated distance.
+const DISTANCE: &str = "simulated distance";
 
 /// Words of prose between a setting and its value.
 const FILLING: [&str; 10] =
@@ -61,8 +64,17 @@ pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {
 
 /// Settings in which two systems differ, and settings that only one of them states.
 pub(crate) fn changes(a: &System, b: &System) -> Vec<SettingChange> {
-    let a = settings(a);
-    let b = settings(b);
+    let access = [a.access, b.access];
+    let mut a = settings(a);
+    let mut b = settings(b);
+    // A direct target without the option was measured without a simulated distance, which is no unknown.
+    if a.contains_key(DISTANCE) != b.contains_key(DISTANCE) {
+        for (settings, access) in [&mut a, &mut b].into_iter().zip(access) {
+            if access == Access::Direct {
+                settings.entry(DISTANCE.to_owned()).or_insert_with(|| "none".to_owned());
+            }
+        }
+    }
     let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let change = |name: &String| SettingChange {
         name: name.clone(),
@@ -128,6 +140,33 @@ fn is_value(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn system(access: Access, far: Option<&str>) -> System {
+        let facts = far.map(|far| ("simulated_distance".to_owned(), far.to_owned()));
+        System {
+            name: "x".into(),
+            url: String::new(),
+            run: 0,
+            target: 0,
+            access,
+            min_sample_time: None,
+            facts: facts.into_iter().collect(),
+        }
+    }
+
+    #[test]
+    fn distance_of_a_direct_target_without_one_is_none_and_that_of_a_path_is_unknown() {
+        let far = system(Access::Direct, Some("5ms round trip without loss"));
+        let values = |other: &System| {
+            let changes = changes(&far, other);
+            let change = changes.iter().find(|change| change.name == DISTANCE).unwrap();
+            (change.a.clone().unwrap(), change.b.clone())
+        };
+        let distance = "5ms round trip without loss".to_owned();
+        assert_eq!(values(&system(Access::Direct, None)), (distance.clone(), Some("none".to_owned())));
+        assert_eq!(values(&system(Access::Mounted, None)), (distance, None));
+        assert!(changes(&system(Access::Direct, None), &system(Access::Direct, None)).is_empty());
+    }
 
     #[test]
     fn prose_of_1993_becomes_settings() {

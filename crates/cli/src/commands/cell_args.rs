@@ -4,6 +4,7 @@ use clap::Args;
 use sharebench_plan::{Plan, target_url};
 
 use crate::commands::from_flags::base;
+use crate::exit::Failure;
 use crate::flags::cache_probes::CacheProbeFlags;
 use crate::flags::cell_repetition::CellRepetitionFlags;
 use crate::flags::plan_flags::PlanFlags;
@@ -35,15 +36,15 @@ pub struct CellArgs<Axes: Args> {
 
 impl<Axes: Args> CellArgs<Axes> {
     /// The plan without its grid: targets, repetition and cache probes.
-    pub fn plan_without_grid(&self, title: &str) -> Plan {
-        Plan {
+    pub fn plan_without_grid(&self, title: &str) -> Result<Plan, Failure> {
+        Ok(Plan {
             repetitions: self.repetition.repetitions(),
             precision: self.repetition.precision,
             budget: self.repetition.time_budget,
             min_sample_time: self.repetition.min_sample_time,
             slice_time: self.repetition.slice_time,
             cache_probes: self.cache_probes.typed(),
-            ..base(title, &self.targets, &self.plan)
-        }
+            ..base(title, &self.targets, &self.plan)?
+        })
     }
 }

@@ -41,5 +41,5 @@ pub fn plan(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
         tests: args.axes.tests.as_deref().map(<[_]>::concat),
         policies: args.policies.typed(),
     };
-    resolve(&Plan { depth: Some(depth), ..args.plan_without_grid("depth") })
+    resolve(&Plan { depth: Some(depth), ..args.plan_without_grid("depth")? })
 }

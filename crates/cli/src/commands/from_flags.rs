@@ -12,12 +12,12 @@ pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
 }
 
 /// The keys that `sweep`, `depth` and `load` set in the same way.
-pub fn base(title: &str, urls: &[String], flags: &PlanFlags) -> Plan {
+pub fn base(title: &str, urls: &[String], flags: &PlanFlags) -> Result<Plan, Failure> {
     let mut targets = Vec::new();
-    for url in urls {
-        targets.push(PlannedTarget { name: Plan::name_for(url, &targets), url: url.clone() });
+    for url in flags.far.apply(urls)? {
+        targets.push(PlannedTarget { name: Plan::name_for(&url, &targets), url });
     }
-    Plan {
+    Ok(Plan {
         title: Some(flags.title.clone().unwrap_or_else(|| title.to_owned())),
         seed: Some(flags.seed.unwrap_or_else(new_seed)),
         verify: if flags.no_verify { Some(Verify::Off) } else { flags.verify },
@@ -26,7 +26,7 @@ pub fn base(title: &str, urls: &[String], flags: &PlanFlags) -> Plan {
         link: flags.link,
         targets,
         ..Plan::default()
-    }
+    })
 }
 
 /// Resolves a plan. Mistakes name the option instead of the key of the plan.

@@ -154,7 +154,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         load: Some(load),
         workload: preset.workload,
         lines: preset.lines,
-        ..base(title, &args.targets, &args.plan)
+        ..base(title, &args.targets, &args.plan)?
     })
 }
 

@@ -17,6 +17,7 @@ pub mod plan;
 pub mod presets;
 pub mod probe;
 pub mod ranks;
+pub mod relay;
 pub mod report;
 pub mod run;
 pub mod runs;

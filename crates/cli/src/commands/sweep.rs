@@ -74,5 +74,5 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         stream_buffer: axes.stream_buffer,
         policies: args.policies.typed(),
     };
-    resolve(&Plan { sweep: Some(sweep), ..args.plan_without_grid("sweep") })
+    resolve(&Plan { sweep: Some(sweep), ..args.plan_without_grid("sweep")? })
 }

@@ -3,6 +3,7 @@
 pub mod cache_probes;
 pub mod cell_repetition;
 pub mod dashboard;
+pub mod far;
 pub mod format;
 pub mod gate_output;
 pub mod monitoring;

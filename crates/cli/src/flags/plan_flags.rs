@@ -6,6 +6,7 @@ use clap::Args;
 use sharebench_model::units::{BitRate, parse_duration};
 use sharebench_plan::Verify;
 
+use super::far::FarFlags;
 use super::heading;
 
 /// Keys of every plan. An option that is not given leaves the default of the plan.
@@ -30,6 +31,8 @@ pub struct PlanFlags {
     /// Bit rate of the link to the targets, such as 1Gbit [default: the rate of the network interface].
     #[arg(long, value_name = "RATE", help_heading = heading::TARGETS)]
     pub link: Option<BitRate>,
+    #[command(flatten)]
+    pub far: FarFlags,
     /// Title of the run.
     #[arg(long, value_name = "TEXT", help_heading = heading::OUTPUT)]
     pub title: Option<String>,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use sharebench_ncp::client::{BurstOptions, MAX_BUFFER, MIN_BUFFER, Negotiation};
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::wire::TransportKind;
+use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
 use crate::losses::LossTotals;
@@ -19,7 +20,7 @@ use crate::options::values::{burst, level, retry, split_path, switch};
 use crate::short_names::ShortNames;
 
 const KNOWN: &str = "transport, profile, sign, checksum, buffer, lip, split, retry, burst, window, gap, packet, \
-                     names, connections, cache, commit, iface, frame, network";
+                     names, connections, cache, commit, iface, frame, network, far";
 const DEFAULT_PORT: u16 = 524;
 /// UDP port of IPX in UDP (RFC 1234).
 const IPX_PORT: u16 = 213;
@@ -72,6 +73,8 @@ pub(crate) struct NcpOptions {
     /// Components below the volume.
     pub(crate) directory: Vec<String>,
     pub(crate) transport: TransportKind,
+    /// How a server on TCP is reached.
+    pub(crate) far: Far,
     /// Interface and framing of `transport=ether`.
     pub(crate) ether: Option<EtherOptions>,
     pub(crate) profile: Option<&'static Profile>,
@@ -141,6 +144,7 @@ impl NcpOptions {
         let connections = url.take_number("connections", 1..=MAX_CONNECTIONS)?;
         let cache = cache(&mut url, profile)?;
         let commits = switch(&mut url, "commit")?.unwrap_or(false);
+        let far = far(&mut url, transport)?;
         url.refuse_leftovers(KNOWN)?;
         Ok(Self {
             host: url.host,
@@ -154,6 +158,7 @@ impl NcpOptions {
             volume,
             directory,
             transport,
+            far,
             ether,
             profile,
             negotiation,
@@ -183,6 +188,15 @@ fn transport(url: &mut TargetUrl) -> Result<TransportKind, UrlError> {
     let Some(name) = url.take("transport") else { return Ok(TransportKind::Tcp) };
     let known = TransportKind::ALL.into_iter().find(|kind| kind.name() == name);
     known.ok_or_else(|| url.error(format!("transport={name}: the choices are tcp, udp, ipx and ether")))
+}
+
+/// The simulated distance, which only TCP has: the relay forwards no datagrams.
+fn far(url: &mut TargetUrl, transport: TransportKind) -> Result<Far, UrlError> {
+    let far = Far::new(url.take(FAR_OPTION).as_deref()).map_err(|error| url.error(error.to_string()))?;
+    if far.is_simulated() && transport != TransportKind::Tcp {
+        return Err(url.error("far= requires transport=tcp; its relay forwards no datagrams"));
+    }
+    Ok(far)
 }
 
 fn profile(url: &mut TargetUrl, transport: TransportKind) -> Result<Option<&'static Profile>, UrlError> {

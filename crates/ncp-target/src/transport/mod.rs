@@ -14,11 +14,13 @@ use sharebench_ncp::client::Transport;
 use sharebench_ncp::receive_buffer;
 use sharebench_ncp::wire::ipx::socket::NCP;
 use sharebench_ncp::wire::tcp::{Direction, message_len};
+use sharebench_relay::Far;
 use sharebench_target::buffer_pool;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::Instant;
 
+use crate::options::NcpOptions;
 use crate::transport::ipx_socket::IpxSocket;
 use crate::transport::timer::Timer;
 use sharebench_ncp::wire::TransportKind;
@@ -58,22 +60,21 @@ impl SocketTransport {
     /// Connects to a server, by the first of its addresses that accepts; replies have up to `buffer` data bytes. Datagrams
     /// go to the first address, because a datagram to a wrong one fails like one to a silent server.
     pub(crate) async fn connect(
-        transport: TransportKind,
+        options: &NcpOptions,
         servers: &[SocketAddr],
         buffer: u16,
-        retry: Duration,
     ) -> io::Result<Self> {
         let [server, ..] = servers else { return Err(io::ErrorKind::AddrNotAvailable.into()) };
-        let socket = match transport {
+        let socket = match options.transport {
             TransportKind::Tcp => {
-                let stream = TcpStream::connect(servers).await?;
+                let stream = first_that_accepts(servers, &options.far).await?;
                 stream.set_nodelay(true)?;
                 Socket::Tcp(stream)
             }
             TransportKind::Udp => Socket::Udp(datagrams(*server).await?, None),
             // `transport=ether` is set up elsewhere, because Ethernet has no IP addresses.
             TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => {
-                Socket::Ipx(IpxSocket::register(datagrams(*server).await?, retry).await?)
+                Socket::Ipx(IpxSocket::register(datagrams(*server).await?, options.retry).await?)
             }
         };
         Ok(Self::of(socket, buffer))
@@ -156,6 +157,18 @@ impl SocketTransport {
             }
         }
     }
+}
+
+/// A connection to the first address that accepts one.
+async fn first_that_accepts(servers: &[SocketAddr], far: &Far) -> io::Result<TcpStream> {
+    let mut failure = io::Error::from(ErrorKind::AddrNotAvailable);
+    for server in servers {
+        match far.connect(*server).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
 }
 
 /// A UDP socket that receives from the server only.

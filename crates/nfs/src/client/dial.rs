@@ -10,6 +10,7 @@ use sharebench_target::UrlPart;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
+use crate::client::options::Route;
 use crate::client::replies::{rejected, undecodable};
 use crate::protocol::{MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, PORTMAP_PROGRAM, PORTMAP_VERSION};
 use crate::record::{RecordReassembly, begin_record, end_record};
@@ -32,14 +33,14 @@ pub(crate) fn random() -> u32 {
     RandomState::new().hash_one(0) as u32
 }
 
-/// Connects. `part` is the part of the URL to check if nobody listens at `address`; `reserved` requests a local port
-/// below 1024.
+/// Connects. `part` is the part of the URL to check if nobody listens at `address`.
 pub(crate) async fn connect(
     address: SocketAddr,
-    reserved: bool,
+    route: &Route,
     part: UrlPart,
 ) -> Result<TcpStream, DialError> {
-    let stream = if reserved { connect_reserved(address).await } else { TcpStream::connect(address).await };
+    let reserved = route.reserved_port;
+    let stream = if reserved { connect_reserved(address).await } else { route.far.connect(address).await };
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::PermissionDenied if reserved => {
             let option = UrlPart::Option("resvport");
@@ -91,18 +92,16 @@ pub(crate) struct Service {
 
 impl Service {
     /// The port mapper of a host.
-    pub(crate) async fn portmap(host: IpAddr) -> Result<Self, DialError> {
-        let stream = connect((host, PORTMAP_PORT).into(), false, UrlPart::Option("mountport")).await?;
+    pub(crate) async fn portmap(host: IpAddr, route: &Route) -> Result<Self, DialError> {
+        // It answers every port, and those below 1024 are scarce.
+        let route = Route { reserved_port: false, ..route.clone() };
+        let stream = connect((host, PORTMAP_PORT).into(), &route, UrlPart::Option("mountport")).await?;
         Ok(Self::on(stream, CallTemplate::new(PORTMAP_PROGRAM, PORTMAP_VERSION, None)))
     }
 
     /// The mount service at an address.
-    pub(crate) async fn mount(
-        address: SocketAddr,
-        auth: &AuthSys,
-        reserved: bool,
-    ) -> Result<Self, DialError> {
-        let stream = connect(address, reserved, UrlPart::Option("mountport")).await?;
+    pub(crate) async fn mount(address: SocketAddr, auth: &AuthSys, route: &Route) -> Result<Self, DialError> {
+        let stream = connect(address, route, UrlPart::Option("mountport")).await?;
         Ok(Self::on(stream, CallTemplate::new(MOUNT_PROGRAM, MOUNT_VERSION, Some(auth))))
     }
 
@@ -111,9 +110,9 @@ impl Service {
         address: SocketAddr,
         program: u32,
         version: u32,
-        reserved: bool,
+        route: &Route,
     ) -> Result<Self, DialError> {
-        let stream = connect(address, reserved, UrlPart::Port).await?;
+        let stream = connect(address, route, UrlPart::Port).await?;
         Ok(Self::on(stream, CallTemplate::new(program, version, None)))
     }
 

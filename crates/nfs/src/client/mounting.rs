@@ -39,8 +39,7 @@ impl Mount {
     pub(crate) async fn unmount(self) {
         let unmounting = async {
             let options = &self.options;
-            let mut service =
-                Service::mount(self.service, &options.auth, options.reserved_port).await.ok()?;
+            let mut service = Service::mount(self.service, &options.auth, &options.route).await.ok()?;
             service.call("UMNT", UMNT, |writer| put_path(writer, &self.export), |_| Ok(())).await.ok()
         };
         let _ = tokio::time::timeout(UNMOUNT_TIMEOUT, unmounting).await;
@@ -69,7 +68,7 @@ pub(crate) async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
     let mut nfs = options.port;
     let mut mount = options.mount_port;
     if (nfs.is_none() || mount.is_none())
-        && let Ok(mut portmap) = Service::portmap(host).await
+        && let Ok(mut portmap) = Service::portmap(host, &options.route).await
     {
         if nfs.is_none() {
             nfs = registered(&mut portmap, NFS_PROGRAM, NFS_VERSION).await;
@@ -92,7 +91,7 @@ async fn mount(
     service: SocketAddr,
     options: &NfsOptions,
 ) -> Result<(String, Vec<String>, Mounted), DialError> {
-    let mut mounting = Service::mount(service, &options.auth, options.reserved_port).await?;
+    let mut mounting = Service::mount(service, &options.auth, &options.route).await?;
     let mut failure: Option<MountStatus> = None;
     if options.path.len() > MAX_PATH_BYTES {
         return Err(DialError::new(UrlPart::Path, ErrorClass::Unsupported, "longer than 1024 bytes"));
@@ -151,7 +150,7 @@ async fn open_staged(
     stage.set(UrlPart::Port);
     let (host, ports, stream) = connect_first(&addresses, |host| async move {
         let ports = find_ports(host, options).await;
-        let stream = connect((host, ports.nfs).into(), options.reserved_port, UrlPart::Port).await?;
+        let stream = connect((host, ports.nfs).into(), &options.route, UrlPart::Port).await?;
         Ok((host, ports, stream))
     })
     .await?;
@@ -218,7 +217,7 @@ fn check_limits(limits: &FsInfo, spec: &SessionSpec) -> Result<(), DialError> {
 
 fn facts(session: &NfsSession, options: &NfsOptions, limits: &FsInfo, ports: Ports) -> Facts {
     let local = session.channel.local_addr().map_or_else(String::new, |address| address.to_string());
-    [
+    let facts = [
         ("vers", "3".to_owned()),
         ("transport", "tcp".to_owned()),
         ("sec", "sys".to_owned()),
@@ -234,10 +233,10 @@ fn facts(session: &NfsSession, options: &NfsOptions, limits: &FsInfo, ports: Por
         ("wtpref", limits.write_preferred.to_string()),
         ("dtpref", limits.directory_preferred.to_string()),
         ("max_file_size", limits.max_file_size.to_string()),
-    ]
-    .into_iter()
-    .map(|(name, value)| (name.to_owned(), value))
-    .collect()
+    ];
+    let mut facts: Facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    options.route.far.add_fact(&mut facts);
+    facts
 }
 
 impl NfsSession {

@@ -1,10 +1,11 @@
 //! The checked options of an `nfs://` URL.
 
+use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{TargetUrl, UrlError};
 
 use crate::rpc::{AuthSys, MAX_GROUPS};
 
-const KNOWN: &str = "vers=, mountport=, uid=, gid=, gids=, resvport=";
+const KNOWN: &str = "vers=, mountport=, uid=, gid=, gids=, resvport=, far=";
 
 /// A checked `nfs://` URL.
 #[derive(Debug, Clone)]
@@ -14,8 +15,15 @@ pub(crate) struct NfsOptions {
     pub(crate) mount_port: Option<u16>,
     pub(crate) path: String,
     pub(crate) auth: AuthSys,
+    pub(crate) route: Route,
+}
+
+/// How connections to the server are opened; by default directly and from any port.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Route {
     /// Connect from a port below 1024, as exports without `insecure` require.
     pub(crate) reserved_port: bool,
+    pub(crate) far: Far,
 }
 
 impl NfsOptions {
@@ -39,6 +47,10 @@ impl NfsOptions {
         let gid = url.take_number("gid", 0..=u32::MAX)?.unwrap_or(own.1);
         let groups = groups(&mut url)?;
         let reserved_port = url.take_number("resvport", 0..=1u8)? == Some(1);
+        let far = Far::new(url.take(FAR_OPTION).as_deref()).map_err(|error| url.error(error.to_string()))?;
+        if reserved_port && far.is_simulated() {
+            return Err(url.error("resvport=1: the relay of far= connects from any port; use one of the two"));
+        }
         url.refuse_leftovers(KNOWN)?;
         Ok(Self {
             host: url.host,
@@ -46,7 +58,7 @@ impl NfsOptions {
             mount_port,
             path: url.path,
             auth: AuthSys { machine: "sharebench".into(), uid, gid, groups },
-            reserved_port,
+            route: Route { reserved_port, far },
         })
     }
 }
@@ -86,7 +98,7 @@ mod tests {
         assert_eq!((options.host.as_str(), options.path.as_str()), ("nas", "/srv/data"));
         assert_eq!((options.auth.uid, options.auth.gid), (5, 6));
         assert_eq!(options.auth.groups, [7, 8]);
-        assert!(options.reserved_port);
+        assert!(options.route.reserved_port);
     }
 
     #[test]
@@ -102,6 +114,8 @@ mod tests {
             ("nfs://nas/x?gids=1,x", "gids"),
             ("nfs://nas/x?resvport=yes", "resvport"),
             ("nfs://nas/x?rsize=1", "rsize"),
+            ("nfs://nas/x?far=1h", "longest round trip"),
+            ("nfs://nas/x?far=20ms&resvport=1", "one of the two"),
         ] {
             let error = options(text).unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");

@@ -22,7 +22,8 @@ const MAX_RECORD: u32 = 16 << 20;
 ///
 /// The port defaults to the one that the port mapper reports, otherwise to 2049. Options: `mountport=` (default: as the
 /// port mapper reports, otherwise the port of NFS), `uid=` and `gid=` (default: those of this process), `gids=` (a
-/// list), `resvport=1` (connect from a port below 1024), and `vers=3`.
+/// list), `resvport=1` (connect from a port below 1024), `far=` (a simulated distance, such as `20ms,100Mbit`), and
+/// `vers=3`.
 ///
 /// The target holds the checked URL and no connection: each [`Target::connect`] mounts the export anew and opens one TCP
 /// connection. Targets are cheap to clone, so that every job or user may have one.
@@ -71,7 +72,7 @@ impl Target for NfsTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        1
+        1 + self.options.route.far.descriptors()
     }
 
     fn connect<'a>(

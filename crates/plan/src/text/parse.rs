@@ -31,7 +31,10 @@ impl Plan {
     /// A short name for a target given without one: its protocol, or the last part of a local path.
     pub fn name_for(url: &str, taken: &[PlannedTarget]) -> String {
         let base = match url.split_once("://") {
-            Some((scheme, _)) if scheme != "file" => scheme.to_owned(),
+            Some((scheme, rest)) if scheme != "file" => match far_of(rest) {
+                Some(far) => format!("{scheme}-{far}"),
+                None => scheme.to_owned(),
+            },
             _ => url
                 .trim_end_matches('/')
                 .rsplit('/')
@@ -43,6 +46,12 @@ impl Plan {
         let numbered = (2..).map(|n| format!("{base}-{n}"));
         std::iter::once(base.clone()).chain(numbered).find(free).unwrap_or(base)
     }
+}
+
+/// The simulated distance of a URL, as a part of a name: an axis of distances is one target for each of them.
+fn far_of(url: &str) -> Option<String> {
+    let options = url.split_once('?')?.1;
+    options.split('&').find_map(|option| option.strip_prefix("far=")).map(|far| far.replace(',', "-"))
 }
 
 const TOP: [&str; 17] = [

@@ -3,19 +3,20 @@
 use std::net::SocketAddr;
 
 use sharebench_model::{ErrorClass, OpError};
+use sharebench_relay::Far;
 use sharebench_stream_client::{DialError, connect_error, connect_first, resolve};
 use sharebench_target::UrlPart;
 use tokio::net::TcpStream;
 
 /// Connects to the first address of a host that accepts.
-pub(crate) async fn dial(host: &str, port: u16) -> Result<TcpStream, DialError> {
+pub(crate) async fn dial(host: &str, port: u16, far: &Far) -> Result<TcpStream, DialError> {
     let addresses = resolve(host).await?;
-    connect_first(&addresses, |address| connect(SocketAddr::new(address, port))).await
+    connect_first(&addresses, |address| connect(SocketAddr::new(address, port), far)).await
 }
 
-async fn connect(address: SocketAddr) -> Result<TcpStream, DialError> {
+async fn connect(address: SocketAddr, far: &Far) -> Result<TcpStream, DialError> {
     let failed = |error| connect_error(address, &error, UrlPart::Port, UrlPart::Host);
-    let stream = TcpStream::connect(address).await.map_err(failed)?;
+    let stream = far.connect(address).await.map_err(failed)?;
     // Requests are small and each one is awaited: Nagle's algorithm would delay them.
     stream.set_nodelay(true).map_err(failed)?;
     Ok(stream)

@@ -29,7 +29,7 @@ const MAX_ECHOES: u32 = 16;
 
 /// Opens a session within the caller's deadline.
 pub(crate) async fn open_session(options: &SmbOptions, spec: &SessionSpec) -> Result<SmbSession, DialError> {
-    let stream = dial(&options.host, options.port).await?;
+    let stream = dial(&options.host, options.port, &options.far).await?;
     let mut channel = Channel::new(stream, spec.slots as usize, spec.slot_bytes as usize);
     let mut hash = PreauthHash::new();
     // The preauthentication hash covers the requests of NEGOTIATE and SESSION_SETUP as they are on the wire.
@@ -48,7 +48,7 @@ pub(crate) async fn open_session(options: &SmbOptions, spec: &SessionSpec) -> Re
     // Without this the first cell would measure a connection with fewer credits than the later ones.
     gather_credits(&mut channel).await?;
     let paths = SharePaths::new(&options.directory);
-    let mut session = SmbSession::new(channel, paths, negotiated);
+    let mut session = SmbSession::new(channel, paths, negotiated, options.far.clone());
     // A missing directory is an error now, not at the first operation of a measurement.
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
     Ok(session)

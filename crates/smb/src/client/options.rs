@@ -1,8 +1,9 @@
 //! The checked options of an `smb://` URL.
 
+use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
-const KNOWN: &str = "dialect, sign, encrypt, domain";
+const KNOWN: &str = "dialect, sign, encrypt, domain, far";
 const DEFAULT_PORT: u16 = 445;
 const CHOICES: &str = "auto, required and off";
 
@@ -43,6 +44,8 @@ pub(crate) struct SmbOptions {
     pub(crate) dialects: Vec<u16>,
     pub(crate) sign: Protection,
     pub(crate) encrypt: Protection,
+    /// How the server is reached.
+    pub(crate) far: Far,
     /// Capabilities that are announced in addition to those that a run uses.
     pub(crate) further_capabilities: u32,
 }
@@ -64,6 +67,7 @@ impl SmbOptions {
         let sign = protection(&mut url, "sign")?;
         let encrypt = protection(&mut url, "encrypt")?;
         let domain = url.take("domain").unwrap_or_default();
+        let far = Far::new(url.take(FAR_OPTION).as_deref()).map_err(|error| url.error(error.to_string()))?;
         url.refuse_leftovers(KNOWN)?;
         if encrypt == Protection::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
             return Err(url.error("encrypt=required needs dialect 3.0 or later"));
@@ -79,6 +83,7 @@ impl SmbOptions {
             dialects,
             sign,
             encrypt,
+            far,
             further_capabilities: 0,
         })
     }
@@ -153,7 +158,8 @@ mod tests {
             ("smb://nas/x?sign=yes", "required"),
             ("smb://nas/x?encrypt=on", "encrypt=on"),
             ("smb://nas/x?encrypt=required&dialect=2.1", "3.0"),
-            ("smb://nas/x?vers=3", "dialect, sign, encrypt, domain"),
+            ("smb://nas/x?vers=3", "dialect, sign, encrypt, domain, far"),
+            ("smb://nas/x?far=20", "'20' is no distance"),
         ] {
             let error = options(text).unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");

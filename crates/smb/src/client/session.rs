@@ -4,6 +4,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, WireCount};
+use sharebench_relay::Far;
 use sharebench_stream_client::{OpenFileTable, submit_error};
 use sharebench_target::{LocalBoxFuture, Session};
 
@@ -36,6 +37,8 @@ pub(crate) struct SmbSession {
     pub(crate) files: OpenFileTable<OpenFile>,
     pub(crate) paths: SharePaths,
     pub(crate) negotiated: Negotiated,
+    /// Keeps the relays of a simulated distance.
+    far: Far,
     completions: Vec<Completion>,
     /// Replies to operations that were rejected before they were sent.
     rejected: Vec<Reply>,
@@ -44,13 +47,14 @@ pub(crate) struct SmbSession {
 }
 
 impl SmbSession {
-    pub(crate) fn new(channel: Channel, paths: SharePaths, negotiated: Negotiated) -> Self {
+    pub(crate) fn new(channel: Channel, paths: SharePaths, negotiated: Negotiated, far: Far) -> Self {
         let completions = Vec::with_capacity(channel.buffers.count() + 1);
         Self {
             channel,
             files: OpenFileTable::default(),
             paths,
             negotiated,
+            far,
             completions,
             rejected: Vec::new(),
             listing: None,
@@ -107,6 +111,7 @@ impl Session for SmbSession {
         let mut facts = self.negotiated.facts();
         facts.insert("client_cache".into(), "none (no lease or oplock is requested)".into());
         facts.insert("credits".into(), self.channel.credits.available().to_string());
+        self.far.add_fact(&mut facts);
         facts
     }
 

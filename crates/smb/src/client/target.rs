@@ -23,7 +23,7 @@ const MAX_RECORD: u32 = 8 << 20;
 ///
 /// Without a user name the session is anonymous. Options: `dialect=` (exactly this one: `2.0.2`, `2.1`, `3.0`, `3.0.2` or
 /// `3.1.1`; default: the highest that the server supports), `sign=` and `encrypt=` (`auto`: if the server requires it,
-/// `required`, `off`), and `domain=`.
+/// `required`, `off`), `domain=`, and `far=` (a simulated distance, such as `20ms,100Mbit`).
 ///
 /// The target holds the checked URL and the password, and no connection: each [`Target::connect`] opens one TCP
 /// connection with its own login. Targets are cheap to clone, so that every job or user may have one.
@@ -74,7 +74,7 @@ impl Target for SmbTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        1
+        1 + self.options.far.descriptors()
     }
 
     fn connect<'a>(

@@ -6,16 +6,20 @@ use sharebench_model::ErrorClass;
 use tokio::time::{Instant, timeout_at};
 
 use crate::client::dial::Service;
-use crate::client::options::NfsOptions;
+use crate::client::options::{NfsOptions, Route};
 use crate::exports::{Export, get_exports};
 use crate::mount::{EXPORT, MNT, UMNT, candidates, get_mounted, put_path};
 use crate::port_mapper::{DUMP, Registration, get_registrations};
 use crate::protocol::MAX_PATH_BYTES;
 
 /// The registrations at the port mapper of a host; none if it does not answer.
-pub(super) async fn registrations(host: IpAddr, deadline: Instant) -> Option<Vec<Registration>> {
+pub(super) async fn registrations(
+    host: IpAddr,
+    route: &Route,
+    deadline: Instant,
+) -> Option<Vec<Registration>> {
     let listing = async {
-        let mut portmap = Service::portmap(host).await.ok()?;
+        let mut portmap = Service::portmap(host, route).await.ok()?;
         portmap.accept_lists();
         portmap.call("DUMP", DUMP, |_| {}, get_registrations).await.ok()
     };
@@ -35,7 +39,7 @@ pub(super) struct MountFindings {
 pub(super) async fn examine(service: SocketAddr, options: &NfsOptions, deadline: Instant) -> MountFindings {
     let mut findings = MountFindings::default();
     let listing = async {
-        let mounting = Service::mount(service, &options.auth, options.reserved_port).await;
+        let mounting = Service::mount(service, &options.auth, &options.route).await;
         let mut mounting = match mounting {
             Ok(mounting) => mounting,
             Err(error) => {

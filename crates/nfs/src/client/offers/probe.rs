@@ -73,7 +73,7 @@ impl NfsProbe {
         let soon = deadline - limit * 3 / 4;
         let (ports, registrations) = tokio::join!(
             timeout_at(soon, find_ports(host, &self.options)),
-            mounts::registrations(host, soon)
+            mounts::registrations(host, &self.options.route, soon)
         );
         let ports = ports.unwrap_or_else(|_| Ports::without_port_mapper(&self.options));
         let nfs = SocketAddr::new(host, ports.nfs);

@@ -48,8 +48,7 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
         let root = session.directories.root();
         let attributes = session.attributes(root).await.ok()?;
         findings.owner = Some((attributes.uid, attributes.gid, attributes.mode));
-        findings.root_squash =
-            squash::examine(nfs, root, &attributes, &options.auth, options.reserved_port).await;
+        findings.root_squash = squash::examine(nfs, root, &attributes, &options.auth, &options.route).await;
         Some(())
     };
     let _ = timeout_at(deadline, examining).await;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use crate::attributes::{FileAttributes, skip_optional};
 use crate::client::dial::Service;
+use crate::client::options::Route;
 use crate::protocol::{FileHandle, NFS_PROGRAM, NFS_VERSION, Procedure};
 use crate::results::get_status;
 use crate::rpc::AuthSys;
@@ -49,9 +50,9 @@ pub(super) async fn examine(
     root: FileHandle,
     attributes: &FileAttributes,
     user: &AuthSys,
-    reserved_port: bool,
+    route: &Route,
 ) -> Option<RootSquash> {
-    let mut service = Service::program(nfs, NFS_PROGRAM, NFS_VERSION, reserved_port).await.ok()?;
+    let mut service = Service::program(nfs, NFS_PROGRAM, NFS_VERSION, route).await.ok()?;
     let identity = |uid: u32| AuthSys { machine: user.machine.clone(), uid, gid: uid, groups: Vec::new() };
     let of_root = rights(&mut service, root, &identity(0)).await?;
     let of_nobody = rights(&mut service, root, &identity(NOBODY)).await?;

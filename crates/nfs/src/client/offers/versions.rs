@@ -6,6 +6,7 @@ use sharebench_model::OpError;
 use tokio::time::{Instant, timeout_at};
 
 use crate::client::dial::Service;
+use crate::client::options::Route;
 use crate::compound::{COMPOUND, NFS4_VERSION, offers_minor_version, put_root_selection};
 use crate::protocol::{MOUNT_PROGRAM, NFS_PROGRAM};
 use crate::rpc::{AuthSys, Rejection};
@@ -101,7 +102,7 @@ async fn call_versions(address: SocketAddr, program: u32, versions: [u32; 3], de
 
 async fn call_null(address: SocketAddr, program: u32, version: u32, deadline: Instant) -> VersionAnswer {
     let calling = async {
-        let mut service = Service::program(address, program, version, false)
+        let mut service = Service::program(address, program, version, &Route::default())
             .await
             .map_err(|error| VersionAnswer::NoAnswer(error.detail))?;
         let called = service.try_call("NULL", NULL, |_| {}, |_| Ok(())).await;
@@ -119,7 +120,8 @@ async fn call_null(address: SocketAddr, program: u32, version: u32, deadline: In
 async fn minor_versions(address: SocketAddr, auth: &AuthSys, deadline: Instant) -> Vec<u32> {
     let mut offered = Vec::new();
     let calling = async {
-        let mut service = Service::program(address, NFS_PROGRAM, NFS4_VERSION, false).await.ok()?;
+        let mut service =
+            Service::program(address, NFS_PROGRAM, NFS4_VERSION, &Route::default()).await.ok()?;
         service.select(NFS_PROGRAM, NFS4_VERSION, Some(auth));
         for minor in MINOR_VERSIONS {
             let put = |writer: &mut Writer| put_root_selection(writer, minor);

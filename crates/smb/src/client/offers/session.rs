@@ -98,7 +98,7 @@ async fn open(
     hash: &mut PreauthHash,
     findings: &mut SessionFindings,
 ) -> Result<(Channel, Negotiated), DialError> {
-    let stream = dial(&options.host, options.port).await?;
+    let stream = dial(&options.host, options.port, &options.far).await?;
     findings.connected = true;
     let mut channel = Channel::new(stream, 1, MAX_OUTPUT as usize);
     channel.exchange.keep_requests = true;
@@ -168,7 +168,7 @@ async fn examine_share(
     gather_credits(&mut channel).await?;
     findings.credits = Some(channel.credits.available());
     let paths = SharePaths::new(&options.directory);
-    let mut session = SmbSession::new(channel, paths, negotiated.clone());
+    let mut session = SmbSession::new(channel, paths, negotiated.clone(), options.far.clone());
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
     *opened = true;
     if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {

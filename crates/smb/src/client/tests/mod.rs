@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sharebench_model::{DataOp, ErrorClass, FileRef, IoPolicy, Reply, Slot, Stability};
+use sharebench_relay::Far;
 use sharebench_target::Session;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -120,8 +121,12 @@ async fn pair(slots: usize, credits: u16, piece: usize) -> (SmbSession, FileRef,
         max_write: 1 << 20,
         ..NegotiateResponse::default()
     };
-    let mut session =
-        SmbSession::new(channel, SharePaths::new(""), Negotiated::new(Offer::default(), &response));
+    let mut session = SmbSession::new(
+        channel,
+        SharePaths::new(""),
+        Negotiated::new(Offer::default(), &response),
+        Far::default(),
+    );
     let file = session
         .files
         .open(OpenFile { id: FileId { persistent: 1, volatile: 2 }, policy: IoPolicy::default() })

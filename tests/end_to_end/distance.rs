@@ -1,0 +1,85 @@
+//! Simulated distances: as an axis of a sweep over each protocol, and as a relay for other clients.
+
+use rustix::process::Signal;
+use serde_json::Value;
+use sharebench_tests::Sharebench;
+use sharebench_tests::program::PATIENCE;
+
+const SMALL: [&str; 10] = [
+    "--tests",
+    "read",
+    "--file-sizes",
+    "64KiB",
+    "--record-sizes",
+    "16KiB",
+    "--repetitions",
+    "1",
+    "--min-sample-time",
+    "1ms",
+];
+
+#[test]
+fn each_target_is_measured_at_each_distance() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url("")];
+    let targets = urls.each_ref().map(String::as_str);
+    let line = [&["sweep"][..], &targets, &["--far", "0,2ms,1Gbit"], &SMALL].concat();
+    let _ = sharebench.run(&line).unwrap().expect_success();
+    let exported = sharebench.run(&["export", "last", "--format", "json"]).unwrap().expect_success();
+    let run: Value = serde_json::from_str(&exported.stdout).unwrap();
+    let mut found: Vec<(String, Option<String>)> = run["targets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|target| {
+            let text = |value: &Value| value.as_str().map(str::to_owned);
+            (text(&target["name"]).unwrap(), text(&target["facts"]["simulated_distance"]))
+        })
+        .collect();
+    found.sort();
+    let expected = ["ncp", "nfs", "smb"].map(|protocol| {
+        let far = Some("2ms round trip at 1Gbit without loss".to_owned());
+        [(format!("{protocol}-0"), None), (format!("{protocol}-2ms-1Gbit"), far)]
+    });
+    assert_eq!(found, expected.concat());
+    let shown = sharebench.run(&["show", "last"]).unwrap().expect_success();
+    assert!(shown.stdout.contains("nfs-2ms-1Gbit"), "{}", shown.stdout);
+    assert_eq!(std::fs::read_dir(served.directory()).unwrap().count(), 0, "leftovers");
+}
+
+#[test]
+fn relay_serves_any_client_until_a_signal() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let target = format!("127.0.0.1:{}", served.nfs_port);
+    let mut relay = sharebench.start(&["relay", "0", &target, "--delay", "1ms"], "relay.log").unwrap();
+    relay.wait_for_output("relaying; press Ctrl-C", PATIENCE).unwrap();
+    let printed = relay.output();
+    let (address, rest) = printed.split_once(" -> ").unwrap();
+    assert!(rest.contains("1ms round trip without loss"), "{printed}");
+    let port = address.rsplit(':').next().unwrap();
+    let url = format!("nfs://127.0.0.1:{port}/share?mountport={port}");
+    let _ = sharebench.run(&[&["sweep", url.as_str()], &SMALL[..]].concat()).unwrap().expect_success();
+    relay.signal(Signal::INT);
+    assert!(relay.wait(PATIENCE).unwrap().success(), "{}", relay.output());
+    let printed = relay.output();
+    assert!(printed.contains("\nrelayed ") && printed.contains(" connections: "), "{printed}");
+    assert!(!printed.contains("not accepted"), "{printed}");
+}
+
+#[test]
+fn target_that_refuses_is_named_at_any_distance() {
+    let sharebench = Sharebench::new().unwrap();
+    let closed = sharebench_tests::program::free_port().unwrap();
+    for far in ["0", "3ms"] {
+        let url = format!("smb://lab@127.0.0.1:{closed}/share?far={far}");
+        let ended = sharebench.run(&[&["sweep", url.as_str()], &SMALL[..]].concat()).unwrap();
+        assert_eq!(ended.code, Some(3), "{}", ended.text());
+        assert!(
+            ended.stderr.contains(&format!("127.0.0.1:{closed}: Connection refused")),
+            "{}",
+            ended.stderr
+        );
+    }
+}
