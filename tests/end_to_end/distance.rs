@@ -83,3 +83,29 @@ fn target_that_refuses_is_named_at_any_distance() {
         );
     }
 }
+
+#[test]
+fn steps_have_the_figures_of_their_own_connection_and_not_those_of_the_relay() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    for url in [served.smb_url(""), served.nfs_url("")] {
+        let line = [&["sweep", url.as_str(), "--far", "0,1ms"], &SMALL[..]].concat();
+        let _ = sharebench.run(&line).unwrap().expect_success();
+        let exported = sharebench.run(&["export", "last", "--format", "json"]).unwrap().expect_success();
+        let run: Value = serde_json::from_str(&exported.stdout).unwrap();
+        for step in run["steps"].as_array().unwrap() {
+            let target = &run["targets"][usize::try_from(step["target"].as_u64().unwrap()).unwrap()];
+            if target["facts"]["simulated_distance"].is_string() {
+                assert!(step["tcp"].is_null(), "{step}");
+                continue;
+            }
+            let number = |name: &str| step["tcp"][name].as_u64().unwrap();
+            // Each pass sends four requests; an acknowledgement may share a segment with the next request.
+            assert!(number("segments_sent") >= 4, "{step}");
+            assert!(
+                number("pmtu") >= 576 && number("cwnd") >= 1 && number("rtt_us") >= number("min_rtt_us"),
+                "{step}"
+            );
+        }
+    }
+}

@@ -29,6 +29,7 @@ mod run;
 mod server_evidence;
 mod sparse;
 mod spreadsheet;
+mod tcp;
 mod timeline;
 mod traffic;
 pub mod units;
@@ -61,5 +62,6 @@ pub use run::{
 pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
 pub use sparse::{Absent, Sparse};
 pub use spreadsheet::{spreadsheet_text, spreadsheet_text_read};
+pub use tcp::{TcpCounts, TcpReading};
 pub use timeline::{Outage, Timeline};
 pub use traffic::{IoBytes, WireCount};

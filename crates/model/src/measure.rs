@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::sparse::absent;
 use crate::{
-    ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, RankShare, ServerEvidence, Sparse, WireCount,
+    ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, RankShare, ServerEvidence, Sparse, TcpCounts,
+    WireCount,
 };
 
 absent!(
@@ -158,6 +159,9 @@ pub struct Measure {
     /// Evidence about the server's cache and storage; empty without cache probes.
     #[serde(default)]
     pub server: Sparse<ServerEvidence>,
+    /// What the kernel knows of the TCP connections of the step; none for other targets, loads and simulated distances.
+    #[serde(default)]
+    pub tcp: Sparse<Option<TcpCounts>>,
 }
 
 impl Measure {
@@ -278,8 +282,8 @@ mod tests {
     #[test]
     fn a_measure_without_details_is_small() {
         // A run of 100,000 imported steps holds as many of them, and a report of it at most 1 KB per step.
-        assert!(size_of::<Measure>() <= 232, "{} bytes", size_of::<Measure>());
-        assert!(size_of::<crate::StepResult>() <= 272, "{} bytes", size_of::<crate::StepResult>());
+        assert!(size_of::<Measure>() <= 240, "{} bytes", size_of::<Measure>());
+        assert!(size_of::<crate::StepResult>() <= 280, "{} bytes", size_of::<crate::StepResult>());
     }
 
     #[test]

@@ -80,6 +80,8 @@ CREATE TABLE step (
     evidence TEXT NOT NULL,
     -- JSON: observations about the server's cache and storage; null where there are none.
     server TEXT,
+    -- JSON: figures of the TCP connections; null where there are none.
+    tcp TEXT,
     -- JSON: results of a load by transaction, operation and user; null for steps of a sweep.
     load TEXT,
     -- JSON: contribution of each rank of a run under MPI; null for runs of one process.

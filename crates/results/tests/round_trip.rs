@@ -9,7 +9,7 @@ use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, JobShare, LoadCounts,
     LoadDetail, Measure, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase,
     ReportedFigures, Residency, ResponseSampleSize, ServerEvidence, ServerLoad, SetCheck, SplitBlocks,
-    StepResult, Timeline, Value, Verdict, WhileProbed, WireCount,
+    StepResult, TcpCounts, TcpReading, Timeline, Value, Verdict, WhileProbed, WireCount,
 };
 use sharebench_results::Store;
 
@@ -110,8 +110,15 @@ fn measure() -> impl Strategy<Value = Measure> {
             load: load(numbers).into(),
             server: server(numbers).into(),
             ranks: ranks(numbers).into(),
+            tcp: tcp(numbers).into(),
         },
     )
+}
+
+fn tcp(numbers: [u64; 10]) -> Option<TcpCounts> {
+    let reading =
+        TcpReading { rtt_us: 7, segments_sent: numbers[3], busy_us: numbers[4], ..TcpReading::default() };
+    numbers[2].is_multiple_of(2).then(|| reading.since(TcpReading::default())).flatten()
 }
 
 fn load(numbers: [u64; 10]) -> LoadDetail {

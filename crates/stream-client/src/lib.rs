@@ -35,12 +35,14 @@ mod receive_buffer;
 mod request_table;
 mod send_queue;
 pub mod submit_error;
+mod tcp_info;
 
 pub use dial::{DialError, check_session_size, connect_error, connect_first, resolve};
 pub use open_files::OpenFileTable;
 pub use receive_buffer::ReceiveBuffer;
 pub use request_table::{RequestTable, TrackedRequest};
 pub use send_queue::{GatherBuffer, SendQueue, SlotBytes};
+pub use tcp_info::tcp_reading;
 
 /// READ replies of at least this many bytes are received straight into their slot; smaller ones share a burst.
 pub const MIN_DIRECT_BYTES: u32 = 16 << 10;

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use sharebench_model::{
     DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot,
-    WireCount,
+    TcpReading, WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
@@ -272,6 +272,10 @@ impl Session for FaultySession {
 
     fn mount_wire(&self) -> Option<WireCount> {
         self.inner.mount_wire()
+    }
+
+    fn tcp(&self) -> Option<TcpReading> {
+        self.inner.tcp()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sharebench_model::{
     DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount, Reply,
-    Slot, WireCount,
+    Slot, TcpReading, WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
@@ -286,6 +286,12 @@ pub trait Session {
     /// is file data; `sent` and `received` hold headers only where the system counts them. Reads files of
     /// the system, so call it before and after the measured time, never within.
     fn mount_wire(&self) -> Option<WireCount> {
+        None
+    }
+
+    /// The kernel's figures of the session's TCP connection; none without one, and over a simulated distance, where
+    /// the connection leads to the relay. Costs a system call, so call it before and after the measured time.
+    fn tcp(&self) -> Option<TcpReading> {
         None
     }
 

@@ -1,6 +1,6 @@
 //! The meter of a pass: window, wire and CPU time between two instants.
 
-use sharebench_model::{CpuTime, WireCount};
+use sharebench_model::{CpuTime, TcpReading, WireCount};
 use sharebench_target::Session;
 
 use crate::record::tally::Tally;
@@ -11,6 +11,7 @@ pub(crate) struct Meter {
     cpu: CpuTime,
     wire: WireCount,
     mount: Option<WireCount>,
+    tcp: Option<TcpReading>,
     begin: u64,
 }
 
@@ -19,7 +20,8 @@ impl Meter {
     pub fn start(clock: &Clock, session: &dyn Session) -> Self {
         // The count comes from files of the system, and reading them takes time: so it is read first here, and last at the end.
         let mount = session.mount_wire();
-        Self { mount, cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
+        let tcp = session.tcp();
+        Self { mount, tcp, cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
     }
 
     /// Ends now. Filling and verifying are within the CPU time until [`Tally::operations_cpu`] takes them off.
@@ -31,6 +33,7 @@ impl Meter {
         let spent = clock.thread_cpu();
         tally.cpu.user_ns += spent.user_ns - self.cpu.user_ns;
         tally.cpu.kernel_ns += spent.kernel_ns - self.cpu.kernel_ns;
+        tally.add_tcp(self.tcp, session.tcp());
         tally.mount_wire.add(self.mount, session);
     }
 }

@@ -6,7 +6,7 @@ use std::thread;
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
     CpuTime, ErrorClass, Evidence, Histogram, IoBytes, JobShare, LoadCounts, LoadDetail, Measure, OpError,
-    RateBase, ServerEvidence, Sparse, WhileProbed, WireCount,
+    RateBase, ServerEvidence, Sparse, TcpCounts, TcpReading, WhileProbed, WireCount,
 };
 
 use crate::record::occupancy::Occupancy;
@@ -87,6 +87,8 @@ pub(crate) struct Tally {
     pub late_ns: u64,
     /// What was seen of the server's cache and storage.
     pub server: ServerEvidence,
+    /// What the kernel knows of the TCP connections; none if none was read.
+    pub tcp: Option<TcpCounts>,
 }
 
 /// True for failures after which no later operation of a step can succeed.
@@ -178,6 +180,7 @@ impl Tally {
             detail,
             late_ns,
             server,
+            tcp,
         } = other;
         self.operations += operations;
         self.transactions += transactions;
@@ -219,6 +222,20 @@ impl Tally {
         self.detail.merge(detail);
         self.late_ns = self.late_ns.max(late_ns);
         merge_server(&mut self.server, server);
+        self.join_tcp(tcp);
+    }
+
+    /// Adds the figures of a connection between two readings. A connection that was replaced meanwhile is left out.
+    pub fn add_tcp(&mut self, before: Option<TcpReading>, after: Option<TcpReading>) {
+        let Some((before, after)) = before.zip(after) else { return };
+        self.join_tcp(after.since(before));
+    }
+
+    fn join_tcp(&mut self, other: Option<TcpCounts>) {
+        self.tcp = match (self.tcp, other) {
+            (Some(own), Some(other)) => Some(own.and(other)),
+            (own, other) => own.or(other),
+        };
     }
 
     /// Something was measured from `from` to `to`.
@@ -262,6 +279,7 @@ impl Tally {
             load: self.detail.into(),
             ranks: Sparse::default(),
             server: self.server.into(),
+            tcp: self.tcp.into(),
         }
     }
 }

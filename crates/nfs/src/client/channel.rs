@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
-use sharebench_model::{OpError, WireCount};
-use sharebench_stream_client::{GatherBuffer, SendQueue, connection_error};
+use sharebench_model::{OpError, TcpReading, WireCount};
+use sharebench_stream_client::{GatherBuffer, SendQueue, connection_error, tcp_reading};
 use tokio::net::TcpStream;
 
 use crate::client::calls::{Calls, ExpectedReply};
@@ -84,6 +84,11 @@ impl Channel {
 
     pub(crate) fn wire(&self) -> WireCount {
         self.wire
+    }
+
+    /// The kernel's figures of the connection.
+    pub(crate) fn tcp(&self) -> Option<TcpReading> {
+        tcp_reading(&self.stream)
     }
 
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {

@@ -30,7 +30,7 @@ const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct Mount {
     service: SocketAddr,
     export: String,
-    options: NfsOptions,
+    pub(crate) options: NfsOptions,
 }
 
 impl Mount {

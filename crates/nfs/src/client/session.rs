@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sharebench_model::{
     DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot,
-    Stability, WireCount,
+    Stability, TcpReading, WireCount,
 };
 use sharebench_stream_client::{OpenFileTable, submit_error};
 use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
@@ -334,6 +334,10 @@ impl Session for NfsSession {
 
     fn policy_count(&self) -> PolicyCount {
         self.policy
+    }
+
+    fn tcp(&self) -> Option<TcpReading> {
+        (!self.mount.options.route.far.is_simulated()).then(|| self.channel.tcp()).flatten()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -143,6 +143,7 @@ fn step_json(step: &StepResult) -> Json {
         "ranks": measure.ranks.iter().map(rank_json).collect::<Vec<_>>(),
         "start_skew_ns": RankShare::start_skew_ns(&measure.ranks),
         "server": measure.server,
+        "tcp": measure.tcp,
         "verdict": step.verdict(),
         "checks": step.checks,
     })

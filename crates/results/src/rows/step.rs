@@ -22,13 +22,13 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, users_assigned, users_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_sample_size, evidence, load, server, ranks, reported) VALUES (:run, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_sample_size, evidence, load, server, tcp, ranks, reported) VALUES (:run, \
     :position, :target, :repetition, \
     :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :users_assigned, :users_reported, :censored, \
     :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, \
-    :response_sample_size, :evidence, :load, :server, :ranks, :reported)";
+    :response_sample_size, :evidence, :load, :server, :tcp, :ranks, :reported)";
 
 /// Executes [`INSERT`].
 pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResult) -> Result<(), Problem> {
@@ -69,6 +69,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":load": load::to_column(&measure.load)?,
         ":ranks": rank::to_column(&measure.ranks)?,
         ":server": server_json(&measure.server)?,
+        ":tcp": measure.tcp.map(|tcp| to_json("tcp", &tcp)).transpose()?,
         ":reported": reported_json(*measure.reported)?,
         ":passes": measure.passes.cast_signed(),
         ":shares": to_json("shares", &measure.shares)?,
@@ -79,7 +80,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
 /// The columns in the order in which a [`RowReader`] reads them.
 ///
 /// They are read by number: a look-up by name compares names, and a run may have a million rows of these.
-const COLUMNS: [&str; 36] = [
+const COLUMNS: [&str; 37] = [
     "position",
     "target",
     "repetition",
@@ -115,6 +116,7 @@ const COLUMNS: [&str; 36] = [
     "load",
     "ranks",
     "server",
+    "tcp",
     "checks",
 ];
 
@@ -299,6 +301,7 @@ impl RowReader {
             load: load::from_column(fields.get("load")?)?.into(),
             ranks: rank::from_column(fields.get("ranks")?)?.into(),
             server: fields.json_or_default("server")?,
+            tcp: fields.json_or_default("tcp")?,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, JobShare, LoadDetail,
     Measure, ProbeTimes, RankShare, RateBase, ReportedFigures, ResponseSampleSize, RunHeader, ServerEvidence,
-    StepResult, TargetIdentity, Value, Verdict, WhileProbed, WireCount, axis,
+    StepResult, TargetIdentity, TcpReading, Value, Verdict, WhileProbed, WireCount, axis,
 };
 
 /// A file name of this process, removed with its companions when dropped.
@@ -101,6 +101,7 @@ pub fn step(index: u32) -> StepResult {
         client_cpu: CpuTime { user_ns: 5, kernel_ns: 6 },
         evidence: Evidence { grown: Some(0), flush_ns: 7, flushes: 1, ..Evidence::default() }.into(),
         load: LoadDetail::default().into(),
+        tcp: TcpReading { rtt_us: 41, ..TcpReading::default() }.since(TcpReading::default()).into(),
         server: ServerEvidence {
             probes: ProbeTimes {
                 ahead: vec![1, 2],

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
-use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, WireCount};
-use sharebench_stream_client::{SendQueue, connection_error};
+use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
+use sharebench_stream_client::{SendQueue, connection_error, tcp_reading};
 use tokio::net::TcpStream;
 
 use crate::client::credits::Credits;
@@ -91,6 +91,11 @@ impl Channel {
 
     pub(crate) fn wire(&self) -> WireCount {
         self.wire
+    }
+
+    /// The kernel's figures of the connection.
+    pub(crate) fn tcp(&self) -> Option<TcpReading> {
+        tcp_reading(&self.stream)
     }
 
     pub(crate) fn policy_count(&self) -> PolicyCount {

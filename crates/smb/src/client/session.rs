@@ -3,7 +3,9 @@
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, WireCount};
+use sharebench_model::{
+    DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading, WireCount,
+};
 use sharebench_relay::Far;
 use sharebench_stream_client::{OpenFileTable, submit_error};
 use sharebench_target::{LocalBoxFuture, Session};
@@ -172,6 +174,10 @@ impl Session for SmbSession {
 
     fn policy_count(&self) -> PolicyCount {
         self.channel.policy_count()
+    }
+
+    fn tcp(&self) -> Option<TcpReading> {
+        (!self.far.is_simulated()).then(|| self.channel.tcp()).flatten()
     }
 
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
