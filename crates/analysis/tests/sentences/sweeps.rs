@@ -301,5 +301,9 @@ fn settings_of_systems() {
     let changed: Vec<(&str, &str)> = many.iter().map(|(name, _)| (name.as_str(), "9")).collect();
     run.facts[0] = facts(&[&base[..], &[("dialect", "3.1.1")]].concat());
     run.facts[1] = facts(&[&changed[..], &[("export", "/srv")]].concat());
-    check("settings", &[run], &quick());
+    check("settings", &[run.clone()], &quick());
+    // A direct target without a simulated distance is known to have none.
+    run.facts[0] = facts(&base);
+    run.facts[1] = facts(&[&base[..], &[("simulated_distance", "20 ms")]].concat());
+    check("simulated_distance", &[run], &quick());
 }
