@@ -59,6 +59,7 @@ pub use machine::generator_ceiling::{CeilingKind, generator_ceiling};
 pub use machine::health::{Health, HealthMeter};
 pub use machine::link::Link;
 pub use run::leftovers::{Leftovers, remove_leftovers};
+pub use run::own_directory::{make_own_directory, remove_own_directory};
 pub use run::search::stress_point;
 pub use run::start_error::StartError;
 pub use run::survey::{Refusal, Survey, SurveyedType, survey};

@@ -9,7 +9,7 @@ use sharebench_ncp::client::{BurstOptions, Client, ClientError, LargePackets, Lo
 use sharebench_ncp::ether::EtherSocket;
 use sharebench_ncp::wire::name_space::space;
 use sharebench_ncp::wire::{Completion, short_name};
-use sharebench_target::{SessionSpec, UrlPart};
+use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use crate::facts::negotiated;
 use crate::failure::failure;
@@ -82,24 +82,33 @@ impl SetupError {
 }
 
 /// Opens a session within the connect timeout.
-pub(crate) async fn open_session(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, SetupError> {
+pub(crate) async fn open_session(
+    options: &NcpOptions,
+    spec: &SessionSpec,
+    reached: &dyn Fn(LoginPhase),
+) -> Result<NcpSession, SetupError> {
     let late = || {
         let detail = format!("no session within {:?}", spec.connect_timeout);
         SetupError::new(UrlPart::Host, ErrorClass::Timeout, detail)
     };
-    let opening = open(options, spec);
+    let opening = open(options, spec, reached);
     // Slightly longer than the client's own timeout, whose error names the step that was in progress.
     tokio::time::timeout(spec.connect_timeout + GRACE, opening).await.map_err(|_| late())?
 }
 
-async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, SetupError> {
+async fn open(
+    options: &NcpOptions,
+    spec: &SessionSpec,
+    reached: &dyn Fn(LoginPhase),
+) -> Result<NcpSession, SetupError> {
     let mut connections: Vec<Connection> = Vec::new();
     // One for each request in flight.
     let count = spec.slots.clamp(1, options.max_connections());
     for number in 1..=count {
         // The first connection negotiates and probes the path; the others propose its result, so that all of
         // them are alike.
-        let client = connect(options, spec, connections.first().map(Connection::inner)).await;
+        let first = connections.first().map(Connection::inner);
+        let client = connect(options, spec, first, if number == 1 { reached } else { &drop }).await;
         let client = client.map_err(|error| error.on_connection(number, count))?;
         connections.push(Connection::new(client));
     }
@@ -108,6 +117,7 @@ async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, Se
         Some(Ok(client)) => inspect_target(options, client, &mut facts).await?,
         _ => space::DOS,
     };
+    reached(LoginPhase::Opened);
     let base = base(options, space);
     Ok(NcpSession::new(connections, base, space, facts, spec.slot_bytes as usize, options))
 }
@@ -121,7 +131,10 @@ pub(crate) async fn resolve(options: &NcpOptions) -> Result<Vec<SocketAddr>, Set
 }
 
 /// Opens a transport to the server.
-async fn transport(options: &NcpOptions) -> Result<SocketTransport, SetupError> {
+async fn transport(
+    options: &NcpOptions,
+    reached: &dyn Fn(LoginPhase),
+) -> Result<SocketTransport, SetupError> {
     let limit = options.buffer.max(MIN_INPUT);
     if let Some(ether) = &options.ether {
         let socket = EtherSocket::open(&ether.interface, ether.framing).map_err(|error| {
@@ -134,6 +147,7 @@ async fn transport(options: &NcpOptions) -> Result<SocketTransport, SetupError> 
         return over(options, ether, socket).await;
     }
     let servers = resolve(options).await?;
+    reached(LoginPhase::NameResolved);
     let transport = SocketTransport::connect(options, &servers, limit).await;
     transport.map_err(|error| {
         let part = match error.kind() {
@@ -167,9 +181,11 @@ async fn connect(
     options: &NcpOptions,
     spec: &SessionSpec,
     first: Option<&Client<SocketTransport>>,
+    reached: &dyn Fn(LoginPhase),
 ) -> Result<Client<SocketTransport>, SetupError> {
-    let mut client = attach(options, spec, first).await?;
+    let mut client = attach(options, spec, first, reached).await?;
     log_in(&mut client, options).await?;
+    reached(LoginPhase::LoggedIn);
     Ok(client)
 }
 
@@ -178,8 +194,10 @@ pub(crate) async fn attach(
     options: &NcpOptions,
     spec: &SessionSpec,
     first: Option<&Client<SocketTransport>>,
+    reached: &dyn Fn(LoginPhase),
 ) -> Result<Client<SocketTransport>, SetupError> {
-    let transport = transport(options).await?;
+    let transport = transport(options, reached).await?;
+    reached(LoginPhase::Connected);
     let large_packets = match first {
         _ if !options.lip => LargePackets::Off,
         None => LargePackets::Probe,
@@ -200,7 +218,9 @@ pub(crate) async fn attach(
         burst,
     };
     let client = Client::connect(transport, behaviour).await;
-    client.map_err(|error| SetupError::of_connect(&error))
+    let client = client.map_err(|error| SetupError::of_connect(&error))?;
+    reached(LoginPhase::Negotiated);
+    Ok(client)
 }
 
 /// Logs in on a connection.

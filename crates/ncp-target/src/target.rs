@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Facts, IoPolicy};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec,
-    Target, TargetUrl, UrlError, UrlPart,
+    Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret, Session,
+    SessionSpec, Target, TargetUrl, UrlError, UrlPart,
 };
 
 use crate::offers::explain;
@@ -94,6 +94,14 @@ impl Target for NcpTarget {
         &'a self,
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        self.connect_observed(spec, &drop)
+    }
+
+    fn connect_observed<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+        reached: &'a dyn Fn(LoginPhase),
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         Box::pin(async move {
             let most = self.options.max_connections();
             if spec.slots > most {
@@ -103,7 +111,7 @@ impl Target for NcpTarget {
                 );
                 return Err(self.failure(UrlPart::Option("connections"), ErrorClass::Unsupported, detail));
             }
-            match open_session(&self.options, spec).await {
+            match open_session(&self.options, spec, reached).await {
                 Ok(session) => Ok(Box::new(session) as Box<dyn Session>),
                 Err(error) => Err(self.failure(error.part, error.class, error.detail)),
             }

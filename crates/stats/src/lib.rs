@@ -35,6 +35,7 @@ mod ratio;
 mod recent_level;
 mod regions;
 mod repetitions;
+mod resampling;
 mod run_series;
 mod shape;
 mod signed_rank;
@@ -73,6 +74,7 @@ pub use ratio::separate_log_ratio;
 pub use recent_level::{ExpectedScatter, RecentLevel, recent_levels};
 pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions, differing_regions_among};
 pub use repetitions::repetitions_needed;
+pub use resampling::bootstrap_intervals;
 pub use run_series::{
     RunSeries, detectable_fall, further_runs_to_detect_half, last_run_shift, run_series_shifts,
     run_series_trends,

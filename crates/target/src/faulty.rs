@@ -274,6 +274,10 @@ impl Session for FaultySession {
         self.inner.mount_wire()
     }
 
+    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
+        self.inner.empty_request()
+    }
+
     fn tcp(&self) -> Option<TcpReading> {
         self.inner.tcp()
     }

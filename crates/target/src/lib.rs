@@ -32,8 +32,8 @@ pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
-    Capabilities, ConnectError, LocalBoxFuture, NOT_GRANTED, Session, SessionSpec, Target, UrlPart, call,
-    reply_for,
+    Capabilities, ConnectError, LocalBoxFuture, LoginPhase, NOT_GRANTED, Session, SessionSpec, Target,
+    UrlPart, call, reply_for,
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;

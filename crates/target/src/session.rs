@@ -164,6 +164,25 @@ impl From<ConnectError> for OpError {
     }
 }
 
+/// A part of opening a session that is complete. A protocol without such a part never reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LoginPhase {
+    /// The name of the host is resolved.
+    NameResolved,
+    /// The port mapper has named the ports.
+    PortsFound,
+    /// The transport is connected.
+    Connected,
+    /// Version and limits are negotiated.
+    Negotiated,
+    /// The account is logged in.
+    LoggedIn,
+    /// The share, export or volume is attached.
+    Attached,
+    /// The directory of the URL is found, so that the session can be used.
+    Opened,
+}
+
 /// A system under test, reached over one protocol.
 ///
 /// A target holds the address, the options and the credentials, and it opens sessions; it has no connection of its own
@@ -215,6 +234,16 @@ pub trait Target: Send + Sync {
         &'a self,
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>>;
+
+    /// Opens a session like [`Self::connect`], and calls `reached` at the end of each phase, so that the caller, who has the
+    /// clock, knows what the time was spent on. The default implementation reports no phase.
+    fn connect_observed<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+        _reached: &'a dyn Fn(LoginPhase),
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        self.connect(spec)
+    }
 
     /// Explains why [`Self::connect`] failed: queries the server for at most `limit`, and returns the error with the
     /// incompatibility in words if there is one. A command calls it once, for the error with which it ends. It is not
@@ -270,6 +299,13 @@ pub trait Session {
     /// Performs one operation on names or whole files, with no data operation in flight.
     /// Dropping the future early may leave the session unusable; later calls then fail as disconnected.
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply>;
+
+    /// Sends the request of the protocol that asks the server for nothing and touches no file, and waits for its reply: SMB
+    /// ECHO, NFS NULL. Its round trip contains the network and the server's least work for a request. None where the
+    /// protocol has no such request. No data operation may be in flight.
+    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
+        Box::pin(std::future::ready(None))
+    }
 
     /// Wire counts of this session since it was opened; `requests` counts system calls and
     /// the byte fields stay 0 for local paths.

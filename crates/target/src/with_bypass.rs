@@ -6,7 +6,7 @@ use std::time::Duration;
 use sharebench_model::{Facts, IoPolicy};
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
-use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+use crate::session::{Capabilities, ConnectError, LocalBoxFuture, LoginPhase, Session, SessionSpec, Target};
 
 /// A target whose directory can also be reached by another path, without a client cache: the bypass of a mount.
 ///
@@ -58,6 +58,14 @@ impl Target for WithBypass {
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         self.inner.connect(spec)
+    }
+
+    fn connect_observed<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+        reached: &'a dyn Fn(LoginPhase),
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        self.inner.connect_observed(spec, reached)
     }
 
     fn explain(&self, error: ConnectError, limit: Duration) -> LocalBoxFuture<'_, ConnectError> {

@@ -6,6 +6,7 @@ pub(crate) mod first_connection;
 pub(crate) mod follow;
 pub(crate) mod leftovers;
 pub(crate) mod load;
+pub(crate) mod own_directory;
 pub(crate) mod pre_step_command;
 pub(crate) mod preflight;
 pub(crate) mod ranked;

@@ -54,7 +54,7 @@ async fn find_protocol(options: &NcpOptions, limit: Duration) -> Option<Incompat
 /// Whether the rejected account can log in to directory services only.
 async fn find_login(options: &NcpOptions, limit: Duration) -> Option<Incompatibility> {
     let spec = SessionSpec { connect_timeout: limit, ..SessionSpec::default() };
-    let mut client = attach(options, &spec, None).await.ok()?;
+    let mut client = attach(options, &spec, None, &drop).await.ok()?;
     let methods = login_methods::examine(&mut client, &options.user).await.ok()?;
     let _ = client.disconnect().await;
     methods.is_nds_only().then_some(Incompatibility::NdsLoginOnly)

@@ -68,7 +68,7 @@ pub(super) async fn examine(
 }
 
 async fn negotiate(options: &NcpOptions, spec: &SessionSpec) -> Result<NegotiationFindings, String> {
-    let mut client = attach(options, spec, None).await.map_err(|error| error.detail)?;
+    let mut client = attach(options, spec, None, &drop).await.map_err(|error| error.detail)?;
     let mut findings = NegotiationFindings {
         transport: options.transport,
         buffer: client.buffer(),

@@ -61,7 +61,7 @@ pub(super) async fn examine(
         connect_timeout: attached_by.saturating_duration_since(Instant::now()),
         ..SessionSpec::default()
     };
-    let client = match timeout_at(attached_by, attach(options, &spec, None)).await {
+    let client = match timeout_at(attached_by, attach(options, &spec, None, &drop)).await {
         Ok(Ok(client)) => client,
         Ok(Err(error)) => {
             findings.failure = Some(error);

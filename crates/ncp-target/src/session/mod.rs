@@ -15,7 +15,9 @@ use sharebench_model::{
     DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability,
     WireCount,
 };
+use sharebench_ncp::client::Client;
 use sharebench_ncp::wire::name_space::space;
+use sharebench_ncp::wire::server_info::GetDateAndTime;
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
 use crate::losses::{LossCounts, LossTotals};
@@ -26,6 +28,7 @@ use crate::session::connection::Connection;
 use crate::session::files::Files;
 use crate::session::listing::Listing;
 use crate::short_names::ShortNames;
+use crate::transport::SocketTransport;
 
 /// The session of one job or user: slot `n` uses connection `n`.
 ///
@@ -229,6 +232,16 @@ impl Session for NcpSession {
             let before = self.wire().requests;
             let result = self.perform(&op).await;
             MetaReply { result, requests: (self.wire().requests - before) as u32 }
+        })
+    }
+
+    /// Get File Server Date And Time, which every server answers from memory (docs/protocols/ncp.md 2.4).
+    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
+        Box::pin(async move {
+            let call = async |client: &mut Client<SocketTransport>| {
+                client.call("date and time", &GetDateAndTime {}.into()).await.map(drop)
+            };
+            Some(self.call_client(call).await)
         })
     }
 

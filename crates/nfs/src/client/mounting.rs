@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Facts, OpError};
 use sharebench_stream_client::{DialError, connect_first, resolve};
-use sharebench_target::{SessionSpec, UrlPart};
+use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use crate::attributes::FileKind;
 use crate::client::channel::Channel;
@@ -131,9 +131,13 @@ async fn mount(
 }
 
 /// Opens a session within the caller's timeout.
-pub(crate) async fn open_session(options: &NfsOptions, spec: &SessionSpec) -> Result<NfsSession, DialError> {
+pub(crate) async fn open_session(
+    options: &NfsOptions,
+    spec: &SessionSpec,
+    reached: &dyn Fn(LoginPhase),
+) -> Result<NfsSession, DialError> {
     let stage = Cell::new(UrlPart::Host);
-    let opening = open_staged(options, spec, &stage);
+    let opening = open_staged(options, spec, &stage, reached);
     tokio::time::timeout(spec.connect_timeout, opening).await.unwrap_or_else(|_| {
         let detail = format!("no answer within {:?}", spec.connect_timeout);
         Err(DialError::new(stage.get(), ErrorClass::Timeout, detail))
@@ -144,19 +148,24 @@ async fn open_staged(
     options: &NfsOptions,
     spec: &SessionSpec,
     stage: &Cell<UrlPart>,
+    reached: &dyn Fn(LoginPhase),
 ) -> Result<NfsSession, DialError> {
     let addresses = resolve(&options.host).await?;
+    reached(LoginPhase::NameResolved);
     // A timeout is attributed to the step that was in progress.
     stage.set(UrlPart::Port);
     let (host, ports, stream) = connect_first(&addresses, |host| async move {
         let ports = find_ports(host, options).await;
+        reached(LoginPhase::PortsFound);
         let stream = connect((host, ports.nfs).into(), &options.route, UrlPart::Port).await?;
         Ok((host, ports, stream))
     })
     .await?;
+    reached(LoginPhase::Connected);
     stage.set(UrlPart::Share);
     let service = SocketAddr::new(host, ports.mount);
     let (export, below, mounted) = mount(service, options).await?;
+    reached(LoginPhase::Attached);
     let slots = spec.slots as usize;
     let channel = Channel::new(stream, Some(&options.auth), slots, spec.slot_bytes as usize, random());
     let mount = Mount { service, export, options: options.clone() };
@@ -169,6 +178,7 @@ async fn open_staged(
     }
     let facts = facts(&session, options, &limits, ports);
     session.mounted(root, limits, facts);
+    reached(LoginPhase::Opened);
     Ok(session)
 }
 

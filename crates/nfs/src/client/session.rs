@@ -328,6 +328,11 @@ impl Session for NfsSession {
         })
     }
 
+    /// NULL (RFC 1813, 3.3.0).
+    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
+        Box::pin(async move { Some(self.request_once(Procedure::Null, &|_: &mut Writer| {}).await) })
+    }
+
     fn wire(&self) -> WireCount {
         self.channel.wire()
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use sharebench_model::{CachePolicy, IoPolicy};
 use sharebench_stream_client::check_session_size;
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
-    TargetUrl, UrlError,
+    Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Session, SessionSpec,
+    Target, TargetUrl, UrlError,
 };
 
 use crate::client::mounting::open_session;
@@ -79,10 +79,18 @@ impl Target for NfsTarget {
         &'a self,
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        self.connect_observed(spec, &drop)
+    }
+
+    fn connect_observed<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+        reached: &'a dyn Fn(LoginPhase),
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         Box::pin(async move {
             let opened = async {
                 check_session_size(spec, MAX_QUEUE_DEPTH, MAX_RECORD)?;
-                open_session(&self.options, spec).await
+                open_session(&self.options, spec, reached).await
             };
             match opened.await {
                 Ok(session) => Ok(Box::new(session) as Box<dyn Session>),

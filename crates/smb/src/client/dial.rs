@@ -1,6 +1,6 @@
 //! The TCP connection to a server.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use sharebench_model::{ErrorClass, OpError};
 use sharebench_relay::Far;
@@ -10,8 +10,12 @@ use tokio::net::TcpStream;
 
 /// Connects to the first address of a host that accepts.
 pub(crate) async fn dial(host: &str, port: u16, far: &Far) -> Result<TcpStream, DialError> {
-    let addresses = resolve(host).await?;
-    connect_first(&addresses, |address| connect(SocketAddr::new(address, port), far)).await
+    dial_first(&resolve(host).await?, port, far).await
+}
+
+/// Connects to the first of a host's addresses that accepts.
+pub(crate) async fn dial_first(addresses: &[IpAddr], port: u16, far: &Far) -> Result<TcpStream, DialError> {
+    connect_first(addresses, |address| connect(SocketAddr::new(address, port), far)).await
 }
 
 async fn connect(address: SocketAddr, far: &Far) -> Result<TcpStream, DialError> {

@@ -1,11 +1,11 @@
 //! The steps from a URL to a session: connect, negotiate, log in, connect to the share, find the directory.
 
 use sharebench_model::ErrorClass;
-use sharebench_stream_client::DialError;
-use sharebench_target::{SessionSpec, UrlPart};
+use sharebench_stream_client::{DialError, resolve};
+use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use crate::client::channel::Channel;
-use crate::client::dial::{blame, dial};
+use crate::client::dial::{blame, dial_first};
 use crate::client::login::{encrypt, login};
 use crate::client::message_security::MessageEncryption;
 use crate::client::negotiated::Negotiated;
@@ -28,13 +28,21 @@ const DISK: u8 = 1;
 const MAX_ECHOES: u32 = 16;
 
 /// Opens a session within the caller's deadline.
-pub(crate) async fn open_session(options: &SmbOptions, spec: &SessionSpec) -> Result<SmbSession, DialError> {
-    let stream = dial(&options.host, options.port, &options.far).await?;
+pub(crate) async fn open_session(
+    options: &SmbOptions,
+    spec: &SessionSpec,
+    reached: &dyn Fn(LoginPhase),
+) -> Result<SmbSession, DialError> {
+    let addresses = resolve(&options.host).await?;
+    reached(LoginPhase::NameResolved);
+    let stream = dial_first(&addresses, options.port, &options.far).await?;
+    reached(LoginPhase::Connected);
     let mut channel = Channel::new(stream, spec.slots as usize, spec.slot_bytes as usize);
     let mut hash = PreauthHash::new();
     // The preauthentication hash covers the requests of NEGOTIATE and SESSION_SETUP as they are on the wire.
     channel.exchange.keep_requests = true;
     let mut negotiated = negotiate(&mut channel, options, &mut hash).await?;
+    reached(LoginPhase::Negotiated);
     // Before the login: a record that cannot fit is a mistake in the plan, and no password has to be sent
     // to report it.
     if !spec.allow_split {
@@ -42,15 +50,18 @@ pub(crate) async fn open_session(options: &SmbOptions, spec: &SessionSpec) -> Re
     }
     let encryption = login(&mut channel, options, &mut negotiated, hash).await?;
     channel.exchange.keep_requests = false;
+    reached(LoginPhase::LoggedIn);
     connect_tree(&mut channel, options, &mut negotiated, encryption).await?;
     // After the login, because the request has to be signed, and that needs the session's key.
     validate(&mut channel, &negotiated).await?;
     // Without this the first cell would measure a connection with fewer credits than the later ones.
     gather_credits(&mut channel).await?;
+    reached(LoginPhase::Attached);
     let paths = SharePaths::new(&options.directory);
     let mut session = SmbSession::new(channel, paths, negotiated, options.far.clone());
     // A missing directory is an error now, not at the first operation of a measurement.
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
+    reached(LoginPhase::Opened);
     Ok(session)
 }
 

@@ -19,6 +19,8 @@ use crate::client::pending_replies::Completion;
 use crate::client::policy::{read_flags, write_flags};
 use crate::client::requests::Request;
 use crate::client::share_paths::SharePaths;
+use crate::wire::header::command;
+use crate::wire::simple::Empty;
 
 /// How long to wait for the response to a log-off.
 const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
@@ -165,6 +167,14 @@ impl Session for SmbSession {
             let before = self.channel.wire().requests;
             let result = self.perform(&op).await;
             MetaReply { result, requests: (self.channel.wire().requests - before) as u32 }
+        })
+    }
+
+    /// ECHO (MS-SMB2 2.2.28).
+    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
+        Box::pin(async move {
+            let echo = Empty::default();
+            Some(self.channel.request(command::ECHO, |body| echo.encode(body)).await.map(drop))
         })
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
 use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec,
-    Target, TargetUrl, UrlError, UrlPart,
+    Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret, Session,
+    SessionSpec, Target, TargetUrl, UrlError, UrlPart,
 };
 
 use crate::client::handshake::open_session;
@@ -39,9 +39,14 @@ impl SmbTarget {
         Ok(Self { url: url.to_string(), options: SmbOptions::from_url(url, password)? })
     }
 
-    async fn open(&self, spec: &SessionSpec) -> Result<Box<dyn Session>, DialError> {
+    async fn open(
+        &self,
+        spec: &SessionSpec,
+        reached: &dyn Fn(LoginPhase),
+    ) -> Result<Box<dyn Session>, DialError> {
         check_session_size(spec, MAX_QUEUE_DEPTH, MAX_RECORD)?;
-        let session = tokio::time::timeout(spec.connect_timeout, open_session(&self.options, spec)).await;
+        let session =
+            tokio::time::timeout(spec.connect_timeout, open_session(&self.options, spec, reached)).await;
         let session = session.unwrap_or_else(|_| {
             let detail = format!("no session within {:?}", spec.connect_timeout);
             Err(DialError::new(UrlPart::Host, ErrorClass::Timeout, detail))
@@ -81,8 +86,16 @@ impl Target for SmbTarget {
         &'a self,
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        self.connect_observed(spec, &drop)
+    }
+
+    fn connect_observed<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+        reached: &'a dyn Fn(LoginPhase),
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         Box::pin(async move {
-            let opened = self.open(spec).await;
+            let opened = self.open(spec, reached).await;
             opened.map_err(|error| error.at_url(&self.url).with_source_of(&self.options.password))
         })
     }

@@ -33,7 +33,7 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
         connect_timeout: deadline.saturating_duration_since(Instant::now()),
         allow_split: true,
     };
-    let mut session = match open_session(options, &spec).await {
+    let mut session = match open_session(options, &spec, &drop).await {
         Ok(session) => session,
         Err(error) => {
             findings.failure = Some(error);
