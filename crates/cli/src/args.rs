@@ -6,6 +6,7 @@ use crate::commands::clean::{CLEAN_HELP, CleanArgs};
 use crate::commands::compare::{COMPARE_HELP, CompareArgs};
 use crate::commands::demo::{DEMO_HELP, DemoArgs};
 use crate::commands::depth::{DEPTH_HELP, DepthArgs};
+use crate::commands::diagnose::{DIAGNOSE_HELP, DiagnoseArgs};
 use crate::commands::doctor::{DOCTOR_HELP, DoctorArgs};
 use crate::commands::export::{EXPORT_HELP, ExportArgs};
 use crate::commands::gate::{GATE_HELP, GateArgs};
@@ -70,6 +71,9 @@ pub enum Command {
     /// Report what a server offers and which of it a run can use.
     #[command(after_help = PROBE_HELP)]
     Probe(ProbeArgs),
+    /// Find out why a share is slow: where the time goes, the causes with their evidence, and the setting to change.
+    #[command(after_help = DIAGNOSE_HELP)]
+    Diagnose(DiagnoseArgs),
     /// Run a plan file, or finish an interrupted run.
     #[command(after_help = "Examples:\n  sharebench run plan.toml\n  sharebench run --resume 3")]
     Run(RunArgs),

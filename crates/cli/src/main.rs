@@ -71,6 +71,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Presets(presets) => commands::presets::presets(&presets),
         Command::Probe(probe) => commands::probe::run(&probe),
+        Command::Diagnose(diagnose) => commands::diagnose::run(&diagnose),
         Command::Survey(survey) => commands::survey::run(&survey),
         Command::Run(run) => commands::run::file(&run),
         Command::Plan(plan) => commands::plan::check(&plan),

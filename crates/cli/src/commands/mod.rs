@@ -6,6 +6,8 @@ pub mod compare;
 pub mod compare_series;
 pub mod demo;
 pub mod depth;
+pub mod diagnose;
+pub mod diagnose_text;
 pub mod doctor;
 pub mod doctor_text;
 pub mod export;

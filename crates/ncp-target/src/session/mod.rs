@@ -235,7 +235,7 @@ impl Session for NcpSession {
         })
     }
 
-    /// Get File Server Date And Time, which every server answers from memory (docs/protocols/ncp.md 2.4).
+    /// Get File Server Date And Time, which every server answers from memory (docs/protocols/ncp.md 2.3).
     fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
         Box::pin(async move {
             let call = async |client: &mut Client<SocketTransport>| {

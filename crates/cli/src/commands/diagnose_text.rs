@@ -1,0 +1,156 @@
+//! A diagnosis as text for the terminal: one screen.
+
+use std::fmt::Write;
+
+use sharebench_diagnose::{Budget, Diagnosis, Finding, Gain, Part, limits};
+use sharebench_model::units::{counted, show_nanos, show_size, three_digits};
+use sharebench_report::{Style, plain, wrap};
+use sharebench_stats::Estimate;
+
+/// Columns of names of operations and of times.
+const NAME: usize = 18;
+const TIME: usize = 10;
+/// Columns of a piped report.
+const WIDTH: usize = 80;
+
+/// Formats a diagnosis.
+pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
+    let mut out = Lines { text: String::new(), width: style.width.unwrap_or(WIDTH).clamp(60, 120) };
+    out.line(&plain(&diagnosis.url));
+    heading(&mut out, diagnosis);
+    findings(&mut out, diagnosis);
+    budgets(&mut out, diagnosis);
+    log_in(&mut out, diagnosis);
+    for note in &diagnosis.evidence.notes {
+        out.wrapped("note: ", &plain(note));
+    }
+    let written = show_size(diagnosis.bytes_written);
+    out.line(&format!("\ndiagnosed in {:.1} s; {written} written and removed", diagnosis.elapsed_s));
+    out.text
+}
+
+struct Lines {
+    text: String,
+    width: usize,
+}
+
+impl Lines {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    /// A text after a label, with later lines below its start.
+    fn wrapped(&mut self, label: &str, text: &str) {
+        let indent = label.chars().count();
+        for (number, line) in wrap(text, self.width.saturating_sub(indent), 0).into_iter().enumerate() {
+            let label = if number == 0 { label.to_owned() } else { " ".repeat(indent) };
+            self.line(&format!("{label}{line}"));
+        }
+    }
+}
+
+fn heading(out: &mut Lines, diagnosis: &Diagnosis) {
+    let evidence = &diagnosis.evidence;
+    let shown = ["dialect", "signing", "encryption", "vers", "server", "file_system", "simulated_distance"];
+    let facts = shown.iter().filter_map(|name| Some(format!("{name} {}", plain(evidence.facts.get(*name)?))));
+    let facts: Vec<String> = facts.collect();
+    if !facts.is_empty() {
+        out.wrapped("", &facts.join(", "));
+    }
+    if let Some(mount) = &evidence.mount {
+        let options = mount.options.iter().map(|(name, value)| {
+            if value.is_empty() { plain(name) } else { plain(&format!("{name}={value}")) }
+        });
+        out.wrapped("mount options: ", &options.collect::<Vec<_>>().join(","));
+    }
+    out.line("\nWHAT LIMITS YOU");
+    for (kind, sentence) in limits(evidence, &diagnosis.budgets) {
+        out.wrapped(&format!("{kind:18}"), &sentence);
+    }
+}
+
+fn findings(out: &mut Lines, diagnosis: &Diagnosis) {
+    out.line("\nCAUSES");
+    if diagnosis.verdict.findings.is_empty() {
+        out.line("none found: nothing that a setting would change stands out");
+    }
+    for (index, finding) in diagnosis.verdict.findings.iter().enumerate() {
+        let Finding { title, evidence, gain, settings, .. } = finding;
+        out.wrapped(&format!("{}. ", index + 1), &plain(title));
+        out.wrapped("   evidence: ", &plain(evidence));
+        out.wrapped("   gain:     ", &gain_text(gain));
+        for setting in settings {
+            out.wrapped("   setting:  ", setting);
+        }
+    }
+    for unsettled in &diagnosis.verdict.unsettled {
+        out.wrapped("not settled: ", &plain(unsettled));
+    }
+}
+
+fn gain_text(gain: &Gain) -> String {
+    match gain {
+        Gain::Measured { what, factor } => {
+            let interval = factor.interval.map_or(String::new(), |interval| {
+                format!(" ({} to {})", three_digits(interval.low), three_digits(interval.high))
+            });
+            format!("{} times as fast{interval}, measured: {what}", three_digits(factor.value))
+        }
+        Gain::Computed { what, factor } => {
+            format!("up to {} times as fast, computed: {what}", three_digits(*factor))
+        }
+    }
+}
+
+/// One row per operation with its time and the times of its parts, and below it half of each interval.
+fn budgets(out: &mut Lines, diagnosis: &Diagnosis) {
+    if diagnosis.budgets.is_empty() {
+        return;
+    }
+    let used: Vec<Part> = Part::ALL
+        .into_iter()
+        .filter(|part| diagnosis.budgets.iter().any(|budget| budget.time(*part) > 0.0))
+        .collect();
+    let mut header = format!("{:NAME$}{:>TIME$}", "WHERE TIME GOES", "total");
+    for part in &used {
+        let _ = write!(header, "{:>TIME$}", part.name());
+    }
+    out.line("");
+    out.line(&header);
+    for budget in &diagnosis.budgets {
+        let estimates = std::iter::once(budget.total_ns)
+            .chain(budget.parts.iter().filter(|share| used.contains(&share.part)).map(|share| share.time_ns));
+        let estimates: Vec<Estimate> = estimates.collect();
+        let row = |cell: fn(&Estimate) -> String| {
+            estimates.iter().fold(String::new(), |row, estimate| format!("{row}{:>TIME$}", cell(estimate)))
+        };
+        out.line(&format!("{:NAME$}{}", budget.operation.name(), row(|estimate| show_nanos(estimate.value))));
+        let requests = counted(budget.requests as u64, "request");
+        out.line(&format!("{:NAME$}{}", format!("  {requests}"), row(half_width)));
+    }
+    merged(out, &diagnosis.budgets);
+}
+
+fn half_width(estimate: &Estimate) -> String {
+    estimate
+        .interval
+        .map_or(String::new(), |interval| format!("+-{}", show_nanos(interval.half_width()).replace(' ', "")))
+}
+
+fn merged(out: &mut Lines, budgets: &[Budget]) {
+    let Some(budget) = budgets.first() else { return };
+    for (part, other) in &budget.merged {
+        out.wrapped("  ", &format!("{} is in {}: they could not be separated.", part.name(), other.name()));
+    }
+    out.wrapped("  ", "+-: half of the 95 % interval. The parts add up to the total.");
+}
+
+fn log_in(out: &mut Lines, diagnosis: &Diagnosis) {
+    let login = &diagnosis.evidence.login;
+    let phases = login.phases.iter().map(|(phase, ns)| format!("{phase} {}", show_nanos(*ns)));
+    let phases: Vec<String> = phases.collect();
+    let text = if phases.is_empty() { String::new() } else { format!(": {}", phases.join(", ")) };
+    out.line("");
+    out.wrapped("LOG-IN  ", &format!("{}{text}", show_nanos(login.total_ns)));
+}

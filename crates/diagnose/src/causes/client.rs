@@ -1,0 +1,50 @@
+//! Causes on this machine.
+
+use sharebench_model::units::{percent, show_rate};
+
+use super::{Case, Cause, Finding, Gain, settings};
+use crate::evidence::Experiment;
+use crate::operations::Operation;
+
+/// Share of one CPU from which it limits a stream.
+const FULL_CPU: f64 = 0.85;
+/// Rate above which a full CPU is no cause of slowness.
+const FAST: f64 = 300e6;
+/// Share of the time of small reads in which the client had no CPU, from which it matters.
+const STARVED: f64 = 0.25;
+
+pub(super) fn judge(case: &mut Case<'_>) {
+    let compared = case.evidence.comparisons.get(&Experiment::Connections);
+    let compared = compared.or_else(|| case.evidence.comparisons.get(&Experiment::Depth)).copied();
+    if let Some(compared) = compared
+        && compared.client_share >= FULL_CPU
+        && compared.base_bytes_per_s < FAST
+    {
+        case.find(Finding {
+            cause: Cause::ClientCpu,
+            title: "This client's CPU limits a stream.".to_owned(),
+            evidence: format!(
+                "a stream reads {} and uses {} of one CPU of this machine.",
+                show_rate(compared.base_bytes_per_s),
+                percent(compared.client_share, 0)
+            ),
+            gain: Gain::Computed { what: "streams over two connections on two CPUs", factor: 2.0 },
+            settings: settings(case.evidence, &[
+                ("*", "Check frequency and throttling (cpupower frequency-info), and the CPU of virtual machines (steal)."),
+                ("smb", "Signing with AES-GMAC and encryption with AES-GCM use the CPU's instructions: dialect 3.1.1."),
+            ]),
+            weight: compared.client_share * 0.8,
+        });
+    }
+    let (_, starved) = case.evidence.series.client_shares(Operation::SmallReadAgain);
+    if starved >= STARVED {
+        case.find(Finding {
+            cause: Cause::ClientBusy,
+            title: "Other programs of this machine take its CPUs.".to_owned(),
+            evidence: format!("this client was ready and had no CPU for {} of the time of small reads.", percent(starved, 0)),
+            gain: Gain::Computed { what: "small operations", factor: 1.0 / (1.0 - starved).max(0.1) },
+            settings: settings(case.evidence, &[("*", "Stop other work on this machine and repeat (top, systemd-cgtop); check CPU quotas of the container.")]),
+            weight: starved,
+        });
+    }
+}

@@ -1,0 +1,104 @@
+//! Causes in operations on names.
+
+use sharebench_model::units::show_nanos;
+use sharebench_stats::Estimate;
+
+use super::{Case, Cause, Finding, Gain, factor_without, settings};
+use crate::budget::Part;
+use crate::operations::Operation;
+
+/// Time of an open beyond its round trips from which it is expensive, nanoseconds.
+const SLOW_OPEN_NS: f64 = 500_000.0;
+/// An open is expensive if it takes this many times what a read of the cache takes beyond its round trip.
+const TIMES_A_READ: f64 = 3.0;
+/// Time per entry beyond the round trips from which a listing is slow, nanoseconds.
+const SLOW_ENTRY_NS: f64 = 100_000.0;
+/// Entries below which a listing is not judged.
+const MIN_ENTRIES: usize = 100;
+
+pub(super) fn judge(case: &mut Case<'_>) {
+    opens(case);
+    listings(case);
+}
+
+fn opens(case: &mut Case<'_>) {
+    let requests = case.evidence.series.requests(Operation::Open);
+    let Some(time) = case.difference(Operation::Open, requests, Operation::Empty) else { return };
+    let read = case
+        .difference(Operation::SmallReadAgain, 1.0, Operation::Empty)
+        .map_or(0.0, |time| time.value.max(0.0));
+    let Some(total) = case.evidence.series.typical_ns(Operation::OpenReadClose) else { return };
+    if time.value < read * TIMES_A_READ || !case.exceeds(time, SLOW_OPEN_NS, "expensive opens") {
+        return;
+    }
+    case.find(Finding {
+        cause: Cause::ExpensiveOpens,
+        title: "Opening a file is expensive, while reading it is cheap.".to_owned(),
+        evidence: format!(
+            "an open takes {} beyond its round trips, a read {}; open, read and close take {}.",
+            show_nanos(time.value),
+            show_nanos(read),
+            show_nanos(total)
+        ),
+        gain: Gain::Computed { what: "work on many small files", factor: factor_without(total, time.value) },
+        settings: settings(case.evidence, &[
+            ("*", "Look for a virus scanner on the server, and exclude the share from scanning on access."),
+            ("smb", "smb.conf: vfs objects without full_audit, virusfilter, acl_xattr where not needed; case sensitive = yes for large directories; kernel oplocks = no."),
+            ("nfs", "Mount option: actimeo=60; ganesha.conf: MDCACHE { Entries_HWMark = 500000; }."),
+            ("ncp", "SET MAXIMUM DIRECTORY CACHE BUFFERS = 4000."),
+        ]),
+        weight: time.value / total,
+    });
+}
+
+fn listings(case: &mut Case<'_>) {
+    let (entries, has_sizes) = (case.evidence.entries, case.evidence.has_sizes);
+    let Some(budget) = case.budget(Operation::Listing).filter(|_| entries >= MIN_ENTRIES) else { return };
+    let (total, requests, storage) = (budget.total_ns.value, budget.requests, budget.time(Part::Storage));
+    let weight = budget.share(Part::Storage);
+    let time = budget.parts.iter().find(|share| share.part == Part::Storage).map(|share| share.time_ns);
+    if !has_sizes {
+        let empty = case.evidence.series.typical_ns(Operation::Empty).unwrap_or(0.0);
+        let each = empty * entries as f64;
+        case.find(Finding {
+            cause: Cause::PerEntryListing,
+            title: "The listing has no sizes and times, so clients request them for each entry.".to_owned(),
+            evidence: format!(
+                "{entries} names took {} in {requests} requests; ls -l needs {entries} more requests, at least {}.",
+                show_nanos(total),
+                show_nanos(each)
+            ),
+            gain: Gain::Computed { what: "listings with attributes", factor: factor_without(total + each, each) },
+            settings: settings(case.evidence, &[
+                ("nfs", "Let the server answer READDIRPLUS: nfsd does; ganesha: a FSAL that has it; mount option: no nordirplus."),
+            ]),
+            weight: each / (total + each) * 0.9,
+        });
+        return;
+    }
+    let per_entry = |time: Estimate| Estimate {
+        value: time.value / entries as f64,
+        interval: time.interval.map(|interval| interval.map(|ns| ns / entries as f64)),
+        n: time.n,
+    };
+    let Some(each) = time.map(per_entry) else { return };
+    if !case.exceeds(each, SLOW_ENTRY_NS, "slow listings") {
+        return;
+    }
+    case.find(Finding {
+        cause: Cause::SlowListing,
+        title: "Listing a directory is slow on the server.".to_owned(),
+        evidence: format!(
+            "{entries} entries took {}, of which the server needed {} ({} each) beyond the round trips of {requests} requests.",
+            show_nanos(total),
+            show_nanos(storage),
+            show_nanos(each.value)
+        ),
+        gain: Gain::Computed { what: "listings", factor: factor_without(total, storage) },
+        settings: settings(case.evidence, &[
+            ("*", "Server: a file system with indexed directories (ext4 dir_index, XFS), fewer files per directory, atime off."),
+            ("smb", "smb.conf: ea support = no, store dos attributes = no, map archive = no where not needed."),
+        ]),
+        weight: weight * 0.9,
+    });
+}

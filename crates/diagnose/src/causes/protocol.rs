@@ -1,0 +1,137 @@
+//! Causes in what the session has negotiated: signing, encryption, dialect, sizes and credits.
+
+use sharebench_model::units::{percent, show_nanos, show_rate, show_size};
+
+use super::{Case, Cause, Finding, Gain, factor_without, settings};
+use crate::evidence::{Comparison, Experiment};
+use crate::operations::{LARGE_BYTES, Operation};
+
+/// Factor from which a setting of the session matters.
+const MATTERS: f64 = 1.15;
+/// Requests that carry less than this are small.
+const SMALL_REQUEST: u32 = 256 << 10;
+/// Share of a large read that its further requests take, from which their size matters.
+const MANY_REQUESTS: f64 = 0.3;
+/// Payload that one credit pays for (MS-SMB2 3.1.5.2), bytes.
+const CREDIT_BYTES: f64 = 65_536.0;
+/// Credits from which their number never limits.
+const MANY_CREDITS: f64 = 64.0;
+/// Share of the rate that the credits permit, from which they limit it.
+const NEAR_LIMIT: f64 = 0.6;
+
+pub(super) fn judge(case: &mut Case<'_>) {
+    compared(case);
+    small_requests(case);
+    few_credits(case);
+}
+
+fn compared(case: &mut Case<'_>) {
+    let rules = [
+        (Experiment::Encryption, Cause::Encryption, "Encryption slows large transfers down."),
+        (Experiment::Signing, Cause::Signing, "Signing slows large transfers down."),
+        (Experiment::Dialect, Cause::OldDialect, "The dialect of the URL slows large transfers down."),
+    ];
+    for (experiment, cause, title) in rules {
+        let Some(Comparison { ratio, base_bytes_per_s, client_share }) =
+            case.evidence.comparisons.get(&experiment).copied()
+        else {
+            continue;
+        };
+        if !case.exceeds(ratio, MATTERS, title.trim_end_matches('.')) {
+            continue;
+        }
+        let used = ["dialect", "signing", "encryption", "sign_level"]
+            .iter()
+            .filter_map(|name| case.evidence.facts.get(*name).map(|value| format!("{name} {value}")));
+        let used: Vec<String> = used.collect();
+        let whose = if client_share > 0.6 { "this client's CPU" } else { "mostly the server's CPU" };
+        case.find(Finding {
+            cause,
+            title: title.to_owned(),
+            evidence: format!(
+                "{}; a stream reads {} and uses {} of one CPU here, so it costs {whose}.",
+                used.join(", "),
+                show_rate(base_bytes_per_s),
+                percent(client_share, 0)
+            ),
+            gain: Gain::Measured { what: "reading a large file", factor: ratio },
+            settings: settings(case.evidence, match cause {
+                Cause::Encryption => &[
+                    ("smb", "smb.conf: server smb encrypt = if_required instead of required; smb3 encryption algorithms with AES-128-GCM first; mount option: no seal. Only in a trusted network."),
+                ],
+                Cause::Signing => &[
+                    ("smb", "smb.conf: server signing = auto; server smb3 signing algorithms = AES-128-GMAC, AES-128-CMAC; mount option: no sign. Only in a trusted network."),
+                    ("ncp", "SET NCP PACKET SIGNATURE OPTION = 1; client level 1 or 0."),
+                ],
+                _ => &[("smb", "smb.conf: server max protocol = SMB3_11; URL without dialect=; mount option: vers=3.1.1.")],
+            }),
+            weight: 1.0 - 1.0 / ratio.value,
+        });
+    }
+}
+
+fn small_requests(case: &mut Case<'_>) {
+    let evidence = case.evidence;
+    let rsize = evidence.mount.as_ref().and_then(|mount| mount.number("rsize"));
+    let limit = rsize.map_or(evidence.max_read, |rsize| u32::try_from(rsize).unwrap_or(u32::MAX));
+    if !(1..SMALL_REQUEST).contains(&limit) {
+        return;
+    }
+    let Some((total, empty)) =
+        evidence.series.typical_ns(Operation::LargeRead).zip(evidence.series.typical_ns(Operation::Empty))
+    else {
+        return;
+    };
+    let further = f64::from(LARGE_BYTES.div_ceil(limit) - 1);
+    let share = (further * empty / total).min(1.0);
+    if share < MANY_REQUESTS {
+        return;
+    }
+    let evidence_text = format!(
+        "a request carries at most {}; the {further} further requests of a 1 MiB read take {} of its {}.",
+        show_size(limit.into()),
+        percent(share, 0),
+        show_nanos(total)
+    );
+    case.find(Finding {
+        cause: Cause::SmallRequests,
+        title: "One request carries few bytes.".to_owned(),
+        evidence: evidence_text,
+        gain: Gain::Computed { what: "large reads, one request after another", factor: factor_without(total, share * total) },
+        settings: settings(evidence, &[
+            ("smb", "smb.conf: smb2 max read = 8388608, smb2 max write = 8388608; dialect 2.1 or later."),
+            ("nfs", "ganesha.conf: EXPORT { MaxRead = 1048576; MaxWrite = 1048576; }; nfsd: echo 1048576 > /proc/fs/nfsd/max_block_size; mount options: rsize=1048576,wsize=1048576."),
+            ("ncp", "URL: buffer=61440 over TCP; on IPX burst=on."),
+        ]),
+        weight: share,
+    });
+}
+
+fn few_credits(case: &mut Case<'_>) {
+    let Some(credits) = case.evidence.number("credits").filter(|credits| *credits < MANY_CREDITS) else {
+        return;
+    };
+    let Some(compared) = case.evidence.comparisons.get(&Experiment::Connections).copied() else { return };
+    let Some(empty) = case.evidence.series.typical_ns(Operation::Empty) else { return };
+    let permitted = credits * CREDIT_BYTES / (empty / 1e9);
+    let rate = compared.base_bytes_per_s;
+    if rate < NEAR_LIMIT * permitted {
+        return;
+    }
+    case.find(Finding {
+        cause: Cause::FewCredits,
+        title: "The server grants few credits, so that few requests are in flight.".to_owned(),
+        evidence: format!(
+            "{credits} credits carry {} per round trip of {}: at most {}; a stream reads {}.",
+            show_size((credits * CREDIT_BYTES) as u64),
+            show_nanos(empty),
+            show_rate(permitted),
+            show_rate(rate)
+        ),
+        gain: Gain::Computed { what: "streams, with 512 credits", factor: (512.0 / credits).min(10.0) },
+        settings: settings(case.evidence, &[
+            ("smb", "smb.conf: smb2 max credits = 8192. Windows: Set-SmbServerConfiguration -Smb2CreditsMin 512 -Smb2CreditsMax 8192."),
+        ]),
+        weight: 0.9,
+    });
+}

@@ -1,0 +1,120 @@
+//! Causes in the server's cache and storage.
+
+use sharebench_model::units::{percent, show_nanos};
+use sharebench_stats::Estimate;
+
+use super::{Case, Cause, Finding, Gain, factor_without, settings};
+use crate::operations::Operation;
+
+/// Time in the storage from which it is felt, nanoseconds. Flash needs 0.1 ms, and a disk 5 ms.
+const SLOW_NS: f64 = 500_000.0;
+
+pub(super) fn judge(case: &mut Case<'_>) {
+    reads(case);
+    writes(case);
+}
+
+fn reads(case: &mut Case<'_>) {
+    let Some(total) = case.evidence.series.typical_ns(Operation::SmallRead) else { return };
+    let again = case.difference(Operation::SmallReadAgain, 1.0, Operation::Empty);
+    let first = case.difference(Operation::SmallRead, 1.0, Operation::SmallReadAgain);
+    if let Some(time) = again
+        && case.exceeds(time, SLOW_NS, "slow storage")
+    {
+        case.find(Finding {
+            cause: Cause::SlowStorage,
+            title: "Each read waits for the server's storage, even of data that was just read.".to_owned(),
+            evidence: format!(
+                "a 4 KiB read takes {} longer than an empty request, and as long when it is repeated: no cache helps.",
+                show_nanos(time.value)
+            ),
+            gain: Gain::Computed { what: "small reads from a cache", factor: factor_without(total, time.value) },
+            settings: settings(case.evidence, &[
+                ("*", "Give the server memory for its page cache or ARC, or faster storage; look at iostat -x 1 there."),
+                ("smb", "smb.conf: remove strict sync and sync always for reads' sake; use sendfile = no on FUSE; vfs_fruit and vfs_catia cost little."),
+                ("nfs", "ganesha.conf: use FSAL VFS on a local file system; exports: no mount of FUSE without its cache (kernel_cache)."),
+                ("ncp", "SET MAXIMUM DIRECTORY CACHE BUFFERS = 4000; add memory for file cache buffers."),
+            ]),
+            weight: time.value / total,
+        });
+        return;
+    }
+    if let Some(time) = first
+        && case.exceeds(time, SLOW_NS, "a cold cache")
+    {
+        case.find(Finding {
+            cause: Cause::ColdCache,
+            title: "The first read of data waits for the server's storage; a repeated read comes from its cache.".to_owned(),
+            evidence: format!("a 4 KiB read takes {} longer the first time than the second.", show_nanos(time.value)),
+            gain: Gain::Computed { what: "small reads from the cache", factor: factor_without(total, time.value) },
+            settings: settings(case.evidence, &[
+                ("*", "Server: more memory, a flash cache (L2ARC, bcache, dm-cache), or larger read-ahead: blockdev --setra 4096 /dev/sdX."),
+                ("ncp", "SET READ AHEAD ENABLED = ON; SET READ AHEAD LRU SITTING TIME THRESHOLD = 10."),
+            ]),
+            weight: time.value / total,
+        });
+    }
+}
+
+fn writes(case: &mut Case<'_>) {
+    let unstable = case.difference(Operation::UnstableWrite, 1.0, Operation::SmallReadAgain);
+    let stable = case.difference(Operation::StableWrite, 1.0, Operation::UnstableWrite);
+    let slow_reads = case.found(Cause::SlowStorage).is_some();
+    // Where reads need the storage as well, slow writes have the same cause.
+    let factor = if slow_reads { 0.5 } else { 1.0 };
+    if let Some(time) = unstable
+        && !slow_reads
+        && case.exceeds(time, SLOW_NS, "synchronous writes")
+    {
+        synchronous(case, time);
+    }
+    let Some(time) = stable else { return };
+    let Some(total) = case.evidence.series.typical_ns(Operation::StableWrite) else { return };
+    if case.exceeds(time, SLOW_NS, "slow stable writes") {
+        let weight = time.value / total * factor * 0.95;
+        case.find(Finding {
+            cause: Cause::StableWrites,
+            title: "Writes to stable storage are slow: databases, mail and virtual machines wait for each.".to_owned(),
+            evidence: format!(
+                "a stable 4 KiB write takes {} longer than one that may stay in the cache ({} of its time).",
+                show_nanos(time.value),
+                percent(time.value / total, 0)
+            ),
+            gain: Gain::Computed { what: "stable writes", factor: factor_without(total, time.value) },
+            settings: settings(case.evidence, &[
+                ("*", "Server: flash with power-loss protection, or a log device (ZFS: zpool add POOL log DEVICE)."),
+                ("smb", "smb.conf: strict sync = no acknowledges before the data is safe: only for data that can be made again."),
+                ("nfs", "exports: async acknowledges before the data is safe: only for data that can be made again."),
+                ("ncp", "SET NCP FILE COMMIT = OFF acknowledges before the data is safe."),
+            ]),
+            weight,
+        });
+    }
+}
+
+fn synchronous(case: &mut Case<'_>, time: Estimate) {
+    let Some(total) = case.evidence.series.typical_ns(Operation::UnstableWrite) else { return };
+    let committed = if case.evidence.is_always_stable {
+        " The server reports each of them as stable (FILE_SYNC), although none was requested."
+    } else {
+        ""
+    };
+    let by_mount = case.evidence.mount.as_ref().is_some_and(|mount| mount.has("sync"));
+    let mounted = if by_mount { " The mount has the option sync." } else { "" };
+    case.find(Finding {
+        cause: Cause::SynchronousWrites,
+        title: "Each write waits for the storage, although it need not be stable.".to_owned(),
+        evidence: format!(
+            "a 4 KiB write takes {} longer than a read from the cache.{committed}{mounted}",
+            show_nanos(time.value)
+        ),
+        gain: Gain::Computed { what: "writes", factor: factor_without(total, time.value) },
+        settings: settings(case.evidence, &[
+            ("smb", "smb.conf: sync always = no; strict sync = yes still keeps what clients flush."),
+            ("nfs", "Mount option: remove sync. ganesha.conf: EXPORT { NFS_Commit = FALSE; }. exports: wdelay; not no_wdelay."),
+            ("ncp", "SET NCP FILE COMMIT = OFF; SET IMMEDIATE PURGE OF DELETED FILES = OFF; cache writes: SET DIRTY DISK CACHE DELAY TIME = 3.3."),
+            ("local", "Mount option: remove sync."),
+        ]),
+        weight: time.value / total,
+    });
+}

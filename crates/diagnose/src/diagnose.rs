@@ -1,0 +1,436 @@
+//! The course of a diagnosis: sessions, files, measuring, experiments, removal.
+
+use std::time::Duration;
+
+use sharebench_engine::{Clock, StopSignal, make_own_directory, remove_own_directory};
+use sharebench_model::{ErrorClass, MetaOp, OpError, TcpReading};
+use sharebench_stats::median;
+use sharebench_target::{ConnectError, SessionSpec, Target, call};
+
+use crate::budget::{Budget, budget};
+use crate::causes::{Verdict, judge};
+use crate::evidence::{Bulk, Evidence, Experiment};
+use crate::experiments::{Arm, Variant, compare};
+use crate::files::{Files, Lane};
+use crate::login;
+use crate::measure::{Meter, Rounds};
+use crate::mount::MountFacts;
+use crate::operations::{LARGE_BYTES, Operation};
+
+/// Slots of the session for streams, where the protocol has one connection for all of them.
+const WIDE_SLOTS: u32 = 8;
+/// Its slots over NCP, where each one is a connection with a login of its own, of which a licence may permit few.
+const NCP_SLOTS: u32 = 4;
+/// Sessions in addition to that for streams, so that there are four.
+const MORE_SESSIONS: usize = 3;
+/// Time between two looks at the stop signal.
+const STOP_INTERVAL: Duration = Duration::from_millis(20);
+/// A round trip that requests in flight share belongs to the network beyond what TCP measures if it is longer by this many
+/// nanoseconds and by this factor: then TCP ends at a relay or proxy on the way.
+const HIDDEN_ROUND_TRIP: (f64, f64) = (500_000.0, 3.0);
+
+/// How to diagnose.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Time for measuring; a slow share needs longer for the least number of rounds, at most as long again.
+    pub time: Duration,
+    /// Write nothing, and read the files that are there.
+    pub read_only: bool,
+    /// Name of the directory on the target.
+    pub directory: String,
+    /// Longest time of opening a session, and of each request of the removal.
+    pub timeout: Duration,
+    /// Ends the diagnosis early; what was made is removed.
+    pub stop: StopSignal,
+}
+
+/// Why there is no diagnosis.
+#[derive(Debug, thiserror::Error)]
+pub enum DiagnoseError {
+    /// The share cannot be reached or refused us.
+    #[error("{0}")]
+    Connect(#[from] ConnectError),
+    /// An operation failed.
+    #[error("{target}: {error}")]
+    Operation {
+        /// URL of the share.
+        target: String,
+        /// What failed.
+        error: OpError,
+    },
+    /// The directory could not be removed.
+    #[error("{target}: cannot remove {directory}: {error}; sharebench clean removes it")]
+    Leftover {
+        /// URL of the share.
+        target: String,
+        /// What is left.
+        directory: String,
+        /// Why.
+        error: String,
+    },
+    /// A stop was requested.
+    #[error("stopped before the diagnosis was complete")]
+    Stopped,
+    /// The system provides no event queue or timer.
+    #[error("cannot start the runtime: {0}")]
+    Runtime(String),
+}
+
+/// The result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnosis {
+    /// URL of the share.
+    pub url: String,
+    /// What was measured.
+    pub evidence: Evidence,
+    /// The parts of the time of typical operations.
+    pub budgets: Vec<Budget>,
+    /// Causes, the most expensive first.
+    pub verdict: Verdict,
+    /// Duration of the diagnosis, seconds.
+    pub elapsed_s: f64,
+    /// Bytes of file data that were written.
+    pub bytes_written: u64,
+}
+
+/// Diagnoses a share. `variants` are the same share with other options of the URL, or another one to compare with.
+///
+/// It writes into one directory, which it removes also after a failure or a stop. The calling thread is busy meanwhile.
+///
+/// # Errors
+/// There is no diagnosis, or something is left on the share.
+pub fn diagnose(
+    target: &dyn Target,
+    variants: &[Variant],
+    options: &Options,
+) -> Result<Diagnosis, DiagnoseError> {
+    let clock = Clock::start();
+    let work = Work { target, variants, options, clock: &clock };
+    let done = clock.block_on(work.run());
+    done.unwrap_or_else(|error| Err(DiagnoseError::Runtime(error.to_string())))
+}
+
+struct Work<'a> {
+    target: &'a dyn Target,
+    variants: &'a [Variant],
+    options: &'a Options,
+    clock: &'a Clock,
+}
+
+/// What the work has made so far.
+#[derive(Default)]
+struct Progress {
+    evidence: Evidence,
+    made_directory: bool,
+    bytes_written: u64,
+}
+
+impl Work<'_> {
+    async fn run(&self) -> Result<Diagnosis, DiagnoseError> {
+        let start = self.clock.now();
+        let mut progress = Progress::default();
+        let limit = self.options.time * 2 + self.options.timeout;
+        let measured = tokio::select! {
+            measured = self.measure(&mut progress) => measured,
+            () = self.stopped() => Err(DiagnoseError::Stopped),
+            () = tokio::time::sleep(limit) => {
+                let why = format!("the share is too slow for a diagnosis within {limit:?}; give a longer --for");
+                Err(self.failed(OpError::new(ErrorClass::Timeout, sharebench_model::OpStep::Reply, why)))
+            }
+        };
+        // Also after a failure, whose message is then the one of what is left.
+        if progress.made_directory {
+            self.remove().await?;
+        }
+        measured?;
+        let Progress { mut evidence, bytes_written, .. } = progress;
+        find_network(&mut evidence);
+        let budgets: Vec<Budget> =
+            Operation::TYPICAL.into_iter().filter_map(|operation| budget(&evidence, operation)).collect();
+        let verdict = judge(&evidence, &budgets);
+        let elapsed_s = (self.clock.now() - start) as f64 / 1e9;
+        Ok(Diagnosis { url: self.target.url(), evidence, budgets, verdict, elapsed_s, bytes_written })
+    }
+
+    fn failed(&self, error: OpError) -> DiagnoseError {
+        DiagnoseError::Operation { target: self.target.url(), error }
+    }
+
+    async fn stopped(&self) {
+        while !self.options.stop.is_stopped() {
+            tokio::time::sleep(STOP_INTERVAL).await;
+        }
+    }
+
+    /// The instant at which this share of the time is used up.
+    fn at(&self, start: u64, share: f64) -> u64 {
+        start + (self.options.time.as_nanos() as f64 * share) as u64
+    }
+
+    fn spec(&self, slots: u32) -> SessionSpec {
+        SessionSpec {
+            slots,
+            slot_bytes: LARGE_BYTES,
+            connect_timeout: self.options.timeout,
+            allow_split: true,
+        }
+    }
+
+    async fn measure(&self, progress: &mut Progress) -> Result<(), DiagnoseError> {
+        let start = self.clock.now();
+        let (session, phases) = match login::connect(self.target, &self.spec(1), self.clock).await {
+            Ok(opened) => opened,
+            Err(error) => return Err(self.target.explain(error, self.options.timeout / 8).await.into()),
+        };
+        let mut lane = Lane { session, slots: 1 };
+        let evidence = &mut progress.evidence;
+        evidence.protocol = self.target.capabilities().protocol.to_owned();
+        evidence.facts = lane.session.facts();
+        evidence.mount = MountFacts::of(&evidence.facts);
+        evidence.login = phases;
+        let mut lanes = self.more_sessions(evidence).await;
+        let result = self.with_sessions(start, progress, &mut lane, &mut lanes).await;
+        result.map_err(|error| self.failed(error))?;
+        for lane in lanes.into_iter().chain([lane]) {
+            lane.session.close().await;
+        }
+        Ok(())
+    }
+
+    /// The session for streams and three more; fewer where the server or the system permits no more.
+    async fn more_sessions(&self, evidence: &mut Evidence) -> Vec<Lane> {
+        let capabilities = self.target.capabilities();
+        let wanted = if capabilities.protocol == "ncp" { NCP_SLOTS } else { WIDE_SLOTS };
+        let slots = wanted.min(capabilities.max_queue_depth);
+        let number = if capabilities.blocking { 1 } else { 1 + MORE_SESSIONS };
+        let mut lanes = Vec::new();
+        for index in 0..number {
+            // Over NCP the slots of one session are connections already.
+            let slots = if capabilities.protocol == "ncp" && index > 0 { 1 } else { slots };
+            match self.target.connect(&self.spec(slots)).await {
+                Ok(session) => lanes.push(Lane { session, slots }),
+                Err(error) => {
+                    evidence.notes.push(format!("session {} of {number}: {error}", index + 2));
+                    break;
+                }
+            }
+        }
+        lanes
+    }
+
+    async fn with_sessions(
+        &self,
+        start: u64,
+        progress: &mut Progress,
+        lane: &mut Lane,
+        lanes: &mut [Lane],
+    ) -> Result<(), OpError> {
+        let mut files = self.files(start, progress, lane, lanes).await?;
+        progress.bytes_written = files.bytes_written;
+        if files.written.is_some() {
+            let until = self.at(start, 0.25);
+            files
+                .add_entries(
+                    if lanes.is_empty() { std::slice::from_mut(lane) } else { lanes },
+                    self.clock,
+                    until,
+                )
+                .await?;
+        }
+        let evidence = &mut progress.evidence;
+        let mut rounds = Rounds::new(self.target, &files, self.clock, lane, evidence).await?;
+        rounds.run(lane, lanes.first_mut(), evidence, self.at(start, 0.6)).await?;
+        progress.bytes_written += rounds.bytes_written(evidence);
+        evidence.network_ns = lane.session.tcp().map(|tcp| f64::from(tcp.min_rtt_us) * 1e3);
+        let probe = sharebench_model::DataOp::Read {
+            file: sharebench_model::FileRef(0),
+            offset: 0,
+            len: LARGE_BYTES,
+        };
+        evidence.max_read = lane.session.max_transfer(probe);
+        self.experiments(lanes, &files, evidence, self.at(start, 0.95)).await?;
+        if files.written.is_some() {
+            files.remove_entries(lanes).await;
+        }
+        Ok(())
+    }
+
+    /// Makes the files, or finds some where nothing may be written.
+    async fn files(
+        &self,
+        start: u64,
+        progress: &mut Progress,
+        lane: &mut Lane,
+        lanes: &mut [Lane],
+    ) -> Result<Files, OpError> {
+        let name = &self.options.directory;
+        if !self.options.read_only {
+            let made = make_own_directory(&mut *lane.session, name, self.clock, self.options.timeout).await;
+            match made {
+                Ok(()) => {
+                    progress.made_directory = true;
+                    let evidence = &mut progress.evidence;
+                    let lane = lanes.first_mut().unwrap_or(lane);
+                    return self.make_files(start, evidence, lane).await;
+                }
+                Err(error) if matches!(error.class, ErrorClass::Refused | ErrorClass::ReadOnly) => {
+                    progress
+                        .evidence
+                        .notes
+                        .push(format!("nothing may be written ({error}): only reads were measured"));
+                }
+                // Whether the directory exists is unknown.
+                Err(error) => {
+                    progress.made_directory = error.class.ends_connection();
+                    return Err(error);
+                }
+            }
+        }
+        Files::find(lane, self.clock, self.at(start, 0.15)).await
+    }
+
+    async fn make_files(
+        &self,
+        start: u64,
+        evidence: &mut Evidence,
+        lane: &mut Lane,
+    ) -> Result<Files, OpError> {
+        let meter = Meter::new(self.clock);
+        let tcp = lane.session.tcp();
+        let before = meter.before();
+        let files = Files::make(&self.options.directory, lane, self.clock, self.at(start, 0.12)).await?;
+        let sample = meter.sample(&before, 0);
+        let since = |earlier: TcpReading| lane.session.tcp()?.since(earlier);
+        evidence.write = Some(Bulk {
+            bytes_per_s: files.large_bytes as f64 / (sample.elapsed_ns / 1e9),
+            client_share: sample.cpu_ns / sample.elapsed_ns.max(1.0),
+            tcp: tcp.and_then(since),
+        });
+        Ok(files)
+    }
+
+    async fn experiments(
+        &self,
+        lanes: &mut [Lane],
+        files: &Files,
+        evidence: &mut Evidence,
+        deadline: u64,
+    ) -> Result<(), OpError> {
+        let wanted = 2 + self.variants.len() as u64;
+        let time = (deadline.saturating_sub(self.clock.now()) / wanted).min(2_000_000_000);
+        if let [wide, ..] = &mut *lanes
+            && wide.slots > 1
+        {
+            if let [one, other, ..] = &mut *lanes {
+                let mut changed = Arm::new([one], WIDE_SLOTS, files).await?;
+                let mut base = Arm::new([other], 1, files).await?;
+                self.compare(Experiment::Depth, (&mut base, &mut changed), files, evidence, (time, deadline))
+                    .await?;
+            }
+        }
+        if lanes.len() == 1 + MORE_SESSIONS && lanes.iter().all(|lane| lane.slots == WIDE_SLOTS) {
+            match self.target.connect(&self.spec(WIDE_SLOTS)).await {
+                Ok(session) => {
+                    let mut single = Lane { session, slots: WIDE_SLOTS };
+                    let mut base = Arm::new([&mut single], WIDE_SLOTS, files).await?;
+                    let mut changed = Arm::new(lanes.iter_mut(), WIDE_SLOTS / 4, files).await?;
+                    let arms = (&mut base, &mut changed);
+                    self.compare(Experiment::Connections, arms, files, evidence, (time, deadline)).await?;
+                    single.session.close().await;
+                }
+                Err(error) => {
+                    evidence.not_compared.insert(Experiment::Connections, error.to_string());
+                }
+            }
+        }
+        for (experiment, target) in self.variants {
+            let is_used = match experiment {
+                Experiment::Signing => evidence.is_on("signing") || evidence.is_on_true("signed"),
+                Experiment::Encryption => evidence.is_on("encryption"),
+                _ => true,
+            };
+            if !is_used || lanes.is_empty() {
+                continue;
+            }
+            let slots = lanes[0].slots;
+            match target.connect(&self.spec(slots)).await {
+                Ok(session) => {
+                    let mut other = Lane { session, slots };
+                    let mut base = Arm::new([&mut lanes[0]], slots, files).await?;
+                    match Arm::new([&mut other], slots, files).await {
+                        Ok(mut changed) => {
+                            let arms = (&mut base, &mut changed);
+                            self.compare(*experiment, arms, files, evidence, (time, deadline)).await?;
+                        }
+                        Err(error) => drop(evidence.not_compared.insert(*experiment, error.to_string())),
+                    }
+                    other.session.close().await;
+                }
+                Err(error) => drop(evidence.not_compared.insert(*experiment, error.detail)),
+            }
+        }
+        Ok(())
+    }
+
+    async fn compare(
+        &self,
+        experiment: Experiment,
+        arms: (&mut Arm<'_>, &mut Arm<'_>),
+        files: &Files,
+        evidence: &mut Evidence,
+        (time, deadline): (u64, u64),
+    ) -> Result<(), OpError> {
+        match compare(arms, files, self.clock, time, deadline).await? {
+            Some(comparison) => drop(evidence.comparisons.insert(experiment, comparison)),
+            None => drop(evidence.not_compared.insert(experiment, "no time was left".to_owned())),
+        }
+        Ok(())
+    }
+
+    /// Removes the directory over a new session: the others may be in the middle of an operation.
+    async fn remove(&self) -> Result<(), DiagnoseError> {
+        let left = |error: String| DiagnoseError::Leftover {
+            target: self.target.url(),
+            directory: self.options.directory.clone(),
+            error,
+        };
+        let mut session =
+            self.target.connect(&self.spec(1)).await.map_err(|error| left(error.to_string()))?;
+        let name = &self.options.directory;
+        let timeout = self.options.timeout;
+        let removed = remove_own_directory(&mut *session, name, self.clock, timeout).await;
+        removed.map_err(|error| left(error.to_string()))?;
+        let gone = call(&mut *session, MetaOp::Stat { path: name.clone() }).await.is_err();
+        session.close().await;
+        if gone { Ok(()) } else { Err(left("it is still there".to_owned())) }
+    }
+}
+
+/// Determines the round trip of the network: TCP's own, unless requests in flight show that TCP ends earlier.
+///
+/// Of several requests in flight, each takes the time of the server, but all share one round trip. What the first of them
+/// takes longer than a further one is therefore no work.
+fn find_network(evidence: &mut Evidence) {
+    let shared = shared_time(evidence);
+    let (longer, factor) = HIDDEN_ROUND_TRIP;
+    evidence.is_network_inferred = match (evidence.network_ns, shared) {
+        (Some(tcp), Some(shared)) => shared > tcp + longer && shared > tcp * factor,
+        (None, Some(_)) => true,
+        (_, None) => false,
+    };
+    if evidence.is_network_inferred {
+        evidence.network_ns = shared;
+    }
+}
+
+/// Time of a request that further requests in flight share, without the client's CPU time, nanoseconds.
+fn shared_time(evidence: &Evidence) -> Option<f64> {
+    let series = &evidence.series;
+    let further_requests = f64::from(evidence.burst.checked_sub(1).filter(|further| *further > 0)?);
+    let one = series.typical_ns(Operation::SmallReadAgain)?;
+    let burst = series.typical_ns(Operation::Burst)?;
+    let empty = series.typical_ns(Operation::Empty)?;
+    let further = ((burst - one) / further_requests).max(0.0);
+    let client = median(&mut series.figures(Operation::Empty, |sample| sample.cpu_ns)).unwrap_or(0.0);
+    Some((one.min(empty) - further.max(client)).max(0.0))
+}

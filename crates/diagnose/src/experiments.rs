@@ -1,0 +1,169 @@
+//! A/B comparisons of read streams in paired slices, on sessions of their own.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use sharebench_engine::Clock;
+use sharebench_model::{FileRef, OpError};
+use sharebench_stats::{hodges_lehmann, median};
+use sharebench_target::{Target, TargetUrl};
+
+use crate::evidence::{Comparison, Experiment};
+use crate::files::{Files, Lane, READ, open, pump};
+use crate::measure::Meter;
+use crate::operations::{LARGE_BYTES, LEVEL};
+
+/// Pairs of slices of one comparison.
+const PAIRS: usize = 10;
+/// Shortest slice, nanoseconds.
+const MIN_SLICE_NS: u64 = 20_000_000;
+
+/// The experiments that the options of a URL permit, each with the changed URL. What the URL does not determine (number of
+/// connections, requests in flight) needs no other URL.
+pub fn variants(url: &TargetUrl) -> Vec<(Experiment, TargetUrl)> {
+    let with = |experiment, option: &str, value: Option<&str>| {
+        let mut url = url.clone();
+        let before = url.options.remove(option);
+        if let Some(value) = value {
+            url.options.insert(option.to_owned(), value.to_owned());
+        }
+        (before.as_deref() != value).then_some((experiment, url))
+    };
+    let found = match url.scheme.as_str() {
+        "smb" => vec![
+            with(Experiment::Signing, "sign", Some("off")),
+            with(Experiment::Encryption, "encrypt", Some("off")),
+            with(Experiment::Dialect, "dialect", None),
+        ],
+        "ncp" => vec![with(Experiment::Signing, "sign", Some("0"))],
+        _ => Vec::new(),
+    };
+    found.into_iter().flatten().collect()
+}
+
+/// A changed target.
+pub type Variant = (Experiment, Arc<dyn Target>);
+
+/// Sessions with the open file, each with its own range of it.
+pub(crate) struct Arm<'s> {
+    lanes: Vec<(&'s mut Lane, FileRef)>,
+    /// Requests in flight per session.
+    depth: u32,
+    /// Blocks read so far: the next slice continues there.
+    position: u64,
+}
+
+impl<'s> Arm<'s> {
+    /// Opens the file in each session.
+    pub(crate) async fn new(
+        lanes: impl IntoIterator<Item = &'s mut Lane>,
+        depth: u32,
+        files: &Files,
+    ) -> Result<Self, OpError> {
+        let mut open_lanes = Vec::new();
+        for lane in lanes {
+            let file = open(&mut *lane.session, &files.large).await?;
+            open_lanes.push((lane, file));
+        }
+        Ok(Self { lanes: open_lanes, depth, position: 0 })
+    }
+
+    /// Reads until `until`; returns bytes/s.
+    async fn slice(&mut self, files: &Files, clock: &Clock, until: u64) -> Result<f64, OpError> {
+        let start = clock.now();
+        let blocks = (files.large_bytes / u64::from(LARGE_BYTES)).max(1);
+        let bytes = u64::from(LARGE_BYTES).min(files.large_bytes) as u32;
+        let count = self.lanes.len() as u64;
+        let first = self.position;
+        let depth = self.depth;
+        let streams = self.lanes.iter_mut().enumerate().map(|(index, (lane, file))| {
+            let slots = lane.slots;
+            lane.slots = depth.min(slots);
+            let mut block = first + index as u64;
+            async move {
+                let mut is_first = true;
+                let moved = pump(lane, *file, READ, || {
+                    let is_due = std::mem::take(&mut is_first) || clock.now() < until;
+                    let at = block % blocks * u64::from(LARGE_BYTES);
+                    block += count;
+                    is_due.then_some((at, bytes))
+                })
+                .await;
+                lane.slots = slots;
+                moved
+            }
+        });
+        let moved: Result<Vec<u64>, OpError> = join_all(streams).await.into_iter().collect();
+        let moved: u64 = moved?.into_iter().sum();
+        self.position += moved / u64::from(bytes) + 1;
+        Ok(moved as f64 / ((clock.now() - start) as f64 / 1e9))
+    }
+}
+
+/// Compares two arms in pairs of slices, whose order alternates, for `time_ns` together; slow shares take longer, because a
+/// slice reads at least one block per session.
+pub(crate) async fn compare(
+    (base, changed): (&mut Arm<'_>, &mut Arm<'_>),
+    files: &Files,
+    clock: &Clock,
+    time_ns: u64,
+    deadline: u64,
+) -> Result<Option<Comparison>, OpError> {
+    let slice_ns = (time_ns / (2 * PAIRS as u64)).max(MIN_SLICE_NS);
+    let meter = Meter::new(clock);
+    let mut ratios = Vec::with_capacity(PAIRS);
+    let mut rates = Vec::with_capacity(PAIRS);
+    let mut client = Vec::with_capacity(PAIRS);
+    for pair in 0..PAIRS {
+        if clock.now() >= deadline {
+            break;
+        }
+        let mut rate = [0.0; 2];
+        for turn in 0..2 {
+            let arm = (pair + turn) % 2;
+            let until = clock.now() + slice_ns;
+            let before = meter.before();
+            rate[arm] = if arm == 0 {
+                let rate = base.slice(files, clock, until).await?;
+                let sample = meter.sample(&before, 0);
+                client.push(sample.cpu_ns / sample.elapsed_ns.max(1.0));
+                rate
+            } else {
+                changed.slice(files, clock, until).await?
+            };
+        }
+        rates.push(rate[0]);
+        ratios.push((rate[1] / rate[0]).ln());
+    }
+    let Some(ratio) = hodges_lehmann(&ratios, LEVEL) else { return Ok(None) };
+    Ok(Some(Comparison {
+        ratio: ratio.map(f64::exp),
+        base_bytes_per_s: median(&mut rates).unwrap_or(0.0),
+        client_share: median(&mut client).unwrap_or(0.0),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(url: &str) -> Vec<String> {
+        let found = variants(&TargetUrl::parse(url).unwrap());
+        found.into_iter().map(|(experiment, url)| format!("{}: {url}", experiment.name())).collect()
+    }
+
+    #[test]
+    fn only_options_of_the_url_are_varied() {
+        assert_eq!(
+            changed("smb://nas/s?dialect=2.1"),
+            [
+                "signing off: smb://nas/s?dialect=2.1&sign=off",
+                "encryption off: smb://nas/s?dialect=2.1&encrypt=off",
+                "highest dialect: smb://nas/s"
+            ]
+        );
+        assert_eq!(changed("smb://nas/s?encrypt=off&sign=off"), [""; 0]);
+        assert_eq!(changed("ncp://nas/SYS?sign=3"), ["signing off: ncp://nas/SYS?sign=0"]);
+        assert_eq!(changed("nfs://nas/x?uid=1"), [""; 0]);
+    }
+}

@@ -1,0 +1,288 @@
+//! Rounds of operations, one at a time, with the time of each.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use rustix::time::{ClockId, clock_gettime};
+use sharebench_engine::Clock;
+use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Random, Stability};
+use sharebench_target::{Target, call};
+
+use crate::evidence::Evidence;
+use crate::files::{Files, Lane, READ, open, open_to_write, pump, write};
+use crate::operations::{BURST, LARGE_BYTES, Operation, SEED, SMALL_BYTES, Sample};
+
+/// Rounds after which a fast share is known well enough.
+const MAX_ROUNDS: u64 = 150;
+/// Rounds that are made in any case, so that intervals exist.
+const MIN_ROUNDS: u64 = 8;
+/// Rounds per listing.
+const ROUNDS_PER_LISTING: u64 = 6;
+/// Bytes of the file of writes that are written.
+const WRITTEN_BYTES: u64 = 1 << 20;
+
+/// Reads the clocks around an operation.
+pub(crate) struct Meter<'a> {
+    clock: &'a Clock,
+    /// Scheduling statistics of this thread (proc(5), `/proc/[pid]/schedstat`); none where the kernel has none.
+    schedule: Option<File>,
+}
+
+/// Readings before an operation.
+pub(crate) struct Before {
+    start: u64,
+    cpu: f64,
+    starved: f64,
+}
+
+impl<'a> Meter<'a> {
+    /// For operations on the calling thread.
+    pub(crate) fn new(clock: &'a Clock) -> Self {
+        Self { clock, schedule: File::open("/proc/thread-self/schedstat").ok() }
+    }
+
+    pub(crate) fn before(&self) -> Before {
+        Before { starved: self.starved_ns(), cpu: thread_cpu_ns(), start: self.clock.now() }
+    }
+
+    /// The sample of an operation that ends now.
+    pub(crate) fn sample(&self, before: &Before, requests: u64) -> Sample {
+        let elapsed_ns = (self.clock.now() - before.start) as f64;
+        let cpu_ns = (thread_cpu_ns() - before.cpu).clamp(0.0, elapsed_ns);
+        // While the thread waits for a CPU it is not running, so the two cannot exceed the time together.
+        let starved_ns = (self.starved_ns() - before.starved).clamp(0.0, elapsed_ns - cpu_ns);
+        Sample { elapsed_ns, cpu_ns, starved_ns, requests: u32::try_from(requests).unwrap_or(u32::MAX) }
+    }
+
+    async fn timed<T>(
+        &self,
+        lane: &mut Lane,
+        work: impl AsyncFnOnce(&mut Lane) -> Result<T, OpError>,
+    ) -> Result<(T, Sample), OpError> {
+        let requests = lane.session.wire().requests;
+        let before = self.before();
+        let done = work(lane).await?;
+        let sample = self.sample(&before, 0);
+        let requests = lane.session.wire().requests.saturating_sub(requests);
+        Ok((done, Sample { requests: u32::try_from(requests).unwrap_or(u32::MAX), ..sample }))
+    }
+
+    fn starved_ns(&self) -> f64 {
+        let mut text = [0; 64];
+        let read = self.schedule.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
+        let text = read.and_then(|len| std::str::from_utf8(&text[..len]).ok());
+        text.and_then(|text| text.split(' ').nth(1)?.parse().ok()).unwrap_or(0.0)
+    }
+}
+
+fn thread_cpu_ns() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+/// The state of the rounds.
+pub(crate) struct Rounds<'a> {
+    pub(crate) target: &'a dyn Target,
+    pub(crate) files: &'a Files,
+    pub(crate) meter: Meter<'a>,
+    random: Random,
+    large: FileRef,
+    /// Files of unstable and of stable writes.
+    written: Option<(FileRef, Option<FileRef>)>,
+    /// The protocol has an empty request.
+    has_empty: bool,
+}
+
+impl<'a> Rounds<'a> {
+    /// Opens the files and makes each operation once without timing it.
+    pub(crate) async fn new(
+        target: &'a dyn Target,
+        files: &'a Files,
+        clock: &'a Clock,
+        lane: &mut Lane,
+        evidence: &mut Evidence,
+    ) -> Result<Self, OpError> {
+        let large = open(&mut *lane.session, &files.large).await?;
+        let mut rounds = Self {
+            target,
+            files,
+            meter: Meter::new(clock),
+            random: Random::new(SEED, 2),
+            large,
+            written: None,
+            has_empty: lane.session.empty_request().await.transpose()?.is_some(),
+        };
+        if let Some(path) = &files.written {
+            let unstable = open_to_write(target, &mut *lane.session, path, false).await?;
+            let stable = rounds.open_stable(path, lane, evidence).await?;
+            rounds.written = Some((unstable, stable));
+        }
+        Ok(rounds)
+    }
+
+    /// Opens the file of stable writes; none if the target has no stable writes.
+    async fn open_stable(
+        &self,
+        path: &str,
+        lane: &mut Lane,
+        evidence: &mut Evidence,
+    ) -> Result<Option<FileRef>, OpError> {
+        let file = open_to_write(self.target, &mut *lane.session, path, true).await?;
+        match put(lane, file, 0, Stability::Durable).await {
+            Ok(()) => Ok(Some(file)),
+            Err(error) if error.class == ErrorClass::Unsupported => {
+                evidence.notes.push(format!("no stable writes: {}", error.detail));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes rounds until `until` (clock), with bursts on the second session.
+    pub(crate) async fn run(
+        &mut self,
+        lane: &mut Lane,
+        mut wide: Option<&mut Lane>,
+        evidence: &mut Evidence,
+        until: u64,
+    ) -> Result<(), OpError> {
+        let wide_file = match &mut wide {
+            Some(wide) if wide.slots > 1 => Some(open(&mut *wide.session, &self.files.large).await?),
+            _ => None,
+        };
+        let burst = wide.as_ref().map_or(0, |wide| wide.slots.min(BURST));
+        evidence.burst = if burst > 1 { burst } else { 0 };
+        for round in 0..MAX_ROUNDS {
+            if round >= MIN_ROUNDS && self.meter.clock.now() >= until {
+                break;
+            }
+            self.reads(lane, evidence, round).await?;
+            if let Some((wide, file)) = wide.as_deref_mut().zip(wide_file) {
+                self.burst(wide, file, evidence, round).await?;
+            }
+            self.writes(lane, evidence, round).await?;
+            self.names(lane, evidence, round).await?;
+        }
+        Ok(())
+    }
+
+    async fn reads(&mut self, lane: &mut Lane, evidence: &mut Evidence, round: u64) -> Result<(), OpError> {
+        if self.has_empty {
+            let (done, sample) =
+                self.meter.timed(lane, async |lane| Ok(lane.session.empty_request().await)).await?;
+            done.transpose()?;
+            evidence.series.add(Operation::Empty, sample);
+        }
+        let small = (
+            self.files.random_small(&mut self.random),
+            SMALL_BYTES,
+            Operation::SmallRead,
+            Operation::SmallReadAgain,
+        );
+        let large =
+            (self.files.large_at(round), LARGE_BYTES, Operation::LargeRead, Operation::LargeReadAgain);
+        for (offset, len, first, again) in [small, large] {
+            if offset + u64::from(len) > self.files.large_bytes {
+                continue;
+            }
+            for operation in [first, again] {
+                let sample = self.read(lane, self.large, offset, len).await?;
+                evidence.series.add(operation, sample);
+            }
+        }
+        Ok(())
+    }
+
+    async fn read(&self, lane: &mut Lane, file: FileRef, offset: u64, len: u32) -> Result<Sample, OpError> {
+        let mut blocks = [(offset, len)].into_iter();
+        let read =
+            self.meter.timed(lane, async |lane| pump(lane, file, READ, || blocks.next()).await).await?;
+        Ok(read.1)
+    }
+
+    /// Several small reads in flight: of the blocks at the start of the file, which all sessions have read before.
+    async fn burst(
+        &self,
+        wide: &mut Lane,
+        file: FileRef,
+        evidence: &mut Evidence,
+        round: u64,
+    ) -> Result<(), OpError> {
+        let blocks = self.files.large_bytes / u64::from(SMALL_BYTES);
+        let mut offsets = (0..u64::from(wide.slots.min(BURST)))
+            .map(|block| (block % blocks * u64::from(SMALL_BYTES), SMALL_BYTES));
+        let work = async |lane: &mut Lane| pump(lane, file, READ, || offsets.next()).await;
+        let (_, sample) = self.meter.timed(wide, work).await?;
+        // The first round brings the blocks into the server's cache.
+        if round > 0 {
+            evidence.series.add(Operation::Burst, sample);
+        }
+        Ok(())
+    }
+
+    async fn writes(&mut self, lane: &mut Lane, evidence: &mut Evidence, round: u64) -> Result<(), OpError> {
+        let Some((unstable, stable)) = self.written else { return Ok(()) };
+        let offset = round * u64::from(SMALL_BYTES) % WRITTEN_BYTES;
+        let counted = lane.session.policy_count();
+        let work = async |lane: &mut Lane| put(lane, unstable, offset, Stability::Unstable).await;
+        let ((), sample) = self.meter.timed(lane, work).await?;
+        evidence.series.add(Operation::UnstableWrite, sample);
+        evidence.is_always_stable |= lane.session.policy_count().since(counted).stable > 0;
+        if let Some(file) = stable {
+            let work = async |lane: &mut Lane| put(lane, file, offset, Stability::Durable).await;
+            let ((), sample) = self.meter.timed(lane, work).await?;
+            evidence.series.add(Operation::StableWrite, sample);
+        }
+        Ok(())
+    }
+
+    async fn names(&self, lane: &mut Lane, evidence: &mut Evidence, round: u64) -> Result<(), OpError> {
+        let path = &self.files.small;
+        let (opened, open) = self
+            .meter
+            .timed(lane, async |lane| {
+                call(&mut *lane.session, MetaOp::open(path.as_str(), OpenHow::Read)).await?.into_opened()
+            })
+            .await?;
+        let file = opened.0;
+        let read = self.read(lane, file, 0, SMALL_BYTES).await?;
+        let close = async |lane: &mut Lane| call(&mut *lane.session, MetaOp::Close { file }).await;
+        let (_, close) = self.meter.timed(lane, close).await?;
+        evidence.series.add(Operation::Open, open);
+        evidence.series.add(Operation::OpenReadClose, sum([open, read, close]));
+        if round % ROUNDS_PER_LISTING == 0 && self.files.entries > 0 {
+            let path = self.files.listed.clone();
+            let list = async |lane: &mut Lane| call(&mut *lane.session, MetaOp::List { path }).await;
+            let (listed, sample) = self.meter.timed(lane, list).await?;
+            if let MetaYield::Entries(entries) = listed {
+                evidence.entries = entries.len();
+                evidence.has_sizes = entries.iter().all(|entry| entry.directory || entry.size.is_some());
+            }
+            evidence.series.add(Operation::Listing, sample);
+        }
+        Ok(())
+    }
+
+    /// Bytes that the rounds have written.
+    pub(crate) fn bytes_written(&self, evidence: &Evidence) -> u64 {
+        let writes = [Operation::UnstableWrite, Operation::StableWrite];
+        let count: usize = writes.iter().map(|operation| evidence.series.of(*operation).len()).sum();
+        count as u64 * u64::from(SMALL_BYTES)
+    }
+}
+
+async fn put(lane: &mut Lane, file: FileRef, offset: u64, stability: Stability) -> Result<(), OpError> {
+    let mut blocks = [(offset, SMALL_BYTES)].into_iter();
+    pump(lane, file, write(stability), || blocks.next()).await.map(drop)
+}
+
+/// One operation of several steps.
+fn sum(samples: [Sample; 3]) -> Sample {
+    let add = |a: Sample, b: &Sample| Sample {
+        elapsed_ns: a.elapsed_ns + b.elapsed_ns,
+        cpu_ns: a.cpu_ns + b.cpu_ns,
+        starved_ns: a.starved_ns + b.starved_ns,
+        requests: a.requests + b.requests,
+    };
+    samples[1..].iter().fold(samples[0], add)
+}

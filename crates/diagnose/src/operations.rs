@@ -1,0 +1,150 @@
+//! The operations that are timed, and their samples.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+use sharebench_stats::{Estimate, bootstrap_intervals, median};
+
+/// Confidence level of every interval of a diagnosis.
+pub(crate) const LEVEL: f64 = 0.95;
+/// Resamples of each bootstrap.
+pub(crate) const RESAMPLES: usize = 400;
+/// Seed of each bootstrap, so that the same samples have the same intervals.
+pub(crate) const SEED: u64 = 23;
+
+/// Small reads of [`Operation::Burst`], where the session has as many slots.
+pub(crate) const BURST: u32 = 8;
+/// Bytes of a small operation.
+pub(crate) const SMALL_BYTES: u32 = 4 << 10;
+/// Bytes of a large operation.
+pub(crate) const LARGE_BYTES: u32 = 1 << 20;
+
+/// A timed operation. One is in flight at a time, except for those of [`Operation::Burst`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// The empty request of the protocol.
+    Empty,
+    /// Read of 4 KiB that this session has not read before.
+    SmallRead,
+    /// The same read once more.
+    SmallReadAgain,
+    /// Read of 1 MiB that this session has not read before, in as few requests as the server permits, one after another.
+    LargeRead,
+    /// The same read once more.
+    LargeReadAgain,
+    /// Several small reads in flight together, of data that was read before.
+    Burst,
+    /// Write of 4 KiB that may stay in the server's cache.
+    UnstableWrite,
+    /// Write of 4 KiB to stable storage.
+    StableWrite,
+    /// Opening a file.
+    Open,
+    /// Opening a file, reading its 4 KiB, and closing it.
+    OpenReadClose,
+    /// Listing of a directory.
+    Listing,
+}
+
+impl Operation {
+    /// The operations whose time a diagnosis divides into parts.
+    pub const TYPICAL: [Self; 5] =
+        [Self::SmallRead, Self::LargeRead, Self::StableWrite, Self::OpenReadClose, Self::Listing];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "empty request",
+            Self::SmallRead => "4 KiB read",
+            Self::SmallReadAgain => "4 KiB read again",
+            Self::LargeRead => "1 MiB read",
+            Self::LargeReadAgain => "1 MiB read again",
+            Self::Burst => "reads in flight together",
+            Self::UnstableWrite => "4 KiB write",
+            Self::StableWrite => "4 KiB stable write",
+            Self::Open => "open",
+            Self::OpenReadClose => "open, read, close",
+            Self::Listing => "listing",
+        }
+    }
+}
+
+impl Serialize for Operation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// One execution of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sample {
+    /// Time from the first request to the last reply, nanoseconds.
+    pub elapsed_ns: f64,
+    /// CPU time of the client's thread in it, user and kernel, nanoseconds.
+    pub cpu_ns: f64,
+    /// Time in it for which the client's thread was ready and had no CPU, nanoseconds.
+    pub starved_ns: f64,
+    /// Requests on the wire, or system calls of a local path.
+    pub requests: u32,
+}
+
+/// The samples of all operations, in the order of measuring.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Series(BTreeMap<Operation, Vec<Sample>>);
+
+impl Series {
+    /// Adds a sample.
+    pub fn add(&mut self, operation: Operation, sample: Sample) {
+        self.0.entry(operation).or_default().push(sample);
+    }
+
+    /// The samples of an operation; none if it was not measured.
+    pub fn of(&self, operation: Operation) -> &[Sample] {
+        self.0.get(&operation).map_or(&[], |samples| samples)
+    }
+
+    /// One figure of each sample of an operation.
+    pub fn figures(&self, operation: Operation, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
+        self.of(operation).iter().map(figure).collect()
+    }
+
+    /// Times of an operation, nanoseconds.
+    pub fn elapsed(&self, operation: Operation) -> Vec<f64> {
+        self.figures(operation, |sample| sample.elapsed_ns)
+    }
+
+    /// Median time of an operation, nanoseconds; none if it was not measured.
+    pub fn typical_ns(&self, operation: Operation) -> Option<f64> {
+        median(&mut self.elapsed(operation))
+    }
+
+    /// Median number of requests of an operation; 0 if it was not measured.
+    pub fn requests(&self, operation: Operation) -> f64 {
+        median(&mut self.figures(operation, |sample| f64::from(sample.requests))).unwrap_or(0.0)
+    }
+
+    /// Median time of `one` minus `times` the median time of `other`, nanoseconds, with its interval. None if one of them
+    /// was not measured.
+    pub fn difference(&self, one: Operation, times: f64, other: Operation) -> Option<Estimate> {
+        let statistic = |drawn: &mut [Vec<f64>]| {
+            let [a, b] = [0, 1].map(|index| median(&mut drawn[index]).unwrap_or(f64::NAN));
+            [a - times * b]
+        };
+        let samples = [self.elapsed(one), self.elapsed(other)];
+        let [value] = statistic(&mut samples.clone());
+        let intervals = bootstrap_intervals(&[&samples[0], &samples[1]], LEVEL, RESAMPLES, SEED, statistic);
+        let n = samples[0].len().min(samples[1].len());
+        value.is_finite().then_some(Estimate { value, interval: intervals.map(|[interval]| interval), n })
+    }
+
+    /// Shares of the client's thread of the time of an operation: with a CPU, and waiting for one.
+    pub fn client_shares(&self, operation: Operation) -> (f64, f64) {
+        let sum = |figure: fn(&Sample) -> f64| self.of(operation).iter().map(figure).sum::<f64>();
+        let elapsed = sum(|sample| sample.elapsed_ns);
+        if elapsed > 0.0 {
+            (sum(|sample| sample.cpu_ns) / elapsed, sum(|sample| sample.starved_ns) / elapsed)
+        } else {
+            (0.0, 0.0)
+        }
+    }
+}
