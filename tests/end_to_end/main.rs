@@ -15,6 +15,7 @@ mod cleanliness;
 mod comparing;
 mod dashboard;
 mod demo;
+mod diagnosing;
 mod distance;
 mod doctor;
 mod embedded;

@@ -1,7 +1,7 @@
 //! `probe` at our servers, Samba, NFS-Ganesha and ports of other protocols, and the same words in failed runs.
 
 #[path = "../../crates/report/tests/validator/mod.rs"]
-mod validator;
+pub(crate) mod validator;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -13,7 +13,7 @@ use crate::evidence::{Bulk, Evidence, Experiment};
 use crate::experiments::{Arm, Variant, compare};
 use crate::files::{Files, Lane};
 use crate::login;
-use crate::measure::{Meter, Rounds};
+use crate::measure::{Meter, Rounds, bytes_written};
 use crate::mount::MountFacts;
 use crate::operations::{LARGE_BYTES, Operation};
 
@@ -184,7 +184,7 @@ impl Work<'_> {
         };
         let mut lane = Lane { session, slots: 1 };
         let evidence = &mut progress.evidence;
-        evidence.protocol = self.target.capabilities().protocol.to_owned();
+        self.target.capabilities().protocol.clone_into(&mut evidence.protocol);
         evidence.facts = lane.session.facts();
         evidence.mount = MountFacts::of(&evidence.facts);
         evidence.login = phases;
@@ -240,7 +240,7 @@ impl Work<'_> {
         let evidence = &mut progress.evidence;
         let mut rounds = Rounds::new(self.target, &files, self.clock, lane, evidence).await?;
         rounds.run(lane, lanes.first_mut(), evidence, self.at(start, 0.6)).await?;
-        progress.bytes_written += rounds.bytes_written(evidence);
+        progress.bytes_written += bytes_written(evidence);
         evidence.network_ns = lane.session.tcp().map(|tcp| f64::from(tcp.min_rtt_us) * 1e3);
         let probe = sharebench_model::DataOp::Read {
             file: sharebench_model::FileRef(0),
@@ -318,15 +318,13 @@ impl Work<'_> {
     ) -> Result<(), OpError> {
         let wanted = 2 + self.variants.len() as u64;
         let time = (deadline.saturating_sub(self.clock.now()) / wanted).min(2_000_000_000);
-        if let [wide, ..] = &mut *lanes
+        if let [wide, other, ..] = &mut *lanes
             && wide.slots > 1
         {
-            if let [one, other, ..] = &mut *lanes {
-                let mut changed = Arm::new([one], WIDE_SLOTS, files).await?;
-                let mut base = Arm::new([other], 1, files).await?;
-                self.compare(Experiment::Depth, (&mut base, &mut changed), files, evidence, (time, deadline))
-                    .await?;
-            }
+            let mut changed = Arm::new([wide], WIDE_SLOTS, files).await?;
+            let mut base = Arm::new([other], 1, files).await?;
+            let arms = (&mut base, &mut changed);
+            self.compare(Experiment::Depth, arms, files, evidence, (time, deadline)).await?;
         }
         if lanes.len() == 1 + MORE_SESSIONS && lanes.iter().all(|lane| lane.slots == WIDE_SLOTS) {
             match self.target.connect(&self.spec(WIDE_SLOTS)).await {
@@ -415,7 +413,8 @@ fn find_network(evidence: &mut Evidence) {
     let (longer, factor) = HIDDEN_ROUND_TRIP;
     evidence.is_network_inferred = match (evidence.network_ns, shared) {
         (Some(tcp), Some(shared)) => shared > tcp + longer && shared > tcp * factor,
-        (None, Some(_)) => true,
+        // Below that it may as well be the time in which the server's threads wake up.
+        (None, Some(shared)) => shared > longer,
         (_, None) => false,
     };
     if evidence.is_network_inferred {

@@ -250,7 +250,7 @@ impl<'a> Rounds<'a> {
         let (_, close) = self.meter.timed(lane, close).await?;
         evidence.series.add(Operation::Open, open);
         evidence.series.add(Operation::OpenReadClose, sum([open, read, close]));
-        if round % ROUNDS_PER_LISTING == 0 && self.files.entries > 0 {
+        if round.is_multiple_of(ROUNDS_PER_LISTING) && self.files.entries > 0 {
             let path = self.files.listed.clone();
             let list = async |lane: &mut Lane| call(&mut *lane.session, MetaOp::List { path }).await;
             let (listed, sample) = self.meter.timed(lane, list).await?;
@@ -262,13 +262,13 @@ impl<'a> Rounds<'a> {
         }
         Ok(())
     }
+}
 
-    /// Bytes that the rounds have written.
-    pub(crate) fn bytes_written(&self, evidence: &Evidence) -> u64 {
-        let writes = [Operation::UnstableWrite, Operation::StableWrite];
-        let count: usize = writes.iter().map(|operation| evidence.series.of(*operation).len()).sum();
-        count as u64 * u64::from(SMALL_BYTES)
-    }
+/// Bytes that the rounds have written.
+pub(crate) fn bytes_written(evidence: &Evidence) -> u64 {
+    let writes = [Operation::UnstableWrite, Operation::StableWrite];
+    let count: usize = writes.iter().map(|operation| evidence.series.of(*operation).len()).sum();
+    count as u64 * u64::from(SMALL_BYTES)
 }
 
 async fn put(lane: &mut Lane, file: FileRef, offset: u64, stability: Stability) -> Result<(), OpError> {

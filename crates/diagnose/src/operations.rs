@@ -61,7 +61,7 @@ impl Operation {
             Self::LargeReadAgain => "1 MiB read again",
             Self::Burst => "reads in flight together",
             Self::UnstableWrite => "4 KiB write",
-            Self::StableWrite => "4 KiB stable write",
+            Self::StableWrite => "4 KiB sync write",
             Self::Open => "open",
             Self::OpenReadClose => "open, read, close",
             Self::Listing => "listing",

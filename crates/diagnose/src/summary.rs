@@ -4,7 +4,7 @@ use sharebench_model::units::{percent, show_nanos, show_operation_rate, show_rat
 
 use crate::budget::{Budget, Part};
 use crate::evidence::{Evidence, Experiment};
-use crate::operations::{BURST, Operation};
+use crate::operations::Operation;
 
 /// One sentence each for small operations, for one large stream and for many users; fewer if they were not measured.
 pub fn limits(evidence: &Evidence, budgets: &[Budget]) -> Vec<(&'static str, String)> {
@@ -67,15 +67,16 @@ fn stream(evidence: &Evidence) -> Option<String> {
 fn users(evidence: &Evidence) -> Option<String> {
     let one = evidence.series.typical_ns(Operation::SmallReadAgain)?;
     let burst = evidence.series.typical_ns(Operation::Burst)?;
-    let factor = f64::from(BURST) * one / burst;
-    let rate = f64::from(BURST) / (burst / 1e9);
+    let factor = f64::from(evidence.burst) * one / burst;
+    let rate = f64::from(evidence.burst) / (burst / 1e9);
     let limit = if factor < 2.0 {
         "requests in flight wait for each other: what limits one user limits all"
     } else {
         "requests in flight overlap: more users get more, until the server's CPU is full"
     };
     Some(format!(
-        "{limit} ({BURST} small reads at once: {}, {factor:.1} times one at a time)",
+        "{limit} ({} small reads at once: {}, {factor:.1} times one at a time)",
+        evidence.burst,
         show_operation_rate(rate)
     ))
 }

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use sharebench_diagnose::{Budget, Diagnosis, Finding, Gain, Part, limits};
 use sharebench_model::units::{counted, show_nanos, show_size, three_digits};
 use sharebench_report::{Style, plain, wrap};
-use sharebench_stats::Estimate;
+use sharebench_stats::{Estimate, Interval};
 
 /// Columns of names of operations and of times.
-const NAME: usize = 18;
-const TIME: usize = 10;
+const NAME: usize = 17;
+const TIME: usize = 9;
 /// Columns of a piped report.
 const WIDTH: usize = 80;
 
@@ -125,17 +125,22 @@ fn budgets(out: &mut Lines, diagnosis: &Diagnosis) {
         let row = |cell: fn(&Estimate) -> String| {
             estimates.iter().fold(String::new(), |row, estimate| format!("{row}{:>TIME$}", cell(estimate)))
         };
-        out.line(&format!("{:NAME$}{}", budget.operation.name(), row(|estimate| show_nanos(estimate.value))));
+        out.line(&format!("{:NAME$}{}", budget.operation.name(), row(time)));
         let requests = counted(budget.requests as u64, "request");
         out.line(&format!("{:NAME$}{}", format!("  {requests}"), row(half_width)));
     }
     merged(out, &diagnosis.budgets);
 }
 
+/// A part that is not there has a dash.
+fn time(estimate: &Estimate) -> String {
+    if estimate.value > 0.0 { show_nanos(estimate.value) } else { "-".to_owned() }
+}
+
+/// Half of an interval; nothing for a constant, such as the smallest round trip of TCP.
 fn half_width(estimate: &Estimate) -> String {
-    estimate
-        .interval
-        .map_or(String::new(), |interval| format!("+-{}", show_nanos(interval.half_width()).replace(' ', "")))
+    let half = estimate.interval.map_or(0.0, Interval::half_width);
+    if half > 0.0 { format!("+-{}", show_nanos(half).replace(' ', "")) } else { String::new() }
 }
 
 fn merged(out: &mut Lines, budgets: &[Budget]) {

@@ -51,7 +51,7 @@ pub(super) fn judge(case: &mut Case<'_>) {
             ),
             (
                 "nfs",
-                "exports with addresses instead of names and netgroups; ganesha.conf: clients by address; idmapd and rpc.mountd -g off.",
+                "exports with addresses instead of names and netgroups; ganesha.conf: Clients = addresses; rpc.mountd without -g.",
             ),
         ],
     };

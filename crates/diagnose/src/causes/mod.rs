@@ -7,6 +7,8 @@ mod network;
 mod protocol;
 mod server;
 mod storage;
+#[cfg(test)]
+mod tests;
 
 use serde::{Serialize, Serializer};
 use sharebench_stats::Estimate;

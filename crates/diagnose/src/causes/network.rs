@@ -6,7 +6,7 @@ use sharebench_stats::{bootstrap_intervals, median};
 use super::{Case, Cause, Finding, Gain, factor_without, settings};
 use crate::budget::Part;
 use crate::evidence::Experiment;
-use crate::operations::{BURST, LEVEL, Operation, RESAMPLES, SEED};
+use crate::operations::{LEVEL, Operation, RESAMPLES, SEED};
 
 /// Round trips from which distance is felt: a switched network has less than 0.5 ms.
 const LONG_ROUND_TRIP_NS: f64 = 1e6;
@@ -42,8 +42,9 @@ fn long_round_trip(case: &mut Case<'_>) {
     }
     let source = if case.evidence.is_network_inferred {
         format!(
-            "{BURST} reads in flight together take little longer than one, so the time of one is distance and not work; \
-             TCP itself ends earlier, at a relay or proxy, or does not show its round trip"
+            "{} reads in flight together take little longer than one, so the time of one is distance and not work; \
+             TCP itself ends earlier, at a relay or proxy, or does not show its round trip",
+            case.evidence.burst
         )
     } else {
         "smallest round trip of TCP".to_owned()
@@ -95,7 +96,7 @@ fn depth_gain(case: &Case<'_>) -> Option<Gain> {
     let samples = [series.elapsed(Operation::SmallReadAgain), series.elapsed(Operation::Burst)];
     let statistic = |drawn: &mut [Vec<f64>]| {
         let [one, burst] = [0, 1].map(|index| median(&mut drawn[index]).unwrap_or(f64::NAN));
-        [f64::from(BURST) * one / burst]
+        [f64::from(case.evidence.burst) * one / burst]
     };
     let [value] = statistic(&mut samples.clone());
     let interval = bootstrap_intervals(&[&samples[0], &samples[1]], LEVEL, RESAMPLES, SEED, statistic);
@@ -104,7 +105,9 @@ fn depth_gain(case: &Case<'_>) -> Option<Gain> {
         interval: interval.map(|[interval]| interval),
         n: samples[1].len(),
     };
-    value.is_finite().then_some(Gain::Measured { what: "small reads, 8 in flight instead of one", factor })
+    value
+        .is_finite()
+        .then_some(Gain::Measured { what: "small reads, several in flight instead of one", factor })
 }
 
 /// One stream: limited by the connection, by its window, or by the path as a whole.
@@ -148,7 +151,7 @@ fn one_connection(case: &mut Case<'_>, rate: f64, factor: sharebench_stats::Esti
                     ("smb", "smb.conf: remove SO_RCVBUF and SO_SNDBUF from socket options."),
                     (
                         "nfs",
-                        "ganesha.conf: NFS_CORE_PARAM { RPC_Max_Connections } does not help; raise tcp_rmem instead.",
+                        "sunrpc: client and server take the buffers of tcp_rmem and tcp_wmem; mount again after the change.",
                     ),
                 ],
             ),
@@ -213,7 +216,7 @@ fn full_path(case: &mut Case<'_>, rate: f64, ratio: sharebench_stats::Estimate) 
         gain: Gain::Computed { what: "large reads on a link of 1 Gbit/s", factor: (GIGABIT / rate).max(1.0) },
         settings: settings(case.evidence, &[
             ("*", "Check the negotiated rate of each link on the way (ethtool eth0), cables, Wi-Fi, VPN and shaping."),
-            ("smb", "Compression may help text: smb.conf has none in Samba; Windows: Set-SmbServerConfiguration -RequestCompression."),
+            ("smb", "Windows servers from 2022 on can compress: Set-SmbServerConfiguration -RequestCompression $true."),
         ]),
         weight: transfer,
     });

@@ -10,6 +10,8 @@ use crate::operations::{LARGE_BYTES, Operation};
 const MATTERS: f64 = 1.15;
 /// Requests that carry less than this are small.
 const SMALL_REQUEST: u32 = 256 << 10;
+/// Over NCP, whose largest request carries 60 KiB, bytes.
+const SMALL_NCP_REQUEST: u32 = 32 << 10;
 /// Share of a large read that its further requests take, from which their size matters.
 const MANY_REQUESTS: f64 = 0.3;
 /// Payload that one credit pays for (MS-SMB2 3.1.5.2), bytes.
@@ -44,12 +46,12 @@ fn compared(case: &mut Case<'_>) {
             .iter()
             .filter_map(|name| case.evidence.facts.get(*name).map(|value| format!("{name} {value}")));
         let used: Vec<String> = used.collect();
-        let whose = if client_share > 0.6 { "this client's CPU" } else { "mostly the server's CPU" };
+        let limit = if client_share > 0.6 { ", which limits it" } else { "" };
         case.find(Finding {
             cause,
             title: title.to_owned(),
             evidence: format!(
-                "{}; a stream reads {} and uses {} of one CPU here, so it costs {whose}.",
+                "{}; a stream reads {} and uses {} of one CPU of this client{limit}.",
                 used.join(", "),
                 show_rate(base_bytes_per_s),
                 percent(client_share, 0)
@@ -57,10 +59,10 @@ fn compared(case: &mut Case<'_>) {
             gain: Gain::Measured { what: "reading a large file", factor: ratio },
             settings: settings(case.evidence, match cause {
                 Cause::Encryption => &[
-                    ("smb", "smb.conf: server smb encrypt = if_required instead of required; smb3 encryption algorithms with AES-128-GCM first; mount option: no seal. Only in a trusted network."),
+                    ("smb", "smb.conf: server smb encrypt = if_required instead of required; server smb3 encryption algorithms = AES-128-GCM; mount without seal. Only in a trusted network."),
                 ],
                 Cause::Signing => &[
-                    ("smb", "smb.conf: server signing = auto; server smb3 signing algorithms = AES-128-GMAC, AES-128-CMAC; mount option: no sign. Only in a trusted network."),
+                    ("smb", "smb.conf: server signing = auto; server smb3 signing algorithms = AES-128-GMAC, AES-128-CMAC; mount without sign. Only in a trusted network."),
                     ("ncp", "SET NCP PACKET SIGNATURE OPTION = 1; client level 1 or 0."),
                 ],
                 _ => &[("smb", "smb.conf: server max protocol = SMB3_11; URL without dialect=; mount option: vers=3.1.1.")],
@@ -74,7 +76,8 @@ fn small_requests(case: &mut Case<'_>) {
     let evidence = case.evidence;
     let rsize = evidence.mount.as_ref().and_then(|mount| mount.number("rsize"));
     let limit = rsize.map_or(evidence.max_read, |rsize| u32::try_from(rsize).unwrap_or(u32::MAX));
-    if !(1..SMALL_REQUEST).contains(&limit) {
+    let small = if evidence.protocol == "ncp" { SMALL_NCP_REQUEST } else { SMALL_REQUEST };
+    if !(1..small).contains(&limit) {
         return;
     }
     let Some((total, empty)) =

@@ -44,7 +44,7 @@ fn protocol_work(case: &mut Case<'_>) {
         settings: settings(case.evidence, &[
             ("*", "Look at the server's CPU during the diagnosis (top, mpstat -P ALL): busy cores, throttling, other services."),
             ("smb", "smb.conf: log level = 0; vfs objects without full_audit or virus scanner; aio read size = 1."),
-            ("nfs", "ganesha.conf: LOG { Default_Log_Level = EVENT; } NFS_CORE_PARAM { Nb_Worker = 256; }; nfsd: echo 64 > /proc/fs/nfsd/threads."),
+            ("nfs", "ganesha.conf: LOG { Default_Log_Level = EVENT; } NFS_CORE_PARAM { RPC_Ioq_ThrdMax = 400; }; nfsd: echo 64 > /proc/fs/nfsd/threads."),
             ("ncp", "SET MAXIMUM SERVICE PROCESSES = 100; SET NCP PACKET SIGNATURE OPTION = 1."),
         ]),
         weight,

@@ -31,8 +31,8 @@ fn reads(case: &mut Case<'_>) {
             gain: Gain::Computed { what: "small reads from a cache", factor: factor_without(total, time.value) },
             settings: settings(case.evidence, &[
                 ("*", "Give the server memory for its page cache or ARC, or faster storage; look at iostat -x 1 there."),
-                ("smb", "smb.conf: remove strict sync and sync always for reads' sake; use sendfile = no on FUSE; vfs_fruit and vfs_catia cost little."),
-                ("nfs", "ganesha.conf: use FSAL VFS on a local file system; exports: no mount of FUSE without its cache (kernel_cache)."),
+                ("smb", "smb.conf: vfs objects without modules that bypass the page cache; no FUSE file system without its own cache."),
+                ("nfs", "Export a local file system; a FUSE file system only with its page cache (kernel_cache)."),
                 ("ncp", "SET MAXIMUM DIRECTORY CACHE BUFFERS = 4000; add memory for file cache buffers."),
             ]),
             weight: time.value / total,
@@ -112,7 +112,7 @@ fn synchronous(case: &mut Case<'_>, time: Estimate) {
         settings: settings(case.evidence, &[
             ("smb", "smb.conf: sync always = no; strict sync = yes still keeps what clients flush."),
             ("nfs", "Mount option: remove sync. ganesha.conf: EXPORT { NFS_Commit = FALSE; }. exports: wdelay; not no_wdelay."),
-            ("ncp", "SET NCP FILE COMMIT = OFF; SET IMMEDIATE PURGE OF DELETED FILES = OFF; cache writes: SET DIRTY DISK CACHE DELAY TIME = 3.3."),
+            ("ncp", "SET DIRTY DISK CACHE DELAY TIME = 3.3; SET NCP FILE COMMIT = OFF for data that can be made again."),
             ("local", "Mount option: remove sync."),
         ]),
         weight: time.value / total,

@@ -1,0 +1,267 @@
+//! Each cause on synthetic evidence: it is found first, its text equals the snapshot, and a clean share has no cause.
+
+use std::fmt::Write;
+
+use sharebench_model::TcpCounts;
+use sharebench_stats::{Estimate, Interval};
+
+use super::*;
+use crate::budget::budget;
+use crate::evidence::{Bulk, Comparison, Experiment};
+use crate::operations::{Sample, Series};
+
+const US: f64 = 1e3;
+const MS: f64 = 1e6;
+
+/// Times of the operations of a share, without noise; requests and client CPU are those of a fast share.
+type Times = [(Operation, f64, u32); 11];
+
+const CLEAN: Times = [
+    (Operation::Empty, 60.0 * US, 1),
+    (Operation::SmallRead, 75.0 * US, 1),
+    (Operation::SmallReadAgain, 65.0 * US, 1),
+    (Operation::LargeRead, 400.0 * US, 1),
+    (Operation::LargeReadAgain, 390.0 * US, 1),
+    (Operation::Burst, 120.0 * US, 8),
+    (Operation::UnstableWrite, 70.0 * US, 1),
+    (Operation::StableWrite, 100.0 * US, 1),
+    (Operation::Open, 70.0 * US, 1),
+    (Operation::OpenReadClose, 200.0 * US, 3),
+    (Operation::Listing, 900.0 * US, 5),
+];
+
+/// The evidence of a share of those times, with noise of 2 % that differs between operations.
+fn share(protocol: &str, times: Times) -> Evidence {
+    let mut evidence = Evidence {
+        protocol: protocol.to_owned(),
+        network_ns: Some(15.0 * US),
+        burst: 8,
+        max_read: 1 << 20,
+        entries: 1000,
+        has_sizes: true,
+        ..Evidence::default()
+    };
+    for (index, (operation, time, requests)) in times.into_iter().enumerate() {
+        for round in 0..40 {
+            let noise = 1.0 + f64::from((round * (2 * index as i32 + 3)) % 11 - 5) * 0.004;
+            let sample = Sample {
+                elapsed_ns: time * noise,
+                cpu_ns: 20.0 * US * f64::from(requests),
+                starved_ns: 0.0,
+                requests,
+            };
+            evidence.series.add(operation, sample);
+        }
+    }
+    evidence.comparisons.insert(Experiment::Connections, compared(1.05, 900e6));
+    evidence
+}
+
+fn compared(ratio: f64, base_bytes_per_s: f64) -> Comparison {
+    let interval = Some(Interval::new(ratio * 0.97, ratio * 1.03));
+    Comparison { ratio: Estimate { value: ratio, interval, n: 10 }, base_bytes_per_s, client_share: 0.3 }
+}
+
+fn verdict(evidence: &Evidence) -> Verdict {
+    let budgets: Vec<Budget> =
+        Operation::TYPICAL.into_iter().filter_map(|operation| budget(evidence, operation)).collect();
+    judge(evidence, &budgets)
+}
+
+/// Adds time to operations.
+fn slower(mut times: Times, by_ns: f64, operations: &[Operation]) -> Times {
+    for (operation, time, _) in &mut times {
+        if operations.contains(operation) {
+            *time += by_ns;
+        }
+    }
+    times
+}
+
+/// A share that has exactly this cause.
+fn planted(cause: Cause) -> Evidence {
+    use Operation::{
+        Burst, Empty, LargeRead, LargeReadAgain, Listing, Open, OpenReadClose, SmallRead, SmallReadAgain,
+        StableWrite, UnstableWrite,
+    };
+    let each = CLEAN.map(|(operation, ..)| operation);
+    let tcp = TcpCounts {
+        min_rtt_us: 20_000,
+        rtt_us: 21_000,
+        cwnd: 40,
+        pmtu: 1500,
+        segments_sent: 40_000,
+        retransmissions: 0,
+        out_of_order: 0,
+        busy_us: 1_000_000,
+        rwnd_limited_us: 0,
+        sndbuf_limited_us: 0,
+    };
+    let bulk = |tcp| Some(Bulk { bytes_per_s: 11e6, client_share: 0.1, tcp: Some(tcp) });
+    let mut evidence = share("smb", CLEAN);
+    match cause {
+        Cause::LongRoundTrip => {
+            evidence = share(
+                "nfs",
+                CLEAN.map(|(operation, time, requests)| {
+                    let trips = if operation == Burst { 1 } else { requests };
+                    (operation, time + 20.0 * MS * f64::from(trips), requests)
+                }),
+            );
+            evidence.network_ns = Some(20.0 * MS);
+        }
+        Cause::LowLinkRate => {
+            evidence = share("smb", slower(CLEAN, 90.0 * MS, &[LargeRead, LargeReadAgain]));
+            evidence.comparisons.insert(Experiment::Connections, compared(1.01, 11.6e6));
+            evidence.write = bulk(tcp);
+        }
+        Cause::SmallWindow => {
+            evidence.network_ns = Some(0.6 * MS);
+            evidence.comparisons.insert(Experiment::Connections, compared(3.8, 30e6));
+            evidence.write = bulk(TcpCounts { rwnd_limited_us: 900_000, ..tcp });
+        }
+        Cause::OneConnection => {
+            evidence.comparisons.insert(Experiment::Connections, compared(3.8, 30e6));
+        }
+        Cause::Loss => evidence.write = bulk(TcpCounts { retransmissions: 400, ..tcp }),
+        Cause::ProtocolWork => evidence = share("nfs", slower(CLEAN, 2.0 * MS, &each)),
+        Cause::SlowStorage => {
+            let reads = [SmallRead, SmallReadAgain, LargeRead, LargeReadAgain, Burst, OpenReadClose];
+            evidence = share(
+                "nfs",
+                slower(slower(CLEAN, 5.0 * MS, &reads), 5.0 * MS, &[UnstableWrite, StableWrite]),
+            );
+        }
+        Cause::ColdCache => evidence = share("smb", slower(CLEAN, 5.0 * MS, &[SmallRead, LargeRead])),
+        Cause::StableWrites => evidence = share("smb", slower(CLEAN, 8.0 * MS, &[StableWrite])),
+        Cause::SynchronousWrites => {
+            evidence = share("nfs", slower(CLEAN, 8.0 * MS, &[UnstableWrite, StableWrite]));
+            evidence.is_always_stable = true;
+        }
+        Cause::Signing => {
+            evidence.facts.insert("signing".into(), "HMAC-SHA256".into());
+            evidence.comparisons.insert(Experiment::Signing, compared(2.5, 200e6));
+        }
+        Cause::Encryption => {
+            evidence.facts.insert("encryption".into(), "AES-128-CCM".into());
+            evidence.comparisons.insert(Experiment::Encryption, compared(3.0, 150e6));
+        }
+        Cause::OldDialect => {
+            evidence.facts.insert("dialect".into(), "2.0.2".into());
+            evidence.comparisons.insert(Experiment::Dialect, compared(1.8, 250e6));
+        }
+        Cause::SmallRequests => {
+            evidence = share("nfs", slower(CLEAN, 7.0 * MS, &[LargeRead, LargeReadAgain]));
+            evidence.max_read = 8 << 10;
+        }
+        Cause::FewCredits => {
+            evidence = share("smb", slower(CLEAN, 0.4 * MS, &[Empty, SmallRead, SmallReadAgain]));
+            evidence.network_ns = Some(0.4 * MS);
+            evidence.facts.insert("credits".into(), "4".into());
+            evidence.comparisons.insert(Experiment::Connections, compared(1.1, 400e6));
+        }
+        Cause::ClientCpu => {
+            let busy = Comparison { client_share: 0.98, ..compared(1.0, 90e6) };
+            evidence.comparisons.insert(Experiment::Connections, busy);
+        }
+        Cause::ClientBusy | Cause::ForeignLoad => {
+            evidence.series = Series::default();
+            for (operation, time, requests) in CLEAN {
+                for round in 0..42 {
+                    let starved_ns = if cause == Cause::ClientBusy { time } else { 0.0 };
+                    let foreign = if cause == Cause::ForeignLoad && round >= 30 { 4.0 * MS } else { 0.0 };
+                    let elapsed_ns = time + starved_ns + foreign;
+                    evidence
+                        .series
+                        .add(operation, Sample { elapsed_ns, cpu_ns: 20.0 * US, starved_ns, requests });
+                }
+            }
+        }
+        Cause::SlowLogin => {
+            evidence.login.phases = vec![("name resolution", 5.0 * US), ("log-in", 2_500.0 * MS)];
+            evidence.login.total_ns = 2_501.0 * MS;
+        }
+        Cause::ExpensiveOpens => evidence = share("smb", slower(CLEAN, 6.0 * MS, &[Open, OpenReadClose])),
+        Cause::PerEntryListing => {
+            evidence = share("nfs", CLEAN);
+            evidence.has_sizes = false;
+        }
+        Cause::SlowListing => evidence = share("smb", slower(CLEAN, 400.0 * MS, &[Listing])),
+    }
+    evidence
+}
+
+const ALL: [Cause; 22] = [
+    Cause::LongRoundTrip,
+    Cause::LowLinkRate,
+    Cause::SmallWindow,
+    Cause::OneConnection,
+    Cause::Loss,
+    Cause::ProtocolWork,
+    Cause::SlowStorage,
+    Cause::ColdCache,
+    Cause::StableWrites,
+    Cause::SynchronousWrites,
+    Cause::Signing,
+    Cause::Encryption,
+    Cause::OldDialect,
+    Cause::SmallRequests,
+    Cause::FewCredits,
+    Cause::ClientCpu,
+    Cause::ClientBusy,
+    Cause::SlowLogin,
+    Cause::ExpensiveOpens,
+    Cause::PerEntryListing,
+    Cause::SlowListing,
+    Cause::ForeignLoad,
+];
+
+#[test]
+fn clean_share_has_no_cause() {
+    for protocol in ["smb", "nfs", "ncp", "local"] {
+        assert_eq!(verdict(&share(protocol, CLEAN)), Verdict::default(), "{protocol}");
+    }
+}
+
+#[test]
+fn each_cause_is_listed_first_and_its_text_equals_the_snapshot() {
+    for cause in ALL {
+        let found = verdict(&planted(cause));
+        let causes: Vec<Cause> = found.findings.iter().map(|finding| finding.cause).collect();
+        assert_eq!(causes.first(), Some(&cause), "{causes:?}");
+        let Finding { title, evidence, gain, settings, .. } = &found.findings[0];
+        let mut text = format!("{title}\nevidence: {evidence}\n");
+        let _ = match gain {
+            Gain::Measured { what, factor } => writeln!(text, "measured: {:.2} times, {what}", factor.value),
+            Gain::Computed { what, factor } => writeln!(text, "computed: {factor:.2} times, {what}"),
+        };
+        for setting in settings {
+            let _ = writeln!(text, "setting: {setting}");
+        }
+        insta::with_settings!({ snapshot_path => "../../tests/snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(cause.id(), text);
+        });
+    }
+}
+
+#[test]
+fn interval_that_contains_the_limit_is_reported_as_not_settled() {
+    let mut evidence = share("smb", CLEAN);
+    // Half of the writes are fast and half are slow, so that the median may be either.
+    for round in 0..40 {
+        let elapsed_ns = if round % 2 == 0 { 100.0 * US } else { 1.3 * MS };
+        let sample = Sample { elapsed_ns, cpu_ns: 0.0, starved_ns: 0.0, requests: 1 };
+        evidence.series.add(Operation::StableWrite, sample);
+    }
+    for _ in 0..41 {
+        let sample = Sample { elapsed_ns: 1.3 * MS, cpu_ns: 0.0, starved_ns: 0.0, requests: 1 };
+        evidence.series.add(Operation::StableWrite, sample);
+    }
+    let found = verdict(&evidence);
+    assert!(found.findings.is_empty(), "{:?}", found.findings);
+    assert!(
+        found.unsettled[0].contains("slow stable writes: the interval is too wide"),
+        "{:?}",
+        found.unsettled
+    );
+}
