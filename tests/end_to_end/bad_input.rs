@@ -20,7 +20,7 @@ fn sweep(sharebench: &Sharebench, url: &str) -> Ended {
 }
 
 /// One message, on standard error, with these words, without password, panic or debug output.
-fn expect(ended: &Ended, code: i32, words: &[&str]) {
+pub(crate) fn expect(ended: &Ended, code: i32, words: &[&str]) {
     assert_eq!(ended.code, Some(code), "{}", ended.text());
     let message = ended.stderr.to_lowercase();
     for word in words {
@@ -39,7 +39,7 @@ fn mistakes_are_reported_without_a_server() {
     let refused_smb = format!("smb://lab@127.0.0.1:{closed}/share");
     let refused_nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
     let port = closed.to_string();
-    let table: [(&[&str], i32, &[&str]); 68] = [
+    let table: [(&[&str], i32, &[&str]); 60] = [
         (&["sweep"], USAGE, &["target"]),
         (&["sweep", "gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
         (&["sweep", "smb://lab:hunter2@host/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
@@ -116,14 +116,6 @@ fn mistakes_are_reported_without_a_server() {
             USAGE,
             &["far=", "transport=tcp", "no datagrams"],
         ),
-        (&["diagnose"], USAGE, &["target"]),
-        (&["diagnose", "gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
-        (&["diagnose", "./nowhere"], TARGET, &["nowhere", "not found"]),
-        (&["diagnose", &refused_smb], TARGET, &["port", &port]),
-        (&["diagnose", &refused_nfs], TARGET, &["port", &port]),
-        (&["diagnose", "./here", "--for", "1s"], USAGE, &["--for", "from 5s to 10m"]),
-        (&["diagnose", "./here", "--timeout", "0s"], USAGE, &["--timeout", "needs time"]),
-        (&["diagnose", "./here", "--read-only", "--for", "5s"], TARGET, &["here", "at least 4 KiB"]),
         (&["relay", "nas:445", "nas:445"], USAGE, &["LISTEN", "a port"]),
         (&["relay", "0", "nas"], USAGE, &["TARGET", "host and a port"]),
         (&["relay", "0", "nas:445", "--rate", "1bit"], USAGE, &["--rate", "lowest rate"]),

@@ -1,8 +1,11 @@
 //! `diagnose` at our servers with planted faults, and where nothing can be written.
 
 use serde_json::Value;
+use sharebench_tests::program::free_port;
 use sharebench_tests::{Sharebench, Smbd};
 
+use crate::bad_input::expect;
+use crate::plans::left_in;
 use crate::probing::validator;
 
 const SCHEMA: &str = include_str!("../../docs/schemas/diagnose-1.json");
@@ -122,4 +125,34 @@ fn text_fits_the_screen_and_names_cause_evidence_and_setting() {
     }
     let widest = ended.stdout.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{}", ended.stdout);
+}
+
+#[test]
+fn mistakes_are_reported_and_leave_nothing() {
+    const USAGE: i32 = 2;
+    const TARGET: i32 = 3;
+    let sharebench = Sharebench::new().unwrap();
+    let here = sharebench.home().join("here");
+    std::fs::create_dir(&here).unwrap();
+    let closed = free_port().unwrap();
+    let port = closed.to_string();
+    let smb = format!("smb://lab@127.0.0.1:{closed}/share");
+    let nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
+    let table: [(&[&str], i32, &[&str]); 10] = [
+        (&[], USAGE, &["target"]),
+        (&["gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
+        (&["smb://lab:hunter2@host/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
+        (&["./nowhere"], TARGET, &["nowhere", "not found"]),
+        (&[&smb], TARGET, &["port", &port]),
+        (&[&nfs], TARGET, &["port", &port]),
+        (&["./here", "--for", "1s"], USAGE, &["--for", "from 5s to 10m"]),
+        (&["./here", "--timeout", "0s"], USAGE, &["--timeout", "needs time"]),
+        (&["./here", "--against", "gopher://host/x"], USAGE, &["gopher"]),
+        (&["./here", "--read-only", "--for", "5s"], TARGET, &["here", "at least 4 KiB"]),
+    ];
+    for (arguments, code, words) in table {
+        println!("{arguments:?}");
+        expect(&sharebench.run(&[&["diagnose"], arguments].concat()).unwrap(), code, words);
+        assert_eq!(left_in(&here), Vec::<String>::new());
+    }
 }

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use sharebench_stats::{Estimate, bootstrap_intervals, median};
 
 use crate::evidence::Evidence;
-use crate::operations::{LEVEL, Operation, RESAMPLES, SEED, Series};
+use crate::operations::{LARGE_BYTES, LEVEL, Operation, RESAMPLES, SEED, SMALL_BYTES, Series};
 
 /// A part of the time of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,7 +140,7 @@ pub(crate) fn budget(evidence: &Evidence, operation: Operation) -> Option<Budget
         return None;
     }
     let statistics = |drawn: &mut [Vec<f64>]| {
-        let medians = medians_of(drawn);
+        let medians = medians_of(drawn, operation);
         let parts = divide(medians, requests, network);
         let mut values = [medians.total; PARTS + 1];
         values[..PARTS].copy_from_slice(&parts);
@@ -171,24 +171,36 @@ pub(crate) fn budget(evidence: &Evidence, operation: Operation) -> Option<Budget
 /// The samples from which [`medians_of`] computes, in its order.
 fn samples_of(series: &Series, operation: Operation) -> Vec<Vec<f64>> {
     let again = |wanted: bool, operation| if wanted { series.elapsed(operation) } else { Vec::new() };
-    let is_large = operation == Operation::LargeRead;
+    let moves_data = payload(operation) > 0.0;
     vec![
         series.elapsed(operation),
         series.figures(operation, |sample| sample.cpu_ns),
         series.figures(operation, |sample| sample.starved_ns),
         series.elapsed(Operation::Empty),
         series.figures(Operation::Empty, |sample| sample.cpu_ns),
-        again(is_large, Operation::LargeReadAgain),
-        again(is_large, Operation::SmallReadAgain),
-        series.figures(Operation::SmallReadAgain, |sample| if is_large { sample.cpu_ns } else { 0.0 }),
+        again(moves_data, Operation::LargeReadAgain),
+        again(moves_data, Operation::SmallReadAgain),
+        series.figures(Operation::SmallReadAgain, |sample| sample.cpu_ns),
+        series.figures(Operation::LargeReadAgain, |sample| sample.cpu_ns),
     ]
 }
 
-fn medians_of(drawn: &mut [Vec<f64>]) -> Medians {
+/// Bytes of file data that an operation moves in proportion to those by which a large read exceeds a small one.
+fn payload(operation: Operation) -> f64 {
+    let small = f64::from(SMALL_BYTES) / f64::from(LARGE_BYTES - SMALL_BYTES);
+    match operation {
+        Operation::LargeRead => 1.0 + small,
+        Operation::Listing => 0.0,
+        _ => small,
+    }
+}
+
+fn medians_of(drawn: &mut [Vec<f64>], operation: Operation) -> Medians {
     let mut at = |index: usize| median(&mut drawn[index]).unwrap_or(0.0);
     let client = at(1);
     // What a large read of known data takes longer than a small one, without what the client's own CPU takes longer.
-    let transfer = if at(5) > 0.0 { (at(5) - at(6)) - (client - at(7)).max(0.0) } else { 0.0 };
+    let longer = if at(5) > 0.0 { (at(5) - at(6)) - (at(8) - at(7)).max(0.0) } else { 0.0 };
+    let transfer = longer * payload(operation);
     Medians { total: at(0), client, starved: at(2), empty: at(3), empty_client: at(4), transfer }
 }
 

@@ -10,8 +10,8 @@ use sharebench_target::{ConnectError, SessionSpec, Target, call};
 use crate::budget::{Budget, budget};
 use crate::causes::{Verdict, judge};
 use crate::evidence::{Bulk, Evidence, Experiment};
-use crate::experiments::{Arm, Variant, compare};
-use crate::files::{Files, Lane};
+use crate::experiments::{Arm, Variant, block_bytes, compare};
+use crate::files::{Connection, Files};
 use crate::login;
 use crate::measure::{Meter, Rounds, bytes_written};
 use crate::mount::MountFacts;
@@ -182,75 +182,75 @@ impl Work<'_> {
             Ok(opened) => opened,
             Err(error) => return Err(self.target.explain(error, self.options.timeout / 8).await.into()),
         };
-        let mut lane = Lane { session, slots: 1 };
+        let mut connection = Connection { session, slots: 1 };
         let evidence = &mut progress.evidence;
         self.target.capabilities().protocol.clone_into(&mut evidence.protocol);
-        evidence.facts = lane.session.facts();
+        evidence.facts = connection.session.facts();
         evidence.mount = MountFacts::of(&evidence.facts);
         evidence.login = phases;
-        let mut lanes = self.more_sessions(evidence).await;
-        let result = self.with_sessions(start, progress, &mut lane, &mut lanes).await;
+        let mut connections = self.more_sessions(evidence).await;
+        let result = self.with_sessions(start, progress, &mut connection, &mut connections).await;
         result.map_err(|error| self.failed(error))?;
-        for lane in lanes.into_iter().chain([lane]) {
-            lane.session.close().await;
+        for connection in connections.into_iter().chain([connection]) {
+            connection.session.close().await;
         }
         Ok(())
     }
 
     /// The session for streams and three more; fewer where the server or the system permits no more.
-    async fn more_sessions(&self, evidence: &mut Evidence) -> Vec<Lane> {
+    async fn more_sessions(&self, evidence: &mut Evidence) -> Vec<Connection> {
         let capabilities = self.target.capabilities();
         let wanted = if capabilities.protocol == "ncp" { NCP_SLOTS } else { WIDE_SLOTS };
         let slots = wanted.min(capabilities.max_queue_depth);
         let number = if capabilities.blocking { 1 } else { 1 + MORE_SESSIONS };
-        let mut lanes = Vec::new();
+        let mut connections = Vec::new();
         for index in 0..number {
             // Over NCP the slots of one session are connections already.
             let slots = if capabilities.protocol == "ncp" && index > 0 { 1 } else { slots };
             match self.target.connect(&self.spec(slots)).await {
-                Ok(session) => lanes.push(Lane { session, slots }),
+                Ok(session) => connections.push(Connection { session, slots }),
                 Err(error) => {
                     evidence.notes.push(format!("session {} of {number}: {error}", index + 2));
                     break;
                 }
             }
         }
-        lanes
+        connections
     }
 
     async fn with_sessions(
         &self,
         start: u64,
         progress: &mut Progress,
-        lane: &mut Lane,
-        lanes: &mut [Lane],
+        connection: &mut Connection,
+        connections: &mut [Connection],
     ) -> Result<(), OpError> {
-        let mut files = self.files(start, progress, lane, lanes).await?;
+        let mut files = self.files(start, progress, connection, connections).await?;
         progress.bytes_written = files.bytes_written;
         if files.written.is_some() {
             let until = self.at(start, 0.25);
             files
                 .add_entries(
-                    if lanes.is_empty() { std::slice::from_mut(lane) } else { lanes },
+                    if connections.is_empty() { std::slice::from_mut(connection) } else { connections },
                     self.clock,
                     until,
                 )
                 .await?;
         }
         let evidence = &mut progress.evidence;
-        let mut rounds = Rounds::new(self.target, &files, self.clock, lane, evidence).await?;
-        rounds.run(lane, lanes.first_mut(), evidence, self.at(start, 0.6)).await?;
+        let mut rounds = Rounds::new(self.target, &files, self.clock, connection, evidence).await?;
+        rounds.run(connection, connections.first_mut(), evidence, self.at(start, 0.6)).await?;
         progress.bytes_written += bytes_written(evidence);
-        evidence.network_ns = lane.session.tcp().map(|tcp| f64::from(tcp.min_rtt_us) * 1e3);
+        evidence.network_ns = connection.session.tcp().map(|tcp| f64::from(tcp.min_rtt_us) * 1e3);
         let probe = sharebench_model::DataOp::Read {
             file: sharebench_model::FileRef(0),
             offset: 0,
             len: LARGE_BYTES,
         };
-        evidence.max_read = lane.session.max_transfer(probe);
-        self.experiments(lanes, &files, evidence, self.at(start, 0.95)).await?;
+        evidence.max_read = connection.session.max_transfer(probe);
+        self.experiments(connections, &files, evidence, self.at(start, 0.95)).await?;
         if files.written.is_some() {
-            files.remove_entries(lanes).await;
+            files.remove_entries(connections).await;
         }
         Ok(())
     }
@@ -260,18 +260,19 @@ impl Work<'_> {
         &self,
         start: u64,
         progress: &mut Progress,
-        lane: &mut Lane,
-        lanes: &mut [Lane],
+        connection: &mut Connection,
+        connections: &mut [Connection],
     ) -> Result<Files, OpError> {
         let name = &self.options.directory;
         if !self.options.read_only {
-            let made = make_own_directory(&mut *lane.session, name, self.clock, self.options.timeout).await;
+            let made =
+                make_own_directory(&mut *connection.session, name, self.clock, self.options.timeout).await;
             match made {
                 Ok(()) => {
                     progress.made_directory = true;
                     let evidence = &mut progress.evidence;
-                    let lane = lanes.first_mut().unwrap_or(lane);
-                    return self.make_files(start, evidence, lane).await;
+                    let connection = connections.first_mut().unwrap_or(connection);
+                    return self.make_files(start, evidence, connection).await;
                 }
                 Err(error) if matches!(error.class, ErrorClass::Refused | ErrorClass::ReadOnly) => {
                     progress
@@ -286,21 +287,22 @@ impl Work<'_> {
                 }
             }
         }
-        Files::find(lane, self.clock, self.at(start, 0.15)).await
+        Files::find(connection, self.clock, self.at(start, 0.15)).await
     }
 
     async fn make_files(
         &self,
         start: u64,
         evidence: &mut Evidence,
-        lane: &mut Lane,
+        connection: &mut Connection,
     ) -> Result<Files, OpError> {
         let meter = Meter::new(self.clock);
-        let tcp = lane.session.tcp();
+        let tcp = connection.session.tcp();
         let before = meter.before();
-        let files = Files::make(&self.options.directory, lane, self.clock, self.at(start, 0.12)).await?;
+        let files =
+            Files::make(&self.options.directory, connection, self.clock, self.at(start, 0.12)).await?;
         let sample = meter.sample(&before, 0);
-        let since = |earlier: TcpReading| lane.session.tcp()?.since(earlier);
+        let since = |earlier: TcpReading| connection.session.tcp()?.since(earlier);
         evidence.write = Some(Bulk {
             bytes_per_s: files.large_bytes as f64 / (sample.elapsed_ns / 1e9),
             client_share: sample.cpu_ns / sample.elapsed_ns.max(1.0),
@@ -311,27 +313,22 @@ impl Work<'_> {
 
     async fn experiments(
         &self,
-        lanes: &mut [Lane],
+        connections: &mut [Connection],
         files: &Files,
         evidence: &mut Evidence,
         deadline: u64,
     ) -> Result<(), OpError> {
         let wanted = 2 + self.variants.len() as u64;
         let time = (deadline.saturating_sub(self.clock.now()) / wanted).min(2_000_000_000);
-        if let [wide, other, ..] = &mut *lanes
-            && wide.slots > 1
+        let block = block_bytes(&evidence.series);
+        if connections.len() == 1 + MORE_SESSIONS
+            && connections.iter().all(|connection| connection.slots == WIDE_SLOTS)
         {
-            let mut changed = Arm::new([wide], WIDE_SLOTS, files).await?;
-            let mut base = Arm::new([other], 1, files).await?;
-            let arms = (&mut base, &mut changed);
-            self.compare(Experiment::Depth, arms, files, evidence, (time, deadline)).await?;
-        }
-        if lanes.len() == 1 + MORE_SESSIONS && lanes.iter().all(|lane| lane.slots == WIDE_SLOTS) {
             match self.target.connect(&self.spec(WIDE_SLOTS)).await {
                 Ok(session) => {
-                    let mut single = Lane { session, slots: WIDE_SLOTS };
-                    let mut base = Arm::new([&mut single], WIDE_SLOTS, files).await?;
-                    let mut changed = Arm::new(lanes.iter_mut(), WIDE_SLOTS / 4, files).await?;
+                    let mut single = Connection { session, slots: WIDE_SLOTS };
+                    let mut base = Arm::new([&mut single], WIDE_SLOTS, files, block).await?;
+                    let mut changed = Arm::new(connections.iter_mut(), WIDE_SLOTS / 4, files, block).await?;
                     let arms = (&mut base, &mut changed);
                     self.compare(Experiment::Connections, arms, files, evidence, (time, deadline)).await?;
                     single.session.close().await;
@@ -341,21 +338,29 @@ impl Work<'_> {
                 }
             }
         }
+        if let [wide, other, ..] = &mut *connections
+            && wide.slots > 1
+        {
+            let mut changed = Arm::new([wide], WIDE_SLOTS, files, block).await?;
+            let mut base = Arm::new([other], 1, files, block).await?;
+            let arms = (&mut base, &mut changed);
+            self.compare(Experiment::Depth, arms, files, evidence, (time, deadline)).await?;
+        }
         for (experiment, target) in self.variants {
             let is_used = match experiment {
                 Experiment::Signing => evidence.is_on("signing") || evidence.is_on_true("signed"),
                 Experiment::Encryption => evidence.is_on("encryption"),
                 _ => true,
             };
-            if !is_used || lanes.is_empty() {
+            if !is_used || connections.is_empty() {
                 continue;
             }
-            let slots = lanes[0].slots;
+            let slots = connections[0].slots;
             match target.connect(&self.spec(slots)).await {
                 Ok(session) => {
-                    let mut other = Lane { session, slots };
-                    let mut base = Arm::new([&mut lanes[0]], slots, files).await?;
-                    match Arm::new([&mut other], slots, files).await {
+                    let mut other = Connection { session, slots };
+                    let mut base = Arm::new([&mut connections[0]], slots, files, block).await?;
+                    match Arm::new([&mut other], slots, files, block).await {
                         Ok(mut changed) => {
                             let arms = (&mut base, &mut changed);
                             self.compare(*experiment, arms, files, evidence, (time, deadline)).await?;
@@ -431,5 +436,5 @@ fn shared_time(evidence: &Evidence) -> Option<f64> {
     let empty = series.typical_ns(Operation::Empty)?;
     let further = ((burst - one) / further_requests).max(0.0);
     let client = median(&mut series.figures(Operation::Empty, |sample| sample.cpu_ns)).unwrap_or(0.0);
-    Some((one.min(empty) - further.max(client)).max(0.0))
+    Some(((one - further).min(empty) - client).max(0.0))
 }

@@ -9,12 +9,14 @@ use sharebench_stats::{hodges_lehmann, median};
 use sharebench_target::{Target, TargetUrl};
 
 use crate::evidence::{Comparison, Experiment};
-use crate::files::{Files, Lane, READ, open, pump};
+use crate::files::{Connection, Files, READ, open, pump};
 use crate::measure::Meter;
-use crate::operations::{LARGE_BYTES, LEVEL};
+use crate::operations::{LARGE_BYTES, LEVEL, Operation, Series};
 
 /// Pairs of slices of one comparison.
 const PAIRS: usize = 10;
+/// Time by which a large read exceeds a small one, from which it is slow, nanoseconds: 50 MB/s.
+const SLOW_LARGE_NS: f64 = 20e6;
 /// Shortest slice, nanoseconds.
 const MIN_SLICE_NS: u64 = 20_000_000;
 
@@ -41,14 +43,22 @@ pub fn variants(url: &TargetUrl) -> Vec<(Experiment, TargetUrl)> {
     found.into_iter().flatten().collect()
 }
 
+/// Bytes of the requests of a stream: fewer where a large read takes long, so that slices stay short.
+pub(crate) fn block_bytes(series: &Series) -> u32 {
+    let slow = series.difference(Operation::LargeReadAgain, 1.0, Operation::SmallReadAgain);
+    if slow.is_some_and(|longer| longer.value > SLOW_LARGE_NS) { LARGE_BYTES / 8 } else { LARGE_BYTES }
+}
+
 /// A changed target.
 pub type Variant = (Experiment, Arc<dyn Target>);
 
 /// Sessions with the open file, each with its own range of it.
 pub(crate) struct Arm<'s> {
-    lanes: Vec<(&'s mut Lane, FileRef)>,
+    connections: Vec<(&'s mut Connection, FileRef)>,
     /// Requests in flight per session.
     depth: u32,
+    /// Bytes of a request.
+    block_bytes: u32,
     /// Blocks read so far: the next slice continues there.
     position: u64,
 }
@@ -56,40 +66,41 @@ pub(crate) struct Arm<'s> {
 impl<'s> Arm<'s> {
     /// Opens the file in each session.
     pub(crate) async fn new(
-        lanes: impl IntoIterator<Item = &'s mut Lane>,
+        connections: impl IntoIterator<Item = &'s mut Connection>,
         depth: u32,
         files: &Files,
+        block_bytes: u32,
     ) -> Result<Self, OpError> {
-        let mut open_lanes = Vec::new();
-        for lane in lanes {
-            let file = open(&mut *lane.session, &files.large).await?;
-            open_lanes.push((lane, file));
+        let mut opened = Vec::new();
+        for connection in connections {
+            let file = open(&mut *connection.session, &files.large).await?;
+            opened.push((connection, file));
         }
-        Ok(Self { lanes: open_lanes, depth, position: 0 })
+        Ok(Self { connections: opened, depth, block_bytes, position: 0 })
     }
 
     /// Reads until `until`; returns bytes/s.
     async fn slice(&mut self, files: &Files, clock: &Clock, until: u64) -> Result<f64, OpError> {
         let start = clock.now();
-        let blocks = (files.large_bytes / u64::from(LARGE_BYTES)).max(1);
-        let bytes = u64::from(LARGE_BYTES).min(files.large_bytes) as u32;
-        let count = self.lanes.len() as u64;
+        let bytes = u64::from(self.block_bytes).min(files.large_bytes) as u32;
+        let blocks = (files.large_bytes / u64::from(bytes)).max(1);
+        let count = self.connections.len() as u64;
         let first = self.position;
         let depth = self.depth;
-        let streams = self.lanes.iter_mut().enumerate().map(|(index, (lane, file))| {
-            let slots = lane.slots;
-            lane.slots = depth.min(slots);
+        let streams = self.connections.iter_mut().enumerate().map(|(index, (connection, file))| {
+            let slots = connection.slots;
+            connection.slots = depth.min(slots);
             let mut block = first + index as u64;
             async move {
                 let mut is_first = true;
-                let moved = pump(lane, *file, READ, || {
+                let moved = pump(connection, *file, READ, || {
                     let is_due = std::mem::take(&mut is_first) || clock.now() < until;
-                    let at = block % blocks * u64::from(LARGE_BYTES);
+                    let at = block % blocks * u64::from(bytes);
                     block += count;
                     is_due.then_some((at, bytes))
                 })
                 .await;
-                lane.slots = slots;
+                connection.slots = slots;
                 moved
             }
         });

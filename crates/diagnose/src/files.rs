@@ -48,7 +48,7 @@ pub(crate) struct Files {
 }
 
 /// An open session with its number of slots.
-pub(crate) struct Lane {
+pub(crate) struct Connection {
     pub(crate) session: Box<dyn Session>,
     pub(crate) slots: u32,
 }
@@ -58,21 +58,21 @@ impl Files {
     /// serves as well.
     pub(crate) async fn make(
         directory: &str,
-        lane: &mut Lane,
+        connection: &mut Connection,
         clock: &Clock,
         until: u64,
     ) -> Result<Self, OpError> {
         let path = |name: &str| format!("{directory}/{name}");
         for name in [SMALL, WRITTEN] {
-            let file = create(lane, path(name)).await?;
+            let file = create(connection, path(name)).await?;
             let mut blocks = [(0, SMALL_BYTES)].into_iter();
-            pump(lane, file, write(Stability::Unstable), || blocks.next()).await?;
-            call(&mut *lane.session, MetaOp::Close { file }).await?;
+            pump(connection, file, write(Stability::Unstable), || blocks.next()).await?;
+            call(&mut *connection.session, MetaOp::Close { file }).await?;
         }
-        call(&mut *lane.session, MetaOp::MakeDir { path: path(LISTED) }).await?;
-        let file = create(lane, path(LARGE)).await?;
+        call(&mut *connection.session, MetaOp::MakeDir { path: path(LISTED) }).await?;
+        let file = create(connection, path(LARGE)).await?;
         let mut next = 0;
-        let large_bytes = pump(lane, file, write(Stability::Unstable), || {
+        let large_bytes = pump(connection, file, write(Stability::Unstable), || {
             // Always one complete block, so that a slow share has something to read.
             let is_due = next < u64::from(LARGE_BYTES) || (next < MAX_FILE_BYTES && clock.now() < until);
             let block = is_due.then_some((next, LARGE_BYTES));
@@ -80,7 +80,7 @@ impl Files {
             block
         })
         .await?;
-        call(&mut *lane.session, MetaOp::Close { file }).await?;
+        call(&mut *connection.session, MetaOp::Close { file }).await?;
         Ok(Self {
             large: path(LARGE),
             large_bytes,
@@ -95,16 +95,16 @@ impl Files {
     /// Adds empty files to the listed directory over several sessions at once, until `until`.
     pub(crate) async fn add_entries(
         &mut self,
-        lanes: &mut [Lane],
+        connections: &mut [Connection],
         clock: &Clock,
         until: u64,
     ) -> Result<(), OpError> {
         while self.entries < MAX_ENTRIES && (self.entries == 0 || clock.now() < until) {
             let first = self.entries;
-            let step = ENTRIES_AT_ONCE.max(lanes.len()).min(MAX_ENTRIES - first);
-            each_entry(lanes, first..first + step, async |lane, number| {
-                let file = create(lane, entry(&self.listed, number)).await?;
-                call(&mut *lane.session, MetaOp::Close { file }).await.map(drop)
+            let step = ENTRIES_AT_ONCE.max(connections.len()).min(MAX_ENTRIES - first);
+            each_entry(connections, first..first + step, async |connection, number| {
+                let file = create(connection, entry(&self.listed, number)).await?;
+                call(&mut *connection.session, MetaOp::Close { file }).await.map(drop)
             })
             .await?;
             self.entries += step;
@@ -114,17 +114,21 @@ impl Files {
 
     /// Removes the entries of the listed directory over several sessions at once, which is faster than the removal of the
     /// directory. What fails is left to that removal.
-    pub(crate) async fn remove_entries(&mut self, lanes: &mut [Lane]) {
+    pub(crate) async fn remove_entries(&mut self, connections: &mut [Connection]) {
         let entries = std::mem::take(&mut self.entries);
-        let removed = each_entry(lanes, 0..entries, async |lane, number| {
+        let removed = each_entry(connections, 0..entries, async |connection, number| {
             let path = entry(&self.listed, number);
-            call(&mut *lane.session, MetaOp::Remove { path }).await.map(drop)
+            call(&mut *connection.session, MetaOp::Remove { path }).await.map(drop)
         });
         let _ = removed.await;
     }
 
     /// Finds the largest file that may be read, and the directory with most entries, in a bounded search from the top.
-    pub(crate) async fn find(lane: &mut Lane, clock: &Clock, until: u64) -> Result<Self, OpError> {
+    pub(crate) async fn find(
+        connection: &mut Connection,
+        clock: &Clock,
+        until: u64,
+    ) -> Result<Self, OpError> {
         let mut waiting = vec![String::new()];
         let mut files: Vec<(u64, String)> = Vec::new();
         let mut listed = (0, String::new());
@@ -135,7 +139,7 @@ impl Files {
         {
             searched += 1;
             let operation = MetaOp::ListPage { path: directory.clone(), restart: true };
-            let page = match call(&mut *lane.session, operation).await {
+            let page = match call(&mut *connection.session, operation).await {
                 Ok(MetaYield::Page(page)) => page,
                 // A directory that may not be listed is common; the top one must be readable.
                 Err(error) if searched == 1 || error.class.ends_connection() => return Err(error),
@@ -155,9 +159,9 @@ impl Files {
         }
         files.sort_unstable_by_key(|(size, _)| std::cmp::Reverse(*size));
         for (_, path) in files.into_iter().take(MAX_SEARCHED) {
-            let opened = call(&mut *lane.session, MetaOp::open(path.clone(), OpenHow::Read)).await;
+            let opened = call(&mut *connection.session, MetaOp::open(path.clone(), OpenHow::Read)).await;
             let Ok((file, bytes)) = opened.and_then(MetaYield::into_opened) else { continue };
-            call(&mut *lane.session, MetaOp::Close { file }).await?;
+            call(&mut *connection.session, MetaOp::Close { file }).await?;
             if bytes >= u64::from(SMALL_BYTES) {
                 return Ok(Self {
                     large: path.clone(),
@@ -203,17 +207,17 @@ fn entry(directory: &str, number: usize) -> String {
 
 /// Calls `work` for each entry; each session works on entries of its own.
 async fn each_entry(
-    lanes: &mut [Lane],
+    connections: &mut [Connection],
     entries: std::ops::Range<usize>,
-    work: impl AsyncFn(&mut Lane, usize) -> Result<(), OpError>,
+    work: impl AsyncFn(&mut Connection, usize) -> Result<(), OpError>,
 ) -> Result<(), OpError> {
-    let step = lanes.len().max(1);
-    let works = lanes.iter_mut().enumerate().map(|(index, lane)| {
+    let step = connections.len().max(1);
+    let works = connections.iter_mut().enumerate().map(|(index, connection)| {
         let mine = entries.clone().skip(index).step_by(step);
         let work = &work;
         async move {
             for number in mine {
-                work(lane, number).await?;
+                work(connection, number).await?;
             }
             Ok(())
         }
@@ -221,8 +225,8 @@ async fn each_entry(
     join_all(works).await.into_iter().collect()
 }
 
-async fn create(lane: &mut Lane, path: String) -> Result<FileRef, OpError> {
-    let created = call(&mut *lane.session, MetaOp::open(path, OpenHow::CreateNew)).await?;
+async fn create(connection: &mut Connection, path: String) -> Result<FileRef, OpError> {
+    let created = call(&mut *connection.session, MetaOp::open(path, OpenHow::CreateNew)).await?;
     created.into_opened().map(|(file, _)| file)
 }
 
@@ -271,14 +275,14 @@ pub(crate) fn write(stability: Stability) -> MakeOp {
 /// # Errors
 /// The first failed operation, after all operations in flight have ended; or a transfer that was cut short.
 pub(crate) async fn pump(
-    lane: &mut Lane,
+    connection: &mut Connection,
     file: FileRef,
     make: MakeOp,
     mut next: impl FnMut() -> Option<(u64, u32)>,
 ) -> Result<u64, OpError> {
-    let session = &mut *lane.session;
-    let mut idle: Vec<u32> = (0..lane.slots).rev().collect();
-    let mut wanted = vec![0; lane.slots as usize];
+    let session = &mut *connection.session;
+    let mut idle: Vec<u32> = (0..connection.slots).rev().collect();
+    let mut wanted = vec![0; connection.slots as usize];
     let mut current = next();
     let mut failed: Option<OpError> = None;
     let mut replies = Vec::new();
@@ -297,7 +301,7 @@ pub(crate) async fn pump(
             wanted[slot as usize] = piece;
             current = if piece < len { Some((offset + u64::from(piece), len - piece)) } else { next() };
         }
-        if idle.len() == lane.slots as usize {
+        if idle.len() == connection.slots as usize {
             return failed.map_or(Ok(moved), Err);
         }
         poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;

@@ -9,7 +9,7 @@ use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow,
 use sharebench_target::{Target, call};
 
 use crate::evidence::Evidence;
-use crate::files::{Files, Lane, READ, open, open_to_write, pump, write};
+use crate::files::{Connection, Files, READ, open, open_to_write, pump, write};
 use crate::operations::{BURST, LARGE_BYTES, Operation, SEED, SMALL_BYTES, Sample};
 
 /// Rounds after which a fast share is known well enough.
@@ -56,14 +56,14 @@ impl<'a> Meter<'a> {
 
     async fn timed<T>(
         &self,
-        lane: &mut Lane,
-        work: impl AsyncFnOnce(&mut Lane) -> Result<T, OpError>,
+        connection: &mut Connection,
+        work: impl AsyncFnOnce(&mut Connection) -> Result<T, OpError>,
     ) -> Result<(T, Sample), OpError> {
-        let requests = lane.session.wire().requests;
+        let requests = connection.session.wire().requests;
         let before = self.before();
-        let done = work(lane).await?;
+        let done = work(connection).await?;
         let sample = self.sample(&before, 0);
-        let requests = lane.session.wire().requests.saturating_sub(requests);
+        let requests = connection.session.wire().requests.saturating_sub(requests);
         Ok((done, Sample { requests: u32::try_from(requests).unwrap_or(u32::MAX), ..sample }))
     }
 
@@ -99,10 +99,10 @@ impl<'a> Rounds<'a> {
         target: &'a dyn Target,
         files: &'a Files,
         clock: &'a Clock,
-        lane: &mut Lane,
+        connection: &mut Connection,
         evidence: &mut Evidence,
     ) -> Result<Self, OpError> {
-        let large = open(&mut *lane.session, &files.large).await?;
+        let large = open(&mut *connection.session, &files.large).await?;
         let mut rounds = Self {
             target,
             files,
@@ -110,11 +110,11 @@ impl<'a> Rounds<'a> {
             random: Random::new(SEED, 2),
             large,
             written: None,
-            has_empty: lane.session.empty_request().await.transpose()?.is_some(),
+            has_empty: connection.session.empty_request().await.transpose()?.is_some(),
         };
         if let Some(path) = &files.written {
-            let unstable = open_to_write(target, &mut *lane.session, path, false).await?;
-            let stable = rounds.open_stable(path, lane, evidence).await?;
+            let unstable = open_to_write(target, &mut *connection.session, path, false).await?;
+            let stable = rounds.open_stable(path, connection, evidence).await?;
             rounds.written = Some((unstable, stable));
         }
         Ok(rounds)
@@ -124,11 +124,11 @@ impl<'a> Rounds<'a> {
     async fn open_stable(
         &self,
         path: &str,
-        lane: &mut Lane,
+        connection: &mut Connection,
         evidence: &mut Evidence,
     ) -> Result<Option<FileRef>, OpError> {
-        let file = open_to_write(self.target, &mut *lane.session, path, true).await?;
-        match put(lane, file, 0, Stability::Durable).await {
+        let file = open_to_write(self.target, &mut *connection.session, path, true).await?;
+        match put(connection, file, 0, Stability::Durable).await {
             Ok(()) => Ok(Some(file)),
             Err(error) if error.class == ErrorClass::Unsupported => {
                 evidence.notes.push(format!("no stable writes: {}", error.detail));
@@ -141,8 +141,8 @@ impl<'a> Rounds<'a> {
     /// Makes rounds until `until` (clock), with bursts on the second session.
     pub(crate) async fn run(
         &mut self,
-        lane: &mut Lane,
-        mut wide: Option<&mut Lane>,
+        connection: &mut Connection,
+        mut wide: Option<&mut Connection>,
         evidence: &mut Evidence,
         until: u64,
     ) -> Result<(), OpError> {
@@ -156,20 +156,27 @@ impl<'a> Rounds<'a> {
             if round >= MIN_ROUNDS && self.meter.clock.now() >= until {
                 break;
             }
-            self.reads(lane, evidence, round).await?;
+            self.reads(connection, evidence, round).await?;
             if let Some((wide, file)) = wide.as_deref_mut().zip(wide_file) {
                 self.burst(wide, file, evidence, round).await?;
             }
-            self.writes(lane, evidence, round).await?;
-            self.names(lane, evidence, round).await?;
+            self.writes(connection, evidence, round).await?;
+            self.names(connection, evidence, round).await?;
         }
         Ok(())
     }
 
-    async fn reads(&mut self, lane: &mut Lane, evidence: &mut Evidence, round: u64) -> Result<(), OpError> {
+    async fn reads(
+        &mut self,
+        connection: &mut Connection,
+        evidence: &mut Evidence,
+        round: u64,
+    ) -> Result<(), OpError> {
         if self.has_empty {
-            let (done, sample) =
-                self.meter.timed(lane, async |lane| Ok(lane.session.empty_request().await)).await?;
+            let (done, sample) = self
+                .meter
+                .timed(connection, async |connection| Ok(connection.session.empty_request().await))
+                .await?;
             done.transpose()?;
             evidence.series.add(Operation::Empty, sample);
         }
@@ -186,24 +193,32 @@ impl<'a> Rounds<'a> {
                 continue;
             }
             for operation in [first, again] {
-                let sample = self.read(lane, self.large, offset, len).await?;
+                let sample = self.read(connection, self.large, offset, len).await?;
                 evidence.series.add(operation, sample);
             }
         }
         Ok(())
     }
 
-    async fn read(&self, lane: &mut Lane, file: FileRef, offset: u64, len: u32) -> Result<Sample, OpError> {
+    async fn read(
+        &self,
+        connection: &mut Connection,
+        file: FileRef,
+        offset: u64,
+        len: u32,
+    ) -> Result<Sample, OpError> {
         let mut blocks = [(offset, len)].into_iter();
-        let read =
-            self.meter.timed(lane, async |lane| pump(lane, file, READ, || blocks.next()).await).await?;
+        let read = self
+            .meter
+            .timed(connection, async |connection| pump(connection, file, READ, || blocks.next()).await)
+            .await?;
         Ok(read.1)
     }
 
     /// Several small reads in flight: of the blocks at the start of the file, which all sessions have read before.
     async fn burst(
         &self,
-        wide: &mut Lane,
+        wide: &mut Connection,
         file: FileRef,
         evidence: &mut Evidence,
         round: u64,
@@ -211,7 +226,7 @@ impl<'a> Rounds<'a> {
         let blocks = self.files.large_bytes / u64::from(SMALL_BYTES);
         let mut offsets = (0..u64::from(wide.slots.min(BURST)))
             .map(|block| (block % blocks * u64::from(SMALL_BYTES), SMALL_BYTES));
-        let work = async |lane: &mut Lane| pump(lane, file, READ, || offsets.next()).await;
+        let work = async |connection: &mut Connection| pump(connection, file, READ, || offsets.next()).await;
         let (_, sample) = self.meter.timed(wide, work).await?;
         // The first round brings the blocks into the server's cache.
         if round > 0 {
@@ -220,40 +235,57 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    async fn writes(&mut self, lane: &mut Lane, evidence: &mut Evidence, round: u64) -> Result<(), OpError> {
+    async fn writes(
+        &mut self,
+        connection: &mut Connection,
+        evidence: &mut Evidence,
+        round: u64,
+    ) -> Result<(), OpError> {
         let Some((unstable, stable)) = self.written else { return Ok(()) };
         let offset = round * u64::from(SMALL_BYTES) % WRITTEN_BYTES;
-        let counted = lane.session.policy_count();
-        let work = async |lane: &mut Lane| put(lane, unstable, offset, Stability::Unstable).await;
-        let ((), sample) = self.meter.timed(lane, work).await?;
+        let counted = connection.session.policy_count();
+        let work =
+            async |connection: &mut Connection| put(connection, unstable, offset, Stability::Unstable).await;
+        let ((), sample) = self.meter.timed(connection, work).await?;
         evidence.series.add(Operation::UnstableWrite, sample);
-        evidence.is_always_stable |= lane.session.policy_count().since(counted).stable > 0;
+        evidence.is_always_stable |= connection.session.policy_count().since(counted).stable > 0;
         if let Some(file) = stable {
-            let work = async |lane: &mut Lane| put(lane, file, offset, Stability::Durable).await;
-            let ((), sample) = self.meter.timed(lane, work).await?;
+            let work =
+                async |connection: &mut Connection| put(connection, file, offset, Stability::Durable).await;
+            let ((), sample) = self.meter.timed(connection, work).await?;
             evidence.series.add(Operation::StableWrite, sample);
         }
         Ok(())
     }
 
-    async fn names(&self, lane: &mut Lane, evidence: &mut Evidence, round: u64) -> Result<(), OpError> {
+    async fn names(
+        &self,
+        connection: &mut Connection,
+        evidence: &mut Evidence,
+        round: u64,
+    ) -> Result<(), OpError> {
         let path = &self.files.small;
         let (opened, open) = self
             .meter
-            .timed(lane, async |lane| {
-                call(&mut *lane.session, MetaOp::open(path.as_str(), OpenHow::Read)).await?.into_opened()
+            .timed(connection, async |connection| {
+                call(&mut *connection.session, MetaOp::open(path.as_str(), OpenHow::Read))
+                    .await?
+                    .into_opened()
             })
             .await?;
         let file = opened.0;
-        let read = self.read(lane, file, 0, SMALL_BYTES).await?;
-        let close = async |lane: &mut Lane| call(&mut *lane.session, MetaOp::Close { file }).await;
-        let (_, close) = self.meter.timed(lane, close).await?;
+        let read = self.read(connection, file, 0, SMALL_BYTES).await?;
+        let close =
+            async |connection: &mut Connection| call(&mut *connection.session, MetaOp::Close { file }).await;
+        let (_, close) = self.meter.timed(connection, close).await?;
         evidence.series.add(Operation::Open, open);
         evidence.series.add(Operation::OpenReadClose, sum([open, read, close]));
         if round.is_multiple_of(ROUNDS_PER_LISTING) && self.files.entries > 0 {
             let path = self.files.listed.clone();
-            let list = async |lane: &mut Lane| call(&mut *lane.session, MetaOp::List { path }).await;
-            let (listed, sample) = self.meter.timed(lane, list).await?;
+            let list = async |connection: &mut Connection| {
+                call(&mut *connection.session, MetaOp::List { path }).await
+            };
+            let (listed, sample) = self.meter.timed(connection, list).await?;
             if let MetaYield::Entries(entries) = listed {
                 evidence.entries = entries.len();
                 evidence.has_sizes = entries.iter().all(|entry| entry.directory || entry.size.is_some());
@@ -271,9 +303,14 @@ pub(crate) fn bytes_written(evidence: &Evidence) -> u64 {
     count as u64 * u64::from(SMALL_BYTES)
 }
 
-async fn put(lane: &mut Lane, file: FileRef, offset: u64, stability: Stability) -> Result<(), OpError> {
+async fn put(
+    connection: &mut Connection,
+    file: FileRef,
+    offset: u64,
+    stability: Stability,
+) -> Result<(), OpError> {
     let mut blocks = [(offset, SMALL_BYTES)].into_iter();
-    pump(lane, file, write(stability), || blocks.next()).await.map(drop)
+    pump(connection, file, write(stability), || blocks.next()).await.map(drop)
 }
 
 /// One operation of several steps.

@@ -37,7 +37,7 @@ pub struct DiagnoseArgs {
     /// Share to diagnose: a path or URL.
     #[arg(value_parser = target_url)]
     pub target: String,
-    /// Compare the throughput of reads with another path to the same files, such as the URL behind a mount.
+    /// Compare the throughput of reads with another path to the same files, such as the URL of a mounted share.
     #[arg(long, value_name = "TARGET", value_parser = target_url)]
     pub against: Option<String>,
     /// Time of the diagnosis; a very slow share takes longer.

@@ -73,7 +73,7 @@ fn heading(out: &mut Lines, diagnosis: &Diagnosis) {
 fn findings(out: &mut Lines, diagnosis: &Diagnosis) {
     out.line("\nCAUSES");
     if diagnosis.verdict.findings.is_empty() {
-        out.line("none found: nothing that a setting would change stands out");
+        out.line("none found: no part of the time is unusually long");
     }
     for (index, finding) in diagnosis.verdict.findings.iter().enumerate() {
         let Finding { title, evidence, gain, settings, .. } = finding;

@@ -52,9 +52,12 @@ fn opens(case: &mut Case<'_>) {
 }
 
 fn listings(case: &mut Case<'_>) {
-    let (entries, has_sizes) = (case.evidence.entries, case.evidence.has_sizes);
+    let entries = case.evidence.entries;
+    let has_sizes = case.evidence.has_sizes;
     let Some(budget) = case.budget(Operation::Listing).filter(|_| entries >= MIN_ENTRIES) else { return };
-    let (total, requests, storage) = (budget.total_ns.value, budget.requests, budget.time(Part::Storage));
+    let total = budget.total_ns.value;
+    let requests = budget.requests;
+    let storage = budget.time(Part::Storage);
     let weight = budget.share(Part::Storage);
     let time = budget.parts.iter().find(|share| share.part == Part::Storage).map(|share| share.time_ns);
     if !has_sizes {

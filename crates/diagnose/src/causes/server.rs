@@ -28,13 +28,15 @@ fn protocol_work(case: &mut Case<'_>) {
         return;
     }
     let Some(part) = budget.parts.iter().find(|share| share.part == Part::Protocol) else { return };
-    let (time, total, weight) = (part.time_ns, budget.total_ns.value, budget.share(Part::Protocol));
+    let time = part.time_ns;
+    let total = budget.total_ns.value;
+    let weight = budget.share(Part::Protocol);
     if !case.exceeds(time, MUCH_WORK_NS, "the server's work for requests") {
         return;
     }
     case.find(Finding {
         cause: Cause::ProtocolWork,
-        title: "The server needs long for each request, even for one that asks for nothing.".to_owned(),
+        title: "The server needs long for each request, even for an empty one.".to_owned(),
         evidence: format!(
             "an empty request takes {} in the server, {} of a 4 KiB read; network and client are not in it.",
             show_nanos(time.value),
