@@ -41,9 +41,9 @@ fn share(protocol: &str, times: Times) -> Evidence {
         has_sizes: true,
         ..Evidence::default()
     };
-    for (index, (operation, time, requests)) in times.into_iter().enumerate() {
+    for (index, (operation, time, requests)) in (0..).zip(times) {
         for round in 0..40 {
-            let noise = 1.0 + f64::from((round * (2 * index as i32 + 3)) % 11 - 5) * 0.004;
+            let noise = 1.0 + f64::from((round * (2 * index + 3)) % 11 - 5) * 0.004;
             let sample = Sample {
                 elapsed_ns: time * noise,
                 cpu_ns: 20.0 * US * f64::from(requests),
@@ -79,6 +79,7 @@ fn slower(mut times: Times, by_ns: f64, operations: &[Operation]) -> Times {
 }
 
 /// A share that has exactly this cause.
+#[expect(clippy::too_many_lines, reason = "one arm per cause")]
 fn planted(cause: Cause) -> Evidence {
     use Operation::{
         Burst, Empty, LargeRead, LargeReadAgain, Listing, Open, OpenReadClose, SmallRead, SmallReadAgain,
