@@ -32,8 +32,10 @@ async function drawn(figure) {
   // Software draws the surfaces here.
   await figure.locator('svg, canvas').first().waitFor({ state: 'attached', timeout: 60000 });
 }
+// By keyboard: a chart that is drawn between press and release of the mouse changes its caption and moves the buttons,
+// and a click whose two halves hit different elements reaches neither.
 async function download(figure, label) {
-  const [file] = await Promise.all([page.waitForEvent('download', { timeout: 60000 }), figure.getByRole('button', { name: label, exact: false }).click()]);
+  const [file] = await Promise.all([page.waitForEvent('download', { timeout: 120000 }), figure.getByRole('button', { name: label, exact: false }).press('Enter')]);
   found.downloads++;
   return readFile(await file.path());
 }
@@ -70,7 +72,7 @@ for (const figure of figures) {
   const picture = await download(figure, 'download the picture');
   const marks = kind === 'surface' ? await colours(picture) : await figure.locator('svg path').count();
   if (kind === 'surface' ? marks < 50 : !picture.toString().startsWith('<svg')) problem(`${kind}: no picture but ${picture.subarray(0, 60)}, ${marks} marks`);
-  await figure.getByRole('button', { name: 'show the data as a table' }).click();
+  await figure.getByRole('button', { name: 'show the data as a table' }).press('Enter');
   const id = await page.evaluate(() => document.activeElement.closest('details')?.id ?? '');
   if (!id || !(await page.locator(`#${id} tbody tr`).count())) problem(`${kind}: no data table`);
   found.figures.push({ kind, marks, lines: csv.trim().split('\r\n').length });
