@@ -111,17 +111,20 @@ impl Procedure {
     }
 }
 
-/// A file handle (RFC 1813, 2.3.3: `nfs_fh3`), stored without an allocation.
+/// A file handle of at most `MAX` bytes, stored without an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FileHandle {
+pub struct Handle<const MAX: usize> {
     len: u8,
-    bytes: [u8; MAX_HANDLE_BYTES],
+    bytes: [u8; MAX],
 }
 
-impl FileHandle {
-    /// A handle of these bytes; none if there are more than [`MAX_HANDLE_BYTES`].
+/// A file handle of NFSv3 (RFC 1813, 2.3.3: `nfs_fh3`).
+pub type FileHandle = Handle<MAX_HANDLE_BYTES>;
+
+impl<const MAX: usize> Handle<MAX> {
+    /// A handle of these bytes; none if there are more than `MAX`.
     pub fn new(bytes: &[u8]) -> Option<Self> {
-        let mut handle = Self { len: bytes.len() as u8, bytes: [0; MAX_HANDLE_BYTES] };
+        let mut handle = Self { len: u8::try_from(bytes.len()).ok()?, bytes: [0; MAX] };
         handle.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(handle)
     }
@@ -134,7 +137,7 @@ impl FileHandle {
 
     /// Decodes a handle.
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
-        let bytes = reader.opaque("file handle", MAX_HANDLE_BYTES)?;
+        let bytes = reader.opaque("file handle", MAX)?;
         Self::new(bytes).ok_or(XdrError::BadValue { field: "file handle", value: bytes.len() as u32 })
     }
 
@@ -150,7 +153,7 @@ impl FileHandle {
     }
 }
 
-impl std::fmt::Debug for FileHandle {
+impl<const MAX: usize> std::fmt::Debug for Handle<MAX> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("FileHandle(")?;
         self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;

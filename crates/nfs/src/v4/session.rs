@@ -1,12 +1,72 @@
 //! Operations of sessions (RFC 8881, 18.35 to 18.37, 18.46, 18.50 and 18.51).
 
+use crate::v4::data::StateId;
 use crate::v4::item::{Item, Opaque, message};
+use crate::v4::list::List;
 use crate::xdr::{Reader, Writer, XdrError};
 
 /// Limit of owners and scopes (RFC 5662: `NFS4_OPAQUE_LIMIT`).
 pub const MAX_OWNER_BYTES: usize = 1024;
 /// Longest name of an implementation that is accepted.
 pub const MAX_IMPLEMENTATION_BYTES: usize = 1024;
+/// Maximum number of states in a `TEST_STATEID` that are accepted.
+pub const MAX_TESTED_STATES: usize = 1024;
+
+/// `EXCHGID4_FLAG_SUPP_MOVED_REFER`.
+pub const SUPPORTS_REFERRALS: u32 = 1;
+/// `EXCHGID4_FLAG_BIND_PRINC_STATEID`.
+pub const BIND_PRINCIPAL: u32 = 0x100;
+/// `EXCHGID4_FLAG_USE_NON_PNFS`.
+pub const USE_NON_PNFS: u32 = 0x1_0000;
+/// `EXCHGID4_FLAG_USE_PNFS_MDS`.
+pub const USE_PNFS_MDS: u32 = 0x2_0000;
+/// `EXCHGID4_FLAG_USE_PNFS_DS`.
+pub const USE_PNFS_DS: u32 = 0x4_0000;
+/// `EXCHGID4_FLAG_UPD_CONFIRMED_REC_A`, in a call.
+pub const UPDATE_CONFIRMED: u32 = 0x4000_0000;
+/// `EXCHGID4_FLAG_CONFIRMED_R`, in a reply.
+pub const CONFIRMED: u32 = 0x8000_0000;
+
+/// `CREATE_SESSION4_FLAG_PERSIST`.
+pub const PERSIST: u32 = 1;
+/// `CREATE_SESSION4_FLAG_CONN_BACK_CHAN`.
+pub const CONNECTION_BACK_CHANNEL: u32 = 2;
+/// `CREATE_SESSION4_FLAG_CONN_RDMA`.
+pub const CONNECTION_RDMA: u32 = 4;
+
+/// `CDFC4_FORE` and `CDFS4_FORE`.
+pub const BIND_FORE: u32 = 1;
+/// `CDFC4_BACK` and `CDFS4_BACK`.
+pub const BIND_BACK: u32 = 2;
+/// `CDFS4_BOTH`.
+pub const BOUND_BOTH: u32 = 3;
+/// `CDFC4_FORE_OR_BOTH`.
+pub const BIND_FORE_OR_BOTH: u32 = 3;
+/// `CDFC4_BACK_OR_BOTH`.
+pub const BIND_BACK_OR_BOTH: u32 = 7;
+
+/// Flags of [`Sequenced::status_flags`] (`SEQ4_STATUS_*`).
+pub mod sequence_status {
+    /// `SEQ4_STATUS_CB_PATH_DOWN`.
+    pub const CALLBACK_PATH_DOWN: u32 = 0x1;
+    /// `SEQ4_STATUS_EXPIRED_ALL_STATE_REVOKED`.
+    pub const ALL_STATE_REVOKED: u32 = 0x8;
+    /// `SEQ4_STATUS_EXPIRED_SOME_STATE_REVOKED`.
+    pub const SOME_STATE_REVOKED: u32 = 0x10;
+    /// `SEQ4_STATUS_ADMIN_STATE_REVOKED`.
+    pub const ADMIN_STATE_REVOKED: u32 = 0x20;
+    /// `SEQ4_STATUS_RECALLABLE_STATE_REVOKED`.
+    pub const RECALLABLE_STATE_REVOKED: u32 = 0x40;
+    /// `SEQ4_STATUS_LEASE_MOVED`.
+    pub const LEASE_MOVED: u32 = 0x80;
+    /// `SEQ4_STATUS_RESTART_RECLAIM_NEEDED`.
+    pub const RESTART_RECLAIM_NEEDED: u32 = 0x100;
+    /// `SEQ4_STATUS_CB_PATH_DOWN_SESSION`.
+    pub const SESSION_CALLBACK_PATH_DOWN: u32 = 0x200;
+    /// `SEQ4_STATUS_BACKCHANNEL_FAULT`.
+    pub const BACKCHANNEL_FAULT: u32 = 0x400;
+}
+
 /// Maximum number of callback credentials that are accepted.
 const MAX_CALLBACK_FLAVORS: u32 = 16;
 
@@ -24,20 +84,6 @@ message! {
         seconds: u64,
         /// Nanoseconds of its date.
         nanos: u32,
-    }
-}
-
-/// A list with at most one element.
-impl<'a, T: Item<'a>> Item<'a> for Option<T> {
-    fn get(reader: &mut Reader<'a>) -> Result<Self, XdrError> {
-        reader.boolean("optional element")?.then(|| T::get(reader)).transpose()
-    }
-
-    fn put(&self, writer: &mut Writer) {
-        writer.boolean(self.is_some());
-        if let Some(element) = self {
-            element.put(writer);
-        }
     }
 }
 
@@ -116,10 +162,15 @@ message! {
     }
 }
 
-/// Credentials for callbacks (`callback_sec_parms4<>`): [`Self::put`] offers `AUTH_NONE`, [`Self::get`] accepts a list
-/// of `AUTH_NONE` and `AUTH_SYS`.
+/// Credentials that the client accepts in callbacks (`callback_sec_parms4<>`): `AUTH_NONE` and `AUTH_SYS`. The encoder
+/// offers `AUTH_SYS` as user and group 0 of a machine without name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CallbackSecurity;
+pub struct CallbackSecurity {
+    /// The client accepts `AUTH_NONE`.
+    pub none: bool,
+    /// The client accepts `AUTH_SYS`.
+    pub sys: bool,
+}
 
 impl Item<'_> for CallbackSecurity {
     fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
@@ -128,18 +179,29 @@ impl Item<'_> for CallbackSecurity {
             let max = MAX_CALLBACK_FLAVORS as usize;
             return Err(XdrError::TooLong { field: "callback credentials", len: count, max });
         }
+        let mut accepted = Self::default();
         for _ in 0..count {
             match reader.u32()? {
-                0 => {}
-                1 => skip_auth_sys(reader)?,
+                0 => accepted.none = true,
+                1 => {
+                    skip_auth_sys(reader)?;
+                    accepted.sys = true;
+                }
                 value => return Err(XdrError::BadValue { field: "callback flavor", value }),
             }
         }
-        Ok(Self)
+        Ok(accepted)
     }
 
     fn put(&self, writer: &mut Writer) {
-        writer.words(&[1, 0]);
+        writer.u32(u32::from(self.none) + u32::from(self.sys));
+        if self.none {
+            writer.u32(0);
+        }
+        if self.sys {
+            // Flavor, stamp, empty machine name, user, group, no further groups.
+            writer.words(&[1, 0, 0, 0, 0, 0]);
+        }
     }
 }
 
@@ -247,5 +309,63 @@ message! {
     ReclaimComplete {
         /// Only for the file system of the current handle.
         one_file_system: bool,
+    }
+}
+
+message! {
+    /// Arguments of `BIND_CONN_TO_SESSION` (RFC 8881, 18.34).
+    BindConnection {
+        /// The session.
+        session: SessionId,
+        /// `CDFC4_*`: which channels the connection shall serve.
+        direction: u32,
+        /// The connection uses RDMA.
+        rdma: bool,
+    }
+}
+
+message! {
+    /// Result of `BIND_CONN_TO_SESSION`.
+    BoundConnection {
+        /// The session.
+        session: SessionId,
+        /// `CDFS4_*`: which channels the connection serves.
+        direction: u32,
+        /// The connection uses RDMA.
+        rdma: bool,
+    }
+}
+
+message! {
+    /// Arguments of `BACKCHANNEL_CTL` (RFC 8881, 18.33).
+    BackchannelControl {
+        /// RPC program of callbacks.
+        callback_program: u32,
+        /// Credentials of callbacks.
+        callback_security: CallbackSecurity,
+    }
+}
+
+message! {
+    /// Arguments of `TEST_STATEID` (RFC 8881, 18.48).
+    TestStateId<'a> {
+        /// The states.
+        states: List<'a, StateId, MAX_TESTED_STATES>,
+    }
+}
+
+message! {
+    /// Result of `TEST_STATEID`.
+    TestedStateId<'a> {
+        /// Status of each state (`nfsstat4`).
+        statuses: List<'a, u32, MAX_TESTED_STATES>,
+    }
+}
+
+message! {
+    /// Arguments of `FREE_STATEID` (RFC 8881, 18.38).
+    FreeStateId {
+        /// The state.
+        state: StateId,
     }
 }

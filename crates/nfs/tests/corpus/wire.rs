@@ -9,12 +9,20 @@ use sharebench_nfs::results::{
     Found, FsInfo, FsStat, ReadHead, Written, get_commit, get_listing, get_status,
 };
 use sharebench_nfs::rpc::{CallHeader, get_reply};
+use sharebench_nfs::v4::attributes::{Attributes, SetAttributes};
+use sharebench_nfs::v4::callback::{CallbackHead, CallbackSequence, NotifyLock, Recall};
+use sharebench_nfs::v4::client_id::SetClientId;
 use sharebench_nfs::v4::compound::{CallHead, ReplyHead, get_operation};
 use sharebench_nfs::v4::data::{Close, PutFh, Read, WriteHead};
 use sharebench_nfs::v4::item::Item;
+use sharebench_nfs::v4::listing::{self, ReadDir};
+use sharebench_nfs::v4::lock::{Denied, Lock};
+use sharebench_nfs::v4::names::{Create, SecurityFlavors};
+use sharebench_nfs::v4::open::{Open, Opened};
 use sharebench_nfs::v4::session::{
-    CreateSession, CreatedSession, ExchangeId, ExchangedId, Sequence, Sequenced,
+    CreateSession, CreatedSession, ExchangeId, ExchangedId, Sequence, Sequenced, TestStateId,
 };
+use sharebench_nfs::v4::sparse::{Copied, Copy, Segment, SegmentsHead};
 use sharebench_nfs::xdr::{Reader, XdrError};
 
 /// Longest accepted record.
@@ -104,7 +112,25 @@ fn version_4(input: &[u8]) {
         |reader| Read::get(reader).and_then(|_| WriteHead::get(reader)).map(drop),
         |reader| Close::get(reader).map(drop),
     ];
-    for decode in try_each {
+    let names_and_state: [Decode; 16] = [
+        |reader| Open::get(reader).map(drop),
+        |reader| Opened::get(reader).map(drop),
+        |reader| Attributes::get(reader).map(drop),
+        |reader| SetAttributes::get(reader).map(drop),
+        |reader| ReadDir::get(reader).map(drop),
+        |reader| listing::get_listing(reader, drop).map(drop),
+        |reader| Lock::get(reader).map(drop),
+        |reader| Denied::get(reader).map(drop),
+        |reader| Create::get(reader).map(drop),
+        |reader| SecurityFlavors::get(reader).map(drop),
+        |reader| SetClientId::get(reader).map(drop),
+        |reader| TestStateId::get(reader).map(drop),
+        |reader| Copy::get(reader).and_then(|_| Copied::get(reader)).map(drop),
+        |reader| SegmentsHead::get(reader).and_then(|_| Segment::get(reader)).map(drop),
+        |reader| CallbackHead::get(reader).and_then(|_| CallbackSequence::get(reader)).map(drop),
+        |reader| Recall::get(reader).and_then(|_| NotifyLock::get(reader)).map(drop),
+    ];
+    for decode in try_each.into_iter().chain(names_and_state) {
         let mut reader = Reader::new(input);
         let _ = decode(&mut reader);
         assert!(reader.rest().len() <= input.len());

@@ -1,16 +1,18 @@
 //! Golden bytes, round trips and malicious bytes.
 
+mod operations;
+
 use proptest::prelude::*;
 
-use super::compound::{CallHead, CountedItems, OK, ReplyHead, ResultHead, expect_result, get_operation};
-use super::data::{Close, Commit, Committed, PutFh, Read, ReadHead, StateId, WriteHead, Written};
-use super::item::{Item, Opaque};
-use super::operation::Operation;
-use super::session::{
+use crate::protocol::StableHow;
+use crate::v4::compound::{CallHead, CountedItems, OK, ReplyHead, ResultHead, expect_result, get_operation};
+use crate::v4::data::{Close, Commit, Committed, PutFh, Read, ReadHead, StateId, WriteHead, Written};
+use crate::v4::item::{Item, Opaque};
+use crate::v4::operation::Operation;
+use crate::v4::session::{
     CallbackSecurity, ChannelLimits, CreateSession, CreatedSession, DestroyClientId, DestroySession,
     ExchangeId, ExchangedId, Implementation, NoStateProtection, ReclaimComplete, Sequence, Sequenced,
 };
-use crate::protocol::StableHow;
 use crate::xdr::{Reader, Writer, XdrError};
 
 fn bytes<'a>(item: &impl Item<'a>) -> Vec<u8> {
@@ -110,7 +112,7 @@ fn operations_of_sessions_have_the_bytes_of_rfc_5662() {
         fore_channel: limits(32),
         back_channel: ChannelLimits { rdma_reads: Some(4), ..limits(1) },
         callback_program: 0x4000_0000,
-        callback_security: CallbackSecurity,
+        callback_security: CallbackSecurity { none: true, sys: false },
     };
     let expected = [
         [0, 3, 1, 0].as_slice(),
@@ -148,7 +150,9 @@ fn results_of_sessions_are_read_as_they_were_written() {
 fn a_list_of_callback_credentials_is_bounded() {
     let auth_sys = words(&[2, 0, 1, 9, 1, 0x6100_0000, 0, 0, 1, 5]);
     let mut reader = Reader::new(&auth_sys);
-    assert_eq!(CallbackSecurity::get(&mut reader), Ok(CallbackSecurity));
+    let both = CallbackSecurity { none: true, sys: true };
+    assert_eq!(CallbackSecurity::get(&mut reader), Ok(both));
+    assert_eq!(bytes(&both), words(&[2, 0, 1, 0, 0, 0, 0, 0]));
     assert!(reader.rest().is_empty());
     assert!(CallbackSecurity::get(&mut Reader::new(&words(&[u32::MAX]))).is_err());
     assert!(CallbackSecurity::get(&mut Reader::new(&words(&[1, 1, 0, 0, 0, 0, u32::MAX]))).is_err());
