@@ -20,6 +20,28 @@ impl Identity {
     pub fn same_device(&self, other: &Self) -> bool {
         self.device == other.device
     }
+
+    /// The identity as bytes, which another process on this machine can read.
+    pub fn to_bytes(self) -> [u8; 28] {
+        let mut bytes = [0; 28];
+        bytes[..4].copy_from_slice(&self.device.0.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.device.1.to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.inode.to_be_bytes());
+        bytes[16..24].copy_from_slice(&self.born.0.to_be_bytes());
+        bytes[24..].copy_from_slice(&self.born.1.to_be_bytes());
+        bytes
+    }
+
+    /// The identity that [`Self::to_bytes`] encoded.
+    pub fn from_bytes(bytes: &[u8; 28]) -> Self {
+        let u32_at = |at: usize| u32::from_be_bytes(std::array::from_fn(|index| bytes[at + index]));
+        let u64_at = |at: usize| u64::from_be_bytes(std::array::from_fn(|index| bytes[at + index]));
+        Self {
+            device: (u32_at(0), u32_at(4)),
+            inode: u64_at(8),
+            born: (u64_at(16).cast_signed(), u32_at(24)),
+        }
+    }
 }
 
 /// The object of a name.

@@ -50,6 +50,7 @@ pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
 pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions};
 pub use volume::{
-    Attributes, DirectoryEntry, DosAttributes, NodeId, ROOT, SetAttributes, Volume, VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, PersistentId, ROOT, SeekTarget,
+    SetAttributes, Volume, VolumeSpace,
 };
 pub use volume_error::{VolumeError, VolumeResult};

@@ -18,6 +18,17 @@ pub fn check_name(name: &str) -> VolumeResult<()> {
     Ok(())
 }
 
+/// Accepts the target of a symbolic link, which may be any path that the system can store.
+///
+/// # Errors
+/// [`VolumeError::BadName`] for an empty target, one above 4095 bytes, or one that contains NUL.
+pub(crate) fn check_target(target: &[u8]) -> VolumeResult<()> {
+    /// `PATH_MAX` without the final NUL.
+    const MAX_TARGET_BYTES: usize = 4095;
+    let bad = target.is_empty() || target.len() > MAX_TARGET_BYTES || target.contains(&0);
+    if bad { Err(VolumeError::BadName) } else { Ok(()) }
+}
+
 /// Characters that a name must not contain where `\` separates names and `:` streams (MS-FSCC 2.1.5).
 const PARTING: &[u8] = br#"\:*?"<>|"#;
 /// Names of devices on DOS and Windows, with any extension (MS-FSCC 2.1.5.2).

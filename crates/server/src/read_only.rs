@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, DirectoryEntry, DosAttributes, NodeId, SetAttributes, Volume, VolumeError, VolumeResult,
-    VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, PersistentId, SeekTarget, SetAttributes,
+    Volume, VolumeError, VolumeResult, VolumeSpace,
 };
 
 /// A read-only view of a volume.
@@ -84,6 +84,46 @@ impl Volume for ReadOnlyVolume {
 
     fn commit(&self, file: NodeId) -> VolumeResult<()> {
         self.0.commit(file)
+    }
+
+    fn make_link(&self, _directory: NodeId, _name: &str, _target: &[u8]) -> VolumeResult<Attributes> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn read_link(&self, link: NodeId) -> VolumeResult<Vec<u8>> {
+        self.0.read_link(link)
+    }
+
+    fn add_name(&self, _file: NodeId, _directory: NodeId, _name: &str) -> VolumeResult<Attributes> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn seek(&self, file: NodeId, offset: u64, target: SeekTarget) -> VolumeResult<Option<u64>> {
+        self.0.seek(file, offset, target)
+    }
+
+    fn allocate(&self, _file: NodeId, _offset: u64, _len: u64) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn deallocate(&self, _file: NodeId, _offset: u64, _len: u64) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn copy(&self, _from: FileRange, _to: FileRange, _len: u64) -> VolumeResult<u64> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn clone_range(&self, _from: FileRange, _to: FileRange, _len: u64) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn persistent_id(&self, node: NodeId) -> Option<PersistentId> {
+        self.0.persistent_id(node)
+    }
+
+    fn find_persistent(&self, id: &PersistentId) -> VolumeResult<NodeId> {
+        self.0.find_persistent(id)
     }
 
     fn space(&self) -> VolumeResult<VolumeSpace> {

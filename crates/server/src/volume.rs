@@ -20,7 +20,9 @@ pub struct Attributes {
     pub node: NodeId,
     /// True for a directory.
     pub directory: bool,
-    /// Length in bytes; 0 for directories.
+    /// True for a symbolic link, which is never a directory.
+    pub link: bool,
+    /// Length in bytes; 0 for directories, the length of the target for links.
     pub size: u64,
     /// Allocated bytes.
     pub allocated: u64,
@@ -40,6 +42,8 @@ pub struct Attributes {
     pub changed: SystemTime,
     /// Creation if known, otherwise the oldest of the other times.
     pub created: SystemTime,
+    /// Number that differs after every change of content, names or attributes. It only grows while the volume exists.
+    pub change: u64,
 }
 
 /// Attributes to change; `None` leaves one as it is.
@@ -79,6 +83,30 @@ pub struct DirectoryEntry {
     pub cookie: u64,
 }
 
+/// What [`Volume::seek`] looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeekTarget {
+    /// The next byte that may differ from zero.
+    Data,
+    /// The next byte of a hole; the end of the file is one.
+    Hole,
+}
+
+/// A range of a file for [`Volume::copy`] and [`Volume::clone_range`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileRange {
+    /// The file.
+    pub file: NodeId,
+    /// First byte.
+    pub offset: u64,
+}
+
+/// Bytes that identify a node also after a restart; see [`Volume::persistent_id`].
+pub type PersistentId = [u8; 28];
+
+/// Bytes that [`Volume::copy`] transfers at a time.
+const COPY_BYTES: usize = 1 << 20;
+
 /// Space on a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VolumeSpace {
@@ -98,7 +126,8 @@ pub struct VolumeSpace {
 /// concurrently. All calls are synchronous and may block as long as the storage does; a front end with an asynchronous
 /// runtime calls a volume that blocks on other threads ([`Self::never_blocks`]). Objects are named by [`NodeId`], not
 /// by path, because NFS handles must survive renames. No call leaves the tree: names are single components, and
-/// symbolic links are not followed.
+/// symbolic links are not followed. A volume that serves links shows them as nodes of their own, for front ends whose
+/// clients follow them; the other front ends get a view without links.
 pub trait Volume: Send + Sync {
     /// Attributes of a node.
     fn attributes(&self, node: NodeId) -> VolumeResult<Attributes>;
@@ -179,6 +208,75 @@ pub trait Volume: Send + Sync {
 
     /// Writes earlier writes of a file to stable storage.
     fn commit(&self, file: NodeId) -> VolumeResult<()>;
+
+    /// Creates a symbolic link with this target, which the volume never follows; [`VolumeError::Exists`] if the name
+    /// already exists.
+    fn make_link(&self, _directory: NodeId, _name: &str, _target: &[u8]) -> VolumeResult<Attributes> {
+        Err(VolumeError::Unsupported)
+    }
+
+    /// The target of a symbolic link.
+    fn read_link(&self, _link: NodeId) -> VolumeResult<Vec<u8>> {
+        Err(VolumeError::Unsupported)
+    }
+
+    /// Gives a file one more name; [`VolumeError::Exists`] if the name already exists.
+    fn add_name(&self, _file: NodeId, _directory: NodeId, _name: &str) -> VolumeResult<Attributes> {
+        Err(VolumeError::Unsupported)
+    }
+
+    /// The offset of the next data or hole at or after `offset`; none if there is none before the end of the file. An
+    /// offset at or beyond the end is [`VolumeError::TooBig`].
+    fn seek(&self, file: NodeId, offset: u64, target: SeekTarget) -> VolumeResult<Option<u64>> {
+        // A volume without knowledge of holes has data everywhere.
+        let size = self.attributes(file)?.size;
+        if offset >= size {
+            return Err(VolumeError::TooBig);
+        }
+        Ok(Some(if target == SeekTarget::Data { offset } else { size }))
+    }
+
+    /// Reserves space for a range, and extends the file if needed.
+    fn allocate(&self, _file: NodeId, _offset: u64, _len: u64) -> VolumeResult<()> {
+        Err(VolumeError::Unsupported)
+    }
+
+    /// Frees a range, which reads as zeros afterwards. The length of the file does not change.
+    fn deallocate(&self, _file: NodeId, _offset: u64, _len: u64) -> VolumeResult<()> {
+        Err(VolumeError::Unsupported)
+    }
+
+    /// Copies up to `len` bytes between files, up to the end of the source, and returns the number of bytes.
+    fn copy(&self, from: FileRange, to: FileRange, len: u64) -> VolumeResult<u64> {
+        let mut buffer = vec![0; COPY_BYTES.min(usize::try_from(len).unwrap_or(COPY_BYTES))];
+        let mut done = 0;
+        while done < len {
+            let wanted = buffer.len().min(usize::try_from(len - done).unwrap_or(usize::MAX));
+            let at = |offset: u64| offset.checked_add(done).ok_or(VolumeError::TooBig);
+            let count = self.read(from.file, at(from.offset)?, &mut buffer[..wanted])?;
+            self.write(to.file, at(to.offset)?, &buffer[..count], false)?;
+            done += count as u64;
+            if count < wanted {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Makes a range of a file share the blocks of another one.
+    fn clone_range(&self, _from: FileRange, _to: FileRange, _len: u64) -> VolumeResult<()> {
+        Err(VolumeError::Unsupported)
+    }
+
+    /// Bytes that identify a node also after a restart of the process; none for a volume that does not outlive it.
+    fn persistent_id(&self, _node: NodeId) -> Option<PersistentId> {
+        None
+    }
+
+    /// The node with these bytes; [`VolumeError::Stale`] if it no longer exists.
+    fn find_persistent(&self, _id: &PersistentId) -> VolumeResult<NodeId> {
+        Err(VolumeError::Stale)
+    }
 
     /// Free and total space.
     fn space(&self) -> VolumeResult<VolumeSpace>;

@@ -36,6 +36,12 @@ pub enum VolumeError {
     /// The name is empty, `.`, `..`, too long, or contains `/` or NUL.
     #[error("bad name")]
     BadName,
+    /// The node is a symbolic link.
+    #[error("is a symbolic link")]
+    IsLink,
+    /// The volume or its file system does not support the operation.
+    #[error("not supported")]
+    Unsupported,
     /// The system failed with this errno.
     #[error("errno {0}")]
     Io(i32),

@@ -3,7 +3,8 @@
 use crate::device::cache::{BlockCache, CacheLookup};
 use crate::device::{DeviceRequest, DeviceVolume, Work, WritePolicy};
 use crate::{
-    Attributes, DirectoryEntry, DosAttributes, NodeId, SetAttributes, Volume, VolumeResult, VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, PersistentId, SeekTarget, SetAttributes,
+    Volume, VolumeResult, VolumeSpace,
 };
 
 /// Work of a read of `len` bytes: the device is needed for a miss, and for evicted dirty blocks.
@@ -125,6 +126,42 @@ impl<V: Volume> Volume for DeviceVolume<V> {
             Work { hit: dirty == 0, operations: u64::from(dirty > 0), bytes: dirty * cache.block_bytes() }
         });
         Ok(())
+    }
+
+    fn make_link(&self, directory: NodeId, name: &str, target: &[u8]) -> VolumeResult<Attributes> {
+        self.inner.make_link(directory, name, target)
+    }
+
+    fn read_link(&self, link: NodeId) -> VolumeResult<Vec<u8>> {
+        self.inner.read_link(link)
+    }
+
+    fn add_name(&self, file: NodeId, directory: NodeId, name: &str) -> VolumeResult<Attributes> {
+        self.inner.add_name(file, directory, name)
+    }
+
+    fn seek(&self, file: NodeId, offset: u64, target: SeekTarget) -> VolumeResult<Option<u64>> {
+        self.inner.seek(file, offset, target)
+    }
+
+    fn allocate(&self, file: NodeId, offset: u64, len: u64) -> VolumeResult<()> {
+        self.inner.allocate(file, offset, len)
+    }
+
+    fn deallocate(&self, file: NodeId, offset: u64, len: u64) -> VolumeResult<()> {
+        self.inner.deallocate(file, offset, len)
+    }
+
+    fn clone_range(&self, from: FileRange, to: FileRange, len: u64) -> VolumeResult<()> {
+        self.inner.clone_range(from, to, len)
+    }
+
+    fn persistent_id(&self, node: NodeId) -> Option<PersistentId> {
+        self.inner.persistent_id(node)
+    }
+
+    fn find_persistent(&self, id: &PersistentId) -> VolumeResult<NodeId> {
+        self.inner.find_persistent(id)
     }
 
     fn space(&self) -> VolumeResult<VolumeSpace> {

@@ -1,10 +1,14 @@
 //! A directory of the host as a volume, and nothing outside it.
 
+mod changes;
 mod dos_attributes;
 mod errno;
+mod links;
 mod names;
 mod open_files;
+mod persistent;
 mod places;
+mod ranges;
 mod status;
 mod tree;
 mod volume;
@@ -19,13 +23,16 @@ use crate::directory::tree::Tree;
 pub struct DirectoryOptions {
     /// Reject every change.
     pub read_only: bool,
+    /// Serve symbolic links as nodes of their own, which are never followed. Otherwise they are neither shown nor
+    /// changed, and their names stay reserved.
+    pub links: bool,
     /// Maximum number of file descriptors that are kept open.
     pub open_files: usize,
 }
 
 impl Default for DirectoryOptions {
     fn default() -> Self {
-        Self { read_only: false, open_files: 512 }
+        Self { read_only: false, links: false, open_files: 512 }
     }
 }
 
@@ -43,7 +50,8 @@ pub struct DirectoryError {
 /// A directory of the host as a volume.
 ///
 /// Every name is opened as one component below an open directory, without following links, so that no name leads out of
-/// the tree. Symbolic links, devices, sockets and pipes are not listed and are denied by name;
+/// the tree. Devices, sockets and pipes, and symbolic links without [`DirectoryOptions::links`], are not listed and are
+/// denied by name;
 /// other file systems mounted below are not entered, and what their mount points hide is not part of the tree either.
 /// Names that are not UTF-8 are not listed.
 ///
@@ -64,7 +72,7 @@ impl DirectoryVolume {
     pub fn open(path: impl AsRef<Path>, options: &DirectoryOptions) -> Result<Self, DirectoryError> {
         let path = path.as_ref();
         let failed = |error| DirectoryError { path: path.to_owned(), error };
-        let tree = Tree::open(path, options.open_files).map_err(failed)?;
+        let tree = Tree::open(path, options).map_err(failed)?;
         Ok(Self { tree, read_only: options.read_only })
     }
 }

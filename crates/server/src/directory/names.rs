@@ -38,8 +38,20 @@ pub(super) fn cookie(name: &str) -> u64 {
 pub(super) enum Which {
     /// Files and directories.
     Served,
+    /// Also symbolic links.
+    WithLinks,
     /// Also links and special files, which are not served but occupy their names.
     All,
+}
+
+impl Which {
+    fn has(self, kind: FileType) -> bool {
+        match kind {
+            FileType::RegularFile | FileType::Directory | FileType::Unknown => true,
+            FileType::Symlink => self != Self::Served,
+            _ => self == Self::All,
+        }
+    }
 }
 
 /// Reads the names of files and directories, in the system's order.
@@ -53,8 +65,7 @@ pub(super) fn read_names(directory: BorrowedFd<'_>, which: Which) -> VolumeResul
     let mut unreadable = 0;
     while let Some(entry) = entries.next() {
         let entry = entry.map_err(volume_error)?;
-        let kinds = [FileType::RegularFile, FileType::Directory, FileType::Unknown];
-        if which == Which::Served && !kinds.contains(&entry.file_type()) {
+        if !which.has(entry.file_type()) {
             continue;
         }
         match entry.file_name().to_str() {
@@ -75,11 +86,16 @@ pub(super) struct Listings(Mutex<VecDeque<(NodeId, Names)>>);
 
 impl Listings {
     /// The names of a directory: read at the start of a listing, and kept for its further pages.
-    pub(super) fn names(&self, id: NodeId, directory: BorrowedFd<'_>, starts: bool) -> VolumeResult<Names> {
+    pub(super) fn names(
+        &self,
+        id: NodeId,
+        (directory, which): (BorrowedFd<'_>, Which),
+        starts: bool,
+    ) -> VolumeResult<Names> {
         if !starts && let Some(names) = self.kept(id) {
             return Ok(names);
         }
-        let names = read_names(directory, Which::Served)?.into_iter();
+        let names = read_names(directory, which)?.into_iter();
         let mut names: Vec<Named> = names.map(|name| (cookie(&name), name)).collect();
         names.sort_unstable();
         let names = Arc::new(names);

@@ -13,12 +13,19 @@ pub(super) struct OpenNode {
     /// Also open for writing.
     pub(super) writable: bool,
     pub(super) directory: bool,
+    /// A symbolic link: a reference without access to what it leads to.
+    pub(super) link: bool,
 }
 
 impl OpenNode {
     /// Takes ownership of a descriptor.
     pub(super) fn new(fd: OwnedFd, directory: bool, writable: bool) -> Arc<Self> {
-        Arc::new(Self { fd, writable, directory })
+        Arc::new(Self { fd, writable, directory, link: false })
+    }
+
+    /// Takes ownership of the descriptor of a symbolic link, opened with `O_PATH`.
+    pub(super) fn link(fd: OwnedFd) -> Arc<Self> {
+        Arc::new(Self { fd, writable: false, directory: false, link: true })
     }
 
     /// The descriptor.

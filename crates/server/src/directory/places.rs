@@ -21,8 +21,13 @@ pub(super) struct Places(RwLock<Table>);
 struct Table {
     by_identity: HashMap<Identity, NodeId>,
     by_id: HashMap<NodeId, NodeName>,
+    /// Further names of files with several names, in the order in which they were seen.
+    others: HashMap<NodeId, Vec<NodeName>>,
     last_id: u64,
 }
+
+/// Maximum number of further names that are kept of a file.
+const MAX_OTHER_NAMES: usize = 8;
 
 impl Places {
     /// A table with only the root.
@@ -31,6 +36,7 @@ impl Places {
         Self(RwLock::new(Table {
             by_identity: HashMap::from([(root, ROOT)]),
             by_id: HashMap::from([(ROOT, place)]),
+            others: HashMap::new(),
             last_id: ROOT.0,
         }))
     }
@@ -57,6 +63,38 @@ impl Places {
         id
     }
 
+    /// Keeps a further name of a file.
+    pub(super) fn add_other_name(&self, id: NodeId, identity: Identity, parent: NodeId, name: &str) {
+        let mut table = self.write();
+        let others = table.others.entry(id).or_default();
+        if others.len() < MAX_OTHER_NAMES {
+            others.push(NodeName { identity, parent, name: Arc::from(name) });
+        }
+    }
+
+    /// Replaces the name of a file that is gone by another one that is known; false if there is none.
+    pub(super) fn use_other_name(&self, id: NodeId) -> bool {
+        let mut table = self.write();
+        let Some(others) = table.others.get_mut(&id) else { return false };
+        let next = others.pop();
+        if others.is_empty() {
+            table.others.remove(&id);
+        }
+        let Some(next) = next else { return false };
+        table.by_id.insert(id, next);
+        true
+    }
+
+    /// The number of a file, if it was seen.
+    pub(super) fn number(&self, identity: Identity) -> Option<NodeId> {
+        self.read().by_identity.get(&identity).copied()
+    }
+
+    /// The identity of a file.
+    pub(super) fn identity(&self, id: NodeId) -> Option<Identity> {
+        Some(self.read().by_id.get(&id)?.identity)
+    }
+
     /// The place where the file with this number was last seen.
     pub(super) fn get(&self, id: NodeId) -> VolumeResult<NodeName> {
         let table = self.read();
@@ -70,6 +108,7 @@ impl Places {
         let mut table = self.write();
         let id = table.by_identity.remove(&identity)?;
         table.by_id.remove(&id);
+        table.others.remove(&id);
         Some(id)
     }
 

@@ -8,7 +8,10 @@ use sharebench_beneath::{Kind, Status};
 use crate::{Attributes, NodeId};
 
 /// The attributes that a status contains.
-pub(super) fn attributes(status: &Status, node: NodeId) -> Attributes {
+///
+/// The change number is the time of the last change in nanoseconds plus the changes of this process. The kernel reads
+/// its clock only at each tick, so that the time alone would not show two changes within one.
+pub(super) fn attributes(status: &Status, node: NodeId, changes: u64) -> Attributes {
     let raw = status.raw();
     let directory = status.kind == Kind::Directory;
     let accessed = time(raw.stx_atime);
@@ -17,6 +20,7 @@ pub(super) fn attributes(status: &Status, node: NodeId) -> Attributes {
     Attributes {
         node,
         directory,
+        link: status.kind == Kind::Link,
         size: if directory { 0 } else { raw.stx_size },
         allocated: raw.stx_blocks.saturating_mul(512),
         mode: u32::from(raw.stx_mode) & 0o7777,
@@ -26,8 +30,13 @@ pub(super) fn attributes(status: &Status, node: NodeId) -> Attributes {
         accessed,
         modified,
         changed,
+        change: nanoseconds(raw.stx_ctime).wrapping_add(changes),
         created: if status.has_birth() { time(raw.stx_btime) } else { accessed.min(modified).min(changed) },
     }
+}
+
+fn nanoseconds(stamp: StatxTimestamp) -> u64 {
+    stamp.tv_sec.unsigned_abs().wrapping_mul(1_000_000_000).wrapping_add(u64::from(stamp.tv_nsec))
 }
 
 fn time(stamp: StatxTimestamp) -> SystemTime {

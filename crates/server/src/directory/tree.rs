@@ -1,16 +1,19 @@
 //! From node numbers to open files, one component at a time.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use sharebench_beneath::{Kind, NO_LINKS, Status};
 
+use crate::directory::DirectoryOptions;
+use crate::directory::changes::Changes;
 use crate::directory::dos_attributes;
 use crate::directory::errno::volume_error;
-use crate::directory::names::Listings;
+use crate::directory::names::{Listings, Which};
 use crate::directory::open_files::{OpenFiles, OpenNode};
+use crate::directory::persistent::Scan;
 use crate::directory::places::{NodeName, Places};
 use crate::directory::status::attributes;
 use crate::{Attributes, DosAttributes, NodeId, ROOT, VolumeError, VolumeResult};
@@ -22,6 +25,10 @@ pub(super) struct Tree {
     pub(super) places: Places,
     pub(super) open_files: OpenFiles,
     pub(super) listings: Listings,
+    pub(super) changes: Changes,
+    /// Symbolic links are part of the tree.
+    pub(super) links: bool,
+    pub(super) scan: Mutex<Scan>,
 }
 
 /// Flags for opening: do not follow a link, do not wait for the other end of a pipe.
@@ -29,7 +36,7 @@ const SAFELY: OFlags = NO_LINKS.union(OFlags::NONBLOCK);
 
 impl Tree {
     /// Opens the root.
-    pub(super) fn open(path: &Path, open_files: usize) -> VolumeResult<Self> {
+    pub(super) fn open(path: &Path, options: &DirectoryOptions) -> VolumeResult<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = openat(CWD, path, flags, Mode::empty()).map_err(volume_error)?;
         let root = OpenNode::new(fd, true, false);
@@ -38,8 +45,11 @@ impl Tree {
             places: Places::new(root_status.identity),
             root,
             root_status,
-            open_files: OpenFiles::new(open_files),
+            open_files: OpenFiles::new(options.open_files),
             listings: Listings::default(),
+            changes: Changes::default(),
+            links: options.links,
+            scan: Mutex::default(),
         })
     }
 
@@ -50,16 +60,31 @@ impl Tree {
             return Err(VolumeError::NotDirectory);
         }
         let status = Status::at(directory.fd(), name).map_err(volume_error)?;
-        if !matches!(status.kind, Kind::File | Kind::Directory) || !status.same_mount(&self.root_status) {
+        let served = match status.kind {
+            Kind::File | Kind::Directory => true,
+            Kind::Link => self.links,
+            Kind::Other => false,
+        };
+        if !served || !status.same_mount(&self.root_status) {
             return Err(VolumeError::Denied);
         }
         Ok(status)
     }
 
+    /// Attributes of a node with this status.
+    pub(super) fn described(&self, status: &Status, id: NodeId) -> Attributes {
+        attributes(status, id, self.changes.of(id))
+    }
+
+    /// The names that a listing has.
+    pub(super) fn listed(&self) -> Which {
+        if self.links { Which::WithLinks } else { Which::Served }
+    }
+
     /// Attributes of a node: by its descriptor if it is open, otherwise by name.
     pub(super) fn attributes(&self, id: NodeId) -> VolumeResult<Attributes> {
         if id == ROOT {
-            return Ok(attributes(&Status::of(self.root.fd()).map_err(volume_error)?, ROOT));
+            return Ok(self.described(&Status::of(self.root.fd()).map_err(volume_error)?, ROOT));
         }
         if let Some(open) = self.open_files.get(id) {
             let status = Status::of(open.fd()).map_err(volume_error)?;
@@ -67,12 +92,20 @@ impl Tree {
                 self.node_removed(&status);
                 return Err(VolumeError::Stale);
             }
-            return Ok(attributes(&status, id));
+            return Ok(self.described(&status, id));
         }
+        match self.attributes_by_name(id) {
+            // The name is gone; the file may have another one.
+            Err(VolumeError::Stale) if self.places.use_other_name(id) => self.attributes_by_name(id),
+            attributes => attributes,
+        }
+    }
+
+    fn attributes_by_name(&self, id: NodeId) -> VolumeResult<Attributes> {
         let place = self.places.get(id)?;
         let parent = self.node(place.parent)?;
         match self.status(&parent, &place.name) {
-            Ok(status) if status.identity == place.identity => Ok(attributes(&status, id)),
+            Ok(status) if status.identity == place.identity => Ok(self.described(&status, id)),
             Ok(_) | Err(VolumeError::NotFound) => Err(VolumeError::Stale),
             Err(error) => Err(error),
         }
@@ -119,10 +152,20 @@ impl Tree {
             at = parent;
         };
         for (at, place) in way.iter().rev() {
-            open = self.open_place(&open, place, false)?;
+            open = match self.open_place(&open, place, false) {
+                Err(VolumeError::Stale) if self.places.use_other_name(*at) => self.open_other_name(*at)?,
+                opened => opened?,
+            };
             self.open_files.insert(*at, Arc::clone(&open));
         }
         Ok(open)
+    }
+
+    /// Opens a file by another of its names. Directories have one name, so that the parent's way is short and known.
+    fn open_other_name(&self, id: NodeId) -> VolumeResult<Arc<OpenNode>> {
+        let place = self.places.get(id)?;
+        let parent = self.node(place.parent)?;
+        self.open_place(&parent, &place, false)
     }
 
     /// A directory, open.
@@ -136,6 +179,9 @@ impl Tree {
         let open = self.node(id)?;
         if open.directory {
             return Err(VolumeError::IsDirectory);
+        }
+        if open.link {
+            return Err(VolumeError::IsLink);
         }
         if open.writable || !writable {
             return Ok(open);
@@ -153,13 +199,19 @@ impl Tree {
         let moved_away = |error| if error == VolumeError::NotFound { VolumeError::Stale } else { error };
         let status = self.status(parent, &place.name).map_err(moved_away)?;
         let directory = status.kind == Kind::Directory;
-        let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
+        let access = match (status.kind, writable) {
+            // A reference to the link itself: nothing is followed.
+            (Kind::Link, _) => OFlags::PATH,
+            (_, true) => OFlags::RDWR,
+            (_, false) => OFlags::RDONLY,
+        };
         let fd = match openat(parent.fd(), &*place.name, access | SAFELY, Mode::empty()) {
             Ok(fd) => fd,
             Err(Errno::NOENT) => return Err(VolumeError::Stale),
             Err(errno) => return Err(volume_error(errno)),
         };
-        let open = OpenNode::new(fd, directory, writable);
+        let open =
+            if status.kind == Kind::Link { OpenNode::link(fd) } else { OpenNode::new(fd, directory, writable) };
         // The name may refer to another object between the two calls; the descriptor cannot.
         let open_status = Status::of(open.fd()).map_err(volume_error)?;
         if status.identity != place.identity || open_status.identity != place.identity {

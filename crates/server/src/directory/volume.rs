@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    Access, AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid, accessat, fchmod, fchown,
+    Access, AtFlags, FallocateFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid, accessat, fchmod, fchown,
     fdatasync, fstatvfs, ftruncate, futimens, mkdirat, openat, renameat, unlinkat,
 };
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
@@ -15,21 +15,35 @@ use crate::directory::dos_attributes;
 use crate::directory::errno::volume_error;
 use crate::directory::names::{Which, groups_after, read_names};
 use crate::directory::open_files::OpenNode;
-use crate::directory::status::attributes;
+use crate::directory::{links, ranges};
 use crate::name::{check_name, fold_case};
 use crate::{
-    Attributes, DirectoryEntry, DosAttributes, NodeId, ROOT, SetAttributes, Volume, VolumeError,
-    VolumeResult, VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, PersistentId, ROOT, SeekTarget,
+    SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
 };
 
 impl DirectoryVolume {
-    fn writable(&self) -> VolumeResult<()> {
+    pub(super) fn writable(&self) -> VolumeResult<()> {
         if self.read_only { Err(VolumeError::ReadOnly) } else { Ok(()) }
     }
 
     /// Attributes of a name that was just seen; its place is recorded.
-    fn seen(&self, status: &Status, directory: NodeId, name: &str) -> Attributes {
-        attributes(status, self.tree.places.seen(status.identity, directory, name))
+    pub(super) fn seen(&self, status: &Status, directory: NodeId, name: &str) -> Attributes {
+        self.tree.described(status, self.tree.places.seen(status.identity, directory, name))
+    }
+
+    /// Forgets a file that has lost its last name.
+    fn one_name_less(&self, before: &Status) {
+        if before.links <= 1 || before.kind == Kind::Directory {
+            self.tree.node_removed(before);
+        } else if let Some(id) = self.tree.places.number(before.identity) {
+            self.tree.changes.note(id);
+        }
+    }
+
+    /// Counts a change of the names of a directory.
+    pub(super) fn names_changed(&self, directory: NodeId) {
+        self.tree.changes.note(directory);
     }
 }
 
@@ -77,6 +91,7 @@ impl Volume for DirectoryVolume {
         let status = Status::of(open.fd()).map_err(volume_error)?;
         let attributes = self.seen(&status, directory, name);
         self.tree.open_files.insert(attributes.node, open);
+        self.names_changed(directory);
         Ok(attributes)
     }
 
@@ -86,6 +101,7 @@ impl Volume for DirectoryVolume {
         let parent = self.tree.directory(directory)?;
         let mode = Mode::from_raw_mode(mode & 0o7777);
         mkdirat(parent.fd(), name, mode).map_err(volume_error)?;
+        self.names_changed(directory);
         let attributes = self.lookup(directory, name)?;
         let open = self.tree.node(attributes.node)?;
         fchmod(open.fd(), mode).map_err(volume_error)?;
@@ -107,9 +123,8 @@ impl Volume for DirectoryVolume {
             return Err(VolumeError::IsDirectory);
         }
         unlinkat(parent.fd(), name, AtFlags::empty()).map_err(volume_error)?;
-        if status.links <= 1 {
-            self.tree.node_removed(&status);
-        }
+        self.names_changed(directory);
+        self.one_name_less(&status);
         Ok(())
     }
 
@@ -122,6 +137,7 @@ impl Volume for DirectoryVolume {
             return Err(VolumeError::NotDirectory);
         }
         unlinkat(parent.fd(), name, AtFlags::REMOVEDIR).map_err(volume_error)?;
+        self.names_changed(directory);
         self.tree.node_removed(&status);
         Ok(())
     }
@@ -144,10 +160,11 @@ impl Volume for DirectoryVolume {
             errno => volume_error(errno),
         })?;
         if let Some(replaced) = replaced.filter(|replaced| replaced.identity != moved.identity)
-            && (replaced.links <= 1 || replaced.kind == Kind::Directory)
         {
-            self.tree.node_removed(&replaced);
+            self.one_name_less(&replaced);
         }
+        self.names_changed(from);
+        self.names_changed(to);
         self.tree.places.seen(moved.identity, to, new_name);
         Ok(())
     }
@@ -162,8 +179,11 @@ impl Volume for DirectoryVolume {
         }
         let others = SetAttributes { size: None, ..change.clone() };
         if others != SetAttributes::default() {
-            change_open(self.tree.node(node)?.fd(), &others).map_err(volume_error)?;
+            let open = self.tree.node(node)?;
+            let change = if open.link { links::change } else { change_open };
+            change(open.fd(), &others).map_err(volume_error)?;
         }
+        self.tree.changes.note(node);
         self.tree.attributes(node)
     }
 
@@ -173,12 +193,14 @@ impl Volume for DirectoryVolume {
 
     fn set_dos_attributes(&self, node: NodeId, attributes: &DosAttributes) -> VolumeResult<()> {
         self.writable()?;
-        dos_attributes::write(self.tree.node(node)?.fd(), attributes).map_err(volume_error)
+        dos_attributes::write(self.tree.node(node)?.fd(), attributes).map_err(volume_error)?;
+        self.tree.changes.note(node);
+        Ok(())
     }
 
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {
         let open = self.tree.directory(directory)?;
-        let names = self.tree.listings.names(directory, open.fd(), cookie == 0)?;
+        let names = self.tree.listings.names(directory, (open.fd(), self.tree.listed()), cookie == 0)?;
         let mut entries = Vec::new();
         for group in groups_after(&names, cookie) {
             // Return at least one group, even if it exceeds the limit: otherwise no listing could pass it.
@@ -221,6 +243,7 @@ impl Volume for DirectoryVolume {
                 count => done += count,
             }
         }
+        self.tree.changes.note(file);
         if durable {
             retry_on_intr(|| fdatasync(open.fd())).map_err(volume_error)?;
         }
@@ -233,6 +256,46 @@ impl Volume for DirectoryVolume {
             return Ok(());
         }
         retry_on_intr(|| fdatasync(open.fd())).map_err(volume_error)
+    }
+
+    fn make_link(&self, directory: NodeId, name: &str, target: &[u8]) -> VolumeResult<Attributes> {
+        self.make_symbolic_link(directory, name, target)
+    }
+
+    fn read_link(&self, link: NodeId) -> VolumeResult<Vec<u8>> {
+        self.link_target(link)
+    }
+
+    fn add_name(&self, file: NodeId, directory: NodeId, name: &str) -> VolumeResult<Attributes> {
+        self.add_hard_link(file, directory, name)
+    }
+
+    fn seek(&self, file: NodeId, offset: u64, target: SeekTarget) -> VolumeResult<Option<u64>> {
+        ranges::seek(self.tree.file(file, false)?.fd(), offset, target)
+    }
+
+    fn allocate(&self, file: NodeId, offset: u64, len: u64) -> VolumeResult<()> {
+        self.change_range(file, offset, len, FallocateFlags::empty())
+    }
+
+    fn deallocate(&self, file: NodeId, offset: u64, len: u64) -> VolumeResult<()> {
+        self.change_range(file, offset, len, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE)
+    }
+
+    fn copy(&self, from: FileRange, to: FileRange, len: u64) -> VolumeResult<u64> {
+        self.copy_between(from, to, len)
+    }
+
+    fn clone_range(&self, from: FileRange, to: FileRange, len: u64) -> VolumeResult<()> {
+        self.clone_between(from, to, len)
+    }
+
+    fn persistent_id(&self, node: NodeId) -> Option<PersistentId> {
+        self.tree.persistent_id(node)
+    }
+
+    fn find_persistent(&self, id: &PersistentId) -> VolumeResult<NodeId> {
+        self.tree.find_persistent(id)
     }
 
     fn space(&self) -> VolumeResult<VolumeSpace> {
@@ -254,7 +317,7 @@ impl Volume for DirectoryVolume {
 }
 
 /// `offset + done`, if the system's offsets can express it.
-fn file_offset(offset: u64, done: usize) -> Option<u64> {
+pub(super) fn file_offset(offset: u64, done: usize) -> Option<u64> {
     offset.checked_add(done as u64).filter(|at| i64::try_from(*at).is_ok())
 }
 
@@ -278,7 +341,7 @@ fn change_open(fd: BorrowedFd<'_>, change: &SetAttributes) -> Result<(), Errno> 
 }
 
 /// A time for the system, or the request to leave it unchanged.
-fn timespec(time: Option<SystemTime>) -> Timespec {
+pub(super) fn timespec(time: Option<SystemTime>) -> Timespec {
     let Some(time) = time else { return Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT } };
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => Timespec {

@@ -183,6 +183,75 @@ impl Content {
         Ok(())
     }
 
+    /// The first byte at or after `offset` in a page; none if only holes follow.
+    pub(super) fn next_data(&self, offset: u64) -> Option<u64> {
+        let pages = read_lock(&self.pages);
+        let size = self.size();
+        let has_data = |number: &u64, page: &Page| {
+            let end = number * PAGE_BYTES + read_lock(page).len() as u64;
+            end > offset && number * PAGE_BYTES < size
+        };
+        let first = pages.iter().filter(|(number, page)| has_data(number, page)).map(|(number, _)| *number).min();
+        first.map(|number| offset.max(number * PAGE_BYTES)).filter(|at| *at < size)
+    }
+
+    /// The first byte at or after `offset` that is in no page, or the end of the file.
+    pub(super) fn next_hole(&self, offset: u64) -> u64 {
+        let pages = read_lock(&self.pages);
+        let size = self.size();
+        let mut at = offset;
+        while at < size {
+            let Some(page) = pages.get(&(at / PAGE_BYTES)) else { return at };
+            let end = at / PAGE_BYTES * PAGE_BYTES + read_lock(page).len() as u64;
+            if end <= at {
+                return at;
+            }
+            at = end;
+        }
+        size
+    }
+
+    /// Charges memory for a range and extends the file if needed. If the budget is exhausted, the length stays.
+    pub(super) fn allocate(&self, offset: u64, len: u64, budget: &Budget) -> VolumeResult<()> {
+        let end = offset.checked_add(len).filter(|end| *end <= MAX_SIZE).ok_or(VolumeError::TooBig)?;
+        let mut pages = write_lock(&self.pages);
+        let allocated = (offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES)).try_for_each(|number| {
+            let page = pages.entry(number).or_default();
+            let page = page.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if page.len() < PAGE_BYTES as usize {
+                self.grow_page(page, PAGE_BYTES as usize, budget)?;
+            }
+            Ok(())
+        });
+        if allocated.is_err() {
+            self.cut(&mut pages, self.size(), budget);
+            return allocated;
+        }
+        self.size.fetch_max(end, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Frees the whole pages of a range and fills the rest of it with zeros. The length stays.
+    pub(super) fn deallocate(&self, offset: u64, len: u64, budget: &Budget) -> VolumeResult<()> {
+        let end = offset.checked_add(len).filter(|end| *end <= MAX_SIZE).ok_or(VolumeError::TooBig)?;
+        let mut freed = 0;
+        write_lock(&self.pages).retain(|number, page| {
+            let start = number * PAGE_BYTES;
+            let page = page.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if offset <= start && end >= start + PAGE_BYTES {
+                freed += page.len() as u64;
+                return false;
+            }
+            let within = |at: u64| (at.saturating_sub(start) as usize).min(page.len());
+            let range = within(offset)..within(end);
+            page[range].fill(0);
+            true
+        });
+        self.charged.fetch_sub(freed, Ordering::Relaxed);
+        budget.give(freed);
+        Ok(())
+    }
+
     /// Removes every byte from `size` on.
     fn cut(&self, pages: &mut NumberMap<Page>, size: u64, budget: &Budget) {
         let mut freed = 0;

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::memory::budget::Budget;
 use crate::memory::content::{Content, NumberMap, read_lock, write_lock};
-use crate::memory::names::{Name, NamePair};
+use crate::memory::names::{Name, NamePair, Names};
 use crate::memory::node::{Directory, Kind, Node};
-use crate::name::check_name;
+use crate::name::{check_name, check_target};
 use crate::{
-    Attributes, DirectoryEntry, DosAttributes, NodeId, ROOT, SetAttributes, Volume, VolumeError,
-    VolumeResult, VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, ROOT, SeekTarget, SetAttributes, Volume,
+    VolumeError, VolumeResult, VolumeSpace,
 };
 
 /// Memory charged for each file or directory, in bytes: node, name, three index entries.
@@ -89,6 +89,12 @@ impl MemoryVolume {
 
     /// Removes a node without a name and frees its memory.
     fn remove_node(&self, node: NodeId) {
+        let has_other_names = self.node(node).is_ok_and(|node| !node.drop_name());
+        if has_other_names {
+            // Each further name was charged like a node.
+            self.budget.give(NODE_BYTES);
+            return;
+        }
         let removed = write_lock(self.shard(node)).remove(&node.0);
         if let Some(Kind::File(content)) = removed.as_ref().map(|node| &node.kind) {
             // Truncation cannot fail. A writer that still holds the node may charge it again; the charge for at most one
@@ -111,13 +117,7 @@ impl MemoryVolume {
         check_name(name)?;
         let parent = self.node(directory)?;
         let mut names = write_lock(&parent.directory()?.names);
-        // A removal between the look-up and this lock: a name added now would be lost with the directory.
-        if names.removed {
-            return Err(VolumeError::Stale);
-        }
-        if names.get(name).is_some() {
-            return Err(VolumeError::Exists);
-        }
+        free_name(&names, name)?;
         self.budget.take(NODE_BYTES)?;
         let id = NodeId(self.next_id.fetch_add(1, Ordering::Relaxed));
         let node = self.add(make(id));
@@ -184,6 +184,15 @@ impl MemoryVolume {
             write_lock(&directory.names).removed = false;
         }
     }
+}
+
+/// Checks that a name can be added.
+fn free_name(names: &Names, name: &str) -> VolumeResult<()> {
+    // A removal between the look-up and the lock of the names: a name added now would be lost with the directory.
+    if names.removed {
+        return Err(VolumeError::Stale);
+    }
+    if names.get(name).is_some() { Err(VolumeError::Exists) } else { Ok(()) }
 }
 
 fn new_directory(id: NodeId, parent: NodeId, mode: u32) -> Node {
@@ -266,6 +275,10 @@ impl Volume for MemoryVolume {
         if moved.directory && self.lies_within(to, moved.node)? {
             return Err(VolumeError::BadName);
         }
+        // Two names of one file: nothing to do (POSIX, rename).
+        if self.find(to, new_name).is_ok_and(|old| old.node == moved.node) {
+            return Ok(());
+        }
         let replaced = self.replaced(moved, to, new_name)?;
         let moving = NamePair::lock(source.directory()?, target.directory()?);
         if let Err(error) = moving.and_move(name, new_name, moved, replaced) {
@@ -327,6 +340,75 @@ impl Volume for MemoryVolume {
 
     fn commit(&self, file: NodeId) -> VolumeResult<()> {
         self.node(file)?.content().map(|_| ())
+    }
+
+    fn make_link(&self, directory: NodeId, name: &str, target: &[u8]) -> VolumeResult<Attributes> {
+        check_target(target)?;
+        self.insert(directory, name, |id| Node::new(id, Kind::Link(target.into()), 0o777))
+    }
+
+    fn read_link(&self, link: NodeId) -> VolumeResult<Vec<u8>> {
+        Ok(self.node(link)?.target()?.to_vec())
+    }
+
+    fn add_name(&self, file: NodeId, directory: NodeId, name: &str) -> VolumeResult<Attributes> {
+        check_name(name)?;
+        let node = self.node(file)?;
+        if matches!(node.kind, Kind::Directory(_)) {
+            return Err(VolumeError::IsDirectory);
+        }
+        let parent = self.node(directory)?;
+        let mut names = write_lock(&parent.directory()?.names);
+        free_name(&names, name)?;
+        self.budget.take(NODE_BYTES)?;
+        if let Err(error) = node.add_name() {
+            self.budget.give(NODE_BYTES);
+            return Err(error);
+        }
+        // A removal of the last name in between: the node is gone.
+        if self.node(file).is_err() {
+            self.budget.give(NODE_BYTES);
+            return Err(VolumeError::Stale);
+        }
+        names.insert(name, file, false);
+        drop(names);
+        parent.touch();
+        Ok(node.attributes())
+    }
+
+    fn seek(&self, file: NodeId, offset: u64, target: SeekTarget) -> VolumeResult<Option<u64>> {
+        let node = self.node(file)?;
+        let content = node.content()?;
+        if offset >= content.size() {
+            return Err(VolumeError::TooBig);
+        }
+        Ok(match target {
+            SeekTarget::Data => content.next_data(offset),
+            SeekTarget::Hole => Some(content.next_hole(offset)),
+        })
+    }
+
+    fn allocate(&self, file: NodeId, offset: u64, len: u64) -> VolumeResult<()> {
+        let node = self.node(file)?;
+        node.content()?.allocate(offset, len, &self.budget)?;
+        node.touch();
+        Ok(())
+    }
+
+    fn deallocate(&self, file: NodeId, offset: u64, len: u64) -> VolumeResult<()> {
+        let node = self.node(file)?;
+        node.content()?.deallocate(offset, len, &self.budget)?;
+        node.touch();
+        Ok(())
+    }
+
+    fn clone_range(&self, from: FileRange, to: FileRange, len: u64) -> VolumeResult<()> {
+        let end = from.offset.checked_add(len).ok_or(VolumeError::TooBig)?;
+        if end > self.node(from.file)?.content()?.size() {
+            return Err(VolumeError::TooBig);
+        }
+        // Pages are not shared: a clone in memory is a copy.
+        self.copy(from, to, len).map(|_| ())
     }
 
     fn space(&self) -> VolumeResult<VolumeSpace> {

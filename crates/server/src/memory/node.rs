@@ -8,6 +8,9 @@ use crate::memory::content::{Content, read_lock};
 use crate::memory::names::Names;
 use crate::{Attributes, DosAttributes, NodeId, SetAttributes, VolumeError, VolumeResult};
 
+/// Maximum number of names of a file, as on common Unix file systems.
+const MAX_NAMES: u32 = 65_000;
+
 /// An instant in nanoseconds since 1970 that can change without a lock; valid until the year 2262.
 #[derive(Debug)]
 struct Instant(AtomicI64);
@@ -53,12 +56,18 @@ pub(super) struct Node {
     changed: Instant,
     created: Instant,
     dos_bits: AtomicU32,
+    /// Names of a file or link.
+    names: AtomicU32,
+    /// Counts changes.
+    change: AtomicU64,
 }
 
 /// Kind of a node, with its content.
 pub(super) enum Kind {
     File(Content),
     Directory(Directory),
+    /// A symbolic link with its target.
+    Link(Box<[u8]>),
 }
 
 /// The names of a directory and its place in the tree.
@@ -82,14 +91,36 @@ impl Node {
             changed: Instant::new(now),
             created: Instant::new(now),
             dos_bits: AtomicU32::new(0),
+            names: AtomicU32::new(1),
+            change: AtomicU64::new(1),
         }
+    }
+
+    /// Adds a name of a file; an error at the limit of names.
+    pub(super) fn add_name(&self) -> VolumeResult<()> {
+        let more = |names: u32| (names < MAX_NAMES).then_some(names + 1);
+        let added = self.names.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        added.map_err(|_| VolumeError::NoSpace)?;
+        self.note_change();
+        Ok(())
+    }
+
+    /// Removes a name; true if it was the last one.
+    pub(super) fn drop_name(&self) -> bool {
+        self.note_change();
+        self.names.fetch_sub(1, Ordering::Relaxed) <= 1
+    }
+
+    fn note_change(&self) {
+        self.changed.set(SystemTime::now());
+        self.change.fetch_add(1, Ordering::Release);
     }
 
     /// The directory, or [`VolumeError::NotDirectory`].
     pub(super) fn directory(&self) -> VolumeResult<&Directory> {
         match &self.kind {
             Kind::Directory(directory) => Ok(directory),
-            Kind::File(_) => Err(VolumeError::NotDirectory),
+            Kind::File(_) | Kind::Link(_) => Err(VolumeError::NotDirectory),
         }
     }
 
@@ -98,6 +129,15 @@ impl Node {
         match &self.kind {
             Kind::File(content) => Ok(content),
             Kind::Directory(_) => Err(VolumeError::IsDirectory),
+            Kind::Link(_) => Err(VolumeError::IsLink),
+        }
+    }
+
+    /// The target of a link; an error for other nodes.
+    pub(super) fn target(&self) -> VolumeResult<&[u8]> {
+        match &self.kind {
+            Kind::Link(target) => Ok(target),
+            Kind::File(_) | Kind::Directory(_) => Err(VolumeError::BadName),
         }
     }
 
@@ -106,6 +146,7 @@ impl Node {
         let now = SystemTime::now();
         self.modified.set(now);
         self.changed.set(now);
+        self.change.fetch_add(1, Ordering::Release);
     }
 
     /// Sets the requested attributes except the size.
@@ -125,7 +166,7 @@ impl Node {
             self.modified.set(time);
         }
         if *change != SetAttributes::default() {
-            self.changed.set(SystemTime::now());
+            self.note_change();
         }
     }
 
@@ -140,13 +181,17 @@ impl Node {
         if let Some(created) = attributes.created {
             self.created.set(created);
         }
-        self.changed.set(SystemTime::now());
+        self.note_change();
     }
 
     /// Attributes for front ends.
     pub(super) fn attributes(&self) -> Attributes {
+        // Before the content: a reader that sees a new change number must not have old attributes.
+        let change = self.change.load(Ordering::Acquire);
+        let names = self.names.load(Ordering::Relaxed);
         let (directory, size, allocated, links) = match &self.kind {
-            Kind::File(content) => (false, content.size(), content.charged(), 1),
+            Kind::File(content) => (false, content.size(), content.charged(), names),
+            Kind::Link(target) => (false, target.len() as u64, 0, names),
             Kind::Directory(directory) => {
                 let names = read_lock(&directory.names);
                 (true, 0, 0, names.subdirectories().saturating_add(2))
@@ -155,6 +200,7 @@ impl Node {
         Attributes {
             node: self.id,
             directory,
+            link: matches!(self.kind, Kind::Link(_)),
             size,
             allocated,
             mode: self.mode.load(Ordering::Relaxed),
@@ -165,6 +211,7 @@ impl Node {
             modified: self.modified.get(),
             changed: self.changed.get(),
             created: self.created.get(),
+            change,
         }
     }
 }

@@ -39,11 +39,11 @@ fn named(error: VolumeError) -> Completion {
         VolumeError::Exists => Completion::FileExists,
         VolumeError::NotDirectory | VolumeError::IsDirectory => Completion::InvalidPath,
         VolumeError::NotEmpty => Completion::DirectoryNotEmpty,
-        VolumeError::Denied => Completion::NoOpenRights,
+        VolumeError::Denied | VolumeError::IsLink => Completion::NoOpenRights,
         VolumeError::NoSpace | VolumeError::TooBig => Completion::OutOfDiskSpace,
         VolumeError::ReadOnly => Completion::NoWriteRights,
         VolumeError::BadName => Completion::BadFileName,
-        VolumeError::Io(_) => Completion::HardIoError,
+        VolumeError::Unsupported | VolumeError::Io(_) => Completion::HardIoError,
     }
 }
 

@@ -39,7 +39,8 @@ pub(super) fn name_status(error: VolumeError) -> NfsStatus {
         VolumeError::NoSpace => NfsStatus::NoSpc,
         VolumeError::ReadOnly => NfsStatus::RoFs,
         VolumeError::TooBig => NfsStatus::FBig,
-        VolumeError::BadName => NfsStatus::Inval,
+        VolumeError::BadName | VolumeError::IsLink => NfsStatus::Inval,
+        VolumeError::Unsupported => NfsStatus::NotSupp,
         VolumeError::Io(_) => NfsStatus::Io,
     }
 }

@@ -17,11 +17,11 @@ pub(super) fn status(error: VolumeError) -> NtStatus {
         VolumeError::NotDirectory => NtStatus::NOT_A_DIRECTORY,
         VolumeError::IsDirectory => NtStatus::FILE_IS_A_DIRECTORY,
         VolumeError::NotEmpty => NtStatus::DIRECTORY_NOT_EMPTY,
-        VolumeError::Denied | VolumeError::ReadOnly => NtStatus::ACCESS_DENIED,
+        VolumeError::Denied | VolumeError::ReadOnly | VolumeError::IsLink => NtStatus::ACCESS_DENIED,
         VolumeError::NoSpace => NtStatus::DISK_FULL,
         VolumeError::TooBig => NtStatus::INVALID_PARAMETER,
         VolumeError::BadName => NtStatus::OBJECT_NAME_INVALID,
-        VolumeError::Io(_) => NtStatus::UNSUCCESSFUL,
+        VolumeError::Unsupported | VolumeError::Io(_) => NtStatus::UNSUCCESSFUL,
     }
 }
 
