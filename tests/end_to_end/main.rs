@@ -48,5 +48,6 @@ mod scale;
 mod scale_faults;
 mod second_run;
 mod series;
+mod smb_channels;
 mod stored;
 mod sweep;

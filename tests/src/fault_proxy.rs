@@ -50,6 +50,16 @@ struct Link {
     half_open: Arc<AtomicBool>,
 }
 
+impl Link {
+    fn reset(self) {
+        for end in [&self.client, &self.server] {
+            // A close with this option is a reset. The pumps' ends are the same sockets.
+            let _ = rustix::net::sockopt::set_socket_linger(end, Some(Duration::ZERO));
+            let _ = end.shutdown(Shutdown::Read);
+        }
+    }
+}
+
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
@@ -101,13 +111,13 @@ impl FaultProxy {
 
     /// Resets every connection on both sides. Later connections are forwarded.
     pub fn reset(&self) {
-        for link in self.shared.state().links.drain(..) {
-            for end in [&link.client, &link.server] {
-                // A close with this option is a reset. The pumps' ends are the same sockets.
-                let _ = rustix::net::sockopt::set_socket_linger(end, Some(Duration::ZERO));
-                let _ = end.shutdown(Shutdown::Read);
-            }
-        }
+        self.shared.state().links.drain(..).for_each(|link| link.reset());
+    }
+
+    /// Resets one connection on both sides: the one with this index among those that were accepted and not reset, in the
+    /// order of their acceptance.
+    pub fn reset_one(&self, index: usize) {
+        self.shared.state().links.remove(index).reset();
     }
 
     /// Keeps every client connected while the other end is gone: what it sends is acknowledged, and no reply

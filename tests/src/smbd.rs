@@ -220,6 +220,7 @@ fn configuration(options: &SmbdOptions, scratch: &Path, port: u16) -> String {
  server smb encrypt = {encryption}
  server min protocol = {lowest}
  server max protocol = {highest}
+ server multi channel support = yes
 [share]
  path = {home}/share
  writable = {writable}

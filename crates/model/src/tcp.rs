@@ -75,6 +75,24 @@ impl TcpReading {
             sndbuf_limited_us: self.sndbuf_limited_us.checked_sub(earlier.sndbuf_limited_us)?,
         })
     }
+
+    /// The figures of this and of another connection of the same session, as one: sums of what is counted and of the
+    /// windows, and the path that limits most.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            min_rtt_us: self.min_rtt_us.min(other.min_rtt_us),
+            rtt_us: self.rtt_us.max(other.rtt_us),
+            cwnd: self.cwnd.saturating_add(other.cwnd),
+            pmtu: self.pmtu.min(other.pmtu),
+            segments_sent: self.segments_sent + other.segments_sent,
+            retransmissions: self.retransmissions + other.retransmissions,
+            out_of_order: self.out_of_order + other.out_of_order,
+            busy_us: self.busy_us + other.busy_us,
+            rwnd_limited_us: self.rwnd_limited_us + other.rwnd_limited_us,
+            sndbuf_limited_us: self.sndbuf_limited_us + other.sndbuf_limited_us,
+        }
+    }
 }
 
 impl TcpCounts {
@@ -115,6 +133,12 @@ mod tests {
     fn counts_are_differences_and_the_rest_is_of_the_later_reading() {
         let counts = reading(40, 10, 107).since(reading(80, 20, 100)).unwrap();
         assert_eq!((counts.rtt_us, counts.cwnd, counts.segments_sent), (40, 10, 7));
+    }
+
+    #[test]
+    fn connections_of_one_session_count_as_one() {
+        let both = reading(40, 10, 107).and(reading(80, 20, 100));
+        assert_eq!((both.min_rtt_us, both.rtt_us, both.cwnd, both.segments_sent), (20, 80, 30, 207));
     }
 
     #[test]

@@ -97,6 +97,7 @@ statuses! {
     PATH_NOT_COVERED = 0xC000_0257 => Unsupported,
     NOT_A_REPARSE_POINT = 0xC000_0275 => Unsupported,
     NETWORK_SESSION_EXPIRED = 0xC000_035C => Disconnected,
+    FILE_NOT_AVAILABLE = 0xC000_0467 => Busy,
     NTLM_BLOCKED = 0xC000_0418 => Unsupported,
     SMB_TOO_MANY_UIDS_OR_BAD_UID = 0x005B_0002 => Disconnected,
 }

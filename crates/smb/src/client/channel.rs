@@ -1,6 +1,7 @@
 //! One TCP connection with many requests in flight.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
@@ -12,7 +13,8 @@ use crate::client::message_security::MessageSecurity;
 use crate::client::metadata_exchange::MetadataExchange;
 use crate::client::pending_replies::{Completion, PendingReplies};
 use crate::client::receiver::Receiver;
-use crate::client::requests::{InFlight, Request, Requests};
+use crate::client::requests::{InFlight, Queued, Request, Requests};
+use crate::client::session_counts::SessionCounts;
 use crate::client::slot_buffers::SlotBuffers;
 use crate::wire::data::{READ_DATA_OFFSET, WRITE_DATA_OFFSET};
 use crate::wire::data::{ReadRequest, WriteRequest};
@@ -28,19 +30,23 @@ const MAX_CREDITS: u32 = 8192;
 
 /// One TCP connection to a server, and every request on it.
 ///
-/// The channel owns the socket, the requests that wait for credits, the requests in flight, the slots' buffers and the
-/// counters of the wire. [`Self::submit`] queues a request; [`Self::poll`] sends what credits allow, receives, and
-/// returns completions in the order in which replies arrive. It never spawns a task and never waits on its own: whoever
-/// polls it drives both directions, so that an idle session costs nothing.
+/// The channel owns the socket, the requests that wait for credits, the requests in flight and the counters of the wire.
+/// It borrows the slots' buffers, which all channels of a session share ([`Channels`]). [`Self::submit`] queues a
+/// request; [`Self::poll`] sends what credits allow, receives, and returns completions in the order in which replies
+/// arrive. It never spawns a task and never waits on its own: whoever polls it drives both directions, so that an idle
+/// session costs nothing.
 ///
 /// Life cycle: the handshake performs its requests one at a time ([`Self::exchange`]) and sets session id, tree id,
 /// security and credit rules as it learns them. From then on data operations use one index per slot, and one more index
-/// serves metadata. The first error of the connection is final: the channel fails every request once, keeps the
-/// error, and answers each later request with it ([`Self::failure`]). There is no reconnect, because a new connection
-/// would be a new session with other open files; the engine decides about that.
+/// serves metadata. The first error of the connection is final: the channel keeps it ([`Self::cause`]), and its owner
+/// either moves the unanswered requests to another channel ([`Self::take_unfinished`]) or fails them
+/// ([`Self::fail_all`]). There is no reconnect, because a new connection would be a new session with other open files;
+/// the engine decides about that.
 ///
-/// Invariants: an index has at most one request; every submitted request completes exactly once; a message id is used
-/// once and in ascending order; a credit is paid before its message enters the send queue.
+/// Invariants: an index has at most one request; every submitted request completes exactly once or is taken; a message
+/// id is used once and in ascending order; a credit is paid before its message enters the send queue.
+///
+/// [`Channels`]: crate::client::channels::Channels
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: TcpStream,
@@ -48,17 +54,21 @@ pub(crate) struct Channel {
     receiver: Receiver,
     requests: Requests,
     /// Requests that wait for credits, in the order of their submission.
-    waiting: VecDeque<(usize, Request)>,
+    waiting: VecDeque<Queued>,
+    /// Requests that the server wants to see again, see [`PendingReplies`].
+    to_repeat: Vec<Queued>,
     pub(crate) credits: Credits,
     pub(crate) security: MessageSecurity,
-    pub(crate) buffers: SlotBuffers,
     pub(crate) exchange: MetadataExchange,
     pub(crate) session_id: u64,
     pub(crate) tree_id: u32,
+    /// The session's `ChannelSequence`, which each lost channel increments (MS-SMB2 2.2.1.2).
+    pub(crate) sequence: u16,
     /// Header and fixed fields of the WRITE that is being sent.
     scratch: Vec<u8>,
     wire: WireCount,
     policy: PolicyCount,
+    pub(crate) counts: Arc<SessionCounts>,
     lost: Option<OpError>,
 }
 
@@ -76,15 +86,17 @@ impl Channel {
             receiver: Receiver::new(slots, slot_bytes, slot_bytes.max(FRAME_ALLOWANCE) + FRAME_ALLOWANCE),
             requests: Requests::new(slots),
             waiting: VecDeque::with_capacity(slots + 1),
+            to_repeat: Vec::new(),
             credits: Credits::new(credits),
             security: MessageSecurity::default(),
-            buffers: SlotBuffers::new(slots, slot_bytes),
             exchange: MetadataExchange::default(),
             session_id: 0,
             tree_id: 0,
+            sequence: 0,
             scratch: Vec::new(),
             wire: WireCount::default(),
             policy: PolicyCount::default(),
+            counts: Arc::default(),
             lost: None,
         }
     }
@@ -109,14 +121,23 @@ impl Channel {
         self.credits.raise_target(bytes.div_ceil(64 << 10) + 1);
     }
 
+    /// Requests that wait or are in flight.
+    pub(crate) fn load(&self) -> usize {
+        self.requests.in_flight() + self.waiting.len()
+    }
+
+    /// True if no request waits or is in flight.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.load() == 0 && self.send_queue.is_empty()
+    }
+
     /// Returns the memory that only requests need, unless one is in flight.
     pub(crate) fn release_buffers(&mut self) {
-        if self.requests.in_flight() == 0 && self.waiting.is_empty() && self.send_queue.is_empty() {
+        if self.is_at_rest() {
             // A new queue frees the gather buffer; `clear` would keep it, and thousands of idle sessions would
             // hold it (docs/adr/0026).
             self.send_queue = SendQueue::default();
             self.receiver.release_buffers();
-            self.buffers.release_buffers();
             self.exchange.release_buffers();
         }
     }
@@ -134,7 +155,12 @@ impl Channel {
         self.lost.as_ref().map(connection_error::already_lost)
     }
 
-    /// Marks the connection as lost; every request in flight fails with the first such error.
+    /// The error that ended the connection.
+    pub(crate) fn cause(&self) -> Option<&OpError> {
+        self.lost.as_ref()
+    }
+
+    /// Marks the connection as lost.
     #[cold]
     pub(crate) fn give_up(&mut self, error: OpError) {
         self.send_queue.clear();
@@ -145,46 +171,56 @@ impl Channel {
     /// Queues a request at an idle index.
     #[inline]
     pub(crate) fn submit(&mut self, index: usize, request: Request) {
-        self.requests.reserve(index);
-        self.waiting.push_back((index, request));
+        self.resubmit(Queued { index, request, times_sent: 0 });
     }
 
-    /// Sends what credits allow, then receives. It is ready when `completions` has an entry.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, completions: &mut Vec<Completion>) -> Poll<()> {
-        while self.lost.is_none() && completions.is_empty() {
-            match self.send_and_receive(cx, completions) {
+    /// Queues a request that may have been sent before, at an idle index.
+    #[inline]
+    pub(crate) fn resubmit(&mut self, queued: Queued) {
+        self.requests.reserve(queued.index);
+        self.waiting.push_back(queued);
+    }
+
+    /// Sends what credits allow, then receives until at least one request completes, or nothing more arrives. After an
+    /// error of the connection nothing completes: the owner looks at [`Self::cause`].
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffers: &mut SlotBuffers,
+        completions: &mut Vec<Completion>,
+    ) {
+        let before = completions.len();
+        while self.lost.is_none() && completions.len() == before {
+            match self.send_and_receive(cx, buffers, completions) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => self.give_up(error),
             }
         }
-        for completion in completions.iter() {
+        for completion in completions.iter().skip(before) {
             // Counted here and not in the receiver, because only a completed READ delivered its payload to the
             // caller.
             if let (Request::Read { .. }, Ok(count)) = (completion.request, &completion.result) {
                 self.wire.payload_received += u64::from(*count);
             }
         }
-        if self.lost.is_some() {
-            self.fail_all(completions);
-        }
-        if completions.is_empty() { Poll::Pending } else { Poll::Ready(()) }
     }
 
     /// True if bytes arrived, so that another round may make progress.
     fn send_and_receive(
         &mut self,
         cx: &mut Context<'_>,
+        buffers: &mut SlotBuffers,
         completions: &mut Vec<Completion>,
     ) -> Result<bool, OpError> {
         // The send queue accepts a limited number of bytes, so dispatching and sending alternate.
         loop {
-            self.dispatch();
+            self.dispatch(buffers);
             if self.send_queue.is_empty() {
                 break;
             }
             let sent = &mut self.wire.sent;
-            match self.send_queue.poll_send(&mut self.stream, cx, &self.buffers, sent) {
+            match self.send_queue.poll_send(&mut self.stream, cx, &*buffers, sent) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => return Err(connection_error::disconnected(error.to_string())),
                 Poll::Pending => break,
@@ -198,13 +234,21 @@ impl Channel {
         }
         let mut pending = PendingReplies {
             requests: &mut self.requests,
-            buffers: &mut self.buffers,
+            buffers,
             credits: &mut self.credits,
             security: &self.security,
             metadata_reply: &mut self.exchange.reply,
+            after_loss: self.sequence != 0,
+            to_repeat: &mut self.to_repeat,
             completions,
         };
-        match self.receiver.poll_receive(&mut self.stream, cx, &mut pending, &mut self.wire.received) {
+        let received =
+            self.receiver.poll_receive(&mut self.stream, cx, &mut pending, &mut self.wire.received);
+        for queued in self.to_repeat.drain(..) {
+            self.requests.reserve(queued.index);
+            self.waiting.push_back(queued);
+        }
+        match received {
             Poll::Ready(Err(error)) => Err(error),
             Poll::Ready(Ok(())) => Ok(true),
             Poll::Pending => Ok(false),
@@ -213,28 +257,32 @@ impl Channel {
 
     /// Moves waiting requests into the send queue while credits last. A request that cannot be paid for blocks the
     /// later ones, so that a large one is not starved by small ones.
-    fn dispatch(&mut self) {
-        while let Some(&(index, request)) = self.waiting.front() {
+    fn dispatch(&mut self, buffers: &mut SlotBuffers) {
+        while let Some(&queued) = self.waiting.front() {
             if self.send_queue.is_full() {
                 return;
             }
-            let charge = self.credits.charge(request.payload());
+            let charge = self.credits.charge(queued.request.payload());
             let Some(message_id) = self.credits.pay(charge) else { return };
             self.waiting.pop_front();
-            self.send(index, request, charge, message_id);
+            self.send(queued, charge, message_id, buffers);
         }
     }
 
     #[inline]
-    fn send(&mut self, index: usize, request: Request, charge: u16, message_id: u64) {
+    fn send(&mut self, queued: Queued, charge: u16, message_id: u64, buffers: &mut SlotBuffers) {
+        let Queued { index, request, times_sent } = queued;
         let always_sign = matches!(request, Request::Metadata { .. }) && self.exchange.always_sign;
         let signed = self.security.signs(always_sign);
         let header = Header {
             // CreditCharge is 0 where the connection has no requests of several credits (MS-SMB2 3.2.4.1.5).
             credit_charge: if self.credits.by_size { charge } else { 0 },
+            // A request has no status: dialects of 3.x put the channel sequence into its place.
+            status: u32::from(self.sequence),
             command: request.command(),
             credits: self.credits.request(charge),
-            flags: if signed { flags::SIGNED } else { 0 },
+            flags: if signed { flags::SIGNED } else { 0 }
+                | if times_sent > 0 { flags::REPLAY_OPERATION } else { 0 },
             message_id,
             tree_id: self.tree_id,
             session_id: self.session_id,
@@ -244,35 +292,54 @@ impl Channel {
             // Encryption works in place, and the slot's payload must stay readable: only plain payload leaves from its
             // slot.
             Request::Write { len, .. } if self.security.encryption.is_none() => {
-                self.send_from_slot(index, &header, request, len as usize);
+                self.send_from_slot(index, &header, request, len as usize, buffers);
             }
-            _ => self.send_gathered(index, &header, request),
+            _ => self.send_gathered(index, &header, request, buffers),
         }
-        if let Request::Write { len, .. } = request {
-            self.wire.payload_sent += u64::from(len);
+        // Payload and policies are counted per operation; only the number of requests includes repeated ones.
+        if times_sent == 0 {
+            if let Request::Write { len, .. } = request {
+                self.wire.payload_sent += u64::from(len);
+            }
+            self.policy += request.policy_count();
+        } else {
+            self.counts.request_repeated();
         }
-        self.policy += request.policy_count();
         self.wire.requests += 1;
-        self.requests.start(index, message_id, InFlight { request, charge, signed });
+        let times_sent = times_sent + 1;
+        self.requests.start(index, message_id, InFlight { request, times_sent, charge, signed });
     }
 
     /// Puts the header of a WRITE in front of its payload, so that both are sent from where they are.
-    fn send_from_slot(&mut self, index: usize, header: &Header, request: Request, len: usize) {
+    fn send_from_slot(
+        &mut self,
+        index: usize,
+        header: &Header,
+        request: Request,
+        len: usize,
+        buffers: &mut SlotBuffers,
+    ) {
         self.scratch.clear();
         header.encode(&mut self.scratch);
         encode_data(request, &mut self.scratch);
-        let message = self.buffers.write_message(index, len);
+        let message = buffers.write_message(index, len);
         message[..WRITE_DATA_OFFSET].copy_from_slice(&self.scratch);
         if header.is(flags::SIGNED) {
             self.security.sign(message);
         }
         let prefix = frame::prefix(WRITE_DATA_OFFSET + len).unwrap_or_default();
-        let frame_len = self.buffers.frame_write(index, len, prefix);
+        let frame_len = buffers.frame_write(index, len, prefix);
         self.send_queue.push_slot(index, frame_len);
     }
 
-    fn send_gathered(&mut self, index: usize, header: &Header, request: Request) {
-        let Self { send_queue, security, exchange, buffers, .. } = self;
+    fn send_gathered(
+        &mut self,
+        index: usize,
+        header: &Header,
+        request: Request,
+        buffers: &mut SlotBuffers,
+    ) {
+        let Self { send_queue, security, exchange, .. } = self;
         send_queue.gather(|bytes, start| {
             // Prefix and transform header come first on the wire but are known last (length, nonce, tag): their
             // space is reserved now and filled below.
@@ -312,28 +379,36 @@ impl Channel {
         if !self.send_queue.is_empty() {
             return;
         }
-        let Some((index, request)) = self.waiting.pop_front() else { return };
+        let Some(Queued { index, request, times_sent }) = self.waiting.pop_front() else { return };
         self.requests.finish(index);
         let charge = self.credits.charge(request.payload());
         let available = self.credits.available();
         let detail = format!("the request costs {charge} credits, the server grants {available}");
         let step = OpStep::Request(command::name(request.command()));
         let error = OpError::new(ErrorClass::Unsupported, step, detail);
-        // 0 requests: it never reached the wire, and the wire counts must agree with the operations' counts.
-        completions.push(Completion { index, request, result: Err(error), requests: 0 });
+        // As a rule 0 requests: it never reached the wire, and the wire counts must agree with the operations' counts.
+        completions.push(Completion { index, request, result: Err(error), requests: times_sent });
     }
 
+    /// Removes and returns every request without a final response, those in flight first.
     #[cold]
-    fn fail_all(&mut self, completions: &mut Vec<Completion>) {
-        let Some(error) = self.lost.clone() else { return };
-        for (index, request) in self.waiting.drain(..) {
-            self.requests.finish(index);
-            completions.push(Completion { index, request, result: Err(error.clone()), requests: 0 });
-        }
+    pub(crate) fn take_unfinished(&mut self) -> Vec<Queued> {
+        let mut taken = Vec::new();
         for index in 0..=self.requests.metadata_index() {
-            if let Some(InFlight { request, .. }) = self.requests.finish(index) {
-                completions.push(Completion { index, request, result: Err(error.clone()), requests: 1 });
+            if let Some(InFlight { request, times_sent, .. }) = self.requests.finish(index) {
+                taken.push(Queued { index, request, times_sent });
             }
+        }
+        taken.extend(self.waiting.drain(..));
+        taken
+    }
+
+    /// Completes every request without a final response with `error`.
+    #[cold]
+    pub(crate) fn fail_all(&mut self, error: &OpError, completions: &mut Vec<Completion>) {
+        for Queued { index, request, times_sent } in self.take_unfinished() {
+            let result = Err(error.clone());
+            completions.push(Completion { index, request, result, requests: times_sent });
         }
     }
 }

@@ -10,20 +10,24 @@ use tokio::net::TcpStream;
 
 /// Connects to the first address of a host that accepts.
 pub(crate) async fn dial(host: &str, port: u16, far: &Far) -> Result<TcpStream, DialError> {
-    dial_first(&resolve(host).await?, port, far).await
+    Ok(dial_first(&resolve(host).await?, port, far).await?.0)
 }
 
-/// Connects to the first of a host's addresses that accepts.
-pub(crate) async fn dial_first(addresses: &[IpAddr], port: u16, far: &Far) -> Result<TcpStream, DialError> {
+/// Connects to the first of a host's addresses that accepts, and returns that address too.
+pub(crate) async fn dial_first(
+    addresses: &[IpAddr],
+    port: u16,
+    far: &Far,
+) -> Result<(TcpStream, IpAddr), DialError> {
     connect_first(addresses, |address| connect(SocketAddr::new(address, port), far)).await
 }
 
-async fn connect(address: SocketAddr, far: &Far) -> Result<TcpStream, DialError> {
+async fn connect(address: SocketAddr, far: &Far) -> Result<(TcpStream, IpAddr), DialError> {
     let failed = |error| connect_error(address, &error, UrlPart::Port, UrlPart::Host);
     let stream = far.connect(address).await.map_err(failed)?;
     // Requests are small and each one is awaited: Nagle's algorithm would delay them.
     stream.set_nodelay(true).map_err(failed)?;
-    Ok(stream)
+    Ok((stream, address.ip()))
 }
 
 /// Attributes a request's failure to a part of the URL.

@@ -1,18 +1,24 @@
 //! The steps from a URL to a session: connect, negotiate, log in, connect to the share, find the directory.
 
+use std::sync::Arc;
+
 use sharebench_model::ErrorClass;
 use sharebench_stream_client::{DialError, resolve};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
+use crate::client::binding::bind_channels;
 use crate::client::channel::Channel;
+use crate::client::channels::Channels;
 use crate::client::dial::{blame, dial_first};
 use crate::client::login::{encrypt, login};
 use crate::client::message_security::MessageEncryption;
 use crate::client::negotiated::Negotiated;
-use crate::client::negotiation::negotiate;
+use crate::client::negotiation::{negotiate, offer};
 use crate::client::options::SmbOptions;
 use crate::client::session::SmbSession;
+use crate::client::session_counts::SessionCounts;
 use crate::client::share_paths::SharePaths;
+use crate::client::slot_buffers::SlotBuffers;
 use crate::crypto::PreauthHash;
 use crate::status::NtStatus;
 use crate::wire::FileId;
@@ -31,34 +37,42 @@ const MAX_ECHOES: u32 = 16;
 pub(crate) async fn open_session(
     options: &SmbOptions,
     spec: &SessionSpec,
+    counts: &Arc<SessionCounts>,
     reached: &dyn Fn(LoginPhase),
 ) -> Result<SmbSession, DialError> {
     let addresses = resolve(&options.host).await?;
     reached(LoginPhase::NameResolved);
-    let stream = dial_first(&addresses, options.port, &options.far).await?;
+    let (stream, address) = dial_first(&addresses, options.port, &options.far).await?;
     reached(LoginPhase::Connected);
     let mut channel = Channel::new(stream, spec.slots as usize, spec.slot_bytes as usize);
     let mut hash = PreauthHash::new();
     // The preauthentication hash covers the requests of NEGOTIATE and SESSION_SETUP as they are on the wire.
     channel.exchange.keep_requests = true;
-    let mut negotiated = negotiate(&mut channel, options, &mut hash).await?;
+    let mut negotiated = negotiate(&mut channel, options, offer(options), &mut hash).await?;
     reached(LoginPhase::Negotiated);
     // Before the login: a record that cannot fit is a mistake in the plan, and no password has to be sent
     // to report it.
     if !spec.allow_split {
         check_limits(&negotiated, spec)?;
     }
-    let encryption = login(&mut channel, options, &mut negotiated, hash).await?;
+    let keys = login(&mut channel, options, &mut negotiated, hash).await?;
     channel.exchange.keep_requests = false;
     reached(LoginPhase::LoggedIn);
-    connect_tree(&mut channel, options, &mut negotiated, encryption).await?;
+    connect_tree(&mut channel, options, &mut negotiated, keys.encryption).await?;
     // After the login, because the request has to be signed, and that needs the session's key.
     validate(&mut channel, &negotiated).await?;
     // Without this the first cell would measure a connection with fewer credits than the later ones.
     gather_credits(&mut channel).await?;
+    let buffers = SlotBuffers::new(spec.slots as usize, spec.slot_bytes as usize);
+    let mut channels = Channels::new(channel, buffers, Arc::clone(counts));
+    let grant =
+        bind_channels(&mut channels, options, spec, &negotiated, keys.session.as_ref(), address).await;
     reached(LoginPhase::Attached);
     let paths = SharePaths::new(&options.directory);
-    let mut session = SmbSession::new(channel, paths, negotiated, options.far.clone());
+    let mut session = SmbSession::new(channels, paths, negotiated, options.far.clone());
+    if options.channels > 1 {
+        session.channel_grant = Some((options.channels, grant));
+    }
     // A missing directory is an error now, not at the first operation of a measurement.
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
     reached(LoginPhase::Opened);
@@ -83,7 +97,7 @@ pub(crate) async fn connect_tree(
     channel: &mut Channel,
     options: &SmbOptions,
     negotiated: &mut Negotiated,
-    encryption: Option<MessageEncryption>,
+    encryption: Option<Arc<MessageEncryption>>,
 ) -> Result<(), DialError> {
     let request = TreeConnectRequest { path: format!("\\\\{}\\{}", options.host, options.share) };
     // In dialect 3.1.1 this signature protects the negotiation (MS-SMB2 3.2.4.1.1).
@@ -174,6 +188,6 @@ pub(crate) async fn gather_credits(channel: &mut Channel) -> Result<(), DialErro
 }
 
 /// Ends the session. An error is ignored: the connection is closed next.
-pub(crate) async fn log_off(channel: &mut Channel) {
-    let _ = channel.request(command::LOGOFF, |body| Empty::default().encode(body)).await;
+pub(crate) async fn log_off(channels: &mut Channels) {
+    let _ = channels.request(command::LOGOFF, |body| Empty::default().encode(body)).await;
 }

@@ -1,6 +1,6 @@
 //! Listings of directories, page by page, with the attributes that each entry carries.
 
-use sharebench_model::{Entry, ListedPage, MetaYield, OpError};
+use sharebench_model::{Entry, ErrorClass, ListedPage, MetaYield, OpError, OpStep};
 use sharebench_target::{HeldEntries, ListingGuard};
 
 use crate::client::metadata::{ATTRIBUTE_ACCESS, unreadable};
@@ -8,7 +8,7 @@ use crate::client::session::SmbSession;
 use crate::status::NtStatus;
 use crate::wire::FileId;
 use crate::wire::create::{ATTRIBUTE_DIRECTORY, access, disposition, options};
-use crate::wire::directory::{CLASS_DIRECTORY, QueryDirectoryRequest, entries};
+use crate::wire::directory::{CLASS_DIRECTORY, QueryDirectoryRequest, entries, flags};
 use crate::wire::header::command;
 use crate::wire::info::InfoResponse;
 
@@ -22,6 +22,29 @@ const WALK_BYTES: u32 = 1 << 20;
 pub(crate) struct Listing {
     directory: FileId,
     guard: ListingGuard,
+    /// The next request starts with the first entry.
+    restarts: bool,
+    /// The last request was repeated after the loss of a channel, so that its page may not be the next one.
+    position_lost: bool,
+}
+
+impl Listing {
+    fn new(directory: FileId, path: &str) -> Self {
+        let guard = ListingGuard::new(path, command::name(command::QUERY_DIRECTORY));
+        Self { directory, guard, restarts: false, position_lost: false }
+    }
+
+    /// Starts again with the first entry.
+    fn restart(&mut self) {
+        *self = Self { restarts: true, ..Self::new(self.directory, self.guard.directory()) };
+    }
+}
+
+/// The error of a page whose caller keeps the pages before it.
+#[cold]
+fn position_lost() -> OpError {
+    let detail = "the position in the directory was lost with a channel";
+    OpError::new(ErrorClass::Disconnected, OpStep::Request("QUERY_DIRECTORY"), detail)
 }
 
 impl SmbSession {
@@ -31,6 +54,11 @@ impl SmbSession {
         let mut held = HeldEntries::default();
         let listed = loop {
             let page = self.query_directory(&mut listing, LISTING_BYTES).await;
+            if listing.position_lost && page.is_ok() {
+                listing.restart();
+                held = HeldEntries::default();
+                continue;
+            }
             match page.and_then(|page| held.add(page, &listing.guard)) {
                 Ok(false) => {}
                 Ok(true) => break Ok(()),
@@ -55,9 +83,10 @@ impl SmbSession {
                 self.begin_listing(path).await?
             }
         };
-        self.channel.prepare_large_reply(WALK_BYTES);
-        let affordable = self.channel.credits.affordable_bytes();
+        self.channels.primary().prepare_large_reply(WALK_BYTES);
+        let affordable = self.channels.primary().credits.affordable_bytes();
         let page = self.query_directory(&mut listing, affordable.clamp(LISTING_BYTES, WALK_BYTES)).await;
+        let page = page.and_then(|page| if listing.position_lost { Err(position_lost()) } else { Ok(page) });
         match page {
             Ok(page) if !page.end => {
                 self.listing = Some(listing);
@@ -75,8 +104,7 @@ impl SmbSession {
     async fn begin_listing(&mut self, path: &str) -> Result<Listing, OpError> {
         let rights = access::READ_DATA | ATTRIBUTE_ACCESS;
         let (directory, _) = self.create(path, rights, disposition::OPEN, options::DIRECTORY_FILE).await?;
-        let guard = ListingGuard::new(path, command::name(command::QUERY_DIRECTORY));
-        Ok(Listing { directory, guard })
+        Ok(Listing::new(directory, path))
     }
 
     async fn query_directory(&mut self, listing: &mut Listing, bytes: u32) -> Result<ListedPage, OpError> {
@@ -87,10 +115,13 @@ impl SmbSession {
             file: listing.directory,
             pattern: "*".into(),
             output_len,
+            flags: if std::mem::take(&mut listing.restarts) { flags::RESTART_SCANS } else { 0 },
             ..QueryDirectoryRequest::default()
         };
         let encode = |body: &mut Vec<u8>| request.encode(body);
-        let header = self.channel.exchange_sized(command::QUERY_DIRECTORY, output_len, encode).await?;
+        let header = self.channels.exchange_sized(command::QUERY_DIRECTORY, output_len, encode).await?;
+        // The server may have performed the request twice, and advanced its position twice.
+        listing.position_lost = self.channels.was_repeated();
         match NtStatus(header.status) {
             NtStatus::SUCCESS => {}
             // Some servers answer NO_SUCH_FILE if a directory has no entries, not even its own.
@@ -99,7 +130,7 @@ impl SmbSession {
             }
             status => return Err(status.failure(name)),
         }
-        let found = InfoResponse::decode(&self.channel.exchange.reply).and_then(entries);
+        let found = InfoResponse::decode(self.channels.reply()).and_then(entries);
         let found = found.map_err(unreadable(name))?;
         let position = ListingGuard::position_of(found.iter().map(|entry| entry.name.as_str()));
         listing.guard.check_page(position, found.len(), false)?;

@@ -1,5 +1,7 @@
 //! `SESSION_SETUP`: the login and the keys that it derives (MS-SMB2 3.2.4.2.3, 3.2.5.3).
 
+use std::sync::Arc;
+
 use sharebench_model::ErrorClass;
 use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
@@ -18,38 +20,38 @@ use crate::wire::session_setup::{SessionSetupRequest, SessionSetupResponse, flag
 
 const WORKSTATION: &str = "SHAREBENCH";
 
-/// Logs in; afterwards the channel signs or encrypts as negotiated. Returns the encryption keys if nothing requires
-/// encryption yet, because the share may still require it.
+/// What a login leaves to the steps after it.
+#[derive(Debug, Default)]
+pub(crate) struct LoginKeys {
+    /// Keys of the session; none for a guest and for an anonymous session.
+    pub(crate) session: Option<SessionKeys>,
+    /// The keys of the encryption if nothing requires it yet, because the share may still require it.
+    pub(crate) encryption: Option<Arc<MessageEncryption>>,
+}
+
+/// The end of an exchange of tokens that the server accepted.
+pub(crate) struct Admitted {
+    /// Header of the last response.
+    pub(crate) header: Header,
+    /// Flags of the session, of the last response.
+    flags: u16,
+    /// Key of the login; none for an anonymous one.
+    pub(crate) key: Option<[u8; 16]>,
+}
+
+/// Logs in; afterwards the channel signs or encrypts as negotiated.
 pub(crate) async fn login(
     channel: &mut Channel,
     options: &SmbOptions,
     negotiated: &mut Negotiated,
     mut hash: PreauthHash,
-) -> Result<Option<MessageEncryption>, DialError> {
-    let mut ntlm = match &options.user {
-        Some(user) => NtlmLogin::new(user, &options.domain, &options.password, WORKSTATION),
-        None => NtlmLogin::anonymous(),
-    };
-    let (header, first) = setup(channel, negotiated, ntlm.first_token()).await?;
-    if NtStatus(header.status) != NtStatus::MORE_PROCESSING_REQUIRED {
-        return Err(login_error(negotiated, &header));
-    }
-    // The server assigns the session id with its challenge; the second request must carry it.
-    channel.session_id = header.session_id;
-    hash.update(&channel.exchange.request);
-    hash.update(&channel.exchange.reply);
-    let answer = ntlm.second_token(&first.token).map_err(|error| token_error(negotiated, error))?;
-    let (header, last) = setup(channel, negotiated, answer).await?;
-    if NtStatus(header.status) != NtStatus::SUCCESS {
-        return Err(login_error(negotiated, &header));
-    }
-    // The last response is not part of the hash: it is signed with a key derived from that hash.
-    hash.update(&channel.exchange.request);
-    negotiated.session_flags = last.flags;
+) -> Result<LoginKeys, DialError> {
+    let Admitted { header, flags: session_flags, key } =
+        exchange_tokens(channel, options, negotiated, &mut hash, 0).await?;
+    negotiated.session_flags = session_flags;
     // The server may admit a user as guest; such a session, like an anonymous one, has no key.
-    let Some(key) = ntlm.session_key().filter(|_| last.flags & (flags::IS_GUEST | flags::IS_NULL) == 0)
-    else {
-        return reject_missing_key(options, negotiated).map(|()| None);
+    let Some(key) = key.filter(|_| session_flags & (flags::IS_GUEST | flags::IS_NULL) == 0) else {
+        return reject_missing_key(options, negotiated).map(|()| LoginKeys::default());
     };
     let preauth = hash.value();
     let preauth = (negotiated.dialect == 0x0311).then_some(&preauth);
@@ -59,18 +61,56 @@ pub(crate) async fn login(
     // Before the key is used for anything: a server that does not know the session key must not receive a
     // path or data.
     verify_last_response(channel, negotiated, &header, &signing)?;
-    ntlm.check_final(&last.token).map_err(|error| token_error(negotiated, error))?;
     channel.security.signing = Some(signing);
-    protect(channel, options, negotiated, &keys)
+    let encryption = protect(channel, options, negotiated, &keys)?;
+    Ok(LoginKeys { session: Some(keys), encryption })
+}
+
+/// Exchanges tokens until the server accepts the login; `hash` covers every message but the last response.
+/// `setup_flags` are those of the requests.
+pub(crate) async fn exchange_tokens(
+    channel: &mut Channel,
+    options: &SmbOptions,
+    negotiated: &Negotiated,
+    hash: &mut PreauthHash,
+    setup_flags: u8,
+) -> Result<Admitted, DialError> {
+    let mut ntlm = match &options.user {
+        Some(user) => NtlmLogin::new(user, &options.domain, &options.password, WORKSTATION),
+        None => NtlmLogin::anonymous(),
+    };
+    let (header, first) = setup(channel, negotiated, setup_flags, ntlm.first_token()).await?;
+    if NtStatus(header.status) != NtStatus::MORE_PROCESSING_REQUIRED {
+        return Err(login_error(negotiated, &header));
+    }
+    // The server assigns the session id with its challenge; the second request must carry it.
+    channel.session_id = header.session_id;
+    hash.update(&channel.exchange.request);
+    hash.update(&channel.exchange.reply);
+    let answer = ntlm.second_token(&first.token).map_err(|error| token_error(negotiated, error))?;
+    let (header, last) = setup(channel, negotiated, setup_flags, answer).await?;
+    if NtStatus(header.status) != NtStatus::SUCCESS {
+        return Err(login_error(negotiated, &header));
+    }
+    // The last response is not part of the hash: it is signed with a key derived from that hash.
+    hash.update(&channel.exchange.request);
+    let key = ntlm.session_key();
+    // A guest has no key, and so nothing that its token could prove.
+    if last.flags & (flags::IS_GUEST | flags::IS_NULL) == 0 {
+        ntlm.check_final(&last.token).map_err(|error| token_error(negotiated, error))?;
+    }
+    Ok(Admitted { header, flags: last.flags, key })
 }
 
 async fn setup(
     channel: &mut Channel,
     negotiated: &Negotiated,
+    setup_flags: u8,
     token: Vec<u8>,
 ) -> Result<(Header, SessionSetupResponse), DialError> {
     let security_mode = negotiated.offer.security_mode as u8;
-    let request = SessionSetupRequest { security_mode, token, ..SessionSetupRequest::default() };
+    let request =
+        SessionSetupRequest { flags: setup_flags, security_mode, token, ..SessionSetupRequest::default() };
     let header = channel
         .exchange(command::SESSION_SETUP, |body| request.encode(body))
         .await
@@ -153,18 +193,18 @@ fn protect(
     options: &SmbOptions,
     negotiated: &mut Negotiated,
     keys: &SessionKeys,
-) -> Result<Option<MessageEncryption>, DialError> {
+) -> Result<Option<Arc<MessageEncryption>>, DialError> {
     negotiated.signed =
         options.sign == Protection::Required || negotiated.security_mode & SIGNING_REQUIRED != 0;
     channel.security.sign_all = negotiated.signed;
     let encryption = negotiated
         .cipher
         .map(|cipher| {
-            Ok(MessageEncryption {
+            Ok(Arc::new(MessageEncryption {
                 session_id: channel.session_id,
                 to_server: SealingKey::new(cipher, &keys.to_server)?,
                 to_client: SealingKey::new(cipher, &keys.to_client)?,
-            })
+            }))
         })
         .transpose()
         .map_err(|error: crate::crypto::CryptoError| DialError::protocol_violation(error))?;
@@ -182,7 +222,7 @@ pub(crate) fn encrypt(
     channel: &mut Channel,
     options: &SmbOptions,
     negotiated: &mut Negotiated,
-    encryption: Option<MessageEncryption>,
+    encryption: Option<Arc<MessageEncryption>>,
 ) -> Result<(), DialError> {
     let reject = |class, detail: &str| Err(DialError::new(UrlPart::Option("encrypt"), class, detail));
     if options.encrypt == Protection::Off {

@@ -1,5 +1,7 @@
 //! What protects the messages of a connection: nothing, signatures or encryption.
 
+use std::sync::Arc;
+
 use sharebench_model::OpError;
 use sharebench_stream_client::connection_error::{disconnected, protocol_violation};
 
@@ -29,10 +31,19 @@ pub(crate) struct MessageSecurity {
     /// Every request is signed, not only those that the protocol always signs.
     pub(crate) sign_all: bool,
     /// If set, every message is encrypted and none is signed: the ciphers authenticate as well.
-    pub(crate) encryption: Option<MessageEncryption>,
+    /// All channels of a session share the keys, and with them the counter of the nonces.
+    pub(crate) encryption: Option<Arc<MessageEncryption>>,
+    /// The channel is being bound. Its login verifies the replies itself, because the last one is signed with the key that
+    /// it completes.
+    pub(crate) binding: bool,
 }
 
 impl MessageSecurity {
+    /// The protection of a further channel of the session, which has a signing key of its own.
+    pub(crate) fn without_signing(&self) -> Self {
+        Self { signing: None, sign_all: self.sign_all, encryption: self.encryption.clone(), binding: false }
+    }
+
     /// True if a request is to be signed; `always` marks requests that are signed whenever there is a key.
     #[inline]
     pub(crate) fn signs(&self, always: bool) -> bool {
@@ -59,6 +70,9 @@ impl MessageSecurity {
         }
         if self.encryption.is_some() {
             return Err(unprotected(header, "not encrypted"));
+        }
+        if self.binding {
+            return Ok(());
         }
         match &self.signing {
             Some(key) if signed && header.is(flags::SIGNED) => {

@@ -5,9 +5,13 @@ use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep,
 use crate::client::open_file::OpenFile;
 use crate::client::policy::create_options;
 use crate::client::session::SmbSession;
+use crate::crypto::random;
+use crate::status::NtStatus;
 use crate::wire::create::{
     ATTRIBUTE_DIRECTORY, CreateRequest, CreateResponse, SHARE_ALL, access, disposition, options,
 };
+use crate::wire::create_context::CreateContext;
+use crate::wire::durable::{self, DurableRequest};
 use crate::wire::header::command;
 use crate::wire::info::{
     DISPOSITION, END_OF_FILE, FS_FULL_SIZE, InfoResponse, QueryInfoRequest, RENAME, SetInfoRequest,
@@ -67,21 +71,39 @@ impl SmbSession {
     ) -> Result<(FileId, CreateResponse), OpError> {
         let name = self.paths.name(path)?;
         let share = SHARE_ALL;
-        let request = CreateRequest { access, share, disposition, options, name, ..CreateRequest::default() };
-        let reply = self.channel.request(command::CREATE, |body| request.encode(body)).await?;
+        let contexts = self.replay_contexts();
+        let request =
+            CreateRequest { access, share, disposition, options, name, contexts, ..CreateRequest::default() };
+        let reply = self.channels.request(command::CREATE, |body| request.encode(body)).await?;
         let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
         Ok((response.file, response))
     }
 
+    /// The context that identifies a CREATE which is repeated after the loss of a channel: without it the server would
+    /// perform it twice (MS-SMB2 3.3.5.9.10). A handle without an oplock is not durable.
+    fn replay_contexts(&self) -> Vec<CreateContext> {
+        if self.channel_grant.is_none() || self.negotiated.dialect < 0x0300 {
+            return Vec::new();
+        }
+        let request = DurableRequest { guid: random(), ..DurableRequest::default() };
+        vec![CreateContext::new(durable::REQUEST, &request.encode())]
+    }
+
     pub(crate) async fn close_file(&mut self, file: FileId) -> Result<(), OpError> {
         let request = CloseRequest { file, ..CloseRequest::default() };
-        self.channel.request(command::CLOSE, |body| request.encode(body)).await.map(drop)
+        let closed = self.channels.exchange(command::CLOSE, |body| request.encode(body)).await?;
+        match NtStatus(closed.status) {
+            NtStatus::SUCCESS => Ok(()),
+            // The first of two requests closed it, on the channel that was lost.
+            NtStatus::FILE_CLOSED if self.channels.was_repeated() => Ok(()),
+            status => Err(status.failure("CLOSE")),
+        }
     }
 
     async fn set_info(&mut self, file: FileId, class: u8, information: Vec<u8>) -> Result<(), OpError> {
         let request =
             SetInfoRequest { info_type: TYPE_FILE, class, file, information, ..SetInfoRequest::default() };
-        self.channel.request(command::SET_INFO, |body| request.encode(body)).await.map(drop)
+        self.channels.request(command::SET_INFO, |body| request.encode(body)).await.map(drop)
     }
 
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
@@ -160,7 +182,7 @@ impl SmbSession {
             file,
             ..QueryInfoRequest::default()
         };
-        let answered = self.channel.request(command::QUERY_INFO, |body| request.encode(body)).await;
+        let answered = self.channels.request(command::QUERY_INFO, |body| request.encode(body)).await;
         let read = answered.and_then(|reply| {
             InfoResponse::decode(reply).and_then(full_size).map_err(unreadable("QUERY_INFO"))
         });

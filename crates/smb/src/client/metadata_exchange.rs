@@ -1,12 +1,14 @@
 //! One request after another, as handshakes and operations on names and attributes need it.
 
 use std::future::poll_fn;
+use std::task::Poll;
 
 use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_stream_client::submit_error::abandoned_request;
 
 use crate::client::channel::Channel;
 use crate::client::requests::Request;
+use crate::client::slot_buffers::SlotBuffers;
 use crate::status::NtStatus;
 use crate::wire::header::{Header, command};
 
@@ -32,6 +34,12 @@ impl MetadataExchange {
         self.reply = Vec::new();
     }
 
+    /// Takes over the request of another channel, which was lost.
+    pub(crate) fn continue_with(&mut self, lost: &mut Self) {
+        self.body = std::mem::take(&mut lost.body);
+        self.always_sign = lost.always_sign;
+    }
+
     /// Keeps a message that is about to be sent, if requests are kept.
     pub(crate) fn keep_request(&mut self, message: &[u8]) {
         if self.keep_requests {
@@ -42,7 +50,8 @@ impl MetadataExchange {
 }
 
 impl Channel {
-    /// Performs one request, whatever its status; the complete reply is in [`MetadataExchange::reply`].
+    /// Performs one request of a handshake, whatever its status; the complete reply is in
+    /// [`MetadataExchange::reply`].
     pub(crate) async fn exchange(
         &mut self,
         command: u16,
@@ -58,11 +67,37 @@ impl Channel {
         reply_bytes: u32,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Header, OpError> {
+        let step = OpStep::Request(command::name(command));
+        self.begin(command, reply_bytes, body)?;
+        // A handshake transfers no file data.
+        let mut buffers = SlotBuffers::new(0, 0);
+        let mut completions = Vec::with_capacity(1);
+        poll_fn(|cx| {
+            self.poll(cx, &mut buffers, &mut completions);
+            if completions.is_empty() && self.cause().is_none() { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+        if let Some(cause) = self.cause().cloned() {
+            self.fail_all(&cause, &mut completions);
+            return Err(OpError { step, ..cause });
+        }
+        if let Some(error) = completions.into_iter().find_map(|completion| completion.result.err()) {
+            return Err(OpError { step, ..error });
+        }
+        Header::decode(&self.exchange.reply)
+            .map_err(|error| OpError::new(ErrorClass::Protocol, step, error.to_string()))
+    }
+
+    /// Submits a metadata request and returns its index.
+    pub(crate) fn begin(
+        &mut self,
+        command: u16,
+        reply_bytes: u32,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<usize, OpError> {
         let name = command::name(command);
-        let step = OpStep::Request(name);
-        let at_step = |error: OpError| OpError { step, ..error };
         if let Some(error) = self.failure() {
-            return Err(at_step(error));
+            return Err(OpError { step: OpStep::Request(name), ..error });
         }
         let index = self.metadata_index();
         // A caller dropped its future while the request was in flight. Its reply would be taken for the reply
@@ -75,12 +110,7 @@ impl Channel {
         self.exchange.body.clear();
         body(&mut self.exchange.body);
         self.submit(index, Request::Metadata { command, reply_bytes });
-        let mut completions = Vec::with_capacity(1);
-        poll_fn(|cx| self.poll(cx, &mut completions)).await;
-        let completion = completions.into_iter().find(|completion| completion.index == index);
-        completion.map_or(Ok(0), |completion| completion.result).map_err(at_step)?;
-        Header::decode(&self.exchange.reply)
-            .map_err(|error| OpError::new(ErrorClass::Protocol, step, error.to_string()))
+        Ok(index)
     }
 
     /// Performs one request that must succeed, and returns the reply's message.

@@ -5,10 +5,13 @@
 //! [`receiver`] and [`pending_replies`] match each reply with its request. [`handshake`] opens a session: [`dial`],
 //! [`negotiation`], [`login`], then the share. [`offers`] reports what a server offers.
 
+mod binding;
 mod channel;
+mod channels;
 mod credits;
 mod dial;
 mod handshake;
+mod interfaces;
 mod listing;
 mod login;
 mod message_security;
@@ -24,6 +27,7 @@ mod policy;
 mod receiver;
 mod requests;
 mod session;
+mod session_counts;
 mod share_paths;
 mod slot_buffers;
 mod target;

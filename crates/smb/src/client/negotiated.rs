@@ -26,6 +26,10 @@ pub(crate) struct Offer {
     pub(crate) capabilities: u32,
     pub(crate) security_mode: u16,
     pub(crate) dialects: Vec<u16>,
+    /// Signing algorithms that dialect 3.1.1 offers.
+    pub(crate) signing: Vec<SigningAlgorithm>,
+    /// Ciphers that dialect 3.1.1 offers.
+    pub(crate) ciphers: Vec<Cipher>,
 }
 
 /// The parameters that hold for the life of a session.
@@ -83,6 +87,21 @@ impl Negotiated {
             signed: false,
             encrypted: false,
         }
+    }
+
+    /// The offer of a further channel: it must have the dialect and the algorithms of the first one (MS-SMB2 3.3.5.5).
+    pub(crate) fn offer_of_channel(&self) -> Offer {
+        Offer {
+            dialects: vec![self.dialect],
+            signing: vec![self.signing],
+            ciphers: self.cipher.into_iter().collect(),
+            ..self.offer.clone()
+        }
+    }
+
+    /// True if the server accepts further channels of a session.
+    pub(crate) fn offers_channels(&self) -> bool {
+        self.dialect >= 0x0300 && self.capabilities & MULTI_CHANNEL != 0
     }
 
     /// True if a request can cost more than one credit.

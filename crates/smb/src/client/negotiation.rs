@@ -7,7 +7,7 @@ use sharebench_target::UrlPart;
 use crate::client::channel::Channel;
 use crate::client::dial::blame;
 use crate::client::negotiated::{
-    ENCRYPTION, LARGE_MTU, Negotiated, Offer, SIGNING_ENABLED, SIGNING_REQUIRED,
+    ENCRYPTION, LARGE_MTU, MULTI_CHANNEL, Negotiated, Offer, SIGNING_ENABLED, SIGNING_REQUIRED,
 };
 use crate::client::options::{Protection, SmbOptions};
 use crate::crypto::{Cipher, PreauthHash, SigningAlgorithm, random};
@@ -30,9 +30,9 @@ const SALT_LEN: usize = 32;
 pub(crate) async fn negotiate(
     channel: &mut Channel,
     options: &SmbOptions,
+    offer: Offer,
     hash: &mut PreauthHash,
 ) -> Result<Negotiated, DialError> {
-    let offer = offer(options);
     let request = NegotiateRequest {
         security_mode: offer.security_mode,
         capabilities: offer.capabilities,
@@ -41,8 +41,7 @@ pub(crate) async fn negotiate(
         // Contexts replace fields that older dialects define otherwise, so they are sent only with 3.1.1 (MS-
         // SMB2 2.2.3).
         contexts: if offer.dialects.contains(&0x0311) {
-            let ciphers = if options.encrypt == Protection::Off { &[][..] } else { &CIPHERS };
-            contexts(&SIGNING, ciphers)
+            contexts(&offer.signing, &offer.ciphers)
         } else {
             Vec::new()
         },
@@ -101,13 +100,17 @@ fn check(options: &SmbOptions, negotiated: &Negotiated) -> Result<(), DialError>
     Ok(())
 }
 
-fn offer(options: &SmbOptions) -> Offer {
+/// What the user's options allow, for the first channel of a session.
+pub(crate) fn offer(options: &SmbOptions) -> Offer {
     let newest = options.dialects.iter().max().copied().unwrap_or_default();
     let mut capabilities = if newest > 0x0202 { LARGE_MTU } else { 0 };
     // With `encrypt=off` the capability is withheld, so that a server which would encrypt on its own
     // reports it as an error instead.
     if newest >= 0x0300 && options.encrypt != Protection::Off {
         capabilities |= ENCRYPTION;
+    }
+    if newest >= 0x0300 && options.channels > 1 {
+        capabilities |= MULTI_CHANNEL;
     }
     if newest >= 0x0300 {
         capabilities |= options.further_capabilities;
@@ -118,6 +121,8 @@ fn offer(options: &SmbOptions) -> Offer {
         capabilities,
         security_mode: SIGNING_ENABLED | signing_required,
         dialects: options.dialects.clone(),
+        signing: SIGNING.to_vec(),
+        ciphers: if options.encrypt == Protection::Off { Vec::new() } else { CIPHERS.to_vec() },
     }
 }
 

@@ -3,7 +3,9 @@
 use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
-const KNOWN: &str = "dialect, sign, encrypt, domain, far";
+const KNOWN: &str = "dialect, sign, encrypt, domain, channels, far";
+/// Most connections of a session. smbd accepts 32 channels, Windows 32.
+const MAX_CHANNELS: u32 = 32;
 const DEFAULT_PORT: u16 = 445;
 const CHOICES: &str = "auto, required and off";
 
@@ -44,6 +46,8 @@ pub(crate) struct SmbOptions {
     pub(crate) dialects: Vec<u16>,
     pub(crate) sign: Protection,
     pub(crate) encrypt: Protection,
+    /// Connections of each session.
+    pub(crate) channels: u32,
     /// How the server is reached.
     pub(crate) far: Far,
     /// Capabilities that are announced in addition to those that a run uses.
@@ -67,10 +71,19 @@ impl SmbOptions {
         let sign = protection(&mut url, "sign")?;
         let encrypt = protection(&mut url, "encrypt")?;
         let domain = url.take("domain").unwrap_or_default();
+        let channels = channels(&mut url)?;
         let far = Far::new(url.take(FAR_OPTION).as_deref()).map_err(|error| url.error(error.to_string()))?;
         url.refuse_leftovers(KNOWN)?;
         if encrypt == Protection::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
             return Err(url.error("encrypt=required needs dialect 3.0 or later"));
+        }
+        if channels > 1 && dialects.iter().all(|dialect| *dialect < 0x0300) {
+            return Err(url.error(format!("channels={channels} needs dialect 3.0 or later")));
+        }
+        if channels > 1 && url.user.is_none() {
+            return Err(url.error(format!(
+                "channels={channels} needs a user: an anonymous session has no key to bind channels with"
+            )));
         }
         Ok(Self {
             host: url.host,
@@ -83,6 +96,7 @@ impl SmbOptions {
             dialects,
             sign,
             encrypt,
+            channels,
             far,
             further_capabilities: 0,
         })
@@ -109,6 +123,12 @@ fn dialects(url: &mut TargetUrl) -> Result<Vec<u16>, UrlError> {
         return Err(url.error(format!("dialect={text}: the dialects are {names}")));
     };
     Ok(vec![*code])
+}
+
+fn channels(url: &mut TargetUrl) -> Result<u32, UrlError> {
+    let Some(text) = url.take("channels") else { return Ok(1) };
+    let number = text.parse().ok().filter(|number| (1..=MAX_CHANNELS).contains(number));
+    number.ok_or_else(|| url.error(format!("channels={text}: the number is 1 to {MAX_CHANNELS}")))
 }
 
 fn protection(url: &mut TargetUrl, key: &str) -> Result<Protection, UrlError> {
@@ -158,7 +178,11 @@ mod tests {
             ("smb://nas/x?sign=yes", "required"),
             ("smb://nas/x?encrypt=on", "encrypt=on"),
             ("smb://nas/x?encrypt=required&dialect=2.1", "3.0"),
-            ("smb://nas/x?vers=3", "dialect, sign, encrypt, domain, far"),
+            ("smb://nas/x?vers=3", "dialect, sign, encrypt, domain, channels, far"),
+            ("smb://nas/x?channels=0", "1 to 32"),
+            ("smb://a@nas/x?channels=33", "1 to 32"),
+            ("smb://a@nas/x?channels=2&dialect=2.1", "3.0"),
+            ("smb://nas/x?channels=2", "needs a user"),
             ("smb://nas/x?far=20", "'20' is no distance"),
         ] {
             let error = options(text).unwrap_err().to_string();

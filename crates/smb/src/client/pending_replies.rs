@@ -6,13 +6,16 @@ use sharebench_stream_client::submit_error;
 
 use crate::client::credits::Credits;
 use crate::client::message_security::MessageSecurity;
-use crate::client::requests::{InFlight, Request, Requests};
+use crate::client::requests::{InFlight, Queued, Request, Requests};
 use crate::client::slot_buffers::SlotBuffers;
 use crate::status::NtStatus;
 use crate::wire::WireError;
 use crate::wire::data::{ReadResponse, WriteResponse};
 use crate::wire::header::{Header, UNSOLICITED, command, flags};
 use crate::wire::simple::{Empty, ErrorResponse};
+
+/// Most requests for one operation after the loss of a channel, if the server rejects them for the time being.
+const MAX_TIMES_SENT: u32 = 64;
 
 /// The outcome of a request.
 #[derive(Debug)]
@@ -38,6 +41,10 @@ pub(crate) struct PendingReplies<'a> {
     pub(crate) security: &'a MessageSecurity,
     /// The complete reply to the last metadata request.
     pub(crate) metadata_reply: &'a mut Vec<u8>,
+    /// The session has lost a channel.
+    pub(crate) after_loss: bool,
+    /// Requests to send again, see [`MAX_TIMES_SENT`].
+    pub(crate) to_repeat: &'a mut Vec<Queued>,
     pub(crate) completions: &'a mut Vec<Completion>,
 }
 
@@ -80,6 +87,15 @@ impl PendingReplies<'_> {
         if status == NtStatus::PENDING && header.is(flags::ASYNC) {
             return Ok(());
         }
+        // After the loss of a channel the server answers so to a repeated change while it still performs the first one,
+        // and to a change with the channel sequence from before the loss (MS-SMB2 3.3.5.2.10).
+        if status == NtStatus::FILE_NOT_AVAILABLE && self.after_loss && sent.times_sent < MAX_TIMES_SENT {
+            self.credits.answered(sent.charge);
+            self.requests.finish(index);
+            let InFlight { request, times_sent, .. } = sent;
+            self.to_repeat.push(Queued { index, request, times_sent });
+            return Ok(());
+        }
         let result = self.read(index, sent.request, status, message).map_err(protocol_violation)?;
         self.complete(index, sent, result);
         Ok(())
@@ -90,7 +106,8 @@ impl PendingReplies<'_> {
     pub(crate) fn complete(&mut self, index: usize, sent: InFlight, result: Result<u32, OpError>) {
         self.credits.answered(sent.charge);
         self.requests.finish(index);
-        self.completions.push(Completion { index, request: sent.request, result, requests: 1 });
+        let InFlight { request, times_sent, .. } = sent;
+        self.completions.push(Completion { index, request, result, requests: times_sent });
     }
 
     /// Decodes the reply to `request`: the outer result is about the message, the inner one about the operation.

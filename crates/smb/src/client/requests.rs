@@ -60,10 +60,21 @@ impl Request {
     }
 }
 
+/// A request that waits to be sent, for the first time or again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Queued {
+    pub(crate) index: usize,
+    pub(crate) request: Request,
+    /// How often it was sent before, on this channel or on another one of its session.
+    pub(crate) times_sent: u32,
+}
+
 /// A request that was sent and has no final response yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InFlight {
     pub(crate) request: Request,
+    /// How often it was sent.
+    pub(crate) times_sent: u32,
     /// Credits that were paid for it.
     pub(crate) charge: u16,
     /// The request was signed, so its response must be signed too.
@@ -154,7 +165,8 @@ mod tests {
     fn requests_that_share_a_place_of_the_ring_are_all_found() {
         let read = |len: u32| {
             let file = OpenFile { id: FileId::default(), policy: sharebench_model::IoPolicy::default() };
-            InFlight { request: Request::Read { file, offset: 0, len, flags: 0 }, charge: 1, signed: false }
+            let request = Request::Read { file, offset: 0, len, flags: 0 };
+            InFlight { request, times_sent: 1, charge: 1, signed: false }
         };
         let mut requests = Requests::new(3);
         // The ring has 16 places: these ids meet in place 5.
@@ -172,7 +184,7 @@ mod tests {
     #[test]
     fn only_reads_of_at_least_the_direct_size_are_direct() {
         let file = OpenFile { id: FileId::default(), policy: sharebench_model::IoPolicy::default() };
-        let direct = |request| InFlight { request, charge: 1, signed: false }.is_direct_read();
+        let direct = |request| InFlight { request, times_sent: 1, charge: 1, signed: false }.is_direct_read();
         let read = |len| Request::Read { file, offset: 0, len, flags: 0 };
         assert!(direct(read(MIN_DIRECT_BYTES)));
         assert!(!direct(read(MIN_DIRECT_BYTES - 1)));

@@ -1,4 +1,4 @@
-//! A directory of a share over one connection, as the engine drives it.
+//! A directory of a share over the connections of one session, as the engine drives it.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -8,9 +8,10 @@ use sharebench_model::{
 };
 use sharebench_relay::Far;
 use sharebench_stream_client::{OpenFileTable, submit_error};
-use sharebench_target::{LocalBoxFuture, Session};
+use sharebench_target::{LocalBoxFuture, NOT_GRANTED, Session};
 
-use crate::client::channel::Channel;
+use crate::client::binding::ChannelGrant;
+use crate::client::channels::Channels;
 use crate::client::handshake::log_off;
 use crate::client::listing::Listing;
 use crate::client::negotiated::Negotiated;
@@ -27,7 +28,7 @@ const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One user's logged-in connection to a share: the SMB implementation of [`Session`].
 ///
-/// It owns the [`Channel`] and what the protocol remembers between requests: the open files, the directory of the URL
+/// It owns the [`Channels`] and what the protocol remembers between requests: the open files, the directory of the URL
 /// below the share, and what was negotiated. The handshake creates it after the directory was found to exist. The
 /// engine then submits data operations, one per slot, and polls for their replies; operations on names and attributes
 /// run one at a time through [`Session::call`]. Closing it logs off, which also closes every file on the server.
@@ -37,12 +38,14 @@ const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
 /// no data and no attributes, and requests no lease or oplock, so that every operation is measured at the server.
 #[derive(Debug)]
 pub(crate) struct SmbSession {
-    pub(crate) channel: Channel,
+    pub(crate) channels: Channels,
     pub(crate) files: OpenFileTable<OpenFile>,
     pub(crate) paths: SharePaths,
     pub(crate) negotiated: Negotiated,
     /// Keeps the relays of a simulated distance.
     far: Far,
+    /// The number of channels that the URL requests, if it requests several, and what became of it.
+    pub(crate) channel_grant: Option<(u32, ChannelGrant)>,
     completions: Vec<Completion>,
     /// Replies to operations that were rejected before they were sent.
     rejected: Vec<Reply>,
@@ -51,14 +54,15 @@ pub(crate) struct SmbSession {
 }
 
 impl SmbSession {
-    pub(crate) fn new(channel: Channel, paths: SharePaths, negotiated: Negotiated, far: Far) -> Self {
-        let completions = Vec::with_capacity(channel.buffers.count() + 1);
+    pub(crate) fn new(channels: Channels, paths: SharePaths, negotiated: Negotiated, far: Far) -> Self {
+        let completions = Vec::with_capacity(channels.buffers.count() + 1);
         Self {
-            channel,
+            channels,
             files: OpenFileTable::default(),
             paths,
             negotiated,
             far,
+            channel_grant: None,
             completions,
             rejected: Vec::new(),
             listing: None,
@@ -76,18 +80,18 @@ impl SmbSession {
         if len > max {
             return Err(submit_error::record_above_limit(request, len, limit, max));
         }
-        match self.channel.buffers.payload_of(slot.0 as usize, len as usize) {
+        match self.channels.buffers.payload_of(slot.0 as usize, len as usize) {
             Some(_) => Ok(()),
             None => Err(submit_error::record_above_slot(request, len)),
         }
     }
 
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
-        if let Some(error) = self.channel.failure() {
+        if let Some(error) = self.channels.failure() {
             return Err(error);
         }
         let index = slot.0 as usize;
-        if index >= self.channel.buffers.count() || !self.channel.is_idle(index) {
+        if index >= self.channels.buffers.count() || !self.channels.is_idle(index) {
             return Err(OpError::slot_not_idle());
         }
         let request = match op {
@@ -105,8 +109,24 @@ impl SmbSession {
             }
             DataOp::Flush { file } => Request::Flush { file: self.files.get(file)?.id },
         };
-        self.channel.submit(index, request);
+        self.channels.submit(index, request);
         Ok(())
+    }
+}
+
+/// Facts of a session for which several channels were requested.
+impl SmbSession {
+    fn add_channel_facts(&self, facts: &mut Facts) {
+        let Some((requested, grant)) = &self.channel_grant else { return };
+        let granted: u32 = grant.addresses.iter().map(|(_, count)| count).sum();
+        facts.insert("channels_requested".into(), requested.to_string());
+        facts.insert("channels".into(), granted.to_string());
+        let addresses = grant.addresses.iter().map(|(address, count)| format!("{address} ({count})"));
+        facts.insert("channel_addresses".into(), addresses.collect::<Vec<_>>().join(", "));
+        if let Some(missing) = &grant.missing {
+            let detail = format!("{requested} channels (channels={requested}); {granted} in use: {missing}");
+            facts.insert(NOT_GRANTED.into(), detail);
+        }
     }
 }
 
@@ -114,17 +134,18 @@ impl Session for SmbSession {
     fn facts(&self) -> Facts {
         let mut facts = self.negotiated.facts();
         facts.insert("client_cache".into(), "none (no lease or oplock is requested)".into());
-        facts.insert("credits".into(), self.channel.credits.available().to_string());
+        facts.insert("credits".into(), self.channels.credits().to_string());
+        self.add_channel_facts(&mut facts);
         self.far.add_fact(&mut facts);
         facts
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.channel.buffers.payload(slot.0 as usize)
+        self.channels.buffers.payload(slot.0 as usize)
     }
 
     fn release_buffers(&mut self) {
-        self.channel.release_buffers();
+        self.channels.release_buffers();
     }
 
     fn max_transfer(&self, op: DataOp) -> u32 {
@@ -151,7 +172,7 @@ impl Session for SmbSession {
         // is borrowed mutably at the same time.
         let mut completions = std::mem::take(&mut self.completions);
         // The result is ignored: rejected operations make the session ready even if the channel is pending.
-        let _ = self.channel.poll(cx, &mut completions);
+        let _ = self.channels.poll(cx, &mut completions);
         for Completion { index, request, result, requests } in completions.drain(..) {
             // The caller of a metadata request may have dropped its future: its reply belongs to no slot.
             if !matches!(request, Request::Metadata { .. }) {
@@ -164,9 +185,9 @@ impl Session for SmbSession {
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
         Box::pin(async move {
-            let before = self.channel.wire().requests;
+            let before = self.channels.wire().requests;
             let result = self.perform(&op).await;
-            MetaReply { result, requests: (self.channel.wire().requests - before) as u32 }
+            MetaReply { result, requests: (self.channels.wire().requests - before) as u32 }
         })
     }
 
@@ -174,26 +195,26 @@ impl Session for SmbSession {
     fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
         Box::pin(async move {
             let echo = Empty::default();
-            Some(self.channel.request(command::ECHO, |body| echo.encode(body)).await.map(drop))
+            Some(self.channels.request(command::ECHO, |body| echo.encode(body)).await.map(drop))
         })
     }
 
     fn wire(&self) -> WireCount {
-        self.channel.wire()
+        self.channels.wire()
     }
 
     fn policy_count(&self) -> PolicyCount {
-        self.channel.policy_count()
+        self.channels.policy_count()
     }
 
     fn tcp(&self) -> Option<TcpReading> {
-        (!self.far.is_simulated()).then(|| self.channel.tcp()).flatten()
+        (!self.far.is_simulated()).then(|| self.channels.tcp()).flatten()
     }
 
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         Box::pin(async move {
             // A log-off closes every open file of the session (MS-SMB2 3.3.5.6).
-            let _ = tokio::time::timeout(LOG_OFF_TIMEOUT, log_off(&mut self.channel)).await;
+            let _ = tokio::time::timeout(LOG_OFF_TIMEOUT, log_off(&mut self.channels)).await;
         })
     }
 }

@@ -1,8 +1,9 @@
 //! An SMB share as a target.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
+use sharebench_model::{CachePolicy, ErrorClass, Facts, IoPolicy};
 use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret, Session,
@@ -13,6 +14,7 @@ use crate::client::handshake::open_session;
 use crate::client::offers::explain;
 use crate::client::options::SmbOptions;
 use crate::client::policy::SECTOR;
+use crate::client::session_counts::SessionCounts;
 
 /// Maximum number of data operations in flight per session.
 const MAX_QUEUE_DEPTH: u32 = 1024;
@@ -23,20 +25,22 @@ const MAX_RECORD: u32 = 8 << 20;
 ///
 /// Without a user name the session is anonymous. Options: `dialect=` (exactly this one: `2.0.2`, `2.1`, `3.0`, `3.0.2` or
 /// `3.1.1`; default: the highest that the server supports), `sign=` and `encrypt=` (`auto`: if the server requires it,
-/// `required`, `off`), `domain=`, and `far=` (a simulated distance, such as `20ms,100Mbit`).
+/// `required`, `off`), `domain=`, `channels=` (connections of each session, 1 to 32), and `far=` (a simulated distance,
+/// such as `20ms,100Mbit`).
 ///
-/// The target holds the checked URL and the password, and no connection: each [`Target::connect`] opens one TCP
-/// connection with its own login. Targets are cheap to clone, so that every job or user may have one.
+/// The target holds the checked URL and the password, and no connection: each [`Target::connect`] opens a session with its
+/// own login and connections. Targets are cheap to clone, so that every job or user may have one.
 #[derive(Debug, Clone)]
 pub struct SmbTarget {
     url: String,
     options: SmbOptions,
+    counts: Arc<SessionCounts>,
 }
 
 impl SmbTarget {
     /// Checks a URL. An unknown option is an error.
     pub fn from_url(url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
-        Ok(Self { url: url.to_string(), options: SmbOptions::from_url(url, password)? })
+        Ok(Self { url: url.to_string(), options: SmbOptions::from_url(url, password)?, counts: Arc::default() })
     }
 
     async fn open(
@@ -46,7 +50,8 @@ impl SmbTarget {
     ) -> Result<Box<dyn Session>, DialError> {
         check_session_size(spec, MAX_QUEUE_DEPTH, MAX_RECORD)?;
         let session =
-            tokio::time::timeout(spec.connect_timeout, open_session(&self.options, spec, reached)).await;
+            tokio::time::timeout(spec.connect_timeout, open_session(&self.options, spec, &self.counts, reached))
+                .await;
         let session = session.unwrap_or_else(|_| {
             let detail = format!("no session within {:?}", spec.connect_timeout);
             Err(DialError::new(UrlPart::Host, ErrorClass::Timeout, detail))
@@ -79,7 +84,15 @@ impl Target for SmbTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        1 + self.options.far.descriptors()
+        self.options.channels * (1 + self.options.far.descriptors())
+    }
+
+    fn final_facts(&self) -> Facts {
+        let mut facts = Facts::new();
+        if self.options.channels > 1 {
+            self.counts.add_channel_facts(&mut facts);
+        }
+        facts
     }
 
     fn connect<'a>(

@@ -84,7 +84,7 @@ impl CreateRequest {
     /// Encodes the body and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let name = utf16(&self.name);
-        let start = out.len().saturating_sub(HEADER_LEN);
+        let start = out.len();
         57u16.put(out);
         // No security flags.
         0u8.put(out);
@@ -115,7 +115,7 @@ impl CreateRequest {
         (offset as u32).put(out);
         (list.len() as u32).put(out);
         out.extend_from_slice(&name);
-        out.resize(start + offset, 0);
+        out.resize(start + offset - HEADER_LEN, 0);
         out.append(&mut list);
     }
 

@@ -69,6 +69,8 @@ pub mod flags {
     pub const RELATED: u32 = 4;
     /// The message is signed.
     pub const SIGNED: u32 = 8;
+    /// The request was sent before, on a channel that was lost.
+    pub const REPLAY_OPERATION: u32 = 0x2000_0000;
 }
 
 /// An SMB2 header, synchronous or asynchronous (MS-SMB2 2.2.1.1, 2.2.1.2).

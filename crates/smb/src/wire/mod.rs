@@ -9,6 +9,7 @@ pub mod create;
 pub mod create_context;
 pub mod data;
 pub mod directory;
+pub mod durable;
 pub mod file_info;
 pub mod frame;
 pub mod header;

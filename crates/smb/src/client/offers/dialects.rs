@@ -88,6 +88,7 @@ async fn negotiate(
         capabilities: if dialect >= 0x0300 { ALL_CAPABILITIES } else { 0 },
         security_mode: SIGNING_ENABLED,
         dialects: vec![dialect],
+        ..Offer::default()
     };
     let request = NegotiateRequest {
         security_mode: offer.security_mode,

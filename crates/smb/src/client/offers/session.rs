@@ -1,5 +1,6 @@
 //! One session as a run opens it, step by step, with what each step shows.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use sharebench_model::{MetaOp, MetaYield, Space};
@@ -11,22 +12,23 @@ use tokio::time::{Instant, timeout_at};
 use super::shares;
 use crate::auth::EPOCH_DIFFERENCE;
 use crate::client::channel::Channel;
+use crate::client::channels::Channels;
 use crate::client::dial::{blame, dial};
-use crate::client::handshake::{connect_tree, gather_credits, log_off, validate};
+use crate::client::handshake::{connect_tree, gather_credits, validate};
 use crate::client::login::login;
-use crate::client::negotiated::{MULTI_CHANNEL, Negotiated};
-use crate::client::negotiation::negotiate;
+use crate::client::interfaces::query_interfaces;
+use crate::client::negotiated::Negotiated;
+use crate::client::negotiation::{negotiate, offer};
 use crate::client::options::SmbOptions;
 use crate::client::session::SmbSession;
 use crate::client::share_paths::SharePaths;
+use crate::client::slot_buffers::SlotBuffers;
 use crate::crypto::PreauthHash;
 use crate::incompatibility::Incompatibility;
-use crate::status::NtStatus;
-use crate::wire::FileId;
 use crate::wire::header::command;
-use crate::wire::ioctl::{IoctlRequest, output};
-use crate::wire::network_interface::{NetworkInterface, QUERY_NETWORK_INTERFACE_INFO, interfaces};
+use crate::wire::network_interface::NetworkInterface;
 use crate::wire::share_list::ListedShare;
+use crate::wire::simple::Empty;
 
 /// Credits that the probe requests, to find out how many the server grants.
 const WANTED_CREDITS: u32 = 512;
@@ -103,7 +105,7 @@ async fn open(
     let mut channel = Channel::new(stream, 1, MAX_OUTPUT as usize);
     channel.exchange.keep_requests = true;
     let sent = SystemTime::now();
-    let negotiated = negotiate(&mut channel, options, hash).await?;
+    let negotiated = negotiate(&mut channel, options, offer(options), hash).await?;
     findings.clock = clock_offset(negotiated.system_time, sent, SystemTime::now());
     findings.negotiated = Some(negotiated.clone());
     Ok((channel, negotiated))
@@ -125,7 +127,7 @@ async fn log_in(
     findings: &mut SessionFindings,
     opened: &mut bool,
 ) -> Result<(), DialError> {
-    let encryption = login(&mut channel, options, &mut negotiated, hash).await?;
+    let keys = login(&mut channel, options, &mut negotiated, hash).await?;
     channel.exchange.keep_requests = false;
     findings.logged_in = true;
     findings.negotiated = Some(negotiated.clone());
@@ -135,7 +137,7 @@ async fn log_in(
         findings.credits = Some(channel.credits.available());
         *opened = true;
     } else {
-        match connect_tree(&mut channel, options, &mut negotiated, encryption).await {
+        match connect_tree(&mut channel, options, &mut negotiated, keys.encryption).await {
             Ok(()) => {
                 findings.negotiated = Some(negotiated.clone());
                 channel = examine_share(channel, &negotiated, options, findings, opened).await?;
@@ -152,7 +154,7 @@ async fn log_in(
         Ok(()) => shares::list(&mut channel, &options.host).await,
         Err(reason) => Err(reason),
     });
-    log_off(&mut channel).await;
+    let _ = channel.request(command::LOGOFF, |body| Empty::default().encode(body)).await;
     Ok(())
 }
 
@@ -168,36 +170,14 @@ async fn examine_share(
     gather_credits(&mut channel).await?;
     findings.credits = Some(channel.credits.available());
     let paths = SharePaths::new(&options.directory);
-    let mut session = SmbSession::new(channel, paths, negotiated.clone(), options.far.clone());
+    let channels = Channels::new(channel, SlotBuffers::new(1, MAX_OUTPUT as usize), Arc::default());
+    let mut session = SmbSession::new(channels, paths, negotiated.clone(), options.far.clone());
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
     *opened = true;
     if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
         findings.space = Some(space);
     }
-    Ok(session.channel)
-}
-
-/// The addresses of the server for further channels (MS-SMB2 3.2.4.20.10).
-async fn query_interfaces(
-    channel: &mut Channel,
-    negotiated: &Negotiated,
-) -> Result<Vec<NetworkInterface>, String> {
-    if negotiated.dialect < 0x0300 || negotiated.capabilities & MULTI_CHANNEL == 0 {
-        return Err("the server announces no multichannel".to_owned());
-    }
-    let request = IoctlRequest {
-        code: QUERY_NETWORK_INTERFACE_INFO,
-        file: FileId::PREVIOUS,
-        input: Vec::new(),
-        max_output: MAX_OUTPUT,
-    };
-    let header = channel.exchange_sized(command::IOCTL, MAX_OUTPUT, |body| request.encode(body)).await;
-    match header.map(|header| NtStatus(header.status)) {
-        Ok(NtStatus::SUCCESS) => {}
-        Ok(status) => return Err(status.to_string()),
-        Err(error) => return Err(error.to_string()),
-    }
-    output(&channel.exchange.reply).and_then(interfaces).map_err(|error| error.to_string())
+    Ok(session.channels.into_first())
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Sessions at a scripted server.
 
 mod broken;
+mod channels;
 mod policies;
 mod protection;
 mod replies;
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -16,11 +18,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::client::channel::Channel;
+use crate::client::channels::Channels;
 use crate::client::message_security::MessageEncryption;
 use crate::client::negotiated::{Negotiated, Offer};
 use crate::client::open_file::OpenFile;
 use crate::client::session::SmbSession;
 use crate::client::share_paths::SharePaths;
+use crate::client::slot_buffers::SlotBuffers;
 use crate::crypto::{Cipher, SealingKey, SigningAlgorithm, SigningKey};
 use crate::status::NtStatus;
 use crate::wire::data::{ReadResponse, WriteRequest, WriteResponse};
@@ -121,8 +125,9 @@ async fn pair(slots: usize, credits: u16, piece: usize) -> (SmbSession, FileRef,
         max_write: 1 << 20,
         ..NegotiateResponse::default()
     };
+    let buffers = SlotBuffers::new(slots, SLOT_BYTES as usize);
     let mut session = SmbSession::new(
-        channel,
+        Channels::new(channel, buffers, Arc::default()),
         SharePaths::new(""),
         Negotiated::new(Offer::default(), &response),
         Far::default(),

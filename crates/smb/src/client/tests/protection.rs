@@ -7,8 +7,8 @@ fn requests_are_signed_and_replies_are_verified() {
     for algorithm in [SigningAlgorithm::HmacSha256, SigningAlgorithm::AesCmac, SigningAlgorithm::AesGmac] {
         let key = || SigningKey::new(algorithm, &KEY).unwrap();
         let protect = |session: &mut SmbSession| {
-            session.channel.security.signing = Some(key());
-            session.channel.security.sign_all = true;
+            session.channels.primary().security.signing = Some(key());
+            session.channels.primary().security.sign_all = true;
         };
         for len in [10, 50_000] {
             let good = |header: Header, mut request: Vec<u8>| {
@@ -49,9 +49,9 @@ fn encrypted_sessions_accept_only_encrypted_messages_of_their_session() {
     for cipher in [Cipher::Aes128Ccm, Cipher::Aes128Gcm, Cipher::Aes256Ccm, Cipher::Aes256Gcm] {
         let key = |byte: u8| SealingKey::new(cipher, &vec![byte; cipher.key_len()]).unwrap();
         let protect = |session: &mut SmbSession| {
-            session.channel.session_id = 77;
+            session.channels.primary().session_id = 77;
             let encryption = MessageEncryption { session_id: 77, to_server: key(1), to_client: key(2) };
-            session.channel.security.encryption = Some(encryption);
+            session.channels.primary().security.encryption = Some(Arc::new(encryption));
         };
         let decrypted = |mut request: Vec<u8>| {
             let (head, message) = request.split_first_chunk_mut().unwrap();

@@ -1,0 +1,258 @@
+//! The connections of one session: which one carries a request, and what happens to the requests of a lost one.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
+use sharebench_stream_client::submit_error::abandoned_request;
+
+use crate::client::channel::Channel;
+use crate::client::pending_replies::Completion;
+use crate::client::requests::Request;
+use crate::client::session_counts::SessionCounts;
+use crate::client::slot_buffers::SlotBuffers;
+use crate::status::NtStatus;
+use crate::wire::header::{Header, command};
+
+/// Every channel of a session, and the slots' buffers that they share.
+///
+/// A request goes to the channel with the fewest unanswered requests, the first of them if several have as few. Each
+/// slot has at most one request on all channels together, so that any channel may send from any slot and receive into
+/// it.
+///
+/// A channel whose connection is lost is removed, the session's channel sequence is incremented, and its unanswered
+/// requests are repeated on the remaining channels with the flag of a replay (MS-SMB2 3.2.4.1.5, 3.2.7.1), so that the
+/// loss costs no operation. The last channel is never removed: its error is the error of the session. A channel that
+/// breaks the protocol or fails its signatures ends the session at once, because a benchmark must not continue with a
+/// peer that forges replies.
+#[derive(Debug)]
+pub(crate) struct Channels {
+    /// Never empty.
+    live: Vec<Channel>,
+    pub(crate) buffers: SlotBuffers,
+    counts: Arc<SessionCounts>,
+    /// Place of the channel that carries the metadata request, or carried the last one.
+    metadata: usize,
+    /// True if the last metadata request was sent more than once.
+    repeated: bool,
+    /// Counts of the channels that were lost.
+    lost_wire: WireCount,
+    lost_policy: PolicyCount,
+}
+
+impl Channels {
+    /// A session with one channel.
+    pub(crate) fn new(mut first: Channel, buffers: SlotBuffers, counts: Arc<SessionCounts>) -> Self {
+        first.counts = Arc::clone(&counts);
+        Self {
+            live: vec![first],
+            buffers,
+            counts,
+            metadata: 0,
+            repeated: false,
+            lost_wire: WireCount::default(),
+            lost_policy: PolicyCount::default(),
+        }
+    }
+
+    /// Adds a channel that is bound to the session.
+    pub(crate) fn add(&mut self, mut channel: Channel) {
+        channel.counts = Arc::clone(&self.counts);
+        self.live.push(channel);
+    }
+
+    /// The channel that the next metadata request uses.
+    pub(crate) fn primary(&mut self) -> &mut Channel {
+        let place = self.least_busy();
+        &mut self.live[place]
+    }
+
+    /// The channel of a session that has only one.
+    pub(crate) fn into_first(mut self) -> Channel {
+        self.live.swap_remove(0)
+    }
+
+    /// Number of channels.
+    pub(crate) fn count(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Credits of all channels.
+    pub(crate) fn credits(&self) -> u32 {
+        self.live.iter().map(|channel| channel.credits.available()).sum()
+    }
+
+    pub(crate) fn wire(&self) -> WireCount {
+        let mut sum = self.lost_wire;
+        for channel in &self.live {
+            sum += channel.wire();
+        }
+        sum
+    }
+
+    pub(crate) fn policy_count(&self) -> PolicyCount {
+        let mut sum = self.lost_policy;
+        for channel in &self.live {
+            sum += channel.policy_count();
+        }
+        sum
+    }
+
+    /// The kernel's figures of all connections as one.
+    pub(crate) fn tcp(&self) -> Option<TcpReading> {
+        self.live.iter().map(Channel::tcp).reduce(|sum, next| Some(sum?.and(next?)))?
+    }
+
+    /// Returns the memory that only requests need, unless one is in flight.
+    pub(crate) fn release_buffers(&mut self) {
+        self.live.iter_mut().for_each(Channel::release_buffers);
+        if self.live.iter().all(Channel::is_at_rest) {
+            self.buffers.release_buffers();
+        }
+    }
+
+    /// The error of a request on this session, if its last connection is lost.
+    #[inline]
+    pub(crate) fn failure(&self) -> Option<OpError> {
+        self.live.iter().find_map(Channel::failure)
+    }
+
+    /// True if no request of this index waits or is in flight.
+    #[inline]
+    pub(crate) fn is_idle(&self, index: usize) -> bool {
+        self.live.iter().all(|channel| channel.is_idle(index))
+    }
+
+    /// Queues a request at an idle index.
+    #[inline]
+    pub(crate) fn submit(&mut self, index: usize, request: Request) {
+        let place = self.least_busy();
+        self.live[place].submit(index, request);
+    }
+
+    #[inline]
+    fn least_busy(&self) -> usize {
+        if self.live.len() == 1 {
+            return 0;
+        }
+        let places = self.live.iter().map(Channel::load).enumerate();
+        places.min_by_key(|(_, load)| *load).map_or(0, |(place, _)| place)
+    }
+
+    /// Drives every channel. It is ready when `completions` has an entry.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, completions: &mut Vec<Completion>) -> Poll<()> {
+        let mut intact = true;
+        for channel in &mut self.live {
+            channel.poll(cx, &mut self.buffers, completions);
+            intact &= channel.cause().is_none();
+        }
+        if !intact {
+            self.handle_losses(cx, completions);
+        }
+        if completions.is_empty() { Poll::Pending } else { Poll::Ready(()) }
+    }
+
+    /// Moves the requests of lost channels to the others, or fails all requests if the session is lost.
+    #[cold]
+    fn handle_losses(&mut self, cx: &mut Context<'_>, completions: &mut Vec<Completion>) {
+        while let Some(place) = self.live.iter().position(|channel| channel.cause().is_some()) {
+            let Some(cause) = self.live[place].cause().cloned() else { return };
+            if self.live.len() == 1 || cause.class != ErrorClass::Disconnected {
+                for channel in &mut self.live {
+                    channel.give_up(cause.clone());
+                    channel.fail_all(&cause, completions);
+                }
+                return;
+            }
+            self.remove(place);
+            // The repeated requests leave now, and each connection registers its waker.
+            for channel in &mut self.live {
+                channel.poll(cx, &mut self.buffers, completions);
+            }
+        }
+    }
+
+    /// Removes a lost channel and repeats its unanswered requests on others (MS-SMB2 3.2.7.1).
+    fn remove(&mut self, place: usize) {
+        let mut lost = self.live.remove(place);
+        self.lost_wire += lost.wire();
+        self.lost_policy += lost.policy_count();
+        self.counts.channel_lost();
+        let sequence = lost.sequence.wrapping_add(1);
+        for channel in &mut self.live {
+            channel.sequence = sequence;
+        }
+        if self.metadata > place {
+            self.metadata -= 1;
+        }
+        for queued in lost.take_unfinished() {
+            let to = self.least_busy();
+            if queued.index == lost.metadata_index() {
+                self.metadata = to;
+                self.repeated |= queued.times_sent > 0;
+                self.live[to].exchange.continue_with(&mut lost.exchange);
+            }
+            self.live[to].resubmit(queued);
+        }
+    }
+
+    /// The complete reply to the last metadata request.
+    pub(crate) fn reply(&self) -> &[u8] {
+        self.live.get(self.metadata).map_or(&[], |channel| &channel.exchange.reply)
+    }
+
+    /// True if the last metadata request was sent more than once, so that the server may have performed it twice.
+    pub(crate) fn was_repeated(&self) -> bool {
+        self.repeated
+    }
+
+    /// Performs one request, whatever its status; the complete reply is [`Self::reply`].
+    pub(crate) async fn exchange(
+        &mut self,
+        command: u16,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Header, OpError> {
+        self.exchange_sized(command, 0, body).await
+    }
+
+    /// Performs one request whose reply holds up to `reply_bytes`, which determines its credit charge.
+    pub(crate) async fn exchange_sized(
+        &mut self,
+        command: u16,
+        reply_bytes: u32,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Header, OpError> {
+        let name = command::name(command);
+        let step = OpStep::Request(name);
+        // A caller dropped its future while the request was in flight: its reply would be taken for the reply to this
+        // one.
+        if !self.is_idle(self.live[0].metadata_index()) {
+            let error = abandoned_request(name);
+            self.live.iter_mut().for_each(|channel| channel.give_up(error.clone()));
+            return Err(error);
+        }
+        self.metadata = self.least_busy();
+        self.repeated = false;
+        let index = self.live[self.metadata].begin(command, reply_bytes, body)?;
+        let mut completions = Vec::with_capacity(1);
+        poll_fn(|cx| self.poll(cx, &mut completions)).await;
+        let completion = completions.into_iter().find(|completion| completion.index == index);
+        completion.map_or(Ok(0), |completion| completion.result).map_err(|error| OpError { step, ..error })?;
+        Header::decode(self.reply())
+            .map_err(|error| OpError::new(ErrorClass::Protocol, step, error.to_string()))
+    }
+
+    /// Performs one request that must succeed, and returns the reply's message.
+    pub(crate) async fn request(
+        &mut self,
+        command: u16,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<&[u8], OpError> {
+        let status = NtStatus(self.exchange(command, body).await?.status);
+        if status == NtStatus::SUCCESS {
+            return Ok(self.reply());
+        }
+        Err(status.failure(command::name(command)))
+    }
+}
