@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use sharebench_stats::{Estimate, bootstrap_intervals, median};
 
 use crate::evidence::Evidence;
-use crate::operations::{LARGE_BYTES, LEVEL, Operation, RESAMPLES, SEED, SMALL_BYTES, Series};
+use crate::operations::{LARGE_BYTES, LEVEL, Operation, RESAMPLES, SEED, SMALL_BYTES, Sample, Series};
 
 /// A part of the time of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ pub enum Part {
     Storage,
     /// CPU time of this client.
     Client,
-    /// Waiting of this client: for a CPU, or for the window of the server.
+    /// Waiting of this client: for a CPU, or for the wake-up after the reply has arrived at this machine.
     Waiting,
 }
 
@@ -41,6 +41,20 @@ impl Part {
             Self::Storage => "storage",
             Self::Client => "client",
             Self::Waiting => "waiting",
+        }
+    }
+}
+
+impl Part {
+    /// What it is, in a sentence.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Network => "the network's round trip",
+            Self::Protocol => "the server's work for requests",
+            Self::Transfer => "the transfer of the data",
+            Self::Storage => "the server's cache or storage",
+            Self::Client => "this client's CPU",
+            Self::Waiting => "waiting of this client for a CPU",
         }
     }
 }
@@ -104,11 +118,12 @@ pub(crate) struct Medians {
     pub(crate) total: f64,
     /// CPU time of the client in it.
     pub(crate) client: f64,
-    /// Time in it for which the client waited for a CPU.
-    pub(crate) starved: f64,
-    /// Time and client CPU time of an empty request; zeros without one.
+    /// Time in it for which the client waited: for a CPU, or for its wake-up.
+    pub(crate) waiting: f64,
+    /// Time, client CPU time and waiting of an empty request; zeros without one.
     pub(crate) empty: f64,
     pub(crate) empty_client: f64,
+    pub(crate) empty_waiting: f64,
     /// Time of moving the data, for a large operation.
     pub(crate) transfer: f64,
 }
@@ -124,8 +139,9 @@ pub(crate) fn divide(medians: Medians, requests: f64, network: f64) -> [f64; PAR
     };
     let client = take(medians.client);
     let network_part = take(requests * network);
-    let waiting = take(medians.starved);
-    let protocol = take(requests * (medians.empty - network - medians.empty_client));
+    let waiting = take(medians.waiting);
+    let own = medians.empty_client + medians.empty_waiting;
+    let protocol = take(requests * (medians.empty - network - own));
     let transfer = take(medians.transfer);
     [network_part, protocol, transfer, left, client, waiting]
 }
@@ -175,13 +191,14 @@ fn samples_of(series: &Series, operation: Operation) -> Vec<Vec<f64>> {
     vec![
         series.elapsed(operation),
         series.figures(operation, |sample| sample.cpu_ns),
-        series.figures(operation, |sample| sample.starved_ns),
+        series.figures(operation, Sample::waiting_ns),
         series.elapsed(Operation::Empty),
         series.figures(Operation::Empty, |sample| sample.cpu_ns),
         again(moves_data, Operation::LargeReadAgain),
         again(moves_data, Operation::SmallReadAgain),
         series.figures(Operation::SmallReadAgain, |sample| sample.cpu_ns),
         series.figures(Operation::LargeReadAgain, |sample| sample.cpu_ns),
+        series.figures(Operation::Empty, Sample::waiting_ns),
     ]
 }
 
@@ -201,13 +218,20 @@ fn medians_of(drawn: &mut [Vec<f64>], operation: Operation) -> Medians {
     // What a large read of known data takes longer than a small one, without what the client's own CPU takes longer.
     let longer = if at(5) > 0.0 { (at(5) - at(6)) - (at(8) - at(7)).max(0.0) } else { 0.0 };
     let transfer = longer * payload(operation);
-    Medians { total: at(0), client, starved: at(2), empty: at(3), empty_client: at(4), transfer }
+    Medians {
+        total: at(0),
+        client,
+        waiting: at(2),
+        empty: at(3),
+        empty_client: at(4),
+        empty_waiting: at(9),
+        transfer,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operations::Sample;
 
     const US: f64 = 1e3;
 
@@ -218,9 +242,10 @@ mod tests {
                 let medians = Medians {
                     total,
                     client: 20.0,
-                    starved: 5.0,
+                    waiting: 5.0,
                     empty: 40.0,
                     empty_client: 12.0,
+                    empty_waiting: 3.0,
                     transfer: 30.0,
                 };
                 let parts = divide(medians, requests, 50.0);
@@ -240,6 +265,7 @@ mod tests {
                 elapsed_ns,
                 cpu_ns: 10.0 * US * f64::from(requests),
                 starved_ns: 0.0,
+                unseen_ns: 10.0 * US,
                 requests,
             };
             series.add(Operation::Empty, sample(140.0 * US + noise(3), 1));

@@ -1,21 +1,23 @@
 //! The course of a diagnosis: sessions, files, measuring, experiments, removal.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_engine::{Clock, StopSignal, make_own_directory, remove_own_directory};
-use sharebench_model::{ErrorClass, MetaOp, OpError, TcpReading};
+use sharebench_model::{ErrorClass, MetaOp, OpError, OpenHow, ServerLoad, TcpReading};
 use sharebench_stats::median;
 use sharebench_target::{ConnectError, SessionSpec, Target, call};
 
 use crate::budget::{Budget, budget};
 use crate::causes::{Verdict, judge};
-use crate::evidence::{Bulk, Evidence, Experiment};
+use crate::client_limits::LimitReading;
+use crate::evidence::{Bulk, ClockOffset, Evidence, Experiment, WriteRefusal};
 use crate::experiments::{Arm, Variant, block_bytes, compare};
-use crate::files::{Connection, Files};
+use crate::files::{Connection, Files, open};
 use crate::login;
 use crate::measure::{Meter, Rounds, bytes_written};
 use crate::mount::MountFacts;
 use crate::operations::{LARGE_BYTES, Operation};
+use crate::tcp_options::compare_acknowledgements;
 
 /// Slots of the session for streams, where the protocol has one connection for all of them.
 const WIDE_SLOTS: u32 = 8;
@@ -28,6 +30,10 @@ const STOP_INTERVAL: Duration = Duration::from_millis(20);
 /// A round trip that requests in flight share belongs to the network beyond what TCP measures if it is longer by this many
 /// nanoseconds and by this factor: then TCP ends at a relay or proxy on the way.
 const HIDDEN_ROUND_TRIP: (f64, f64) = (500_000.0, 3.0);
+/// Bytes of the smaller requests with which large ones are compared.
+const SMALL_REQUEST_BYTES: u32 = 64 << 10;
+/// Coarsest clock of a file system (FAT), seconds.
+const CLOCK_GRAIN_S: f64 = 2.0;
 
 /// How to diagnose.
 #[derive(Debug, Clone)]
@@ -93,6 +99,9 @@ pub struct Diagnosis {
     pub bytes_written: u64,
 }
 
+/// The CPU load of the server between two instants in milliseconds since 1970, if somebody knows it.
+pub type LoadOfServer<'a> = dyn Fn(u64, u64) -> Option<ServerLoad> + 'a;
+
 /// Diagnoses a share. `variants` are the same share with other options of the URL, or another one to compare with.
 ///
 /// It writes into one directory, which it removes also after a failure or a stop. The calling thread is busy meanwhile.
@@ -103,9 +112,10 @@ pub fn diagnose(
     target: &dyn Target,
     variants: &[Variant],
     options: &Options,
+    server_load: &LoadOfServer<'_>,
 ) -> Result<Diagnosis, DiagnoseError> {
     let clock = Clock::start();
-    let work = Work { target, variants, options, clock: &clock };
+    let work = Work { target, variants, options, server_load, clock: &clock };
     let done = clock.block_on(work.run());
     done.unwrap_or_else(|error| Err(DiagnoseError::Runtime(error.to_string())))
 }
@@ -114,6 +124,7 @@ struct Work<'a> {
     target: &'a dyn Target,
     variants: &'a [Variant],
     options: &'a Options,
+    server_load: &'a LoadOfServer<'a>,
     clock: &'a Clock,
 }
 
@@ -128,6 +139,8 @@ struct Progress {
 impl Work<'_> {
     async fn run(&self) -> Result<Diagnosis, DiagnoseError> {
         let start = self.clock.now();
+        let start_ms = unix_ms();
+        let limits = LimitReading::now();
         let mut progress = Progress::default();
         let limit = self.options.time * 2 + self.options.timeout;
         let measured = tokio::select! {
@@ -144,7 +157,8 @@ impl Work<'_> {
         }
         measured?;
         let Progress { mut evidence, bytes_written, .. } = progress;
-        find_network(&mut evidence);
+        evidence.client_limits = LimitReading::now().since(limits, self.clock.now() - start);
+        evidence.server_load = (self.server_load)(start_ms, unix_ms());
         let budgets: Vec<Budget> =
             Operation::TYPICAL.into_iter().filter_map(|operation| budget(&evidence, operation)).collect();
         let verdict = judge(&evidence, &budgets);
@@ -248,7 +262,13 @@ impl Work<'_> {
             len: LARGE_BYTES,
         };
         evidence.max_read = connection.session.max_transfer(probe);
-        self.experiments(connections, &files, evidence, self.at(start, 0.95)).await?;
+        find_network(evidence);
+        self.observe_server(connection, &files, evidence).await?;
+        let deadline = self.at(start, 0.95);
+        let large = open(&mut *connection.session, &files.large).await?;
+        compare_acknowledgements(connection, large, &files, evidence, self.clock, deadline).await?;
+        self.compare_requests(connection, connections, &files, evidence, deadline).await?;
+        self.experiments(connections, &files, evidence, deadline).await?;
         if files.written.is_some() {
             files.remove_entries(connections).await;
         }
@@ -275,6 +295,11 @@ impl Work<'_> {
                     return self.make_files(start, evidence, connection).await;
                 }
                 Err(error) if matches!(error.class, ErrorClass::Refused | ErrorClass::ReadOnly) => {
+                    progress.evidence.refusal = Some(WriteRefusal {
+                        error: error.detail.clone(),
+                        is_read_only: error.class == ErrorClass::ReadOnly,
+                        uid: own_uid(&progress.evidence),
+                    });
                     progress
                         .evidence
                         .notes
@@ -318,7 +343,7 @@ impl Work<'_> {
         evidence: &mut Evidence,
         deadline: u64,
     ) -> Result<(), OpError> {
-        let wanted = 2 + self.variants.len() as u64;
+        let wanted = 3 + self.variants.len() as u64;
         let time = (deadline.saturating_sub(self.clock.now()) / wanted).min(2_000_000_000);
         let block = block_bytes(&evidence.series);
         if connections.len() == 1 + MORE_SESSIONS
@@ -327,10 +352,12 @@ impl Work<'_> {
             match self.target.connect(&self.spec(WIDE_SLOTS)).await {
                 Ok(session) => {
                     let mut single = Connection { session, slots: WIDE_SLOTS };
+                    let tcp = single.session.tcp();
                     let mut base = Arm::new([&mut single], WIDE_SLOTS, files, block).await?;
                     let mut changed = Arm::new(connections.iter_mut(), WIDE_SLOTS / 4, files, block).await?;
                     let arms = (&mut base, &mut changed);
                     self.compare(Experiment::Connections, arms, files, evidence, (time, deadline)).await?;
+                    evidence.read = tcp.and_then(|tcp| single.session.tcp()?.since(tcp));
                     single.session.close().await;
                 }
                 Err(error) => {
@@ -358,6 +385,7 @@ impl Work<'_> {
             let slots = connections[0].slots;
             match target.connect(&self.spec(slots)).await {
                 Ok(session) => {
+                    evidence.changed_facts.insert(*experiment, session.facts());
                     let mut other = Connection { session, slots };
                     let mut base = Arm::new([&mut connections[0]], slots, files, block).await?;
                     match Arm::new([&mut other], slots, files, block).await {
@@ -373,6 +401,52 @@ impl Work<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What the server shows by single requests: its clock, and whether it permits to cache files.
+    async fn observe_server(
+        &self,
+        connection: &mut Connection,
+        files: &Files,
+        evidence: &mut Evidence,
+    ) -> Result<(), OpError> {
+        // A refusal of the request itself leaves the question open.
+        let asked = connection.session.request_caching(&files.small).await;
+        evidence.is_caching_granted = asked.and_then(Result::ok);
+        let Some(path) = files.written.as_ref().map(|path| format!("{path}3")) else { return Ok(()) };
+        let before = SystemTime::now();
+        let created = call(&mut *connection.session, MetaOp::open(path.as_str(), OpenHow::CreateNew)).await?;
+        let after = SystemTime::now();
+        let (file, _) = created.into_opened()?;
+        call(&mut *connection.session, MetaOp::Close { file }).await?;
+        let seconds =
+            |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+        let (before, after) = (seconds(before), seconds(after));
+        evidence.clock = connection.session.modified(&path).await.map(|modified| ClockOffset {
+            ahead_s: seconds(modified) - f64::midpoint(before, after),
+            error_s: (after - before).abs() / 2.0 + CLOCK_GRAIN_S,
+        });
+        Ok(())
+    }
+
+    /// Compares requests of 1 MiB with smaller ones, where the server permits both.
+    async fn compare_requests(
+        &self,
+        connection: &mut Connection,
+        connections: &mut [Connection],
+        files: &Files,
+        evidence: &mut Evidence,
+        deadline: u64,
+    ) -> Result<(), OpError> {
+        let Some(other) = connections.first_mut() else { return Ok(()) };
+        if evidence.max_read <= SMALL_REQUEST_BYTES || self.target.capabilities().blocking {
+            return Ok(());
+        }
+        let time = (deadline.saturating_sub(self.clock.now()) / 4).min(1_500_000_000);
+        let mut base = Arm::new([connection], 1, files, SMALL_REQUEST_BYTES).await?;
+        let mut changed = Arm::new([other], 1, files, block_bytes(&evidence.series)).await?;
+        self.compare(Experiment::LargeRequests, (&mut base, &mut changed), files, evidence, (time, deadline))
+            .await
     }
 
     async fn compare(
@@ -407,6 +481,17 @@ impl Work<'_> {
         session.close().await;
         if gone { Ok(()) } else { Err(left("it is still there".to_owned())) }
     }
+}
+
+/// The user id of this client: the one of the URL, or of this process at a mount of NFS.
+fn own_uid(evidence: &Evidence) -> Option<u32> {
+    let is_nfs = evidence.mount.as_ref().is_some_and(MountFacts::is_nfs);
+    let stated = evidence.facts.get("uid").and_then(|uid| uid.parse().ok());
+    stated.or_else(|| is_nfs.then(|| rustix::process::geteuid().as_raw()))
+}
+
+fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 /// Determines the round trip of the network: TCP's own, unless requests in flight show that TCP ends earlier.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
-use sharebench_model::{Facts, TcpCounts};
+use sharebench_model::{Facts, ServerLoad, TcpCounts};
 use sharebench_stats::Estimate;
 
+use crate::client_limits::ClientLimits;
 use crate::login::Login;
 use crate::mount::MountFacts;
 use crate::operations::Series;
@@ -23,6 +24,14 @@ pub enum Experiment {
     Encryption,
     /// The highest dialect instead of the one that the URL selects.
     Dialect,
+    /// Requests of 1 MiB instead of 64 KiB, one at a time.
+    LargeRequests,
+    /// Each segment is acknowledged at once (`TCP_QUICKACK`).
+    Acknowledge,
+    /// Small segments wait for the acknowledgement of the earlier ones (no `TCP_NODELAY`).
+    Nagle,
+    /// The other address family of the host: IPv4 instead of IPv6, or IPv6 instead of IPv4.
+    AddressFamily,
     /// The share of `--against`.
     Against,
 }
@@ -36,6 +45,10 @@ impl Experiment {
             Self::Signing => "signing off",
             Self::Encryption => "encryption off",
             Self::Dialect => "highest dialect",
+            Self::LargeRequests => "requests of 1 MiB instead of 64 KiB",
+            Self::Acknowledge => "TCP_QUICKACK",
+            Self::Nagle => "no TCP_NODELAY",
+            Self::AddressFamily => "the other address family",
             Self::Against => "the other share",
         }
     }
@@ -47,7 +60,7 @@ impl Serialize for Experiment {
     }
 }
 
-/// The outcome of an A/B comparison of read streams in paired slices.
+/// The outcome of an A/B comparison of reads in paired slices: streams, or small reads one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Comparison {
     /// Throughput of the changed arm divided by that of the first one.
@@ -67,6 +80,42 @@ pub struct Bulk {
     pub client_share: f64,
     /// The kernel's figures of the connection meanwhile, where it has them.
     pub tcp: Option<TcpCounts>,
+}
+
+/// The clock of the server compared with the one of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ClockOffset {
+    /// By how much the server's clock is ahead, seconds; negative if it is late.
+    pub ahead_s: f64,
+    /// Largest error of that, seconds.
+    pub error_s: f64,
+}
+
+/// Data of a mount: how much of what was read crossed the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct MountTraffic {
+    /// Bytes that were read again, which a cache of this client may hold.
+    pub read_again: u64,
+    /// File data that the mount received meanwhile, of all its users.
+    pub received: u64,
+}
+
+impl MountTraffic {
+    /// Share of the repeated reads that came from the cache of this client, 0 to 1; none without reads.
+    pub fn cached_share(self) -> Option<f64> {
+        (self.read_again > 0).then(|| (1.0 - self.received as f64 / self.read_again as f64).clamp(0.0, 1.0))
+    }
+}
+
+/// Why nothing may be written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WriteRefusal {
+    /// The message.
+    pub error: String,
+    /// The share as a whole can only be read.
+    pub is_read_only: bool,
+    /// User id of this client, where the protocol has one.
+    pub uid: Option<u32>,
 }
 
 /// Everything that was measured of a share.
@@ -93,8 +142,24 @@ pub struct Evidence {
     pub max_read: u32,
     /// The stream of writes that filled the file.
     pub write: Option<Bulk>,
-    /// Comparisons of read streams.
+    /// The kernel's figures of a connection while it read a stream.
+    pub read: Option<TcpCounts>,
+    /// The server permits a client to cache a file that it opens; none if that was not requested.
+    pub is_caching_granted: Option<bool>,
+    /// The server's clock; none where the server shows no time.
+    pub clock: Option<ClockOffset>,
+    /// CPU load of the server, from an exporter.
+    pub server_load: Option<ServerLoad>,
+    /// What limits this machine.
+    pub client_limits: ClientLimits,
+    /// Why nothing was written, if that was tried.
+    pub refusal: Option<WriteRefusal>,
+    /// Reads of a mount, where the system counts them.
+    pub mount_traffic: MountTraffic,
+    /// Comparisons of reads.
     pub comparisons: BTreeMap<Experiment, Comparison>,
+    /// Facts of the sessions with another option of the URL.
+    pub changed_facts: BTreeMap<Experiment, Facts>,
     /// Why an experiment was not made.
     pub not_compared: BTreeMap<Experiment, String>,
     /// Entries of the listed directory.

@@ -28,6 +28,11 @@ const LARGE: &str = "large";
 const SMALL: &str = "small";
 const WRITTEN: &str = "written";
 const LISTED: &str = "list";
+const STREAM: &str = "stream";
+/// Length of the file of sequential small reads.
+const STREAM_BYTES: u64 = 2560 << 10;
+/// Bytes of one write of it.
+const STREAM_BLOCK: u32 = 256 << 10;
 
 /// The files of a diagnosis, by path and by length.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +41,9 @@ pub(crate) struct Files {
     pub(crate) large: String,
     /// Its length, bytes: at least [`SMALL_BYTES`].
     pub(crate) large_bytes: u64,
+    /// The file of sequential small reads and its length, which is 0 if there is none.
+    pub(crate) stream: String,
+    pub(crate) stream_bytes: u64,
     /// The file that is opened, read and closed.
     pub(crate) small: String,
     /// The file of writes; none in a diagnosis that only reads.
@@ -70,6 +78,18 @@ impl Files {
             call(&mut *connection.session, MetaOp::Close { file }).await?;
         }
         call(&mut *connection.session, MetaOp::MakeDir { path: path(LISTED) }).await?;
+        let file = create(connection, path(STREAM)).await?;
+        let mut next = 0;
+        let part = clock.now() + until.saturating_sub(clock.now()) / 3;
+        // First, so that a server with a small cache has evicted it when it is read.
+        let stream_bytes = pump(connection, file, write(Stability::Unstable), || {
+            let is_due = next == 0 || (next < STREAM_BYTES && clock.now() < part);
+            let block = is_due.then_some((next, STREAM_BLOCK));
+            next += u64::from(STREAM_BLOCK);
+            block
+        })
+        .await?;
+        call(&mut *connection.session, MetaOp::Close { file }).await?;
         let file = create(connection, path(LARGE)).await?;
         let mut next = 0;
         let large_bytes = pump(connection, file, write(Stability::Unstable), || {
@@ -84,11 +104,13 @@ impl Files {
         Ok(Self {
             large: path(LARGE),
             large_bytes,
+            stream: path(STREAM),
+            stream_bytes,
             small: path(SMALL),
             written: Some(path(WRITTEN)),
             listed: path(LISTED),
             entries: 0,
-            bytes_written: large_bytes + 2 * u64::from(SMALL_BYTES),
+            bytes_written: large_bytes + stream_bytes + 2 * u64::from(SMALL_BYTES),
         })
     }
 
@@ -158,21 +180,38 @@ impl Files {
             }
         }
         files.sort_unstable_by_key(|(size, _)| std::cmp::Reverse(*size));
+        let mut found: Option<Self> = None;
         for (_, path) in files.into_iter().take(MAX_SEARCHED) {
             let opened = call(&mut *connection.session, MetaOp::open(path.clone(), OpenHow::Read)).await;
             let Ok((file, bytes)) = opened.and_then(MetaYield::into_opened) else { continue };
             call(&mut *connection.session, MetaOp::Close { file }).await?;
-            if bytes >= u64::from(SMALL_BYTES) {
-                return Ok(Self {
-                    large: path.clone(),
-                    large_bytes: bytes,
-                    small: path,
-                    written: None,
-                    listed: listed.1,
-                    entries: listed.0,
-                    bytes_written: 0,
-                });
+            if bytes < u64::from(SMALL_BYTES) {
+                continue;
             }
+            match &mut found {
+                // The second one, so that random reads of the first one do not disturb its read-ahead.
+                Some(found) => {
+                    found.stream = path;
+                    found.stream_bytes = bytes;
+                    break;
+                }
+                None => {
+                    found = Some(Self {
+                        large: path.clone(),
+                        large_bytes: bytes,
+                        stream: String::new(),
+                        stream_bytes: 0,
+                        small: path,
+                        written: None,
+                        listed: std::mem::take(&mut listed.1),
+                        entries: listed.0,
+                        bytes_written: 0,
+                    });
+                }
+            }
+        }
+        if let Some(found) = found {
+            return Ok(found);
         }
         let why =
             "no file of at least 4 KiB may be read; name a directory with one, or one that may be written";

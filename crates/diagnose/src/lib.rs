@@ -18,6 +18,8 @@
 
 mod budget;
 mod causes;
+mod client_limits;
+mod contrast;
 mod diagnose;
 mod document;
 mod evidence;
@@ -28,12 +30,15 @@ mod measure;
 mod mount;
 mod operations;
 mod summary;
+mod tcp_options;
 
 pub use budget::{Budget, Part, PartShare};
 pub use causes::{Cause, Finding, Gain, Verdict, judge};
-pub use diagnose::{DiagnoseError, Diagnosis, Options, diagnose};
+pub use client_limits::ClientLimits;
+pub use contrast::contrast;
+pub use diagnose::{DiagnoseError, Diagnosis, LoadOfServer, Options, diagnose};
 pub use document::to_json;
-pub use evidence::{Bulk, Comparison, Evidence, Experiment};
+pub use evidence::{Bulk, ClockOffset, Comparison, Evidence, Experiment, MountTraffic, WriteRefusal};
 pub use experiments::{Variant, variants};
 pub use login::Login;
 pub use mount::MountFacts;

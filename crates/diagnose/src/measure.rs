@@ -18,6 +18,10 @@ const MAX_ROUNDS: u64 = 150;
 const MIN_ROUNDS: u64 = 8;
 /// Rounds per listing.
 const ROUNDS_PER_LISTING: u64 = 6;
+/// Sequential small reads of a round.
+const NEXT_READS: usize = 4;
+/// Last part of a name that does not exist.
+const MISSING: &str = "missing";
 /// Bytes of the file of writes that are written.
 const WRITTEN_BYTES: u64 = 1 << 20;
 
@@ -51,7 +55,8 @@ impl<'a> Meter<'a> {
         let cpu_ns = (thread_cpu_ns() - before.cpu).clamp(0.0, elapsed_ns);
         // While the thread waits for a CPU it is not running, so the two cannot exceed the time together.
         let starved_ns = (self.starved_ns() - before.starved).clamp(0.0, elapsed_ns - cpu_ns);
-        Sample { elapsed_ns, cpu_ns, starved_ns, requests: u32::try_from(requests).unwrap_or(u32::MAX) }
+        let requests = u32::try_from(requests).unwrap_or(u32::MAX);
+        Sample { elapsed_ns, cpu_ns, starved_ns, unseen_ns: 0.0, requests }
     }
 
     async fn timed<T>(
@@ -59,12 +64,17 @@ impl<'a> Meter<'a> {
         connection: &mut Connection,
         work: impl AsyncFnOnce(&mut Connection) -> Result<T, OpError>,
     ) -> Result<(T, Sample), OpError> {
-        let requests = connection.session.wire().requests;
+        let requests = requests_of(connection);
         let before = self.before();
         let done = work(connection).await?;
         let sample = self.sample(&before, 0);
-        let requests = connection.session.wire().requests.saturating_sub(requests);
-        Ok((done, Sample { requests: u32::try_from(requests).unwrap_or(u32::MAX), ..sample }))
+        let seen = realtime_ns();
+        let requests = requests_of(connection).saturating_sub(requests);
+        // A reply that arrived before the operation started belongs to none; the clock may also have been set.
+        let arrived = connection.session.last_arrival_ns().filter(|_| requests > 0);
+        let unseen = arrived.and_then(|arrived| seen.checked_sub(arrived)).unwrap_or(0) as f64;
+        let unseen_ns = if unseen <= sample.elapsed_ns { unseen } else { 0.0 };
+        Ok((done, Sample { unseen_ns, requests: u32::try_from(requests).unwrap_or(u32::MAX), ..sample }))
     }
 
     fn starved_ns(&self) -> f64 {
@@ -73,6 +83,17 @@ impl<'a> Meter<'a> {
         let text = read.and_then(|len| std::str::from_utf8(&text[..len]).ok());
         text.and_then(|text| text.split(' ').nth(1)?.parse().ok()).unwrap_or(0.0)
     }
+}
+
+/// Requests that the session has caused so far: those of the mount where the system counts them.
+fn requests_of(connection: &Connection) -> u64 {
+    connection.session.mount_wire().unwrap_or_else(|| connection.session.wire()).requests
+}
+
+/// Nanoseconds since 1970, by the clock of the kernel's arrival times.
+pub(crate) fn realtime_ns() -> u64 {
+    let time = clock_gettime(ClockId::Realtime);
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
 fn thread_cpu_ns() -> f64 {
@@ -87,6 +108,8 @@ pub(crate) struct Rounds<'a> {
     pub(crate) meter: Meter<'a>,
     random: Random,
     large: FileRef,
+    /// The file of sequential reads, and the offset of the next one.
+    stream: Option<(FileRef, u64)>,
     /// Files of unstable and of stable writes.
     written: Option<(FileRef, Option<FileRef>)>,
     /// The protocol has an empty request.
@@ -109,9 +132,14 @@ impl<'a> Rounds<'a> {
             meter: Meter::new(clock),
             random: Random::new(SEED, 2),
             large,
+            stream: None,
             written: None,
             has_empty: connection.session.empty_request().await.transpose()?.is_some(),
         };
+        connection.session.time_arrivals();
+        if files.stream_bytes > 0 {
+            rounds.stream = Some((open(&mut *connection.session, &files.stream).await?, 0));
+        }
         if let Some(path) = &files.written {
             let unstable = open_to_write(target, &mut *connection.session, path, false).await?;
             let stable = rounds.open_stable(path, connection, evidence).await?;
@@ -192,10 +220,37 @@ impl<'a> Rounds<'a> {
             if offset + u64::from(len) > self.files.large_bytes {
                 continue;
             }
-            for operation in [first, again] {
-                let sample = self.read(connection, self.large, offset, len).await?;
-                evidence.series.add(operation, sample);
+            let sample = self.read(connection, self.large, offset, len).await?;
+            evidence.series.add(first, sample);
+            let received = received_by_mount(connection);
+            let sample = self.read(connection, self.large, offset, len).await?;
+            evidence.series.add(again, sample);
+            if let Some((before, after)) = received.zip(received_by_mount(connection)) {
+                evidence.mount_traffic.read_again += u64::from(len);
+                evidence.mount_traffic.received += after.saturating_sub(before);
             }
+        }
+        self.next_reads(connection, evidence).await
+    }
+
+    /// Small reads in the order of the file: the first one of a file starts its read-ahead and is not counted.
+    async fn next_reads(
+        &mut self,
+        connection: &mut Connection,
+        evidence: &mut Evidence,
+    ) -> Result<(), OpError> {
+        for _ in 0..NEXT_READS {
+            let Some((file, offset)) = self.stream else { return Ok(()) };
+            let end = offset + u64::from(SMALL_BYTES);
+            if end > self.files.stream_bytes {
+                self.stream = None;
+                return Ok(());
+            }
+            let sample = self.read(connection, file, offset, SMALL_BYTES).await?;
+            if offset > 0 {
+                evidence.series.add(Operation::NextRead, sample);
+            }
+            self.stream = Some((file, end));
         }
         Ok(())
     }
@@ -280,6 +335,10 @@ impl<'a> Rounds<'a> {
         let (_, close) = self.meter.timed(connection, close).await?;
         evidence.series.add(Operation::Open, open);
         evidence.series.add(Operation::OpenReadClose, sum([open, read, close]));
+        self.missing_names(connection, evidence).await?;
+        if self.files.written.is_some() {
+            self.create(connection, evidence).await?;
+        }
         if round.is_multiple_of(ROUNDS_PER_LISTING) && self.files.entries > 0 {
             let path = self.files.listed.clone();
             let list = async |connection: &mut Connection| {
@@ -294,6 +353,48 @@ impl<'a> Rounds<'a> {
         }
         Ok(())
     }
+
+    /// Opens names that do not exist, in a directory of few entries and in the listed one.
+    async fn missing_names(
+        &self,
+        connection: &mut Connection,
+        evidence: &mut Evidence,
+    ) -> Result<(), OpError> {
+        let Some(own) = self.files.written.as_deref() else { return Ok(()) };
+        let few = own.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let many = self.files.listed.as_str();
+        for (directory, operation) in [(few, Operation::MissingName), (many, Operation::MissingInLarge)] {
+            let path = format!("{directory}/{MISSING}");
+            let look_up = async |connection: &mut Connection| {
+                let opened = call(&mut *connection.session, MetaOp::open(path, OpenHow::Read)).await;
+                match opened.map(drop) {
+                    Err(error) if error.class == ErrorClass::NotFound => Ok(()),
+                    other => other,
+                }
+            };
+            let ((), sample) = self.meter.timed(connection, look_up).await?;
+            evidence.series.add(operation, sample);
+        }
+        Ok(())
+    }
+
+    /// Creates an empty file, and removes it without timing that.
+    async fn create(&self, connection: &mut Connection, evidence: &mut Evidence) -> Result<(), OpError> {
+        let Some(path) = self.files.written.as_deref().map(|path| format!("{path}2")) else { return Ok(()) };
+        let new = MetaOp::open(path.as_str(), OpenHow::CreateNew);
+        let work =
+            async |connection: &mut Connection| call(&mut *connection.session, new).await?.into_opened();
+        let ((file, _), sample) = self.meter.timed(connection, work).await?;
+        evidence.series.add(Operation::Create, sample);
+        call(&mut *connection.session, MetaOp::Close { file }).await?;
+        call(&mut *connection.session, MetaOp::Remove { path }).await?;
+        Ok(())
+    }
+}
+
+/// File data that a mount has received; none for other targets.
+fn received_by_mount(connection: &Connection) -> Option<u64> {
+    connection.session.mount_wire().map(|wire| wire.payload_received)
 }
 
 /// Bytes that the rounds have written.
@@ -319,6 +420,7 @@ fn sum(samples: [Sample; 3]) -> Sample {
         elapsed_ns: a.elapsed_ns + b.elapsed_ns,
         cpu_ns: a.cpu_ns + b.cpu_ns,
         starved_ns: a.starved_ns + b.starved_ns,
+        unseen_ns: a.unseen_ns + b.unseen_ns,
         requests: a.requests + b.requests,
     };
     samples[1..].iter().fold(samples[0], add)

@@ -15,7 +15,7 @@ pub struct MountFacts {
 }
 
 /// The options that reports show.
-const SHOWN: [&str; 19] = [
+const SHOWN: [&str; 21] = [
     "vers",
     "rsize",
     "wsize",
@@ -24,6 +24,8 @@ const SHOWN: [&str; 19] = [
     "actimeo",
     "acregmin",
     "acregmax",
+    "acdirmin",
+    "acdirmax",
     "nconnect",
     "max_channels",
     "sec",

@@ -32,6 +32,8 @@ pub enum Operation {
     LargeRead,
     /// The same read once more.
     LargeReadAgain,
+    /// Read of 4 KiB that follows the one before it in a file of its own, which this session has not read before.
+    NextRead,
     /// Several small reads in flight together, of data that was read before.
     Burst,
     /// Write of 4 KiB that may stay in the server's cache.
@@ -40,6 +42,12 @@ pub enum Operation {
     StableWrite,
     /// Opening a file.
     Open,
+    /// Creating an empty file.
+    Create,
+    /// Opening a name that does not exist, in a directory with few entries.
+    MissingName,
+    /// Opening a name that does not exist, in the listed directory.
+    MissingInLarge,
     /// Opening a file, reading its 4 KiB, and closing it.
     OpenReadClose,
     /// Listing of a directory.
@@ -59,10 +67,14 @@ impl Operation {
             Self::SmallReadAgain => "4 KiB read again",
             Self::LargeRead => "1 MiB read",
             Self::LargeReadAgain => "1 MiB read again",
+            Self::NextRead => "next 4 KiB read",
             Self::Burst => "reads in flight together",
             Self::UnstableWrite => "4 KiB write",
             Self::StableWrite => "4 KiB sync write",
             Self::Open => "open",
+            Self::Create => "create",
+            Self::MissingName => "open of no file",
+            Self::MissingInLarge => "open of no file among many",
             Self::OpenReadClose => "open, read, close",
             Self::Listing => "listing",
         }
@@ -84,8 +96,19 @@ pub struct Sample {
     pub cpu_ns: f64,
     /// Time in it for which the client's thread was ready and had no CPU, nanoseconds.
     pub starved_ns: f64,
-    /// Requests on the wire, or system calls of a local path.
+    /// Time in it for which the reply was at this machine and not yet seen by the client, nanoseconds; 0 where the kernel does
+    /// not report when data arrived.
+    pub unseen_ns: f64,
+    /// Requests on the wire; system calls of a local path.
     pub requests: u32,
+}
+
+impl Sample {
+    /// Time for which the client waited: for a CPU, or at least so long that the reply was there and the client neither saw it
+    /// nor used its CPU, nanoseconds.
+    pub fn waiting_ns(&self) -> f64 {
+        self.starved_ns.max(self.unseen_ns - self.cpu_ns)
+    }
 }
 
 /// The samples of all operations, in the order of measuring.
@@ -116,6 +139,14 @@ impl Series {
     /// Median time of an operation, nanoseconds; none if it was not measured.
     pub fn typical_ns(&self, operation: Operation) -> Option<f64> {
         median(&mut self.elapsed(operation))
+    }
+
+    /// A quantile of the times of an operation, nanoseconds; none without samples.
+    pub fn quantile_ns(&self, operation: Operation, share: f64) -> Option<f64> {
+        let mut times = self.elapsed(operation);
+        times.sort_by(f64::total_cmp);
+        let index = (share * times.len().checked_sub(1)? as f64).round() as usize;
+        times.get(index).copied()
     }
 
     /// Median number of requests of an operation; 0 if it was not measured.

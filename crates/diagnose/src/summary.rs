@@ -2,7 +2,7 @@
 
 use sharebench_model::units::{percent, show_nanos, show_operation_rate, show_rate};
 
-use crate::budget::{Budget, Part};
+use crate::budget::Budget;
 use crate::evidence::{Evidence, Experiment};
 use crate::operations::Operation;
 
@@ -18,27 +18,16 @@ pub fn limits(evidence: &Evidence, budgets: &[Budget]) -> Vec<(&'static str, Str
     .collect()
 }
 
-const fn noun(part: Part) -> &'static str {
-    match part {
-        Part::Network => "the network's round trip",
-        Part::Protocol => "the server's work for requests",
-        Part::Transfer => "the transfer of the data",
-        Part::Storage => "the server's cache or storage",
-        Part::Client => "this client's CPU",
-        Part::Waiting => "waiting of this client for a CPU",
-    }
-}
-
 fn small(evidence: &Evidence, budgets: &[Budget]) -> Option<String> {
     let budget = budgets.iter().find(|budget| budget.operation == Operation::SmallRead)?;
     let part = budget.largest();
     let merged = budget.merged.iter().filter(|(_, other)| *other == part);
-    let merged: Vec<&str> = merged.map(|(other, _)| noun(*other)).collect();
+    let merged: Vec<&str> = merged.map(|(other, _)| other.noun()).collect();
     let also = if merged.is_empty() { String::new() } else { format!(" with {}", merged.join(" and ")) };
     let local = if evidence.protocol == "local" && evidence.mount.is_none() { " (a local disk)" } else { "" };
     Some(format!(
         "{}{also}: {} of {}{local}",
-        noun(part),
+        part.noun(),
         percent(budget.share(part), 0),
         show_nanos(budget.total_ns.value)
     ))

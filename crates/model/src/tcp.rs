@@ -13,6 +13,8 @@ pub struct TcpReading {
     pub min_rtt_us: u32,
     /// Smoothed round-trip time (RFC 6298), microseconds; it includes delayed acknowledgements.
     pub rtt_us: u32,
+    /// Mean deviation of the round-trip time (RFC 6298), microseconds.
+    pub rttvar_us: u32,
     /// Congestion window, segments.
     pub cwnd: u32,
     /// Path MTU, bytes.
@@ -21,6 +23,8 @@ pub struct TcpReading {
     pub segments_sent: u64,
     /// Segments sent again.
     pub retransmissions: u64,
+    /// Segments received.
+    pub segments_received: u64,
     /// Segments received out of order.
     pub out_of_order: u64,
     /// Time with data to send or unacknowledged, microseconds.
@@ -41,6 +45,9 @@ pub struct TcpCounts {
     pub min_rtt_us: u32,
     /// Largest smoothed round-trip time, microseconds.
     pub rtt_us: u32,
+    /// Largest mean deviation of the round-trip time, microseconds.
+    #[serde(default)]
+    pub rttvar_us: u32,
     /// Smallest congestion window, segments.
     pub cwnd: u32,
     /// Smallest path MTU, bytes.
@@ -49,6 +56,9 @@ pub struct TcpCounts {
     pub segments_sent: u64,
     /// Segments sent again.
     pub retransmissions: u64,
+    /// Segments received.
+    #[serde(default)]
+    pub segments_received: u64,
     /// Segments received out of order.
     pub out_of_order: u64,
     /// Time with data to send or unacknowledged, microseconds; of several connections their sum.
@@ -65,10 +75,12 @@ impl TcpReading {
         Some(TcpCounts {
             min_rtt_us: self.min_rtt_us,
             rtt_us: self.rtt_us,
+            rttvar_us: self.rttvar_us,
             cwnd: self.cwnd,
             pmtu: self.pmtu,
             segments_sent: self.segments_sent.checked_sub(earlier.segments_sent)?,
             retransmissions: self.retransmissions.checked_sub(earlier.retransmissions)?,
+            segments_received: self.segments_received.checked_sub(earlier.segments_received)?,
             out_of_order: self.out_of_order.checked_sub(earlier.out_of_order)?,
             busy_us: self.busy_us.checked_sub(earlier.busy_us)?,
             rwnd_limited_us: self.rwnd_limited_us.checked_sub(earlier.rwnd_limited_us)?,
@@ -83,10 +95,12 @@ impl TcpReading {
         Self {
             min_rtt_us: self.min_rtt_us.min(other.min_rtt_us),
             rtt_us: self.rtt_us.max(other.rtt_us),
+            rttvar_us: self.rttvar_us.max(other.rttvar_us),
             cwnd: self.cwnd.saturating_add(other.cwnd),
             pmtu: self.pmtu.min(other.pmtu),
             segments_sent: self.segments_sent + other.segments_sent,
             retransmissions: self.retransmissions + other.retransmissions,
+            segments_received: self.segments_received + other.segments_received,
             out_of_order: self.out_of_order + other.out_of_order,
             busy_us: self.busy_us + other.busy_us,
             rwnd_limited_us: self.rwnd_limited_us + other.rwnd_limited_us,
@@ -102,10 +116,12 @@ impl TcpCounts {
         Self {
             min_rtt_us: self.min_rtt_us.min(other.min_rtt_us),
             rtt_us: self.rtt_us.max(other.rtt_us),
+            rttvar_us: self.rttvar_us.max(other.rttvar_us),
             cwnd: self.cwnd.min(other.cwnd),
             pmtu: self.pmtu.min(other.pmtu),
             segments_sent: self.segments_sent + other.segments_sent,
             retransmissions: self.retransmissions + other.retransmissions,
+            segments_received: self.segments_received + other.segments_received,
             out_of_order: self.out_of_order + other.out_of_order,
             busy_us: self.busy_us + other.busy_us,
             rwnd_limited_us: self.rwnd_limited_us + other.rwnd_limited_us,

@@ -28,6 +28,7 @@
 //! assert_eq!(requests.in_flight(), 0);
 //! ```
 
+mod arrivals;
 pub mod connection_error;
 mod dial;
 mod open_files;
@@ -37,6 +38,7 @@ mod send_queue;
 pub mod submit_error;
 mod tcp_info;
 
+pub use arrivals::{Arrivals, ArrivingStream};
 pub use dial::{DialError, check_session_size, connect_error, connect_first, resolve};
 pub use open_files::OpenFileTable;
 pub use receive_buffer::ReceiveBuffer;

@@ -22,10 +22,12 @@ pub fn tcp_reading(stream: &impl AsFd) -> Option<TcpReading> {
     (done == 0).then(|| TcpReading {
         min_rtt_us: info.tcpi_min_rtt,
         rtt_us: info.tcpi_rtt,
+        rttvar_us: info.tcpi_rttvar,
         cwnd: info.tcpi_snd_cwnd,
         pmtu: info.tcpi_pmtu,
         segments_sent: u64::from(info.tcpi_segs_out),
         retransmissions: u64::from(info.tcpi_total_retrans),
+        segments_received: u64::from(info.tcpi_segs_in),
         out_of_order: u64::from(info.tcpi_rcv_ooopack),
         busy_us: info.tcpi_busy_time,
         rwnd_limited_us: info.tcpi_rwnd_limited,

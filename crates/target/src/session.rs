@@ -1,9 +1,10 @@
 //! The two traits every adapter implements.
 
 use std::future::{Future, poll_fn};
+use std::os::fd::BorrowedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use sharebench_model::{
     DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount, Reply,
@@ -329,6 +330,36 @@ pub trait Session {
     /// the connection leads to the relay. Costs a system call, so call it before and after the measured time.
     fn tcp(&self) -> Option<TcpReading> {
         None
+    }
+
+    /// The socket of the session's TCP connection, for options and addresses; none without one.
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Requests from the kernel when received data arrived, from now on; false if there are no such times. Each receipt
+    /// costs more with them, so that no measured step requests them.
+    fn time_arrivals(&mut self) -> bool {
+        false
+    }
+
+    /// When the last received data arrived at this machine, nanoseconds since 1970; none without [`Self::time_arrivals`].
+    fn last_arrival_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// Opens an existing file with a request for the right to cache it (SMB lease or oplock) and closes it again; true if the
+    /// server granted it. None where the protocol has no such right.
+    fn request_caching<'a>(
+        &'a mut self,
+        _path: &'a str,
+    ) -> LocalBoxFuture<'a, Option<Result<bool, OpError>>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// When a file was last changed, by the clock of the server; none where it is not known.
+    fn modified<'a>(&'a mut self, _path: &'a str) -> LocalBoxFuture<'a, Option<SystemTime>> {
+        Box::pin(std::future::ready(None))
     }
 
     /// Closes open files, logs off, disconnects. Errors are ignored.

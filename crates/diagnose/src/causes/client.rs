@@ -13,7 +13,11 @@ const FAST: f64 = 300e6;
 /// Share of the time of small reads in which the client had no CPU, from which it matters.
 const STARVED: f64 = 0.25;
 
+/// Share of the time in which this machine was held back, from which it matters.
+const HELD_BACK: f64 = 0.1;
+
 pub(super) fn judge(case: &mut Case<'_>) {
+    throttled(case);
     let compared = case.evidence.comparisons.get(&Experiment::Connections);
     let compared = compared.or_else(|| case.evidence.comparisons.get(&Experiment::Depth)).copied();
     if let Some(compared) = compared
@@ -37,7 +41,8 @@ pub(super) fn judge(case: &mut Case<'_>) {
         });
     }
     let (_, starved) = case.evidence.series.client_shares(Operation::SmallReadAgain);
-    if starved >= STARVED {
+    // A used up quota is waiting as well, and the exact cause of it.
+    if starved >= STARVED && case.found(Cause::ClientThrottled).is_none() {
         case.find(Finding {
             cause: Cause::ClientBusy,
             title: "Other programs of this machine take its CPUs.".to_owned(),
@@ -47,4 +52,36 @@ pub(super) fn judge(case: &mut Case<'_>) {
             weight: starved,
         });
     }
+}
+
+/// A quota of the control group, a hypervisor that gives its CPUs to others, or heat.
+fn throttled(case: &mut Case<'_>) {
+    let limits = case.evidence.client_limits;
+    let held = limits.throttled.max(limits.stolen);
+    if held < HELD_BACK && limits.thermal_events == 0 {
+        return;
+    }
+    let mut seen = Vec::new();
+    if limits.throttled >= HELD_BACK {
+        seen.push(format!(
+            "the CPU quota of its control group was used up for {} of the time",
+            percent(limits.throttled, 0)
+        ));
+    }
+    if limits.stolen >= HELD_BACK {
+        seen.push(format!("the hypervisor gave {} of its CPU time to others", percent(limits.stolen, 0)));
+    }
+    if limits.thermal_events > 0 {
+        seen.push(format!("its processors were slowed down {} times because of heat", limits.thermal_events));
+    }
+    case.find(Finding {
+        cause: Cause::ClientThrottled,
+        title: "This machine is held back, not the share.".to_owned(),
+        evidence: format!("{}.", seen.join("; ")),
+        gain: Gain::Computed { what: "everything on this machine", factor: 1.0 / (1.0 - held).max(0.1) },
+        settings: settings(case.evidence, &[
+            ("*", "Quota: systemctl set-property UNIT CPUQuota=, or the limits of the container; virtual machines: reserve CPUs on the host; heat: cooling, cpupower frequency-info."),
+        ]),
+        weight: held.max(0.2),
+    });
 }

@@ -21,6 +21,18 @@ pub(super) fn judge(case: &mut Case<'_>) {
     };
     let slowest = login.phases.iter().filter(is_slow).max_by(|a, b| a.1.total_cmp(&b.1));
     let Some(&(phase, time)) = slowest else { return };
+    let cause = match phase {
+        "name resolution" => Cause::SlowNameResolution,
+        "log-in" => Cause::SlowAuthentication,
+        "negotiate" | "share" => Cause::ReverseLookup,
+        _ => Cause::SlowLogin,
+    };
+    let likely = match cause {
+        Cause::ReverseLookup => {
+            " The server does something before it replies, which the network does not explain: most often it looks up the name of this client."
+        }
+        _ => "",
+    };
     let setting: &[(&str, &str)] = match phase {
         "name resolution" => &[(
             "*",
@@ -57,10 +69,10 @@ pub(super) fn judge(case: &mut Case<'_>) {
     };
     let total = login.total_ns;
     case.find(Finding {
-        cause: Cause::SlowLogin,
+        cause,
         title: format!("Opening a session is slow: {phase}."),
         evidence: format!(
-            "{phase} takes {} of the {} from the name to the open directory.",
+            "{phase} takes {} of the {} from the name to the open directory.{likely}",
             show_nanos(time),
             show_nanos(total)
         ),

@@ -13,12 +13,15 @@ const SLOW_OPEN_NS: f64 = 500_000.0;
 const TIMES_A_READ: f64 = 3.0;
 /// Time per entry beyond the round trips from which a listing is slow, nanoseconds.
 const SLOW_ENTRY_NS: f64 = 100_000.0;
+/// Time by which an unknown name takes longer in a large directory, from which it is searched entry by entry, nanoseconds.
+const SLOW_SEARCH_NS: f64 = 1_000_000.0;
 /// Entries below which a listing is not judged.
 const MIN_ENTRIES: usize = 100;
 
 pub(super) fn judge(case: &mut Case<'_>) {
     opens(case);
     listings(case);
+    linear_directory(case);
 }
 
 fn opens(case: &mut Case<'_>) {
@@ -48,6 +51,39 @@ fn opens(case: &mut Case<'_>) {
             ("ncp", "SET MAXIMUM DIRECTORY CACHE BUFFERS = 4000."),
         ]),
         weight: time.value / total,
+    });
+}
+
+/// A name that is not there is searched: in an indexed directory the number of entries does not matter.
+fn linear_directory(case: &mut Case<'_>) {
+    let entries = case.evidence.entries;
+    let Some(time) = case.difference(Operation::MissingInLarge, 1.0, Operation::MissingName) else { return };
+    let series = &case.evidence.series;
+    let Some((few, many)) =
+        series.typical_ns(Operation::MissingName).zip(series.typical_ns(Operation::MissingInLarge))
+    else {
+        return;
+    };
+    if entries < MIN_ENTRIES
+        || !case.exceeds(time, SLOW_SEARCH_NS, "directories that are searched entry by entry")
+    {
+        return;
+    }
+    case.find(Finding {
+        cause: Cause::LinearDirectory,
+        title: "Finding a name takes longer, the more entries a directory has.".to_owned(),
+        evidence: format!(
+            "a name that does not exist takes {} among {entries} entries and {} among few.",
+            show_nanos(many),
+            show_nanos(few)
+        ),
+        gain: Gain::Computed { what: "creating and finding files in large directories", factor: factor_without(many, time.value) },
+        settings: settings(case.evidence, &[
+            ("smb", "smb.conf: case sensitive = yes, or names of one case: default case = lower, preserve case = no, short preserve case = no; directory name cache size = 1000."),
+            ("*", "Server: a file system with indexed directories (ext4: tune2fs -O dir_index, then e2fsck -D; XFS), fewer files per directory."),
+            ("ncp", "SET MAXIMUM DIRECTORY CACHE BUFFERS = 4000."),
+        ]),
+        weight: time.value / many * 0.8,
     });
 }
 

@@ -1,10 +1,13 @@
 //! From evidence to causes: one rule per cause, each with its evidence, its gain and the setting to change.
 
+mod access;
 mod client;
 mod login;
 mod metadata;
+mod mounted;
 mod network;
 mod protocol;
+mod segments;
 mod server;
 mod storage;
 #[cfg(test)]
@@ -64,6 +67,46 @@ pub enum Cause {
     SlowListing,
     /// The speed changes during the diagnosis.
     ForeignLoad,
+    /// Messages are signed with HMAC-SHA256 where AES is possible.
+    HmacSigning,
+    /// The server permits no client to cache files.
+    RefusedLeases,
+    /// The server does not read ahead.
+    NoReadAhead,
+    /// Changes of names wait for stable storage.
+    SyncExport,
+    /// The server's CPU is busy.
+    BusyServer,
+    /// Replies wait for delayed acknowledgements.
+    DelayedAcknowledgement,
+    /// Segments overtake each other.
+    Reordering,
+    /// The path carries only small packets.
+    SmallMtu,
+    /// The round trip varies.
+    Jitter,
+    /// The other address family is faster.
+    SlowAddressFamily,
+    /// The name of the host is resolved slowly.
+    SlowNameResolution,
+    /// The account is checked slowly.
+    SlowAuthentication,
+    /// The server looks up the name of the client.
+    ReverseLookup,
+    /// Finding a name takes longer in a large directory.
+    LinearDirectory,
+    /// Root may not write.
+    RootSquash,
+    /// The user may not write.
+    WrongUid,
+    /// The clocks differ.
+    ClockOffset,
+    /// This machine is held back.
+    ClientThrottled,
+    /// The mount caches no attributes.
+    NoAttributeCache,
+    /// The mount caches no data.
+    NoClientCache,
 }
 
 impl Cause {
@@ -92,6 +135,26 @@ impl Cause {
             Self::PerEntryListing => "per-entry-listing",
             Self::SlowListing => "slow-listing",
             Self::ForeignLoad => "foreign-load",
+            Self::HmacSigning => "hmac-signing",
+            Self::RefusedLeases => "refused-leases",
+            Self::NoReadAhead => "no-read-ahead",
+            Self::SyncExport => "sync-export",
+            Self::BusyServer => "busy-server",
+            Self::DelayedAcknowledgement => "delayed-acknowledgement",
+            Self::Reordering => "reordering",
+            Self::SmallMtu => "small-mtu",
+            Self::Jitter => "jitter",
+            Self::SlowAddressFamily => "slow-address-family",
+            Self::SlowNameResolution => "slow-name-resolution",
+            Self::SlowAuthentication => "slow-authentication",
+            Self::ReverseLookup => "reverse-lookup",
+            Self::LinearDirectory => "linear-directory",
+            Self::RootSquash => "root-squash",
+            Self::WrongUid => "wrong-uid",
+            Self::ClockOffset => "clock-offset",
+            Self::ClientThrottled => "client-throttled",
+            Self::NoAttributeCache => "no-attribute-cache",
+            Self::NoClientCache => "no-client-cache",
         }
     }
 }
@@ -152,12 +215,16 @@ pub struct Verdict {
 pub fn judge(evidence: &Evidence, budgets: &[Budget]) -> Verdict {
     let mut case = Case { evidence, budgets, verdict: Verdict::default() };
     network::judge(&mut case);
+    // After the network: lost segments are out of order as well. Before the server: jitter is no work.
+    segments::judge(&mut case);
     server::judge(&mut case);
     storage::judge(&mut case);
     protocol::judge(&mut case);
     client::judge(&mut case);
     login::judge(&mut case);
     metadata::judge(&mut case);
+    mounted::judge(&mut case);
+    access::judge(&mut case);
     let mut verdict = case.verdict;
     verdict.findings.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     verdict

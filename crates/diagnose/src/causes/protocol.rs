@@ -25,6 +25,7 @@ pub(super) fn judge(case: &mut Case<'_>) {
     compared(case);
     small_requests(case);
     few_credits(case);
+    refused_leases(case);
 }
 
 fn compared(case: &mut Case<'_>) {
@@ -46,12 +47,22 @@ fn compared(case: &mut Case<'_>) {
             .iter()
             .filter_map(|name| case.evidence.facts.get(*name).map(|value| format!("{name} {value}")));
         let used: Vec<String> = used.collect();
-        let limit = if client_share > 0.6 { ", which limits it" } else { "" };
+        let payer = match cause {
+            Cause::OldDialect => "",
+            _ if client_share > PAYS => ": this client's CPU pays for most of it",
+            _ => ": the server's CPU pays for most of it",
+        };
+        let is_hmac =
+            cause == Cause::Signing && case.evidence.facts.get("signing").is_some_and(|name| name == HMAC);
+        if is_hmac && aes_is_possible(case) {
+            hmac(case, ratio, base_bytes_per_s, client_share);
+            continue;
+        }
         case.find(Finding {
             cause,
             title: title.to_owned(),
             evidence: format!(
-                "{}; a stream reads {} and uses {} of one CPU of this client{limit}.",
+                "{}; a stream reads {} and uses {} of one CPU of this client{payer}.",
                 used.join(", "),
                 show_rate(base_bytes_per_s),
                 percent(client_share, 0)
@@ -70,6 +81,70 @@ fn compared(case: &mut Case<'_>) {
             weight: 1.0 - 1.0 / ratio.value,
         });
     }
+}
+
+/// HMAC-SHA256 is the algorithm of dialects before 3.0; AES-CMAC and AES-GMAC use instructions of the CPU.
+const HMAC: &str = "HMAC-SHA256";
+/// Share of one CPU of the client from which it pays for signing or encryption.
+const PAYS: f64 = 0.6;
+
+/// True if a session of another dialect signs with AES, or this dialect has it.
+fn aes_is_possible(case: &Case<'_>) -> bool {
+    let is_new = |facts: &sharebench_model::Facts| {
+        facts.get("dialect").is_some_and(|dialect| dialect.starts_with('3'))
+    };
+    let other = case.evidence.changed_facts.get(&Experiment::Dialect);
+    is_new(&case.evidence.facts) || other.is_some_and(is_new)
+}
+
+fn hmac(case: &mut Case<'_>, ratio: sharebench_stats::Estimate, rate: f64, client_share: f64) {
+    let dialect = case.evidence.comparisons.get(&Experiment::Dialect);
+    let gain = match dialect {
+        Some(compared) => {
+            Gain::Measured { what: "reading a large file with the highest dialect", factor: compared.ratio }
+        }
+        None => {
+            Gain::Measured { what: "reading a large file without signing, an upper limit", factor: ratio }
+        }
+    };
+    let shown = case.evidence.facts.get("dialect").cloned().unwrap_or_default();
+    let payer = if client_share > PAYS { "this client" } else { "the server" };
+    case.find(Finding {
+        cause: Cause::HmacSigning,
+        title: "Messages are signed with HMAC-SHA256, although AES-CMAC or AES-GMAC is possible.".to_owned(),
+        evidence: format!(
+            "dialect {shown} signs with {HMAC}; without signing a stream is {:.1} times as fast as its {}, and {payer} pays for \
+             most of it.",
+            ratio.value,
+            show_rate(rate)
+        ),
+        gain,
+        settings: settings(case.evidence, &[
+            ("smb", "smb.conf: server max protocol = SMB3_11; server smb3 signing algorithms = AES-128-GMAC, AES-128-CMAC. URL without dialect=; mount option: vers=3.1.1."),
+        ]),
+        weight: (1.0 - 1.0 / ratio.value) + 0.01,
+    });
+}
+
+/// Without leases and oplocks each client sends each read to the server.
+fn refused_leases(case: &mut Case<'_>) {
+    if case.evidence.is_caching_granted != Some(false) {
+        return;
+    }
+    let again = case.evidence.series.typical_ns(Operation::SmallReadAgain);
+    let times = again.map_or(String::new(), |time| format!(", each in {}", show_nanos(time)));
+    case.find(Finding {
+        cause: Cause::RefusedLeases,
+        title: "The server grants no leases and no oplocks, so that clients cannot cache files.".to_owned(),
+        evidence: format!(
+            "an open that requested the right to cache was granted without it: mounts read everything from the server{times}."
+        ),
+        gain: Gain::Computed { what: "repeated reads and opens of mounts, from the client's cache", factor: 10.0 },
+        settings: settings(case.evidence, &[
+            ("smb", "smb.conf: oplocks = yes, level2 oplocks = yes, smb2 leases = yes, kernel oplocks = no; no veto oplock files. Windows: Set-SmbServerConfiguration -EnableOplocks $true -EnableLeasing $true."),
+        ]),
+        weight: 0.12,
+    });
 }
 
 fn small_requests(case: &mut Case<'_>) {

@@ -11,20 +11,52 @@ use crate::operations::Operation;
 const MUCH_WORK_NS: f64 = 300_000.0;
 /// Its share of a small read from which it matters.
 const MUCH_WORK: f64 = 0.4;
+/// Share of the server's CPUs from which they are busy.
+const BUSY_SERVER: f64 = 0.85;
 /// Samples of a block that is compared with the others.
 const BLOCK: usize = 6;
 /// The slowest block takes this many times the fastest, and this many nanoseconds longer, when others use the share.
 const UNSTEADY: (f64, f64) = (2.5, 300_000.0);
 
 pub(super) fn judge(case: &mut Case<'_>) {
+    busy_server(case);
     protocol_work(case);
     foreign_load(case);
+}
+
+/// The server's CPU, as an exporter on it reports it.
+fn busy_server(case: &mut Case<'_>) {
+    let Some(load) = case.evidence.server_load.clone().filter(|load| load.cpu >= BUSY_SERVER) else { return };
+    let shares = case.budgets.iter().map(|budget| {
+        budget.share(Part::Protocol) + budget.share(Part::Storage) + budget.share(Part::Transfer)
+    });
+    let share = shares.fold(0.0, f64::max);
+    let of = load.cores.map_or("of one CPU".to_owned(), |cores| format!("of its {cores} CPUs"));
+    case.find(Finding {
+        cause: Cause::BusyServer,
+        title: "The server's CPU is busy.".to_owned(),
+        evidence: format!(
+            "{} {of} were used during the diagnosis ({}); up to {} of the time of an operation is spent in the server.",
+            percent(load.cpu, 0),
+            load.source,
+            percent(share, 0)
+        ),
+        gain: Gain::Computed { what: "what the server does", factor: factor_without(1.0, share * 0.5) },
+        settings: settings(case.evidence, &[
+            ("*", "top on the server: stop other services (indexing, scrubbing, backups, containers), or give it faster CPUs."),
+            ("smb", "smb.conf: signing and encryption only where needed; log level = 0."),
+            ("nfs", "nfsd: echo 64 > /proc/fs/nfsd/threads only helps while CPUs are idle."),
+        ]),
+        weight: share.max(0.3),
+    });
 }
 
 fn protocol_work(case: &mut Case<'_>) {
     let Some(budget) = case.budget(Operation::SmallRead) else { return };
     // Without the network's part it may be distance as well, which pipelining could not exclude.
-    if case.evidence.network_ns.is_none() || budget.share(Part::Protocol) < MUCH_WORK {
+    let is_jitter =
+        case.found(Cause::Jitter).is_some() || case.found(Cause::DelayedAcknowledgement).is_some();
+    if case.evidence.network_ns.is_none() || is_jitter || budget.share(Part::Protocol) < MUCH_WORK {
         return;
     }
     let Some(part) = budget.parts.iter().find(|share| share.part == Part::Protocol) else { return };

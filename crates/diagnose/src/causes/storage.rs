@@ -4,14 +4,19 @@ use sharebench_model::units::{percent, show_nanos};
 use sharebench_stats::Estimate;
 
 use super::{Case, Cause, Finding, Gain, factor_without, settings};
+use crate::mount::MountFacts;
 use crate::operations::Operation;
 
 /// Time in the storage from which it is felt, nanoseconds. Flash needs 0.1 ms, and a disk 5 ms.
 const SLOW_NS: f64 = 500_000.0;
+/// Share of the time of a random first read from which a sequential one is as slow.
+const AS_SLOW: f64 = 0.5;
 
 pub(super) fn judge(case: &mut Case<'_>) {
     reads(case);
+    read_ahead(case);
     writes(case);
+    sync_export(case);
 }
 
 fn reads(case: &mut Case<'_>) {
@@ -54,6 +59,64 @@ fn reads(case: &mut Case<'_>) {
             weight: time.value / total,
         });
     }
+}
+
+/// Sequential reads wait for the storage as random ones do: nobody has fetched the next block.
+fn read_ahead(case: &mut Case<'_>) {
+    let first = case.difference(Operation::SmallRead, 1.0, Operation::SmallReadAgain);
+    let next = case.difference(Operation::NextRead, 1.0, Operation::SmallReadAgain);
+    let Some((first, next)) = first.zip(next) else { return };
+    let Some(total) = case.evidence.series.typical_ns(Operation::NextRead) else { return };
+    // Without a cache there is nothing to read ahead into.
+    if case.found(Cause::ColdCache).is_none()
+        || next.value < first.value * AS_SLOW
+        || !case.exceeds(next, SLOW_NS, "missing read-ahead of the server")
+    {
+        return;
+    }
+    case.find(Finding {
+        cause: Cause::NoReadAhead,
+        title: "The server does not read ahead: sequential reads wait for the storage as random ones do.".to_owned(),
+        evidence: format!(
+            "the next 4 KiB of a file take {} longer than a repeated read, random ones {}.",
+            show_nanos(next.value),
+            show_nanos(first.value)
+        ),
+        gain: Gain::Computed { what: "sequential reads", factor: factor_without(total, next.value) },
+        settings: settings(case.evidence, &[
+            ("*", "Server: blockdev --setra 4096 /dev/sdX (2 MiB); ZFS: zfs_prefetch_disable=0; FUSE: max_readahead."),
+            ("smb", "smb.conf: vfs objects = readahead where the storage does not read ahead by itself."),
+            ("ncp", "SET READ AHEAD ENABLED = ON."),
+        ]),
+        weight: next.value / total + 0.01,
+    });
+}
+
+/// NFS: creating a name is as durable as the export requires, while data wait for COMMIT.
+fn sync_export(case: &mut Case<'_>) {
+    let is_nfs =
+        case.evidence.protocol == "nfs" || case.evidence.mount.as_ref().is_some_and(MountFacts::is_nfs);
+    let Some(time) = case.difference(Operation::Create, 1.0, Operation::Open).filter(|_| is_nfs) else {
+        return;
+    };
+    let Some(total) = case.evidence.series.typical_ns(Operation::Create) else { return };
+    if case.found(Cause::SlowStorage).is_some() || !case.exceeds(time, SLOW_NS, "a sync export") {
+        return;
+    }
+    case.find(Finding {
+        cause: Cause::SyncExport,
+        title: "Creating a file waits for stable storage: the export is synchronous.".to_owned(),
+        evidence: format!(
+            "creating an empty file takes {} longer than opening one; NFS requires that only of exports with the option sync.",
+            show_nanos(time.value)
+        ),
+        gain: Gain::Computed { what: "creating and removing files", factor: factor_without(total, time.value) },
+        settings: settings(case.evidence, &[
+            ("*", "Server: flash with power-loss protection, or a log device (ZFS: zpool add POOL log DEVICE; ext4: an external journal)."),
+            ("nfs", "exports: async instead of sync acknowledges before the data is safe: only for data that can be made again."),
+        ]),
+        weight: time.value / total * 0.96,
+    });
 }
 
 fn writes(case: &mut Case<'_>) {

@@ -2,19 +2,21 @@
 
 use std::fmt::Write;
 
-use sharebench_model::TcpCounts;
+use sharebench_model::{Facts, ServerLoad, TcpCounts};
 use sharebench_stats::{Estimate, Interval};
 
 use super::*;
 use crate::budget::budget;
-use crate::evidence::{Bulk, Comparison, Experiment};
+use crate::client_limits::ClientLimits;
+use crate::evidence::{Bulk, ClockOffset, Comparison, Experiment, MountTraffic, WriteRefusal};
+use crate::mount::MountFacts;
 use crate::operations::{Sample, Series};
 
 const US: f64 = 1e3;
 const MS: f64 = 1e6;
 
 /// Times of the operations of a share, without noise; requests and client CPU are those of a fast share.
-type Times = [(Operation, f64, u32); 11];
+type Times = [(Operation, f64, u32); 15];
 
 const CLEAN: Times = [
     (Operation::Empty, 60.0 * US, 1),
@@ -28,6 +30,10 @@ const CLEAN: Times = [
     (Operation::Open, 70.0 * US, 1),
     (Operation::OpenReadClose, 200.0 * US, 3),
     (Operation::Listing, 900.0 * US, 5),
+    (Operation::NextRead, 66.0 * US, 1),
+    (Operation::Create, 95.0 * US, 1),
+    (Operation::MissingName, 66.0 * US, 1),
+    (Operation::MissingInLarge, 68.0 * US, 1),
 ];
 
 /// The evidence of a share of those times, with noise of 2 % that differs between operations.
@@ -48,6 +54,7 @@ fn share(protocol: &str, times: Times) -> Evidence {
                 elapsed_ns: time * noise,
                 cpu_ns: 20.0 * US * f64::from(requests),
                 starved_ns: 0.0,
+                unseen_ns: 0.0,
                 requests,
             };
             evidence.series.add(operation, sample);
@@ -60,6 +67,17 @@ fn share(protocol: &str, times: Times) -> Evidence {
 fn compared(ratio: f64, base_bytes_per_s: f64) -> Comparison {
     let interval = Some(Interval::new(ratio * 0.97, ratio * 1.03));
     Comparison { ratio: Estimate { value: ratio, interval, n: 10 }, base_bytes_per_s, client_share: 0.3 }
+}
+
+/// A share that a kernel of CIFS mounts with these options.
+fn mounted(options: &str) -> Evidence {
+    let facts = Facts::from([
+        ("access".into(), "mounted".into()),
+        ("file_system".into(), "cifs".into()),
+        ("mount_options".into(), options.to_owned()),
+    ]);
+    let mount = MountFacts::of(&facts);
+    Evidence { facts, mount, network_ns: None, ..share("local", CLEAN) }
 }
 
 fn verdict(evidence: &Evidence) -> Verdict {
@@ -82,17 +100,19 @@ fn slower(mut times: Times, by_ns: f64, operations: &[Operation]) -> Times {
 #[expect(clippy::too_many_lines, reason = "one arm per cause")]
 fn planted(cause: Cause) -> Evidence {
     use Operation::{
-        Burst, Empty, LargeRead, LargeReadAgain, Listing, Open, OpenReadClose, SmallRead, SmallReadAgain,
-        StableWrite, UnstableWrite,
+        Burst, Create, Empty, LargeRead, LargeReadAgain, Listing, MissingInLarge, NextRead, Open,
+        OpenReadClose, SmallRead, SmallReadAgain, StableWrite, UnstableWrite,
     };
     let each = CLEAN.map(|(operation, ..)| operation);
     let tcp = TcpCounts {
         min_rtt_us: 20_000,
         rtt_us: 21_000,
+        rttvar_us: 50,
         cwnd: 40,
         pmtu: 1500,
         segments_sent: 40_000,
         retransmissions: 0,
+        segments_received: 20_000,
         out_of_order: 0,
         busy_us: 1_000_000,
         rwnd_limited_us: 0,
@@ -172,15 +192,27 @@ fn planted(cause: Cause) -> Evidence {
                     let starved_ns = if cause == Cause::ClientBusy { time } else { 0.0 };
                     let foreign = if cause == Cause::ForeignLoad && round >= 30 { 4.0 * MS } else { 0.0 };
                     let elapsed_ns = time + starved_ns + foreign;
-                    evidence
-                        .series
-                        .add(operation, Sample { elapsed_ns, cpu_ns: 20.0 * US, starved_ns, requests });
+                    evidence.series.add(
+                        operation,
+                        Sample { elapsed_ns, cpu_ns: 20.0 * US, starved_ns, unseen_ns: 0.0, requests },
+                    );
                 }
             }
         }
         Cause::SlowLogin => {
-            evidence.login.phases = vec![("name resolution", 5.0 * US), ("log-in", 2_500.0 * MS)];
+            evidence.login.phases = vec![("name resolution", 5.0 * US), ("connect", 2_500.0 * MS)];
             evidence.login.total_ns = 2_501.0 * MS;
+        }
+        Cause::SlowNameResolution | Cause::SlowAuthentication | Cause::ReverseLookup => {
+            let slow = match cause {
+                Cause::SlowNameResolution => "name resolution",
+                Cause::SlowAuthentication => "log-in",
+                _ => "share",
+            };
+            evidence.login.phases =
+                ["name resolution", "connect", "log-in", "share"].map(|phase| (phase, 50.0 * US)).to_vec();
+            evidence.login.phases.push((slow, 5_000.0 * MS));
+            evidence.login.total_ns = 5_001.0 * MS;
         }
         Cause::ExpensiveOpens => evidence = share("smb", slower(CLEAN, 6.0 * MS, &[Open, OpenReadClose])),
         Cause::PerEntryListing => {
@@ -188,11 +220,68 @@ fn planted(cause: Cause) -> Evidence {
             evidence.has_sizes = false;
         }
         Cause::SlowListing => evidence = share("smb", slower(CLEAN, 400.0 * MS, &[Listing])),
+        Cause::HmacSigning => {
+            evidence.facts.insert("signing".into(), "HMAC-SHA256".into());
+            evidence.facts.insert("dialect".into(), "2.1".into());
+            evidence.comparisons.insert(Experiment::Signing, compared(2.5, 200e6));
+            evidence.comparisons.insert(Experiment::Dialect, compared(2.2, 200e6));
+            let newest = Facts::from([("dialect".into(), "3.1.1".into())]);
+            evidence.changed_facts.insert(Experiment::Dialect, newest);
+        }
+        Cause::RefusedLeases => evidence.is_caching_granted = Some(false),
+        Cause::NoReadAhead => {
+            evidence = share("smb", slower(CLEAN, 5.0 * MS, &[SmallRead, LargeRead, NextRead]));
+        }
+        Cause::SyncExport => {
+            evidence = share("nfs", slower(slower(CLEAN, 8.0 * MS, &[Create]), 6.0 * MS, &[StableWrite]));
+        }
+        Cause::BusyServer => {
+            evidence = share("nfs", slower(CLEAN, 2.0 * MS, &each));
+            let load = ServerLoad { cpu: 0.97, cores: Some(4), source: "node_cpu_seconds_total".to_owned() };
+            evidence.server_load = Some(load);
+        }
+        Cause::DelayedAcknowledgement => {
+            evidence = share("nfs", slower(CLEAN, 40.0 * MS, &[Empty, SmallRead, SmallReadAgain, Open]));
+            evidence.comparisons.insert(Experiment::Acknowledge, compared(20.0, 100e3));
+        }
+        Cause::Reordering => evidence.read = Some(TcpCounts { out_of_order: 900, ..tcp }),
+        Cause::SmallMtu => evidence.read = Some(TcpCounts { pmtu: 576, ..tcp }),
+        Cause::Jitter => {
+            evidence.series = Series::default();
+            for (operation, time, requests) in CLEAN {
+                for round in 0..42 {
+                    let elapsed_ns = time + f64::from(round * 5 % 7) * MS;
+                    let sample =
+                        Sample { elapsed_ns, cpu_ns: 20.0 * US, starved_ns: 0.0, unseen_ns: 0.0, requests };
+                    evidence.series.add(operation, sample);
+                }
+            }
+            evidence.read = Some(TcpCounts { rttvar_us: 1_900, ..tcp });
+        }
+        Cause::SlowAddressFamily => {
+            evidence.comparisons.insert(Experiment::AddressFamily, compared(3.0, 50e6));
+        }
+        Cause::LinearDirectory => evidence = share("smb", slower(CLEAN, 3.0 * MS, &[MissingInLarge])),
+        Cause::RootSquash | Cause::WrongUid => {
+            evidence = share("nfs", CLEAN);
+            let uid = if cause == Cause::RootSquash { 0 } else { 1_000 };
+            let error = "MKDIR: NFS3ERR_ACCES".to_owned();
+            evidence.refusal = Some(WriteRefusal { error, is_read_only: false, uid: Some(uid) });
+        }
+        Cause::ClockOffset => evidence.clock = Some(ClockOffset { ahead_s: -420.0, error_s: 2.0 }),
+        Cause::ClientThrottled => {
+            evidence.client_limits = ClientLimits { throttled: 0.6, stolen: 0.2, thermal_events: 3 };
+        }
+        Cause::NoAttributeCache => evidence = mounted("noac,acregmax=0"),
+        Cause::NoClientCache => {
+            evidence = mounted("cache=none");
+            evidence.mount_traffic = MountTraffic { read_again: 40 << 20, received: 40 << 20 };
+        }
     }
     evidence
 }
 
-const ALL: [Cause; 22] = [
+const ALL: [Cause; 42] = [
     Cause::LongRoundTrip,
     Cause::LowLinkRate,
     Cause::SmallWindow,
@@ -215,6 +304,26 @@ const ALL: [Cause; 22] = [
     Cause::PerEntryListing,
     Cause::SlowListing,
     Cause::ForeignLoad,
+    Cause::HmacSigning,
+    Cause::RefusedLeases,
+    Cause::NoReadAhead,
+    Cause::SyncExport,
+    Cause::BusyServer,
+    Cause::DelayedAcknowledgement,
+    Cause::Reordering,
+    Cause::SmallMtu,
+    Cause::Jitter,
+    Cause::SlowAddressFamily,
+    Cause::SlowNameResolution,
+    Cause::SlowAuthentication,
+    Cause::ReverseLookup,
+    Cause::LinearDirectory,
+    Cause::RootSquash,
+    Cause::WrongUid,
+    Cause::ClockOffset,
+    Cause::ClientThrottled,
+    Cause::NoAttributeCache,
+    Cause::NoClientCache,
 ];
 
 #[test]
@@ -251,11 +360,12 @@ fn interval_that_contains_the_limit_is_reported_as_not_settled() {
     // Half of the writes are fast and half are slow, so that the median may be either.
     for round in 0..40 {
         let elapsed_ns = if round % 2 == 0 { 100.0 * US } else { 1.3 * MS };
-        let sample = Sample { elapsed_ns, cpu_ns: 0.0, starved_ns: 0.0, requests: 1 };
+        let sample = Sample { elapsed_ns, cpu_ns: 0.0, starved_ns: 0.0, unseen_ns: 0.0, requests: 1 };
         evidence.series.add(Operation::StableWrite, sample);
     }
     for _ in 0..41 {
-        let sample = Sample { elapsed_ns: 1.3 * MS, cpu_ns: 0.0, starved_ns: 0.0, requests: 1 };
+        let sample =
+            Sample { elapsed_ns: 1.3 * MS, cpu_ns: 0.0, starved_ns: 0.0, unseen_ns: 0.0, requests: 1 };
         evidence.series.add(Operation::StableWrite, sample);
     }
     let found = verdict(&evidence);
@@ -265,4 +375,138 @@ fn interval_that_contains_the_limit_is_reported_as_not_settled() {
         "{:?}",
         found.unsettled
     );
+}
+
+/// Almost each cause: what is close to it and must not be taken for it.
+#[test]
+fn evidence_below_the_limit_is_no_cause() {
+    let tcp = TcpCounts { out_of_order: 50, pmtu: 1_500, rttvar_us: 900, ..counts() };
+    let mut near = share("smb", CLEAN);
+    near.read = Some(tcp);
+    near.is_caching_granted = Some(true);
+    near.clock = Some(ClockOffset { ahead_s: 6.0, error_s: 2.0 });
+    near.server_load =
+        Some(ServerLoad { cpu: 0.8, cores: Some(2), source: "node_cpu_seconds_total".to_owned() });
+    near.client_limits = ClientLimits { throttled: 0.09, stolen: 0.09, thermal_events: 0 };
+    near.facts.insert("signing".into(), "HMAC-SHA256".into());
+    near.comparisons.insert(Experiment::Signing, compared(1.05, 200e6));
+    near.comparisons.insert(Experiment::AddressFamily, compared(1.08, 200e6));
+    near.comparisons.insert(Experiment::Acknowledge, compared(1.02, 200e6));
+    let error = "STATUS_ACCESS_DENIED".to_owned();
+    near.refusal = Some(WriteRefusal { error, is_read_only: false, uid: None });
+    near.login.phases = vec![("name resolution", 150.0 * MS), ("log-in", 450.0 * MS), ("share", 450.0 * MS)];
+    assert_eq!(verdict(&near), Verdict::default());
+
+    // A read-only share is no matter of rights, and data that this client caches need no other option.
+    let mut cached = mounted("cache=strict");
+    cached.mount_traffic = MountTraffic { read_again: 40 << 20, received: 1 << 20 };
+    let error = "EROFS".to_owned();
+    cached.refusal = Some(WriteRefusal { error, is_read_only: true, uid: Some(0) });
+    assert_eq!(verdict(&cached), Verdict::default());
+}
+
+fn counts() -> TcpCounts {
+    TcpCounts {
+        min_rtt_us: 100,
+        rtt_us: 120,
+        rttvar_us: 10,
+        cwnd: 40,
+        pmtu: 1_500,
+        segments_sent: 40_000,
+        retransmissions: 0,
+        segments_received: 40_000,
+        out_of_order: 0,
+        busy_us: 1_000_000,
+        rwnd_limited_us: 0,
+        sndbuf_limited_us: 0,
+    }
+}
+
+#[test]
+fn neighbours_are_distinguished() {
+    // Server work that varies is no jitter: TCP's own round trip is steady.
+    let mut work = planted(Cause::Jitter);
+    work.read = Some(counts());
+    assert!(!causes(&work).contains(&Cause::Jitter));
+    // Lost segments are out of order as well.
+    let mut lost = planted(Cause::Loss);
+    lost.read = Some(TcpCounts { out_of_order: 900, ..counts() });
+    assert!(!causes(&lost).contains(&Cause::Reordering));
+    // HMAC of a server that knows nothing else is the cost of signing.
+    let mut old = planted(Cause::HmacSigning);
+    old.changed_facts.clear();
+    old.comparisons.remove(&Experiment::Dialect);
+    assert_eq!(causes(&old).first(), Some(&Cause::Signing));
+    // Cold data with read-ahead of the server.
+    assert!(!causes(&planted(Cause::ColdCache)).contains(&Cause::NoReadAhead));
+    // A quota explains why this client had no CPU.
+    let mut quota = planted(Cause::ClientBusy);
+    quota.client_limits.throttled = 0.5;
+    assert_eq!(causes(&quota).first(), Some(&Cause::ClientThrottled));
+    assert!(!causes(&quota).contains(&Cause::ClientBusy));
+    // Creating is durable in SMB only where writing is.
+    let mut created = planted(Cause::SyncExport);
+    created.protocol = "smb".to_owned();
+    assert!(!causes(&created).contains(&Cause::SyncExport));
+}
+
+fn causes(evidence: &Evidence) -> Vec<Cause> {
+    verdict(evidence).findings.iter().map(|finding| finding.cause).collect()
+}
+
+/// Evidence around each limit that has an interval: neither a cause nor silence.
+#[test]
+fn wide_intervals_are_not_settled() {
+    let wide = Comparison {
+        ratio: Estimate { value: 1.4, interval: Some(Interval::new(0.9, 2.0)), n: 5 },
+        base_bytes_per_s: 100e6,
+        client_share: 0.3,
+    };
+    for (experiment, word) in [
+        (Experiment::Signing, "Signing"),
+        (Experiment::Encryption, "Encryption"),
+        (Experiment::Dialect, "dialect"),
+        (Experiment::AddressFamily, "address family"),
+        (Experiment::Acknowledge, "delayed acknowledgements"),
+    ] {
+        let mut evidence = share("smb", CLEAN);
+        evidence.comparisons.insert(experiment, wide);
+        let found = verdict(&evidence);
+        assert!(found.findings.is_empty(), "{experiment:?}: {:?}", found.findings);
+        assert!(
+            found.unsettled.iter().any(|text| text.contains(word)),
+            "{experiment:?}: {:?}",
+            found.unsettled
+        );
+    }
+    for (operation, protocol, word) in [
+        (Operation::Create, "nfs", "sync export"),
+        (Operation::MissingInLarge, "smb", "entry by entry"),
+        (Operation::Open, "smb", "expensive opens"),
+    ] {
+        let mut evidence = share(protocol, CLEAN);
+        for round in 0..45 {
+            let elapsed_ns = if round % 9 < 5 { 3.0 * MS } else { 100.0 * US };
+            let sample = Sample { elapsed_ns, cpu_ns: 0.0, starved_ns: 0.0, unseen_ns: 0.0, requests: 1 };
+            evidence.series.add(operation, sample);
+        }
+        // As many slow ones as fast ones.
+        for _ in 0..30 {
+            let sample =
+                Sample { elapsed_ns: 3.0 * MS, cpu_ns: 0.0, starved_ns: 0.0, unseen_ns: 0.0, requests: 1 };
+            evidence.series.add(operation, sample);
+        }
+        for _ in 0..12 {
+            let sample =
+                Sample { elapsed_ns: 3.0 * MS, cpu_ns: 0.0, starved_ns: 0.0, unseen_ns: 0.0, requests: 1 };
+            evidence.series.add(operation, sample);
+        }
+        let found = verdict(&evidence);
+        assert!(
+            found.unsettled.iter().any(|text| text.contains(word)),
+            "{operation:?}: {:?} {:?}",
+            found.unsettled,
+            found.findings
+        );
+    }
 }

@@ -1,10 +1,11 @@
 //! One TCP connection with many calls in flight.
 
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
 
 use sharebench_model::{OpError, TcpReading, WireCount};
-use sharebench_stream_client::{GatherBuffer, SendQueue, connection_error, tcp_reading};
+use sharebench_stream_client::{Arrivals, GatherBuffer, SendQueue, connection_error, tcp_reading};
 use tokio::net::TcpStream;
 
 use crate::client::calls::{Calls, ExpectedReply};
@@ -52,6 +53,7 @@ impl GatherBuffer for Writer {
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: TcpStream,
+    pub(crate) arrivals: Arrivals,
     send_queue: SendQueue<Writer>,
     receiver: Receiver,
     calls: Calls,
@@ -73,6 +75,7 @@ impl Channel {
         let max_record = slot_bytes.max(MAX_METADATA_BYTES) + HEADER_ALLOWANCE;
         Self {
             stream,
+            arrivals: Arrivals::default(),
             send_queue: SendQueue::default(),
             receiver: Receiver::new(slots, slot_bytes, max_record),
             calls: Calls::new(slots, seed),
@@ -84,6 +87,16 @@ impl Channel {
 
     pub(crate) fn wire(&self) -> WireCount {
         self.wire
+    }
+
+    /// The connection's socket.
+    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    /// Requests arrival times of the kernel; false if it has none.
+    pub(crate) fn time_arrivals(&mut self) -> bool {
+        self.arrivals.start(&self.stream)
     }
 
     /// The kernel's figures of the connection.
@@ -204,7 +217,7 @@ impl Channel {
         }
         let received = &mut self.wire.received;
         match self.receiver.poll_receive(
-            &mut self.stream,
+            &mut self.arrivals.of(&mut self.stream),
             cx,
             &mut self.calls,
             buffers,

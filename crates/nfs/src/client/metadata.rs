@@ -174,7 +174,7 @@ impl NfsSession {
         Ok(handle)
     }
 
-    async fn find(&mut self, path: &str) -> Result<(FileHandle, FileAttributes), OpError> {
+    pub(crate) async fn find(&mut self, path: &str) -> Result<(FileHandle, FileAttributes), OpError> {
         if path.is_empty() {
             let root = self.directories.root();
             return Ok((root, self.attributes(root).await?));

@@ -1,8 +1,9 @@
 //! A mounted export over one connection, as the engine drives it.
 
 use std::future::poll_fn;
+use std::os::fd::BorrowedFd;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use sharebench_model::{
     DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot,
@@ -343,6 +344,27 @@ impl Session for NfsSession {
 
     fn tcp(&self) -> Option<TcpReading> {
         (!self.mount.options.route.far.is_simulated()).then(|| self.channel.tcp()).flatten()
+    }
+
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.channel.socket())
+    }
+
+    fn time_arrivals(&mut self) -> bool {
+        self.channel.time_arrivals()
+    }
+
+    fn last_arrival_ns(&self) -> Option<u64> {
+        self.channel.arrivals.last_ns()
+    }
+
+    fn modified<'a>(&'a mut self, path: &'a str) -> LocalBoxFuture<'a, Option<SystemTime>> {
+        Box::pin(async move {
+            let (_, attributes) = self.find(path).await.ok()?;
+            let time = attributes.modified;
+            SystemTime::UNIX_EPOCH
+                .checked_add(Duration::new(u64::from(time.seconds), time.nanos.min(999_999_999)))
+        })
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

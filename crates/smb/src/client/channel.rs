@@ -1,11 +1,12 @@
 //! One TCP connection with many requests in flight.
 
 use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
-use sharebench_stream_client::{SendQueue, connection_error, tcp_reading};
+use sharebench_stream_client::{Arrivals, SendQueue, connection_error, tcp_reading};
 use tokio::net::TcpStream;
 
 use crate::client::credits::Credits;
@@ -50,6 +51,7 @@ const MAX_CREDITS: u32 = 8192;
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: TcpStream,
+    pub(crate) arrivals: Arrivals,
     send_queue: SendQueue<Vec<u8>>,
     receiver: Receiver,
     requests: Requests,
@@ -80,6 +82,7 @@ impl Channel {
         let credits = u32::try_from(slots * credits_per_slot + 2).unwrap_or(MAX_CREDITS).min(MAX_CREDITS);
         Self {
             stream,
+            arrivals: Arrivals::default(),
             send_queue: SendQueue::default(),
             // A frame holds a slot's payload or a metadata reply, whichever is larger, and its headers. A longer
             // frame is an error, so that a peer cannot make this client allocate what it likes.
@@ -103,6 +106,16 @@ impl Channel {
 
     pub(crate) fn wire(&self) -> WireCount {
         self.wire
+    }
+
+    /// The connection's socket.
+    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    /// Requests arrival times of the kernel; false if it has none.
+    pub(crate) fn time_arrivals(&mut self) -> bool {
+        self.arrivals.start(&self.stream)
     }
 
     /// The kernel's figures of the connection.
@@ -242,8 +255,12 @@ impl Channel {
             to_repeat: &mut self.to_repeat,
             completions,
         };
-        let received =
-            self.receiver.poll_receive(&mut self.stream, cx, &mut pending, &mut self.wire.received);
+        let received = self.receiver.poll_receive(
+            self.arrivals.of(&mut self.stream),
+            cx,
+            &mut pending,
+            &mut self.wire.received,
+        );
         for queued in self.to_repeat.drain(..) {
             self.requests.reserve(queued.index);
             self.waiting.push_back(queued);

@@ -1,6 +1,7 @@
 //! The connections of one session: which one carries a request, and what happens to the requests of a lost one.
 
 use std::future::poll_fn;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -102,6 +103,21 @@ impl Channels {
     /// The kernel's figures of all connections as one.
     pub(crate) fn tcp(&self) -> Option<TcpReading> {
         self.live.iter().map(Channel::tcp).reduce(|sum, next| Some(sum?.and(next?)))?
+    }
+
+    /// The socket of the first connection.
+    pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
+        self.live.first().map(Channel::socket)
+    }
+
+    /// Requests arrival times of the kernel for all connections; false if it has none.
+    pub(crate) fn time_arrivals(&mut self) -> bool {
+        self.live.iter_mut().all(Channel::time_arrivals)
+    }
+
+    /// When the last data of any connection arrived, nanoseconds since 1970.
+    pub(crate) fn last_arrival_ns(&self) -> Option<u64> {
+        self.live.iter().filter_map(|channel| channel.arrivals.last_ns()).max()
     }
 
     /// Returns the memory that only requests need, unless one is in flight.

@@ -1,5 +1,7 @@
 //! Operations on names and attributes: each is the shortest sequence of requests that performs it.
 
+use std::time::{Duration, SystemTime};
+
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
 
 use crate::client::open_file::OpenFile;
@@ -10,18 +12,31 @@ use crate::status::NtStatus;
 use crate::wire::create::{
     ATTRIBUTE_DIRECTORY, CreateRequest, CreateResponse, SHARE_ALL, access, disposition, options,
 };
-use crate::wire::create_context::CreateContext;
+use crate::wire::create_context::{CreateContext, name};
 use crate::wire::durable::{self, DurableRequest};
 use crate::wire::header::command;
 use crate::wire::info::{
     DISPOSITION, END_OF_FILE, FS_FULL_SIZE, InfoResponse, QueryInfoRequest, RENAME, SetInfoRequest,
     TYPE_FILE, TYPE_FILE_SYSTEM, full_size, rename,
 };
+use crate::wire::lease::{self, LeaseContext};
 use crate::wire::simple::CloseRequest;
 use crate::wire::{FileId, WireError};
 
 /// Access rights that allow nothing but to read attributes.
 pub(crate) const ATTRIBUTE_ACCESS: u32 = access::READ_ATTRIBUTES | access::SYNCHRONIZE;
+
+/// Oplock that permits to cache reads, writes and the open file itself (MS-SMB2 2.2.13).
+const OPLOCK_BATCH: u8 = 0x09;
+/// The client's name for a lease: one file has one at a time.
+const LEASE_KEY: [u8; 16] = *b"sharebench-lease";
+
+/// A time in 100 ns since 1601 (MS-DTYP 2.3.3); none before 1970.
+fn system_time(ticks: u64) -> Option<SystemTime> {
+    const UNIX_EPOCH_TICKS: u64 = 116_444_736_000_000_000;
+    let ticks = ticks.checked_sub(UNIX_EPOCH_TICKS)?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(ticks.checked_mul(100)?))
+}
 
 pub(crate) fn unreadable(request: &'static str) -> impl Fn(WireError) -> OpError {
     move |error| OpError::new(ErrorClass::Protocol, OpStep::Request(request), error.to_string())
@@ -87,6 +102,39 @@ impl SmbSession {
         }
         let request = DurableRequest { guid: random(), ..DurableRequest::default() };
         vec![CreateContext::new(durable::REQUEST, &request.encode())]
+    }
+
+    /// Opens a file with a request for a lease (MS-SMB2 2.2.13.2.8), or in dialect 2.0.2 for an oplock (2.2.13), which permit
+    /// to cache it, and closes it. A break that follows at once needs no answer, because closing gives the right back.
+    pub(crate) async fn is_caching_granted(&mut self, path: &str) -> Result<bool, OpError> {
+        // Everything: reading, handles and writing.
+        let lease = LeaseContext { key: LEASE_KEY, state: 7, ..LeaseContext::default() };
+        let context = CreateContext::new(name::REQUEST_LEASE, &lease.encode());
+        let has_leases = self.negotiated.dialect > 0x0202;
+        let request = CreateRequest {
+            oplock: if has_leases { lease::LEVEL } else { OPLOCK_BATCH },
+            contexts: if has_leases { vec![context] } else { Vec::new() },
+            access: access::READ_DATA | ATTRIBUTE_ACCESS,
+            share: SHARE_ALL,
+            disposition: disposition::OPEN,
+            options: options::NON_DIRECTORY_FILE,
+            name: self.paths.name(path)?,
+            ..CreateRequest::default()
+        };
+        let reply = self.channels.request(command::CREATE, |body| request.encode(body)).await?;
+        let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
+        self.close_file(response.file).await?;
+        Ok(response.oplock != 0)
+    }
+
+    /// When a file was last written; none if the server has no such time.
+    pub(crate) async fn last_write(&mut self, path: &str) -> Result<Option<SystemTime>, OpError> {
+        let (file, response) = self.create(path, ATTRIBUTE_ACCESS, disposition::OPEN, 0).await?;
+        self.close_file(file).await?;
+        let Some(ticks) = response.times.get(16..).and_then(|times| times.first_chunk()) else {
+            return Ok(None);
+        };
+        Ok(system_time(u64::from_le_bytes(*ticks)))
     }
 
     pub(crate) async fn close_file(&mut self, file: FileId) -> Result<(), OpError> {

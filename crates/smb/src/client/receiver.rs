@@ -1,15 +1,14 @@
 //! The receiving half of a connection: bursts of small replies, and large payload received in place.
 
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use sharebench_model::OpError;
 use sharebench_stream_client::connection_error::{closed_by_server, disconnected, protocol_violation};
-use sharebench_stream_client::{MIN_DIRECT_BYTES, ReceiveBuffer};
+use sharebench_stream_client::{ArrivingStream, MIN_DIRECT_BYTES, ReceiveBuffer};
 use sharebench_target::offers::PeerProtocol;
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
 
 use crate::client::pending_replies::PendingReplies;
 use crate::client::requests::{InFlight, Request, Requests};
@@ -101,12 +100,12 @@ impl Receiver {
     /// Reads once and processes each complete frame.
     pub(crate) fn poll_receive(
         &mut self,
-        stream: &mut TcpStream,
+        mut stream: ArrivingStream<'_>,
         cx: &mut Context<'_>,
         pending: &mut PendingReplies<'_>,
         received: &mut u64,
     ) -> Poll<Result<(), OpError>> {
-        let count = ready!(self.poll_read(stream, cx, pending.requests, pending.buffers))
+        let count = ready!(self.poll_read(&mut stream, cx, pending.requests, pending.buffers))
             .map_err(|error| disconnected(error.to_string()))?;
         if count == 0 {
             // Reading 0 bytes is the end of the stream; the receiver reads only while a reply is awaited, so the
@@ -120,7 +119,7 @@ impl Receiver {
 
     fn poll_read(
         &mut self,
-        stream: &mut TcpStream,
+        stream: &mut ArrivingStream<'_>,
         cx: &mut Context<'_>,
         requests: &Requests,
         buffers: &mut SlotBuffers,
@@ -132,7 +131,7 @@ impl Receiver {
             // The same system call also takes the head of the next reply, which would otherwise cost a call of
             // its own.
             let next = self.buffer.space(HEAD_BYTES, 0);
-            let count = ready!(poll_read_both(stream, cx, rest, next))?;
+            let count = ready!(stream.poll_read_both(cx, rest, next))?;
             // A vectored read fills the slices in order, so all bytes beyond the first slice are in the buffer.
             let beyond = count.saturating_sub(rest.len());
             self.buffer.received(beyond);
@@ -145,7 +144,7 @@ impl Receiver {
             && let Some(rest) = self.large.get_mut(filled..len)
         {
             let next = self.buffer.space(usize::MAX, 0);
-            let count = ready!(poll_read_both(stream, cx, rest, next))?;
+            let count = ready!(stream.poll_read_both(cx, rest, next))?;
             let beyond = count.saturating_sub(rest.len());
             self.buffer.received(beyond);
             self.large_frame = Some(LargeFrame { filled: filled + count - beyond, len });
@@ -222,22 +221,6 @@ impl Receiver {
         self.large_frame = Some(LargeFrame { filled: here.len(), len });
         self.buffer.consume_all();
         Ok(true)
-    }
-}
-
-/// Reads into `first` and, once that is full, into `second`.
-fn poll_read_both(
-    stream: &TcpStream,
-    cx: &mut Context<'_>,
-    first: &mut [u8],
-    second: &mut [u8],
-) -> Poll<io::Result<usize>> {
-    loop {
-        ready!(stream.poll_read_ready(cx))?;
-        match stream.try_read_vectored(&mut [IoSliceMut::new(first), IoSliceMut::new(second)]) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            done => return Poll::Ready(done),
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! A directory of a share over the connections of one session, as the engine drives it.
 
+use std::os::fd::BorrowedFd;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use sharebench_model::{
     DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading, WireCount,
@@ -209,6 +210,26 @@ impl Session for SmbSession {
 
     fn tcp(&self) -> Option<TcpReading> {
         (!self.far.is_simulated()).then(|| self.channels.tcp()).flatten()
+    }
+
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        self.channels.socket()
+    }
+
+    fn time_arrivals(&mut self) -> bool {
+        self.channels.time_arrivals()
+    }
+
+    fn last_arrival_ns(&self) -> Option<u64> {
+        self.channels.last_arrival_ns()
+    }
+
+    fn request_caching<'a>(&'a mut self, path: &'a str) -> LocalBoxFuture<'a, Option<Result<bool, OpError>>> {
+        Box::pin(async move { Some(self.is_caching_granted(path).await) })
+    }
+
+    fn modified<'a>(&'a mut self, path: &'a str) -> LocalBoxFuture<'a, Option<SystemTime>> {
+        Box::pin(async move { self.last_write(path).await.ok().flatten() })
     }
 
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -1,0 +1,163 @@
+//! A/B comparisons of small reads, one at a time, with other options of the session's own socket.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::net::sockopt::{set_tcp_nodelay, set_tcp_quickack};
+use sharebench_engine::Clock;
+use sharebench_model::{FileRef, OpError};
+use sharebench_stats::{hodges_lehmann, median};
+
+use crate::evidence::{Comparison, Evidence, Experiment};
+use crate::files::{Connection, Files, READ, pump};
+use crate::measure::Meter;
+use crate::operations::{LEVEL, Operation, SMALL_BYTES};
+
+/// A reply that takes this much longer than the network may have waited for an acknowledgement: Linux delays them by up to
+/// 40 ms, other systems by up to 200 ms.
+const STALL_NS: f64 = 30e6;
+/// Share of the reads from which stalls are examined.
+const STALLED: f64 = 0.1;
+/// Pairs of slices of one comparison, and reads of a slice.
+const PAIRS: usize = 8;
+const READS: u64 = 4;
+/// Time between two acknowledgements that are sent at once: a delayed one lasts 40 times as long.
+const ACKNOWLEDGE_INTERVAL: Duration = Duration::from_millis(1);
+
+/// The share of the small operations that take so long as if they had waited for a delayed acknowledgement.
+pub(crate) fn stalled_share(evidence: &Evidence) -> f64 {
+    let network = evidence.network_ns.unwrap_or(0.0);
+    let share = |operation| {
+        let samples = evidence.series.of(operation);
+        let is_stalled =
+            |sample: &&crate::operations::Sample| sample.elapsed_ns - sample.starved_ns - network >= STALL_NS;
+        let stalled = samples.iter().filter(is_stalled).count();
+        if samples.is_empty() { 0.0 } else { stalled as f64 / samples.len() as f64 }
+    };
+    [Operation::Empty, Operation::SmallReadAgain].into_iter().map(share).fold(0.0, f64::max)
+}
+
+/// Compares small reads with the options that concern acknowledgements, if reads stall.
+pub(crate) async fn compare_acknowledgements(
+    connection: &mut Connection,
+    file: FileRef,
+    files: &Files,
+    evidence: &mut Evidence,
+    clock: &Clock,
+    deadline: u64,
+) -> Result<(), OpError> {
+    if stalled_share(evidence) < STALLED {
+        return Ok(());
+    }
+    let socket = connection.session.socket().and_then(|socket| socket.try_clone_to_owned().ok());
+    let Some(socket) = socket else { return Ok(()) };
+    for experiment in [Experiment::Acknowledge, Experiment::Nagle] {
+        let compared = compare(connection, (file, files), (&socket, experiment), clock, deadline).await?;
+        match compared {
+            Some(comparison) => drop(evidence.comparisons.insert(experiment, comparison)),
+            None => drop(evidence.not_compared.insert(experiment, "no time was left".to_owned())),
+        }
+    }
+    Ok(())
+}
+
+async fn compare(
+    connection: &mut Connection,
+    (file, files): (FileRef, &Files),
+    (socket, experiment): (&OwnedFd, Experiment),
+    clock: &Clock,
+    deadline: u64,
+) -> Result<Option<Comparison>, OpError> {
+    let meter = Meter::new(clock);
+    let mut ratios = Vec::new();
+    let mut rates = Vec::new();
+    let mut client = Vec::new();
+    for pair in 0..PAIRS {
+        if clock.now() >= deadline {
+            break;
+        }
+        let mut elapsed = [0.0; 2];
+        for turn in 0..2 {
+            let arm = (pair + turn) % 2;
+            let before = meter.before();
+            slice(connection, (file, files), (arm == 1).then_some((socket, experiment))).await?;
+            let sample = meter.sample(&before, 0);
+            elapsed[arm] = sample.elapsed_ns;
+            if arm == 0 {
+                rates.push(READS as f64 * f64::from(SMALL_BYTES) * 1e9 / sample.elapsed_ns);
+                client.push(sample.cpu_ns / sample.elapsed_ns.max(1.0));
+            }
+        }
+        ratios.push((elapsed[0] / elapsed[1]).ln());
+    }
+    let Some(ratio) = hodges_lehmann(&ratios, LEVEL) else { return Ok(None) };
+    Ok(Some(Comparison {
+        ratio: ratio.map(f64::exp),
+        base_bytes_per_s: median(&mut rates).unwrap_or(0.0),
+        client_share: median(&mut client).unwrap_or(0.0),
+    }))
+}
+
+/// Reads some blocks, with the changed option if there is one. The option is taken back.
+async fn slice(
+    connection: &mut Connection,
+    (file, files): (FileRef, &Files),
+    changed: Option<(&OwnedFd, Experiment)>,
+) -> Result<(), OpError> {
+    let nagle = changed.filter(|(_, experiment)| *experiment == Experiment::Nagle);
+    if let Some((socket, _)) = nagle {
+        // The option concerns speed alone: without it the comparison shows no difference.
+        let _ = set_tcp_nodelay(socket, false);
+    }
+    let acknowledge = async {
+        let Some((socket, Experiment::Acknowledge)) = changed else { return std::future::pending().await };
+        loop {
+            // Sends an acknowledgement that is due (tcp(7)); the kernel leaves the mode again by itself.
+            let _ = set_tcp_quickack(socket, true);
+            tokio::time::sleep(ACKNOWLEDGE_INTERVAL).await;
+        }
+    };
+    let blocks = (files.large_bytes / u64::from(SMALL_BYTES)).max(1);
+    let read = async {
+        for number in 0..READS {
+            let mut block = [(number % blocks * u64::from(SMALL_BYTES), SMALL_BYTES)].into_iter();
+            pump(connection, file, READ, || block.next()).await?;
+        }
+        Ok(())
+    };
+    let done = tokio::select! {
+        biased;
+        done = read => done,
+        () = acknowledge => Ok(()),
+    };
+    if let Some((socket, _)) = nagle {
+        let _ = set_tcp_nodelay(socket, true);
+    }
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operations::Sample;
+
+    #[test]
+    fn only_time_beyond_the_network_and_with_a_cpu_is_a_stall() {
+        let mut evidence = Evidence::default();
+        let sample = |elapsed_ns, starved_ns| Sample {
+            elapsed_ns,
+            cpu_ns: 0.0,
+            starved_ns,
+            unseen_ns: 0.0,
+            requests: 1,
+        };
+        for _ in 0..3 {
+            evidence.series.add(Operation::SmallReadAgain, sample(41e6, 0.0));
+            evidence.series.add(Operation::SmallReadAgain, sample(41e6, 40e6));
+        }
+        assert!((stalled_share(&evidence) - 0.5).abs() < 1e-9);
+        evidence.network_ns = Some(40e6);
+        assert!(stalled_share(&evidence) < 1e-9);
+        assert!(stalled_share(&Evidence::default()) < 1e-9);
+    }
+}
