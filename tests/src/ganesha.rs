@@ -10,6 +10,7 @@ use crate::failing::Failing;
 use crate::need::Need;
 use crate::program::{PATIENCE, Program, free_ports, run};
 use crate::scratch::Scratch;
+use crate::slow_calls::SlowCalls;
 
 /// How ganesha is configured.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,14 @@ pub struct GaneshaOptions {
     pub failing: Option<Failing>,
     /// Versions of NFS, such as `4`, instead of `3,4`.
     pub versions: Option<&'static str>,
+    /// Makes its calls slow.
+    pub slow: Option<SlowCalls>,
+    /// Bytes of the largest READ and WRITE, instead of 1 MiB.
+    pub transfer: Option<u32>,
+    /// Squashing of the export, instead of none, such as `Root_Squash`.
+    pub squash: Option<&'static str>,
+    /// Commits every write at once.
+    pub commits: bool,
     /// Security flavor of the export in ganesha's words, such as `krb5`, instead of `sys`.
     pub flavor: Option<&'static str>,
 }
@@ -165,7 +174,9 @@ fn spawn(options: &GaneshaOptions, scratch: &Scratch) -> io::Result<Program> {
     let log = scratch.file("log");
     let pid = scratch.file("pid");
     let config = scratch.file("ganesha.conf");
-    let failing = options.failing.as_ref().map_or(String::new(), |failing| format!(":{}", failing.library()));
+    let failing = options.failing.as_ref().map(Failing::library);
+    let library = failing.or_else(|| options.slow.as_ref().map(SlowCalls::library));
+    let failing = library.map_or(String::new(), |library| format!(":{library}"));
     let preload = format!("LD_PRELOAD={}{failing}", scratch.file(STUB));
     let line = format!("{preload} exec ganesha.nfsd -F -f {config} -L {log} -p {pid} -N NIV_EVENT");
     // A mount namespace of its own holds the file system, and an empty /run keeps it off a
@@ -173,7 +184,8 @@ fn spawn(options: &GaneshaOptions, scratch: &Scratch) -> io::Result<Program> {
     let disk =
         options.disk.as_ref().map_or(String::new(), |disk| disk.mount(&scratch.file("export")) + " &&");
     let line = format!("mount -t tmpfs tmpfs /run && {disk} {line}");
-    let switch = options.failing.as_ref().map(Failing::switch);
+    let failing = options.failing.as_ref().map(Failing::switch);
+    let switch = failing.or_else(|| options.slow.as_ref().map(SlowCalls::switch));
     let env: Vec<(&str, &str)> = switch.iter().map(|(name, value)| (*name, value.as_str())).collect();
     Program::start(&["unshare", "--mount", "sh", "-c", &line], &env, &scratch.path().join("stdout"))
 }
@@ -184,6 +196,9 @@ fn configuration(options: &GaneshaOptions, scratch: &Path, port: u16, mount_port
     let home = scratch.display();
     let versions = options.versions.unwrap_or("3,4");
     let flavor = options.flavor.unwrap_or("sys");
+    let transfer = options.transfer.unwrap_or(1 << 20);
+    let squash = options.squash.unwrap_or("No_Root_Squash");
+    let commits = options.commits;
     format!(
         "NFS_CORE_PARAM {{ Bind_addr = {address}; NFS_Port = {port}; MNT_Port = {mount_port};
  Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; Protocols = {versions};
@@ -193,8 +208,8 @@ NFS_KRB5 {{ Active_krb5 = false; }}
 NFSv4 {{ Minor_Versions = 0,1,2; Graceless = true; Lease_Lifetime = 10; RecoveryBackend = fs;
  RecoveryRoot = \"{home}/recovery\"; Only_Numeric_Owners = true; PNFS_MDS = false; PNFS_DS = false; }}
 EXPORT {{ Export_Id = 1; Path = {home}/export; Pseudo = /export; Access_Type = {access};
- Squash = No_Root_Squash; SecType = {flavor}; Protocols = {versions}; Transports = TCP; PrivilegedPort = false;
- MaxRead = 1048576; MaxWrite = 1048576; PrefRead = 1048576; PrefWrite = 1048576;
+ Squash = {squash}; NFS_Commit = {commits}; SecType = {flavor}; Protocols = {versions}; Transports = TCP; PrivilegedPort = false;
+ MaxRead = {transfer}; MaxWrite = {transfer}; PrefRead = {transfer}; PrefWrite = {transfer};
  FSAL {{ Name = VFS; }} }}
 "
     )

@@ -11,6 +11,7 @@ use crate::need::Need;
 use crate::program::find_program;
 use crate::program::{PATIENCE, Program, free_port, run};
 use crate::scratch::Scratch;
+use crate::slow_calls::SlowCalls;
 
 /// What smbd does about signing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +44,10 @@ pub struct SmbdOptions {
     pub failing: Option<Failing>,
     /// Rejects logins with NTLM.
     pub blocks_ntlm: bool,
+    /// Makes its calls slow.
+    pub slow: Option<SlowCalls>,
+    /// Further lines of the section `global`.
+    pub lines: &'static str,
 }
 
 /// A running smbd with one share called `share` and one user.
@@ -158,10 +163,9 @@ fn spawn(options: &SmbdOptions, scratch: &Scratch) -> io::Result<Program> {
     let smbd = find_program("smbd").ok_or(io::ErrorKind::NotFound)?;
     let config = scratch.file("smb.conf");
     // Only smbd itself is to fail.
-    let preload = options
-        .failing
-        .as_ref()
-        .map_or(String::new(), |failing| format!("LD_PRELOAD={} ", failing.library()));
+    let failing = options.failing.as_ref().map(Failing::library);
+    let library = failing.or_else(|| options.slow.as_ref().map(SlowCalls::library));
+    let preload = library.map_or(String::new(), |library| format!("LD_PRELOAD={library} "));
     let line = format!("{preload}exec {smbd} -F --no-process-group -s {config}");
     // The file system lives in a mount namespace of smbd's own and goes with it.
     let (shell, line) = match &options.disk {
@@ -172,7 +176,8 @@ fn spawn(options: &SmbdOptions, scratch: &Scratch) -> io::Result<Program> {
         }
     };
     let words: Vec<&str> = shell.into_iter().chain([line.as_str()]).collect();
-    let switch = options.failing.as_ref().map(Failing::switch);
+    let failing = options.failing.as_ref().map(Failing::switch);
+    let switch = failing.or_else(|| options.slow.as_ref().map(SlowCalls::switch));
     let env: Vec<(&str, &str)> = switch.iter().map(|(name, value)| (*name, value.as_str())).collect();
     Program::start(&words, &env, &scratch.path().join("stdout"))
 }
@@ -195,6 +200,7 @@ fn configuration(options: &SmbdOptions, scratch: &Path, port: u16) -> String {
     let writable = if options.read_only { "no" } else { "yes" };
     let ntlm = if options.blocks_ntlm { "disabled" } else { "ntlmv2-only" };
     let home = scratch.display();
+    let lines = options.lines;
     format!(
         "[global]
  workgroup = LAB
@@ -221,6 +227,7 @@ fn configuration(options: &SmbdOptions, scratch: &Path, port: u16) -> String {
  server min protocol = {lowest}
  server max protocol = {highest}
  server multi channel support = yes
+{lines}
 [share]
  path = {home}/share
  writable = {writable}

@@ -1,19 +1,23 @@
 //! `sharebench diagnose`: why a share is slow, with the evidence and the setting to change.
 
+use std::net::ToSocketAddrs;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use sharebench_diagnose::{DiagnoseError, Experiment, Options, Variant, diagnose, to_json, variants};
+use sharebench_diagnose::{
+    DiagnoseError, Diagnosis, Experiment, Options, Variant, contrast, diagnose, to_json, variants,
+};
 use sharebench_engine::{StopSignal, directory_on};
 use sharebench_model::units::parse_duration;
 use sharebench_plan::target_url;
 use sharebench_target::TargetUrl;
 
-use crate::commands::diagnose_text::text;
+use crate::commands::diagnose_text::{compared, text};
 use crate::exit::Failure;
 use crate::flags::password::PasswordFlags;
+use crate::monitoring::server_metrics::{ExporterUrl, ServerMetrics};
 use crate::output::{print_object, print_out, style};
 use crate::run::environment::new_directory;
 use crate::run::interrupts::Interrupts;
@@ -26,7 +30,8 @@ it finds, without showing its name.
 
 Examples:
   sharebench diagnose smb://alice@nas/share
-  sharebench diagnose /mnt/nas --against nfs://nas/export
+  sharebench diagnose smb://alice@nas/share --against nfs://nas/export
+  sharebench diagnose /mnt/nas --bypass nfs://nas/export
   sharebench diagnose nfs://nas/export --read-only --json";
 
 /// Times in which a diagnosis is possible and useful.
@@ -37,9 +42,16 @@ pub struct DiagnoseArgs {
     /// Share to diagnose: a path or URL.
     #[arg(value_parser = target_url)]
     pub target: String,
-    /// Compare the throughput of reads with another path to the same files, such as the URL of a mounted share.
+    /// Diagnose another share as well, for half of the time, and explain the differences in words.
     #[arg(long, value_name = "TARGET", value_parser = target_url)]
     pub against: Option<String>,
+    /// The URL of the directory of a mount: diagnose it directly over the protocol as well, and explain the differences.
+    #[arg(long, value_name = "URL", value_parser = target_url, conflicts_with = "against")]
+    pub bypass: Option<String>,
+    /// Read the CPU load of the server once per second from a Prometheus exporter on it (`node_exporter`,
+    /// `windows_exporter`, or one of the server process).
+    #[arg(long, value_name = "URL")]
+    pub server_metrics: Option<ExporterUrl>,
     /// Time of the diagnosis; a very slow share takes longer.
     #[arg(long = "for", value_name = "TIME", default_value = "45s", value_parser = duration)]
     pub time: Duration,
@@ -67,9 +79,10 @@ pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--timeout 0s: a log-in needs time"));
     }
     let password = args.password.file();
+    let url = TargetUrl::parse(&args.target)?;
     let target = targets::open(&args.target, password)?;
     let mut others: Vec<Variant> = Vec::new();
-    for (experiment, url) in variants(&TargetUrl::parse(&args.target)?) {
+    for (experiment, url) in variants(&url).into_iter().chain(other_family(&url)) {
         match targets::open(&url.to_string(), password) {
             Ok(target) => others.push((experiment, target)),
             // An option that the other ones exclude, such as encrypt=required with an old dialect.
@@ -77,30 +90,73 @@ pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
             Err(failure) => return Err(failure),
         }
     }
-    if let Some(url) = &args.against {
-        others.push((Experiment::Against, targets::open(url, password)?));
+    let against = args.against.as_ref().or(args.bypass.as_ref());
+    let against = against.map(|url| targets::open(url, password)).transpose()?;
+    if let Some(target) = &against {
+        others.push((Experiment::Against, Arc::clone(target)));
     }
+    let metrics = match &args.server_metrics {
+        Some(url) => Some(
+            ServerMetrics::open(url)
+                .map_err(|why| Failure::usage(format!("--server-metrics {url}: {why}")))?,
+        ),
+        None => None,
+    };
+    let load = |from, to| metrics.as_ref()?.busy(from, to);
     let options = Options {
-        time: args.time,
+        time: if against.is_some() { args.time / 2 } else { args.time },
         read_only: args.read_only,
         directory: directory_on(&new_directory(), 0),
         timeout: args.timeout,
         stop: StopSignal::default(),
     };
     let interrupts = Interrupts::catch()?;
-    let diagnosis = {
+    let (diagnosis, other) = {
         let _measuring = interrupts.measuring();
         let stop = options.stop.clone();
         let watched = interrupts.clone();
         let _watch = Watch::start(move || watched.count() > 0, stop);
-        diagnose(target.as_ref(), &others, &options)?
+        let diagnosis = diagnose(target.as_ref(), &others, &options, &load)?;
+        let other =
+            against.map(|target| diagnose(target.as_ref(), &[], &options, &|_, _| None)).transpose()?;
+        (diagnosis, other)
     };
-    if args.json {
-        print_object(&to_json(&diagnosis));
-    } else {
-        print_out(&text(&diagnosis, style()))?;
-    }
+    show(&diagnosis, other.as_ref(), args.json)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a diagnosis and, of a comparison, the differences in words.
+fn show(diagnosis: &Diagnosis, other: Option<&Diagnosis>, json: bool) -> Result<(), Failure> {
+    let differences = other.map(|other| contrast(diagnosis, other)).unwrap_or_default();
+    if json {
+        let mut document = to_json(diagnosis);
+        document["against"] = other.map(to_json).into();
+        document["differences"] = differences.into();
+        print_object(&document);
+        return Ok(());
+    }
+    print_out(&text(diagnosis, style()))?;
+    if let Some(other) = other {
+        print_out(&compared(&other.url, &differences, style()))?;
+        print_out(&format!("\n{}", text(other, style())))?;
+    }
+    Ok(())
+}
+
+/// The same host by an address of the other family, if its name has addresses of both: first the address that a session
+/// uses.
+fn other_family(url: &TargetUrl) -> Option<(Experiment, TargetUrl)> {
+    let port = url.port.unwrap_or(0);
+    if url.scheme == "file" || url.host.parse::<std::net::IpAddr>().is_ok() {
+        return None;
+    }
+    let addresses: Vec<_> =
+        (url.host.as_str(), port).to_socket_addrs().ok()?.map(|address| address.ip()).collect();
+    let first = addresses.first()?;
+    let other = addresses.iter().find(|address| address.is_ipv4() != first.is_ipv4())?;
+    let mut url = url.clone();
+    url.host = other.to_string();
+    Some((Experiment::AddressFamily, url))
 }
 
 /// A thread that passes signals on as a request to stop; it ends when this is dropped.

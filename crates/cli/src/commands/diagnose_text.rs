@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use sharebench_diagnose::{Budget, Diagnosis, Finding, Gain, Part, limits};
-use sharebench_model::units::{counted, show_nanos, show_size, three_digits};
+use sharebench_model::units::{counted, percent, show_nanos, show_size, three_digits};
 use sharebench_report::{Style, plain, wrap};
 use sharebench_stats::{Estimate, Interval};
 
@@ -26,6 +26,19 @@ pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
     }
     let written = show_size(diagnosis.bytes_written);
     out.line(&format!("\ndiagnosed in {:.1} s; {written} written and removed", diagnosis.elapsed_s));
+    out.text
+}
+
+/// Formats the differences of two systems.
+pub fn compared(other: &str, differences: &[String], style: Style) -> String {
+    let mut out = Lines { text: String::new(), width: style.width.unwrap_or(WIDTH).clamp(60, 120) };
+    out.line(&format!("\nCOMPARED WITH {}", plain(other)));
+    for difference in differences {
+        out.wrapped("  ", &plain(difference));
+    }
+    if differences.is_empty() {
+        out.line("  no operation was measured on both");
+    }
     out.text
 }
 
@@ -63,6 +76,13 @@ fn heading(out: &mut Lines, diagnosis: &Diagnosis) {
             if value.is_empty() { plain(name) } else { plain(&format!("{name}={value}")) }
         });
         out.wrapped("mount options: ", &options.collect::<Vec<_>>().join(","));
+        if let Some(share) = evidence.mount_traffic.cached_share() {
+            let share = percent(share, 0);
+            out.wrapped(
+                "client cache:  ",
+                &format!("{share} of the data that were read again came from this client"),
+            );
+        }
     }
     out.line("\nWHAT LIMITS YOU");
     for (kind, sentence) in limits(evidence, &diagnosis.budgets) {
@@ -130,6 +150,26 @@ fn budgets(out: &mut Lines, diagnosis: &Diagnosis) {
         out.line(&format!("{:NAME$}{}", format!("  {requests}"), row(half_width)));
     }
     merged(out, &diagnosis.budgets);
+    experiments(out, diagnosis);
+}
+
+/// What other options of our own sessions would change.
+fn experiments(out: &mut Lines, diagnosis: &Diagnosis) {
+    let evidence = &diagnosis.evidence;
+    if evidence.comparisons.is_empty() && evidence.not_compared.is_empty() {
+        return;
+    }
+    out.line("\nEXPERIMENTS on our own sessions, in paired slices of reads");
+    for (experiment, compared) in &evidence.comparisons {
+        let interval = compared.ratio.interval.map_or(String::new(), |interval| {
+            format!(" ({} to {})", three_digits(interval.low), three_digits(interval.high))
+        });
+        let factor = three_digits(compared.ratio.value);
+        out.wrapped("  ", &format!("{}: {factor} times as fast{interval}", experiment.name()));
+    }
+    for (experiment, why) in &evidence.not_compared {
+        out.wrapped("  ", &plain(&format!("{}: not compared: {why}", experiment.name())));
+    }
 }
 
 /// A part that is not there has a dash.

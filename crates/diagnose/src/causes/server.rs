@@ -13,6 +13,8 @@ const MUCH_WORK_NS: f64 = 300_000.0;
 const MUCH_WORK: f64 = 0.4;
 /// Share of the server's CPUs from which they are busy.
 const BUSY_SERVER: f64 = 0.85;
+/// CPUs of the server that a diagnosis alone uses at most.
+const OWN_CPUS: f64 = 2.5;
 /// Samples of a block that is compared with the others.
 const BLOCK: usize = 6;
 /// The slowest block takes this many times the fastest, and this many nanoseconds longer, when others use the share.
@@ -32,11 +34,14 @@ fn busy_server(case: &mut Case<'_>) {
     });
     let share = shares.fold(0.0, f64::max);
     let of = load.cores.map_or("of one CPU".to_owned(), |cores| format!("of its {cores} CPUs"));
+    // One operation at a time and one stream keep about one CPU busy.
+    let is_foreign = load.cores.is_some_and(|cores| load.cpu * f64::from(cores) > OWN_CPUS);
+    let others = if is_foreign { ", by others than this diagnosis as well" } else { "" };
     case.find(Finding {
         cause: Cause::BusyServer,
         title: "The server's CPU is busy.".to_owned(),
         evidence: format!(
-            "{} {of} were used during the diagnosis ({}); up to {} of the time of an operation is spent in the server.",
+            "{} {of} were used during the diagnosis{others} ({}); up to {} of the time of an operation is spent in the server.",
             percent(load.cpu, 0),
             load.source,
             percent(share, 0)

@@ -1,0 +1,88 @@
+//! A fault: how it is planted, and what the diagnosis has to say.
+
+use std::any::Any;
+use std::io;
+
+use sharebench_tests::Need;
+
+/// With the fault, or without it to know what its removal gains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    Faulty,
+    Fixed,
+}
+
+impl Condition {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Faulty => "faulty",
+            Self::Fixed => "fixed",
+        }
+    }
+
+    pub fn is_faulty(self) -> bool {
+        self == Self::Faulty
+    }
+}
+
+/// A part of the time of an operation that is known from the relay, the device model or the slow call.
+pub struct Known {
+    pub operation: &'static str,
+    pub part: &'static str,
+    /// Time per operation, milliseconds.
+    pub ms: f64,
+}
+
+/// What the fault costs, to compare with the predicted gain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// The median time of the operation.
+    Time(&'static str),
+    /// The throughput of a stream.
+    Stream,
+}
+
+/// A fault of a server, of the network or of this machine. A fault without causes is a clean server.
+pub struct Fault {
+    pub id: &'static str,
+    pub server: &'static str,
+    pub what: &'static str,
+    /// Identifiers of the causes that are right.
+    pub causes: &'static [&'static str],
+    pub known: &'static [Known],
+    /// None where nothing is faster without the fault, or the gain is that of another use.
+    pub gain: Option<Cost>,
+    pub needs: &'static [Need],
+    pub plant: fn(Condition) -> io::Result<Planted>,
+}
+
+/// A planted fault; dropping it ends the servers.
+pub struct Planted {
+    pub url: String,
+    /// Further arguments of `diagnose`.
+    pub flags: Vec<String>,
+    /// Command that starts the program.
+    pub words: Vec<String>,
+    /// Environment of the program.
+    pub env: Vec<(&'static str, String)>,
+    _kept: Vec<Box<dyn Any>>,
+}
+
+impl Planted {
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), flags: Vec::new(), words: Vec::new(), env: Vec::new(), _kept: Vec::new() }
+    }
+
+    /// Keeps what the fault needs while it is measured.
+    #[must_use]
+    pub fn keeping(mut self, kept: impl Any) -> Self {
+        self._kept.push(Box::new(kept));
+        self
+    }
+}
+
+/// An option of a URL that has options already or not.
+pub fn with_option(url: &str, option: &str) -> String {
+    let sign = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{sign}{option}")
+}

@@ -1,0 +1,129 @@
+//! Faults of NFS-Ganesha: its settings, slow calls below it, and a proxy in front of it.
+
+use std::io;
+
+use sharebench_tests::{Ganesha, GaneshaOptions, Need, SlowCall, SlowCalls};
+
+use crate::fault::{Condition, Cost, Fault, Known, Planted, with_option};
+use crate::splitter;
+
+const NEEDS: &[Need] = &Ganesha::NEEDS;
+
+fn plant(options: &GaneshaOptions) -> io::Result<Planted> {
+    let ganesha = Ganesha::start(options)?;
+    Ok(Planted::new(ganesha.url("", "")).keeping(ganesha))
+}
+
+fn slow(condition: Condition, call: SlowCall, amount: u64, commits: bool) -> io::Result<Planted> {
+    let slow = condition.is_faulty().then(|| SlowCalls::new(call, amount)).transpose()?;
+    plant(&GaneshaOptions { slow, commits, ..GaneshaOptions::default() })
+}
+
+fn far(condition: Condition, distance: &str) -> io::Result<Planted> {
+    let ganesha = Ganesha::start(&GaneshaOptions::default())?;
+    let near = ganesha.url("", "");
+    let url = if condition.is_faulty() { with_option(&near, &format!("far={distance}")) } else { near };
+    Ok(Planted::new(url).keeping(ganesha))
+}
+
+/// A directory of root with a file that everybody may read, for the user of the query.
+fn foreign_directory(squash: &'static str, query: &str) -> io::Result<Planted> {
+    let ganesha = Ganesha::start(&GaneshaOptions { squash: Some(squash), ..GaneshaOptions::default() })?;
+    std::fs::write(ganesha.directory().join("data"), vec![7; 4 << 20])?;
+    Ok(Planted::new(ganesha.url("", query)).keeping(ganesha))
+}
+
+/// A proxy that splits replies, with Nagle's algorithm or without.
+fn split(condition: Condition) -> io::Result<Planted> {
+    let ganesha = Ganesha::start(&GaneshaOptions::default())?;
+    let port = splitter::start(ganesha.port(), !condition.is_faulty())?;
+    let url = ganesha.url("", "").replacen(&format!(":{}", ganesha.port()), &format!(":{port}"), 1);
+    Ok(Planted::new(url).keeping(ganesha))
+}
+
+const fn fault(
+    id: &'static str,
+    what: &'static str,
+    causes: &'static [&'static str],
+    gain: Option<Cost>,
+    plant: fn(Condition) -> io::Result<Planted>,
+) -> Fault {
+    Fault { id, server: "ganesha", what, causes, known: &[], gain, needs: NEEDS, plant }
+}
+
+/// The table.
+pub const FAULTS: &[Fault] = &[
+    fault("clean-ganesha", "no fault", &[], None, |_| plant(&GaneshaOptions::default())),
+    Fault {
+        known: &[Known { operation: "4 KiB read", part: "network", ms: 5.0 }],
+        ..fault("far-ganesha", "round trip of 5 ms (relay)", &["long-round-trip"], None, |condition| {
+            far(condition, "5ms")
+        })
+    },
+    Fault {
+        known: &[Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
+        ..fault("rate-ganesha", "100 Mbit/s (relay)", &["low-link-rate"], None, |condition| {
+            far(condition, "200us,100Mbit")
+        })
+    },
+    fault(
+        "small-requests-ganesha",
+        "MaxRead and MaxWrite of 8 KiB",
+        &["small-requests"],
+        Some(Cost::Time("1 MiB read")),
+        |condition| {
+            let transfer = condition.is_faulty().then_some(8 << 10);
+            plant(&GaneshaOptions { transfer, ..GaneshaOptions::default() })
+        },
+    ),
+    Fault {
+        known: &[Known { operation: "4 KiB read", part: "storage", ms: 5.0 }],
+        ..fault(
+            "storage-ganesha",
+            "each preadv takes 5 ms",
+            &["slow-storage"],
+            Some(Cost::Time("4 KiB read")),
+            |condition| slow(condition, SlowCall::Read, 5_000, false),
+        )
+    },
+    Fault {
+        known: &[Known { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
+        ..fault(
+            "fsync-ganesha",
+            "fsync takes 8 ms",
+            &["stable-writes"],
+            Some(Cost::Time("4 KiB sync write")),
+            |condition| slow(condition, SlowCall::Sync, 8_000, false),
+        )
+    },
+    fault(
+        "commit-ganesha",
+        "NFS_Commit = true, fsync takes 8 ms",
+        &["synchronous-writes"],
+        None,
+        |condition| slow(condition, SlowCall::Sync, 8_000, true),
+    ),
+    Fault {
+        known: &[Known { operation: "4 KiB read", part: "protocol", ms: 2.0 }],
+        ..fault(
+            "work-ganesha",
+            "sending a reply takes 2 ms",
+            &["protocol-work"],
+            Some(Cost::Time("4 KiB read")),
+            |condition| slow(condition, SlowCall::Send, 2_000, false),
+        )
+    },
+    fault(
+        "nagle-ganesha",
+        "a proxy splits replies, with Nagle's algorithm",
+        &["delayed-acknowledgement"],
+        Some(Cost::Time("4 KiB read")),
+        split,
+    ),
+    fault("root-squash-ganesha", "Squash = Root_Squash, a directory of root", &["root-squash"], None, |_| {
+        foreign_directory("Root_Squash", "uid=0&gid=0")
+    }),
+    fault("wrong-uid-ganesha", "a directory of root, used as uid 1000", &["wrong-uid"], None, |_| {
+        foreign_directory("No_Root_Squash", "uid=1000&gid=1000")
+    }),
+];

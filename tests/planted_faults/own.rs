@@ -1,0 +1,188 @@
+//! Faults of our own servers: the relay in front of them, and the device model below them. Their sizes are known exactly.
+
+use std::io;
+
+use sharebench_tests::program::{PATIENCE, Program, free_ports};
+use sharebench_tests::{Scratch, Smbd};
+
+use crate::fault::{Condition, Cost, Fault, Known, Planted, with_option};
+use crate::run::binary;
+
+/// A server of ours over memory.
+struct Own {
+    smb: u16,
+    nfs: u16,
+    ncp: u16,
+}
+
+impl Own {
+    /// Starts it; the planted fault keeps it.
+    fn start(flags: &[&str]) -> io::Result<(Self, (Program, Scratch))> {
+        let scratch = Scratch::new("own")?;
+        let [smb, nfs, ncp] = free_ports()?;
+        let [smb_at, nfs_at, ncp_at] = [smb, nfs, ncp].map(|port| format!("127.0.0.1:{port}"));
+        let binary = binary();
+        let line =
+            [binary, "serve", "--memory", "256MiB", "--smb", &smb_at, "--nfs", &nfs_at, "--ncp", &ncp_at];
+        let line = [&line[..], &["--account", "lab"], flags].concat();
+        let env = [("SHAREBENCH_PASSWORD", Smbd::PASSWORD)];
+        let mut program = Program::start(&line, &env, &scratch.path().join("log"))?;
+        program.wait_for_output("serving", PATIENCE)?;
+        Ok((Self { smb, nfs, ncp }, (program, scratch)))
+    }
+
+    fn smb_url(&self) -> String {
+        format!("smb://lab@127.0.0.1:{}/share", self.smb)
+    }
+
+    fn nfs_url(&self) -> String {
+        format!("nfs://127.0.0.1:{0}/share?mountport={0}", self.nfs)
+    }
+
+    fn ncp_url(&self) -> String {
+        format!("ncp://lab@127.0.0.1:{}/SHARE", self.ncp)
+    }
+}
+
+type Url = fn(&Own) -> String;
+
+/// The server at a simulated distance.
+fn far(condition: Condition, url: Url, distance: &str) -> io::Result<Planted> {
+    let (own, kept) = Own::start(&[])?;
+    let near = url(&own);
+    let url = if condition.is_faulty() { with_option(&near, &format!("far={distance}")) } else { near };
+    Ok(Planted::new(url).keeping(kept))
+}
+
+/// The server over a device.
+fn device(condition: Condition, url: Url, flags: &[&str]) -> io::Result<Planted> {
+    let (own, kept) = Own::start(if condition.is_faulty() { flags } else { &[] })?;
+    Ok(Planted::new(url(&own)).keeping(kept))
+}
+
+const fn trip(ms: f64) -> [Known; 2] {
+    [
+        Known { operation: "4 KiB read", part: "network", ms },
+        Known { operation: "1 MiB read", part: "network", ms },
+    ]
+}
+
+const TRIP_20: [Known; 2] = trip(20.0);
+const TRIP_5: [Known; 2] = trip(5.0);
+const DEVICE_5: [Known; 1] = [Known { operation: "4 KiB read", part: "storage", ms: 5.0 }];
+/// 1 MiB at 100 Mbit/s.
+const RATE_100: [Known; 1] = [Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }];
+
+/// The table.
+pub const FAULTS: &[Fault] = &[
+    Fault {
+        id: "clean-own-smb",
+        server: "own SMB",
+        what: "no fault",
+        causes: &["refused-leases"],
+        known: &[],
+        gain: None,
+        needs: &[],
+        plant: |_| far(Condition::Fixed, Own::smb_url, ""),
+    },
+    Fault {
+        id: "clean-own-nfs",
+        server: "own NFS",
+        what: "no fault",
+        causes: &[],
+        known: &[],
+        gain: None,
+        needs: &[],
+        plant: |_| far(Condition::Fixed, Own::nfs_url, ""),
+    },
+    Fault {
+        id: "clean-own-ncp",
+        server: "own NCP",
+        what: "no fault",
+        causes: &[],
+        known: &[],
+        gain: None,
+        needs: &[],
+        plant: |_| far(Condition::Fixed, Own::ncp_url, ""),
+    },
+    Fault {
+        id: "far-smb",
+        server: "own SMB",
+        what: "round trip of 20 ms (relay)",
+        causes: &["long-round-trip"],
+        known: &TRIP_20,
+        gain: None,
+        needs: &[],
+        plant: |condition| far(condition, Own::smb_url, "20ms"),
+    },
+    Fault {
+        id: "far-nfs",
+        server: "own NFS",
+        what: "round trip of 5 ms (relay)",
+        causes: &["long-round-trip"],
+        known: &TRIP_5,
+        gain: None,
+        needs: &[],
+        plant: |condition| far(condition, Own::nfs_url, "5ms"),
+    },
+    Fault {
+        id: "far-ncp",
+        server: "own NCP",
+        what: "round trip of 20 ms (relay)",
+        causes: &["long-round-trip"],
+        known: &TRIP_20,
+        gain: None,
+        needs: &[],
+        plant: |condition| far(condition, Own::ncp_url, "20ms"),
+    },
+    Fault {
+        id: "rate-nfs",
+        server: "own NFS",
+        what: "100 Mbit/s (relay)",
+        causes: &["low-link-rate"],
+        known: &RATE_100,
+        gain: None,
+        needs: &[],
+        plant: |condition| far(condition, Own::nfs_url, "200us,100Mbit"),
+    },
+    Fault {
+        id: "device-nfs",
+        server: "own NFS",
+        what: "each operation takes 5 ms, no cache (device model)",
+        causes: &["slow-storage"],
+        known: &DEVICE_5,
+        gain: Some(Cost::Time("4 KiB read")),
+        needs: &[],
+        plant: |condition| device(condition, Own::nfs_url, &["--service-time", "5ms"]),
+    },
+    Fault {
+        id: "device-smb",
+        server: "own SMB",
+        what: "each operation takes 5 ms, no cache (device model)",
+        causes: &["slow-storage"],
+        known: &DEVICE_5,
+        gain: Some(Cost::Time("4 KiB read")),
+        needs: &[],
+        plant: |condition| device(condition, Own::smb_url, &["--service-time", "5ms"]),
+    },
+    Fault {
+        id: "device-ncp",
+        server: "own NCP",
+        what: "each operation takes 5 ms, no cache (device model)",
+        causes: &["slow-storage"],
+        known: &DEVICE_5,
+        gain: Some(Cost::Time("4 KiB read")),
+        needs: &[],
+        plant: |condition| device(condition, Own::ncp_url, &["--service-time", "5ms"]),
+    },
+    Fault {
+        id: "no-read-ahead",
+        server: "own NFS",
+        what: "5 ms, a cache of 4 MiB and no read-ahead (device model)",
+        causes: &["no-read-ahead"],
+        known: &DEVICE_5,
+        gain: None,
+        needs: &[],
+        plant: |condition| device(condition, Own::nfs_url, &["--service-time", "5ms", "--cache", "4MiB"]),
+    },
+];

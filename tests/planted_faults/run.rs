@@ -1,0 +1,45 @@
+//! One run of `sharebench diagnose`.
+
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use sharebench_tests::{Scratch, Smbd};
+
+use crate::Failure;
+use crate::fault::Planted;
+use crate::options::Options;
+
+static BINARY: OnceLock<String> = OnceLock::new();
+
+/// Sets the program, once.
+pub fn select(path: &str) -> Result<(), Failure> {
+    let found = std::fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))?;
+    let _ = BINARY.set(found.display().to_string());
+    Ok(())
+}
+
+/// The program.
+pub fn binary() -> &'static str {
+    BINARY.get().map_or("sharebench", String::as_str)
+}
+
+/// Diagnoses a planted fault and returns the document.
+pub fn diagnose(planted: &Planted, options: &Options) -> Result<Value, Failure> {
+    let home = Scratch::new("home")?;
+    let line: Vec<&str> = planted.words.iter().map(String::as_str).chain([binary()]).collect();
+    let output = Command::new(line[0])
+        .args(&line[1..])
+        .args(["diagnose", &planted.url, "--json", "--for", &options.time])
+        .args(&planted.flags)
+        .env("SHAREBENCH_PASSWORD", Smbd::PASSWORD)
+        .env("HOME", home.path())
+        .envs(planted.env.iter().map(|(name, value)| (*name, value.as_str())))
+        .current_dir(home.path())
+        .output()?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}: {}", output.status, words.trim()).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
