@@ -26,6 +26,16 @@ fn nfs_conforms_at_ganesha() {
 }
 
 #[test]
+fn nfs_4_conforms_at_ganesha() {
+    needs!(Ganesha::NEEDS);
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    for version in ["4.1", "4.2", "4.0"] {
+        conform(&target(&ganesha.url4("", version)), &Suite::default());
+        assert_eq!(std::fs::read_dir(ganesha.directory()).unwrap().count(), 0, "the suite left something");
+    }
+}
+
+#[test]
 fn nfs_wire_counts_equal_those_of_ganesha() {
     needs!(Ganesha::NEEDS, Capture::NEEDS);
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();

@@ -147,6 +147,11 @@ impl Ganesha {
         format!("nfs://127.0.0.1:{port}{export}/{directory}?mountport={mount_port}{gap}{options}")
     }
 
+    /// URL of a directory of the export for NFS version 4, whose paths begin at the pseudo root.
+    pub fn url4(&self, directory: &str, version: &str) -> String {
+        format!("nfs://127.0.0.1:{}/export/{directory}?vers={version}", self.port)
+    }
+
     /// Kills the server with its connections.
     pub fn kill(&self) {
         self.program.signal_group(Signal::KILL);

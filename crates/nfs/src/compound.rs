@@ -2,10 +2,7 @@
 
 use crate::xdr::{Reader, Writer, XdrError};
 
-/// The version of NFS.
-pub const NFS4_VERSION: u32 = 4;
-/// `NFSPROC4_COMPOUND`.
-pub const COMPOUND: u32 = 1;
+pub use crate::v4::compound::{COMPOUND, NFS4_VERSION};
 
 /// `OP_PUTROOTFH`.
 const PUT_ROOT_HANDLE: u32 = 24;

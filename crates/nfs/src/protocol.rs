@@ -153,6 +153,13 @@ impl<const MAX: usize> Handle<MAX> {
     }
 }
 
+/// A handle of no bytes, which no server hands out.
+impl<const MAX: usize> Default for Handle<MAX> {
+    fn default() -> Self {
+        Self { len: 0, bytes: [0; MAX] }
+    }
+}
+
 impl<const MAX: usize> std::fmt::Debug for Handle<MAX> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("FileHandle(")?;

@@ -225,6 +225,12 @@ pub fn put_success(writer: &mut Writer, xid: u32) {
     writer.raw(&[0; 16]);
 }
 
+/// True if a record is a call, and not a reply (RFC 5531, 9: `msg_type`).
+#[inline]
+pub fn is_call(record: &[u8]) -> bool {
+    record.get(4..8).is_some_and(|kind| kind == CALL.to_be_bytes())
+}
+
 /// Decodes a reply's header (RFC 5531, 9: `reply_body`) and leaves `reader` at its results.
 #[inline]
 pub fn get_reply(reader: &mut Reader<'_>) -> Result<(u32, Result<(), Rejection>), XdrError> {

@@ -64,6 +64,12 @@ impl<T> OpenFileTable<T> {
         }
     }
 
+    /// Removes all files and returns them.
+    pub fn drain(&mut self) -> Vec<T> {
+        self.free.clear();
+        std::mem::take(&mut self.entries).into_iter().filter_map(|entry| entry.file).collect()
+    }
+
     /// Removes a file and returns it. From then on every reference to it is stale.
     pub fn close(&mut self, file: FileRef) -> Result<T, OpError> {
         self.get(file)?;

@@ -79,6 +79,14 @@ impl<Id: Copy + Default + PartialEq, R: TrackedRequest> RequestTable<Id, R> {
         self.direct_reads += usize::from(request.is_direct_read());
     }
 
+    /// The id under which the request at `index` is in flight.
+    pub fn id(&self, index: usize) -> Option<Id> {
+        match self.entries.get(index)? {
+            Entry { id, state: State::InFlight(_) } => Some(*id),
+            _ => None,
+        }
+    }
+
     /// The request at `index`, if it is in flight under `id`.
     #[inline]
     pub fn get(&self, index: usize, id: Id) -> Option<R> {

@@ -14,6 +14,8 @@ pub(crate) enum ExpectedReply {
     Flush { file: u32 },
     /// Any other procedure: its complete result.
     Metadata,
+    /// Renewal of the lease of an idle client; its result is not kept.
+    Renewal,
 }
 
 impl TrackedRequest for ExpectedReply {
@@ -72,6 +74,11 @@ impl Calls {
     pub(crate) fn find(&self, xid: u32) -> Option<(usize, ExpectedReply)> {
         let index = (xid & ((1 << self.index_bits) - 1)) as usize;
         self.table.get(index, xid).map(|expected| (index, expected))
+    }
+
+    /// The xid of the call in flight at `index`.
+    pub(crate) fn xid(&self, index: usize) -> Option<u32> {
+        self.table.id(index)
     }
 
     /// Ends the call at `index`; none if none was in flight.

@@ -1,20 +1,23 @@
-//! One TCP connection with many calls in flight.
+//! The connections of a session with many calls in flight.
 
+use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
 
 use sharebench_model::{OpError, TcpReading, WireCount};
-use sharebench_stream_client::{Arrivals, GatherBuffer, SendQueue, connection_error, tcp_reading};
+use sharebench_stream_client::{GatherBuffer, connection_error, tcp_reading};
 use tokio::net::TcpStream;
 
 use crate::client::calls::{Calls, ExpectedReply};
+use crate::client::connection::Connection;
+use crate::client::dialect::{Dialect, Places, Verdict};
 use crate::client::receiver::Receiver;
 use crate::client::replies::{Completion, ReplyContent};
-use crate::protocol::{NFS_PROGRAM, NFS_VERSION, Procedure};
+use crate::protocol::NFS_PROGRAM;
 use crate::record::{begin_record, end_record};
 use crate::rpc::{AuthSys, CallTemplate};
-use crate::xdr::{Writer, padding};
+use crate::xdr::Writer;
 
 /// Largest result of a metadata call.
 pub(crate) const MAX_METADATA_BYTES: usize = 1 << 20;
@@ -36,34 +39,57 @@ impl GatherBuffer for Writer {
     }
 }
 
-/// One TCP connection to an NFS server, and every call on it.
+/// What happens to the calls of the last connection when that is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LastLoss {
+    /// They fail, and so does every later call.
+    FailsCalls,
+    /// They wait until the session has connected again ([`Channel::attach`]) or gives up ([`Channel::give_up`]).
+    HoldsCalls,
+}
+
+/// One or several TCP connections to an NFS server, and every call on them.
 ///
-/// The channel owns the socket, the encoded calls that wait to be sent, the calls in flight and the counters of the
-/// wire. The slots' buffers belong to the session and are lent for each poll. [`Self::call`] encodes and queues a call;
-/// [`Self::poll`] sends, receives, and returns completions in the order in which replies arrive. It never spawns a task
-/// and never waits on its own: whoever polls it drives both directions, so that an idle session costs nothing.
+/// The channel owns the sockets, the encoded calls that wait to be sent, the calls in flight and the counters of the
+/// wire. The slots' buffers belong to the session and are lent for each poll. [`Self::call`] encodes a call and queues it
+/// on the connection with the fewest calls in flight; [`Self::poll`] sends, receives, and returns completions in the
+/// order in which replies arrive. It never spawns a task and never waits on its own: whoever polls it drives all
+/// directions, so that an idle session costs nothing.
 ///
 /// Life cycle: mounting performs its calls one at a time; from then on data operations use one index per slot, and one
-/// more index serves metadata. The first error of the connection is final: the channel fails every call once, keeps the
-/// error, and answers each later call with it ([`Self::failure`]). It does not reconnect and retransmit as a kernel
-/// client does, because that would hide an outage in the response time of one operation.
+/// more index serves metadata. If one of several connections is lost, its calls become orphans
+/// ([`Self::take_orphan`]), which the session encodes again for another connection, under the same xid. The loss of the
+/// last connection is final for a protocol without sessions: the channel fails every call once, keeps the error, and
+/// answers each later call with it ([`Self::failure`]). It does not reconnect and retransmit as a kernel client does,
+/// because nothing there prevents that the server performs a call twice.
 ///
 /// Invariants: an index has at most one call; every call completes exactly once; a call is sent as one record; an xid
 /// does not repeat before all generations are used.
 #[derive(Debug)]
-pub(crate) struct Channel {
-    stream: TcpStream,
-    pub(crate) arrivals: Arrivals,
-    send_queue: SendQueue<Writer>,
-    receiver: Receiver,
+pub(crate) struct Channel<D> {
+    connections: Vec<Connection>,
     calls: Calls,
+    /// The connection of each call in flight, by index.
+    carriers: Vec<usize>,
+    /// Calls whose connection is lost.
+    orphans: Vec<usize>,
     /// The header that all calls share: program, version and credentials.
     template: CallTemplate,
     wire: WireCount,
+    last_loss: LastLoss,
+    /// Why the last connection was lost, until another one is attached.
+    severed: Option<OpError>,
     lost: Option<OpError>,
+    /// Number of connections that were lost.
+    losses: u32,
+    /// Result of the last metadata call, status first.
+    metadata_result: Vec<u8>,
+    slots: usize,
+    slot_bytes: usize,
+    dialect: PhantomData<D>,
 }
 
-impl Channel {
+impl<D: Dialect> Channel<D> {
     /// Takes a connected stream; `slots` of `slot_bytes` limit what can be in flight.
     pub(crate) fn new(
         stream: TcpStream,
@@ -72,48 +98,94 @@ impl Channel {
         slot_bytes: usize,
         seed: u32,
     ) -> Self {
-        let max_record = slot_bytes.max(MAX_METADATA_BYTES) + HEADER_ALLOWANCE;
-        Self {
-            stream,
-            arrivals: Arrivals::default(),
-            send_queue: SendQueue::default(),
-            receiver: Receiver::new(slots, slot_bytes, max_record),
+        let mut channel = Self {
+            connections: Vec::with_capacity(1),
             calls: Calls::new(slots, seed),
-            template: CallTemplate::new(NFS_PROGRAM, NFS_VERSION, auth),
+            carriers: vec![0; slots + 1],
+            orphans: Vec::with_capacity(slots + 1),
+            template: CallTemplate::new(NFS_PROGRAM, D::VERSION, auth),
             wire: WireCount::default(),
+            last_loss: LastLoss::FailsCalls,
+            severed: None,
             lost: None,
-        }
+            losses: 0,
+            metadata_result: Vec::new(),
+            slots,
+            slot_bytes,
+            dialect: PhantomData,
+        };
+        channel.attach(stream);
+        channel
+    }
+
+    /// Adds a connection. Calls that wait for one become orphans of the lost connection.
+    pub(crate) fn attach(&mut self, stream: TcpStream) {
+        let max_record = self.slot_bytes.max(MAX_METADATA_BYTES) + HEADER_ALLOWANCE;
+        let receiver = Receiver::new(self.slots, self.slot_bytes, max_record);
+        self.connections.push(Connection::new(stream, receiver));
+        self.severed = None;
+    }
+
+    /// Determines what happens when the last connection is lost.
+    pub(crate) fn on_last_loss(&mut self, last_loss: LastLoss) {
+        self.last_loss = last_loss;
+    }
+
+    /// Why the last connection was lost, while calls wait for another one.
+    pub(crate) fn severed(&self) -> Option<&OpError> {
+        self.severed.as_ref().filter(|_| self.lost.is_none())
+    }
+
+    /// Number of connections that were lost.
+    pub(crate) fn losses(&self) -> u32 {
+        self.losses
+    }
+
+    /// Number of connections that are left.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.len()
     }
 
     pub(crate) fn wire(&self) -> WireCount {
         self.wire
     }
 
-    /// The connection's socket.
-    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    /// The socket of the first connection.
+    pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
+        self.connections.first().map(|connection| connection.stream.as_fd())
     }
 
-    /// Requests arrival times of the kernel; false if it has none.
+    /// Requests arrival times of the kernel for all connections; false if it has none.
     pub(crate) fn time_arrivals(&mut self) -> bool {
-        self.arrivals.start(&self.stream)
+        self.connections.iter_mut().all(Connection::time_arrivals)
     }
 
-    /// The kernel's figures of the connection.
+    /// When the last data of any connection arrived, nanoseconds since 1970.
+    pub(crate) fn last_arrival_ns(&self) -> Option<u64> {
+        self.connections.iter().filter_map(Connection::last_arrival_ns).max()
+    }
+
+    /// Adds what was sent and received on a connection before it was attached.
+    pub(crate) fn add_wire(&mut self, count: WireCount) {
+        self.wire += count;
+    }
+
+    /// The kernel's figures of all connections as one.
     pub(crate) fn tcp(&self) -> Option<TcpReading> {
-        tcp_reading(&self.stream)
+        let readings = self.connections.iter().map(|connection| tcp_reading(&connection.stream));
+        readings.reduce(|sum, next| Some(sum?.and(next?)))?
     }
 
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
-        self.stream.local_addr().ok()
+        self.connections.first()?.stream.local_addr().ok()
     }
 
     /// Returns the memory that only calls need. If a call is in flight, it does nothing and returns false.
     pub(crate) fn release_buffers(&mut self) -> bool {
-        let idle = self.calls.in_flight() == 0 && self.send_queue.is_empty();
+        let idle = self.calls.in_flight() == 0 && self.connections.iter().all(Connection::is_idle);
         if idle {
-            self.send_queue = SendQueue::default();
-            self.receiver.release_buffers();
+            self.connections.iter_mut().for_each(Connection::release_buffers);
+            self.metadata_result = Vec::new();
         }
         idle
     }
@@ -128,18 +200,18 @@ impl Channel {
 
     /// Result of the last metadata call, status first.
     pub(crate) fn metadata_result(&self) -> &[u8] {
-        &self.receiver.metadata_result
+        &self.metadata_result
     }
 
-    /// The error of a call on this connection, if the connection is lost.
+    /// The error of a call on this channel, if its last connection is lost.
     pub(crate) fn failure(&self) -> Option<OpError> {
         self.lost.as_ref().map(connection_error::already_lost)
     }
 
-    /// Marks the connection as lost; every call in flight fails with the first such error.
+    /// Marks the channel as lost; every call in flight fails with the first such error.
     #[cold]
     pub(crate) fn give_up(&mut self, error: OpError) {
-        self.send_queue.clear();
+        self.connections.clear();
         self.lost.get_or_insert(error);
     }
 
@@ -149,31 +221,79 @@ impl Channel {
         &mut self,
         index: usize,
         expected: ExpectedReply,
-        procedure: Procedure,
+        procedure: u32,
+        payload: u32,
+        arguments: impl FnOnce(&mut Writer),
+    ) {
+        let xid = self.calls.start(index, expected);
+        self.queue(index, xid, procedure, payload, arguments);
+    }
+
+    /// A call whose connection is lost. The session has to pass it to [`Self::call_again`], with the same arguments.
+    pub(crate) fn take_orphan(&mut self) -> Option<usize> {
+        if self.connections.is_empty() { None } else { self.orphans.pop() }
+    }
+
+    /// True if the call at `index` waits for [`Self::call_again`].
+    pub(crate) fn is_orphan(&self, index: usize) -> bool {
+        self.orphans.contains(&index)
+    }
+
+    /// Queues a call in flight again, under its xid.
+    #[cold]
+    pub(crate) fn call_again(
+        &mut self,
+        index: usize,
+        procedure: u32,
+        payload: u32,
+        arguments: impl FnOnce(&mut Writer),
+    ) {
+        self.orphans.retain(|orphan| *orphan != index);
+        if let Some(xid) = self.calls.xid(index) {
+            self.queue(index, xid, procedure, payload, arguments);
+        }
+    }
+
+    #[inline]
+    fn queue(
+        &mut self,
+        index: usize,
+        xid: u32,
+        procedure: u32,
         payload: u32,
         arguments: impl FnOnce(&mut Writer),
     ) {
         let payload = payload as usize;
-        let xid = self.calls.start(index, expected);
-        let template = &self.template;
-        self.send_queue.gather(|writer, _| {
-            let at = begin_record(writer);
-            template.put(writer, xid, procedure as u32);
-            arguments(writer);
-            // The record's length includes the payload and its padding, which follow outside the gather buffer.
-            end_record(writer, at, payload.next_multiple_of(4));
-        });
-        // The payload stays in its slot; only its padding is copied.
-        if payload > 0 {
-            self.send_queue.push_slot(index, payload);
-            if padding(payload) > 0 {
-                self.send_queue.gather(|writer, _| writer.pad(payload));
-            }
-        }
         // Counted when the call is queued: it cannot be taken back any more, and a lost connection fails it
         // with its count.
         self.wire.requests += 1;
         self.wire.payload_sent += payload as u64;
+        let carrier = self.least_loaded();
+        let Some(connection) = self.connections.get_mut(carrier) else {
+            // All connections are lost and the session will attach another one.
+            self.orphans.push(index);
+            return;
+        };
+        self.carriers[index] = carrier;
+        connection.in_flight += 1;
+        let template = &self.template;
+        connection.queue(index, payload, |writer| {
+            let at = begin_record(writer);
+            template.put(writer, xid, procedure);
+            arguments(writer);
+            // The record's length includes the payload and its padding, which follow outside the gather buffer.
+            end_record(writer, at, payload.next_multiple_of(4));
+        });
+    }
+
+    /// The connection with the fewest calls in flight.
+    #[inline]
+    fn least_loaded(&self) -> usize {
+        if self.connections.len() < 2 {
+            return 0;
+        }
+        let loads = self.connections.iter().map(|connection| connection.in_flight).enumerate();
+        loads.min_by_key(|(_, in_flight)| *in_flight).map_or(0, |(carrier, _)| carrier)
     }
 
     /// Sends what waits, then receives. It is ready when `completions` has an entry.
@@ -183,11 +303,7 @@ impl Channel {
         buffers: &mut [Box<[u8]>],
         completions: &mut Vec<Completion>,
     ) -> Poll<()> {
-        if self.lost.is_none()
-            && let Err(error) = self.send_and_receive(cx, buffers, completions)
-        {
-            self.give_up(error);
-        }
+        self.poll_connections(cx, buffers, completions, false);
         for completion in completions.iter() {
             if let Ok(ReplyContent::Read(count)) = completion.result {
                 self.wire.payload_received += u64::from(count);
@@ -199,42 +315,82 @@ impl Channel {
         if completions.is_empty() { Poll::Pending } else { Poll::Ready(()) }
     }
 
-    fn send_and_receive(
+    /// Receives calls of the server while no call is in flight.
+    pub(crate) fn poll_idle(&mut self, cx: &mut Context<'_>, buffers: &mut [Box<[u8]>]) {
+        self.poll_connections(cx, buffers, &mut Vec::new(), true);
+    }
+
+    #[inline]
+    fn poll_connections(
         &mut self,
         cx: &mut Context<'_>,
         buffers: &mut [Box<[u8]>],
         completions: &mut Vec<Completion>,
-    ) -> Result<(), OpError> {
-        let sent = &mut self.wire.sent;
-        if !self.send_queue.is_empty()
-            && let Poll::Ready(Err(error)) = self.send_queue.poll_send(&mut self.stream, cx, &*buffers, sent)
-        {
-            return Err(connection_error::disconnected(error.to_string()));
+        listen: bool,
+    ) {
+        let mut at = 0;
+        while let Some(connection) = self.connections.get_mut(at) {
+            let before = completions.len();
+            let places = &mut Places { buffers: &mut *buffers, metadata_result: &mut self.metadata_result };
+            let polled =
+                connection.poll::<D>(cx, &mut self.calls, places, completions, &mut self.wire, listen);
+            connection.in_flight = connection.in_flight.saturating_sub(completions.len() - before);
+            match polled {
+                Ok(()) => at += 1,
+                Err(error) => self.lose(at, error),
+            }
         }
-        // Nothing is awaited, so nothing is read: an idle session is not woken by its socket.
-        if self.calls.in_flight() == 0 {
-            return Ok(());
+    }
+
+    /// Removes a connection. Its calls become orphans, or fail with the last connection.
+    #[cold]
+    fn lose(&mut self, at: usize, error: OpError) {
+        self.connections.remove(at);
+        self.losses += 1;
+        for index in 0..=self.calls.metadata_index() {
+            match self.carriers[index].cmp(&at) {
+                std::cmp::Ordering::Greater => self.carriers[index] -= 1,
+                std::cmp::Ordering::Equal if !self.calls.is_idle(index) && !self.is_orphan(index) => {
+                    self.orphans.push(index);
+                }
+                _ => {}
+            }
         }
-        let received = &mut self.wire.received;
-        match self.receiver.poll_receive(
-            &mut self.arrivals.of(&mut self.stream),
-            cx,
-            &mut self.calls,
-            buffers,
-            completions,
-            received,
-        ) {
-            Poll::Ready(Err(error)) => Err(error),
-            Poll::Ready(Ok(())) | Poll::Pending => Ok(()),
+        if self.connections.is_empty() {
+            match self.last_loss {
+                LastLoss::FailsCalls => self.give_up(error),
+                LastLoss::HoldsCalls => self.severed = Some(error),
+            }
+        }
+    }
+
+    /// Calls of the server that wait for an answer, with the number of their connection.
+    pub(crate) fn take_callback(&mut self) -> Option<(usize, Vec<u8>)> {
+        let waiting = |(at, connection): (usize, &mut Connection)| {
+            connection.receiver.callbacks.pop().map(|record| (at, record))
+        };
+        self.connections.iter_mut().enumerate().find_map(waiting)
+    }
+
+    /// Queues the answer to a call of the server: a reply without fragment header.
+    pub(crate) fn answer_callback(&mut self, at: usize, encode: impl FnOnce(&mut Writer)) {
+        if let Some(connection) = self.connections.get_mut(at) {
+            connection.queue(0, 0, |writer| {
+                let at = begin_record(writer);
+                encode(writer);
+                end_record(writer, at, 0);
+            });
         }
     }
 
     #[cold]
     fn fail_all(&mut self, completions: &mut Vec<Completion>) {
         let Some(error) = self.lost.clone() else { return };
+        self.orphans.clear();
         for index in 0..=self.calls.metadata_index() {
             if let Some(expected) = self.calls.finish(index) {
-                completions.push(Completion { index, expected, result: Err(error.clone()) });
+                let result = Err(error.clone());
+                completions.push(Completion { index, expected, result, verdict: Verdict::default() });
             }
         }
     }

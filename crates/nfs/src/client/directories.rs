@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::protocol::FileHandle;
-
 /// A map with this many entries is cleared. It suffices for every tree that sharebench creates.
 const MAX_KNOWN: usize = 4096;
 
@@ -13,24 +11,24 @@ const MAX_KNOWN: usize = 4096;
 /// each operation. Only handles are kept, and only those of directories: every operation on a name still goes to the
 /// server. A handle may become stale; the session then calls [`Self::invalidate`] and repeats the operation once.
 #[derive(Debug)]
-pub(crate) struct Directories {
-    root: FileHandle,
-    known: HashMap<String, FileHandle>,
+pub(crate) struct Directories<H> {
+    root: H,
+    known: HashMap<String, H>,
     /// A kept handle was used since the operation began.
     used: bool,
 }
 
-impl Directories {
-    pub(crate) fn new(root: FileHandle) -> Self {
+impl<H: Copy> Directories<H> {
+    pub(crate) fn new(root: H) -> Self {
         Self { root, known: HashMap::new(), used: false }
     }
 
-    pub(crate) fn root(&self) -> FileHandle {
+    pub(crate) fn root(&self) -> H {
         self.root
     }
 
     /// The longest known prefix of a path: its handle, and the names below it.
-    pub(crate) fn nearest<'p>(&mut self, path: &'p str) -> (FileHandle, &'p str) {
+    pub(crate) fn nearest<'p>(&mut self, path: &'p str) -> (H, &'p str) {
         let mut end = path.len();
         while end > 0 {
             if let Some(handle) = self.known.get(&path[..end]) {
@@ -42,7 +40,7 @@ impl Directories {
         (self.root, path)
     }
 
-    pub(crate) fn insert(&mut self, path: &str, handle: FileHandle) {
+    pub(crate) fn insert(&mut self, path: &str, handle: H) {
         if self.known.len() >= MAX_KNOWN {
             self.known.clear();
         }
@@ -72,6 +70,7 @@ impl Directories {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::FileHandle;
 
     #[test]
     fn lookup_finds_the_longest_known_prefix_and_removal_includes_everything_below() {

@@ -1,13 +1,14 @@
 //! Listings of directories, page by page: READDIRPLUS, or READDIR with LOOKUPs where the server has no READDIRPLUS.
 
-use sharebench_model::{Entry, ErrorClass, ListedPage, MetaYield, OpError};
+use sharebench_model::{ErrorClass, ListedPage, MetaYield, OpError};
 use sharebench_target::{HeldEntries, ListingGuard};
 
 use crate::attributes::{FileAttributes, FileKind};
+use crate::client::collected::Collected;
 use crate::client::metadata::read;
 use crate::client::session::NfsSession;
 use crate::protocol::{FileHandle, Procedure};
-use crate::results::{FsInfo, ListedEntry, get_listing, get_status};
+use crate::results::{FsInfo, get_listing, get_status};
 use crate::status::NfsStatus;
 use crate::xdr::Writer;
 
@@ -28,46 +29,8 @@ pub(crate) struct Listing {
     verifier: [u8; 8],
 }
 
-/// The entries of one reply. Attributes are optional, so those without any are kept in `incomplete`.
-#[derive(Default)]
-struct Collected {
-    entries: Vec<Entry>,
-    directories: Vec<(usize, FileHandle)>,
-    incomplete: Vec<usize>,
-    received: usize,
-    unnamed: u64,
-    last_cookie: Option<u64>,
-    bad_name: Option<OpError>,
-}
-
-impl Collected {
-    fn add(&mut self, entry: &ListedEntry<'_>, guard: &ListingGuard) {
-        self.received += 1;
-        self.last_cookie = Some(entry.cookie);
-        let Ok(name) = std::str::from_utf8(entry.name) else {
-            self.unnamed += 1;
-            return;
-        };
-        if matches!(name, "." | "..") {
-            return;
-        }
-        if let Err(error) = guard.check_name(name, &['/']) {
-            self.bad_name.get_or_insert(error);
-            return;
-        }
-        let index = self.entries.len();
-        let (directory, size) = entry.attributes.as_ref().map_or((false, None), kind_and_size);
-        match (entry.attributes, entry.handle) {
-            (None, _) => self.incomplete.push(index),
-            (Some(_), Some(handle)) if directory => self.directories.push((index, handle)),
-            _ => {}
-        }
-        self.entries.push(Entry { name: name.to_owned(), directory, size });
-    }
-}
-
 /// The size of a listing's results to request; the server may return less.
-fn listing_bytes(limits: &FsInfo) -> u32 {
+pub(crate) fn listing_bytes(limits: &FsInfo) -> u32 {
     let transferred = limits.read_preferred.min(USUAL_LISTING_BYTES);
     limits.directory_preferred.max(transferred).clamp(*LISTING_BYTES.start(), *LISTING_BYTES.end())
 }
@@ -121,13 +84,7 @@ impl NfsSession {
         }
         listing.guard.check_page(listing.cookie, found.received, end)?;
         if keep {
-            for (index, handle) in found.directories {
-                let path = match listing.guard.directory() {
-                    "" => found.entries[index].name.clone(),
-                    parent => format!("{parent}/{}", found.entries[index].name),
-                };
-                self.directories.insert(&path, handle);
-            }
+            found.keep_directories(listing.guard.directory(), &mut self.directories);
         }
         for index in found.incomplete {
             let name = found.entries[index].name.clone();
@@ -149,7 +106,7 @@ impl NfsSession {
         &mut self,
         listing: &mut Listing,
         procedure: Procedure,
-    ) -> Result<Option<(Collected, bool)>, OpError> {
+    ) -> Result<Option<(Collected<FileHandle>, bool)>, OpError> {
         let plus = procedure == Procedure::ReadDirPlus;
         if plus && self.lacks_readdirplus {
             return Ok(None);
@@ -179,7 +136,10 @@ impl NfsSession {
         let mut found = Collected::default();
         let result = self.metadata_result();
         let (verifier, end) = read(result, procedure, |reader| {
-            get_listing(reader, plus, |entry| found.add(&entry, &listing.guard))
+            get_listing(reader, plus, |entry| {
+                let attributes = entry.attributes.as_ref().map(kind_and_size);
+                found.add(entry.name, entry.cookie, attributes, entry.handle, &listing.guard);
+            })
         })?;
         listing.verifier = verifier;
         listing.cookie = found.last_cookie.unwrap_or(listing.cookie);

@@ -14,8 +14,10 @@ use crate::xdr::{Reader, Writer, XdrError};
 
 /// `createmode3` (RFC 1813, 3.3.8): fail if the name exists.
 const GUARDED: u32 = 1;
-const FILE_MODE: u32 = 0o644;
-const DIRECTORY_MODE: u32 = 0o755;
+/// Permission bits of new files.
+pub(crate) const FILE_MODE: u32 = 0o644;
+/// Permission bits of new directories.
+pub(crate) const DIRECTORY_MODE: u32 = 0o755;
 
 /// Decodes the result of a procedure, status first.
 pub(crate) fn read<'a, T>(
@@ -31,13 +33,13 @@ pub(crate) fn read<'a, T>(
 }
 
 /// Parent directory and last name. The root has none, and names with a special meaning are rejected.
-fn split(path: &str) -> Result<(&str, &str), OpError> {
+pub(crate) fn split(path: &str) -> Result<(&str, &str), OpError> {
     let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
     check_name(name)?;
     Ok((parent, name))
 }
 
-fn check_name(name: &str) -> Result<(), OpError> {
+pub(crate) fn check_name(name: &str) -> Result<(), OpError> {
     if matches!(name, "" | "." | "..") || name.contains('\0') {
         let detail = format!("'{name}' is not a valid name");
         return Err(OpError::new(ErrorClass::Unsupported, OpStep::Path, detail));

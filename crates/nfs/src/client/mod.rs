@@ -1,4 +1,4 @@
-//! The client adapter: one TCP connection per session, many calls in flight.
+//! The client adapter: many calls in flight on the connections of a session.
 //!
 //! [`session`] is what the engine drives. It checks an operation and hands it to the [`channel`], which owns the
 //! connection, encodes the call, sends it, and lets the [`receiver`] and [`replies`] match each reply with its call.
@@ -7,18 +7,23 @@
 
 mod calls;
 mod channel;
+mod collected;
+mod connection;
 mod dial;
+mod dialect;
 mod directories;
 mod listing;
 mod metadata;
 mod mounting;
 mod offers;
 mod open_file;
+mod opening;
 mod options;
 mod receiver;
 mod replies;
 mod session;
 mod target;
+mod v4;
 
 pub use offers::NfsProbe;
 pub use target::NfsTarget;

@@ -21,7 +21,7 @@ use crate::results::{FsInfo, get_status};
 use crate::status::MountStatus;
 
 /// The registered port of NFS (RFC 1813, 2.1).
-const NFS_PORT: u16 = 2049;
+pub(crate) const NFS_PORT: u16 = 2049;
 /// How long to wait for the unmount.
 const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -130,21 +130,8 @@ async fn mount(
     Err(DialError::new(UrlPart::Share, status.class(), detail))
 }
 
-/// Opens a session within the caller's timeout.
-pub(crate) async fn open_session(
-    options: &NfsOptions,
-    spec: &SessionSpec,
-    reached: &dyn Fn(LoginPhase),
-) -> Result<NfsSession, DialError> {
-    let stage = Cell::new(UrlPart::Host);
-    let opening = open_staged(options, spec, &stage, reached);
-    tokio::time::timeout(spec.connect_timeout, opening).await.unwrap_or_else(|_| {
-        let detail = format!("no answer within {:?}", spec.connect_timeout);
-        Err(DialError::new(stage.get(), ErrorClass::Timeout, detail))
-    })
-}
-
-async fn open_staged(
+/// Finds the ports, connects, mounts the export and walks to the directory.
+pub(crate) async fn open_mounted(
     options: &NfsOptions,
     spec: &SessionSpec,
     stage: &Cell<UrlPart>,
@@ -174,7 +161,7 @@ async fn open_staged(
     let root = walk(&mut session, mounted.handle, &below).await?;
     let limits = fs_info(&mut session).await.map_err(DialError::blame(UrlPart::Share))?;
     if !spec.allow_split {
-        check_limits(&limits, spec)?;
+        check_limits(&limits, ("rtmax", "wtmax"), spec)?;
     }
     let facts = facts(&session, options, &limits, ports);
     session.mounted(root, limits, facts);
@@ -213,8 +200,13 @@ async fn fs_info(session: &mut NfsSession) -> Result<FsInfo, OpError> {
     }
 }
 
-fn check_limits(limits: &FsInfo, spec: &SessionSpec) -> Result<(), DialError> {
-    for (name, max) in [("rtmax", limits.read_max), ("wtmax", limits.write_max)] {
+/// Compares the record size with the server's limits, whose names `names` gives for READ and WRITE.
+pub(crate) fn check_limits(
+    limits: &FsInfo,
+    names: (&str, &str),
+    spec: &SessionSpec,
+) -> Result<(), DialError> {
+    for (name, max) in [(names.0, limits.read_max), (names.1, limits.write_max)] {
         if spec.slot_bytes > max {
             let record = sharebench_model::units::ByteSize(spec.slot_bytes.into());
             let max = sharebench_model::units::ByteSize(max.into());

@@ -7,6 +7,31 @@ use crate::rpc::{AuthSys, MAX_GROUPS};
 
 const KNOWN: &str = "vers=, mountport=, uid=, gid=, gids=, resvport=, far=";
 
+/// The version of NFS that a URL requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Version {
+    /// Version 3, the default.
+    #[default]
+    V3,
+    /// Version 4 with this minor version.
+    V4(u32),
+    /// The highest version that the server offers.
+    Auto,
+}
+
+impl Version {
+    fn from_option(text: Option<&str>) -> Option<Self> {
+        Some(match text {
+            None | Some("3") => Self::V3,
+            Some("4.0") => Self::V4(0),
+            Some("4.1") => Self::V4(1),
+            Some("4.2") => Self::V4(2),
+            Some("auto") => Self::Auto,
+            Some(_) => return None,
+        })
+    }
+}
+
 /// A checked `nfs://` URL.
 #[derive(Debug, Clone)]
 pub(crate) struct NfsOptions {
@@ -14,6 +39,7 @@ pub(crate) struct NfsOptions {
     pub(crate) port: Option<u16>,
     pub(crate) mount_port: Option<u16>,
     pub(crate) path: String,
+    pub(crate) version: Version,
     pub(crate) auth: AuthSys,
     pub(crate) route: Route,
 }
@@ -37,11 +63,15 @@ impl NfsOptions {
         if url.path.split('/').any(|name| name == "." || name == "..") || url.path.contains('\0') {
             return Err(url.error("the path must not contain '.' or '..'"));
         }
-        match url.take("vers").as_deref() {
-            None | Some("3") => {}
-            Some(other) => return Err(url.error(format!("vers={other}: only NFS version 3 is supported"))),
-        }
+        let vers = url.take("vers");
+        let Some(version) = Version::from_option(vers.as_deref()) else {
+            let vers = vers.unwrap_or_default();
+            return Err(url.error(format!("vers={vers}: the versions are 3, 4.0, 4.1, 4.2 and auto")));
+        };
         let mount_port = url.take_number("mountport", 1..=u16::MAX)?;
+        if mount_port.is_some() && matches!(version, Version::V4(_)) {
+            return Err(url.error("mountport=: NFS version 4 has no MOUNT protocol"));
+        }
         let own = own_ids();
         let uid = url.take_number("uid", 0..=u32::MAX)?.unwrap_or(own.0);
         let gid = url.take_number("gid", 0..=u32::MAX)?.unwrap_or(own.1);
@@ -57,6 +87,7 @@ impl NfsOptions {
             port: url.port,
             mount_port,
             path: url.path,
+            version,
             auth: AuthSys { machine: "sharebench".into(), uid, gid, groups },
             route: Route { reserved_port, far },
         })
@@ -102,12 +133,23 @@ mod tests {
     }
 
     #[test]
+    fn every_version_has_a_name_and_version_3_is_the_default() {
+        let version = |vers: &str| options(&format!("nfs://nas/x{vers}")).unwrap().version;
+        assert_eq!(
+            (version(""), version("?vers=3"), version("?vers=auto")),
+            (Version::V3, Version::V3, Version::Auto)
+        );
+        assert_eq!([0, 1, 2].map(|minor| version(&format!("?vers=4.{minor}"))), [0, 1, 2].map(Version::V4));
+    }
+
+    #[test]
     fn errors_name_the_mistake() {
         for (text, word) in [
             ("smb://nas/x", "nfs://"),
             ("nfs://me@nas/x", "uid="),
             ("nfs://nas/a/../b", ".."),
-            ("nfs://nas/x?vers=4.1", "version 3"),
+            ("nfs://nas/x?vers=4", "4.0, 4.1, 4.2"),
+            ("nfs://nas/x?vers=4.1&mountport=1", "no MOUNT"),
             ("nfs://nas/x?mountport=0", "mountport=0"),
             ("nfs://nas/x?mountport=70000", "65535"),
             ("nfs://nas/x?uid=-1", "uid=-1"),

@@ -9,9 +9,9 @@ use sharebench_stream_client::{MIN_DIRECT_BYTES, ReceiveBuffer};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::client::calls::{Calls, ExpectedReply};
-use crate::client::replies::{Completion, accept};
+use crate::client::dialect::{Dialect, Places};
+use crate::client::replies::{Completion, Received, accept};
 use crate::record::{FRAGMENT_HEADER_BYTES, FragmentHeader, NextRecord, RecordReassembly, next_record};
-use crate::results::{ReadHead, get_status};
 use crate::rpc::get_reply;
 use crate::xdr::{Reader, XdrError, padding};
 
@@ -39,9 +39,12 @@ pub(crate) struct Receiver {
     reassembly: RecordReassembly,
     direct: Option<DirectRead>,
     max_record: usize,
-    /// Result of the last metadata call, status first.
-    pub(crate) metadata_result: Vec<u8>,
+    /// Calls of the server that were not answered yet.
+    pub(crate) callbacks: Vec<Vec<u8>>,
 }
+
+/// Largest number of calls of the server that wait for an answer. A server has one slot for them.
+const MAX_CALLBACKS: usize = 16;
 
 enum DirectStart {
     /// The data follow; this many bytes of the buffer precede them.
@@ -60,7 +63,7 @@ impl Receiver {
             reassembly: RecordReassembly::new(max_record),
             direct: None,
             max_record,
-            metadata_result: Vec::new(),
+            callbacks: Vec::new(),
         }
     }
 
@@ -69,22 +72,23 @@ impl Receiver {
         if self.buffer.is_empty() && self.direct.is_none() && !self.reassembly.in_progress() {
             self.buffer.release();
             self.reassembly = RecordReassembly::new(self.max_record);
-            self.metadata_result = Vec::new();
         }
     }
 
-    /// Reads once per burst until at least one reply is complete.
-    pub(crate) fn poll_receive<S: AsyncRead + Unpin>(
+    /// Reads once per burst until at least one more reply is complete.
+    pub(crate) fn poll_receive<D: Dialect, S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
         cx: &mut Context<'_>,
         calls: &mut Calls,
-        buffers: &mut [Box<[u8]>],
+        places: &mut Places<'_>,
         completions: &mut Vec<Completion>,
         received: &mut u64,
     ) -> Poll<Result<(), OpError>> {
-        while completions.is_empty() {
-            let mut space = ReadBuf::new(self.space(calls, buffers));
+        // Each connection receives its share, whatever the others have received.
+        let before = completions.len();
+        while completions.len() == before {
+            let mut space = ReadBuf::new(self.space(calls, places.buffers));
             ready!(Pin::new(&mut *stream).poll_read(cx, &mut space))
                 .map_err(|error| disconnected(error.to_string()))?;
             let count = space.filled().len();
@@ -96,7 +100,7 @@ impl Receiver {
                 Some(direct) if direct.filled < direct.len => direct.filled += count,
                 _ => self.buffer.received(count),
             }
-            self.parse(calls, buffers, completions)?;
+            self.parse::<D>(calls, places, completions)?;
         }
         Poll::Ready(Ok(()))
     }
@@ -114,22 +118,22 @@ impl Receiver {
         self.buffer.space(wanted, HEAD_BYTES / 2)
     }
 
-    fn parse(
+    fn parse<D: Dialect>(
         &mut self,
         calls: &mut Calls,
-        buffers: &mut [Box<[u8]>],
+        places: &mut Places<'_>,
         completions: &mut Vec<Completion>,
     ) -> Result<(), OpError> {
         loop {
             if self.direct.is_some() {
-                match self.continue_direct(calls, buffers) {
+                match self.continue_direct(calls, places.buffers) {
                     Some(completion) => completions.push(completion),
                     None => return Ok(()),
                 }
             }
             let bytes = self.buffer.bytes();
             if self.reassembly.in_progress() {
-                if !self.reassemble(calls, buffers, completions)? {
+                if !self.reassemble::<D>(calls, places, completions)? {
                     return Ok(());
                 }
                 continue;
@@ -137,11 +141,14 @@ impl Receiver {
             match next_record(bytes, self.max_record).map_err(protocol_violation)? {
                 NextRecord::Incomplete => return Ok(()),
                 NextRecord::Whole { start, end } => {
-                    completions.push(accept(&bytes[start..end], calls, buffers, &mut self.metadata_result)?);
+                    match accept::<D>(&bytes[start..end], calls, places)? {
+                        Received::Reply(completion) => completions.push(completion),
+                        Received::Callback => keep_callback(&mut self.callbacks, &bytes[start..end])?,
+                    }
                     self.buffer.consume(end);
                 }
                 NextRecord::Partial(fragment) => {
-                    if !self.begin_large(fragment, calls, buffers, completions)? {
+                    if !self.begin_large::<D>(fragment, calls, places, completions)? {
                         return Ok(());
                     }
                 }
@@ -150,11 +157,11 @@ impl Receiver {
     }
 
     /// Decides how to receive the remainder of an incomplete record; false if it fits into the buffer.
-    fn begin_large(
+    fn begin_large<D: Dialect>(
         &mut self,
         fragment: FragmentHeader,
         calls: &mut Calls,
-        buffers: &mut [Box<[u8]>],
+        places: &mut Places<'_>,
         completions: &mut Vec<Completion>,
     ) -> Result<bool, OpError> {
         let fits = FRAGMENT_HEADER_BYTES + fragment.len <= self.buffer.capacity();
@@ -163,7 +170,7 @@ impl Receiver {
             return Ok(false);
         }
         if fragment.last {
-            match self.begin_direct(fragment, calls).map_err(protocol_violation)? {
+            match self.begin_direct::<D>(fragment, calls).map_err(protocol_violation)? {
                 DirectStart::Data(used) => {
                     self.buffer.consume(used);
                     return Ok(true);
@@ -173,19 +180,23 @@ impl Receiver {
                 DirectStart::Other => {}
             }
         }
-        self.reassemble(calls, buffers, completions)
+        self.reassemble::<D>(calls, places, completions)
     }
 
-    fn begin_direct(&mut self, fragment: FragmentHeader, calls: &Calls) -> Result<DirectStart, XdrError> {
+    fn begin_direct<D: Dialect>(
+        &mut self,
+        fragment: FragmentHeader,
+        calls: &Calls,
+    ) -> Result<DirectStart, XdrError> {
         let head = &self.buffer.bytes()[FRAGMENT_HEADER_BYTES..];
         let mut reader = Reader::new(head);
         let parsed = (|| {
             let (xid, outcome) = get_reply(&mut reader)?;
             let Some((index, ExpectedReply::Read { len })) = calls.find(xid) else { return Ok(None) };
-            if outcome.is_err() || get_status(&mut reader)?.is_err() {
+            if outcome.is_err() {
                 return Ok(None);
             }
-            Ok(Some((index, len, ReadHead::get(&mut reader)?.count)))
+            Ok(D::read_head(&mut reader)?.map(|count| (index, len, count)))
         })();
         let (index, len, count) = match parsed {
             Ok(Some(read)) => read,
@@ -231,21 +242,33 @@ impl Receiver {
     }
 
     /// Moves the buffer into a record that comes in pieces; true once that record is complete.
-    fn reassemble(
+    fn reassemble<D: Dialect>(
         &mut self,
         calls: &mut Calls,
-        buffers: &mut [Box<[u8]>],
+        places: &mut Places<'_>,
         completions: &mut Vec<Completion>,
     ) -> Result<bool, OpError> {
         let (taken, whole) = self.reassembly.push(self.buffer.bytes()).map_err(protocol_violation)?;
         self.buffer.consume(taken);
         if whole {
             let record = self.reassembly.record();
-            completions.push(accept(record, calls, buffers, &mut self.metadata_result)?);
+            match accept::<D>(record, calls, places)? {
+                Received::Reply(completion) => completions.push(completion),
+                Received::Callback => keep_callback(&mut self.callbacks, record)?,
+            }
             // Memory above the buffer's size is freed, because one listing of a large directory must not stay
             // allocated for the whole run.
             self.reassembly.reset(self.buffer.capacity());
         }
         Ok(whole)
     }
+}
+
+#[cold]
+fn keep_callback(callbacks: &mut Vec<Vec<u8>>, record: &[u8]) -> Result<(), OpError> {
+    if callbacks.len() >= MAX_CALLBACKS {
+        return Err(protocol_violation("too many calls of the server are waiting for an answer"));
+    }
+    callbacks.push(record.to_vec());
+    Ok(())
 }

@@ -14,6 +14,7 @@ use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
 
 use crate::client::calls::ExpectedReply;
 use crate::client::channel::Channel;
+use crate::client::dialect::V3;
 use crate::client::directories::Directories;
 use crate::client::listing::Listing;
 use crate::client::mounting::Mount;
@@ -44,14 +45,18 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// directories are kept, as every client does.
 #[derive(Debug)]
 pub(crate) struct NfsSession {
-    pub(crate) channel: Channel,
-    pub(crate) files: OpenFileTable<OpenFile>,
-    pub(crate) directories: Directories,
+    pub(crate) channel: Channel<V3>,
+    pub(crate) files: OpenFileTable<OpenFile<FileHandle>>,
+    pub(crate) directories: Directories<FileHandle>,
     pub(crate) limits: FsInfo,
     /// One buffer per slot; empty while the session is idle.
     buffers: Vec<Box<[u8]>>,
     slot_bytes: usize,
     completions: Vec<Completion>,
+    /// The operation in flight of each slot, to be sent again if one of several connections is lost.
+    operations: Vec<DataOp>,
+    /// How many times each of them was sent.
+    sent: Vec<u32>,
     /// Replies to operations that were rejected before they were sent.
     rejected: Vec<Reply>,
     pub(crate) facts: Facts,
@@ -67,7 +72,7 @@ pub(crate) struct NfsSession {
 
 impl NfsSession {
     pub(crate) fn new(
-        channel: Channel,
+        channel: Channel<V3>,
         root: FileHandle,
         limits: FsInfo,
         spec: &SessionSpec,
@@ -80,6 +85,8 @@ impl NfsSession {
             directories: Directories::new(root),
             limits,
             completions: Vec::with_capacity(spec.slots as usize + 1),
+            operations: vec![DataOp::Flush { file: FileRef(0) }; spec.slots as usize],
+            sent: vec![0; spec.slots as usize],
             rejected: Vec::new(),
             buffers: vec![Box::default(); spec.slots as usize],
             slot_bytes: spec.slot_bytes as usize,
@@ -133,10 +140,18 @@ impl NfsSession {
             self.channel.give_up(error.clone());
             return Err(error);
         }
-        self.channel.call(index, ExpectedReply::Metadata, procedure, 0, arguments);
+        self.channel.call(index, ExpectedReply::Metadata, procedure as u32, 0, arguments);
         // Reuse the session's list, so that a metadata call allocates nothing for its completion.
         let mut completions = std::mem::take(&mut self.completions);
-        poll_fn(|cx| self.channel.poll(cx, &mut self.buffers, &mut completions)).await;
+        poll_fn(|cx| {
+            let polled = self.channel.poll(cx, &mut self.buffers, &mut completions);
+            if !self.channel.is_orphan(index) {
+                return polled;
+            }
+            self.channel.call_again(index, procedure as u32, 0, arguments);
+            self.channel.poll(cx, &mut self.buffers, &mut completions)
+        })
+        .await;
         let result = completions.pop().map_or(Ok(ReplyContent::Metadata), |completion| completion.result);
         completions.clear();
         self.completions = completions;
@@ -171,16 +186,34 @@ impl NfsSession {
         if index >= self.buffers.len() || !self.channel.is_idle(index) {
             return Err(OpError::slot_not_idle());
         }
+        self.check_operation(slot, op)?;
+        self.operations[index] = op;
+        self.sent[index] = 1;
+        self.send(index, op, false)
+    }
+
+    fn check_operation(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
+        match op {
+            DataOp::Read { len, .. } => self.check_record(slot, len, "READ", "rtmax", self.limits.read_max),
+            DataOp::Write { len, .. } => {
+                self.check_record(slot, len, "WRITE", "wtmax", self.limits.write_max)
+            }
+            DataOp::Flush { .. } => Ok(()),
+        }
+    }
+
+    /// Encodes and queues the call of an operation; `again` if it is in flight and its connection is lost.
+    #[inline]
+    fn send(&mut self, index: usize, op: DataOp, again: bool) -> Result<(), OpError> {
         match op {
             DataOp::Read { file, offset, len } => {
-                self.check_record(slot, len, "READ", "rtmax", self.limits.read_max)?;
                 let handle = self.files.get(file)?.handle;
-                self.channel.call(index, ExpectedReply::Read { len }, Procedure::Read, 0, |writer| {
+                let expected = ExpectedReply::Read { len };
+                self.queue(index, expected, Procedure::Read, 0, again, |writer| {
                     put_range(writer, &handle, offset, len);
                 });
             }
             DataOp::Write { file, offset, len, stability } => {
-                self.check_record(slot, len, "WRITE", "wtmax", self.limits.write_max)?;
                 let open = self.files.get(file)?;
                 let handle = open.handle;
                 let stability = open.stability(stability);
@@ -188,7 +221,7 @@ impl NfsSession {
                 // `write-through` compares what was sent.
                 self.policy.through += u64::from(stability == Stability::Durable);
                 let expected = ExpectedReply::Write { file: file.0, len, stability };
-                self.channel.call(index, expected, Procedure::Write, len, |writer| {
+                self.queue(index, expected, Procedure::Write, len, again, |writer| {
                     put_range(writer, &handle, offset, len);
                     writer.u32(stable_how(stability) as u32);
                     writer.u32(len);
@@ -196,19 +229,46 @@ impl NfsSession {
             }
             DataOp::Flush { file } => {
                 let handle = self.files.get(file)?.handle;
+                let expected = ExpectedReply::Flush { file: file.0 };
                 // Offset 0 and count 0 commit the whole file (RFC 1813, 3.3.21).
-                self.channel.call(
-                    index,
-                    ExpectedReply::Flush { file: file.0 },
-                    Procedure::Commit,
-                    0,
-                    |writer| {
-                        put_range(writer, &handle, 0, 0);
-                    },
-                );
+                self.queue(index, expected, Procedure::Commit, 0, again, |writer| {
+                    put_range(writer, &handle, 0, 0);
+                });
             }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn queue(
+        &mut self,
+        index: usize,
+        expected: ExpectedReply,
+        procedure: Procedure,
+        payload: u32,
+        again: bool,
+        arguments: impl FnOnce(&mut Writer),
+    ) {
+        if again {
+            self.channel.call_again(index, procedure as u32, payload, arguments);
+        } else {
+            self.channel.call(index, expected, procedure as u32, payload, arguments);
+        }
+    }
+
+    /// Sends the operations of a lost connection on another one. True if there was one.
+    fn send_orphans(&mut self) -> bool {
+        let mut found = false;
+        while let Some(index) = self.channel.take_orphan() {
+            found = true;
+            let Some(op) = self.operations.get(index).copied() else { continue };
+            self.sent[index] += 1;
+            if let Err(error) = self.send(index, op, true) {
+                // The file was closed while its operation was in flight.
+                self.channel.give_up(error);
+            }
+        }
+        found
     }
 
     #[inline]
@@ -302,12 +362,15 @@ impl Session for NfsSession {
         let mut completions = std::mem::take(&mut self.completions);
         // The result is ignored: rejected operations make the session ready even if the channel is pending.
         let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
-        for Completion { index, expected, result } in completions.drain(..) {
+        while self.send_orphans() {
+            let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
+        }
+        for Completion { index, expected, result, .. } in completions.drain(..) {
             // The caller of a metadata call may have dropped its future: its reply belongs to no slot.
             if expected != ExpectedReply::Metadata {
                 let result = result.and_then(|content| self.check_reply(expected, content));
-                // Always 1: a data operation is exactly one call, even if the connection broke before its reply.
-                replies.push(Reply { slot: Slot(index as u32), result, requests: 1 });
+                // 1, even if the connection broke before its reply, unless the call was sent again on another one.
+                replies.push(Reply { slot: Slot(index as u32), result, requests: self.sent[index] });
             }
         }
         self.completions = completions;
@@ -347,7 +410,7 @@ impl Session for NfsSession {
     }
 
     fn socket(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.channel.socket())
+        self.channel.socket()
     }
 
     fn time_arrivals(&mut self) -> bool {
@@ -355,7 +418,7 @@ impl Session for NfsSession {
     }
 
     fn last_arrival_ns(&self) -> Option<u64> {
-        self.channel.arrivals.last_ns()
+        self.channel.last_arrival_ns()
     }
 
     fn modified<'a>(&'a mut self, path: &'a str) -> LocalBoxFuture<'a, Option<SystemTime>> {

@@ -9,8 +9,8 @@ use sharebench_target::{
     Target, TargetUrl, UrlError,
 };
 
-use crate::client::mounting::open_session;
 use crate::client::offers::explain;
+use crate::client::opening::open_session;
 use crate::client::options::NfsOptions;
 
 /// Maximum number of data operations in flight per session.
@@ -18,12 +18,13 @@ const MAX_QUEUE_DEPTH: u32 = 1024;
 /// Largest record before the server's `rtmax` and `wtmax` are known.
 const MAX_RECORD: u32 = 16 << 20;
 
-/// A directory of an NFSv3 export: `nfs://host[:port]/export/dir?option=value`.
+/// A directory of an NFS export: `nfs://host[:port]/export/dir?option=value`.
 ///
 /// The port defaults to the one that the port mapper reports, otherwise to 2049. Options: `mountport=` (default: as the
 /// port mapper reports, otherwise the port of NFS), `uid=` and `gid=` (default: those of this process), `gids=` (a
 /// list), `resvport=1` (connect from a port below 1024), `far=` (a simulated distance, such as `20ms,100Mbit`), and
-/// `vers=3`.
+/// `vers=` (`3`, which is the default, `4.0`, `4.1`, `4.2`, or `auto` for the highest that the server offers). Version 4
+/// needs no port mapper and no MOUNT: its paths begin at the pseudo root of the server.
 ///
 /// The target holds the checked URL and no connection: each [`Target::connect`] mounts the export anew and opens one TCP
 /// connection. Targets are cheap to clone, so that every job or user may have one.
@@ -43,8 +44,8 @@ impl NfsTarget {
 /// Checks a policy. This client caches nothing, so it always works without a local cache; write-through is `FILE_SYNC`.
 pub(crate) fn check_policy(wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
     if wanted.cache == CachePolicy::Unbuffered {
-        let reason = "NFSv3 has no request that passes the server's cache (RFC 1813, 3.3.6 and 3.3.7); \
-                      no-local is what this client always does";
+        let reason = "NFS has no request that passes the server's cache (RFC 1813, 3.3.6 and 3.3.7; RFC 8881, 18.22 \
+                      and 18.32); no-local is what this client always does";
         return Err(PolicyRefusal::cache(wanted, reason));
     }
     Ok(PolicyTerms::ANY)
@@ -93,7 +94,7 @@ impl Target for NfsTarget {
                 open_session(&self.options, spec, reached).await
             };
             match opened.await {
-                Ok(session) => Ok(Box::new(session) as Box<dyn Session>),
+                Ok(session) => Ok(session),
                 Err(error) => Err(error.at_url(&self.url)),
             }
         })

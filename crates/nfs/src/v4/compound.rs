@@ -6,6 +6,10 @@ use crate::xdr::{Reader, Writer, XdrError};
 
 /// Longest tag that is accepted. The specifications set no limit; clients send a few bytes or none.
 pub const MAX_TAG_BYTES: usize = 1024;
+/// The version of the program.
+pub const NFS4_VERSION: u32 = 4;
+/// `NFSPROC4_COMPOUND`.
+pub const COMPOUND: u32 = 1;
 /// `NFS4_OK`, the status of success.
 pub const OK: u32 = 0;
 

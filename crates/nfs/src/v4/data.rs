@@ -8,6 +8,9 @@ use crate::xdr::{Reader, Writer, XdrError};
 /// Longest file handle (RFC 7530, 2.1: `NFS4_FHSIZE`).
 pub const MAX_HANDLE_BYTES: usize = 128;
 
+/// A file handle of NFSv4 (RFC 7530, 2.2.2: `nfs_fh4`).
+pub type FileHandle4 = crate::protocol::Handle<MAX_HANDLE_BYTES>;
+
 message! {
     /// Identity of an open or a lock (RFC 7530, 2.2.16: `stateid4`).
     StateId {

@@ -106,6 +106,32 @@ operations! {
 }
 
 impl Operation {
+    /// True if a second execution has another effect than the first: the operation changes names, attributes or state.
+    pub const fn changes_something(self) -> bool {
+        matches!(
+            self,
+            Self::Close
+                | Self::Create
+                | Self::DelegPurge
+                | Self::DelegReturn
+                | Self::Link
+                | Self::Lock
+                | Self::LockU
+                | Self::Open
+                | Self::OpenConfirm
+                | Self::OpenDowngrade
+                | Self::Remove
+                | Self::Rename
+                | Self::SetAttr
+                | Self::Write
+                | Self::FreeStateId
+                | Self::Allocate
+                | Self::Copy
+                | Self::Deallocate
+                | Self::Clone
+        )
+    }
+
     /// The lowest minor version that has the operation.
     pub const fn first_minor_version(self) -> u32 {
         match self as u32 {

@@ -1,5 +1,7 @@
 //! Status codes of NFSv4 (RFC 7530, 13; RFC 8881, 15; RFC 7862, 11), and the error class of each.
 
+use sharebench_model::{OpError, OpStep};
+
 crate::status::statuses! {
     /// The failure of an NFSv4 operation (RFC 7531, RFC 5662 and RFC 7863: `nfsstat4`). Codes that mean the loss of a
     /// client, a session or a state have the class of a lost connection, because no later operation on it can succeed.
@@ -115,6 +117,14 @@ crate::status::statuses! {
     WrongLfs = 10_092, "NFS4ERR_WRONG_LFS", Unsupported;
     Badlabel = 10_093, "NFS4ERR_BADLABEL", Unsupported;
     OffloadNoReqs = 10_094, "NFS4ERR_OFFLOAD_NO_REQS", Busy;
+}
+
+impl Nfs4Status {
+    /// The error of `request` if the server answers with this status.
+    #[cold]
+    pub fn failure(self, request: &'static str) -> OpError {
+        OpError::new(self.class(), OpStep::Request(request), self.to_string())
+    }
 }
 
 #[cfg(test)]

@@ -58,9 +58,10 @@ impl NfsProbe {
         // Boxed: it holds the buffers of many connections.
         let findings = Box::pin(self.examine(server, limit, deadline)).await;
         rows::ports(&mut report, &findings);
-        rows::versions(&mut report, &findings);
+        rows::versions(&mut report, &findings, &self.options);
         rows::security(&mut report, &findings, &self.options);
         rows::limits(&mut report, &findings);
+        rows::session(&mut report, &findings);
         rows::exports(&mut report, &findings, &self.options);
         rows::space_and_clock(&mut report, &findings);
         rows::incompatibilities(&mut report, &findings);

@@ -4,7 +4,7 @@ use sharebench_target::offers::{OfferReport, Usability, size_text};
 
 use super::probe::Findings;
 use super::versions::{VersionAnswer, Versions};
-use crate::client::options::NfsOptions;
+use crate::client::options::{NfsOptions, Version};
 use crate::exports::{AUTH_SYS, flavor_name};
 use crate::incompatibility::Incompatibility;
 use crate::protocol::{MOUNT_PROGRAM, NFS_PROGRAM};
@@ -13,6 +13,7 @@ const HOST: &str = "host";
 const VERSIONS: &str = "versions";
 const SECURITY: &str = "security";
 const LIMITS: &str = "limits";
+const SESSION: &str = "session";
 const EXPORTS: &str = "exports";
 const SPACE: &str = "space";
 const CLOCK: &str = "clock";
@@ -39,22 +40,52 @@ pub(super) fn ports(report: &mut OfferReport, findings: &Findings) {
 }
 
 /// Versions of NFS and MOUNT.
-pub(super) fn versions(report: &mut OfferReport, findings: &Findings) {
+pub(super) fn versions(report: &mut OfferReport, findings: &Findings, options: &NfsOptions) {
     let versions = &findings.versions;
-    add_versions(report, "NFSv", &versions.nfs);
+    add_versions(report, "NFSv", &versions.nfs, |version| nfs_usability(version, options.version));
     for minor in &versions.minor {
-        report.add(VERSIONS, format!("NFSv4.{minor}"), "offered", Usability::Unsupported);
+        let usability = if options.version == Version::V4(*minor) {
+            Usability::Used
+        } else {
+            Usability::With(format!("vers=4.{minor}"))
+        };
+        report.add(VERSIONS, format!("NFSv4.{minor}"), "offered", usability);
     }
-    add_versions(report, "MOUNT version ", &versions.mount);
+    add_versions(report, "MOUNT version ", &versions.mount, |version| {
+        mount_usability(version, options.version)
+    });
 }
 
-fn add_versions(report: &mut OfferReport, program: &str, versions: &Versions) {
+/// How a version of NFS can be used with this URL.
+fn nfs_usability(version: u32, requested: Version) -> Usability {
+    match (version, requested) {
+        (3, Version::V3 | Version::Auto) | (4, Version::V4(_)) => Usability::Used,
+        (3, Version::V4(_)) => Usability::With("vers=3".to_owned()),
+        (4, Version::V3 | Version::Auto) => Usability::With("vers=4.1".to_owned()),
+        _ => Usability::Unsupported,
+    }
+}
+
+/// How a version of MOUNT can be used with this URL.
+fn mount_usability(version: u32, requested: Version) -> Usability {
+    match (version, requested) {
+        (3, Version::V3 | Version::Auto) => Usability::Used,
+        (3, Version::V4(_)) => Usability::With("vers=3".to_owned()),
+        _ => Usability::Unsupported,
+    }
+}
+
+fn add_versions(
+    report: &mut OfferReport,
+    program: &str,
+    versions: &Versions,
+    usability: impl Fn(u32) -> Usability,
+) {
     for (version, answer) in versions {
         let name = format!("{program}{version}");
         match answer {
             VersionAnswer::Offered => {
-                let used = if *version == 3 { Usability::Used } else { Usability::Unsupported };
-                report.add(VERSIONS, name, "offered", used);
+                report.add(VERSIONS, name, "offered", usability(*version));
             }
             VersionAnswer::Rejected(rejection) => {
                 report.add(VERSIONS, name, format!("not offered ({rejection})"), Usability::NotOffered);
@@ -108,6 +139,15 @@ pub(super) fn limits(report: &mut OfferReport, findings: &Findings) {
         report.add(LIMITS, name, size_text(bytes.into()), Usability::Used);
     }
     report.fact(LIMITS, "largest file", size_text(limits.max_file_size));
+}
+
+/// What a session of version 4 negotiated.
+pub(super) fn session(report: &mut OfferReport, findings: &Findings) {
+    for name in ["server", "lease_seconds", "backchannel", "pnfs"] {
+        if let Some(value) = findings.session.facts.get(name) {
+            report.fact(SESSION, name.replace('_', " "), value.clone());
+        }
+    }
 }
 
 /// The exports.

@@ -2,14 +2,14 @@
 
 use std::net::SocketAddr;
 
-use sharebench_model::{MetaOp, MetaYield, Space};
+use sharebench_model::{Facts, MetaOp, MetaYield, Space};
 use sharebench_stream_client::DialError;
 use sharebench_target::{Session, SessionSpec};
 use tokio::time::{Instant, timeout_at};
 
 use super::squash::{self, RootSquash};
-use crate::client::mounting::open_session;
-use crate::client::options::NfsOptions;
+use crate::client::opening::{open_version_3, open_version_4};
+use crate::client::options::{NfsOptions, Version};
 use crate::results::FsInfo;
 
 /// What a mounted session showed.
@@ -20,6 +20,8 @@ pub(super) struct SessionFindings {
     pub(super) owner: Option<(u32, u32, u32)>,
     pub(super) space: Option<Space>,
     pub(super) root_squash: Option<RootSquash>,
+    /// What the session of version 4 negotiated.
+    pub(super) facts: Facts,
     /// Why no session could be opened, as a run would report it.
     pub(super) failure: Option<DialError>,
 }
@@ -33,7 +35,11 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
         connect_timeout: deadline.saturating_duration_since(Instant::now()),
         allow_split: true,
     };
-    let mut session = match open_session(options, &spec, &drop).await {
+    if let Version::V4(minor) = options.version {
+        examine_version_4(options, minor, &spec, deadline, &mut findings).await;
+        return findings;
+    }
+    let mut session = match open_version_3(options, &spec).await {
         Ok(session) => session,
         Err(error) => {
             findings.failure = Some(error);
@@ -55,4 +61,28 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
     let closing: Box<dyn Session> = Box::new(session);
     let _ = timeout_at(deadline, closing.close()).await;
     findings
+}
+
+/// Opens a session of version 4 and examines it.
+async fn examine_version_4(
+    options: &NfsOptions,
+    minor: u32,
+    spec: &SessionSpec,
+    deadline: Instant,
+    findings: &mut SessionFindings,
+) {
+    let mut session = match open_version_4(options, minor, spec).await {
+        Ok(session) => session,
+        Err(error) => {
+            findings.failure = Some(error);
+            return;
+        }
+    };
+    findings.limits = Some(session.limits);
+    findings.facts = session.facts();
+    if let Ok(Ok(MetaYield::Space(space))) = timeout_at(deadline, session.perform(&MetaOp::Space)).await {
+        findings.space = Some(space);
+    }
+    let closing: Box<dyn Session> = Box::new(session);
+    let _ = timeout_at(deadline, closing.close()).await;
 }

@@ -1,0 +1,129 @@
+//! What distinguishes the replies of one version of NFS from those of another.
+
+use sharebench_model::OpError;
+
+use crate::client::calls::ExpectedReply;
+use crate::client::replies::{ReplyContent, request};
+use crate::results::{ReadHead, Written, get_commit, get_status};
+use crate::xdr::{Reader, XdrError};
+
+/// The slots' buffers and the place of metadata results, into which a reply is decoded.
+pub(crate) struct Places<'a> {
+    pub(crate) buffers: &'a mut [Box<[u8]>],
+    pub(crate) metadata_result: &'a mut Vec<u8>,
+}
+
+impl Places<'_> {
+    /// Keeps the result of a metadata call.
+    pub(crate) fn keep_result(&mut self, result: &[u8]) {
+        self.metadata_result.clear();
+        self.metadata_result.extend_from_slice(result);
+    }
+
+    /// Copies the data of a READ of at most `len` bytes into the buffer of its slot.
+    #[inline]
+    pub(crate) fn keep_data(
+        &mut self,
+        reader: &mut Reader<'_>,
+        index: usize,
+        count: u32,
+        len: u32,
+    ) -> Result<ReplyContent, XdrError> {
+        let data = reader.take(count as usize)?;
+        let too_long = XdrError::TooLong { field: "READ data", len: count, max: len as usize };
+        let place = self.buffers.get_mut(index).and_then(|buffer| buffer.get_mut(..data.len()));
+        place.filter(|_| count <= len).ok_or(too_long)?.copy_from_slice(data);
+        Ok(ReplyContent::Read(count))
+    }
+}
+
+/// The outcome of a call as its result states it.
+pub(crate) struct Outcome {
+    pub(crate) result: Result<ReplyContent, OpError>,
+    pub(crate) verdict: Verdict,
+}
+
+/// What the client of a session needs to know about a reply, apart from its result. All zeros without sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Verdict {
+    /// Status of SEQUENCE, 0 for success: unless it is 0, the server did nothing, and the slot is where it was.
+    pub(crate) sequence: u32,
+    /// Status of the last operation that the server performed.
+    pub(crate) status: u32,
+}
+
+impl Verdict {
+    /// The server rejected the call before it looked at the sequence.
+    pub(crate) const REJECTED: Self = Self { sequence: u32::MAX, status: u32::MAX };
+}
+
+impl From<Result<ReplyContent, OpError>> for Outcome {
+    #[inline]
+    fn from(result: Result<ReplyContent, OpError>) -> Self {
+        Self { result, verdict: Verdict::default() }
+    }
+}
+
+/// A version of NFS as the receiver sees it: how results follow the head of an RPC reply.
+///
+/// It is a parameter of the channel, so that each version has its own compiled data path without dynamic dispatch.
+pub(crate) trait Dialect {
+    /// Version of the program.
+    const VERSION: u32;
+    /// The server calls the client on the same connection.
+    const CALLBACKS: bool;
+
+    /// Decodes the result of a READ up to its data: their number of bytes, or none if the READ failed.
+    fn read_head(reader: &mut Reader<'_>) -> Result<Option<u32>, XdrError>;
+
+    /// Decodes a complete result: the outer result is about the encoding, the inner one about the operation.
+    fn outcome(
+        reader: &mut Reader<'_>,
+        index: usize,
+        expected: ExpectedReply,
+        places: &mut Places<'_>,
+    ) -> Result<Outcome, XdrError>;
+}
+
+/// NFS version 3 (RFC 1813).
+#[derive(Debug)]
+pub(crate) enum V3 {}
+
+impl Dialect for V3 {
+    const VERSION: u32 = crate::protocol::NFS_VERSION;
+    const CALLBACKS: bool = false;
+
+    #[inline]
+    fn read_head(reader: &mut Reader<'_>) -> Result<Option<u32>, XdrError> {
+        if get_status(reader)?.is_err() {
+            return Ok(None);
+        }
+        Ok(Some(ReadHead::get(reader)?.count))
+    }
+
+    #[inline]
+    fn outcome(
+        reader: &mut Reader<'_>,
+        index: usize,
+        expected: ExpectedReply,
+        places: &mut Places<'_>,
+    ) -> Result<Outcome, XdrError> {
+        if matches!(expected, ExpectedReply::Metadata | ExpectedReply::Renewal) {
+            places.keep_result(reader.rest());
+            return Ok(Ok(ReplyContent::Metadata).into());
+        }
+        if let Err(status) = get_status(reader)? {
+            return Ok(Err(status.failure(request(expected))).into());
+        }
+        let content = match expected {
+            ExpectedReply::Read { len } => {
+                let count = ReadHead::get(reader)?.count;
+                places.keep_data(reader, index, count, len)?
+            }
+            ExpectedReply::Write { .. } => ReplyContent::Written(Written::get(reader)?),
+            ExpectedReply::Flush { .. } => ReplyContent::Committed(get_commit(reader)?),
+            ExpectedReply::Metadata | ExpectedReply::Renewal => ReplyContent::Metadata,
+        };
+        Ok(Ok(content).into())
+    }
+}

@@ -1,0 +1,113 @@
+//! From a URL to a session of the requested version.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::net::SocketAddr;
+
+use sharebench_model::ErrorClass;
+use sharebench_stream_client::{DialError, connect_first, resolve};
+use sharebench_target::{LoginPhase, Session, SessionSpec, UrlPart};
+
+use crate::client::dial::connect;
+use crate::client::mounting::{NFS_PORT, open_mounted};
+use crate::client::options::{NfsOptions, Version};
+use crate::client::session::NfsSession;
+use crate::client::v4::{self, Nfs4Session};
+
+/// The minor versions in the order in which `vers=auto` tries them.
+const MINOR_VERSIONS: [u32; 3] = [2, 1, 0];
+
+/// Opens a session within the caller's timeout.
+pub(crate) async fn open_session(
+    options: &NfsOptions,
+    spec: &SessionSpec,
+    reached: &dyn Fn(LoginPhase),
+) -> Result<Box<dyn Session>, DialError> {
+    let stage = Cell::new(UrlPart::Host);
+    within(spec, &stage, open_staged(options, spec, &stage, reached)).await
+}
+
+/// Opens a session of version 3 within the caller's timeout.
+pub(crate) async fn open_version_3(
+    options: &NfsOptions,
+    spec: &SessionSpec,
+) -> Result<NfsSession, DialError> {
+    let stage = Cell::new(UrlPart::Host);
+    within(spec, &stage, open_mounted(options, spec, &stage, &drop)).await
+}
+
+/// Opens a session of a minor version of version 4 within the caller's timeout.
+pub(crate) async fn open_version_4(
+    options: &NfsOptions,
+    minor: u32,
+    spec: &SessionSpec,
+) -> Result<Nfs4Session, DialError> {
+    let stage = Cell::new(UrlPart::Host);
+    within(spec, &stage, open_minor(options, minor, spec, &stage, &drop)).await
+}
+
+async fn within<T>(
+    spec: &SessionSpec,
+    stage: &Cell<UrlPart>,
+    opening: impl Future<Output = Result<T, DialError>>,
+) -> Result<T, DialError> {
+    tokio::time::timeout(spec.connect_timeout, opening).await.unwrap_or_else(|_| {
+        let detail = format!("no answer within {:?}", spec.connect_timeout);
+        Err(DialError::new(stage.get(), ErrorClass::Timeout, detail))
+    })
+}
+
+async fn open_staged(
+    options: &NfsOptions,
+    spec: &SessionSpec,
+    stage: &Cell<UrlPart>,
+    reached: &dyn Fn(LoginPhase),
+) -> Result<Box<dyn Session>, DialError> {
+    let minors: &[u32] = match options.version {
+        Version::V3 => &[],
+        Version::V4(ref minor) => std::slice::from_ref(minor),
+        Version::Auto => &MINOR_VERSIONS,
+    };
+    let mut refused = None;
+    for minor in minors {
+        match open_minor(options, *minor, spec, stage, reached).await {
+            Ok(session) => return Ok(Box::new(session)),
+            // Only the absence of the version leads to the next one. A name that is missing is missing there as well,
+            // and a server in trouble must not be measured with another version.
+            Err(error) if options.version == Version::Auto && lacks_version(&error) => refused = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match (options.version, refused) {
+        (Version::V4(_), Some(error)) => Err(error),
+        _ => open_mounted(options, spec, stage, reached)
+            .await
+            .map(|session| Box::new(session) as Box<dyn Session>),
+    }
+}
+
+fn lacks_version(error: &DialError) -> bool {
+    error.part == UrlPart::Option("vers")
+}
+
+async fn open_minor(
+    options: &NfsOptions,
+    minor: u32,
+    spec: &SessionSpec,
+    stage: &Cell<UrlPart>,
+    reached: &dyn Fn(LoginPhase),
+) -> Result<Nfs4Session, DialError> {
+    let addresses = resolve(&options.host).await?;
+    reached(LoginPhase::NameResolved);
+    // A timeout is attributed to the step that was in progress.
+    stage.set(UrlPart::Port);
+    let port = options.port.unwrap_or(NFS_PORT);
+    let (address, stream) = connect_first(&addresses, |host| async move {
+        let address = SocketAddr::new(host, port);
+        Ok((address, connect(address, &options.route, UrlPart::Port).await?))
+    })
+    .await?;
+    reached(LoginPhase::Connected);
+    stage.set(UrlPart::Share);
+    v4::open_session(stream, address, minor, options, spec, reached).await
+}

@@ -1,0 +1,364 @@
+//! From a URL to a session: client id, session, and the walk from the pseudo root to the directory.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use sharebench_model::{ErrorClass, Facts, OpError};
+use sharebench_stream_client::DialError;
+use sharebench_target::{LoginPhase, NOT_GRANTED, SessionSpec, UrlPart};
+use tokio::net::TcpStream;
+
+use crate::client::channel::{Channel, LastLoss};
+use crate::client::dial::random;
+use crate::client::directories::Directories;
+use crate::client::mounting::check_limits;
+use crate::client::options::NfsOptions;
+use crate::client::v4::callbacks::CALLBACK_PROGRAM;
+use crate::client::v4::metadata::{required, to_handle};
+use crate::client::v4::requests::Request;
+use crate::client::v4::session::Nfs4Session;
+use crate::client::v4::slots::SlotTable;
+use crate::incompatibility::Incompatibility;
+use crate::results::FsInfo;
+use crate::v4::attribute_types::FileType;
+use crate::v4::bitmap::Bitmap;
+use crate::v4::client_id::{ClientIdConfirm, NetworkAddress, SetClientId};
+use crate::v4::data::{FileHandle4, PutFh};
+use crate::v4::item::Opaque;
+use crate::v4::names::{FileAttributes, Lookup, SecurityFlavor, SecurityFlavors};
+use crate::v4::operation::Operation;
+use crate::v4::session::{
+    CONNECTION_BACK_CHANNEL, CallbackSecurity, ChannelLimits, CreateSession, CreatedSession, ExchangeId,
+    ExchangedId, NoStateProtection, ReclaimComplete, SUPPORTS_REFERRALS, USE_NON_PNFS, USE_PNFS_MDS,
+};
+
+/// What a call needs in addition to the data of a WRITE: RPC header with credentials, SEQUENCE, PUTFH, WRITE.
+const CALL_OVERHEAD: u32 = 1024;
+/// What a reply needs in addition to the data of a READ.
+const REPLY_OVERHEAD: u32 = 512;
+/// Data that a message can carry whatever the record size, so that the limits of the server are known.
+const MIN_MESSAGE: u32 = 1 << 20;
+/// Largest reply that the server keeps for a repeated call: that of an OPEN.
+const CACHED_REPLY: u32 = 1024;
+/// Operations in a call.
+const OPERATIONS: u32 = 16;
+
+/// `type`, `lease_time`, `maxfilesize`, `maxread`, `maxwrite`.
+const LIMITS: Bitmap = Bitmap::of(&[1, 10, 27, 30, 31]);
+
+/// What the server granted, apart from the limits of the file system.
+#[derive(Debug, Default)]
+struct Granted {
+    slots: u32,
+    requested_slots: u32,
+    max_request: u32,
+    max_response: u32,
+    facts: Vec<(&'static str, String)>,
+}
+
+/// Opens a session of a minor version on a connected stream.
+pub(crate) async fn open_session(
+    stream: TcpStream,
+    address: SocketAddr,
+    minor: u32,
+    options: &NfsOptions,
+    spec: &SessionSpec,
+    reached: &dyn Fn(LoginPhase),
+) -> Result<Nfs4Session, DialError> {
+    // One more call than slots, for the renewal of the lease.
+    let calls = spec.slots as usize + 1;
+    let channel = Channel::new(stream, Some(&options.auth), calls, spec.slot_bytes as usize, random());
+    let mut session = Nfs4Session::new(channel, minor, spec, options, address);
+    let granted = if minor == 0 { session.set_client_id().await } else { session.create_session(spec).await };
+    let granted = granted.map_err(|error| first_error(error, minor))?;
+    reached(LoginPhase::Negotiated);
+    let (root, limits, lease) = session.walk().await?;
+    reached(LoginPhase::Attached);
+    session.directories = Directories::new(root);
+    session.limits = limits_of(&granted, limits);
+    session.recovery.lease = Some(lease);
+    if !spec.allow_split {
+        check_limits(&session.limits, ("maxread", "maxwrite"), spec)?;
+    }
+    session.facts = facts(&session, &granted, lease);
+    reached(LoginPhase::Opened);
+    Ok(session)
+}
+
+/// Limits of READ and WRITE: those of the file system, and what fits into a message of the session.
+fn limits_of(granted: &Granted, limits: FsInfo) -> FsInfo {
+    if granted.slots == 0 {
+        return limits;
+    }
+    let read_max = limits.read_max.min(granted.max_response.saturating_sub(REPLY_OVERHEAD));
+    let write_max = limits.write_max.min(granted.max_request.saturating_sub(CALL_OVERHEAD));
+    let listing = granted.max_response.saturating_sub(REPLY_OVERHEAD).min(limits.directory_preferred);
+    FsInfo { read_max, write_max, directory_preferred: listing, read_preferred: read_max, ..limits }
+}
+
+fn facts(session: &Nfs4Session, granted: &Granted, lease: Duration) -> Facts {
+    let options = &session.options;
+    let limits = &session.limits;
+    let local = session.channel.local_addr().map_or_else(String::new, |address| address.to_string());
+    let mut facts: Facts = [
+        ("vers", format!("4.{}", session.minor)),
+        ("transport", "tcp".to_owned()),
+        ("sec", "sys".to_owned()),
+        ("export", format!("/{}", options.path.trim_matches('/'))),
+        ("port", session.address.port().to_string()),
+        ("local_address", local),
+        ("uid", options.auth.uid.to_string()),
+        ("gid", options.auth.gid.to_string()),
+        ("maxread", limits.read_max.to_string()),
+        ("maxwrite", limits.write_max.to_string()),
+        ("max_file_size", limits.max_file_size.to_string()),
+        ("lease_seconds", lease.as_secs().to_string()),
+        ("delegations", "not wanted".to_owned()),
+        ("pnfs", "layouts not requested".to_owned()),
+    ]
+    .into_iter()
+    .chain(granted.facts.iter().cloned())
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect();
+    if granted.slots > 0 {
+        facts.insert("slots_requested".to_owned(), granted.requested_slots.to_string());
+        facts.insert("slots_granted".to_owned(), granted.slots.to_string());
+        if granted.slots < granted.requested_slots {
+            let detail = format!("{} slots (the server grants {})", granted.requested_slots, granted.slots);
+            facts.insert(NOT_GRANTED.to_owned(), detail);
+        }
+    }
+    options.route.far.add_fact(&mut facts);
+    facts
+}
+
+/// A number that no other boot or client uses.
+fn unique() -> [u8; 8] {
+    ((u64::from(random()) << 32) | u64::from(random())).to_be_bytes()
+}
+
+/// The name of a client. Each session is a client of its own, so that none depends on the state of another.
+fn client_name() -> String {
+    format!("sharebench {:016x}", u64::from_be_bytes(unique()))
+}
+
+impl Nfs4Session {
+    /// `SETCLIENTID` and `SETCLIENTID_CONFIRM` (RFC 7530, 16.33 and 16.34). The client does not listen for callbacks, so that
+    /// the server grants no delegations.
+    async fn set_client_id(&mut self) -> Result<Granted, OpError> {
+        let owner = client_name();
+        let verifier = unique();
+        let callback_address = NetworkAddress { network: Opaque(b"tcp"), address: Opaque(b"0.0.0.0.0.0") };
+        let set = SetClientId {
+            verifier,
+            owner: Opaque(owner.as_bytes()),
+            callback_program: 0,
+            callback_address,
+            callback_ident: 0,
+        };
+        let mut results = self
+            .request(Request::reading(Operation::SetClientId), |compound, _| {
+                compound.operation(Operation::SetClientId, &set);
+            })
+            .await?;
+        let confirm: ClientIdConfirm = results.get(Operation::SetClientId)?;
+        let mut results = self
+            .request(Request::reading(Operation::SetClientIdConfirm), |compound, _| {
+                compound.operation(Operation::SetClientIdConfirm, &confirm);
+            })
+            .await?;
+        results.done(Operation::SetClientIdConfirm)?;
+        self.client_id = confirm.client_id;
+        Ok(Granted::default())
+    }
+
+    /// `EXCHANGE_ID`, `CREATE_SESSION` and `RECLAIM_COMPLETE` (RFC 8881, 18.35, 18.36 and 18.51).
+    async fn create_session(&mut self, spec: &SessionSpec) -> Result<Granted, OpError> {
+        let (client_id, sequence, facts) = self.exchange_id().await?;
+        self.client_id = client_id;
+        let wanted = wanted_limits(spec);
+        let back_channel = ChannelLimits {
+            header_padding: 0,
+            max_request: 4096,
+            max_response: 4096,
+            max_cached_response: 0,
+            max_operations: 4,
+            max_requests: 1,
+            rdma_reads: None,
+        };
+        let create = CreateSession {
+            client_id,
+            sequence,
+            flags: CONNECTION_BACK_CHANNEL,
+            fore_channel: wanted,
+            back_channel,
+            callback_program: CALLBACK_PROGRAM,
+            callback_security: CallbackSecurity { none: false, sys: true },
+        };
+        let mut results = self
+            .request(Request::reading(Operation::CreateSession), |compound, _| {
+                compound.operation(Operation::CreateSession, &create);
+            })
+            .await?;
+        let created: CreatedSession = results.get(Operation::CreateSession)?;
+        let fore = created.fore_channel;
+        self.slots = Some(SlotTable::new(created.session, fore.max_requests.min(wanted.max_requests)));
+        // The reply to a repeated call is the reply to the first attempt, so that calls survive their connection.
+        self.channel.on_last_loss(LastLoss::HoldsCalls);
+        self.reclaim_complete().await?;
+        let mut facts = facts;
+        let back = created.flags & CONNECTION_BACK_CHANNEL != 0;
+        facts.push(("backchannel", if back { "same connection" } else { "none" }.to_owned()));
+        Ok(Granted {
+            slots: fore.max_requests,
+            requested_slots: wanted.max_requests,
+            max_request: fore.max_request,
+            max_response: fore.max_response,
+            facts,
+        })
+    }
+
+    async fn exchange_id(&mut self) -> Result<(u64, u32, Vec<(&'static str, String)>), OpError> {
+        let owner = client_name();
+        let verifier = unique();
+        let exchange = ExchangeId {
+            verifier,
+            owner: Opaque(owner.as_bytes()),
+            flags: SUPPORTS_REFERRALS | USE_NON_PNFS,
+            protection: NoStateProtection,
+            implementation: None,
+        };
+        let mut results = self
+            .request(Request::reading(Operation::ExchangeId), |compound, _| {
+                compound.operation(Operation::ExchangeId, &exchange);
+            })
+            .await?;
+        let exchanged: ExchangedId<'_> = results.get(Operation::ExchangeId)?;
+        let mut facts = Vec::new();
+        if let Some(implementation) = exchanged.implementation {
+            facts.push(("server", String::from_utf8_lossy(implementation.name.0).into_owned()));
+        }
+        if exchanged.flags & USE_PNFS_MDS != 0 {
+            facts.push(("pnfs", "offered; layouts not requested".to_owned()));
+        }
+        Ok((exchanged.client_id, exchanged.sequence, facts))
+    }
+
+    /// This client has nothing to reclaim; a server in its grace period waits for this statement.
+    async fn reclaim_complete(&mut self) -> Result<(), OpError> {
+        let mut results = self
+            .request(Request::changing(Operation::ReclaimComplete), |compound, _| {
+                compound.operation(Operation::ReclaimComplete, &ReclaimComplete { one_file_system: false });
+            })
+            .await?;
+        results.done(Operation::ReclaimComplete)
+    }
+
+    /// Walks from the pseudo root to the directory of the URL. Returns its handle, the limits of its file system, and the
+    /// lease.
+    async fn walk(&mut self) -> Result<(FileHandle4, FsInfo, Duration), DialError> {
+        let path = self.options.path.clone();
+        let mut handle = self.pseudo_root().await.map_err(DialError::blame(UrlPart::Share))?;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            handle = match self.lookup(handle, name).await {
+                Ok((found, ..)) => found,
+                Err(error) => return Err(self.explain_lookup(handle, name, error).await),
+            };
+        }
+        let blame = DialError::blame(UrlPart::Path);
+        let mut results = self
+            .request(Request::reading(Operation::GetAttr), |compound, _| {
+                compound.handle(&handle).attributes(LIMITS);
+            })
+            .await
+            .map_err(&blame)?;
+        results.done(Operation::PutFh).map_err(&blame)?;
+        let FileAttributes { attributes } = results.get(Operation::GetAttr).map_err(&blame)?;
+        if required(attributes.kind, "type").map_err(&blame)? != FileType::Directory {
+            return Err(DialError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
+        }
+        let bounded =
+            |limit: Option<u64>| limit.map_or(u32::MAX, |limit| u32::try_from(limit).unwrap_or(u32::MAX));
+        let limits = FsInfo {
+            read_max: bounded(attributes.max_read),
+            read_preferred: bounded(attributes.max_read),
+            write_max: bounded(attributes.max_write),
+            write_preferred: bounded(attributes.max_write),
+            directory_preferred: bounded(attributes.max_read),
+            max_file_size: attributes.max_file_size.unwrap_or(u64::MAX),
+        };
+        let lease = required(attributes.lease_seconds, "lease_time").map_err(&blame)?;
+        Ok((handle, limits, Duration::from_secs(lease.max(1).into())))
+    }
+
+    async fn pseudo_root(&mut self) -> Result<FileHandle4, OpError> {
+        let mut results = self
+            .request(Request::reading(Operation::PutRootFh), |compound, _| {
+                compound.plain(Operation::PutRootFh).plain(Operation::GetFh);
+            })
+            .await?;
+        results.done(Operation::PutRootFh)?;
+        to_handle(&results.get::<PutFh<'_>>(Operation::GetFh)?)
+    }
+
+    /// The error of a name of the URL's path, with what the server says about it.
+    async fn explain_lookup(&mut self, parent: FileHandle4, name: &str, error: OpError) -> DialError {
+        use crate::v4::status::Nfs4Status;
+        match self.last_status() {
+            Some(Nfs4Status::Moved) => self.referral(parent, name, error).await,
+            Some(Nfs4Status::Wrongsec) => match self.flavors(parent, name).await {
+                Ok(flavors) if !flavors.is_empty() => {
+                    Incompatibility::Flavors { export: self.options.path.clone(), flavors }.into()
+                }
+                _ => DialError::blame(UrlPart::Share)(error),
+            },
+            _ => {
+                let at_name = OpError { detail: format!("'{name}': {}", error.detail), ..error };
+                DialError::blame(UrlPart::Share)(at_name)
+            }
+        }
+    }
+
+    /// `SECINFO` (RFC 7530, 16.31): the flavors that a name accepts.
+    async fn flavors(&mut self, parent: FileHandle4, name: &str) -> Result<Vec<u32>, OpError> {
+        let mut results = self
+            .request(Request::reading(Operation::SecInfo), |compound, _| {
+                compound
+                    .handle(&parent)
+                    .operation(Operation::SecInfo, &Lookup { name: Opaque(name.as_bytes()) });
+            })
+            .await?;
+        results.done(Operation::PutFh)?;
+        let SecurityFlavors { flavors } = results.get(Operation::SecInfo)?;
+        let number = |flavor| match flavor {
+            SecurityFlavor::Rpc(flavor) => flavor,
+            // The pseudo flavors of RFC 2623, 2.2: none, integrity, privacy.
+            SecurityFlavor::Gss(mechanism) => 390_002 + mechanism.service,
+        };
+        Ok(flavors.iter().map(number).collect())
+    }
+}
+
+/// The limits of calls that a session asks for: one slot per data operation, and one for everything else.
+fn wanted_limits(spec: &SessionSpec) -> ChannelLimits {
+    ChannelLimits {
+        header_padding: 0,
+        max_request: spec.slot_bytes.max(MIN_MESSAGE).saturating_add(CALL_OVERHEAD),
+        max_response: spec.slot_bytes.max(MIN_MESSAGE).saturating_add(REPLY_OVERHEAD),
+        max_cached_response: CACHED_REPLY,
+        max_operations: OPERATIONS,
+        max_requests: spec.slots + 1,
+        rdma_reads: None,
+    }
+}
+
+/// The error of the first call: if the server does not offer the version, the option that requests it is to be changed.
+fn first_error(error: OpError, minor: u32) -> DialError {
+    let lacks_version = error.class == ErrorClass::Unsupported;
+    let dialed = DialError::blame(UrlPart::Port)(error).before_first_reply();
+    if !lacks_version {
+        return dialed;
+    }
+    let detail = format!("the server does not offer NFS version 4.{minor} ({})", dialed.detail);
+    DialError::new(UrlPart::Option("vers"), ErrorClass::Unsupported, detail)
+}

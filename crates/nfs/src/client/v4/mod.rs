@@ -1,0 +1,24 @@
+//! The client of NFS versions 4.0, 4.1 and 4.2.
+//!
+//! [`establish`] opens a session: client id, session, the walk from the pseudo root. [`session`] is what the engine
+//! drives; [`data`] encodes its READs, WRITEs and COMMITs and decides what each reply means for the slot of the call, which
+//! [`slots`] keeps. [`compound`] builds calls and reads results, [`requests`] performs them one at a time for [`metadata`]
+//! and [`listing`]. [`recovery`] repeats what the server postponed and connects again, and [`callbacks`] answers the
+//! server.
+
+mod callbacks;
+mod compound;
+mod data;
+mod dialect;
+mod establish;
+mod listing;
+mod metadata;
+mod owners;
+mod recovery;
+mod referral;
+mod requests;
+mod session;
+mod slots;
+
+pub(crate) use establish::open_session;
+pub(crate) use session::Nfs4Session;

@@ -1,0 +1,285 @@
+//! Calls about names and states, one at a time.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use sharebench_model::{OpError, OpStep};
+use sharebench_stream_client::{connection_error, submit_error};
+
+use crate::client::calls::ExpectedReply;
+use crate::client::dialect::Verdict;
+use crate::client::v4::compound::{Compound, Results, reply_head};
+use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY, Step, step_after};
+use crate::client::v4::session::Nfs4Session;
+use crate::v4::compound::{COMPOUND, OK};
+use crate::v4::operation::Operation;
+use crate::v4::session::{DestroyClientId, DestroySession};
+use crate::v4::status::Nfs4Status;
+use crate::xdr::Writer;
+
+/// A call: its name in errors, and what the server has to know about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    name: &'static str,
+    /// The server keeps the reply for a repeated call, because a second execution would have another effect.
+    cache: bool,
+    /// The open-owner whose sequence number the call carries in minor version 0.
+    owner: Option<u32>,
+}
+
+impl Request {
+    /// A call that changes nothing.
+    pub(crate) const fn reading(operation: Operation) -> Self {
+        Self { name: operation.name(), cache: false, owner: None }
+    }
+
+    /// A call that changes names, attributes or states.
+    pub(crate) const fn changing(operation: Operation) -> Self {
+        Self { name: operation.name(), cache: true, owner: None }
+    }
+
+    /// A call with the sequence number of an open-owner.
+    pub(crate) const fn owned(operation: Operation, owner: u32) -> Self {
+        Self { name: operation.name(), cache: true, owner: Some(owner) }
+    }
+}
+
+/// True if an operation with this status counts for the sequence number of its owner (RFC 7530, 9.1.7).
+const fn advances_owner(status: u32) -> bool {
+    !matches!(
+        Nfs4Status::from_code(status),
+        Some(
+            Nfs4Status::StaleClientid
+                | Nfs4Status::StaleStateid
+                | Nfs4Status::BadStateid
+                | Nfs4Status::BadSeqid
+                | Nfs4Status::Badxdr
+                | Nfs4Status::Resource
+                | Nfs4Status::Nofilehandle
+                | Nfs4Status::Moved
+        )
+    )
+}
+
+impl Nfs4Session {
+    /// Performs one call. `build` appends its operations after SEQUENCE; it gets the sequence number of the call's
+    /// owner. A call that the server postpones before it changes anything is repeated for as long as the caller waits.
+    pub(crate) async fn request(
+        &mut self,
+        request: Request,
+        build: impl Fn(&mut Compound<'_>, u32),
+    ) -> Result<Results<'_>, OpError> {
+        let mut delay = MIN_RETRY_DELAY;
+        self.stop_renewal();
+        while self.attempt(request, &build).await? == Step::RepeatLater {
+            tokio::time::sleep(delay).await;
+            delay = (delay * 2).min(MAX_RETRY_DELAY);
+        }
+        Results::new(self.channel.metadata_result(), self.is_sequenced())
+    }
+
+    /// Performs a call until the server has accepted its slot and number.
+    async fn attempt(
+        &mut self,
+        request: Request,
+        build: &impl Fn(&mut Compound<'_>, u32),
+    ) -> Result<Step, OpError> {
+        let at_step = |error: OpError| OpError { step: OpStep::Request(request.name), ..error };
+        if let Some(error) = self.channel.failure() {
+            return Err(at_step(error));
+        }
+        let index = self.channel.metadata_index();
+        if !self.channel.is_idle(index) || self.call_position.is_some() {
+            let error = submit_error::abandoned_request(request.name);
+            self.channel.give_up(error.clone());
+            return Err(error);
+        }
+        self.acquire_call_position().await.map_err(at_step)?;
+        let mut delay = MIN_RETRY_DELAY;
+        loop {
+            let (verdict, repeatable) = match self.exchange(request, build).await {
+                Ok(exchanged) => exchanged,
+                Err(error) => {
+                    // The server rejected the call before it looked at the slot, or the session is lost.
+                    self.release_call_position(false);
+                    return Err(at_step(error));
+                }
+            };
+            let step = step_after(verdict, self.is_sequenced());
+            if step == Step::RepeatCall {
+                tokio::time::sleep(delay).await;
+                delay = (delay * 2).min(MAX_RETRY_DELAY);
+                continue;
+            }
+            self.release_call_position(step != Step::Lost);
+            return match step {
+                Step::Lost => Err(at_step(self.lose_session(verdict))),
+                // The server has forgotten the reply to a call that changes nothing.
+                Step::RepeatNow => Ok(Step::RepeatLater),
+                _ => self.accept(request, repeatable, step),
+            };
+        }
+    }
+
+    /// Status of the last call, if it failed.
+    pub(crate) fn last_status(&self) -> Option<Nfs4Status> {
+        reply_head(self.channel.metadata_result()).ok().and_then(|head| Nfs4Status::from_code(head.status))
+    }
+
+    /// Counts the call for its owner, and decides whether it can be repeated.
+    fn accept(&mut self, request: Request, repeatable: u32, step: Step) -> Result<Step, OpError> {
+        let head = reply_head(self.channel.metadata_result())?;
+        let (count, status) = (head.count, head.status);
+        let reached = count >= repeatable;
+        let succeeded = status == OK || count > repeatable;
+        if let Some(owner) = request.owner
+            && reached
+            && (succeeded || advances_owner(status))
+        {
+            self.owners.advance(owner);
+        }
+        Ok(if step == Step::RepeatLater && count <= repeatable { step } else { Step::Finish })
+    }
+
+    #[cold]
+    fn lose_session(&mut self, verdict: Verdict) -> OpError {
+        let status = Nfs4Status::from_code(verdict.sequence);
+        let detail = status.map_or_else(String::new, |status| status.to_string());
+        let error = connection_error::disconnected(detail);
+        self.channel.give_up(error.clone());
+        error
+    }
+
+    /// Takes a slot of the server's session. A renewal of the lease may hold the last one.
+    async fn acquire_call_position(&mut self) -> Result<(), OpError> {
+        poll_fn(|cx| {
+            let Some(slots) = &mut self.slots else { return Poll::Ready(Ok(())) };
+            self.call_position = slots.acquire();
+            if self.call_position.is_some() {
+                return Poll::Ready(Ok(()));
+            }
+            let progress = self.drive(cx, &mut Vec::new());
+            if let Some(error) = self.channel.failure() {
+                return Poll::Ready(Err(error));
+            }
+            if progress {
+                // What the turn has changed may have freed a slot.
+                cx.waker().wake_by_ref();
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    fn release_call_position(&mut self, performed: bool) {
+        if let (Some(slots), Some(position)) = (&mut self.slots, self.call_position.take()) {
+            slots.release(position, performed);
+        }
+    }
+
+    /// Sends the call and waits for its reply, across the loss of connections.
+    async fn exchange(
+        &mut self,
+        request: Request,
+        build: &impl Fn(&mut Compound<'_>, u32),
+    ) -> Result<(Verdict, u32), OpError> {
+        let index = self.channel.metadata_index();
+        let sequencing = self.sequencing(self.call_position);
+        let sequence = request.owner.map_or(0, |owner| self.owners.sequence(owner));
+        // Minor versions with sessions ignore the sequence numbers of owners, which are zero (RFC 8881, 8.8).
+        let sequence = if self.minor == 0 { sequence } else { 0 };
+        let minor = self.minor;
+        let repeatable = Cell::new(0);
+        let arguments = |writer: &mut Writer| {
+            let mut compound = Compound::begin(writer, minor, sequencing, request.cache);
+            build(&mut compound, sequence);
+            repeatable.set(compound.end());
+        };
+        self.channel.call(index, ExpectedReply::Metadata, COMPOUND, 0, arguments);
+        let verdict = poll_fn(|cx| self.poll_call(cx, index, &arguments)).await?;
+        Ok((verdict, repeatable.get()))
+    }
+
+    fn poll_call(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        arguments: &impl Fn(&mut Writer),
+    ) -> Poll<Result<Verdict, OpError>> {
+        loop {
+            self.recover(cx);
+            let mut progress = self.channel.connections() > 0 && self.channel.is_orphan(index);
+            if progress {
+                self.channel.call_again(index, COMPOUND, 0, arguments);
+            }
+            let mut completions = std::mem::take(&mut self.completions);
+            // The completions show whether there was one.
+            let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
+            let mut own = None;
+            for completion in completions.drain(..) {
+                if completion.index == index {
+                    own = Some(completion.result.map(|_| completion.verdict));
+                } else {
+                    self.finish(completion);
+                }
+            }
+            self.completions = completions;
+            progress |= self.answer_callbacks();
+            if let Some(own) = own {
+                self.recovery.replied();
+                return Poll::Ready(own);
+            }
+            let severed = self.channel.severed().is_some() && !self.recovery.is_reconnecting();
+            let orphaned = self.channel.connections() > 0 && self.channel.is_orphan(index);
+            if !(progress || severed || orphaned) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Ends a call that belongs to no data operation.
+    #[cold]
+    pub(crate) fn finish_other(&mut self, index: usize, verdict: Verdict) {
+        if index == self.renewal_index() {
+            self.finish_renewal(verdict);
+        } else {
+            self.release_call_position(verdict.sequence == OK);
+        }
+    }
+
+    /// The call that asks the server for the least: SEQUENCE alone, or PUTROOTFH in minor version 0.
+    pub(crate) async fn empty(&mut self) -> Result<(), OpError> {
+        let sequenced = self.is_sequenced();
+        let request = Request::reading(if sequenced { Operation::Sequence } else { Operation::PutRootFh });
+        self.request(request, |compound, _| {
+            if !sequenced {
+                compound.plain(Operation::PutRootFh);
+            }
+        })
+        .await
+        .map(drop)
+    }
+
+    /// Ends the session at the server: open files, session and client id. Errors are ignored, because a server ends
+    /// them by itself when the lease expires.
+    pub(crate) async fn end(&mut self) {
+        for open in self.files.drain() {
+            let _ = self.close_state(open.handle).await;
+        }
+        let Some(slots) = self.slots.take() else { return };
+        let session = slots.session;
+        // Both stand alone in their call, without SEQUENCE (RFC 8881, 18.37.3 and 18.50.3).
+        let request = Request::reading(Operation::DestroySession);
+        let destroyed = self.request(request, |compound, _| {
+            compound.operation(Operation::DestroySession, &DestroySession { session });
+        });
+        let _ = destroyed.await.map(drop);
+        let client_id = self.client_id;
+        let request = Request::reading(Operation::DestroyClientId);
+        let destroyed = self.request(request, |compound, _| {
+            compound.operation(Operation::DestroyClientId, &DestroyClientId { client_id });
+        });
+        let _ = destroyed.await.map(drop);
+    }
+}

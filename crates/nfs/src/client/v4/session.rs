@@ -1,0 +1,257 @@
+//! A session of NFSv4 as the engine drives it.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading,
+    WireCount,
+};
+use sharebench_stream_client::OpenFileTable;
+use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
+
+use crate::client::channel::Channel;
+use crate::client::directories::Directories;
+use crate::client::open_file::OpenFile;
+use crate::client::options::NfsOptions;
+use crate::client::replies::Completion;
+use crate::client::v4::callbacks::CallbackSlot;
+use crate::client::v4::dialect::V4;
+use crate::client::v4::listing::Listing;
+use crate::client::v4::owners::Owners;
+use crate::client::v4::recovery::Recovery;
+use crate::client::v4::slots::{Position, SlotTable};
+use crate::results::{FsInfo, WriteVerifier};
+use crate::v4::data::{FileHandle4, StateId};
+
+/// How long to wait for the end of the session at the server.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// An open file: its handle, the state of its open, and the owner of the open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenState {
+    pub(crate) handle: FileHandle4,
+    pub(crate) state: StateId,
+    pub(crate) owner: u32,
+}
+
+/// The operation of a slot while it is in flight or waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pending {
+    pub(crate) op: DataOp,
+    /// Number of times that it was sent.
+    pub(crate) sent: u32,
+    /// Slot of the server's session.
+    pub(crate) position: Option<Position>,
+}
+
+/// One user's session with an NFSv4 server: the NFSv4 implementation of [`Session`].
+///
+/// It owns the [`Channel`], the slots' buffers, and what the protocol remembers: the client id, the slots of the server's
+/// session (from minor version 1 on), the open files with their states, and the handles of directories. The engine's
+/// slots and those of the server's session are different things: a data operation takes a free slot of the server's
+/// session when it is sent, and waits for one in `waiting` if the server has granted fewer than the queue depth.
+///
+/// Each data operation is one COMPOUND of SEQUENCE, PUTFH and READ, WRITE or COMMIT. If the server postpones it
+/// (`NFS4ERR_DELAY`), or its connection is lost, it is sent again, and its reply counts each time. From minor version 1 on
+/// a repeated call has the slot and the number of the first attempt, so that the server performs it only once. The
+/// session caches no data and no attributes, and it wants no delegations and no layouts, so that every operation is
+/// measured at the server.
+#[derive(Debug)]
+pub(crate) struct Nfs4Session {
+    pub(crate) channel: Channel<V4>,
+    pub(crate) files: OpenFileTable<OpenFile<OpenState>>,
+    pub(crate) directories: Directories<FileHandle4>,
+    pub(crate) limits: FsInfo,
+    /// One buffer per slot; empty while the session is idle.
+    pub(crate) buffers: Vec<Box<[u8]>>,
+    pub(crate) slot_bytes: usize,
+    pub(crate) completions: Vec<Completion>,
+    /// Replies to operations that were rejected before they were sent.
+    pub(crate) rejected: Vec<Reply>,
+    pub(crate) pending: Vec<Pending>,
+    /// Operations that wait for a slot of the server's session.
+    pub(crate) waiting: VecDeque<usize>,
+    pub(crate) minor: u32,
+    pub(crate) client_id: u64,
+    /// None in minor version 0, and before the session exists.
+    pub(crate) slots: Option<SlotTable>,
+    /// Slot of the call about names, or of the renewal of the lease.
+    pub(crate) call_position: Option<Position>,
+    pub(crate) owners: Owners,
+    pub(crate) callback_slot: CallbackSlot,
+    pub(crate) recovery: Recovery,
+    pub(crate) facts: Facts,
+    pub(crate) options: NfsOptions,
+    pub(crate) address: SocketAddr,
+    /// The server's last write verifier, which identifies its boot.
+    pub(crate) verifier: Option<WriteVerifier>,
+    pub(crate) policy: PolicyCount,
+    pub(crate) listing: Option<Listing>,
+    /// Number of operations in all COMPOUNDs.
+    pub(crate) operations: u64,
+}
+
+impl Nfs4Session {
+    /// A session without client id, for the calls that establish it.
+    pub(crate) fn new(
+        channel: Channel<V4>,
+        minor: u32,
+        spec: &SessionSpec,
+        options: &NfsOptions,
+        address: SocketAddr,
+    ) -> Self {
+        let slots = spec.slots as usize;
+        let idle = Pending { op: DataOp::Flush { file: FileRef(0) }, sent: 0, position: None };
+        let unknown = FileHandle4::default();
+        Self {
+            channel,
+            files: OpenFileTable::default(),
+            directories: Directories::new(unknown),
+            limits: FsInfo::default(),
+            buffers: vec![Box::default(); slots],
+            slot_bytes: spec.slot_bytes as usize,
+            completions: Vec::with_capacity(slots + 2),
+            rejected: Vec::new(),
+            pending: vec![idle; slots],
+            waiting: VecDeque::with_capacity(slots),
+            minor,
+            client_id: 0,
+            slots: None,
+            call_position: None,
+            owners: Owners::default(),
+            callback_slot: CallbackSlot::default(),
+            recovery: Recovery::new(spec.connect_timeout),
+            facts: Facts::new(),
+            options: options.clone(),
+            address,
+            verifier: None,
+            policy: PolicyCount::default(),
+            listing: None,
+            operations: 0,
+        }
+    }
+
+    /// True from minor version 1 on, once the session exists.
+    pub(crate) fn is_sequenced(&self) -> bool {
+        self.slots.is_some()
+    }
+
+    async fn perform_once_more(&mut self, op: &MetaOp) -> Result<sharebench_model::MetaYield, OpError> {
+        let result = self.perform(op).await;
+        // A kept directory handle may be stale. The server did nothing, so repeating the operation is safe.
+        match result {
+            Err(error) if error.class == ErrorClass::Stale && self.directories.invalidate() => {
+                self.perform(op).await
+            }
+            result => result,
+        }
+    }
+}
+
+impl Session for Nfs4Session {
+    fn facts(&self) -> Facts {
+        let mut facts = self.facts.clone();
+        facts.insert("client_cache".into(), "none".into());
+        if let Some(verifier) = self.verifier {
+            facts.insert("write_verifier".into(), format!("{:016x}", u64::from_be_bytes(verifier)));
+        }
+        if self.channel.losses() > 0 {
+            facts.insert("connections_lost".into(), self.channel.losses().to_string());
+        }
+        facts
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        let buffer = &mut self.buffers[slot.0 as usize];
+        buffer_pool::ensure(buffer, self.slot_bytes);
+        buffer
+    }
+
+    fn release_buffers(&mut self) {
+        if self.channel.release_buffers() {
+            self.buffers.iter_mut().for_each(buffer_pool::give_back);
+        }
+    }
+
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        match op {
+            DataOp::Read { len, .. } => len.min(self.limits.read_max),
+            DataOp::Write { len, .. } => len.min(self.limits.write_max),
+            DataOp::Flush { .. } => 0,
+        }
+    }
+
+    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
+        self.keep_alive(cx);
+    }
+
+    #[inline]
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        if let Err(error) = self.try_submit(slot, op) {
+            self.rejected.push(Reply { slot, result: Err(error), requests: 0 });
+        }
+    }
+
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        let before = replies.len();
+        replies.append(&mut self.rejected);
+        loop {
+            // The result is ignored: rejected operations make the session ready even if the channel is pending.
+            let progress = self.drive(cx, replies);
+            // What was queued meanwhile is sent at once, unless the caller will poll again anyway.
+            if replies.len() > before || !progress {
+                break;
+            }
+        }
+        if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        Box::pin(async move {
+            let before = self.channel.wire().requests;
+            self.directories.begin_operation();
+            let result = self.perform_once_more(&op).await;
+            MetaReply { result, requests: (self.channel.wire().requests - before) as u32 }
+        })
+    }
+
+    /// A COMPOUND of SEQUENCE alone, or NULL in minor version 0 (RFC 7530, 15.1).
+    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
+        Box::pin(async move { Some(self.empty().await) })
+    }
+
+    fn wire(&self) -> WireCount {
+        self.channel.wire()
+    }
+
+    fn policy_count(&self) -> PolicyCount {
+        self.policy
+    }
+
+    fn tcp(&self) -> Option<TcpReading> {
+        (!self.options.route.far.is_simulated()).then(|| self.channel.tcp()).flatten()
+    }
+
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        self.channel.socket()
+    }
+
+    fn time_arrivals(&mut self) -> bool {
+        self.channel.time_arrivals()
+    }
+
+    fn last_arrival_ns(&self) -> Option<u64> {
+        self.channel.last_arrival_ns()
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        let mut session = self;
+        Box::pin(async move {
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, session.end()).await;
+        })
+    }
+}
