@@ -1,4 +1,4 @@
-//! Serves memory, or a directory, until its standard input ends: `serve smb=ADDR nfs=ADDR dir=DIR`.
+//! Serves memory, or a directory, until its standard input ends: `serve smb=ADDR nfs=ADDR dir=DIR state=FILE`.
 //! The account is `alice`, with the password of the environment variable `SERVE_PASSWORD`.
 
 use std::error::Error;
@@ -20,10 +20,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut volume: Arc<dyn Volume> = Arc::new(MemoryVolume::with_half_of_memory());
     for argument in std::env::args().skip(1) {
-        match argument.split_once('=').ok_or("usage: serve smb=ADDR nfs=ADDR dir=DIR")? {
+        match argument.split_once('=').ok_or("usage: serve smb=ADDR nfs=ADDR dir=DIR state=FILE")? {
             ("smb", addr) => options.smb = Some(addr.parse()?),
             ("nfs", addr) => options.nfs = Some(addr.parse()?),
-            ("dir", path) => volume = Arc::new(DirectoryVolume::open(path, &DirectoryOptions::default())?),
+            ("dir", path) => {
+                let directory = DirectoryOptions { links: true, ..DirectoryOptions::default() };
+                volume = Arc::new(DirectoryVolume::open(path, &directory)?);
+            }
+            ("state", path) => options.nfs_state = Some(path.into()),
             (other, _) => return Err(format!("unknown argument {other}").into()),
         }
     }

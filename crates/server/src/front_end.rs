@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,6 +88,17 @@ pub enum ServeError {
     Threads {
         /// Protocol of the server.
         protocol: &'static str,
+        /// The system's error.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file with the state of an earlier start cannot be used.
+    #[error("{protocol}: cannot use the state file {path}")]
+    State {
+        /// Protocol of the server.
+        protocol: &'static str,
+        /// The file.
+        path: PathBuf,
         /// The system's error.
         #[source]
         source: std::io::Error,

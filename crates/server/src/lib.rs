@@ -27,6 +27,7 @@ mod memory;
 mod name;
 mod ncp;
 mod nfs;
+mod plain_volume;
 mod read_only;
 mod refusal_log;
 mod servers;
@@ -47,6 +48,7 @@ pub use ncp::{
     BinderyProfile, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions,
 };
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
+pub use plain_volume::ChangeReports;
 pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions};
 pub use volume::{

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sharebench_ncp::security::level::Level;
@@ -9,6 +10,7 @@ use sharebench_ncp::server::Watchdog;
 use sharebench_target::Secret;
 
 use crate::front_end::{EventLog, FrontEnd, ServeError};
+use crate::plain_volume::{ChangeReports, PlainVolume};
 use crate::read_only::ReadOnlyVolume;
 use crate::{
     BinderyProfile, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions,
@@ -20,7 +22,7 @@ use crate::{
 pub struct ServeOptions {
     /// Address for SMB, if it is served.
     pub smb: Option<SocketAddr>,
-    /// Address for NFSv3, if it is served.
+    /// Address for NFS, if it is served.
     pub nfs: Option<SocketAddr>,
     /// Address for NCP on TCP and UDP, if it is served.
     pub ncp: Option<SocketAddr>,
@@ -53,8 +55,10 @@ pub struct ServeOptions {
     pub max_clients: Option<u16>,
     /// Receives failed logins and refused connections.
     pub log: EventLog,
-    /// Serve NFS on an address that other machines can reach, although `NFSv3` has no passwords.
+    /// Serve NFS on an address that other machines can reach, although NFS has no passwords.
     pub expose_nfs: bool,
+    /// File that NFS keeps for the next start over the same volume; see [`NfsServerOptions::state`].
+    pub nfs_state: Option<PathBuf>,
 }
 
 impl Default for ServeOptions {
@@ -78,6 +82,7 @@ impl Default for ServeOptions {
             max_clients: None,
             log: EventLog::default(),
             expose_nfs: false,
+            nfs_state: None,
         }
     }
 }
@@ -103,6 +108,13 @@ impl EmbeddedServers {
         } else {
             Arc::clone(volume)
         };
+        let changes = ChangeReports::default();
+        // Only NFSv4 serves links, and caches of its clients end with changes of the others.
+        let plain: Arc<dyn Volume> = if options.nfs.is_some() {
+            Arc::new(PlainVolume::new(Arc::clone(&volume), changes.clone()))
+        } else {
+            Arc::clone(&volume)
+        };
         if let Some(addr) = options.smb {
             let smb = SmbServerOptions {
                 share: options.name.clone(),
@@ -116,12 +128,14 @@ impl EmbeddedServers {
             };
             let max_connections = options.max_clients.map_or(smb.max_connections, usize::from);
             let smb = SmbServerOptions { max_connections, ..smb };
-            servers.front_ends.push(Box::new(SmbServer::start(addr, Arc::clone(&volume), smb)?));
+            servers.front_ends.push(Box::new(SmbServer::start(addr, Arc::clone(&plain), smb)?));
         }
         if let Some(addr) = options.nfs {
             let nfs = NfsServerOptions {
                 export: format!("/{}", options.name),
                 expose: options.expose_nfs,
+                state: options.nfs_state.clone(),
+                changes,
                 log: options.log.clone(),
                 ..NfsServerOptions::default()
             };
@@ -146,13 +160,13 @@ impl EmbeddedServers {
         let max_connections = options.max_clients.unwrap_or(ncp.max_connections);
         let ncp = NcpServerOptions { max_connections, ..ncp };
         if let Some(addr) = options.ncp {
-            servers.front_ends.push(Box::new(NcpServer::start(addr, Arc::clone(&volume), ncp.clone())?));
+            servers.front_ends.push(Box::new(NcpServer::start(addr, Arc::clone(&plain), ncp.clone())?));
         }
         if let Some(addr) = options.ncp_ipx {
-            servers.front_ends.push(Box::new(NcpServer::start_ipx(addr, Arc::clone(&volume), ncp.clone())?));
+            servers.front_ends.push(Box::new(NcpServer::start_ipx(addr, Arc::clone(&plain), ncp.clone())?));
         }
         if let Some(ether) = &options.ncp_ether {
-            servers.ether = Some(NcpEtherServer::start(ether, Arc::clone(&volume), ncp)?);
+            servers.ether = Some(NcpEtherServer::start(ether, Arc::clone(&plain), ncp)?);
         }
         Ok(servers)
     }

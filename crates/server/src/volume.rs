@@ -18,6 +18,8 @@ pub const ROOT: NodeId = NodeId(1);
 pub struct Attributes {
     /// The node.
     pub node: NodeId,
+    /// Number of the object for clients. It is the same after a restart if the volume outlives it.
+    pub file_id: u64,
     /// True for a directory.
     pub directory: bool,
     /// True for a symbolic link, which is never a directory.

@@ -60,9 +60,13 @@ pub struct ProtocolFlags {
     /// --accounts.
     #[arg(long, value_name = "ADDR:PORT")]
     pub smb: Option<SocketAddr>,
-    /// Serve `NFSv3` and MOUNT at this address.
+    /// Serve NFS 3, 4.0, 4.1 and 4.2, and MOUNT, at this address.
     #[arg(long, value_name = "ADDR:PORT")]
     pub nfs: Option<SocketAddr>,
+    /// Keep the secret of NFS file handles and the names of `NFSv4` clients in FILE. After a restart over the same
+    /// directory, clients then continue with their handles, open files and locks.
+    #[arg(long, value_name = "FILE", requires = "nfs", conflicts_with = "memory")]
+    pub nfs_state: Option<PathBuf>,
     /// Serve NCP over TCP and UDP at this address; addresses other than loopback need --account.
     #[arg(long, value_name = "ADDR:PORT")]
     pub ncp: Option<SocketAddr>,
@@ -126,7 +130,7 @@ pub struct AccessFlags {
     /// without a login for a new one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65_000))]
     pub max_clients: Option<u16>,
-    /// Allow NFS on addresses other than loopback, although `NFSv3` has no passwords.
+    /// Allow NFS on addresses other than loopback, although its clients have no passwords.
     #[arg(long)]
     pub expose_nfs: bool,
 }
@@ -198,6 +202,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         log_logins: args.access.log_logins,
         read_only: args.read_only,
         name: args.name.clone(),
+        nfs_state: args.protocols.nfs_state.clone(),
         expose_nfs: args.access.expose_nfs,
         max_clients: args.access.max_clients,
         log: EventLog::new(|text| message(plain(text))),
@@ -274,7 +279,12 @@ fn urls(servers: &EmbeddedServers, account: Option<&str>, args: &ServeArgs) -> S
 fn volume(args: &ServeArgs) -> Result<Arc<dyn Volume>, Failure> {
     match (&args.directory, args.memory) {
         (Some(path), _) => {
-            let options = DirectoryOptions { read_only: args.read_only, ..DirectoryOptions::default() };
+            let options = DirectoryOptions {
+                read_only: args.read_only,
+                // Clients of NFSv4 follow links themselves; the other front ends do not show them.
+                links: args.protocols.nfs.is_some(),
+                ..DirectoryOptions::default()
+            };
             Ok(with_device(DirectoryVolume::open(path, &options).map_err(Failure::usage)?, args))
         }
         (None, Some(size)) => Ok(with_device(MemoryVolume::new(size.0), args)),

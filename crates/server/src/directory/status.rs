@@ -19,6 +19,7 @@ pub(super) fn attributes(status: &Status, node: NodeId, changes: u64) -> Attribu
     let changed = time(raw.stx_ctime);
     Attributes {
         node,
+        file_id: raw.stx_ino,
         directory,
         link: status.kind == Kind::Link,
         size: if directory { 0 } else { raw.stx_size },

@@ -199,6 +199,7 @@ impl Node {
         };
         Attributes {
             node: self.id,
+            file_id: self.id.0,
             directory,
             link: matches!(self.kind, Kind::Link(_)),
             size,

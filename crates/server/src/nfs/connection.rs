@@ -13,6 +13,7 @@ use crate::admission::Admission;
 use crate::nfs::buffers::{return_job, return_replies, take_job, take_replies};
 use crate::nfs::frames::{Frame, Frames};
 use crate::nfs::state::ServerState;
+use crate::nfs::v4::{Callbacks, Peer};
 use crate::nfs::workers::{Job, Workers};
 
 /// Replies are sent once this many bytes wait.
@@ -41,27 +42,57 @@ pub(super) async fn serve(
     workers: Option<Arc<Workers>>,
 ) {
     let peer = stream.peer_addr().ok();
+    let (way_back, callbacks) = Peer::new();
+    let connection = ClosingPeer(way_back);
     let ended = match workers {
-        None => serve_inline(stream, &state, &admission).await,
-        Some(workers) => WorkerConnection::new(stream, state, admission, workers).serve().await,
+        None => serve_inline(stream, &state, &admission, (&connection.0, callbacks)).await,
+        Some(workers) => {
+            let way_back = (Arc::clone(&connection.0), callbacks);
+            WorkerConnection::new(stream, state, admission, workers, way_back).serve().await
+        }
     };
     if let Err(error) = ended {
         tracing::debug!(?peer, %error, "NFS connection ended");
     }
 }
 
-async fn serve_inline(mut stream: TcpStream, state: &ServerState, admission: &Admission) -> io::Result<()> {
+/// Ends the use of a connection for callbacks, also if its task is aborted.
+struct ClosingPeer(Arc<Peer>);
+
+impl Drop for ClosingPeer {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+async fn serve_inline(
+    mut stream: TcpStream,
+    state: &ServerState,
+    admission: &Admission,
+    (peer, mut callbacks): (&Arc<Peer>, Callbacks),
+) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut frames = Frames::new(Arc::clone(&state.counters.buffers));
     let io_timeout = state.options.io_timeout;
-    while frames.receive_within(&mut stream, io_timeout).await? {
+    loop {
+        let received = tokio::select! {
+            biased;
+            received = frames.receive_within(&mut stream, io_timeout) => received?,
+            Some(callback) = callbacks.recv() => {
+                send_callback(&stream, &callback, io_timeout).await?;
+                continue;
+            }
+        };
+        if !received {
+            return Ok(());
+        }
         let mut out = take_replies();
         while let Some(frame) = frames.next()? {
             let record = match &frame {
                 Frame::Buffered(range) => &frames.bytes()[range.clone()],
                 Frame::Reassembled(record) => record,
             };
-            state.answer(record, &mut out).map_err(garbage)?;
+            state.answer(peer, record, &mut out).map_err(garbage)?;
             note_call(admission);
             // A client that sends many calls at once must not make the server hold all of their replies.
             if out.len() >= SEND_BYTES {
@@ -71,6 +102,14 @@ async fn serve_inline(mut stream: TcpStream, state: &ServerState, admission: &Ad
         send(&stream, &mut out, io_timeout).await?;
         return_replies(out);
     }
+}
+
+/// Sends a callback of the server.
+async fn send_callback(stream: &TcpStream, callback: &[u8], io_timeout: Duration) -> io::Result<()> {
+    let mut out = take_replies();
+    out.raw(callback);
+    send(stream, &mut out, io_timeout).await?;
+    return_replies(out);
     Ok(())
 }
 
@@ -104,13 +143,21 @@ struct WorkerConnection {
     back: UnboundedSender<Job>,
     done: UnboundedReceiver<Job>,
     in_flight: usize,
+    peer: Arc<Peer>,
+    callbacks: Callbacks,
 }
 
 impl WorkerConnection {
-    fn new(stream: TcpStream, state: Arc<ServerState>, admission: Admission, workers: Arc<Workers>) -> Self {
+    fn new(
+        stream: TcpStream,
+        state: Arc<ServerState>,
+        admission: Admission,
+        workers: Arc<Workers>,
+        (peer, callbacks): (Arc<Peer>, Callbacks),
+    ) -> Self {
         let (back, done) = unbounded_channel();
         let frames = Frames::new(Arc::clone(&state.counters.buffers));
-        Self { stream, state, admission, workers, frames, back, done, in_flight: 0 }
+        Self { stream, state, admission, workers, frames, back, done, in_flight: 0, peer, callbacks }
     }
 
     async fn serve(mut self) -> io::Result<()> {
@@ -119,16 +166,29 @@ impl WorkerConnection {
             let has_capacity = self.in_flight < self.state.options.max_in_flight.max(1);
             tokio::select! {
                 Some(job) = self.done.recv() => self.send_replies(job).await?,
+                Some(callback) = self.callbacks.recv() => {
+                    send_callback(&self.stream, &callback, self.state.options.io_timeout).await?;
+                }
                 // Without capacity nothing is read: further calls wait in the socket, and TCP slows the client
                 // down.
                 more = self.frames.receive_within(&mut self.stream, self.state.options.io_timeout), if has_capacity => {
                     if !more? {
-                        return Ok(());
+                        return self.finish().await;
                     }
                 }
             }
             self.start_calls()?;
         }
+    }
+
+    /// Answers the calls in flight of a client that sends no more but still receives.
+    async fn finish(&mut self) -> io::Result<()> {
+        while self.in_flight > 0
+            && let Some(job) = self.done.recv().await
+        {
+            self.send_replies(job).await?;
+        }
+        Ok(())
     }
 
     fn start_calls(&mut self) -> io::Result<()> {
@@ -143,6 +203,7 @@ impl WorkerConnection {
                 }
             };
             self.in_flight += 1;
+            job.peer = Some(Arc::clone(&self.peer));
             self.workers.push(job, self.back.clone());
         }
         Ok(())

@@ -1,24 +1,35 @@
 //! Dispatches a call to its procedure.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use sharebench_nfs::compound::{COMPOUND, NFS4_VERSION};
 use sharebench_nfs::protocol::{MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, NFS_VERSION, Procedure};
 use sharebench_nfs::record::{begin_record, end_record};
 use sharebench_nfs::rpc::{CallError, CallHeader, Rejection, put_success};
 use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 
 use crate::nfs::state::ServerState;
+use crate::nfs::v4::Peer;
 
 /// `AUTH_REJECTEDCRED` (RFC 5531, 9).
 const REJECTED_CREDENTIAL: u32 = 2;
+/// Message type of a reply (RFC 5531, 9).
+const REPLY: u32 = 1;
 
 impl ServerState {
     /// Encodes the reply to a call, with its fragment header, and appends it. An error means that the bytes are not RPC.
-    pub(super) fn answer(&self, record: &[u8], out: &mut Writer) -> Result<(), XdrError> {
+    ///
+    /// A reply to a callback is taken, and nothing is appended.
+    pub(super) fn answer(&self, peer: &Arc<Peer>, record: &[u8], out: &mut Writer) -> Result<(), XdrError> {
+        if record.get(4..8) == Some(&REPLY.to_be_bytes()) {
+            self.v4.callback_reply(peer, record);
+            return Ok(());
+        }
         let at = begin_record(out);
         let mut call = Reader::new(record);
         match CallHeader::get(&mut call) {
-            Ok(header) => self.answer_call(header, &mut call, out),
+            Ok(header) => self.answer_call(peer, header, &mut call, out),
             Err(CallError::RpcVersion { xid, .. }) => {
                 Rejection::RpcMismatch { low: 2, high: 2 }.put(out, xid);
             }
@@ -32,13 +43,19 @@ impl ServerState {
         Ok(())
     }
 
-    fn answer_call(&self, header: CallHeader, call: &mut Reader<'_>, out: &mut Writer) {
+    fn answer_call(&self, peer: &Arc<Peer>, header: CallHeader, call: &mut Reader<'_>, out: &mut Writer) {
         let start = out.len();
         put_success(out, header.xid);
         let answered = match (header.program, header.version) {
             (NFS_PROGRAM, NFS_VERSION) => self.perform(header.procedure, call, out),
             (MOUNT_PROGRAM, MOUNT_VERSION) => self.mount(header.procedure, call, out),
-            (NFS_PROGRAM | MOUNT_PROGRAM, _) => Ok(Err(Rejection::ProgramMismatch { low: 3, high: 3 })),
+            (NFS_PROGRAM, NFS4_VERSION) => match header.procedure {
+                0 => Ok(Ok(())),
+                COMPOUND => self.compound(peer, call, out).map(Ok),
+                _ => Ok(Err(Rejection::ProcedureUnavailable)),
+            },
+            (NFS_PROGRAM, _) => Ok(Err(Rejection::ProgramMismatch { low: NFS_VERSION, high: NFS4_VERSION })),
+            (MOUNT_PROGRAM, _) => Ok(Err(Rejection::ProgramMismatch { low: 3, high: 3 })),
             _ => Ok(Err(Rejection::ProgramUnavailable)),
         };
         if let Err(rejection) = answered.unwrap_or(Err(Rejection::GarbageArguments)) {

@@ -111,7 +111,7 @@ impl ServerState {
 
     fn put_entry(&self, out: &mut Writer, page: &mut Page, entry: &DirectoryEntry) {
         out.boolean(true);
-        out.u64(entry.attributes.node.0);
+        out.u64(entry.attributes.file_id);
         out.opaque(entry.name.as_bytes());
         out.u64(entry.cookie);
         page.cookie = entry.cookie;

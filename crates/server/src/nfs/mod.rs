@@ -1,4 +1,4 @@
-//! The NFS front end: a volume served as NFS version 3 and MOUNT version 3 on one TCP port.
+//! The NFS front end: a volume served as NFS versions 3, 4.0, 4.1 and 4.2 and MOUNT version 3 on one TCP port.
 
 mod buffers;
 mod connection;
@@ -12,7 +12,9 @@ mod mounting;
 mod names;
 mod options;
 mod reply;
+mod sip;
 mod state;
+mod v4;
 mod workers;
 
 #[cfg(test)]
@@ -20,7 +22,7 @@ mod tests;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
@@ -32,6 +34,7 @@ use crate::admission::{Admission, Admissions};
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
 use crate::nfs::connection::serve;
 use crate::nfs::state::ServerState;
+use crate::nfs::v4::{LeaseClock, StableStore};
 use crate::nfs::workers::Workers;
 
 pub use options::NfsServerOptions;
@@ -39,7 +42,7 @@ pub use state::NfsServerCounts;
 
 const PROTOCOL: &str = "nfs";
 
-/// A running NFS server over one volume: NFS version 3 and MOUNT version 3 on one TCP port.
+/// A running NFS server over one volume: NFS versions 3, 4.0, 4.1 and 4.2 and MOUNT version 3 on one TCP port.
 ///
 /// It owns one single-threaded runtime per serving thread; accepted connections are assigned to them in turn and stay
 /// there, so that the state of a connection needs no locks. Calls of a volume that never blocks run on these threads.
@@ -73,7 +76,20 @@ impl NfsServer {
         listener.set_nonblocking(true).map_err(bind)?;
         let bound = listener.local_addr().map_err(bind)?;
         let blocks = !volume.never_blocks();
-        let state = Arc::new(ServerState::new(volume, options));
+        let stable = options.state.as_deref().map(StableStore::open).transpose();
+        let stable = stable.map_err(|source| ServeError::State {
+            protocol: PROTOCOL,
+            path: options.state.clone().unwrap_or_default(),
+            source,
+        })?;
+        let changes = options.changes.clone();
+        let state = Arc::new(ServerState::new(&volume, options, LeaseClock::real(), stable));
+        let observer = Arc::downgrade(&state);
+        changes.observe(move |node| {
+            if let Some(state) = observer.upgrade() {
+                state.v4.changed_elsewhere(&state.handles, node);
+            }
+        });
         let (stop, _) = watch::channel(false);
         let mut server = Self { addr: bound, state, stop, threads: Vec::new(), workers: None };
         server
@@ -96,6 +112,7 @@ impl NfsServer {
         let accepting = accept(listener, Arc::clone(&self.state), self.workers.clone(), handles);
         if let Some(first) = runtimes.first() {
             first.spawn(accepting);
+            first.spawn(end_leases(Arc::downgrade(&self.state)));
         }
         for runtime in runtimes {
             let mut stopped = self.stop.subscribe();
@@ -152,6 +169,16 @@ impl FrontEnd for NfsServer {
 
     fn stop(self: Box<Self>) {
         (*self).stop();
+    }
+}
+
+/// Ends leases, recalls and the grace period at their time, as long as the server exists.
+async fn end_leases(state: Weak<ServerState>) {
+    let mut ticks = tokio::time::interval(v4::TICK);
+    loop {
+        ticks.tick().await;
+        let Some(state) = state.upgrade() else { return };
+        state.v4.tick(&state.handles);
     }
 }
 

@@ -1,16 +1,18 @@
 //! Options of the NFS front end.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::nfs::PROTOCOL;
+use crate::plain_volume::ChangeReports;
 
 /// Options of [`NfsServer`](crate::NfsServer).
 #[derive(Debug, Clone)]
 pub struct NfsServerOptions {
     /// Path of the export, such as `/export`. Directories below it can be mounted too.
     pub export: String,
-    /// Serve an address that other machines can reach. NFSv3 trusts the user id that a client sends, so that everybody
+    /// Serve an address that other machines can reach. NFS trusts the user id that a client sends, so that everybody
     /// who can reach the address may read and write.
     pub expose: bool,
     /// Largest READ and WRITE, in bytes: 4 KiB to 1 MiB.
@@ -26,6 +28,14 @@ pub struct NfsServerOptions {
     pub first_call_timeout: Duration,
     /// Longest time without a call.
     pub idle_timeout: Duration,
+    /// Lease of NFSv4 clients: a client that is silent for longer loses its opens and locks. A delegation that is
+    /// recalled and not returned within it is revoked.
+    pub lease: Duration,
+    /// File that keeps the secret of the file handles and the names of NFSv4 clients, so that both survive a restart
+    /// over a volume that does. It is created if it does not exist, and no other server may use it.
+    pub state: Option<PathBuf>,
+    /// Where other front ends of the volume report their changes, so that delegations of NFSv4 clients are recalled.
+    pub changes: ChangeReports,
     /// Receives refused connections.
     pub log: EventLog,
     /// Threads that serve connections; at least 1.
@@ -46,6 +56,9 @@ impl Default for NfsServerOptions {
             io_timeout: Duration::from_secs(60),
             first_call_timeout: LOGIN_TIMEOUT,
             idle_timeout: IDLE_TIMEOUT,
+            lease: Duration::from_secs(60),
+            state: None,
+            changes: ChangeReports::default(),
             log: EventLog::default(),
             threads: cores.min(8),
             workers: 64,
@@ -62,6 +75,9 @@ impl NfsServerOptions {
         }
         if !(4 << 10..=1 << 20).contains(&self.max_transfer) {
             return wrong(format!("a largest transfer of {} bytes is not 4 KiB to 1 MiB", self.max_transfer));
+        }
+        if !(Duration::from_secs(1)..=Duration::from_secs(3600)).contains(&self.lease) {
+            return wrong(format!("a lease of {:?} is not 1 s to 1 h", self.lease));
         }
         Ok(())
     }

@@ -85,7 +85,12 @@ impl ServerState {
     fn wire_attributes(&self, attributes: &Attributes) -> FileAttributes {
         let directory = attributes.directory;
         FileAttributes {
-            kind: if directory { FileKind::Directory } else { FileKind::Regular },
+            kind: match (directory, attributes.link) {
+                (true, _) => FileKind::Directory,
+                // `NF3LNK`: a handle that NFSv4 has given.
+                (_, true) => FileKind::Other(5),
+                _ => FileKind::Regular,
+            },
             mode: attributes.mode & 0o7777,
             links: attributes.links,
             uid: attributes.uid,
@@ -93,7 +98,7 @@ impl ServerState {
             size: if directory { DIRECTORY_SIZE } else { attributes.size },
             used: attributes.allocated,
             fsid: self.handles.instance(),
-            file_id: attributes.node.0,
+            file_id: attributes.file_id,
             accessed: wire_time(attributes.accessed),
             modified: wire_time(attributes.modified),
             changed: wire_time(attributes.changed),

@@ -1,6 +1,6 @@
 //! The state that all connections of a server share.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,9 @@ use sharebench_nfs::protocol::Procedure;
 
 use crate::admission::{AdmissionLimits, Admissions};
 use crate::nfs::handle::HandleKey;
+use crate::nfs::v4::{LeaseClock, StableStore, V4Server};
 use crate::nfs::{NfsServerOptions, PROTOCOL};
+use crate::plain_volume::PlainVolume;
 use crate::refusal_log::RefusalLog;
 use crate::{NodeId, Volume};
 
@@ -18,13 +20,18 @@ const DIRECTORY_LOCKS: usize = 64;
 /// Number of exclusive creations that are kept, so that a retransmitted one succeeds.
 const MAX_EXCLUSIVES: usize = 1024;
 
+/// Numbers of operations of NFSv4 that are counted: up to CLONE.
+pub(super) const OPERATIONS: usize = 72;
+
 /// Counts of a server since its start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NfsServerCounts {
     /// Connections accepted.
     pub connections: u64,
     /// Calls answered, by the number of their NFS procedure.
     pub calls: [u64; Procedure::ALL.len()],
+    /// Operations of COMPOUND calls performed, by their number in NFSv4.
+    pub operations: [u64; OPERATIONS],
     /// Bytes of file data read.
     pub bytes_read: u64,
     /// Bytes of file data written.
@@ -33,15 +40,35 @@ pub struct NfsServerCounts {
     pub buffers: u64,
 }
 
+impl Default for NfsServerCounts {
+    fn default() -> Self {
+        Counters::default().counts()
+    }
+}
+
 /// The atomic counters of [`NfsServerCounts`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Counters {
     pub(super) connections: AtomicU64,
     pub(super) calls: [AtomicU64; Procedure::ALL.len()],
+    pub(super) operations: [AtomicU64; OPERATIONS],
     pub(super) bytes_read: AtomicU64,
     pub(super) bytes_written: AtomicU64,
     /// Every connection has a reference, to count its buffer.
     pub(super) buffers: Arc<AtomicU64>,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            connections: AtomicU64::new(0),
+            calls: std::array::from_fn(|_| AtomicU64::new(0)),
+            operations: std::array::from_fn(|_| AtomicU64::new(0)),
+            bytes_read: AtomicU64::new(0),
+            bytes_written: AtomicU64::new(0),
+            buffers: Arc::default(),
+        }
+    }
 }
 
 impl Counters {
@@ -49,6 +76,7 @@ impl Counters {
         NfsServerCounts {
             connections: self.connections.load(Ordering::Relaxed),
             calls: std::array::from_fn(|number| self.calls[number].load(Ordering::Relaxed)),
+            operations: std::array::from_fn(|number| self.operations[number].load(Ordering::Relaxed)),
             bytes_read: self.bytes_read.load(Ordering::Relaxed),
             bytes_written: self.bytes_written.load(Ordering::Relaxed),
             buffers: self.buffers.load(Ordering::Relaxed),
@@ -61,10 +89,12 @@ pub(super) type Exclusive = (NodeId, [u8; 8]);
 
 /// Volume, options and secrets of a server instance, shared by all connections.
 ///
-/// NFS itself has no sessions and no open files: this is all that the server knows besides the volume. The locks of
+/// NFSv3 itself has no sessions and no open files; what NFSv4 knows of its clients is in [`V4Server`]. The locks of
 /// directories exist because `wcc_data` must describe exactly one change; reads and writes of files take none of them.
 pub(super) struct ServerState {
+    /// The volume without symbolic links, which reports changes to NFSv4.
     pub(super) volume: Arc<dyn Volume>,
+    pub(super) v4: V4Server,
     pub(super) options: NfsServerOptions,
     pub(super) handles: HandleKey,
     /// Write verifier, which differs between server starts because unstable writes may be lost (RFC 1813, 3.3.7).
@@ -76,7 +106,13 @@ pub(super) struct ServerState {
 }
 
 impl ServerState {
-    pub(super) fn new(volume: Arc<dyn Volume>, options: NfsServerOptions) -> Self {
+    /// A server of `volume`. Changes of other front ends arrive through `observed`. The state file has been read.
+    pub(super) fn new(
+        volume: &Arc<dyn Volume>,
+        options: NfsServerOptions,
+        clock: LeaseClock,
+        stable: Option<(StableStore, BTreeSet<Box<[u8]>>)>,
+    ) -> Self {
         let limits = AdmissionLimits {
             connections: options.max_connections,
             establish: options.first_call_timeout,
@@ -85,10 +121,16 @@ impl ServerState {
         let limit = format!("{} connections, twice --max-clients", options.max_connections);
         let refusals = RefusalLog::new(PROTOCOL, limit, options.log.clone());
         let admissions = Admissions::new(limits, Arc::new(refusals));
+        let secret = stable.as_ref().map(|(store, _)| store.secret());
+        let handles = secret.map_or_else(HandleKey::new, |secret| HandleKey::kept(secret, volume));
+        let lease = (clock, options.lease);
+        let v4 = V4Server::new(Arc::clone(volume), &options.export, &handles, lease, stable);
+        let without_links = PlainVolume::new(Arc::clone(volume), options.changes.clone());
         Self {
-            volume,
+            volume: Arc::new(without_links),
+            v4,
             options,
-            handles: HandleKey::new(),
+            handles,
             write_verifier: RandomState::new().hash_one("verifier").to_be_bytes(),
             counters: Counters::default(),
             admissions,

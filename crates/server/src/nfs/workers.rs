@@ -10,6 +10,7 @@ use sharebench_nfs::xdr::Writer;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::nfs::state::ServerState;
+use crate::nfs::v4::Peer;
 
 /// A call on its way to a worker, and its reply on the way back. It is reused for later calls.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(super) struct Job {
     pub(super) reply: Writer,
     /// The bytes were not a call, so that the connection must be closed.
     pub(super) garbage: bool,
+    /// The connection that the call came from.
+    pub(super) peer: Option<Arc<Peer>>,
 }
 
 #[derive(Default)]
@@ -87,9 +90,9 @@ impl Workers {
 
     fn work(&self, state: &ServerState) {
         while let Some((mut job, back)) = self.next() {
-            let Job { call, record, reply, garbage } = &mut job;
+            let Job { call, record, reply, garbage, peer } = &mut job;
             let record = call.get(record.clone()).unwrap_or_default();
-            *garbage = state.answer(record, reply).is_err();
+            *garbage = peer.take().is_none_or(|peer| state.answer(&peer, record, reply).is_err());
             // The connection may be closed; then nobody needs the reply.
             let _ = back.send(job);
         }

@@ -8,10 +8,11 @@ use sharebench_nfs::xdr::{Reader, Writer};
 
 use super::memory;
 use crate::nfs::state::ServerState;
+use crate::nfs::v4::{LeaseClock, Peer};
 use crate::{NfsServerOptions, ROOT};
 
 pub(super) fn state() -> ServerState {
-    ServerState::new(memory(), NfsServerOptions::default())
+    ServerState::new(&memory(), NfsServerOptions::default(), LeaseClock::real(), None)
 }
 
 /// Performs a call and returns its result, or the rejection.
@@ -25,7 +26,7 @@ fn perform(
     let mut out = Writer::default();
     CallTemplate::new(program, 3, None).put(&mut call, 77, procedure);
     arguments(&mut call);
-    state.answer(call.as_slice(), &mut out).unwrap();
+    state.answer(&Peer::new().0, call.as_slice(), &mut out).unwrap();
     let mut reader = Reader::new(&out.as_slice()[4..]);
     let (xid, outcome) = get_reply(&mut reader).unwrap();
     assert_eq!(xid, 77);
@@ -195,8 +196,8 @@ fn unknown_programs_versions_and_invalid_arguments_are_rejected_with_their_reaso
     assert_eq!(perform(&state, NFS_PROGRAM, get_attributes, none), Err(Rejection::GarbageArguments));
     let mut call = Writer::default();
     let mut out = Writer::default();
-    CallTemplate::new(NFS_PROGRAM, 4, None).put(&mut call, 1, 0);
-    state.answer(call.as_slice(), &mut out).unwrap();
+    CallTemplate::new(NFS_PROGRAM, 5, None).put(&mut call, 1, 0);
+    state.answer(&Peer::new().0, call.as_slice(), &mut out).unwrap();
     let reply = get_reply(&mut Reader::new(&out.as_slice()[4..])).unwrap();
-    assert_eq!(reply.1, Err(Rejection::ProgramMismatch { low: 3, high: 3 }));
+    assert_eq!(reply.1, Err(Rejection::ProgramMismatch { low: 3, high: 4 }));
 }

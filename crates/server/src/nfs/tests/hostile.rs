@@ -11,6 +11,7 @@ use sharebench_nfs::rpc::CallTemplate;
 use sharebench_nfs::xdr::Writer;
 
 use super::calls::state;
+use crate::nfs::v4::Peer;
 use super::{memory, start};
 use crate::{DeviceOptions, DeviceVolume, MemoryVolume, ROOT, Volume};
 
@@ -51,7 +52,7 @@ proptest! {
 
     #[test]
     fn garbage_is_answered_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = state().answer(&bytes, &mut Writer::default());
+        let _ = state().answer(&Peer::new().0, &bytes, &mut Writer::default());
     }
 
     #[test]
@@ -69,7 +70,7 @@ proptest! {
             state.handles.put(&mut call, ROOT);
         }
         call.raw(&bytes);
-        prop_assert!(state.answer(call.as_slice(), &mut out).is_ok());
+        prop_assert!(state.answer(&Peer::new().0, call.as_slice(), &mut out).is_ok());
         prop_assert!(out.len() >= 28 && out.len() < (1 << 20) + 4096);
     }
 }

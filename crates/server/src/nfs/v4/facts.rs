@@ -1,0 +1,166 @@
+//! Operations that read: GETATTR, ACCESS, VERIFY, READLINK, SECINFO, and those on handles (RFC 7530, 16).
+
+use sharebench_nfs::v4::data::PutFh;
+use sharebench_nfs::v4::item::{Item, Opaque};
+use sharebench_nfs::v4::list::List;
+use sharebench_nfs::v4::names::{
+    ACCESS_DELETE, ACCESS_EXECUTE, ACCESS_EXTEND, ACCESS_LOOKUP, ACCESS_MODIFY, ACCESS_READ, Access, Accessible,
+    FileAttributes, GetAttr, LinkContent, Lookup, SecInfoNoName, SecurityFlavor, SecurityFlavors,
+};
+use sharebench_nfs::v4::status::Nfs4Status;
+use sharebench_nfs::xdr::{Reader, Writer};
+
+use crate::VolumeError;
+use crate::nfs::handle::Place;
+use crate::nfs::v4::attributes::{Described, supported};
+use crate::nfs::v4::compound::Compound;
+use crate::nfs::v4::errors::{OpResult, of_node};
+
+/// Rights on a file besides executing it.
+const FILE_RIGHTS: u32 = ACCESS_READ | ACCESS_MODIFY | ACCESS_EXTEND;
+/// Rights on a directory.
+const DIRECTORY_RIGHTS: u32 = ACCESS_READ | ACCESS_LOOKUP | ACCESS_MODIFY | ACCESS_EXTEND | ACCESS_DELETE;
+/// `AUTH_SYS` and `AUTH_NONE`.
+const FLAVORS: [SecurityFlavor<'static>; 2] = [SecurityFlavor::Rpc(1), SecurityFlavor::Rpc(0)];
+/// `rdattr_error`, `time_access_set` and `time_modify_set`, which cannot be compared.
+const INCOMPARABLE: [u32; 3] = [11, 48, 54];
+
+impl Compound<'_> {
+    /// PUTFH.
+    #[inline]
+    pub(super) fn put_handle(&mut self, call: &mut Reader<'_>) -> OpResult {
+        let args = PutFh::get(call)?;
+        let place = self.server.handles.find(args.handle.0).map_err(|error| match error {
+            VolumeError::Stale => Nfs4Status::Stale,
+            _ => Nfs4Status::Badhandle,
+        })?;
+        self.enter(place);
+        Ok(())
+    }
+
+    /// PUTROOTFH and PUTPUBFH.
+    pub(super) fn put_root(&mut self) -> OpResult {
+        self.enter(self.v4().pseudo.root());
+        Ok(())
+    }
+
+    /// GETFH.
+    pub(super) fn get_handle(&mut self, out: &mut Writer) -> OpResult {
+        let place = self.place()?;
+        self.server.handles.put_place(out, place);
+        Ok(())
+    }
+
+    /// SAVEFH.
+    pub(super) fn save(&mut self) -> OpResult {
+        self.saved = Some(self.place()?);
+        self.saved_state = self.current_state;
+        Ok(())
+    }
+
+    /// RESTOREFH.
+    pub(super) fn restore(&mut self) -> OpResult {
+        self.current = Some(self.saved.ok_or(Nfs4Status::Restorefh)?);
+        self.current_state = self.saved_state;
+        Ok(())
+    }
+
+    /// GETATTR.
+    pub(super) fn get_attributes(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let args = GetAttr::get(call)?;
+        let place = self.place()?;
+        // Attributes that can only be set.
+        if args.wanted.contains(48) || args.wanted.contains(54) {
+            return Err(Nfs4Status::Inval.into());
+        }
+        let attributes = self.server.attributes_of(place)?;
+        let space = self.server.space_for(args.wanted)?;
+        let described = Described { attributes: &attributes, place, space };
+        self.server.put_wanted(out, (self.minor_version, args.wanted), &described);
+        Ok(())
+    }
+
+    /// VERIFY, or NVERIFY if the attributes must differ.
+    pub(super) fn verify(&mut self, call: &mut Reader<'_>, equal: bool) -> OpResult {
+        let place = self.place()?;
+        let mut claimed_reader = *call;
+        let args = FileAttributes::get(call)?;
+        let wanted = args.attributes.mask();
+        if INCOMPARABLE.iter().any(|number| wanted.contains(*number)) {
+            return Err(Nfs4Status::Inval.into());
+        }
+        if !wanted.without(supported(self.minor_version)).is_empty() {
+            return Err(Nfs4Status::Attrnotsupp.into());
+        }
+        let claimed = claimed_reader.take(claimed_reader.rest().len() - call.rest().len())?;
+        let attributes = self.server.attributes_of(place)?;
+        let space = self.server.space_for(wanted)?;
+        let mut actual = Writer::default();
+        let described = Described { attributes: &attributes, place, space };
+        self.server.put_wanted(&mut actual, (self.minor_version, wanted), &described);
+        match (actual.as_slice() == claimed, equal) {
+            (true, true) | (false, false) => Ok(()),
+            (true, false) => Err(Nfs4Status::Same.into()),
+            (false, true) => Err(Nfs4Status::NotSame.into()),
+        }
+    }
+
+    /// ACCESS: grants every right that applies to the kind of the object, as NFSv3 does.
+    pub(super) fn access(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let args = Access::get(call)?;
+        if args.wanted & !0x1ff != 0 {
+            return Err(Nfs4Status::Inval.into());
+        }
+        let place = self.place()?;
+        let attributes = self.server.attributes_of(place)?;
+        let run = if attributes.mode & 0o111 == 0 { 0 } else { ACCESS_EXECUTE };
+        let (known, granted) = match place {
+            Place::Pseudo(_) => (DIRECTORY_RIGHTS, ACCESS_READ | ACCESS_LOOKUP),
+            Place::Node(_) if attributes.directory => (DIRECTORY_RIGHTS, DIRECTORY_RIGHTS),
+            Place::Node(_) => (FILE_RIGHTS | ACCESS_EXECUTE, FILE_RIGHTS | run),
+        };
+        Accessible { supported: args.wanted & known, granted: args.wanted & granted }.put(out);
+        Ok(())
+    }
+
+    /// READLINK.
+    pub(super) fn read_link(&mut self, out: &mut Writer) -> OpResult {
+        let wrong = |minor| if minor == 0 { Nfs4Status::Inval } else { Nfs4Status::WrongType };
+        let Place::Node(node) = self.place()? else { return Err(wrong(self.minor_version).into()) };
+        if !self.server.attributes_of(Place::Node(node))?.link {
+            return Err(wrong(self.minor_version).into());
+        }
+        let target = self.volume().read_link(node).map_err(of_node)?;
+        LinkContent { content: Opaque(&target) }.put(out);
+        Ok(())
+    }
+
+    /// SECINFO: the flavors are the same everywhere. It consumes the current handle from minor version 1 on.
+    pub(super) fn security(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let args = Lookup::get(call)?;
+        let directory = self.place()?;
+        self.find(directory, args.name.0)?;
+        self.put_flavors(out)
+    }
+
+    /// SECINFO_NO_NAME.
+    pub(super) fn security_of_current(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let args = SecInfoNoName::get(call)?;
+        let place = self.place()?;
+        match args.style {
+            0 => {}
+            1 => drop(self.parent(place)?),
+            _ => return Err(Nfs4Status::Inval.into()),
+        }
+        self.put_flavors(out)
+    }
+
+    fn put_flavors(&mut self, out: &mut Writer) -> OpResult {
+        SecurityFlavors { flavors: List::new(&FLAVORS) }.put(out);
+        if self.minor_version > 0 {
+            self.current = None;
+            self.current_state = None;
+        }
+        Ok(())
+    }
+}

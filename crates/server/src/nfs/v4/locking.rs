@@ -1,0 +1,145 @@
+//! LOCK, LOCKT and LOCKU (RFC 7530, 16.10 to 16.12).
+
+use sharebench_nfs::v4::item::{Item, Opaque};
+use sharebench_nfs::v4::lock::{Denied, Lock, LockKind, LockTest, Locker, Unlock};
+use sharebench_nfs::v4::open::StateOwner;
+use sharebench_nfs::v4::operation::Operation;
+use sharebench_nfs::v4::status::Nfs4Status;
+use sharebench_nfs::xdr::{Reader, Writer};
+
+use crate::NodeId;
+use crate::nfs::v4::client_calls::OwnerCall;
+use crate::nfs::v4::compound::Compound;
+use crate::nfs::v4::errors::{OpError, OpResult};
+use crate::nfs::v4::state::locks::{Conflict, Locked, WantedLock};
+use crate::nfs::v4::state::owner_sequence::OwnerReply;
+use crate::nfs::v4::state::ranges::ByteRange;
+
+impl Compound<'_> {
+    /// The current file, which can have locks.
+    fn lockable(&self) -> Result<NodeId, Nfs4Status> {
+        let node = self.file()?;
+        let attributes = self.volume().attributes(node).map_err(|error| self.of_data(error))?;
+        match (attributes.directory, attributes.link) {
+            (true, _) => Err(Nfs4Status::Isdir),
+            (_, true) => Err(Nfs4Status::Inval),
+            _ => Ok(node),
+        }
+    }
+
+    /// LOCK. An owner that is denied a lock for which it waits is called when the lock may be available.
+    pub(super) fn lock(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let args = Lock::get(call)?;
+        let node = self.lockable()?;
+        let range = ByteRange::of(args.offset, args.length).ok_or(Nfs4Status::Inval)?;
+        let waits = args.kind.waits() && self.minor_version > 0;
+        let wanted = WantedLock { node, range, exclusive: args.kind.is_exclusive(), waits };
+        let state = match &args.locker {
+            Locker::New(locker) => locker.open_state,
+            Locker::Known(locker) => locker.lock_state,
+        };
+        let state = self.state(state)?;
+        let (client, owner, of_locks) = self.v4().state.owner_of(&state, self.minor_version)?;
+        let sequence = match &args.locker {
+            Locker::New(locker) => locker.open_sequence,
+            Locker::Known(locker) => locker.lock_sequence,
+        };
+        if of_locks != matches!(args.locker, Locker::Known(_)) {
+            return Err(Nfs4Status::BadStateid.into());
+        }
+        let call = OwnerCall { client, owner: &owner, of_locks, operation: Operation::Lock, sequence };
+        self.in_sequence(call, out, |this, out, _| {
+            this.v4().state.check_grace(client, args.reclaim)?;
+            let at = out.len();
+            let state_table = &this.v4().state;
+            let locked = match &args.locker {
+                Locker::New(locker) => {
+                    let locked = state_table.lock_as_new(&state, this.caller(), locker.owner.owner.0, wanted)?;
+                    this.begin_lock_sequence(client, locker.owner.owner.0, locker.lock_sequence)?;
+                    locked
+                }
+                Locker::Known(_) => state_table.lock_as_known(&state, this.caller(), wanted)?,
+            };
+            debug_assert_eq!(at, out.len());
+            this.put_locked(locked, out)
+        })
+    }
+
+    fn put_locked(&mut self, locked: Locked, out: &mut Writer) -> OpResult {
+        match locked {
+            Ok(state) => {
+                state.put(out);
+                self.current_state = Some(state);
+                Ok(())
+            }
+            Err(conflict) => Err(put_denied(&conflict, out)),
+        }
+    }
+
+    /// Sets the sequence of a lock owner that LOCK has introduced, minor version 0.
+    fn begin_lock_sequence(&self, client: u64, owner: &[u8], sequence: u32) -> Result<(), Nfs4Status> {
+        if self.minor_version > 0 {
+            return Ok(());
+        }
+        let locks = self.v4().state.owner_sequence(client, owner, true)?;
+        let mut locks = locks.take()?;
+        // A repeated LOCK is recognized by the sequence of the open owner, so that this reply is never used.
+        let reply = OwnerReply { operation: Operation::Illegal as u32, bytes: Vec::new(), node: None };
+        locks.record(sequence, Ok(()), reply);
+        Ok(())
+    }
+
+    /// LOCKT.
+    pub(super) fn test_lock(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let args = LockTest::get(call)?;
+        let node = self.lockable()?;
+        let range = ByteRange::of(args.offset, args.length).ok_or(Nfs4Status::Inval)?;
+        let client = self.client_of(args.owner.client_id);
+        if self.v4().state.in_grace() {
+            return Err(Nfs4Status::Grace.into());
+        }
+        let wanted = WantedLock { node, range, exclusive: args.kind.is_exclusive(), waits: false };
+        match self.v4().state.test_lock(client, args.owner.owner.0, wanted)? {
+            None => Ok(()),
+            Some(conflict) => Err(put_denied(&conflict, out)),
+        }
+    }
+
+    /// LOCKU.
+    pub(super) fn unlock(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let args = Unlock::get(call)?;
+        let node = self.file()?;
+        let range = ByteRange::of(args.offset, args.length).ok_or(Nfs4Status::Inval)?;
+        let state = self.state(args.state)?;
+        let (client, owner, of_locks) = self.v4().state.owner_of(&state, self.minor_version)?;
+        if !of_locks {
+            return Err(Nfs4Status::BadStateid.into());
+        }
+        let call = OwnerCall {
+            client,
+            owner: &owner,
+            of_locks,
+            operation: Operation::LockU,
+            sequence: args.sequence,
+        };
+        self.in_sequence(call, out, |this, out, _| {
+            let state = this.v4().state.unlock(&state, this.caller(), (node, range))?;
+            state.put(out);
+            this.current_state = Some(state);
+            this.v4().notify_waiters(&this.server.handles, node);
+            Ok(())
+        })
+    }
+}
+
+/// Encodes the lock that excludes a wanted one.
+fn put_denied(conflict: &Conflict, out: &mut Writer) -> OpError {
+    Denied {
+        offset: conflict.range.first,
+        length: conflict.range.length(),
+        kind: if conflict.exclusive { LockKind::Write } else { LockKind::Read },
+        owner: StateOwner { client_id: conflict.client, owner: Opaque(&conflict.owner) },
+    }
+    .put(out);
+    OpError::WithBody(Nfs4Status::Denied)
+}

@@ -1,0 +1,175 @@
+//! Operations of minor version 2: ALLOCATE, DEALLOCATE, SEEK, COPY, CLONE, READ_PLUS, IO_ADVISE (RFC 7862, 15).
+
+
+use sharebench_nfs::protocol::StableHow;
+use sharebench_nfs::v4::bitmap::Bitmap;
+use sharebench_nfs::v4::data::{Read, StateId};
+use sharebench_nfs::v4::item::Item;
+use sharebench_nfs::v4::sparse::{
+    Clone4, Content, Copied, Copy, CopyRequirements, Found, IoAdvise, Range, Seek, SegmentsHead,
+};
+use sharebench_nfs::v4::status::Nfs4Status;
+use sharebench_nfs::xdr::{Reader, Writer};
+
+use crate::nfs::handle::Place;
+use crate::nfs::v4::compound::Compound;
+use crate::nfs::v4::errors::OpResult;
+use crate::{FileRange, NodeId, SeekTarget, VolumeError};
+
+/// Largest COPY of one call, in bytes. The client continues after it.
+const MAX_COPY_BYTES: u64 = 64 << 20;
+/// Largest ALLOCATE, in bytes: a file of the largest size would keep a thread for hours.
+const MAX_RANGE: u64 = i64::MAX as u64;
+
+impl Compound<'_> {
+    /// Checks that a state id allows access to a file, and that a change waits for delegations.
+    fn check(&self, state: StateId, node: NodeId, writes: bool) -> Result<(), Nfs4Status> {
+        let state = self.state(state)?;
+        let client = self.v4().state.check_io(&state, self.caller(), (node, writes))?;
+        if writes { self.v4().recall_conflicts(&self.server.handles, client, node) } else { Ok(()) }
+    }
+
+    fn range(&self, call: &mut Reader<'_>) -> Result<(NodeId, u64, u64), super::errors::OpError> {
+        let args = Range::get(call)?;
+        let node = self.file()?;
+        if args.length == 0 {
+            return Err(Nfs4Status::Inval.into());
+        }
+        if args.offset.checked_add(args.length).is_none_or(|end| end > MAX_RANGE) {
+            return Err(Nfs4Status::Fbig.into());
+        }
+        self.check(args.state, node, true)?;
+        Ok((node, args.offset, args.length))
+    }
+
+    /// ALLOCATE.
+    pub(super) fn allocate(&mut self, call: &mut Reader<'_>) -> OpResult {
+        let (node, offset, length) = self.range(call)?;
+        Ok(self.volume().allocate(node, offset, length).map_err(|error| self.of_data(error))?)
+    }
+
+    /// DEALLOCATE.
+    pub(super) fn deallocate(&mut self, call: &mut Reader<'_>) -> OpResult {
+        let (node, offset, length) = self.range(call)?;
+        Ok(self.volume().deallocate(node, offset, length).map_err(|error| self.of_data(error))?)
+    }
+
+    /// SEEK.
+    pub(super) fn seek(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let args = Seek::get(call)?;
+        let node = self.file()?;
+        self.check(args.state, node, false)?;
+        let target = match args.what {
+            Content::Data => SeekTarget::Data,
+            Content::Hole => SeekTarget::Hole,
+        };
+        let found = self.volume().seek(node, args.offset, target).map_err(|error| match error {
+            // At or beyond the end of the file (RFC 7862, 15.11.3).
+            VolumeError::TooBig => Nfs4Status::Nxio,
+            other => self.of_data(other),
+        })?;
+        let size = self.volume().attributes(node).map_err(|error| self.of_data(error))?.size;
+        // Only holes follow, up to the end: `sr_eof` for both kinds.
+        let offset = found.unwrap_or(size);
+        Found { eof: offset >= size, offset }.put(out);
+        Ok(())
+    }
+
+    /// The saved file, the source of COPY and CLONE.
+    fn source(&self) -> Result<NodeId, Nfs4Status> {
+        match self.saved.ok_or(Nfs4Status::Nofilehandle)? {
+            Place::Node(node) => Ok(node),
+            Place::Pseudo(_) => Err(Nfs4Status::Isdir),
+        }
+    }
+
+    /// COPY within this server, always synchronous.
+    pub(super) fn copy(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let args = Copy::get(call)?;
+        if !args.source_servers.is_empty() {
+            return Err(Nfs4Status::Notsupp.into());
+        }
+        let from = self.source()?;
+        let to = self.file()?;
+        self.check(args.source_state, from, false)?;
+        self.check(args.destination_state, to, true)?;
+        let size = self.volume().attributes(from).map_err(|error| self.of_data(error))?.size;
+        let left = size.saturating_sub(args.source_offset);
+        let past_end = args.count > left || args.source_offset > size;
+        if past_end && args.count > 0 || from == to && overlap(&args, left) {
+            return Err(Nfs4Status::Inval.into());
+        }
+        let wanted = if args.count == 0 { left } else { args.count };
+        let source = FileRange { file: from, offset: args.source_offset };
+        let target = FileRange { file: to, offset: args.destination_offset };
+        let copied = self.volume().copy(source, target, wanted.min(MAX_COPY_BYTES));
+        let count = copied.map_err(|error| self.of_data(error))?;
+        let committed = StableHow::Unstable;
+        let requirements = CopyRequirements { consecutive: true, synchronous: true };
+        let verifier = self.server.write_verifier;
+        Copied { callback: None, count, committed, verifier, requirements }.put(out);
+        Ok(())
+    }
+
+    /// CLONE.
+    pub(super) fn clone_range(&mut self, call: &mut Reader<'_>) -> OpResult {
+        let args = Clone4::get(call)?;
+        let from = self.source()?;
+        let to = self.file()?;
+        self.check(args.source_state, from, false)?;
+        self.check(args.destination_state, to, true)?;
+        let size = self.volume().attributes(from).map_err(|error| self.of_data(error))?.size;
+        let left = size.saturating_sub(args.source_offset);
+        let count = if args.count == 0 { left } else { args.count };
+        if count > left || args.source_offset > size {
+            return Err(Nfs4Status::Inval.into());
+        }
+        let source = FileRange { file: from, offset: args.source_offset };
+        let target = FileRange { file: to, offset: args.destination_offset };
+        Ok(self.volume().clone_range(source, target, count).map_err(|error| self.of_data(error))?)
+    }
+
+    /// READ_PLUS: one segment of data, or the hole that the range begins with.
+    pub(super) fn read_plus(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let wanted = Read::get(call)?;
+        let node = self.file()?;
+        self.check(wanted.state, node, false)?;
+        let size = self.volume().attributes(node).map_err(|error| self.of_data(error))?.size;
+        if wanted.offset >= size || wanted.count == 0 {
+            SegmentsHead { eof: wanted.offset >= size, count: 0 }.put(out);
+            return Ok(());
+        }
+        let data = self.volume().seek(node, wanted.offset, SeekTarget::Data).ok().flatten().unwrap_or(size);
+        let hole = data.min(wanted.offset.saturating_add(wanted.count.into())).min(size) - wanted.offset;
+        if hole > 0 {
+            SegmentsHead { eof: wanted.offset + hole >= size, count: 1 }.put(out);
+            Content::Hole.put(out);
+            out.u64(wanted.offset);
+            out.u64(hole);
+            return Ok(());
+        }
+        let at = out.len();
+        SegmentsHead { eof: false, count: 1 }.put(out);
+        Content::Data.put(out);
+        out.u64(wanted.offset);
+        let end = self.put_data(out, node, (wanted.offset, wanted.count))?;
+        out.patch(at, u32::from(end));
+        Ok(())
+    }
+
+    /// IO_ADVISE: no hint is used.
+    pub(super) fn io_advise(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
+        let args = IoAdvise::get(call)?;
+        let node = self.file()?;
+        self.check(args.state, node, false)?;
+        Bitmap::default().put(out);
+        Ok(())
+    }
+}
+
+/// True if the ranges of a copy within one file overlap.
+fn overlap(args: &Copy<'_>, left: u64) -> bool {
+    let count = if args.count == 0 { left } else { args.count };
+    let distance = args.source_offset.abs_diff(args.destination_offset);
+    distance < count
+}

@@ -1,0 +1,78 @@
+//! Clients of minor version 0: SETCLIENTID, SETCLIENTID_CONFIRM, RENEW (RFC 7530, 16.33, 16.34 and 16.29).
+
+use std::sync::Arc;
+
+use sharebench_nfs::v4::client_id::ClientIdConfirm;
+use sharebench_nfs::v4::status::Nfs4Status;
+
+use crate::nfs::v4::limits::MAX_OWNERS_PER_CLIENT;
+use crate::nfs::v4::state::owner_sequence::OwnerSequence;
+use crate::nfs::v4::state::{ClientOwner, StateResult, StateTable};
+
+impl StateTable {
+    /// Adds a record of a client, which it has to confirm.
+    pub(in crate::nfs::v4) fn set_client_id(
+        &self,
+        owner: &[u8],
+        verifier: [u8; 8],
+    ) -> StateResult<ClientIdConfirm> {
+        let mut tables = self.lock();
+        let owner: ClientOwner = (true, owner.into());
+        let confirmed = tables.owners.get(&owner).and_then(|records| records.confirmed);
+        if let Some(id) = confirmed
+            && let Some(client) = tables.clients.get_mut(&id)
+            && client.verifier == verifier
+        {
+            // The same boot of the client changes its callback: it keeps its state.
+            return Ok(ClientIdConfirm { client_id: id, verifier: client.confirmation });
+        }
+        let id = self.add_client(&mut tables, owner, verifier)?;
+        let verifier = tables.clients.get(&id).map(|client| client.confirmation).unwrap_or_default();
+        Ok(ClientIdConfirm { client_id: id, verifier })
+    }
+
+    /// Confirms a record.
+    pub(in crate::nfs::v4) fn confirm_client_id(&self, confirm: &ClientIdConfirm) -> StateResult<()> {
+        let mut tables = self.lock();
+        let known = tables.clients.get(&confirm.client_id).filter(|client| client.owner.0);
+        if known.is_none_or(|client| client.confirmation != confirm.verifier) {
+            return Err(Nfs4Status::StaleClientid);
+        }
+        tables.confirm_client(confirm.client_id, self.now_ms());
+        Ok(())
+    }
+
+    /// Renews the lease of a client.
+    pub(in crate::nfs::v4) fn renew(&self, client: u64) -> StateResult<()> {
+        let now_ms = self.now_ms();
+        self.lock().client(client)?.lease.renew(now_ms);
+        Ok(())
+    }
+
+    /// The sequence of an owner of opens or locks. The flag distinguishes the two.
+    pub(in crate::nfs::v4) fn owner_sequence(
+        &self,
+        client: u64,
+        owner: &[u8],
+        of_locks: bool,
+    ) -> StateResult<Arc<OwnerSequence>> {
+        let now_ms = self.now_ms();
+        let mut tables = self.lock();
+        let client = tables.client(client)?;
+        client.lease.renew(now_ms);
+        let key: Box<[u8]> = [&[u8::from(of_locks)], owner].concat().into();
+        if let Some(known) = client.sequences.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        if client.sequences.len() >= MAX_OWNERS_PER_CLIENT {
+            // Owners without state may be forgotten: a client begins anew with them.
+            client.sequences.retain(|_, sequence| Arc::strong_count(sequence) > 1 || sequence.is_in_use());
+        }
+        if client.sequences.len() >= MAX_OWNERS_PER_CLIENT {
+            return Err(Nfs4Status::Resource);
+        }
+        let sequence = Arc::new(OwnerSequence::default());
+        client.sequences.insert(key, Arc::clone(&sequence));
+        Ok(sequence)
+    }
+}
