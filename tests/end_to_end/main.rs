@@ -39,6 +39,7 @@ mod ncp_dos;
 mod ncp_ether;
 mod ncp_judges;
 mod ncp_locks;
+mod nfs4;
 mod peers;
 mod plans;
 mod policies;

@@ -60,11 +60,13 @@ impl DirectoryVolume {
         // By the descriptor and not by a name, which could be exchanged for another file in between. The magic link in
         // /proc needs no capability, unlike an empty path; for a symbolic link it is followed to the link itself.
         let path = format!("/proc/self/fd/{}", open.fd().as_raw_fd());
-        linkat(rustix::fs::CWD, path, parent.fd(), name, AtFlags::SYMLINK_FOLLOW).map_err(|errno| match errno {
-            // The file has lost its last name.
-            Errno::NOENT => VolumeError::Stale,
-            errno => volume_error(errno),
-        })?;
+        linkat(rustix::fs::CWD, path, parent.fd(), name, AtFlags::SYMLINK_FOLLOW).map_err(
+            |errno| match errno {
+                // The file has lost its last name.
+                Errno::NOENT => VolumeError::Stale,
+                errno => volume_error(errno),
+            },
+        )?;
         self.names_changed(directory);
         self.tree.changes.note(file);
         let status = Status::of(open.fd()).map_err(volume_error)?;

@@ -47,7 +47,7 @@ impl Tree {
             let Ok(open) = self.directory(directory) else { continue };
             for name in read_names(open.fd(), which).unwrap_or_default() {
                 let Ok(status) = self.status(&open, &name) else { continue };
-                let node = self.places.seen(status.identity, directory, &name);
+                let node = self.places.seen(&status, directory, &name);
                 if status.kind == Kind::Directory {
                     waiting.push(node);
                 }

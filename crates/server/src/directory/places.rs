@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::{NodeId, ROOT, VolumeError, VolumeResult};
-use sharebench_beneath::Identity;
+use sharebench_beneath::{Identity, Kind, Status};
 
 /// The place where a file was last seen.
 #[derive(Debug, Clone)]
@@ -26,6 +26,18 @@ struct Table {
     last_id: u64,
 }
 
+impl Table {
+    fn add_other_name(&mut self, id: NodeId, name: NodeName) {
+        let others = self.others.entry(id).or_default();
+        others.retain(|other| (other.parent, &other.name) != (name.parent, &name.name));
+        if others.len() >= MAX_OTHER_NAMES {
+            // The one that was seen longest ago is the most likely to be gone.
+            others.remove(0);
+        }
+        others.push(name);
+    }
+}
+
 /// Maximum number of further names that are kept of a file.
 const MAX_OTHER_NAMES: usize = 8;
 
@@ -42,7 +54,8 @@ impl Places {
     }
 
     /// The number of the file that was just seen as `name` in `parent`.
-    pub(super) fn seen(&self, identity: Identity, parent: NodeId, name: &str) -> NodeId {
+    pub(super) fn seen(&self, status: &Status, parent: NodeId, name: &str) -> NodeId {
+        let identity = status.identity;
         {
             let table = self.read();
             if let Some((id, place)) =
@@ -59,17 +72,16 @@ impl Places {
             NodeId(table.last_id)
         });
         table.by_identity.insert(identity, id);
-        table.by_id.insert(id, NodeName { identity, parent, name: Arc::from(name) });
+        let earlier = table.by_id.insert(id, NodeName { identity, parent, name: Arc::from(name) });
+        if let Some(earlier) = earlier.filter(|_| status.links > 1 && status.kind != Kind::Directory) {
+            table.add_other_name(id, earlier);
+        }
         id
     }
 
     /// Keeps a further name of a file.
     pub(super) fn add_other_name(&self, id: NodeId, identity: Identity, parent: NodeId, name: &str) {
-        let mut table = self.write();
-        let others = table.others.entry(id).or_default();
-        if others.len() < MAX_OTHER_NAMES {
-            others.push(NodeName { identity, parent, name: Arc::from(name) });
-        }
+        self.write().add_other_name(id, NodeName { identity, parent, name: Arc::from(name) });
     }
 
     /// Replaces the name of a file that is gone by another one that is known; false if there is none.

@@ -94,10 +94,12 @@ impl Tree {
             }
             return Ok(self.described(&status, id));
         }
-        match self.attributes_by_name(id) {
-            // The name is gone; the file may have another one.
-            Err(VolumeError::Stale) if self.places.use_other_name(id) => self.attributes_by_name(id),
-            attributes => attributes,
+        loop {
+            match self.attributes_by_name(id) {
+                // The name is gone; the file may have another one.
+                Err(VolumeError::Stale) if self.places.use_other_name(id) => {}
+                attributes => return attributes,
+            }
         }
     }
 
@@ -153,7 +155,9 @@ impl Tree {
         };
         for (at, place) in way.iter().rev() {
             open = match self.open_place(&open, place, false) {
-                Err(VolumeError::Stale) if self.places.use_other_name(*at) => self.open_other_name(*at)?,
+                Err(VolumeError::Stale) if self.places.use_other_name(*at) => {
+                    self.open_by_any_name(*at, false)?
+                }
                 opened => opened?,
             };
             self.open_files.insert(*at, Arc::clone(&open));
@@ -161,11 +165,16 @@ impl Tree {
         Ok(open)
     }
 
-    /// Opens a file by another of its names. Directories have one name, so that the parent's way is short and known.
-    fn open_other_name(&self, id: NodeId) -> VolumeResult<Arc<OpenNode>> {
-        let place = self.places.get(id)?;
-        let parent = self.node(place.parent)?;
-        self.open_place(&parent, &place, false)
+    /// Opens a file by the first of its names that still leads to it. Directories have one name, so that the parent's way is short and known.
+    fn open_by_any_name(&self, id: NodeId, writable: bool) -> VolumeResult<Arc<OpenNode>> {
+        loop {
+            let place = self.places.get(id)?;
+            let parent = self.node(place.parent)?;
+            match self.open_place(&parent, &place, writable) {
+                Err(VolumeError::Stale) if self.places.use_other_name(id) => {}
+                opened => return opened,
+            }
+        }
     }
 
     /// A directory, open.
@@ -187,9 +196,7 @@ impl Tree {
             return Ok(open);
         }
         // Open for writing only on the first write: on an overlay, opening for writing copies the file up.
-        let place = self.places.get(id)?;
-        let parent = self.node(place.parent)?;
-        let open = self.open_place(&parent, &place, true)?;
+        let open = self.open_by_any_name(id, true)?;
         self.open_files.insert(id, Arc::clone(&open));
         Ok(open)
     }
@@ -210,8 +217,11 @@ impl Tree {
             Err(Errno::NOENT) => return Err(VolumeError::Stale),
             Err(errno) => return Err(volume_error(errno)),
         };
-        let open =
-            if status.kind == Kind::Link { OpenNode::link(fd) } else { OpenNode::new(fd, directory, writable) };
+        let open = if status.kind == Kind::Link {
+            OpenNode::link(fd)
+        } else {
+            OpenNode::new(fd, directory, writable)
+        };
         // The name may refer to another object between the two calls; the descriptor cannot.
         let open_status = Status::of(open.fd()).map_err(volume_error)?;
         if status.identity != place.identity || open_status.identity != place.identity {

@@ -4,8 +4,8 @@ use std::os::fd::BorrowedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    Access, AtFlags, FallocateFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid, accessat, fchmod, fchown,
-    fdatasync, fstatvfs, ftruncate, futimens, mkdirat, openat, renameat, unlinkat,
+    Access, AtFlags, FallocateFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid, accessat,
+    fchmod, fchown, fdatasync, fstatvfs, ftruncate, futimens, mkdirat, openat, renameat, unlinkat,
 };
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use sharebench_beneath::{Kind, NO_LINKS, Status};
@@ -29,7 +29,7 @@ impl DirectoryVolume {
 
     /// Attributes of a name that was just seen; its place is recorded.
     pub(super) fn seen(&self, status: &Status, directory: NodeId, name: &str) -> Attributes {
-        self.tree.described(status, self.tree.places.seen(status.identity, directory, name))
+        self.tree.described(status, self.tree.places.seen(status, directory, name))
     }
 
     /// Forgets a file that has lost its last name.
@@ -159,13 +159,12 @@ impl Volume for DirectoryVolume {
             Errno::INVAL => VolumeError::BadName,
             errno => volume_error(errno),
         })?;
-        if let Some(replaced) = replaced.filter(|replaced| replaced.identity != moved.identity)
-        {
+        if let Some(replaced) = replaced.filter(|replaced| replaced.identity != moved.identity) {
             self.one_name_less(&replaced);
         }
         self.names_changed(from);
         self.names_changed(to);
-        self.tree.places.seen(moved.identity, to, new_name);
+        self.tree.places.seen(&moved, to, new_name);
         Ok(())
     }
 

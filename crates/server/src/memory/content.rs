@@ -191,7 +191,8 @@ impl Content {
             let end = number * PAGE_BYTES + read_lock(page).len() as u64;
             end > offset && number * PAGE_BYTES < size
         };
-        let first = pages.iter().filter(|(number, page)| has_data(number, page)).map(|(number, _)| *number).min();
+        let first =
+            pages.iter().filter(|(number, page)| has_data(number, page)).map(|(number, _)| *number).min();
         first.map(|number| offset.max(number * PAGE_BYTES)).filter(|at| *at < size)
     }
 

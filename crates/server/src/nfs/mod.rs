@@ -22,8 +22,8 @@ mod tests;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Weak};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
 use tokio::runtime::{Builder, Handle, Runtime};

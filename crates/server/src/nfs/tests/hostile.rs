@@ -11,8 +11,8 @@ use sharebench_nfs::rpc::CallTemplate;
 use sharebench_nfs::xdr::Writer;
 
 use super::calls::state;
-use crate::nfs::v4::Peer;
 use super::{memory, start};
+use crate::nfs::v4::Peer;
 use crate::{DeviceOptions, DeviceVolume, MemoryVolume, ROOT, Volume};
 
 /// True if the server closes the connection after these bytes.

@@ -34,8 +34,8 @@ const CHANGE_TYPE: u32 = 4;
 /// The attributes that the server reports or sets in a minor version.
 pub(super) fn supported(minor_version: u32) -> Bitmap {
     const ALWAYS: Bitmap = Bitmap::of(&[
-        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ACL, 13, 15, 16, 17, 18, HANDLE, 20, 21, 22, 23, 26, 27, 28, 29, 30, 31,
-        33, 34, 35, 36, 37, 41, 42, 43, 44, 45, 47, 48, 50, 51, 52, 53, 54, 55,
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ACL, 13, 15, 16, 17, 18, HANDLE, 20, 21, 22, 23, 26, 27, 28,
+        29, 30, 31, 33, 34, 35, 36, 37, 41, 42, 43, 44, 45, 47, 48, 50, 51, 52, 53, 54, 55,
     ]);
     match minor_version {
         0 => ALWAYS,

@@ -3,7 +3,8 @@
 use sharebench_nfs::record::{begin_record, end_record};
 use sharebench_nfs::rpc::{CallTemplate, get_reply};
 use sharebench_nfs::v4::callback::{
-    CALLBACK_COMPOUND, CALLBACK_VERSION, CallbackHead, CallbackOperation, CallbackSequence, NotifyLock, Recall,
+    CALLBACK_COMPOUND, CALLBACK_VERSION, CallbackHead, CallbackOperation, CallbackSequence, NotifyLock,
+    Recall,
 };
 use sharebench_nfs::v4::compound::ReplyHead;
 use sharebench_nfs::v4::data::StateId;

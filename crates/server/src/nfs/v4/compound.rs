@@ -127,7 +127,9 @@ impl<'a> Compound<'a> {
                 _ if self.position >= MAX_OPERATIONS && self.minor_version == 0 => {
                     Err(Nfs4Status::Resource.into())
                 }
-                Some(operation) => self.check_session(operation).and_then(|()| self.perform(operation, call, out)),
+                Some(operation) => {
+                    self.check_session(operation).and_then(|()| self.perform(operation, call, out))
+                }
                 None => Err(Nfs4Status::OpIllegal.into()),
             };
             self.position += 1;

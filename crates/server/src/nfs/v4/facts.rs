@@ -4,8 +4,8 @@ use sharebench_nfs::v4::data::PutFh;
 use sharebench_nfs::v4::item::{Item, Opaque};
 use sharebench_nfs::v4::list::List;
 use sharebench_nfs::v4::names::{
-    ACCESS_DELETE, ACCESS_EXECUTE, ACCESS_EXTEND, ACCESS_LOOKUP, ACCESS_MODIFY, ACCESS_READ, Access, Accessible,
-    FileAttributes, GetAttr, LinkContent, Lookup, SecInfoNoName, SecurityFlavor, SecurityFlavors,
+    ACCESS_DELETE, ACCESS_EXECUTE, ACCESS_EXTEND, ACCESS_LOOKUP, ACCESS_MODIFY, ACCESS_READ, Access,
+    Accessible, FileAttributes, GetAttr, LinkContent, Lookup, SecInfoNoName, SecurityFlavor, SecurityFlavors,
 };
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
@@ -149,7 +149,9 @@ impl Compound<'_> {
         let place = self.place()?;
         match args.style {
             0 => {}
-            1 => drop(self.parent(place)?),
+            1 => {
+                self.parent(place)?;
+            }
             _ => return Err(Nfs4Status::Inval.into()),
         }
         self.put_flavors(out)

@@ -46,7 +46,8 @@ impl Compound<'_> {
             return Err(Nfs4Status::Inval.into());
         }
         let of_session = self.session.as_ref().map_or(u32::MAX, |session| session.fore.max_response);
-        let max = args.max_bytes.min(MAX_PAGE_BYTES).min(of_session.saturating_sub(RPC_REPLY_BYTES as u32 + 200));
+        let max =
+            args.max_bytes.min(MAX_PAGE_BYTES).min(of_session.saturating_sub(RPC_REPLY_BYTES as u32 + 200));
         let space = self.server.space_for(args.wanted)?;
         let limit = out.len() + (max as usize).saturating_sub(END_BYTES);
         let mut page = Page { wanted: args.wanted, space, limit, entries: 0 };
@@ -76,7 +77,9 @@ impl Compound<'_> {
         out: &mut Writer,
         page: &mut Page,
     ) -> Result<bool, Nfs4Status> {
-        let Some((name, place)) = self.v4().pseudo.entry(depth).filter(|_| cookie == 0) else { return Ok(true) };
+        let Some((name, place)) = self.v4().pseudo.entry(depth).filter(|_| cookie == 0) else {
+            return Ok(true);
+        };
         let attributes = self.server.attributes_of(place)?;
         Ok(self.put_entry(out, page, (name, FIRST_COOKIE + 1), (&attributes, place)))
     }

@@ -54,7 +54,8 @@ impl Compound<'_> {
             let state_table = &this.v4().state;
             let locked = match &args.locker {
                 Locker::New(locker) => {
-                    let locked = state_table.lock_as_new(&state, this.caller(), locker.owner.owner.0, wanted)?;
+                    let locked =
+                        state_table.lock_as_new(&state, this.caller(), locker.owner.owner.0, wanted)?;
                     this.begin_lock_sequence(client, locker.owner.owner.0, locker.lock_sequence)?;
                     locked
                 }

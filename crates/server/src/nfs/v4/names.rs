@@ -107,7 +107,9 @@ impl Compound<'_> {
         let made = match args.object {
             NewObject::Plain(FileType::Directory) => volume.make_directory(directory, name, permissions),
             NewObject::SymbolicLink(target) => volume.make_link(directory, name, target.0),
-            NewObject::Plain(FileType::Socket | FileType::Fifo) | NewObject::Block(_) | NewObject::Character(_) => {
+            NewObject::Plain(FileType::Socket | FileType::Fifo)
+            | NewObject::Block(_)
+            | NewObject::Character(_) => {
                 return Err(Nfs4Status::Notsupp.into());
             }
             NewObject::Plain(_) => return Err(Nfs4Status::Badtype.into()),

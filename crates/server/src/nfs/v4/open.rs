@@ -342,8 +342,8 @@ fn existing(attributes: Attributes) -> Found {
 
 /// The times that store the verifier of an exclusive create, so that a repeated one is recognized also after a restart.
 fn verifier_times(verifier: [u8; 8]) -> (std::time::SystemTime, std::time::SystemTime) {
-    let [a, b, c, d, e, f, g, h] = verifier;
-    // 31 bits, which every file system stores as seconds.
-    let time = |bytes| UNIX_EPOCH + Duration::from_secs(u64::from(u32::from_be_bytes(bytes) & 0x7fff_ffff));
-    (time([a, b, c, d]), time([e, f, g, h]))
+    let number = u64::from_be_bytes(verifier);
+    // 31 bits each, which every file system stores as seconds.
+    let time = |word: u64| UNIX_EPOCH + Duration::from_secs(word & 0x7fff_ffff);
+    (time(number >> 32), time(number))
 }

@@ -1,6 +1,5 @@
 //! Operations of minor version 2: ALLOCATE, DEALLOCATE, SEEK, COPY, CLONE, READ_PLUS, IO_ADVISE (RFC 7862, 15).
 
-
 use sharebench_nfs::protocol::StableHow;
 use sharebench_nfs::v4::bitmap::Bitmap;
 use sharebench_nfs::v4::data::{Read, StateId};

@@ -56,11 +56,7 @@ impl StateTable {
         let confirmed = records.confirmed.and_then(|id| Some((id, tables.clients.get(&id)?)));
         match confirmed {
             Some((id, client)) if client.verifier == verifier => {
-                return Ok(ExchangedClient {
-                    id,
-                    create_sequence: client.create_sequence,
-                    confirmed: true,
-                });
+                return Ok(ExchangedClient { id, create_sequence: client.create_sequence, confirmed: true });
             }
             // An update names a record of another boot of the client, or none.
             Some(_) if update => return Err(Nfs4Status::NotSame),

@@ -24,10 +24,11 @@ impl StateTable {
         let now_ms = self.now_ms();
         let mut tables = self.lock();
         let file = tables.files.get(&node)?;
-        let is_written = file.opens.iter().any(|number| match tables.states.get(number).map(|entry| &entry.kind) {
-            Some(StateKind::Open(share)) => share.access & SHARE_WRITE != 0 || share.deny != 0,
-            _ => true,
-        });
+        let is_written =
+            file.opens.iter().any(|number| match tables.states.get(number).map(|entry| &entry.kind) {
+                Some(StateKind::Open(share)) => share.access & SHARE_WRITE != 0 || share.deny != 0,
+                _ => true,
+            });
         let of_client = |number: &u64| tables.states.get(number).is_some_and(|entry| entry.client == client);
         let has_one = file.delegations.iter().any(of_client);
         let contended = file.contended_until_ms > now_ms;

@@ -22,7 +22,8 @@ impl StateTable {
         tables.revoke_late(now_ms);
         if !tables.grace.is_on(now_ms) && !std::mem::replace(&mut tables.grace_ended, true) {
             // Clients that have not come back can no longer reclaim, because others may have their files now.
-            let known: Vec<Box<[u8]>> = tables.clients.values().map(|client| client.owner.1.clone()).collect();
+            let known: Vec<Box<[u8]>> =
+                tables.clients.values().map(|client| client.owner.1.clone()).collect();
             if let Some(stable) = &mut tables.stable {
                 stable.retain(|owner| known.iter().any(|other| **other == *owner));
             }

@@ -95,7 +95,9 @@ impl StateTable {
         let mut tables = self.lock();
         let open = self.current(&tables, open, caller)?;
         let client = match tables.states.get(&open) {
-            Some(entry) if matches!(entry.kind, StateKind::Open(_)) && entry.node == wanted.node => entry.client,
+            Some(entry) if matches!(entry.kind, StateKind::Open(_)) && entry.node == wanted.node => {
+                entry.client
+            }
             _ => return Err(Nfs4Status::BadStateid),
         };
         check_mode(&tables, open, wanted.exclusive)?;

@@ -91,9 +91,11 @@ impl StateTable {
         let random = RandomState::new();
         let lease_ms = milliseconds(lease).max(1);
         // Without a file, a random number makes it unlikely that a state of an earlier start is taken for one of this.
-        let boot = stable.as_ref().map_or_else(|| random.hash_one("boot") as u32 | 1, |(store, _)| store.boot());
+        let boot =
+            stable.as_ref().map_or_else(|| random.hash_one("boot") as u32 | 1, |(store, _)| store.boot());
         let until_ms = clock.now_ms().saturating_add(lease_ms);
-        let (stable, expected) = stable.map_or_else(Default::default, |(store, expected)| (Some(store), expected));
+        let (stable, expected) =
+            stable.map_or_else(Default::default, |(store, expected)| (Some(store), expected));
         let tables = Tables {
             last: 0,
             clients: HashMap::new(),

@@ -154,9 +154,10 @@ impl StateTable {
         let lockers = tables.files.get(&node).map(|file| file.lockers.clone()).unwrap_or_default();
         let mut unlocked = false;
         for locker in lockers {
-            let belongs = tables.states.get(&locker).is_some_and(
-                |entry| matches!(entry.kind, StateKind::Lock { open, .. } if open == number),
-            );
+            let belongs = tables
+                .states
+                .get(&locker)
+                .is_some_and(|entry| matches!(entry.kind, StateKind::Lock { open, .. } if open == number));
             if belongs {
                 unlocked |= tables.remove_state(locker, self.now_ms());
             }

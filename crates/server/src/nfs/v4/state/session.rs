@@ -144,7 +144,11 @@ impl Session {
     /// True if callbacks can reach the client.
     pub(in crate::nfs::v4) fn has_back_channel(&self) -> bool {
         !self.is_dead()
-            && self.back().connections.iter().any(|known| known.upgrade().is_some_and(|peer| !peer.is_closed()))
+            && self
+                .back()
+                .connections
+                .iter()
+                .any(|known| known.upgrade().is_some_and(|peer| !peer.is_closed()))
     }
 
     /// Sends a callback now or after those before it; false if there is no way to the client.

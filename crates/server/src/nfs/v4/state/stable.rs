@@ -44,8 +44,9 @@ impl StableStore {
             Ok(status) if status.len() > MAX_BYTES => {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too large"));
             }
-            Ok(_) => Self::parse(path, &fs::read_to_string(path)?)
-                .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a state file of an NFS server"))?,
+            Ok(_) => Self::parse(path, &fs::read_to_string(path)?).ok_or_else(|| {
+                io::Error::new(io::ErrorKind::InvalidData, "not a state file of an NFS server")
+            })?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::begin(path),
             Err(error) => return Err(error),
         };
@@ -88,7 +89,8 @@ impl StableStore {
 
     fn rewrite(&mut self) -> io::Result<()> {
         let [instance, low, high] = self.secret;
-        let mut text = format!("{FORMAT}\nsecret {instance:016x} {low:016x} {high:016x}\nboot {}\n", self.boot);
+        let mut text =
+            format!("{FORMAT}\nsecret {instance:016x} {low:016x} {high:016x}\nboot {}\n", self.boot);
         for client in &self.clients {
             text.push_str(&change_line("client", client));
         }

@@ -81,7 +81,11 @@ impl Server {
         get_reply(&mut reader).unwrap().1.unwrap();
         let head = ReplyHead::get(&mut reader).unwrap();
         assert_eq!(head.tag, Opaque(b"tag"));
-        Results { status: Nfs4Status::from_code(head.status), count: head.count, body: reader.rest().to_vec() }
+        Results {
+            status: Nfs4Status::from_code(head.status),
+            count: head.count,
+            body: reader.rest().to_vec(),
+        }
     }
 }
 
@@ -107,6 +111,10 @@ impl Operations {
         self
     }
 
+    /// Ends the list.
+    #[expect(clippy::unused_self, reason = "the end of a chain of calls")]
+    pub(super) fn done(&mut self) {}
+
     /// Selects a path from the root of the server.
     pub(super) fn path(&mut self, names: &[&str]) -> &mut Self {
         self.add(Operation::PutRootFh, &());
@@ -125,13 +133,14 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// The body of the last result, whose operation this must be. Bodies before it are skipped by searching, so that no
-    /// test has to decode what it is not about.
+    /// The body of the result of this operation. Results before it are skipped by searching, so that no test has to decode
+    /// what it is not about.
     pub(super) fn last(&self, operation: Operation) -> &[u8] {
-        let head = ResultHead { operation: operation as u32, status: self.status.map_or(0, Nfs4Status::code) };
+        let head =
+            ResultHead { operation: operation as u32, status: self.status.map_or(0, Nfs4Status::code) };
         let mut bytes = Writer::default();
         head.put(&mut bytes);
-        let at = self.body.windows(8).rposition(|window| window == bytes.as_slice());
+        let at = self.body.windows(8).position(|window| window == bytes.as_slice());
         &self.body[at.unwrap_or_else(|| panic!("no result of {operation:?}: {:?}", self.status)) + 8..]
     }
 
@@ -184,7 +193,7 @@ impl<'a> Client<'a> {
             protection: NoStateProtection,
             implementation: None,
         };
-        let results = server.call(&peer, 2, |call| drop(call.add(Operation::ExchangeId, &exchange)));
+        let results = server.call(&peer, 2, |call| call.add(Operation::ExchangeId, &exchange).done());
         let exchanged: ExchangedId<'_> = results.decode(Operation::ExchangeId);
         let (id, sequence) = (exchanged.client_id, exchanged.sequence);
         let create = CreateSession {
@@ -196,15 +205,17 @@ impl<'a> Client<'a> {
             callback_program: 0x4000_0000,
             callback_security: CallbackSecurity { none: true, sys: false },
         };
-        let results = server.call(&peer, 2, |call| drop(call.add(Operation::CreateSession, &create)));
+        let results = server.call(&peer, 2, |call| call.add(Operation::CreateSession, &create).done());
         let created: CreatedSession = results.decode(Operation::CreateSession);
         assert_eq!(created.flags, CONNECTION_BACK_CHANNEL);
         Self { server, peer, callbacks, id, session: created.session, sequence: 0, minor_version: 2 }
     }
 
     pub(super) fn reclaim_complete(&mut self) -> Option<Nfs4Status> {
-        self.call(|call| drop(call.add(Operation::ReclaimComplete, &ReclaimComplete { one_file_system: false })))
-            .status
+        self.call(|call| {
+            call.add(Operation::ReclaimComplete, &ReclaimComplete { one_file_system: false }).done()
+        })
+        .status
     }
 
     /// SEQUENCE of the next call in slot 0.
@@ -224,7 +235,7 @@ impl<'a> Client<'a> {
     /// Opens a file in the export.
     pub(super) fn open(&mut self, name: &str, how: OpenHow<'_>, access: u32, deny: u32) -> Results {
         let open = self.open_args(name, how, access, deny);
-        self.call(|call| drop(call.path(&["export"]).add(Operation::Open, &open)))
+        self.call(|call| call.path(&["export"]).add(Operation::Open, &open).done())
     }
 
     /// The arguments of an open of an owner that has the client's number.
@@ -245,13 +256,13 @@ impl<'a> Client<'a> {
     pub(super) fn write(&mut self, name: &str, state: StateId, data: &[u8]) -> Option<Nfs4Status> {
         let stable = sharebench_nfs::protocol::StableHow::Unstable;
         let head = WriteHead { state, offset: 0, stable, count: data.len() as u32 };
-        self.call(|call| drop(call.path(&["export", name]).write(&head, data))).status
+        self.call(|call| call.path(&["export", name]).write(&head, data).done()).status
     }
 
     /// Reads from a file in the export.
     pub(super) fn read(&mut self, name: &str, state: StateId) -> Result<Vec<u8>, Nfs4Status> {
         let read = Read { state, offset: 0, count: 4096 };
-        let results = self.call(|call| drop(call.path(&["export", name]).add(Operation::Read, &read)));
+        let results = self.call(|call| call.path(&["export", name]).add(Operation::Read, &read).done());
         if let Some(status) = results.status {
             return Err(status);
         }

@@ -3,7 +3,9 @@
 use sharebench_nfs::v4::callback::Recall;
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::item::Item;
-use sharebench_nfs::v4::open::{DENY_NONE, DelegReturn, OpenHow, Opened, SHARE_BOTH, SHARE_READ, SHARE_WRITE};
+use sharebench_nfs::v4::open::{
+    DENY_NONE, DelegReturn, OpenHow, Opened, SHARE_BOTH, SHARE_READ, SHARE_WRITE,
+};
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::session::FreeStateId;
 use sharebench_nfs::v4::session::Sequenced;
@@ -18,7 +20,7 @@ fn delegated(server: &Server) -> (Client<'_>, StateId, Client<'_>) {
     let mut writer = Client::new(server, "writer");
     let state = writer.create("f");
     let close = sharebench_nfs::v4::data::Close { sequence: 0, state };
-    writer.call(|call| drop(call.path(&["export", "f"]).add(Operation::Close, &close)));
+    writer.call(|call| call.path(&["export", "f"]).add(Operation::Close, &close).done());
     let mut reader = Client::new(server, "reader");
     let opened = reader.open("f", OpenHow::Existing, SHARE_READ, DENY_NONE);
     let delegation = opened.decode::<Opened<'_>>(Operation::Open).delegation.state().unwrap();
@@ -33,7 +35,7 @@ fn recalled(client: &mut Client<'_>) -> StateId {
 
 fn give_back(client: &mut Client<'_>, state: StateId) -> Option<Nfs4Status> {
     let give_back = DelegReturn { state };
-    client.call(|call| drop(call.path(&["export", "f"]).add(Operation::DelegReturn, &give_back))).status
+    client.call(|call| call.path(&["export", "f"]).add(Operation::DelegReturn, &give_back).done()).status
 }
 
 #[test]
@@ -44,7 +46,11 @@ fn an_open_for_writing_waits_until_the_delegation_is_returned() {
     let wait = writer.open("f", OpenHow::Existing, SHARE_WRITE, DENY_NONE);
     assert_eq!(wait.status, Some(Nfs4Status::Delay));
     assert_eq!(recalled(&mut reader), delegation);
-    assert_eq!(writer.open("f", OpenHow::Existing, SHARE_READ, DENY_NONE).status, None, "readers do not wait");
+    assert_eq!(
+        writer.open("f", OpenHow::Existing, SHARE_READ, DENY_NONE).status,
+        None,
+        "readers do not wait"
+    );
     assert!(reader.callbacks.try_recv().is_err(), "it is recalled once");
     assert_eq!(give_back(&mut reader, delegation), None);
     assert_eq!(writer.open("f", OpenHow::Existing, SHARE_WRITE, DENY_NONE).status, None);
@@ -63,10 +69,11 @@ fn a_delegation_that_is_not_returned_within_the_lease_is_revoked() {
     }
     assert_eq!(writer.open("f", OpenHow::Existing, SHARE_BOTH, DENY_NONE).status, None);
     assert_eq!(reader.read("f", delegation), Err(Nfs4Status::DelegRevoked));
-    let status = |client: &mut Client<'_>| client.call(|_| {}).decode::<Sequenced>(Operation::Sequence).status_flags;
+    let status =
+        |client: &mut Client<'_>| client.call(|_| {}).decode::<Sequenced>(Operation::Sequence).status_flags;
     assert_eq!(status(&mut reader), 0x40);
     let free = FreeStateId { state: delegation };
-    assert_eq!(reader.call(|call| drop(call.add(Operation::FreeStateId, &free))).status, None);
+    assert_eq!(reader.call(|call| call.add(Operation::FreeStateId, &free).done()).status, None);
     assert_eq!(status(&mut reader), 0);
 }
 

@@ -15,12 +15,12 @@ fn lock(client: &mut Client<'_>, open: StateId, kind: LockKind, (offset, length)
     let owner = StateOwner { client_id: client.id, owner: Opaque(b"locker") };
     let locker = NewLocker { open_sequence: 0, open_state: open, lock_sequence: 0, owner };
     let lock = Lock { kind, reclaim: false, offset, length, locker: Locker::New(locker) };
-    client.call(|call| drop(call.path(&["export", "f"]).add(Operation::Lock, &lock)))
+    client.call(|call| call.path(&["export", "f"]).add(Operation::Lock, &lock).done())
 }
 
 fn unlock(client: &mut Client<'_>, state: StateId, (offset, length): (u64, u64)) -> Results {
     let unlock = Unlock { kind: LockKind::Write, sequence: 0, state, offset, length };
-    client.call(|call| drop(call.path(&["export", "f"]).add(Operation::LockU, &unlock)))
+    client.call(|call| call.path(&["export", "f"]).add(Operation::LockU, &unlock).done())
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_conflicting_lock_is_denied_with_its_holder_until_it_is_unlocked() {
     assert_eq!((holder.offset, holder.length, holder.owner.client_id), (10, 10, one.id));
     let owner = StateOwner { client_id: two.id, owner: Opaque(b"other") };
     let test = LockTest { kind: LockKind::Write, offset: 0, length: 10, owner };
-    let free = two.call(|call| drop(call.path(&["export", "f"]).add(Operation::LockT, &test)));
+    let free = two.call(|call| call.path(&["export", "f"]).add(Operation::LockT, &test).done());
     assert_eq!(free.status, None, "no byte in common");
     let freed: StateId = unlock(&mut one, held, (0, u64::MAX)).decode(Operation::LockU);
     assert_eq!(freed.sequence, held.sequence + 1);
@@ -72,11 +72,11 @@ fn a_known_owner_extends_its_locks_and_a_close_releases_them() {
     let held: StateId = lock(&mut one, opened[0], LockKind::Write, (0, 1)).decode(Operation::Lock);
     let known = Locker::Known(KnownLocker { lock_state: held, lock_sequence: 0 });
     let more = Lock { kind: LockKind::Write, reclaim: false, offset: 7, length: 1, locker: known };
-    let results = one.call(|call| drop(call.path(&["export", "f"]).add(Operation::Lock, &more)));
+    let results = one.call(|call| call.path(&["export", "f"]).add(Operation::Lock, &more).done());
     assert_eq!(results.decode::<StateId>(Operation::Lock).sequence, 2);
     assert_eq!(lock(&mut two, opened[1], LockKind::Read, (7, 1)).status, Some(Nfs4Status::Denied));
     let close = sharebench_nfs::v4::data::Close { sequence: 0, state: opened[0] };
-    one.call(|call| drop(call.path(&["export", "f"]).add(Operation::Close, &close)));
+    one.call(|call| call.path(&["export", "f"]).add(Operation::Close, &close).done());
     assert_eq!(lock(&mut two, opened[1], LockKind::Read, (7, 1)).status, None);
 }
 

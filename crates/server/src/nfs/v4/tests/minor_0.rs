@@ -33,9 +33,9 @@ impl<'a> Client<'a> {
             callback_address: NetworkAddress { network: Opaque(b"tcp"), address: Opaque(b"127.0.0.1.0.1") },
             callback_ident: 1,
         };
-        let results = server.call(&peer, 0, |call| drop(call.add(Operation::SetClientId, &set)));
+        let results = server.call(&peer, 0, |call| call.add(Operation::SetClientId, &set).done());
         let confirm: ClientIdConfirm = results.decode(Operation::SetClientId);
-        let results = server.call(&peer, 0, |call| drop(call.add(Operation::SetClientIdConfirm, &confirm)));
+        let results = server.call(&peer, 0, |call| call.add(Operation::SetClientIdConfirm, &confirm).done());
         assert_eq!(results.status, None);
         Self { server, peer, id: confirm.client_id, owner: b"owner" }
     }
@@ -49,17 +49,17 @@ impl<'a> Client<'a> {
         let how = OpenHow::Unchecked(SetAttributes::default());
         let claim = OpenClaim::Name(Opaque(name.as_bytes()));
         let open = Open { sequence, access: SHARE_BOTH, deny: DENY_NONE, owner, how, claim };
-        self.call(|call| drop(call.path(&["export"]).add(Operation::Open, &open)))
+        self.call(|call| call.path(&["export"]).add(Operation::Open, &open).done())
     }
 
     fn confirm(&self, name: &str, state: StateId, sequence: u32) -> Results {
         let confirm = OpenConfirm { state, sequence };
-        self.call(|call| drop(call.path(&["export", name]).add(Operation::OpenConfirm, &confirm)))
+        self.call(|call| call.path(&["export", name]).add(Operation::OpenConfirm, &confirm).done())
     }
 
     fn close(&self, name: &str, state: StateId, sequence: u32) -> Results {
         let close = Close { sequence, state };
-        self.call(|call| drop(call.path(&["export", name]).add(Operation::Close, &close)))
+        self.call(|call| call.path(&["export", name]).add(Operation::Close, &close).done())
     }
 }
 
@@ -91,7 +91,7 @@ fn locks_have_a_sequence_of_their_own() {
     let owner = StateOwner { client_id: client.id, owner: Opaque(b"locker") };
     let lock = |locker: Locker<'_>, offset| {
         let lock = Lock { kind: LockKind::Write, reclaim: false, offset, length: 1, locker };
-        client.call(|call| drop(call.path(&["export", "f"]).add(Operation::Lock, &lock)))
+        client.call(|call| call.path(&["export", "f"]).add(Operation::Lock, &lock).done())
     };
     let new = Locker::New(NewLocker { open_sequence: 3, open_state: state, lock_sequence: 100, owner });
     let held: StateId = lock(new, 0).decode(Operation::Lock);
@@ -101,7 +101,7 @@ fn locks_have_a_sequence_of_their_own() {
     assert_eq!(more.status, None);
     assert_eq!(lock(known(101), 5).body, more.body);
     let release = ReleaseLockOwner { owner };
-    let results = client.call(|call| drop(call.add(Operation::ReleaseLockOwner, &release)));
+    let results = client.call(|call| call.add(Operation::ReleaseLockOwner, &release).done());
     assert_eq!(results.status, Some(Nfs4Status::LocksHeld));
 }
 
@@ -112,10 +112,10 @@ fn renewals_keep_a_lease_and_without_them_it_ends() {
     let renew = Renew { client_id: client.id };
     for _ in 0..3 {
         server.pass(LEASE / 2);
-        assert_eq!(client.call(|call| drop(call.add(Operation::Renew, &renew))).status, None);
+        assert_eq!(client.call(|call| call.add(Operation::Renew, &renew).done()).status, None);
     }
     server.pass(LEASE * 2);
-    let late = client.call(|call| drop(call.add(Operation::Renew, &renew)));
+    let late = client.call(|call| call.add(Operation::Renew, &renew).done());
     assert_eq!(late.status, Some(Nfs4Status::StaleClientid));
     assert_eq!(client.open("f", 1).status, Some(Nfs4Status::StaleClientid));
 }

@@ -14,7 +14,7 @@ use super::client::{Client, Server};
 
 fn create(client: &mut Client<'_>, name: &str, object: NewObject<'_>) -> Option<Nfs4Status> {
     let create = Create { object, name: Opaque(name.as_bytes()), attributes: SetAttributes::default() };
-    client.call(|call| drop(call.path(&["export"]).add(Operation::Create, &create))).status
+    client.call(|call| call.path(&["export"]).add(Operation::Create, &create).done()).status
 }
 
 #[test]
@@ -23,9 +23,9 @@ fn a_symbolic_link_is_read_and_never_followed() {
     let mut client = Client::new(&server, "one");
     let target = b"../../etc/passwd";
     assert_eq!(create(&mut client, "link", NewObject::SymbolicLink(Opaque(target))), None);
-    let results = client.call(|call| drop(call.path(&["export", "link"]).add(Operation::ReadLink, &())));
+    let results = client.call(|call| call.path(&["export", "link"]).add(Operation::ReadLink, &()).done());
     assert_eq!(results.decode::<LinkContent<'_>>(Operation::ReadLink).content, Opaque(target));
-    let below = client.call(|call| drop(call.path(&["export", "link", "x"])));
+    let below = client.call(|call| call.path(&["export", "link", "x"]).done());
     assert_eq!(below.status, Some(Nfs4Status::Symlink));
     let open = client.open("link", sharebench_nfs::v4::open::OpenHow::Existing, 1, 0);
     assert_eq!(open.status, Some(Nfs4Status::Symlink));
@@ -47,7 +47,10 @@ fn a_hard_link_is_the_same_file_until_its_last_name_is_removed() {
     });
     assert_eq!(results.status, None);
     let remove = Remove { name: Opaque(b"f") };
-    assert_eq!(client.call(|call| drop(call.path(&["export"]).add(Operation::Remove, &remove))).status, None);
+    assert_eq!(
+        client.call(|call| call.path(&["export"]).add(Operation::Remove, &remove).done()).status,
+        None
+    );
     assert_eq!(client.read("g", state).as_deref(), Ok(&b"linked"[..]));
 }
 
@@ -91,7 +94,7 @@ fn a_listing_continues_with_its_verifier_only() {
             max_bytes: 1000,
             wanted: Bitmap::of(&[1, 4, 20, 33]),
         };
-        let results = client.call(|call| drop(call.path(&["export"]).add(Operation::ReadDir, &page)));
+        let results = client.call(|call| call.path(&["export"]).add(Operation::ReadDir, &page).done());
         assert_eq!(results.status, None);
         let body = results.last(Operation::ReadDir);
         assert!(body.len() <= 1000, "{}", body.len());
@@ -112,7 +115,7 @@ fn a_listing_continues_with_its_verifier_only() {
     let mut list = |cookie, verifier, max_bytes| {
         let wanted = Bitmap::default();
         let page = ReadDir { cookie, verifier, directory_bytes: 0, max_bytes, wanted };
-        client.call(|call| drop(call.path(&["export"]).add(Operation::ReadDir, &page))).status
+        client.call(|call| call.path(&["export"]).add(Operation::ReadDir, &page).done()).status
     };
     assert_eq!(list(cookie, [9; 8], 1000), Some(Nfs4Status::NotSame));
     assert_eq!(list(1, verifier, 1000), Some(Nfs4Status::BadCookie));

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use sharebench_nfs::v4::data::{PutFh, StateId};
 use sharebench_nfs::v4::item::Opaque;
-use sharebench_nfs::v4::open::{DENY_NONE, DelegationKind, Open, OpenClaim, OpenHow, Opened, SHARE_BOTH, StateOwner};
+use sharebench_nfs::v4::open::{
+    DENY_NONE, DelegationKind, Open, OpenClaim, OpenHow, Opened, SHARE_BOTH, StateOwner,
+};
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::Reader;
 
 use super::client::{Client, LEASE, Server};
+use crate::nfs::v4::Peer;
 use crate::{DirectoryOptions, DirectoryVolume, Volume};
 
 struct Scratch(PathBuf);
@@ -25,7 +28,8 @@ impl Scratch {
     /// A server that starts now over the directory.
     fn server(&self) -> Server {
         let options = DirectoryOptions { links: true, ..DirectoryOptions::default() };
-        let volume: Arc<dyn Volume> = Arc::new(DirectoryVolume::open(self.0.join("served"), &options).unwrap());
+        let volume: Arc<dyn Volume> =
+            Arc::new(DirectoryVolume::open(self.0.join("served"), &options).unwrap());
         Server::of(&volume, Some(&self.0.join("state")))
     }
 }
@@ -37,7 +41,7 @@ impl Drop for Scratch {
 }
 
 fn handle(client: &mut Client<'_>, name: &str) -> Vec<u8> {
-    let results = client.call(|call| drop(call.path(&["export", name]).add(Operation::GetFh, &())));
+    let results = client.call(|call| call.path(&["export", name]).add(Operation::GetFh, &()).done());
     let mut reader = Reader::new(results.last(Operation::GetFh));
     reader.opaque("handle", 128).unwrap().to_vec()
 }
@@ -67,7 +71,7 @@ fn a_client_of_the_earlier_start_reclaims_and_others_wait() {
 
     let second = scratch.server();
     let sequence = before.next(true);
-    let lost = second.call(&before.peer, 2, |call| drop(call.add(Operation::Sequence, &sequence)));
+    let lost = second.call(&Peer::new().0, 2, |call| call.add(Operation::Sequence, &sequence).done());
     assert_eq!(lost.status, Some(Nfs4Status::Badsession));
     let mut other = Client::connect(&second, "other", [1; 8]);
     other.reclaim_complete();
@@ -79,7 +83,11 @@ fn a_client_of_the_earlier_start_reclaims_and_others_wait() {
     assert_eq!(again.read("f", state).as_deref(), Ok(&b"kept"[..]));
     assert_eq!(again.reclaim_complete(), None);
     assert_eq!(reclaim(&mut again, &kept), Err(Nfs4Status::NoGrace));
-    assert_eq!(other.open("f", OpenHow::Existing, SHARE_BOTH, DENY_NONE).status, None, "all clients are done");
+    assert_eq!(
+        other.open("f", OpenHow::Existing, SHARE_BOTH, DENY_NONE).status,
+        None,
+        "all clients are done"
+    );
 }
 
 #[test]

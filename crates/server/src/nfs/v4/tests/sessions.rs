@@ -1,18 +1,22 @@
 //! Sessions: exactly-once semantics, connections, limits, and calls outside of them.
 
-use sharebench_nfs::v4::item::Opaque;
-use sharebench_nfs::v4::names::{Create, NewObject, Remove};
 use sharebench_nfs::v4::attribute_types::FileType;
 use sharebench_nfs::v4::attributes::SetAttributes;
+use sharebench_nfs::v4::item::Opaque;
+use sharebench_nfs::v4::names::{Create, NewObject, Remove};
 use sharebench_nfs::v4::operation::Operation;
-use sharebench_nfs::v4::session::{BIND_FORE_OR_BOTH, BindConnection, BoundConnection, DestroyClientId, DestroySession};
+use sharebench_nfs::v4::session::{
+    BIND_FORE_OR_BOTH, BindConnection, BoundConnection, DestroyClientId, DestroySession,
+};
 use sharebench_nfs::v4::status::Nfs4Status;
 
 use super::client::{Client, LEASE, Operations, Server};
 use crate::nfs::v4::Peer;
 
 fn remove(name: &'static str) -> impl Fn(&mut Operations) {
-    move |call| drop(call.path(&["export"]).add(Operation::Remove, &Remove { name: Opaque(name.as_bytes()) }))
+    move |call| {
+        call.path(&["export"]).add(Operation::Remove, &Remove { name: Opaque(name.as_bytes()) }).done()
+    }
 }
 
 fn make_directory(call: &mut Operations, name: &str) {
@@ -42,20 +46,21 @@ fn a_repeated_call_is_answered_from_the_slot_and_not_executed_twice() {
 fn operations_outside_of_a_session_and_unknown_ones_are_rejected() {
     let server = Server::new();
     let (peer, _callbacks) = Peer::new();
-    let root = |call: &mut Operations| drop(call.add(Operation::PutRootFh, &()));
+    let root = |call: &mut Operations| call.add(Operation::PutRootFh, &()).done();
     assert_eq!(server.call(&peer, 1, root).status, Some(Nfs4Status::OpNotInSession));
     assert_eq!(server.call(&peer, 0, root).status, None);
     let mismatch = server.call(&peer, 3, root);
     assert_eq!((mismatch.status, mismatch.count), (Some(Nfs4Status::MinorVersMismatch), 0));
-    let seek = server.call(&peer, 0, |call| drop(call.add(Operation::Seek, &())));
+    let seek = server.call(&peer, 0, |call| call.add(Operation::Seek, &()).done());
     assert_eq!((seek.status, seek.count), (Some(Nfs4Status::OpIllegal), 1));
     let mut client = Client::new(&server, "one");
     let sequence = client.next(false);
-    let twice = client.call(|call| drop(call.add(Operation::Sequence, &sequence)));
+    client.sequence -= 1;
+    let twice = client.call(|call| call.add(Operation::Sequence, &sequence).done());
     assert_eq!(twice.status, Some(Nfs4Status::SequencePos));
-    let truncated = client.call(|call| drop(call.add(Operation::PutFh, &5000u32)));
+    let truncated = client.call(|call| call.add(Operation::PutFh, &5000u32).done());
     assert_eq!(truncated.status, Some(Nfs4Status::Badxdr));
-    let many = client.call(|call| (0..40).for_each(|_| drop(call.add(Operation::PutRootFh, &()))));
+    let many = client.call(|call| (0..40).for_each(|_| call.add(Operation::PutRootFh, &()).done()));
     assert_eq!(many.status, Some(Nfs4Status::TooManyOps));
 }
 
@@ -65,14 +70,14 @@ fn a_session_is_used_by_several_connections_and_destroyed_with_its_client() {
     let mut client = Client::new(&server, "one");
     let (second, _callbacks) = Peer::new();
     let bind = BindConnection { session: client.session, direction: BIND_FORE_OR_BOTH, rdma: false };
-    let bound = server.call(&second, 2, |call| drop(call.add(Operation::BindConnToSession, &bind)));
+    let bound = server.call(&second, 2, |call| call.add(Operation::BindConnToSession, &bind).done());
     let bound: BoundConnection = bound.decode(Operation::BindConnToSession);
     assert_eq!(bound.direction, 3);
     let busy = DestroyClientId { client_id: client.id };
-    let destroy = |call: &mut Operations| drop(call.add(Operation::DestroyClientId, &busy));
+    let destroy = |call: &mut Operations| call.add(Operation::DestroyClientId, &busy).done();
     assert_eq!(server.call(&second, 2, destroy).status, Some(Nfs4Status::ClientidBusy));
     let session = DestroySession { session: client.session };
-    let first = client.call(|call| drop(call.add(Operation::DestroySession, &session)));
+    let first = client.call(|call| call.add(Operation::DestroySession, &session).done());
     assert_eq!(first.status, None);
     assert_eq!(client.call(|_| {}).status, Some(Nfs4Status::Badsession));
     assert_eq!(server.call(&second, 2, destroy).status, None);

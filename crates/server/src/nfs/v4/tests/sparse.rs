@@ -15,7 +15,7 @@ fn sparse(client: &mut Client<'_>) -> StateId {
     let state = client.create("f");
     let stable = sharebench_nfs::protocol::StableHow::Unstable;
     let head = WriteHead { state, offset: 1 << 20, stable, count: 5 };
-    let written = client.call(|call| drop(call.path(&["export", "f"]).write(&head, b"bytes")));
+    let written = client.call(|call| call.path(&["export", "f"]).write(&head, b"bytes").done());
     assert_eq!(written.status, None);
     state
 }
@@ -27,7 +27,7 @@ fn holes_are_found_and_read_as_such() {
     let state = sparse(&mut client);
     let mut seek = |offset, what| {
         let seek = Seek { state, offset, what };
-        let results = client.call(|call| drop(call.path(&["export", "f"]).add(Operation::Seek, &seek)));
+        let results = client.call(|call| call.path(&["export", "f"]).add(Operation::Seek, &seek).done());
         results.status.map_or_else(|| Ok(results.decode::<Found>(Operation::Seek)), Err)
     };
     assert_eq!(seek(0, Content::Data), Ok(Found { eof: false, offset: 1 << 20 }));
@@ -39,7 +39,7 @@ fn holes_are_found_and_read_as_such() {
         (1 << 20, Segment::Data { offset: 1 << 20, data: b"bytes" }),
     ] {
         let read = Read { state, offset, count: 4096 };
-        let results = client.call(|call| drop(call.path(&["export", "f"]).add(Operation::ReadPlus, &read)));
+        let results = client.call(|call| call.path(&["export", "f"]).add(Operation::ReadPlus, &read).done());
         let mut reader = Reader::new(results.last(Operation::ReadPlus));
         let head = SegmentsHead::get(&mut reader).unwrap();
         assert_eq!((head.eof, head.count), (offset > 0, 1));
@@ -71,11 +71,11 @@ fn ranges_are_copied_cloned_reserved_and_freed() {
     assert_eq!((copied.count, copied.callback), (5, None));
     assert_eq!(client.read("g", destination_state).as_deref(), Ok(&b"\0\0\0bytes"[..]));
     let free = Range { state: destination_state, offset: 0, length: 6 };
-    let results = client.call(|call| drop(call.path(&["export", "g"]).add(Operation::Deallocate, &free)));
+    let results = client.call(|call| call.path(&["export", "g"]).add(Operation::Deallocate, &free).done());
     assert_eq!(results.status, None);
     assert_eq!(client.read("g", destination_state).as_deref(), Ok(&b"\0\0\0\0\0\0es"[..]));
     let more = Range { state: destination_state, offset: 0, length: 10 };
-    client.call(|call| drop(call.path(&["export", "g"]).add(Operation::Allocate, &more)));
+    client.call(|call| call.path(&["export", "g"]).add(Operation::Allocate, &more).done());
     assert_eq!(client.read("g", destination_state).map(|data| data.len()), Ok(10));
     let clone = Clone4 {
         source_state: destination_state,
