@@ -50,5 +50,6 @@ mod scale_faults;
 mod second_run;
 mod series;
 mod smb_channels;
+mod smb_leases;
 mod stored;
 mod sweep;

@@ -73,7 +73,7 @@ async fn replies_after_loss(session: &mut dyn Session, proxy: &FaultProxy, index
 }
 
 fn channels_of(facts: &Facts) -> (&str, &str) {
-    (&facts["channels_requested"], &facts["channels"])
+    (&facts["connections_requested"], &facts["connections"])
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn the_loss_of_a_channel_costs_no_operation() {
                 let wanted = byte_of(reply.slot.0, 2);
                 assert!(session.buffer(reply.slot).iter().all(|byte| *byte == wanted), "{:?}", reply.slot);
             }
-            assert_eq!(target.final_facts()["channels_lost"], "3");
+            assert_eq!(target.final_facts()["connections_lost"], "3");
             let stored = std::fs::read(smbd.share().join("kept")).unwrap();
             assert!((0..DEPTH).all(|slot| stored[(slot * RECORD) as usize] == byte_of(slot, 2)));
             // The last connection is the session.
@@ -178,7 +178,7 @@ fn operations_on_names_survive_the_loss_of_their_channel() {
         let listed = lose(&mut *session, MetaOp::List { path: String::new() }).await;
         let MetaYield::Entries(entries) = listed else { panic!("{listed:?}") };
         assert_eq!(entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["old"]);
-        assert_eq!(target.final_facts()["channels_lost"], "4");
+        assert_eq!(target.final_facts()["connections_lost"], "4");
         call(&mut *session, MetaOp::Remove { path: "old".into() }).await.unwrap();
         session.close().await;
     });

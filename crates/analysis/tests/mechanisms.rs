@@ -174,3 +174,29 @@ fn client_cpu_that_signing_takes_is_guessed_where_nothing_else_differs() {
     assert_eq!(signing(signed([&on, &[]], 1.0, 0.004)), [""; 0]);
     assert_eq!(signing(signed([&on, &off], 1.0, 2.0)), [""; 0]);
 }
+
+#[test]
+fn one_connection_is_the_limit_where_nothing_else_differs_and_more_are_faster() {
+    let connected = |number: [&str; 2], gain: f64| {
+        let mut run = Synthetic::new("connections", &["four", "one"], 5);
+        (run.noise, run.drift) = (0.004, 0.004);
+        let faster = |target: usize| if target == 0 { gain } else { 1.0 };
+        run.sweep(&grid(&["read"], 3, 3), 10, |target, at| {
+            faster(target) * serial(at.number(axis::RECORD_SIZE).unwrap_or(1) as f64)
+        });
+        for (of, number) in run.run.facts.iter_mut().zip(number) {
+            *of = Facts::from([("connections".to_owned(), number.to_owned())]);
+        }
+        let guesses = analysed(run.run).mechanisms.into_iter();
+        let limits = guesses.filter(|guess| matches!(guess.mechanism, Mechanism::OneConnection { .. }));
+        limits.map(|guess| guess.text).collect::<Vec<String>>()
+    };
+    let found = connected(["4", "1"], 1.8);
+    let [text] = found.as_slice() else { panic!("{found:?}") };
+    assert!(text.starts_with("one connection was the limit: with 4 connections four is 1."), "{text}");
+    assert!(text.contains("times as fast as one with one in read ("), "{text}");
+    // The one system may be listed first; a small gain and two systems with several connections show nothing.
+    assert_eq!(connected(["1", "4"], 1.0 / 1.8).len(), 1);
+    assert_eq!(connected(["4", "1"], 1.15), [""; 0]);
+    assert_eq!(connected(["4", "2"], 1.8), [""; 0]);
+}

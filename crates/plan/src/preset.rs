@@ -20,7 +20,7 @@ macro_rules! preset {
 }
 
 /// Every preset; the first one is the workload of loads that name none.
-pub const WORKLOADS: [Preset; 22] = [
+pub const WORKLOADS: [Preset; 23] = [
     preset!("copy-all-bidirectional"),
     preset!("copy-all-to-server"),
     preset!("copy-all-from-server"),
@@ -42,6 +42,7 @@ pub const WORKLOADS: [Preset; 22] = [
     preset!("media-streaming"),
     preset!("build-tree"),
     preset!("oplock-effect"),
+    preset!("leases"),
     preset!("dbench"),
 ];
 

@@ -7,7 +7,7 @@ use sharebench_model::{SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT};
 use crate::types::{Access, SettingChange, System};
 
 /// Facts about place and time, and facts that follow from others: no settings.
-const NO_SETTINGS: [&str; 23] = [
+const NO_SETTINGS: [&str; 27] = [
     "access",
     "block_size",
     "boot",
@@ -15,12 +15,16 @@ const NO_SETTINGS: [&str; 23] = [
     "burst_gap_used",
     "burst_window_used",
     "client_cache",
+    "connection_addresses",
+    "connections_lost",
+    "connections_requested",
     "credits",
     "direct_io_unit",
     "mount_point",
     "mount_source",
     "names_requested",
     "peer",
+    "requests_repeated",
     "resent",
     "retry",
     "server_guid",
@@ -35,6 +39,10 @@ const NO_SETTINGS: [&str; 23] = [
 
 /// The setting of a simulated distance.
 const DISTANCE: &str = "simulated distance";
+/// The setting of the number of connections of a session.
+pub(crate) const CONNECTIONS: &str = "connections";
+/// Settings of a direct target that does not state them.
+const UNSTATED: [(&str, &str); 2] = [(DISTANCE, "none"), (CONNECTIONS, "1")];
 
 /// Words of prose between a setting and its value.
 const FILLING: [&str; 10] =
@@ -67,11 +75,14 @@ pub(crate) fn changes(a: &System, b: &System) -> Vec<SettingChange> {
     let access = [a.access, b.access];
     let mut a = settings(a);
     let mut b = settings(b);
-    // A direct target without the option was measured without a simulated distance, which is no unknown.
-    if a.contains_key(DISTANCE) != b.contains_key(DISTANCE) {
-        for (settings, access) in [&mut a, &mut b].into_iter().zip(access) {
-            if access == Access::Direct {
-                settings.entry(DISTANCE.to_owned()).or_insert_with(|| "none".to_owned());
+    // A direct target without the option was measured without a simulated distance and with one connection, which is no
+    // unknown.
+    for (name, unstated) in UNSTATED {
+        if a.contains_key(name) != b.contains_key(name) {
+            for (settings, access) in [&mut a, &mut b].into_iter().zip(access) {
+                if access == Access::Direct {
+                    settings.entry(name.to_owned()).or_insert_with(|| unstated.to_owned());
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::align::Aligned;
 use crate::align::rates::usable;
 use crate::estimate::Estimated;
 use crate::judge::cache_cliffs::crossed_the_wire;
+use crate::judge::connection_limit::one_connection;
 use crate::types::{
     Condition, Mechanism, MechanismGuess, Outcome, RateUnit, RatioVerdict, Row, Section, UnlikeCondition,
     View,
@@ -64,6 +65,7 @@ pub(crate) fn mechanisms(
             found.extend(guesses.into_iter().flatten().map(guess));
         }
         found.extend(signing_cpu(aligned, section, index, unlike));
+        found.extend(one_connection(aligned, section, index));
     }
     found
 }

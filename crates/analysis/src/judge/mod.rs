@@ -3,6 +3,7 @@
 pub(crate) mod best;
 pub(crate) mod cache_cliffs;
 mod conditions;
+mod connection_limit;
 mod contradictions;
 pub(crate) mod curves;
 pub(crate) mod effects;

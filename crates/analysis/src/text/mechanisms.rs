@@ -44,5 +44,11 @@ pub(crate) fn guess(stages: &Stages<'_>, guess: &MechanismGuess) -> String {
             name(unsigned),
             three_digits(ns_per_byte),
         ),
+        Mechanism::OneConnection { more, connections, ratios: (low, high) } => format!(
+            "one connection was the limit: with {connections} connections {} is {} times as fast as {system} with one in \
+             {title} ({cells}).",
+            name(more),
+            if low < high { format!("{low:.2} to {high:.2}") } else { format!("{low:.2}") },
+        ),
     }
 }

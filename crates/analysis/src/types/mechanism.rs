@@ -42,13 +42,23 @@ pub enum Mechanism {
         /// Additional time, nanoseconds per byte, median of the cells.
         ns_per_byte: f64,
     },
+    /// The same system with more connections of each session has a higher rate.
+    OneConnection {
+        /// The system with more connections: index into [`crate::Analysis::systems`].
+        more: usize,
+        /// Its number of connections.
+        connections: u64,
+        /// Lowest and highest rate with more connections over that with one, among the cells.
+        ratios: (f64, f64),
+    },
 }
 
 /// A guess at the mechanism that limits one system in one test.
 ///
 /// Rates and times show that a limit exists, not what it is: several mechanisms may have the same trace. So the sentence
 /// says that it is a guess and names the evidence, and no verdict, confidence or exit code depends on it. A guess needs
-/// three cells or more that no client cache served, and intervals that are as narrow as what it claims.
+/// three cells or more that no client cache served, and intervals that are as narrow as what it claims. The limit of one
+/// connection is no guess, because two systems differ in it alone: one resolved cell is enough.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MechanismGuess {
     /// Index into [`crate::Analysis::sections`].

@@ -2,6 +2,7 @@
 
 pub mod cache_probes;
 pub mod cell_repetition;
+pub mod connections;
 pub mod dashboard;
 pub mod far;
 pub mod format;

@@ -6,6 +6,7 @@ use clap::Args;
 use sharebench_model::units::{BitRate, parse_duration};
 use sharebench_plan::Verify;
 
+use super::connections::ConnectionFlags;
 use super::far::FarFlags;
 use super::heading;
 
@@ -33,6 +34,8 @@ pub struct PlanFlags {
     pub link: Option<BitRate>,
     #[command(flatten)]
     pub far: FarFlags,
+    #[command(flatten)]
+    pub connections: ConnectionFlags,
     /// Title of the run.
     #[arg(long, value_name = "TEXT", help_heading = heading::OUTPUT)]
     pub title: Option<String>,

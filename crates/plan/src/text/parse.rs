@@ -31,10 +31,7 @@ impl Plan {
     /// A short name for a target given without one: its protocol, or the last part of a local path.
     pub fn name_for(url: &str, taken: &[PlannedTarget]) -> String {
         let base = match url.split_once("://") {
-            Some((scheme, rest)) if scheme != "file" => match far_of(rest) {
-                Some(far) => format!("{scheme}-{far}"),
-                None => scheme.to_owned(),
-            },
+            Some((scheme, rest)) if scheme != "file" => format!("{scheme}{}", axes_of(rest)),
             _ => url
                 .trim_end_matches('/')
                 .rsplit('/')
@@ -48,10 +45,17 @@ impl Plan {
     }
 }
 
-/// The simulated distance of a URL, as a part of a name: an axis of distances is one target for each of them.
-fn far_of(url: &str) -> Option<String> {
-    let options = url.split_once('?')?.1;
-    options.split('&').find_map(|option| option.strip_prefix("far=")).map(|far| far.replace(',', "-"))
+/// The simulated distance and the number of connections of a URL, as parts of a name: an axis of them is one target for
+/// each value.
+fn axes_of(url: &str) -> String {
+    let options = url.split_once('?').map_or("", |(_, options)| options);
+    let value = |name: &str| {
+        options.split('&').filter_map(|option| option.split_once('=')).find(|(key, _)| *key == name)
+    };
+    let far = value("far").map(|(_, far)| format!("-{}", far.replace(',', "-"))).unwrap_or_default();
+    let connections = ["channels", "nconnect", "connections"].into_iter().find_map(value);
+    let connections = connections.map(|(_, number)| format!("-{number}-connections")).unwrap_or_default();
+    far + &connections
 }
 
 const TOP: [&str; 17] = [

@@ -21,6 +21,7 @@ use crate::wire::data::{READ_DATA_OFFSET, WRITE_DATA_OFFSET};
 use crate::wire::data::{ReadRequest, WriteRequest};
 use crate::wire::frame::{self, PREFIX_LEN};
 use crate::wire::header::{Header, command, flags};
+use crate::wire::lease::{ACKNOWLEDGMENT_REQUIRED, LeaseAcknowledgment, LeaseBreak};
 use crate::wire::simple::FlushRequest;
 use crate::wire::transform;
 
@@ -57,6 +58,8 @@ pub(crate) struct Channel {
     requests: Requests,
     /// Requests that wait for credits, in the order of their submission.
     waiting: VecDeque<Queued>,
+    /// Breaks that are not acknowledged yet.
+    breaks: VecDeque<LeaseBreak>,
     /// Requests that the server wants to see again, see [`PendingReplies`].
     to_repeat: Vec<Queued>,
     pub(crate) credits: Credits,
@@ -70,6 +73,8 @@ pub(crate) struct Channel {
     scratch: Vec<u8>,
     wire: WireCount,
     policy: PolicyCount,
+    /// Reads although nothing is in flight.
+    listens: bool,
     pub(crate) counts: Arc<SessionCounts>,
     lost: Option<OpError>,
 }
@@ -89,6 +94,7 @@ impl Channel {
             receiver: Receiver::new(slots, slot_bytes, slot_bytes.max(FRAME_ALLOWANCE) + FRAME_ALLOWANCE),
             requests: Requests::new(slots),
             waiting: VecDeque::with_capacity(slots + 1),
+            breaks: VecDeque::new(),
             to_repeat: Vec::new(),
             credits: Credits::new(credits),
             security: MessageSecurity::default(),
@@ -99,6 +105,7 @@ impl Channel {
             scratch: Vec::new(),
             wire: WireCount::default(),
             policy: PolicyCount::default(),
+            listens: false,
             counts: Arc::default(),
             lost: None,
         }
@@ -210,6 +217,13 @@ impl Channel {
                 Err(error) => self.give_up(error),
             }
         }
+        if !self.breaks.is_empty() && self.lost.is_none() {
+            // The caller may not poll again for a long time, and another user waits.
+            self.acknowledge();
+            if let Err(error) = self.send_waiting(cx, buffers) {
+                self.give_up(error);
+            }
+        }
         for completion in completions.iter().skip(before) {
             // Counted here and not in the receiver, because only a completed READ delivered its payload to the
             // caller.
@@ -226,22 +240,10 @@ impl Channel {
         buffers: &mut SlotBuffers,
         completions: &mut Vec<Completion>,
     ) -> Result<bool, OpError> {
-        // The send queue accepts a limited number of bytes, so dispatching and sending alternate.
-        loop {
-            self.dispatch(buffers);
-            if self.send_queue.is_empty() {
-                break;
-            }
-            let sent = &mut self.wire.sent;
-            match self.send_queue.poll_send(&mut self.stream, cx, &*buffers, sent) {
-                Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(error)) => return Err(connection_error::disconnected(error.to_string())),
-                Poll::Pending => break,
-            }
-        }
+        self.send_waiting(cx, buffers)?;
         // Nothing is awaited, so nothing is read: an idle session leaves no waker with its socket and is not
         // woken.
-        if self.requests.in_flight() == 0 {
+        if self.requests.in_flight() == 0 && !self.listens {
             self.reject_unaffordable(completions);
             return Ok(false);
         }
@@ -253,6 +255,7 @@ impl Channel {
             metadata_reply: &mut self.exchange.reply,
             after_loss: self.sequence != 0,
             to_repeat: &mut self.to_repeat,
+            breaks: &mut self.breaks,
             completions,
         };
         let received = self.receiver.poll_receive(
@@ -265,10 +268,52 @@ impl Channel {
             self.requests.reserve(queued.index);
             self.waiting.push_back(queued);
         }
+        if !self.breaks.is_empty() {
+            self.acknowledge();
+        }
         match received {
             Poll::Ready(Err(error)) => Err(error),
             Poll::Ready(Ok(())) => Ok(true),
             Poll::Pending => Ok(false),
+        }
+    }
+
+    /// Sends what waits, as far as credits and the socket allow.
+    #[inline]
+    fn send_waiting(&mut self, cx: &mut Context<'_>, buffers: &mut SlotBuffers) -> Result<(), OpError> {
+        // The send queue accepts a limited number of bytes, so dispatching and sending alternate.
+        loop {
+            self.dispatch(buffers);
+            if self.send_queue.is_empty() {
+                return Ok(());
+            }
+            let sent = &mut self.wire.sent;
+            match self.send_queue.poll_send(&mut self.stream, cx, &*buffers, sent) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => return Err(connection_error::disconnected(error.to_string())),
+                Poll::Pending => return Ok(()),
+            }
+        }
+    }
+
+    /// Receives while no request is in flight, for breaks of leases.
+    pub(crate) fn listen(&mut self, cx: &mut Context<'_>, buffers: &mut SlotBuffers) {
+        self.listens = true;
+        self.poll(cx, buffers, &mut Vec::new());
+        self.listens = false;
+    }
+
+    /// Queues the acknowledgment of the oldest break, one at a time (MS-SMB2 3.2.5.19.2).
+    #[cold]
+    fn acknowledge(&mut self) {
+        let index = self.requests.acknowledgment_index();
+        while self.requests.is_idle(index) {
+            let Some(broken) = self.breaks.pop_front() else { return };
+            let required = broken.flags & ACKNOWLEDGMENT_REQUIRED != 0;
+            self.counts.lease_broken(required);
+            if required {
+                self.submit(index, Request::Acknowledge { key: broken.key, state: broken.new });
+            }
         }
     }
 
@@ -322,7 +367,8 @@ impl Channel {
         } else {
             self.counts.request_repeated();
         }
-        self.wire.requests += 1;
+        // An acknowledgment belongs to no operation; the fact of the acknowledged breaks counts it.
+        self.wire.requests += u64::from(!matches!(request, Request::Acknowledge { .. }));
         let times_sent = times_sent + 1;
         self.requests.start(index, message_id, InFlight { request, times_sent, charge, signed });
     }
@@ -424,6 +470,9 @@ impl Channel {
     #[cold]
     pub(crate) fn fail_all(&mut self, error: &OpError, completions: &mut Vec<Completion>) {
         for Queued { index, request, times_sent } in self.take_unfinished() {
+            if matches!(request, Request::Acknowledge { .. }) {
+                continue;
+            }
             let result = Err(error.clone());
             completions.push(Completion { index, request, result, requests: times_sent });
         }
@@ -444,6 +493,9 @@ fn encode_data(request: Request, out: &mut Vec<u8>) {
             WriteRequest { data_offset, len, offset, file, flags, ..WriteRequest::default() }.encode(out);
         }
         Request::Flush { file } => FlushRequest { file, ..FlushRequest::default() }.encode(out),
+        Request::Acknowledge { key, state } => {
+            LeaseAcknowledgment { key, state, ..LeaseAcknowledgment::default() }.encode(out);
+        }
         Request::Metadata { .. } => {}
     }
 }

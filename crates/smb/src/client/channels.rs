@@ -169,6 +169,13 @@ impl Channels {
         if completions.is_empty() { Poll::Pending } else { Poll::Ready(()) }
     }
 
+    /// Receives breaks of leases while nothing is in flight, and acknowledges them.
+    pub(crate) fn listen(&mut self, cx: &mut Context<'_>) {
+        for channel in &mut self.live {
+            channel.listen(cx, &mut self.buffers);
+        }
+    }
+
     /// Moves the requests of lost channels to the others, or fails all requests if the session is lost.
     #[cold]
     fn handle_losses(&mut self, cx: &mut Context<'_>, completions: &mut Vec<Completion>) {

@@ -70,7 +70,10 @@ pub(crate) async fn open_session(
     reached(LoginPhase::Attached);
     let paths = SharePaths::new(&options.directory);
     let mut session = SmbSession::new(channels, paths, negotiated, options.far.clone());
-    if options.channels > 1 {
+    session.lease = options.lease;
+    session.durable = options.durable;
+    session.counts = Arc::clone(counts);
+    if options.states_channels {
         session.channel_grant = Some((options.channels, grant));
     }
     // A missing directory is an error now, not at the first operation of a measurement.

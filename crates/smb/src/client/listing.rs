@@ -3,6 +3,7 @@
 use sharebench_model::{Entry, ErrorClass, ListedPage, MetaYield, OpError, OpStep};
 use sharebench_target::{HeldEntries, ListingGuard};
 
+use crate::client::leases::Opens;
 use crate::client::metadata::{ATTRIBUTE_ACCESS, unreadable};
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;
@@ -103,7 +104,9 @@ impl SmbSession {
 
     async fn begin_listing(&mut self, path: &str) -> Result<Listing, OpError> {
         let rights = access::READ_DATA | ATTRIBUTE_ACCESS;
-        let (directory, _) = self.create(path, rights, disposition::OPEN, options::DIRECTORY_FILE).await?;
+        let kind = options::DIRECTORY_FILE;
+        let (directory, _) =
+            self.create_for(Opens::Directory, path, rights, disposition::OPEN, kind).await?;
         Ok(Listing::new(directory, path))
     }
 

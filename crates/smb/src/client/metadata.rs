@@ -4,16 +4,15 @@ use std::time::{Duration, SystemTime};
 
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
 
+use crate::client::leases::Opens;
 use crate::client::open_file::OpenFile;
 use crate::client::policy::create_options;
 use crate::client::session::SmbSession;
-use crate::crypto::random;
 use crate::status::NtStatus;
 use crate::wire::create::{
     ATTRIBUTE_DIRECTORY, CreateRequest, CreateResponse, SHARE_ALL, access, disposition, options,
 };
 use crate::wire::create_context::{CreateContext, name};
-use crate::wire::durable::{self, DurableRequest};
 use crate::wire::header::command;
 use crate::wire::info::{
     DISPOSITION, END_OF_FILE, FS_FULL_SIZE, InfoResponse, QueryInfoRequest, RENAME, SetInfoRequest,
@@ -84,24 +83,27 @@ impl SmbSession {
         disposition: u32,
         options: u32,
     ) -> Result<(FileId, CreateResponse), OpError> {
-        let name = self.paths.name(path)?;
-        let share = SHARE_ALL;
-        let contexts = self.replay_contexts();
-        let request =
-            CreateRequest { access, share, disposition, options, name, contexts, ..CreateRequest::default() };
-        let reply = self.channels.request(command::CREATE, |body| request.encode(body)).await?;
-        let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
-        Ok((response.file, response))
+        self.create_for(Opens::Attributes, path, access, disposition, options).await
     }
 
-    /// The context that identifies a CREATE which is repeated after the loss of a channel: without it the server would
-    /// perform it twice (MS-SMB2 3.3.5.9.10). A handle without an oplock is not durable.
-    fn replay_contexts(&self) -> Vec<CreateContext> {
-        if self.channel_grant.is_none() || self.negotiated.dialect < 0x0300 {
-            return Vec::new();
-        }
-        let request = DurableRequest { guid: random(), ..DurableRequest::default() };
-        vec![CreateContext::new(durable::REQUEST, &request.encode())]
+    pub(crate) async fn create_for(
+        &mut self,
+        opens: Opens,
+        path: &str,
+        access: u32,
+        disposition: u32,
+        options: u32,
+    ) -> Result<(FileId, CreateResponse), OpError> {
+        let name = self.paths.name(path)?;
+        let share = SHARE_ALL;
+        let mut extras = self.create_extras(path, opens);
+        let contexts = std::mem::take(&mut extras.contexts);
+        let oplock = extras.oplock;
+        let request = CreateRequest { oplock, access, share, disposition, options, name, contexts, attributes: 0 };
+        let reply = self.channels.request(command::CREATE, |body| request.encode(body)).await?;
+        let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
+        self.count_grants(&extras, &response);
+        Ok((response.file, response))
     }
 
     /// Opens a file with a request for a lease (MS-SMB2 2.2.13.2.8), or in dialect 2.0.2 for an oplock (2.2.13), which permit
@@ -163,7 +165,7 @@ impl SmbSession {
         };
         let rights = rights | access::READ_DATA | ATTRIBUTE_ACCESS;
         let options = options::NON_DIRECTORY_FILE | create_options(policy);
-        let (file, response) = self.create(path, rights, disposition, options).await?;
+        let (file, response) = self.create_for(Opens::File, path, rights, disposition, options).await?;
         match self.files.open(OpenFile { id: file, policy }) {
             Ok(file) => Ok(MetaYield::Opened { file, size: response.end_of_file }),
             // The server has opened the file, but nobody would ever close it: the table of open files is full.

@@ -12,6 +12,7 @@ mod credits;
 mod dial;
 mod handshake;
 mod interfaces;
+mod leases;
 mod listing;
 mod login;
 mod message_security;

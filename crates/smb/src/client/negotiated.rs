@@ -10,6 +10,10 @@ use crate::wire::session_setup::flags;
 
 /// Server capability `SMB2_GLOBAL_CAP_LARGE_MTU`: a request may cost several credits (MS-SMB2 2.2.4).
 pub(crate) const LARGE_MTU: u32 = 0x04;
+/// Capability `SMB2_GLOBAL_CAP_LEASING` (MS-SMB2 2.2.4).
+pub(crate) const LEASING: u32 = 0x02;
+/// Capability `SMB2_GLOBAL_CAP_DIRECTORY_LEASING` (MS-SMB2 2.2.4).
+pub(crate) const DIRECTORY_LEASING: u32 = 0x20;
 /// Capability `SMB2_GLOBAL_CAP_MULTI_CHANNEL`: several connections per session (MS-SMB2 2.2.4).
 pub(crate) const MULTI_CHANNEL: u32 = 0x08;
 /// Capability `SMB2_GLOBAL_CAP_ENCRYPTION`: encryption in dialects 3.0 and 3.0.2 (MS-SMB2 2.2.4).

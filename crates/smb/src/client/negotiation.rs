@@ -6,8 +6,9 @@ use sharebench_target::UrlPart;
 
 use crate::client::channel::Channel;
 use crate::client::dial::blame;
+use crate::client::leases::LeaseChoice;
 use crate::client::negotiated::{
-    ENCRYPTION, LARGE_MTU, MULTI_CHANNEL, Negotiated, Offer, SIGNING_ENABLED, SIGNING_REQUIRED,
+    DIRECTORY_LEASING, ENCRYPTION, LARGE_MTU, LEASING, MULTI_CHANNEL, Negotiated, Offer, SIGNING_ENABLED, SIGNING_REQUIRED,
 };
 use crate::client::options::{Protection, SmbOptions};
 use crate::crypto::{Cipher, PreauthHash, SigningAlgorithm, random};
@@ -108,6 +109,9 @@ pub(crate) fn offer(options: &SmbOptions) -> Offer {
     // reports it as an error instead.
     if newest >= 0x0300 && options.encrypt != Protection::Off {
         capabilities |= ENCRYPTION;
+    }
+    if options.lease != LeaseChoice::None && newest >= 0x0300 {
+        capabilities |= LEASING | DIRECTORY_LEASING;
     }
     if newest >= 0x0300 && options.channels > 1 {
         capabilities |= MULTI_CHANNEL;

@@ -3,7 +3,9 @@
 use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
-const KNOWN: &str = "dialect, sign, encrypt, domain, channels, far";
+use crate::client::leases::LeaseChoice;
+
+const KNOWN: &str = "dialect, sign, encrypt, domain, channels, lease, durable, far";
 /// Most connections of a session. smbd accepts 32 channels, Windows 32.
 const MAX_CHANNELS: u32 = 32;
 const DEFAULT_PORT: u16 = 445;
@@ -48,6 +50,12 @@ pub(crate) struct SmbOptions {
     pub(crate) encrypt: Protection,
     /// Connections of each session.
     pub(crate) channels: u32,
+    /// The URL states the number of connections, so that it is a fact of the run.
+    pub(crate) states_channels: bool,
+    /// What opens request to cache.
+    pub(crate) lease: LeaseChoice,
+    /// Opens of files request durable handles.
+    pub(crate) durable: bool,
     /// How the server is reached.
     pub(crate) far: Far,
     /// Capabilities that are announced in addition to those that a run uses.
@@ -71,11 +79,22 @@ impl SmbOptions {
         let sign = protection(&mut url, "sign")?;
         let encrypt = protection(&mut url, "encrypt")?;
         let domain = url.take("domain").unwrap_or_default();
+        let states_channels = url.options.contains_key("channels");
         let channels = channels(&mut url)?;
+        let lease = LeaseChoice::take(&mut url)?;
+        let durable = on_or_off(&mut url, "durable")?;
         let far = Far::new(url.take(FAR_OPTION).as_deref()).map_err(|error| url.error(error.to_string()))?;
         url.refuse_leftovers(KNOWN)?;
         if encrypt == Protection::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
             return Err(url.error("encrypt=required needs dialect 3.0 or later"));
+        }
+        let newest = dialects.iter().max().copied().unwrap_or_default();
+        if newest < lease.oldest_dialect() {
+            let (name, oldest) = (lease.name(), dialect_name(lease.oldest_dialect()));
+            return Err(url.error(format!("lease={name} needs dialect {oldest} or later")));
+        }
+        if durable && newest < 0x0300 {
+            return Err(url.error("durable=on needs dialect 3.0 or later"));
         }
         if channels > 1 && dialects.iter().all(|dialect| *dialect < 0x0300) {
             return Err(url.error(format!("channels={channels} needs dialect 3.0 or later")));
@@ -97,6 +116,9 @@ impl SmbOptions {
             sign,
             encrypt,
             channels,
+            states_channels,
+            lease,
+            durable,
             far,
             further_capabilities: 0,
         })
@@ -129,6 +151,14 @@ fn channels(url: &mut TargetUrl) -> Result<u32, UrlError> {
     let Some(text) = url.take("channels") else { return Ok(1) };
     let number = text.parse().ok().filter(|number| (1..=MAX_CHANNELS).contains(number));
     number.ok_or_else(|| url.error(format!("channels={text}: the number is 1 to {MAX_CHANNELS}")))
+}
+
+fn on_or_off(url: &mut TargetUrl, key: &str) -> Result<bool, UrlError> {
+    match url.take(key).as_deref() {
+        None | Some("off") => Ok(false),
+        Some("on") => Ok(true),
+        Some(other) => Err(url.error(format!("{key}={other}: the choices are on and off"))),
+    }
 }
 
 fn protection(url: &mut TargetUrl, key: &str) -> Result<Protection, UrlError> {
@@ -178,8 +208,13 @@ mod tests {
             ("smb://nas/x?sign=yes", "required"),
             ("smb://nas/x?encrypt=on", "encrypt=on"),
             ("smb://nas/x?encrypt=required&dialect=2.1", "3.0"),
-            ("smb://nas/x?vers=3", "dialect, sign, encrypt, domain, channels, far"),
+            ("smb://nas/x?vers=3", "dialect, sign, encrypt, domain, channels, lease, durable, far"),
             ("smb://nas/x?channels=0", "1 to 32"),
+            ("smb://nas/x?lease=rw", "none, r, rh, rwh, dir"),
+            ("smb://nas/x?lease=rwh&dialect=2.0.2", "lease=rwh needs dialect 2.1"),
+            ("smb://nas/x?lease=dir&dialect=2.1", "3.0"),
+            ("smb://nas/x?durable=yes", "on and off"),
+            ("smb://nas/x?durable=on&dialect=2.1", "3.0"),
             ("smb://a@nas/x?channels=33", "1 to 32"),
             ("smb://a@nas/x?channels=2&dialect=2.1", "3.0"),
             ("smb://nas/x?channels=2", "needs a user"),

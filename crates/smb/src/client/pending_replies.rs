@@ -1,5 +1,7 @@
 //! Replies matched with the requests that await them.
 
+use std::collections::VecDeque;
+
 use sharebench_model::OpError;
 use sharebench_stream_client::connection_error::protocol_violation;
 use sharebench_stream_client::submit_error;
@@ -11,6 +13,7 @@ use crate::client::slot_buffers::SlotBuffers;
 use crate::status::NtStatus;
 use crate::wire::WireError;
 use crate::wire::data::{ReadResponse, WriteResponse};
+use crate::wire::lease::{LeaseAcknowledgment, LeaseBreak};
 use crate::wire::header::{Header, UNSOLICITED, command, flags};
 use crate::wire::simple::{Empty, ErrorResponse};
 
@@ -45,6 +48,8 @@ pub(crate) struct PendingReplies<'a> {
     pub(crate) after_loss: bool,
     /// Requests to send again, see [`MAX_TIMES_SENT`].
     pub(crate) to_repeat: &'a mut Vec<Queued>,
+    /// Breaks of leases that the server announces.
+    pub(crate) breaks: &'a mut VecDeque<LeaseBreak>,
     pub(crate) completions: &'a mut Vec<Completion>,
 }
 
@@ -57,7 +62,6 @@ fn matching(header: &Header, requests: &Requests) -> Result<Option<(usize, InFli
         return Err(protocol_violation(format!("a compound reply to {name}, which was not compounded")));
     }
     if header.message_id == UNSOLICITED && header.command == command::OPLOCK_BREAK {
-        // This client never requests an oplock, so there is none to acknowledge.
         return Ok(None);
     }
     match requests.find(header.message_id) {
@@ -76,7 +80,12 @@ impl PendingReplies<'_> {
     #[inline]
     pub(crate) fn accept(&mut self, message: &mut [u8], encrypted: bool) -> Result<(), OpError> {
         let header = Header::decode(message).map_err(protocol_violation)?;
-        let Some((index, sent)) = matching(&header, self.requests)? else { return Ok(()) };
+        let Some((index, sent)) = matching(&header, self.requests)? else {
+            // The break of a lease belongs to no session: it is neither signed nor encrypted (MS-SMB2 3.3.4.7). A forged
+            // one makes this client give up a right that it does not use.
+            self.breaks.extend(LeaseBreak::decode(message));
+            return Ok(());
+        };
         if !encrypted {
             self.security.verify(&header, sent.signed, message)?;
         }
@@ -107,6 +116,9 @@ impl PendingReplies<'_> {
         self.credits.answered(sent.charge);
         self.requests.finish(index);
         let InFlight { request, times_sent, .. } = sent;
+        if matches!(request, Request::Acknowledge { .. }) {
+            return;
+        }
         self.completions.push(Completion { index, request, result, requests: times_sent });
     }
 
@@ -149,6 +161,7 @@ impl PendingReplies<'_> {
                 // A short write is an error of the operation and not of the connection: the stream is intact.
                 Ok(if count == len { Ok(len) } else { Err(submit_error::short_write(count, len)) })
             }
+            Request::Acknowledge { .. } => LeaseAcknowledgment::decode(message).map(|_| Ok(0)),
             Request::Flush { .. } | Request::Metadata { .. } => Empty::decode(message).map(|_| Ok(0)),
         }
     }

@@ -1,4 +1,4 @@
-//! Requests in flight: one per slot, and one for metadata; found again by their message id.
+//! Requests in flight: one per slot, one acknowledgment, and one for metadata; found again by their message id.
 
 use sharebench_model::{CachePolicy, PolicyCount};
 use sharebench_stream_client::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
@@ -17,6 +17,8 @@ pub(crate) enum Request {
     Write { file: OpenFile, offset: u64, len: u32, flags: u32 },
     /// FLUSH.
     Flush { file: FileId },
+    /// The acknowledgment of the break of a lease. No caller waits for it.
+    Acknowledge { key: [u8; 16], state: u32 },
     /// Any other command. Its body waits in the channel's [`MetadataExchange`].
     ///
     /// [`MetadataExchange`]: crate::client::metadata_exchange::MetadataExchange
@@ -29,6 +31,7 @@ impl Request {
             Self::Read { .. } => command::READ,
             Self::Write { .. } => command::WRITE,
             Self::Flush { .. } => command::FLUSH,
+            Self::Acknowledge { .. } => command::OPLOCK_BREAK,
             Self::Metadata { command, .. } => command,
         }
     }
@@ -38,7 +41,7 @@ impl Request {
         match self {
             Self::Read { len, .. } | Self::Write { len, .. } => len,
             Self::Metadata { reply_bytes, .. } => reply_bytes,
-            Self::Flush { .. } => 0,
+            Self::Flush { .. } | Self::Acknowledge { .. } => 0,
         }
     }
 
@@ -55,7 +58,7 @@ impl Request {
                     ..PolicyCount::default()
                 }
             }
-            Self::Flush { .. } | Self::Metadata { .. } => PolicyCount::default(),
+            Self::Flush { .. } | Self::Acknowledge { .. } | Self::Metadata { .. } => PolicyCount::default(),
         }
     }
 }
@@ -101,15 +104,20 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Makes a table for `slots` data operations and one metadata request.
+    /// Makes a table for `slots` data operations, one acknowledgment and one metadata request.
     pub(crate) fn new(slots: usize) -> Self {
         // Requests that cost several credits take several ids, so the ring is larger than the table.
         let ring = (4 * (slots + 1)).next_power_of_two();
-        Self { table: RequestTable::new(slots), ring: vec![0; ring] }
+        Self { table: RequestTable::new(slots + 1), ring: vec![0; ring] }
     }
 
     pub(crate) fn metadata_index(&self) -> usize {
         self.table.metadata_index()
+    }
+
+    /// Index of the acknowledgment.
+    pub(crate) fn acknowledgment_index(&self) -> usize {
+        self.table.metadata_index() - 1
     }
 
     pub(crate) fn in_flight(&self) -> usize {

@@ -1,6 +1,7 @@
 //! A directory of a share over the connections of one session, as the engine drives it.
 
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
@@ -14,12 +15,14 @@ use sharebench_target::{LocalBoxFuture, NOT_GRANTED, Session};
 use crate::client::binding::ChannelGrant;
 use crate::client::channels::Channels;
 use crate::client::handshake::log_off;
+use crate::client::leases::LeaseChoice;
 use crate::client::listing::Listing;
-use crate::client::negotiated::Negotiated;
+use crate::client::negotiated::{DIRECTORY_LEASING, LEASING, Negotiated};
 use crate::client::open_file::OpenFile;
 use crate::client::pending_replies::Completion;
 use crate::client::policy::{read_flags, write_flags};
 use crate::client::requests::Request;
+use crate::client::session_counts::SessionCounts;
 use crate::client::share_paths::SharePaths;
 use crate::wire::header::command;
 use crate::wire::simple::Empty;
@@ -36,7 +39,7 @@ const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
 ///
 /// Each data operation is one request of exactly the length that the engine requested. An operation that cannot be sent
 /// (a record above the server's limit, a slot in use) is rejected with a reply that counts 0 requests. The session caches
-/// no data and no attributes, and requests no lease or oplock, so that every operation is measured at the server.
+/// no data and no attributes, also with a lease, so that every operation is measured at the server.
 #[derive(Debug)]
 pub(crate) struct SmbSession {
     pub(crate) channels: Channels,
@@ -45,8 +48,13 @@ pub(crate) struct SmbSession {
     pub(crate) negotiated: Negotiated,
     /// Keeps the relays of a simulated distance.
     far: Far,
-    /// The number of channels that the URL requests, if it requests several, and what became of it.
+    /// The number of channels that the URL states, if it does, and what became of it.
     pub(crate) channel_grant: Option<(u32, ChannelGrant)>,
+    /// What opens request to cache.
+    pub(crate) lease: LeaseChoice,
+    /// Opens of files request durable handles.
+    pub(crate) durable: bool,
+    pub(crate) counts: Arc<SessionCounts>,
     completions: Vec<Completion>,
     /// Replies to operations that were rejected before they were sent.
     rejected: Vec<Reply>,
@@ -64,6 +72,9 @@ impl SmbSession {
             negotiated,
             far,
             channel_grant: None,
+            lease: LeaseChoice::None,
+            durable: false,
+            counts: Arc::default(),
             completions,
             rejected: Vec::new(),
             listing: None,
@@ -115,15 +126,34 @@ impl SmbSession {
     }
 }
 
-/// Facts of a session for which several channels were requested.
+/// Facts of what the URL requests beyond the usual.
 impl SmbSession {
+    fn add_lease_facts(&self, facts: &mut Facts) {
+        if self.durable {
+            facts.insert("durable_handles".into(), "requested".into());
+        }
+        if self.lease == LeaseChoice::None {
+            return;
+        }
+        facts.insert("lease_requested".into(), self.lease.name().into());
+        let missing = match self.lease {
+            _ if self.negotiated.dialect < self.lease.oldest_dialect() => true,
+            LeaseChoice::Directory => self.negotiated.capabilities & DIRECTORY_LEASING == 0,
+            _ => self.negotiated.capabilities & LEASING == 0,
+        };
+        if missing {
+            let name = self.lease.name();
+            facts.insert(NOT_GRANTED.into(), format!("leases (lease={name}); the server announces none"));
+        }
+    }
+
     fn add_channel_facts(&self, facts: &mut Facts) {
         let Some((requested, grant)) = &self.channel_grant else { return };
         let granted: u32 = grant.addresses.iter().map(|(_, count)| count).sum();
-        facts.insert("channels_requested".into(), requested.to_string());
-        facts.insert("channels".into(), granted.to_string());
+        facts.insert("connections_requested".into(), requested.to_string());
+        facts.insert("connections".into(), granted.to_string());
         let addresses = grant.addresses.iter().map(|(address, count)| format!("{address} ({count})"));
-        facts.insert("channel_addresses".into(), addresses.collect::<Vec<_>>().join(", "));
+        facts.insert("connection_addresses".into(), addresses.collect::<Vec<_>>().join(", "));
         if let Some(missing) = &grant.missing {
             let detail = format!("{requested} channels (channels={requested}); {granted} in use: {missing}");
             facts.insert(NOT_GRANTED.into(), detail);
@@ -134,7 +164,12 @@ impl SmbSession {
 impl Session for SmbSession {
     fn facts(&self) -> Facts {
         let mut facts = self.negotiated.facts();
-        facts.insert("client_cache".into(), "none (no lease or oplock is requested)".into());
+        let cache = match self.lease {
+            LeaseChoice::None => "none (no lease or oplock is requested)".to_owned(),
+            lease => format!("none (lease={} is requested, and nothing is cached)", lease.name()),
+        };
+        facts.insert("client_cache".into(), cache);
+        self.add_lease_facts(&mut facts);
         facts.insert("credits".into(), self.channels.credits().to_string());
         self.add_channel_facts(&mut facts);
         self.far.add_fact(&mut facts);
@@ -176,12 +211,19 @@ impl Session for SmbSession {
         let _ = self.channels.poll(cx, &mut completions);
         for Completion { index, request, result, requests } in completions.drain(..) {
             // The caller of a metadata request may have dropped its future: its reply belongs to no slot.
-            if !matches!(request, Request::Metadata { .. }) {
+            if !matches!(request, Request::Metadata { .. } | Request::Acknowledge { .. }) {
                 replies.push(Reply { slot: Slot(index as u32), result, requests });
             }
         }
         self.completions = completions;
         if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Acknowledges breaks of leases: another user waits for it.
+    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
+        if self.lease != LeaseChoice::None {
+            self.channels.listen(cx);
+        }
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {

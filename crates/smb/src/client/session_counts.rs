@@ -1,15 +1,26 @@
-//! Events of the sessions of a target that are facts of the run: lost channels and repeated requests.
+//! Events of the sessions of a target that are facts of the run: lost channels, repeated requests, leases.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sharebench_model::Facts;
+
+use crate::client::leases::state_name;
 
 /// Sums over all sessions of a target. Each event is rare, so that counting it at once costs a measurement nothing.
 #[derive(Debug, Default)]
 pub(crate) struct SessionCounts {
     channels_lost: AtomicU64,
     requests_repeated: AtomicU64,
+    /// Opens by the state of the lease that the server granted.
+    leases: [AtomicU64; LEASE_STATES],
+    leases_broken: AtomicU64,
+    breaks_acknowledged: AtomicU64,
+    durables_requested: AtomicU64,
+    durables_granted: AtomicU64,
 }
+
+/// Number of states of a lease: each combination of read, handle and write.
+pub(crate) const LEASE_STATES: usize = 8;
 
 impl SessionCounts {
     /// A channel was lost, and its session continues on others.
@@ -22,12 +33,52 @@ impl SessionCounts {
         self.requests_repeated.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A server answered an open that requests a lease; `state` is what it granted.
+    pub(crate) fn lease_granted(&self, state: usize) {
+        if let Some(count) = self.leases.get(state) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A lease was broken; `acknowledged` if the server waits for that.
+    pub(crate) fn lease_broken(&self, acknowledged: bool) {
+        self.leases_broken.fetch_add(1, Ordering::Relaxed);
+        self.breaks_acknowledged.fetch_add(u64::from(acknowledged), Ordering::Relaxed);
+    }
+
+    /// A server answered an open that requests a durable handle.
+    pub(crate) fn durable_requested(&self, granted: bool) {
+        self.durables_requested.fetch_add(1, Ordering::Relaxed);
+        self.durables_granted.fetch_add(u64::from(granted), Ordering::Relaxed);
+    }
+
+    /// Adds the facts of sessions that request leases, such as `leases_granted: RWH 10, none 1`.
+    pub(crate) fn add_lease_facts(&self, facts: &mut Facts) {
+        let counts = self.leases.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
+        let granted = counts.rev().filter(|(_, count)| *count > 0);
+        let granted = granted.map(|(state, count)| format!("{} {count}", state_name(state as u32)));
+        let granted = granted.collect::<Vec<_>>().join(", ");
+        facts.insert("leases_granted".into(), if granted.is_empty() { "0".to_owned() } else { granted });
+        let mut add = |fact: &str, count: &AtomicU64| {
+            facts.insert(fact.to_owned(), count.load(Ordering::Relaxed).to_string());
+        };
+        add("leases_broken", &self.leases_broken);
+        add("lease_breaks_acknowledged", &self.breaks_acknowledged);
+    }
+
+    /// Adds the facts of sessions that request durable handles.
+    pub(crate) fn add_durable_facts(&self, facts: &mut Facts) {
+        let granted = self.durables_granted.load(Ordering::Relaxed);
+        let requested = self.durables_requested.load(Ordering::Relaxed);
+        facts.insert("durable_handles_granted".into(), format!("{granted} of {requested}"));
+    }
+
     /// Adds the facts of sessions with several channels.
     pub(crate) fn add_channel_facts(&self, facts: &mut Facts) {
         let mut add = |fact: &str, count: &AtomicU64| {
             facts.insert(fact.to_owned(), count.load(Ordering::Relaxed).to_string());
         };
-        add("channels_lost", &self.channels_lost);
+        add("connections_lost", &self.channels_lost);
         add("requests_repeated", &self.requests_repeated);
     }
 }

@@ -11,6 +11,7 @@ use sharebench_target::{
 };
 
 use crate::client::handshake::open_session;
+use crate::client::leases::LeaseChoice;
 use crate::client::offers::explain;
 use crate::client::options::SmbOptions;
 use crate::client::policy::SECTOR;
@@ -25,7 +26,8 @@ const MAX_RECORD: u32 = 8 << 20;
 ///
 /// Without a user name the session is anonymous. Options: `dialect=` (exactly this one: `2.0.2`, `2.1`, `3.0`, `3.0.2` or
 /// `3.1.1`; default: the highest that the server supports), `sign=` and `encrypt=` (`auto`: if the server requires it,
-/// `required`, `off`), `domain=`, `channels=` (connections of each session, 1 to 32), and `far=` (a simulated distance,
+/// `required`, `off`), `domain=`, `channels=` (connections of each session, 1 to 32), `lease=` (`none`, `r`,
+/// `rh`, `rwh` or `dir`), `durable=` (`on` or `off`), and `far=` (a simulated distance,
 /// such as `20ms,100Mbit`).
 ///
 /// The target holds the checked URL and the password, and no connection: each [`Target::connect`] opens a session with its
@@ -91,6 +93,12 @@ impl Target for SmbTarget {
         let mut facts = Facts::new();
         if self.options.channels > 1 {
             self.counts.add_channel_facts(&mut facts);
+        }
+        if self.options.lease != LeaseChoice::None {
+            self.counts.add_lease_facts(&mut facts);
+        }
+        if self.options.durable {
+            self.counts.add_durable_facts(&mut facts);
         }
         facts
     }

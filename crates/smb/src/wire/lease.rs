@@ -1,5 +1,4 @@
-//! Leases: what a client may cache of a file (MS-SMB2 2.2.13.2.8, 2.2.13.2.10, 2.2.23.2). The client requests none; the
-//! messages serve tests and the server.
+//! Leases: what a client may cache of a file (MS-SMB2 2.2.13.2.8, 2.2.13.2.10, 2.2.23.2, 2.2.24.2).
 
 use super::bytes::body;
 use super::{Field, Reader, WireError};
@@ -8,6 +7,12 @@ use super::{Field, Reader, WireError};
 pub const LEVEL: u8 = 0xFF;
 /// The client may cache what it reads.
 pub const READ: u32 = 1;
+/// The client may keep the file open after its user closed it.
+pub const HANDLE: u32 = 2;
+/// The client may cache what it writes.
+pub const WRITE: u32 = 4;
+/// Flag of [`LeaseBreak`]: the server waits for an acknowledgment.
+pub const ACKNOWLEDGMENT_REQUIRED: u32 = 1;
 /// Bytes of a context in version 1 and in version 2.
 const VERSION_1: usize = 32;
 const VERSION_2: usize = 52;
@@ -76,5 +81,21 @@ body! {
         access_hint: u32,
         /// Zero.
         share_hint: u32,
+    }
+}
+
+body! {
+    /// SMB2 `OPLOCK_BREAK` acknowledgment of a lease, and its response, which share one layout (MS-SMB2 2.2.24.2, 2.2.25.2).
+    LeaseAcknowledgment, 36 {
+        /// Zero.
+        reserved: u16,
+        /// Zero.
+        flags: u32,
+        /// Key of the lease.
+        key: [u8; 16],
+        /// What the client may cache from now on.
+        state: u32,
+        /// Zero.
+        duration: u64,
     }
 }

@@ -1,0 +1,178 @@
+//! Leases and durable handles that opens request, and the breaks that the session acknowledges.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use sharebench_target::{TargetUrl, UrlError};
+
+use crate::client::session::SmbSession;
+use crate::client::session_counts::LEASE_STATES;
+use crate::crypto::random;
+use crate::wire::create::CreateResponse;
+use crate::wire::create_context::{CreateContext, contexts, name};
+use crate::wire::durable::{self, DurableGrant, DurableRequest};
+use crate::wire::lease::{HANDLE, LEVEL, LeaseContext, READ, WRITE};
+
+/// What opens request to cache. The client never caches: it measures what a lease costs a server, and what a break
+/// costs another user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum LeaseChoice {
+    /// No lease.
+    #[default]
+    None,
+    /// A lease of files with this state.
+    File(u32),
+    /// A lease of the directories that are listed: read and handle.
+    Directory,
+}
+
+const CHOICES: [(&str, LeaseChoice); 5] = [
+    ("none", LeaseChoice::None),
+    ("r", LeaseChoice::File(READ)),
+    ("rh", LeaseChoice::File(READ | HANDLE)),
+    ("rwh", LeaseChoice::File(READ | WRITE | HANDLE)),
+    ("dir", LeaseChoice::Directory),
+];
+
+impl LeaseChoice {
+    /// Takes `lease=` of a URL.
+    pub(crate) fn take(url: &mut TargetUrl) -> Result<Self, UrlError> {
+        let Some(text) = url.take("lease") else { return Ok(Self::None) };
+        let found = CHOICES.iter().find(|(name, _)| *name == text);
+        found.map(|(_, choice)| *choice).ok_or_else(|| {
+            let names = CHOICES.map(|(name, _)| name).join(", ");
+            url.error(format!("lease={text}: the choices are {names}"))
+        })
+    }
+
+    /// The word in URLs.
+    pub(crate) fn name(self) -> &'static str {
+        CHOICES.iter().find(|(_, choice)| *choice == self).map_or("none", |(name, _)| name)
+    }
+
+    /// The oldest dialect that knows it (MS-SMB2 3.2.4.3.8).
+    pub(crate) const fn oldest_dialect(self) -> u16 {
+        match self {
+            Self::None => 0x0202,
+            Self::File(_) => 0x0210,
+            Self::Directory => 0x0300,
+        }
+    }
+
+    const fn state(self, directory: bool) -> u32 {
+        match self {
+            Self::File(state) if !directory => state,
+            Self::Directory if directory => READ | HANDLE,
+            _ => 0,
+        }
+    }
+}
+
+/// `RWH` for the bits of a state; `none` for none.
+pub(crate) fn state_name(state: u32) -> String {
+    let letters = [(READ, 'R'), (WRITE, 'W'), (HANDLE, 'H')];
+    let found: String = letters.iter().filter(|(bit, _)| state & bit != 0).map(|(_, letter)| letter).collect();
+    if found.is_empty() { "none".to_owned() } else { found }
+}
+
+/// What one CREATE requests beyond its access.
+#[derive(Debug, Default)]
+pub(crate) struct CreateExtras {
+    pub(crate) oplock: u8,
+    pub(crate) contexts: Vec<CreateContext>,
+    lease: bool,
+    durable: bool,
+}
+
+impl SmbSession {
+    /// The contexts of a CREATE: the lease, the durable handle, and the identity of a CREATE that may be repeated.
+    ///
+    /// A session with several channels always sends the GUID of `DH2Q`: without it a server would perform a CREATE that is
+    /// repeated after the loss of a channel twice (MS-SMB2 3.3.5.9.10). Without an oplock or a lease the handle is not
+    /// durable.
+    pub(crate) fn create_extras(&self, path: &str, opens: Opens) -> CreateExtras {
+        let mut extras = CreateExtras::default();
+        let dialect = self.negotiated.dialect;
+        let state = match opens {
+            Opens::File => self.lease.state(false),
+            Opens::Directory => self.lease.state(true),
+            Opens::Attributes => 0,
+        };
+        if state != 0 && dialect >= self.lease.oldest_dialect() {
+            // Version 2 adds the key of the directory and the epoch, which dialect 3 introduced.
+            let version_2 = (dialect >= 0x0300).then_some(([0; 16], 0));
+            let lease = LeaseContext { key: self.lease_key(path), state, flags: 0, version_2 };
+            extras.oplock = LEVEL;
+            extras.contexts.push(CreateContext::new(name::REQUEST_LEASE, &lease.encode()));
+            extras.lease = true;
+        }
+        extras.durable = self.durable && opens == Opens::File;
+        if dialect >= 0x0300 && (extras.durable || self.channels.count() > 1) {
+            let request = DurableRequest { guid: random(), ..DurableRequest::default() };
+            extras.contexts.push(CreateContext::new(durable::REQUEST, &request.encode()));
+        }
+        extras
+    }
+
+    /// The key of the lease of a file. All opens of a file in a session have the same key, because an open with another key
+    /// would break the lease of the first (MS-SMB2 3.3.5.9.11).
+    fn lease_key(&self, path: &str) -> [u8; 16] {
+        let mut key = [0; 16];
+        for (half, bytes) in key.chunks_exact_mut(8).enumerate() {
+            let mut hasher = DefaultHasher::new();
+            (half, self.negotiated.offer.guid, path).hash(&mut hasher);
+            bytes.copy_from_slice(&hasher.finish().to_le_bytes());
+        }
+        key
+    }
+
+    /// Counts what a server granted. Contexts that cannot be read grant nothing.
+    pub(crate) fn count_grants(&self, extras: &CreateExtras, response: &CreateResponse) {
+        if !extras.lease && !extras.durable {
+            return;
+        }
+        let (offset, len) = (response.contexts_offset as usize, response.contexts_len as usize);
+        let list = offset.checked_add(len).and_then(|end| self.channels.reply().get(offset..end));
+        let granted = list.and_then(|list| contexts(list).ok()).unwrap_or_default();
+        let of = |name: &[u8]| granted.iter().find(|context| context.name == name);
+        if extras.lease {
+            let lease = of(name::REQUEST_LEASE).and_then(|context| LeaseContext::decode(&context.data).ok());
+            let state = lease.filter(|_| response.oplock == LEVEL).map_or(0, |lease| lease.state);
+            self.counts.lease_granted(state as usize % LEASE_STATES);
+        }
+        if extras.durable {
+            let granted = of(durable::REQUEST).is_some_and(|context| DurableGrant::decode(&context.data).is_ok());
+            self.counts.durable_requested(granted);
+        }
+    }
+}
+
+/// What a CREATE opens, which decides on its lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opens {
+    /// A file, for its data.
+    File,
+    /// A directory, to list it.
+    Directory,
+    /// Anything, for its attributes or its name.
+    Attributes,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_have_the_letters_of_the_field() {
+        let names = [0, READ, READ | HANDLE, READ | WRITE, READ | WRITE | HANDLE].map(state_name);
+        assert_eq!(names, ["none", "R", "RH", "RW", "RWH"]);
+    }
+
+    #[test]
+    fn a_lease_of_files_is_none_of_directories() {
+        let [_, (_, read), _, (_, all), (_, directory)] = CHOICES;
+        assert_eq!((read.state(false), read.state(true)), (READ, 0));
+        assert_eq!((all.state(false), all.state(true)), (READ | WRITE | HANDLE, 0));
+        assert_eq!((directory.state(false), directory.state(true)), (0, READ | HANDLE));
+        assert_eq!((all.name(), directory.name()), ("rwh", "dir"));
+    }
+}
