@@ -10,7 +10,10 @@ use crate::{
 
 /// Where front ends report files that they have changed, for a server whose clients cache them.
 #[derive(Clone, Default)]
-pub struct ChangeReports(Arc<OnceLock<Box<dyn Fn(NodeId) + Send + Sync>>>);
+pub struct ChangeReports(Arc<OnceLock<Observer>>);
+
+/// Learns of changed files.
+type Observer = Box<dyn Fn(NodeId) + Send + Sync>;
 
 impl ChangeReports {
     /// Calls this function with every file that is changed from now on. Only the first observer is kept.

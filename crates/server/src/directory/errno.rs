@@ -15,9 +15,8 @@ pub(super) fn volume_error(errno: Errno) -> VolumeError {
         Errno::NOTEMPTY => VolumeError::NotEmpty,
         // LOOP: a link, which must not be followed. XDEV: another mount.
         Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV => VolumeError::Denied,
-        Errno::NOSPC | Errno::DQUOT => VolumeError::NoSpace,
+        Errno::NOSPC | Errno::DQUOT | Errno::MLINK => VolumeError::NoSpace,
         Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOTTY => VolumeError::Unsupported,
-        Errno::MLINK => VolumeError::NoSpace,
         Errno::ROFS => VolumeError::ReadOnly,
         Errno::FBIG | Errno::OVERFLOW => VolumeError::TooBig,
         Errno::NAMETOOLONG | Errno::ILSEQ => VolumeError::BadName,

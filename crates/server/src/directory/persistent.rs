@@ -19,7 +19,7 @@ pub(super) enum Scan {
 impl Tree {
     /// The identity of a node as bytes.
     pub(super) fn persistent_id(&self, node: NodeId) -> Option<PersistentId> {
-        self.places.identity(node).map(|identity| identity.to_bytes())
+        self.places.identity(node).map(Identity::to_bytes)
     }
 
     /// The node with this identity. The first identity that this process has not seen costs one scan of the tree: it

@@ -108,9 +108,8 @@ impl HandleKey {
         let bytes = reader.opaque("file handle", MAX_HANDLE_BYTES)?;
         Ok(match self.find(bytes) {
             Ok(Place::Node(node)) => Ok(node),
-            Ok(Place::Pseudo(_)) => Err(NfsStatus::BadHandle),
             Err(VolumeError::Stale) => Err(NfsStatus::Stale),
-            Err(_) => Err(NfsStatus::BadHandle),
+            Ok(Place::Pseudo(_)) | Err(_) => Err(NfsStatus::BadHandle),
         })
     }
 

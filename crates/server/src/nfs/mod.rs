@@ -64,6 +64,10 @@ impl NfsServer {
     /// # Errors
     /// An address that other machines can reach without [`NfsServerOptions::expose`], an address that cannot be bound,
     /// options out of range, or threads that cannot be started.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the server keeps the volume, as the other front ends do"
+    )]
     pub fn start(
         addr: SocketAddr,
         volume: Arc<dyn Volume>,

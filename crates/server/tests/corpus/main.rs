@@ -2,16 +2,21 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod nfs;
+mod nfs4;
 mod relay;
 mod smb;
 
 use relay::Role;
 
 fn replay(name: &str, run: fn(Role, &[u8]), role: Role) {
+    replay_each(name, |input| run(role, input));
+}
+
+fn replay_each(name: &str, run: impl Fn(&[u8])) {
     let folder = format!("{}/../../fuzz/corpus/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
-        run(role, &std::fs::read(entry.unwrap().path()).unwrap());
+        run(&std::fs::read(entry.unwrap().path()).unwrap());
         count += 1;
     }
     assert!(count >= 10, "{count} inputs");
@@ -35,4 +40,9 @@ fn corpus_of_calls_to_the_nfs_server() {
 #[test]
 fn corpus_of_replies_to_the_nfs_client() {
     replay("nfs_client", nfs::run, Role::Client);
+}
+
+#[test]
+fn corpus_of_compound_calls_to_the_nfs_server() {
+    replay_each("nfs4_server", nfs4::run);
 }

@@ -3,21 +3,43 @@
 use std::sync::Arc;
 
 use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
+use sharebench_nfs::NfsTarget;
 use sharebench_nfs::protocol::Procedure;
+use sharebench_nfs::v4::operation::Operation;
 use sharebench_target::conformance::Suite;
-use sharebench_target::{Session, SessionSpec, Target, UrlPart, call, reply_for};
+use sharebench_target::{Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for};
 
 use super::{memory, run, start, target_at};
 use crate::{DirectoryOptions, DirectoryVolume, NfsServer, NfsServerOptions};
 
 fn conforms(server: &NfsServer) {
-    let target = target_at(server.addr().port(), "/export");
+    conforms_as(server, &target_at(server.addr().port(), "/export"));
+}
+
+/// Runs the suite over NFSv4 with these options of the URL.
+fn conforms_over_v4(server: &NfsServer, options: &str) {
+    let url = format!("nfs://127.0.0.1:{}/export?{options}", server.addr().port());
+    conforms_as(server, &NfsTarget::from_url(TargetUrl::parse(&url).unwrap()).unwrap());
+}
+
+fn conforms_as(server: &NfsServer, target: &NfsTarget) {
+    let before = server.counts();
     let suite = Suite { max_depth: 64, ..Suite::default() };
-    let summary = run(suite.run(&target)).unwrap_or_else(|failures| panic!("{failures}"));
+    let summary = run(suite.run(target)).unwrap_or_else(|failures| panic!("{failures}"));
     assert_eq!(summary.passed.len(), Suite::step_names().count());
     let counts = server.counts();
-    assert_eq!(counts.bytes_read, summary.counted.payload_received);
-    assert_eq!(counts.bytes_written, summary.counted.payload_sent);
+    assert_eq!(counts.bytes_read - before.bytes_read, summary.counted.payload_received);
+    assert_eq!(counts.bytes_written - before.bytes_written, summary.counted.payload_sent);
+}
+
+#[test]
+fn the_adapter_conforms_over_every_minor_version() {
+    let server = start(memory());
+    for options in ["vers=4.0", "vers=4.1", "vers=4.2", "vers=4.1&nconnect=4"] {
+        conforms_over_v4(&server, options);
+    }
+    assert!(server.counts().operations[Operation::Sequence as usize] > 0);
+    server.stop();
 }
 
 #[test]
@@ -34,6 +56,7 @@ fn the_adapter_conforms_with_a_volume_that_blocks() {
     let volume = DirectoryVolume::open(&directory, &DirectoryOptions::default()).unwrap();
     let server = start(Arc::new(volume));
     conforms(&server);
+    conforms_over_v4(&server, "vers=4.2&nconnect=2");
     server.stop();
     std::fs::remove_dir_all(&directory).unwrap();
 }

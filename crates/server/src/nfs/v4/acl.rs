@@ -37,7 +37,7 @@ fn rights(bits: u32) -> u32 {
 
 /// The list of a mode. The denials come first, so that nobody gets a right of a larger class that the own class lacks.
 pub(super) fn of_mode(mode: u32) -> [Ace<'static>; ENTRIES] {
-    let [owner, group, other] = [rights(mode >> 6), rights(mode >> 3), rights(mode)];
+    let [owner, group, other] = [6, 3, 0].map(|shift| rights(mode >> shift));
     let ace = |kind, flags, rights, who| Ace { kind, flags, rights, who: Opaque(who) };
     [
         ace(DENY, 0, (group | other) & !owner, OWNER),

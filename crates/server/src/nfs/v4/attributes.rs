@@ -13,6 +13,7 @@ use sharebench_nfs::xdr::Writer;
 
 use crate::nfs::handle::Place;
 use crate::nfs::state::ServerState;
+use crate::nfs::v4::pseudo::PseudoRoot;
 use crate::nfs::v4::{acl, errors};
 use crate::{Attributes, VolumeSpace};
 
@@ -193,7 +194,7 @@ impl ServerState {
     /// The attributes of a place.
     pub(super) fn attributes_of(&self, place: Place) -> Result<Attributes, Nfs4Status> {
         match place {
-            Place::Pseudo(depth) => Ok(self.v4.pseudo.attributes(depth)),
+            Place::Pseudo(depth) => Ok(PseudoRoot::attributes(depth)),
             Place::Node(node) => self.v4.volume.attributes(node).map_err(errors::of_node),
         }
     }

@@ -20,7 +20,7 @@ use crate::nfs::v4::state::slot::SlotUse;
 
 /// Name of this server for clients that compare servers (RFC 8881, 2.10.5).
 const SCOPE: &[u8] = b"sharebench";
-/// Flags of EXCHANGE_ID that a client may set.
+/// Flags of `EXCHANGE_ID` that a client may set.
 const CLIENT_FLAGS: u32 = 0x4007_0103;
 
 impl Compound<'_> {
@@ -58,14 +58,13 @@ impl Compound<'_> {
     /// SEQUENCE: finds the session, renews the lease, and takes the slot.
     pub(super) fn sequence(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = Sequence::get(call)?;
-        let session = match self.peer.session(&args.session) {
-            Some(session) => session,
-            None => {
-                // A connection that is used for a session for the first time belongs to it (RFC 8881, 2.10.3.1).
-                let session = self.v4().state.session(&args.session)?;
-                self.peer.remember(&session);
-                session
-            }
+        let session = if let Some(session) = self.peer.session(&args.session) {
+            session
+        } else {
+            // A connection that is used for a session for the first time belongs to it (RFC 8881, 2.10.3.1).
+            let session = self.v4().state.session(&args.session)?;
+            self.peer.remember(&session);
+            session
         };
         if self.count > session.fore.max_operations {
             return Err(Nfs4Status::TooManyOps.into());
@@ -119,7 +118,7 @@ impl Compound<'_> {
         }
     }
 
-    /// EXCHANGE_ID.
+    /// `EXCHANGE_ID`.
     pub(super) fn exchange_id(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = ExchangeId::get(call)?;
         if args.flags & !CLIENT_FLAGS != 0 {
@@ -141,7 +140,7 @@ impl Compound<'_> {
         Ok(())
     }
 
-    /// CREATE_SESSION.
+    /// `CREATE_SESSION`.
     pub(super) fn create_session(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = CreateSession::get(call)?;
         let max_transfer = self.server.options.max_transfer;
@@ -150,7 +149,7 @@ impl Compound<'_> {
         Ok(())
     }
 
-    /// DESTROY_SESSION.
+    /// `DESTROY_SESSION`.
     pub(super) fn destroy_session(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = DestroySession::get(call)?;
         let own = self.session.as_ref().is_some_and(|session| session.id == args.session);
@@ -161,7 +160,7 @@ impl Compound<'_> {
         Ok(self.v4().state.destroy_session(&args.session)?)
     }
 
-    /// BIND_CONN_TO_SESSION.
+    /// `BIND_CONN_TO_SESSION`.
     pub(super) fn bind_connection(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = BindConnection::get(call)?;
         let session = self.v4().state.session(&args.session)?;
@@ -180,7 +179,7 @@ impl Compound<'_> {
         Ok(())
     }
 
-    /// BACKCHANNEL_CTL.
+    /// `BACKCHANNEL_CTL`.
     pub(super) fn control_back_channel(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = BackchannelControl::get(call)?;
         let session = self.session.as_ref().ok_or(Nfs4Status::OpNotInSession)?;
@@ -188,13 +187,13 @@ impl Compound<'_> {
         Ok(())
     }
 
-    /// DESTROY_CLIENTID.
+    /// `DESTROY_CLIENTID`.
     pub(super) fn destroy_client(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = DestroyClientId::get(call)?;
         Ok(self.v4().state.destroy_client(args.client_id)?)
     }
 
-    /// RECLAIM_COMPLETE. For one file system only it has no effect: there are no migrations.
+    /// `RECLAIM_COMPLETE`. For one file system only it has no effect: there are no migrations.
     pub(super) fn reclaim_complete(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = ReclaimComplete::get(call)?;
         if args.one_file_system {
@@ -205,7 +204,7 @@ impl Compound<'_> {
         Ok(self.v4().state.reclaim_complete(client)?)
     }
 
-    /// TEST_STATEID.
+    /// `TEST_STATEID`.
     pub(super) fn test_states(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = TestStateId::get(call)?;
         let caller = self.caller();
@@ -218,7 +217,7 @@ impl Compound<'_> {
         Ok(())
     }
 
-    /// FREE_STATEID.
+    /// `FREE_STATEID`.
     pub(super) fn free_state(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = FreeStateId::get(call)?;
         let freed = self.state(args.state)?;

@@ -31,7 +31,7 @@ impl Compound<'_> {
         Ok(())
     }
 
-    /// SETCLIENTID_CONFIRM.
+    /// `SETCLIENTID_CONFIRM`.
     pub(super) fn confirm_client_id(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = ClientIdConfirm::get(call)?;
         Ok(self.v4().state.confirm_client_id(&args)?)
@@ -43,7 +43,7 @@ impl Compound<'_> {
         Ok(self.v4().state.renew(args.client_id)?)
     }
 
-    /// RELEASE_LOCKOWNER.
+    /// `RELEASE_LOCKOWNER`.
     pub(super) fn release_lock_owner(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = ReleaseLockOwner::get(call)?;
         Ok(self.v4().state.release_lock_owner(args.owner.client_id, args.owner.owner.0)?)

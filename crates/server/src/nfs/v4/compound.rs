@@ -185,7 +185,10 @@ impl<'a> Compound<'a> {
             Operation::Open => self.open(call, out),
             Operation::OpenConfirm => self.confirm_open(call, out),
             Operation::OpenDowngrade => self.downgrade(call, out),
-            Operation::PutPubFh | Operation::PutRootFh => self.put_root(),
+            Operation::PutPubFh | Operation::PutRootFh => {
+                self.put_root();
+                Ok(())
+            }
             Operation::ReadDir => self.list(call, out),
             Operation::ReadLink => self.read_link(out),
             Operation::Remove => self.remove(call, out),

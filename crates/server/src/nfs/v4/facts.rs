@@ -39,9 +39,8 @@ impl Compound<'_> {
     }
 
     /// PUTROOTFH and PUTPUBFH.
-    pub(super) fn put_root(&mut self) -> OpResult {
+    pub(super) fn put_root(&mut self) {
         self.enter(self.v4().pseudo.root());
-        Ok(())
     }
 
     /// GETFH.
@@ -140,10 +139,11 @@ impl Compound<'_> {
         let args = Lookup::get(call)?;
         let directory = self.place()?;
         self.find(directory, args.name.0)?;
-        self.put_flavors(out)
+        self.put_flavors(out);
+        Ok(())
     }
 
-    /// SECINFO_NO_NAME.
+    /// `SECINFO_NO_NAME`.
     pub(super) fn security_of_current(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = SecInfoNoName::get(call)?;
         let place = self.place()?;
@@ -154,15 +154,15 @@ impl Compound<'_> {
             }
             _ => return Err(Nfs4Status::Inval.into()),
         }
-        self.put_flavors(out)
+        self.put_flavors(out);
+        Ok(())
     }
 
-    fn put_flavors(&mut self, out: &mut Writer) -> OpResult {
+    fn put_flavors(&mut self, out: &mut Writer) {
         SecurityFlavors { flavors: List::new(&FLAVORS) }.put(out);
         if self.minor_version > 0 {
             self.current = None;
             self.current_state = None;
         }
-        Ok(())
     }
 }

@@ -154,7 +154,8 @@ impl Compound<'_> {
             Place::Node(node) => node,
             Place::Pseudo(_) => return Err(Nfs4Status::Xdev.into()),
         };
-        let (old, new) = (name(args.from.0)?, name(args.to.0)?);
+        let old = name(args.from.0)?;
+        let new = name(args.to.0)?;
         let _locks = self.server.lock_both(from, to);
         let before = (self.directory_change(from)?, self.directory_change(to)?);
         let volume = self.volume();

@@ -1,4 +1,4 @@
-//! OPEN, OPEN_CONFIRM, OPEN_DOWNGRADE, CLOSE, DELEGRETURN (RFC 7530, 16.2, 16.8, 16.16 to 16.19; RFC 8881, 18.16).
+//! OPEN, `OPEN_CONFIRM`, `OPEN_DOWNGRADE`, CLOSE, DELEGRETURN (RFC 7530, 16.2, 16.8, 16.16 to 16.19; RFC 8881, 18.16).
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -245,7 +245,7 @@ impl Compound<'_> {
         }
     }
 
-    /// OPEN_CONFIRM, minor version 0.
+    /// `OPEN_CONFIRM`, minor version 0.
     pub(super) fn confirm_open(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = OpenConfirm::get(call)?;
         self.file()?;
@@ -264,7 +264,7 @@ impl Compound<'_> {
         })
     }
 
-    /// OPEN_DOWNGRADE.
+    /// `OPEN_DOWNGRADE`.
     pub(super) fn downgrade(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = OpenDowngrade::get(call)?;
         let node = self.file()?;

@@ -40,7 +40,7 @@ impl PseudoRoot {
     }
 
     /// Attributes of a directory.
-    pub(super) fn attributes(&self, depth: u32) -> Attributes {
+    pub(super) fn attributes(depth: u32) -> Attributes {
         Attributes {
             node: NodeId(0),
             file_id: u64::from(depth) + 1,

@@ -1,4 +1,4 @@
-//! Operations of minor version 2: ALLOCATE, DEALLOCATE, SEEK, COPY, CLONE, READ_PLUS, IO_ADVISE (RFC 7862, 15).
+//! Operations of minor version 2: ALLOCATE, DEALLOCATE, SEEK, COPY, CLONE, `READ_PLUS`, `IO_ADVISE` (RFC 7862, 15).
 
 use sharebench_nfs::protocol::StableHow;
 use sharebench_nfs::v4::bitmap::Bitmap;
@@ -128,7 +128,7 @@ impl Compound<'_> {
         Ok(self.volume().clone_range(source, target, count).map_err(|error| self.of_data(error))?)
     }
 
-    /// READ_PLUS: one segment of data, or the hole that the range begins with.
+    /// `READ_PLUS`: one segment of data, or the hole that the range begins with.
     pub(super) fn read_plus(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let wanted = Read::get(call)?;
         let node = self.file()?;
@@ -156,7 +156,7 @@ impl Compound<'_> {
         Ok(())
     }
 
-    /// IO_ADVISE: no hint is used.
+    /// `IO_ADVISE`: no hint is used.
     pub(super) fn io_advise(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let args = IoAdvise::get(call)?;
         let node = self.file()?;

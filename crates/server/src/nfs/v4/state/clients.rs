@@ -1,4 +1,4 @@
-//! Clients from minor version 1 on: EXCHANGE_ID, RECLAIM_COMPLETE, DESTROY_CLIENTID (RFC 8881, 18.35, 18.50, 18.51).
+//! Clients from minor version 1 on: `EXCHANGE_ID`, `RECLAIM_COMPLETE`, `DESTROY_CLIENTID` (RFC 8881, 18.35, 18.50, 18.51).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,12 +21,12 @@ pub(in crate::nfs::v4) struct Client {
     pub(in crate::nfs::v4) lease: Arc<Lease>,
     /// Numbers of its opens, locks and delegations.
     pub(super) states: HashSet<u64>,
-    /// Sequence number of the next CREATE_SESSION.
+    /// Sequence number of the next `CREATE_SESSION`.
     pub(super) create_sequence: u32,
-    /// Result of the last CREATE_SESSION, for a repeated one.
+    /// Result of the last `CREATE_SESSION`, for a repeated one.
     pub(super) created: Option<StateResult<CreatedSession>>,
     pub(super) sessions: Vec<SessionId>,
-    /// RECLAIM_COMPLETE was called; always true in minor version 0.
+    /// `RECLAIM_COMPLETE` was called; always true in minor version 0.
     pub(super) reclaimed: bool,
     /// Confirms the record, minor version 0.
     pub(super) confirmation: [u8; 8],
@@ -34,7 +34,7 @@ pub(in crate::nfs::v4) struct Client {
     pub(super) sequences: HashMap<Box<[u8]>, Arc<OwnerSequence>>,
 }
 
-/// What EXCHANGE_ID results in.
+/// What `EXCHANGE_ID` results in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::nfs::v4) struct ExchangedClient {
     pub(in crate::nfs::v4) id: u64,
@@ -130,7 +130,8 @@ impl StateTable {
         let mut tables = self.lock();
         let now_ms = self.now_ms();
         let record = tables.client(client)?;
-        let (owner, reclaimed) = (record.owner.clone(), record.reclaimed);
+        let owner = record.owner.clone();
+        let reclaimed = record.reclaimed;
         if reclaim {
             if reclaimed && !owner.0 {
                 return Err(Nfs4Status::NoGrace);

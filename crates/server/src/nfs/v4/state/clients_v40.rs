@@ -1,4 +1,4 @@
-//! Clients of minor version 0: SETCLIENTID, SETCLIENTID_CONFIRM, RENEW (RFC 7530, 16.33, 16.34 and 16.29).
+//! Clients of minor version 0: SETCLIENTID, `SETCLIENTID_CONFIRM`, RENEW (RFC 7530, 16.33, 16.34 and 16.29).
 
 use std::sync::Arc;
 

@@ -49,9 +49,9 @@ pub(in crate::nfs::v4) struct OpenShare {
     pub(in crate::nfs::v4) access: u32,
     /// `OPEN4_SHARE_DENY_*`.
     pub(in crate::nfs::v4) deny: u32,
-    /// Pairs of access and deny that OPEN was called with, as a set, for OPEN_DOWNGRADE.
+    /// Pairs of access and deny that OPEN was called with, as a set, for `OPEN_DOWNGRADE`.
     pub(in crate::nfs::v4) pairs: u16,
-    /// False until OPEN_CONFIRM, minor version 0.
+    /// False until `OPEN_CONFIRM`, minor version 0.
     pub(in crate::nfs::v4) confirmed: bool,
 }
 

@@ -1,5 +1,7 @@
 //! Byte-range locks (RFC 7530, 16.10 to 16.12 and 16.37; RFC 8881, 18.10 to 18.12).
 
+use std::collections::VecDeque;
+
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::open::{SHARE_READ, SHARE_WRITE};
 use sharebench_nfs::v4::status::Nfs4Status;
@@ -67,7 +69,8 @@ impl FileState {
 
     /// Removes the waiters that no lock excludes any longer.
     fn take_ready(&mut self) -> Vec<Waiter> {
-        let (mut ready, mut waiting) = (Vec::new(), std::collections::VecDeque::new());
+        let mut ready = Vec::new();
+        let mut waiting = VecDeque::new();
         for waiter in std::mem::take(&mut self.waiters) {
             // No holder has the number 0, so that the waiter's own locks count as well: they are no conflict for LOCK,
             // and the client tries again in vain at worst.
@@ -103,20 +106,17 @@ impl StateTable {
         check_mode(&tables, open, wanted.exclusive)?;
         let known = tables.locker_of(client, owner, wanted.node);
         let holder = known.unwrap_or(0);
-        if let Some(conflict) = self.excluded(&mut tables, (client, owner), holder, wanted) {
+        if let Some(conflict) = Self::excluded(&mut tables, (client, owner), holder, wanted) {
             return Ok(Err(conflict));
         }
-        let number = match known {
-            Some(number) => number,
-            None => {
-                let kind = StateKind::Lock { owner: owner.into(), open };
-                let number = tables.add_state(client, wanted.node, kind)?;
-                if let Err(error) = add_lock(&mut tables, number, wanted) {
-                    tables.remove_state(number, self.now_ms());
-                    return Err(error);
-                }
-                return Ok(Ok(self.state_id(number, 1)));
+        let Some(number) = known else {
+            let kind = StateKind::Lock { owner: owner.into(), open };
+            let number = tables.add_state(client, wanted.node, kind)?;
+            if let Err(error) = add_lock(&mut tables, number, wanted) {
+                tables.remove_state(number, self.now_ms());
+                return Err(error);
             }
+            return Ok(Ok(self.state_id(number, 1)));
         };
         add_lock(&mut tables, number, wanted)?;
         self.advance(&mut tables, number).map(Ok)
@@ -136,9 +136,11 @@ impl StateTable {
         if entry.node != wanted.node {
             return Err(Nfs4Status::BadStateid);
         }
-        let (client, owner, open) = (entry.client, owner.clone(), *open);
+        let client = entry.client;
+        let owner = owner.clone();
+        let open = *open;
         check_mode(&tables, open, wanted.exclusive)?;
-        if let Some(conflict) = self.excluded(&mut tables, (client, &owner), number, wanted) {
+        if let Some(conflict) = Self::excluded(&mut tables, (client, &owner), number, wanted) {
             return Ok(Err(conflict));
         }
         add_lock(&mut tables, number, wanted)?;
@@ -147,7 +149,6 @@ impl StateTable {
 
     /// The lock that excludes a wanted one; its owner then waits if it wants to.
     fn excluded(
-        &self,
         tables: &mut Tables,
         (client, owner): (u64, &[u8]),
         holder: u64,
@@ -157,8 +158,12 @@ impl StateTable {
         let conflict = tables.conflict(wanted.node, lock)?;
         let can_be_called = wanted.waits && Self::session_for_callbacks(tables, client).is_some();
         if can_be_called && let Some(file) = tables.files.get_mut(&wanted.node) {
-            let (range, exclusive) = (wanted.range, wanted.exclusive);
-            file.add_waiter(Waiter { client, owner: owner.into(), range, exclusive });
+            file.add_waiter(Waiter {
+                client,
+                owner: owner.into(),
+                range: wanted.range,
+                exclusive: wanted.exclusive,
+            });
         }
         Some(conflict)
     }
@@ -231,7 +236,8 @@ impl StateTable {
         let mut tables = self.lock();
         let entry = tables.states.get(&number).filter(|entry| caller.client == Some(entry.client));
         let entry = entry.ok_or(Nfs4Status::BadStateid)?;
-        let (client, node) = (entry.client, entry.node);
+        let client = entry.client;
+        let node = entry.node;
         match entry.kind {
             StateKind::Open(_) | StateKind::Delegation { .. } => return Err(Nfs4Status::LocksHeld),
             StateKind::Lock { .. } => {

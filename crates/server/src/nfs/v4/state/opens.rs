@@ -119,9 +119,11 @@ impl StateTable {
         let number = self.current(&tables, state, caller)?;
         let share = tables.share(number)?;
         // The union of pairs that OPEN was called with must be exactly this one.
-        let (mut reached_access, mut reached_deny) = (0, 0);
+        let mut reached_access = 0;
+        let mut reached_deny = 0;
         for bit in 0..16u32 {
-            let (pair_access, pair_deny) = (bit >> 2, bit & 3);
+            let pair_access = bit >> 2;
+            let pair_deny = bit & 3;
             let within = pair_access & !access == 0 && pair_deny & !deny == 0;
             if share.pairs & 1 << bit != 0 && within {
                 reached_access |= pair_access;
@@ -206,7 +208,7 @@ impl StateTable {
         let bypasses = *state == StateId::READ_BYPASS;
         if *state == StateId::ANONYMOUS || bypasses {
             let tables = self.lock();
-            let denied = !(bypasses && !writes) && tables.conflicts(node, (access, 0), None);
+            let denied = (writes || !bypasses) && tables.conflicts(node, (access, 0), None);
             return if denied { Err(Nfs4Status::Locked) } else { Ok(caller.client) };
         }
         let tables = self.lock();

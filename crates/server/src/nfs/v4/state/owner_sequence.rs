@@ -17,7 +17,7 @@ pub(in crate::nfs::v4) struct OwnerState {
     last: Option<u32>,
     /// Result of the last operation for a repeated one: status and body, and the file that it made the current one.
     reply: Option<OwnerReply>,
-    /// OPEN_CONFIRM has confirmed the owner.
+    /// `OPEN_CONFIRM` has confirmed the owner.
     pub(in crate::nfs::v4) confirmed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! CREATE_SESSION and DESTROY_SESSION (RFC 8881, 18.36 and 18.37).
+//! `CREATE_SESSION` and `DESTROY_SESSION` (RFC 8881, 18.36 and 18.37).
 
 use std::sync::Arc;
 

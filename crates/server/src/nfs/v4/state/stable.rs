@@ -100,7 +100,7 @@ impl StableStore {
         file.write_all(text.as_bytes())?;
         file.sync_data()?;
         fs::rename(&temporary, &self.path)?;
-        // The position is behind the last line.
+        // The position is after the last line.
         self.file = Some(file);
         self.appended = 0;
         Ok(())
@@ -161,8 +161,13 @@ impl StableStore {
 
 /// A line about a client.
 fn change_line(change: &str, owner: &[u8]) -> String {
-    let digits: String = owner.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{change} {digits}\n")
+    let mut line = change.to_owned();
+    line.push(' ');
+    for byte in owner {
+        line.extend([byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])));
+    }
+    line.push('\n');
+    line
 }
 
 fn bytes_of_hex(text: &str) -> Option<Box<[u8]>> {

@@ -140,8 +140,12 @@ impl Results {
             ResultHead { operation: operation as u32, status: self.status.map_or(0, Nfs4Status::code) };
         let mut bytes = Writer::default();
         head.put(&mut bytes);
-        let at = self.body.windows(8).position(|window| window == bytes.as_slice());
-        &self.body[at.unwrap_or_else(|| panic!("no result of {operation:?}: {:?}", self.status)) + 8..]
+        // The numbers in the result of SEQUENCE could look like a head. The operations that select a file have no result.
+        let is_sequence = self.body.starts_with(&(Operation::Sequence as u32).to_be_bytes());
+        let skipped = if is_sequence && operation != Operation::Sequence { 8 + 36 } else { 0 };
+        let rest = &self.body[skipped.min(self.body.len())..];
+        let at = rest.windows(8).position(|window| window == bytes.as_slice());
+        &rest[at.unwrap_or_else(|| panic!("no result of {operation:?}: {:?}", self.status)) + 8..]
     }
 
     /// Decodes the body of the last result of a call that has succeeded.
@@ -195,7 +199,8 @@ impl<'a> Client<'a> {
         };
         let results = server.call(&peer, 2, |call| call.add(Operation::ExchangeId, &exchange).done());
         let exchanged: ExchangedId<'_> = results.decode(Operation::ExchangeId);
-        let (id, sequence) = (exchanged.client_id, exchanged.sequence);
+        let id = exchanged.client_id;
+        let sequence = exchanged.sequence;
         let create = CreateSession {
             client_id: id,
             sequence,
@@ -213,7 +218,7 @@ impl<'a> Client<'a> {
 
     pub(super) fn reclaim_complete(&mut self) -> Option<Nfs4Status> {
         self.call(|call| {
-            call.add(Operation::ReclaimComplete, &ReclaimComplete { one_file_system: false }).done()
+            call.add(Operation::ReclaimComplete, &ReclaimComplete { one_file_system: false }).done();
         })
         .status
     }

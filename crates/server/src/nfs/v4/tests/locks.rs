@@ -86,6 +86,6 @@ fn the_locks_of_a_file_are_bounded() {
     let mut one = Client::new(&server, "one");
     let opened = one.create("f");
     let max = crate::nfs::v4::limits::MAX_LOCKS_PER_FILE as u64;
-    let refused = (0..max + 1).find_map(|at| lock(&mut one, opened, LockKind::Write, (2 * at, 1)).status);
+    let refused = (0..=max).find_map(|at| lock(&mut one, opened, LockKind::Write, (2 * at, 1)).status);
     assert_eq!(refused, Some(Nfs4Status::Resource));
 }

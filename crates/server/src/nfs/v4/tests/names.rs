@@ -85,7 +85,8 @@ fn a_listing_continues_with_its_verifier_only() {
         client.create(name);
     }
     let mut names = Vec::new();
-    let (mut cookie, mut verifier) = (0, [0; 8]);
+    let mut cookie = 0;
+    let mut verifier = [0; 8];
     loop {
         let page = ReadDir {
             cookie,

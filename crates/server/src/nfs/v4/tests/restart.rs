@@ -116,7 +116,8 @@ fn a_removed_file_is_stale_after_a_restart() {
     let mut before = Client::new(&first, "one");
     before.create("f");
     before.create("kept");
-    let (gone, kept) = (handle(&mut before, "f"), handle(&mut before, "kept"));
+    let gone = handle(&mut before, "f");
+    let kept = handle(&mut before, "kept");
     std::fs::remove_file(scratch.0.join("served/f")).unwrap();
     std::fs::rename(scratch.0.join("served/kept"), scratch.0.join("served/moved")).unwrap();
     let second = scratch.server();

@@ -15,7 +15,7 @@ use crate::nfs::v4::Peer;
 
 fn remove(name: &'static str) -> impl Fn(&mut Operations) {
     move |call| {
-        call.path(&["export"]).add(Operation::Remove, &Remove { name: Opaque(name.as_bytes()) }).done()
+        call.path(&["export"]).add(Operation::Remove, &Remove { name: Opaque(name.as_bytes()) }).done();
     }
 }
 
