@@ -17,6 +17,20 @@ pub enum FileKind {
 }
 
 impl FileKind {
+    /// The kind in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Regular => "a file",
+            Self::Directory => "a directory",
+            Self::Other(3) => "a block device",
+            Self::Other(4) => "a character device",
+            Self::Other(5) => "a symbolic link, which sharebench does not follow",
+            Self::Other(6) => "a socket",
+            Self::Other(7) => "a named pipe",
+            Self::Other(_) => "a special file",
+        }
+    }
+
     const fn code(self) -> u32 {
         match self {
             Self::Regular => 1,

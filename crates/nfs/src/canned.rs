@@ -4,10 +4,12 @@ use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use crate::attributes::{FileAttributes, FileKind, NfsTime};
+use crate::canned_v4::put_compound;
 use crate::mount;
 use crate::protocol::{MAX_HANDLE_BYTES, MOUNT_PROGRAM, Procedure};
 use crate::record::{NextRecord, begin_record, end_record, next_record};
 use crate::rpc::{CallError, CallHeader, Rejection, put_success};
+use crate::v4::compound::{COMPOUND, NFS4_VERSION};
 use crate::xdr::{Reader, Writer};
 
 /// Largest record in both directions.
@@ -16,7 +18,8 @@ const MAX_RECORD: usize = (1 << 20) + 4096;
 const FILE_BYTES: u64 = 1 << 40;
 
 /// Answers calls on one connection until the peer closes it. MNT, LOOKUP, GETATTR and FSINFO describe every name as a
-/// file of 1 TiB below a directory, READ returns zeros, and WRITE reports success. Nothing is stored.
+/// file of 1 TiB below a directory, READ returns zeros, and WRITE reports success. A COMPOUND of NFSv4 is answered in the
+/// same way. Nothing is stored.
 pub fn serve_connection(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = vec![0; MAX_RECORD + 4];
@@ -86,6 +89,9 @@ pub fn answer(record: &[u8], out: &mut Writer) -> Result<(), CallError> {
             mount::DUMP | mount::EXPORT => out.u32(0),
             _ => {}
         }
+    } else if header.version == NFS4_VERSION && header.procedure == COMPOUND {
+        put_success(out, header.xid);
+        put_compound(&mut reader, out)?;
     } else {
         match procedure {
             Some(procedure) => put_result(procedure, header.xid, &mut reader, out)?,

@@ -12,10 +12,12 @@ use crate::exports::{flavor_name, is_kerberos};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Incompatibility {
     /// The server serves other versions of NFS only.
-    #[error("the server offers {offered} only; sharebench speaks NFSv3")]
+    #[error("the server offers {offered} only, and the URL requests NFSv{requested}; set vers=")]
     OtherVersions {
         /// The versions that it serves, such as `NFSv4`.
         offered: String,
+        /// The version that the URL requests.
+        requested: u32,
     },
     /// An RPC server without NFS.
     #[error("the server at port {0} speaks ONC RPC, but does not serve NFS; give the port of NFS in the URL")]
@@ -54,7 +56,8 @@ impl Incompatibility {
     /// The part of the URL to check.
     pub const fn part(&self) -> UrlPart {
         match self {
-            Self::OtherVersions { .. } | Self::NoNfs(_) | Self::OtherProtocol(_) => UrlPart::Port,
+            Self::OtherVersions { .. } => UrlPart::Option("vers"),
+            Self::NoNfs(_) | Self::OtherProtocol(_) => UrlPart::Port,
             Self::NoMount(_) => UrlPart::Option("mountport"),
             Self::Flavors { .. } => UrlPart::Share,
         }
@@ -73,8 +76,8 @@ mod tests {
 
     #[test]
     fn texts_name_what_the_server_offers() {
-        let four = Incompatibility::OtherVersions { offered: "NFSv4".into() };
-        assert!(four.to_string().contains("offers NFSv4 only"));
+        let four = Incompatibility::OtherVersions { offered: "NFSv4".into(), requested: 3 };
+        assert_eq!(four.to_string(), "the server offers NFSv4 only, and the URL requests NFSv3; set vers=");
         let flavors = |flavors: &[u32]| {
             Incompatibility::Flavors { export: "/srv".into(), flavors: flavors.to_vec() }.to_string()
         };

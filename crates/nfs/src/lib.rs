@@ -1,4 +1,4 @@
-//! NFS version 3 in user space, on an ONC RPC core of its own.
+//! NFS versions 3 and 4 in user space, on an ONC RPC core of its own.
 //!
 //! [`NfsTarget`] is the client adapter. The codec modules serve both sides of the wire: they borrow from
 //! the message they read, bound every length before it is used, and do no I/O.
@@ -13,6 +13,7 @@
 
 pub mod attributes;
 pub mod canned;
+mod canned_v4;
 mod client;
 pub mod compound;
 pub mod exports;

@@ -1,6 +1,6 @@
 //! MOUNT version 3 (RFC 1813, 5) and the port mapper's `GETPORT` (RFC 1833, 3.2).
 
-use crate::exports::AUTH_SYS;
+use crate::exports::{AUTH_NONE, AUTH_SYS};
 use crate::protocol::{FileHandle, MAX_PATH_BYTES};
 use crate::status::MountStatus;
 use crate::xdr::{Reader, Writer, XdrError};
@@ -40,10 +40,16 @@ pub fn put_path(writer: &mut Writer, path: &str) {
 }
 
 impl Mounted {
-    /// True if the server accepts `AUTH_SYS`, or lists no flavor.
+    /// True if the server accepts `AUTH_SYS`: it lists no flavor, lists `AUTH_SYS`, or lists `AUTH_NONE`, which means that it
+    /// ignores credentials, as the Linux client understands it.
     pub fn accepts_auth_sys(&self) -> bool {
-        self.flavors.is_empty() || self.flavors.contains(&AUTH_SYS)
+        accepts_auth_sys(&self.flavors)
     }
+}
+
+/// True if a list of flavors in the reply to MNT includes `AUTH_SYS`; see [`Mounted::accepts_auth_sys`].
+pub fn accepts_auth_sys(flavors: &[u32]) -> bool {
+    flavors.is_empty() || flavors.contains(&AUTH_SYS) || flavors.contains(&AUTH_NONE)
 }
 
 /// Decodes the result of MNT (RFC 1813, 5.2.1: `mountres3`).

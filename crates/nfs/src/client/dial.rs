@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use sharebench_model::{ErrorClass, OpError, OpStep};
+use sharebench_model::{ErrorClass, OpError, OpStep, WireCount};
 use sharebench_stream_client::{DialError, connect_error};
 use sharebench_target::UrlPart;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -88,6 +88,7 @@ pub(crate) struct Service {
     template: CallTemplate,
     xid: u32,
     max_reply: usize,
+    wire: WireCount,
 }
 
 impl Service {
@@ -116,8 +117,14 @@ impl Service {
         Ok(Self::on(stream, CallTemplate::new(program, version, None)))
     }
 
-    fn on(stream: TcpStream, template: CallTemplate) -> Self {
-        Self { stream, template, xid: random(), max_reply: MAX_REPLY_BYTES }
+    /// The program of a template on a connected stream.
+    pub(crate) fn on(stream: TcpStream, template: CallTemplate) -> Self {
+        Self { stream, template, xid: random(), max_reply: MAX_REPLY_BYTES, wire: WireCount::default() }
+    }
+
+    /// The stream, and what crossed it.
+    pub(crate) fn into_stream(self) -> (TcpStream, WireCount) {
+        (self.stream, self.wire)
     }
 
     /// Calls another version, or with other credentials, from now on.
@@ -160,6 +167,8 @@ impl Service {
         arguments(&mut writer);
         end_record(&mut writer, at, 0);
         self.stream.write_all(writer.as_slice()).await.map_err(lost)?;
+        self.wire.requests += 1;
+        self.wire.sent += writer.len() as u64;
 
         let mut reassembly = RecordReassembly::new(self.max_reply);
         let mut piece = [0; 1024];
@@ -168,6 +177,7 @@ impl Service {
             if count == 0 {
                 return Err(lost(io::ErrorKind::UnexpectedEof.into()));
             }
+            self.wire.received += count as u64;
             if reassembly.push(&piece[..count]).map_err(|error| broken(error.to_string()))?.1 {
                 break;
             }

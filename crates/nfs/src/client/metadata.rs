@@ -189,7 +189,8 @@ impl NfsSession {
     async fn open(&mut self, path: &str, policy: IoPolicy) -> Result<MetaYield, OpError> {
         let (handle, attributes) = self.find(path).await?;
         if attributes.kind != FileKind::Regular {
-            return Err(OpError::new(ErrorClass::Unsupported, OpStep::OpenFile, "not a regular file"));
+            let detail = format!("not a regular file but {}", attributes.kind.name());
+            return Err(OpError::new(ErrorClass::Unsupported, OpStep::OpenFile, detail));
         }
         Ok(MetaYield::Opened { file: self.files.open(OpenFile::new(handle, policy))?, size: attributes.size })
     }

@@ -160,6 +160,10 @@ pub(crate) async fn open_mounted(
     let mut session = NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, Facts::new(), mount);
     let root = walk(&mut session, mounted.handle, &below).await?;
     let limits = fs_info(&mut session).await.map_err(DialError::blame(UrlPart::Share))?;
+    for _ in 1..options.connections {
+        let stream = connect((host, ports.nfs).into(), &options.route, UrlPart::Option("nconnect")).await?;
+        session.channel.attach(stream);
+    }
     if !spec.allow_split {
         check_limits(&limits, ("rtmax", "wtmax"), spec)?;
     }
@@ -186,7 +190,8 @@ async fn walk(
         kind = attributes.kind;
     }
     if kind != FileKind::Directory {
-        return Err(DialError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
+        let detail = format!("not a directory but {}", kind.name());
+        return Err(DialError::new(UrlPart::Path, ErrorClass::NotFound, detail));
     }
     Ok(root)
 }
@@ -222,6 +227,7 @@ fn facts(session: &NfsSession, options: &NfsOptions, limits: &FsInfo, ports: Por
     let facts = [
         ("vers", "3".to_owned()),
         ("transport", "tcp".to_owned()),
+        ("nconnect", session.channel.connections().to_string()),
         ("sec", "sys".to_owned()),
         ("export", session.export().to_owned()),
         ("port", ports.nfs.to_string()),

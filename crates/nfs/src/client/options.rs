@@ -5,7 +5,10 @@ use sharebench_target::{TargetUrl, UrlError};
 
 use crate::rpc::{AuthSys, MAX_GROUPS};
 
-const KNOWN: &str = "vers=, mountport=, uid=, gid=, gids=, resvport=, far=";
+/// Maximum number of connections of a session, as in the Linux kernel's client.
+const MAX_CONNECTIONS: u32 = 16;
+
+const KNOWN: &str = "vers=, nconnect=, mountport=, uid=, gid=, gids=, resvport=, far=";
 
 /// The version of NFS that a URL requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,6 +45,8 @@ pub(crate) struct NfsOptions {
     pub(crate) version: Version,
     pub(crate) auth: AuthSys,
     pub(crate) route: Route,
+    /// Connections of a session.
+    pub(crate) connections: u32,
 }
 
 /// How connections to the server are opened; by default directly and from any port.
@@ -72,6 +77,7 @@ impl NfsOptions {
         if mount_port.is_some() && matches!(version, Version::V4(_)) {
             return Err(url.error("mountport=: NFS version 4 has no MOUNT protocol"));
         }
+        let connections = url.take_number("nconnect", 1..=MAX_CONNECTIONS)?.unwrap_or(1);
         let own = own_ids();
         let uid = url.take_number("uid", 0..=u32::MAX)?.unwrap_or(own.0);
         let gid = url.take_number("gid", 0..=u32::MAX)?.unwrap_or(own.1);
@@ -90,6 +96,7 @@ impl NfsOptions {
             version,
             auth: AuthSys { machine: "sharebench".into(), uid, gid, groups },
             route: Route { reserved_port, far },
+            connections,
         })
     }
 }
@@ -151,6 +158,8 @@ mod tests {
             ("nfs://nas/x?vers=4", "4.0, 4.1, 4.2"),
             ("nfs://nas/x?vers=4.1&mountport=1", "no MOUNT"),
             ("nfs://nas/x?mountport=0", "mountport=0"),
+            ("nfs://nas/x?nconnect=0", "nconnect=0"),
+            ("nfs://nas/x?nconnect=17", "16"),
             ("nfs://nas/x?mountport=70000", "65535"),
             ("nfs://nas/x?uid=-1", "uid=-1"),
             ("nfs://nas/x?gids=1,x", "gids"),

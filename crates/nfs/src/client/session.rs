@@ -326,6 +326,9 @@ impl Session for NfsSession {
         if let Some(verifier) = self.verifier {
             facts.insert("write_verifier".into(), format!("{:016x}", u64::from_be_bytes(verifier)));
         }
+        if self.channel.losses() > 0 {
+            facts.insert("connections_lost".into(), self.channel.losses().to_string());
+        }
         facts
     }
 

@@ -24,10 +24,11 @@ const MAX_RECORD: u32 = 16 << 20;
 /// port mapper reports, otherwise the port of NFS), `uid=` and `gid=` (default: those of this process), `gids=` (a
 /// list), `resvport=1` (connect from a port below 1024), `far=` (a simulated distance, such as `20ms,100Mbit`), and
 /// `vers=` (`3`, which is the default, `4.0`, `4.1`, `4.2`, or `auto` for the highest that the server offers). Version 4
-/// needs no port mapper and no MOUNT: its paths begin at the pseudo root of the server.
+/// needs no port mapper and no MOUNT: its paths begin at the pseudo root of the server. `nconnect=` is the number of
+/// connections of each session (default 1).
 ///
-/// The target holds the checked URL and no connection: each [`Target::connect`] mounts the export anew and opens one TCP
-/// connection. Targets are cheap to clone, so that every job or user may have one.
+/// The target holds the checked URL and no connection: each [`Target::connect`] mounts the export anew and opens its own
+/// connections. Targets are cheap to clone, so that every job or user may have one.
 #[derive(Debug, Clone)]
 pub struct NfsTarget {
     url: String,
@@ -73,7 +74,7 @@ impl Target for NfsTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        1 + self.options.route.far.descriptors()
+        self.options.connections * (1 + self.options.route.far.descriptors())
     }
 
     fn connect<'a>(

@@ -40,6 +40,22 @@ enumeration! {
     }
 }
 
+impl FileType {
+    /// The kind in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Regular => "a file",
+            Self::Directory => "a directory",
+            Self::Block => "a block device",
+            Self::Character => "a character device",
+            Self::SymbolicLink => "a symbolic link, which sharebench does not follow",
+            Self::Socket => "a socket",
+            Self::Fifo => "a named pipe",
+            Self::AttributeDirectory | Self::NamedAttribute => "a named attribute",
+        }
+    }
+}
+
 message! {
     /// Identity of a file system (`fsid4`).
     FsId {

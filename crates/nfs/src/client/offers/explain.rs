@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use super::mounts;
 use super::versions::{VersionOffers, call_each};
 use crate::client::mounting::{Ports, find_ports};
-use crate::client::options::NfsOptions;
+use crate::client::options::{NfsOptions, Version};
 use crate::incompatibility::Incompatibility;
 
 /// Returns the error with the incompatibility in words if the server shows one within `limit`, and the same error
@@ -62,22 +62,31 @@ async fn find(options: &NfsOptions, limit: Duration) -> Option<Incompatibility> 
     // A silent server leaves half of the time to find out what it speaks.
     let versions = call_each(nfs, mount, &options.auth, deadline - limit / 2).await;
     if versions.is_rpc() {
-        return incompatibility(&versions, ports);
+        return incompatibility(&versions, ports, options);
     }
     let rest = deadline.saturating_duration_since(Instant::now());
     identify_peer(nfs, rest).await.and_then(Incompatibility::of_peer)
 }
 
 /// What the versions of a server mean for this client; none if it serves what a run needs, or does not answer.
-pub(super) fn incompatibility(versions: &VersionOffers, ports: Ports) -> Option<Incompatibility> {
+pub(super) fn incompatibility(
+    versions: &VersionOffers,
+    ports: Ports,
+    options: &NfsOptions,
+) -> Option<Incompatibility> {
     if !versions.is_rpc() {
         return None;
     }
-    if !versions.serves_nfs(3) {
+    let requested = match options.version {
+        Version::V4(_) => 4,
+        Version::Auto if versions.serves_nfs(4) => 4,
+        Version::V3 | Version::Auto => 3,
+    };
+    if !versions.serves_nfs(requested) {
         return Some(match versions.names() {
-            Some(offered) => Incompatibility::OtherVersions { offered },
+            Some(offered) => Incompatibility::OtherVersions { offered, requested },
             None => Incompatibility::NoNfs(ports.nfs),
         });
     }
-    (!versions.serves_mount()).then_some(Incompatibility::NoMount(ports.mount))
+    (requested == 3 && !versions.serves_mount()).then_some(Incompatibility::NoMount(ports.mount))
 }

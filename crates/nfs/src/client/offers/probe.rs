@@ -86,7 +86,7 @@ impl NfsProbe {
             mounts::examine(mount, &self.options, answered_by),
             session::examine(&self.options, nfs, answered_by),
         );
-        let mut found = incompatibility(&versions, ports);
+        let mut found = incompatibility(&versions, ports, &self.options);
         if !versions.is_rpc() {
             let rest = deadline.saturating_duration_since(Instant::now());
             found = identify_peer(nfs, rest).await.and_then(Incompatibility::of_peer);

@@ -7,6 +7,7 @@ use super::versions::{VersionAnswer, Versions};
 use crate::client::options::{NfsOptions, Version};
 use crate::exports::{AUTH_SYS, flavor_name};
 use crate::incompatibility::Incompatibility;
+use crate::mount::accepts_auth_sys;
 use crate::protocol::{MOUNT_PROGRAM, NFS_PROGRAM};
 
 const HOST: &str = "host";
@@ -110,7 +111,7 @@ pub(super) fn security(report: &mut OfferReport, findings: &Findings, options: &
                 let name = format!("sec={}", flavor_name(*flavor));
                 report.add(SECURITY, name, format!("accepted by {export}"), used);
             }
-            if !flavors.contains(&AUTH_SYS) {
+            if !accepts_auth_sys(flavors) {
                 report.not_offered(SECURITY, "sec=sys");
             }
         }
@@ -184,7 +185,7 @@ pub(super) fn space_and_clock(report: &mut OfferReport, findings: &Findings) {
 /// Why a run would fail.
 pub(super) fn incompatibilities(report: &mut OfferReport, findings: &Findings) {
     let flavors = findings.mounts.flavors.clone();
-    let rejected = flavors.filter(|(_, flavors)| !flavors.is_empty() && !flavors.contains(&AUTH_SYS));
+    let rejected = flavors.filter(|(_, flavors)| !accepts_auth_sys(flavors));
     let rejected = rejected.map(|(export, flavors)| Incompatibility::Flavors { export, flavors });
     if let Some(found) = findings.incompatibility.clone().or(rejected) {
         report.incompatible(format!("{}: {found}", found.part()));

@@ -160,11 +160,12 @@ async fn a_server_of_version_3_is_usable() {
 async fn a_server_of_version_4_alone_is_named_by_probe_and_by_the_failed_connection() {
     let address = serve(version_4).await;
     let report = probe(address).await;
-    assert_eq!(report.row("versions", "NFSv4.1").unwrap().usability, Usability::Unsupported);
+    let with_option = Usability::With("vers=4.1".to_owned());
+    assert_eq!(report.row("versions", "NFSv4.1").unwrap().usability, with_option);
     assert_eq!(report.row("versions", "NFSv4.2"), None);
     assert!(report.incompatibilities[0].contains("offers NFSv4 only"), "{:?}", report.incompatibilities);
     let error = explained(address).await;
-    assert_eq!((error.part, error.class), (UrlPart::Port, ErrorClass::Unsupported));
+    assert_eq!((error.part, error.class), (UrlPart::Option("vers"), ErrorClass::Unsupported));
     assert!(error.detail.contains("offers NFSv4 only"), "{error}");
 }
 

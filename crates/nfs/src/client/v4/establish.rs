@@ -13,6 +13,7 @@ use crate::client::dial::random;
 use crate::client::directories::Directories;
 use crate::client::mounting::check_limits;
 use crate::client::options::NfsOptions;
+use crate::client::v4::binding::Binding;
 use crate::client::v4::callbacks::CALLBACK_PROGRAM;
 use crate::client::v4::metadata::{required, to_handle};
 use crate::client::v4::requests::Request;
@@ -71,6 +72,7 @@ pub(crate) async fn open_session(
     let mut session = Nfs4Session::new(channel, minor, spec, options, address);
     let granted = if minor == 0 { session.set_client_id().await } else { session.create_session(spec).await };
     let granted = granted.map_err(|error| first_error(error, minor))?;
+    session.add_connections().await?;
     reached(LoginPhase::Negotiated);
     let (root, limits, lease) = session.walk().await?;
     reached(LoginPhase::Attached);
@@ -103,6 +105,7 @@ fn facts(session: &Nfs4Session, granted: &Granted, lease: Duration) -> Facts {
     let mut facts: Facts = [
         ("vers", format!("4.{}", session.minor)),
         ("transport", "tcp".to_owned()),
+        ("nconnect", session.channel.connections().to_string()),
         ("sec", "sys".to_owned()),
         ("export", format!("/{}", options.path.trim_matches('/'))),
         ("port", session.address.port().to_string()),
@@ -254,6 +257,17 @@ impl Nfs4Session {
         results.done(Operation::ReclaimComplete)
     }
 
+    /// Opens the further connections of `nconnect=`.
+    async fn add_connections(&mut self) -> Result<(), DialError> {
+        for _ in 1..self.options.connections {
+            let binding = Binding::of(self);
+            let (stream, wire) = binding.connect().await?;
+            self.channel.attach(stream);
+            self.channel.add_wire(wire);
+        }
+        Ok(())
+    }
+
     /// Walks from the pseudo root to the directory of the URL. Returns its handle, the limits of its file system, and the
     /// lease.
     async fn walk(&mut self) -> Result<(FileHandle4, FsInfo, Duration), DialError> {
@@ -274,8 +288,13 @@ impl Nfs4Session {
             .map_err(&blame)?;
         results.done(Operation::PutFh).map_err(&blame)?;
         let FileAttributes { attributes } = results.get(Operation::GetAttr).map_err(&blame)?;
-        if required(attributes.kind, "type").map_err(&blame)? != FileType::Directory {
-            return Err(DialError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
+        let kind = required(attributes.kind, "type").map_err(&blame)?;
+        if kind != FileType::Directory {
+            return Err(DialError::new(
+                UrlPart::Path,
+                ErrorClass::NotFound,
+                format!("not a directory but {}", kind.name()),
+            ));
         }
         let bounded =
             |limit: Option<u64>| limit.map_or(u32::MAX, |limit| u32::try_from(limit).unwrap_or(u32::MAX));

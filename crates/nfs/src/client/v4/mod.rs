@@ -3,9 +3,10 @@
 //! [`establish`] opens a session: client id, session, the walk from the pseudo root. [`session`] is what the engine
 //! drives; [`data`] encodes its READs, WRITEs and COMMITs and decides what each reply means for the slot of the call, which
 //! [`slots`] keeps. [`compound`] builds calls and reads results, [`requests`] performs them one at a time for [`metadata`]
-//! and [`listing`]. [`recovery`] repeats what the server postponed and connects again, and [`callbacks`] answers the
-//! server.
+//! and [`listing`]. [`recovery`] repeats what the server postponed and connects again, [`binding`] opens further
+//! connections, and [`callbacks`] answers the server.
 
+mod binding;
 mod callbacks;
 mod compound;
 mod data;
@@ -19,6 +20,8 @@ mod referral;
 mod requests;
 mod session;
 mod slots;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use establish::open_session;
 pub(crate) use session::Nfs4Session;

@@ -1,21 +1,19 @@
 //! Recovery: operations that the server postponed, the lease of an idle client, and lost connections.
 
 use std::future::Future;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{OpError, WireCount};
 use sharebench_stream_client::connection_error;
-use sharebench_target::{LocalBoxFuture, UrlPart};
+use sharebench_target::LocalBoxFuture;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use crate::client::calls::ExpectedReply;
-use crate::client::dial::connect;
 use crate::client::dialect::Verdict;
-use crate::client::options::Route;
+use crate::client::v4::binding::Binding;
 use crate::client::v4::compound::Compound;
 use crate::client::v4::session::Nfs4Session;
 use crate::client::v4::slots::{Position, SlotTable};
@@ -141,17 +139,12 @@ impl Recovery {
     }
 }
 
-/// Connects again to the server of a session.
-async fn reconnect(
-    address: SocketAddr,
-    route: Route,
-    limit: Duration,
-) -> Result<(TcpStream, WireCount), OpError> {
-    let lost = |detail: String| connection_error::disconnected(detail);
-    match tokio::time::timeout(limit, connect(address, &route, UrlPart::Port)).await {
-        Ok(Ok(stream)) => Ok((stream, WireCount::default())),
-        Ok(Err(error)) => Err(lost(error.detail)),
-        Err(_) => Err(lost(format!("no connection within {limit:?}"))),
+/// Replaces the last connection of a session.
+async fn reconnect(binding: Binding, limit: Duration) -> Result<(TcpStream, WireCount), OpError> {
+    match tokio::time::timeout(limit, binding.connect()).await {
+        Ok(Ok(connected)) => Ok(connected),
+        Ok(Err(error)) => Err(connection_error::disconnected(error.detail)),
+        Err(_) => Err(connection_error::disconnected(format!("no connection within {limit:?}"))),
     }
 }
 
@@ -194,20 +187,21 @@ impl Nfs4Session {
                 return true;
             }
             self.recovery.attempts += 1;
-            let route = self.options.route.clone();
-            self.recovery.reconnecting =
-                Some(Box::pin(reconnect(self.address, route, self.recovery.connect_timeout)));
+            let binding = Binding::of(self);
+            self.recovery.reconnecting = Some(Box::pin(reconnect(binding, self.recovery.connect_timeout)));
         }
         let Some(reconnecting) = &mut self.recovery.reconnecting else { return false };
         let Poll::Ready(connected) = reconnecting.as_mut().poll(cx) else { return false };
         self.recovery.reconnecting = None;
         match connected {
-            // SEQUENCE binds the connection to the session (RFC 8881, 2.10.3.1: state protection SP4_NONE).
             Ok((stream, wire)) => {
                 self.channel.attach(stream);
                 self.channel.add_wire(wire);
             }
-            Err(_) => self.channel.give_up(cause),
+            Err(error) => {
+                let detail = format!("{}; connecting again: {}", cause.detail, error.detail);
+                self.channel.give_up(connection_error::disconnected(detail));
+            }
         }
         true
     }
