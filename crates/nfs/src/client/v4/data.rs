@@ -154,7 +154,7 @@ impl Nfs4Session {
         self.completions = completions;
         progress |= self.start_waiting();
         progress |= self.fail_waiting(replies);
-        progress | self.send_orphans() | self.answer_callbacks()
+        progress | self.send_orphans() | self.answer_callbacks() | self.must_reconnect()
     }
 
     /// Starts operations that wait for a slot of the server's session.

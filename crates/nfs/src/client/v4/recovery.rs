@@ -177,6 +177,12 @@ impl Nfs4Session {
         progress | self.poll_reconnect(cx)
     }
 
+    /// True if the last connection is lost and nothing replaces it yet.
+    #[inline]
+    pub(crate) fn must_reconnect(&self) -> bool {
+        self.channel.severed().is_some() && !self.recovery.is_reconnecting()
+    }
+
     /// Replaces the last connection if it is lost: the calls in flight are then sent again.
     fn poll_reconnect(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(cause) = self.channel.severed() else { return false };

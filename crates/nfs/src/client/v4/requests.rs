@@ -230,7 +230,7 @@ impl Nfs4Session {
                 self.recovery.replied();
                 return Poll::Ready(own);
             }
-            let severed = self.channel.severed().is_some() && !self.recovery.is_reconnecting();
+            let severed = self.must_reconnect();
             let orphaned = self.channel.connections() > 0 && self.channel.is_orphan(index);
             if !(progress || severed || orphaned) {
                 return Poll::Pending;
