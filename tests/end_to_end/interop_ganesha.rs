@@ -1,9 +1,9 @@
 //! Our NFS adapter against NFS-Ganesha.
 
-use sharebench_model::ErrorClass;
+use sharebench_model::{ErrorClass, MetaOp};
 use sharebench_nfs::NfsTarget;
 use sharebench_target::conformance::Suite;
-use sharebench_target::{SessionSpec, Target, UrlPart};
+use sharebench_target::{Session, SessionSpec, Target, UrlPart, call};
 use sharebench_tests::{Capture, Ganesha, GaneshaOptions, needs};
 
 use crate::adapters::{FLUSHES, READS, WRITES, block_on, conform, url, work};
@@ -12,6 +12,11 @@ use crate::adapters::{FLUSHES, READS, WRITES, block_on, conform, url, work};
 const READ: u16 = 6;
 const WRITE: u16 = 7;
 const COMMIT: u16 = 21;
+
+// RFC 7531.
+const OP_COMMIT: u32 = 5;
+const OP_READ: u32 = 25;
+const OP_WRITE: u32 = 38;
 
 fn target(text: &str) -> NfsTarget {
     NfsTarget::from_url(url(text)).unwrap()
@@ -49,6 +54,64 @@ fn nfs_wire_counts_equal_those_of_ganesha() {
     assert_eq!((wire.sent, wire.received), (payload.sent, payload.received));
     assert_eq!(wire.requests, calls.values().sum::<u64>(), "{calls:?}");
     assert_eq!((wire.payload_sent, wire.payload_received), (WRITES * 3000, READS * 3000));
+}
+
+#[test]
+fn nfs_4_wire_counts_equal_those_of_ganesha() {
+    needs!(Ganesha::NEEDS, Capture::NEEDS);
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    for version in ["4.1", "4.1&nconnect=4", "4.0"] {
+        let capture = Capture::start(ganesha.port()).unwrap();
+        let wire = work(&target(&ganesha.url4("", version)));
+        let (calls, operations) = capture.stop().unwrap().nfs4_calls().unwrap();
+        println!("{version}: own count {wire:?}, captured {calls} calls {operations:?}");
+        let data = [OP_READ, OP_WRITE, OP_COMMIT].map(|operation| operations[&operation]);
+        assert_eq!(data, [READS, WRITES, FLUSHES], "{version}: {operations:?}");
+        // The count was read before the session was closed, which ends the session and the client id.
+        let ending = if version == "4.0" { 0 } else { 2 };
+        assert_eq!(wire.requests + ending, calls, "{version}: {operations:?}");
+        assert_eq!((wire.payload_sent, wire.payload_received), (WRITES * 3000, READS * 3000));
+    }
+}
+
+#[test]
+fn nfs_auto_takes_the_highest_version_of_ganesha() {
+    needs!(Ganesha::NEEDS);
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    let version = |text: &str| {
+        let target = target(text);
+        block_on(async {
+            let session = target.connect(&SessionSpec::default()).await.unwrap();
+            let version = session.facts()["vers"].clone();
+            session.close().await;
+            version
+        })
+    };
+    assert_eq!(version(&ganesha.url4("", "auto")), "4.2");
+    assert_eq!(version(&ganesha.url("", "")), "3");
+}
+
+#[test]
+fn an_idle_session_keeps_its_lease_at_ganesha() {
+    needs!(Ganesha::NEEDS);
+    // Ganesha's lease is 10 s: the client renews it three times as often.
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    let target = target(&ganesha.url4("", "4.1"));
+    block_on(async {
+        let mut session = target.connect(&SessionSpec::default()).await.unwrap();
+        let before = session.wire().requests;
+        let renewed = |session: &mut dyn Session, cx: &mut std::task::Context<'_>| {
+            session.poll_keepalive(cx);
+            session.wire().requests >= before + 2
+        };
+        std::future::poll_fn(|cx| match renewed(&mut *session, cx) {
+            true => std::task::Poll::Ready(()),
+            false => std::task::Poll::Pending,
+        })
+        .await;
+        call(&mut *session, MetaOp::Space).await.unwrap();
+        session.close().await;
+    });
 }
 
 #[test]

@@ -140,6 +140,28 @@ impl Captured {
         Ok(counts)
     }
 
+    /// Counts NFSv4 calls, and the operations in them by number.
+    pub fn nfs4_calls(&self) -> io::Result<(u64, BTreeMap<u32, u64>)> {
+        let rows = self.fields("rpc", "rpc.msgtyp == 0 && rpc.program == 100003", "rpc.xid\tnfs.opcode")?;
+        let numbers = |text: &str| -> Vec<u32> {
+            let number = |text: &str| match text.trim().strip_prefix("0x") {
+                Some(hex) => u32::from_str_radix(hex, 16).ok(),
+                None => text.trim().parse().ok(),
+            };
+            text.split(',').filter_map(number).collect()
+        };
+        let mut calls = 0;
+        let mut operations = BTreeMap::new();
+        for row in rows.lines() {
+            let mut fields = row.split('\t');
+            calls += numbers(fields.next().unwrap_or_default()).len() as u64;
+            for operation in numbers(fields.next().unwrap_or_default()) {
+                *operations.entry(operation).or_default() += 1;
+            }
+        }
+        Ok((calls, operations))
+    }
+
     /// Returns the NCP requests on TCP and UDP by function and sub-function, each with whether it has a reply.
     pub fn ncp_requests(&self) -> io::Result<BTreeMap<(u16, u16), u64>> {
         let rows = self.fields("ncp", "ncp.type == 0x2222", "ncp.func\tncp.subfunc")?;

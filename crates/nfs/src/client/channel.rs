@@ -297,13 +297,25 @@ impl<D: Dialect> Channel<D> {
     }
 
     /// Sends what waits, then receives. It is ready when `completions` has an entry.
+    #[inline]
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
         buffers: &mut [Box<[u8]>],
         completions: &mut Vec<Completion>,
     ) -> Poll<()> {
-        self.poll_connections(cx, buffers, completions, false);
+        self.poll_and_listen(cx, buffers, completions, false)
+    }
+
+    /// Like [`Self::poll`]; with `listen`, receives calls of the server while no call is in flight.
+    pub(crate) fn poll_and_listen(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffers: &mut [Box<[u8]>],
+        completions: &mut Vec<Completion>,
+        listen: bool,
+    ) -> Poll<()> {
+        self.poll_connections(cx, buffers, completions, listen);
         for completion in completions.iter() {
             if let Ok(ReplyContent::Read(count)) = completion.result {
                 self.wire.payload_received += u64::from(count);
@@ -313,11 +325,6 @@ impl<D: Dialect> Channel<D> {
             self.fail_all(completions);
         }
         if completions.is_empty() { Poll::Pending } else { Poll::Ready(()) }
-    }
-
-    /// Receives calls of the server while no call is in flight.
-    pub(crate) fn poll_idle(&mut self, cx: &mut Context<'_>, buffers: &mut [Box<[u8]>]) {
-        self.poll_connections(cx, buffers, &mut Vec::new(), true);
     }
 
     #[inline]

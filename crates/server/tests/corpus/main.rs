@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod nfs;
-mod nfs4;
+mod nfs4_client;
+mod nfs4_server;
 mod relay;
 mod smb;
 
@@ -44,5 +45,10 @@ fn corpus_of_replies_to_the_nfs_client() {
 
 #[test]
 fn corpus_of_compound_calls_to_the_nfs_server() {
-    replay_each("nfs4_server", nfs4::run);
+    replay_each("nfs4_server", nfs4_server::run);
+}
+
+#[test]
+fn corpus_of_compound_replies_to_the_nfs_client() {
+    replay("nfs4_client", nfs4_client::run, Role::Client);
 }

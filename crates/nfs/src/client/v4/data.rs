@@ -139,12 +139,13 @@ impl Nfs4Session {
         position.map(|position| Sequencing { session, position })
     }
 
-    /// Sends, receives and recovers once. True if something was queued that another turn has to send.
-    pub(crate) fn drive(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> bool {
+    /// Sends, receives and recovers once. True if something was queued that another turn has to send. With `listen`,
+    /// calls of the server are received while no call is in flight.
+    pub(crate) fn drive(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>, listen: bool) -> bool {
         let mut progress = self.recover(cx);
         let mut completions = std::mem::take(&mut self.completions);
         // The result is ignored: `replies` shows whether there was one.
-        let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
+        let _ = self.channel.poll_and_listen(cx, &mut self.buffers, &mut completions, listen);
         for completion in completions.drain(..) {
             match self.finish(completion) {
                 Some(reply) => replies.push(reply),

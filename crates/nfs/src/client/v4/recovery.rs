@@ -214,18 +214,26 @@ impl Nfs4Session {
 
     /// While a user thinks: answers the server, and renews the lease.
     pub(crate) fn keep_alive(&mut self, cx: &mut Context<'_>) {
-        self.recover(cx);
-        self.channel.poll_idle(cx, &mut self.buffers);
         let mut replies = Vec::new();
-        while self.drive(cx, &mut replies) {}
-        let Some(lease) = self.recovery.lease else { return };
+        loop {
+            while self.drive(cx, &mut replies, true) {}
+            if !self.poll_renewal(cx) {
+                return;
+            }
+        }
+    }
+
+    /// True if a renewal was queued.
+    fn poll_renewal(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(lease) = self.recovery.lease else { return false };
         let period = lease / RENEWALS_PER_LEASE;
         let renewal = self.recovery.renewal.get_or_insert_with(|| Box::pin(tokio::time::sleep(period)));
-        if renewal.as_mut().poll(cx).is_ready() {
-            self.recovery.renewal = Some(Box::pin(tokio::time::sleep(period)));
-            self.renew();
-            self.keep_alive(cx);
+        if renewal.as_mut().poll(cx).is_pending() {
+            return false;
         }
+        self.recovery.renewal = None;
+        self.renew();
+        true
     }
 
     /// Forgets the timer of an idle client, because each call renews the lease.

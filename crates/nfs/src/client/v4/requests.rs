@@ -159,7 +159,7 @@ impl Nfs4Session {
             if self.call_position.is_some() {
                 return Poll::Ready(Ok(()));
             }
-            let progress = self.drive(cx, &mut Vec::new());
+            let progress = self.drive(cx, &mut Vec::new(), false);
             if let Some(error) = self.channel.failure() {
                 return Poll::Ready(Err(error));
             }

@@ -201,7 +201,7 @@ impl Session for Nfs4Session {
         replies.append(&mut self.rejected);
         loop {
             // The result is ignored: rejected operations make the session ready even if the channel is pending.
-            let progress = self.drive(cx, replies);
+            let progress = self.drive(cx, replies, false);
             // What was queued meanwhile is sent at once, unless the caller will poll again anyway.
             if replies.len() > before || !progress {
                 break;

@@ -155,6 +155,25 @@ async fn a_lost_reply_is_answered_from_the_slot_and_nothing_is_performed_twice()
 }
 
 #[tokio::test]
+async fn renewals_of_an_idle_session_leave_its_slots_free() {
+    let (address, seen) = server(0, u64::MAX);
+    let (mut session, file) = connect(address, "").await;
+    let before = seen.lock().unwrap().performed;
+    // The clock jumps to the next renewal whenever nothing else can happen.
+    tokio::time::pause();
+    std::future::poll_fn(|cx| {
+        session.poll_keepalive(cx);
+        let renewed = seen.lock().unwrap().performed - before;
+        if renewed < 8 { std::task::Poll::Pending } else { std::task::Poll::Ready(()) }
+    })
+    .await;
+    tokio::time::resume();
+    // More renewals than the session has slots: each has returned its slot.
+    let reply = reply_for(&mut *session, Slot(0), DataOp::Read { file, offset: 0, len: 512 }).await;
+    assert_eq!(reply.result, Ok(512));
+}
+
+#[tokio::test]
 async fn names_and_states_survive_the_loss_of_connections() {
     let (address, seen) = server(7, 5);
     let (mut session, file) = connect(address, "").await;
