@@ -84,7 +84,10 @@ fn planted_device_is_the_first_cause() {
         .iter()
         .filter_map(|finding| finding["cause"].as_str())
         .collect();
-    assert!(causes.contains(&"cold-cache") && causes.contains(&"synchronous-writes"), "{found}");
+    // The device reads nothing ahead either.
+    for cause in ["no-read-ahead", "cold-cache", "synchronous-writes"] {
+        assert!(causes.contains(&cause), "no {cause}: {found}");
+    }
     assert!(!causes.contains(&"slow-storage") && !causes.contains(&"long-round-trip"), "{found}");
 }
 
@@ -105,6 +108,23 @@ fn share_that_cannot_be_written_is_read_without_its_names() {
         assert_eq!(found["write"], Value::Null);
         assert!(!found.to_string().contains("confidential"), "{found}");
     }
+}
+
+#[test]
+fn two_shares_are_compared_in_words() {
+    let sharebench = Sharebench::new().unwrap();
+    let near = sharebench.serve("served").unwrap();
+    let far = format!("{}?far=20ms", near.smb_url(""));
+    let found = diagnose(&sharebench, &near.nfs_url(""), &["--against", &far]);
+    let differences: Vec<&str> =
+        found["differences"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let open = differences.iter().find(|text| text.starts_with("open, read, close: ")).unwrap();
+    assert!(
+        open.contains("nfs takes 9") && open.contains("because it needs 2 round trips instead of 3"),
+        "{open}"
+    );
+    assert_eq!(found["against"]["protocol"], "smb");
+    assert_eq!(std::fs::read_dir(near.directory()).unwrap().count(), 0, "leftovers");
 }
 
 #[test]
@@ -138,7 +158,8 @@ fn mistakes_are_reported_and_leave_nothing() {
     let port = closed.to_string();
     let smb = format!("smb://lab@127.0.0.1:{closed}/share");
     let nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
-    let table: [(&[&str], i32, &[&str]); 10] = [
+    let metrics = format!("http://127.0.0.1:{closed}/metrics");
+    let table: [(&[&str], i32, &[&str]); 13] = [
         (&[], USAGE, &["target"]),
         (&["gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
         (&["smb://lab:hunter2@host/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
@@ -148,6 +169,9 @@ fn mistakes_are_reported_and_leave_nothing() {
         (&["./here", "--for", "1s"], USAGE, &["--for", "from 5s to 10m"]),
         (&["./here", "--timeout", "0s"], USAGE, &["--timeout", "needs time"]),
         (&["./here", "--against", "gopher://host/x"], USAGE, &["gopher"]),
+        (&["./here", "--bypass", "nfs://h/x", "--against", "nfs://h/x"], USAGE, &["--bypass", "--against"]),
+        (&["./here", "--server-metrics", "nas"], USAGE, &["nas", "exporter"]),
+        (&["./here", "--server-metrics", &metrics], USAGE, &["--server-metrics", &port]),
         (&["./here", "--read-only", "--for", "5s"], TARGET, &["here", "at least 4 KiB"]),
     ];
     for (arguments, code, words) in table {

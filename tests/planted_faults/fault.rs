@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::io;
 
-use sharebench_tests::Need;
+use sharebench_tests::{KernelGuest, Need};
 
 /// With the fault, or without it to know what its removal gains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,12 @@ pub struct Fault {
     pub plant: fn(Condition) -> io::Result<Planted>,
 }
 
+/// A guest in which the program runs, and the shell commands before that.
+pub struct GuestRun {
+    pub guest: KernelGuest,
+    pub setup: String,
+}
+
 /// A planted fault; dropping it ends the servers.
 pub struct Planted {
     pub url: String,
@@ -65,12 +71,27 @@ pub struct Planted {
     pub words: Vec<String>,
     /// Environment of the program.
     pub env: Vec<(&'static str, String)>,
+    /// The program runs in it, instead of on this machine.
+    pub guest: Option<GuestRun>,
     _kept: Vec<Box<dyn Any>>,
 }
 
 impl Planted {
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), flags: Vec::new(), words: Vec::new(), env: Vec::new(), _kept: Vec::new() }
+        Self {
+            url: url.into(),
+            flags: Vec::new(),
+            words: Vec::new(),
+            env: Vec::new(),
+            guest: None,
+            _kept: Vec::new(),
+        }
+    }
+
+    /// Runs the program in a guest.
+    #[must_use]
+    pub fn in_guest(self, guest: GuestRun) -> Self {
+        Self { guest: Some(guest), ..self }
     }
 
     /// Keeps what the fault needs while it is measured.

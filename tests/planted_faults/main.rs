@@ -12,6 +12,7 @@
 mod busy;
 mod client;
 mod fault;
+mod guest;
 mod nfs;
 mod options;
 mod own;
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 fn all_faults() -> Vec<&'static Fault> {
-    [own::FAULTS, smb::FAULTS, nfs::FAULTS, client::FAULTS].into_iter().flatten().collect()
+    [own::FAULTS, smb::FAULTS, nfs::FAULTS, client::FAULTS, guest::FAULTS].into_iter().flatten().collect()
 }
 
 fn benchmark() -> Result<(), Failure> {

@@ -4,10 +4,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use sharebench_tests::{Scratch, Smbd};
+use sharebench_tests::{KernelGuest, Scratch, Smbd};
 
 use crate::Failure;
-use crate::fault::Planted;
+use crate::fault::{GuestRun, Planted};
 use crate::options::Options;
 
 static BINARY: OnceLock<String> = OnceLock::new();
@@ -26,6 +26,9 @@ pub fn binary() -> &'static str {
 
 /// Diagnoses a planted fault and returns the document.
 pub fn diagnose(planted: &Planted, options: &Options) -> Result<Value, Failure> {
+    if let Some(guest) = &planted.guest {
+        return diagnose_in_guest(guest, &planted.url, options);
+    }
     let home = Scratch::new("home")?;
     let line: Vec<&str> = planted.words.iter().map(String::as_str).chain([binary()]).collect();
     let output = Command::new(line[0])
@@ -42,4 +45,23 @@ pub fn diagnose(planted: &Planted, options: &Options) -> Result<Value, Failure> 
         return Err(format!("{}: {}", output.status, words.trim()).into());
     }
     Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// The same in a guest, whose files are those of this machine.
+fn diagnose_in_guest(guest: &GuestRun, url: &str, options: &Options) -> Result<Value, Failure> {
+    let setup = &guest.setup;
+    let script = format!(
+        "set -e; export HOME=/run/home; mkdir -p $HOME; cd $HOME; {{ {setup}; }} >&2\n\
+         \"$BINARY\" diagnose \"$URL\" --json --for \"$FOR\""
+    );
+    let env = [
+        ("BINARY", binary()),
+        ("URL", url),
+        ("FOR", options.time.as_str()),
+        ("SHAREBENCH_PASSWORD", Smbd::PASSWORD),
+    ];
+    let printed = guest.guest.run(&script, &env, KernelGuest::LONG)?;
+    let start = printed.find('{').ok_or_else(|| format!("no document: {printed}"))?;
+    let mut documents = serde_json::Deserializer::from_str(&printed[start..]).into_iter();
+    Ok(documents.next().ok_or("no document")??)
 }

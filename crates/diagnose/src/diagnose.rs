@@ -3,37 +3,30 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_engine::{Clock, StopSignal, make_own_directory, remove_own_directory};
-use sharebench_model::{ErrorClass, MetaOp, OpError, OpenHow, ServerLoad, TcpReading};
-use sharebench_stats::median;
+use sharebench_model::{ErrorClass, MetaOp, OpError, ServerLoad, TcpReading};
 use sharebench_target::{ConnectError, SessionSpec, Target, call};
 
 use crate::budget::{Budget, budget};
 use crate::causes::{Verdict, judge};
 use crate::client_limits::LimitReading;
-use crate::evidence::{Bulk, ClockOffset, Evidence, Experiment, WriteRefusal};
-use crate::experiments::{Arm, Variant, block_bytes, compare};
+use crate::evidence::{Bulk, Evidence, WriteRefusal};
+use crate::experiments::Variant;
 use crate::files::{Connection, Files, open};
 use crate::login;
 use crate::measure::{Meter, Rounds, bytes_written};
 use crate::mount::MountFacts;
+use crate::observations::{find_network, own_uid};
 use crate::operations::{LARGE_BYTES, Operation};
 use crate::tcp_options::compare_acknowledgements;
 
 /// Slots of the session for streams, where the protocol has one connection for all of them.
-const WIDE_SLOTS: u32 = 8;
+pub(crate) const WIDE_SLOTS: u32 = 8;
 /// Its slots over NCP, where each one is a connection with a login of its own, of which a licence may permit few.
 const NCP_SLOTS: u32 = 4;
 /// Sessions in addition to that for streams, so that there are four.
-const MORE_SESSIONS: usize = 3;
+pub(crate) const MORE_SESSIONS: usize = 3;
 /// Time between two looks at the stop signal.
 const STOP_INTERVAL: Duration = Duration::from_millis(20);
-/// A round trip that requests in flight share belongs to the network beyond what TCP measures if it is longer by this many
-/// nanoseconds and by this factor: then TCP ends at a relay or proxy on the way.
-const HIDDEN_ROUND_TRIP: (f64, f64) = (500_000.0, 3.0);
-/// Bytes of the smaller requests with which large ones are compared.
-const SMALL_REQUEST_BYTES: u32 = 64 << 10;
-/// Coarsest clock of a file system (FAT), seconds.
-const CLOCK_GRAIN_S: f64 = 2.0;
 
 /// How to diagnose.
 #[derive(Debug, Clone)]
@@ -120,12 +113,13 @@ pub fn diagnose(
     done.unwrap_or_else(|error| Err(DiagnoseError::Runtime(error.to_string())))
 }
 
-struct Work<'a> {
-    target: &'a dyn Target,
-    variants: &'a [Variant],
+/// A diagnosis in progress.
+pub(crate) struct Work<'a> {
+    pub(crate) target: &'a dyn Target,
+    pub(crate) variants: &'a [Variant],
     options: &'a Options,
     server_load: &'a LoadOfServer<'a>,
-    clock: &'a Clock,
+    pub(crate) clock: &'a Clock,
 }
 
 /// What the work has made so far.
@@ -181,7 +175,7 @@ impl Work<'_> {
         start + (self.options.time.as_nanos() as f64 * share) as u64
     }
 
-    fn spec(&self, slots: u32) -> SessionSpec {
+    pub(crate) fn spec(&self, slots: u32) -> SessionSpec {
         SessionSpec {
             slots,
             slot_bytes: LARGE_BYTES,
@@ -336,134 +330,6 @@ impl Work<'_> {
         Ok(files)
     }
 
-    async fn experiments(
-        &self,
-        connections: &mut [Connection],
-        files: &Files,
-        evidence: &mut Evidence,
-        deadline: u64,
-    ) -> Result<(), OpError> {
-        let wanted = 3 + self.variants.len() as u64;
-        let time = (deadline.saturating_sub(self.clock.now()) / wanted).min(2_000_000_000);
-        let block = block_bytes(&evidence.series);
-        if connections.len() == 1 + MORE_SESSIONS
-            && connections.iter().all(|connection| connection.slots == WIDE_SLOTS)
-        {
-            match self.target.connect(&self.spec(WIDE_SLOTS)).await {
-                Ok(session) => {
-                    let mut single = Connection { session, slots: WIDE_SLOTS };
-                    let tcp = single.session.tcp();
-                    let mut base = Arm::new([&mut single], WIDE_SLOTS, files, block).await?;
-                    let mut changed = Arm::new(connections.iter_mut(), WIDE_SLOTS / 4, files, block).await?;
-                    let arms = (&mut base, &mut changed);
-                    self.compare(Experiment::Connections, arms, files, evidence, (time, deadline)).await?;
-                    evidence.read = tcp.and_then(|tcp| single.session.tcp()?.since(tcp));
-                    single.session.close().await;
-                }
-                Err(error) => {
-                    evidence.not_compared.insert(Experiment::Connections, error.to_string());
-                }
-            }
-        }
-        if let [wide, other, ..] = &mut *connections
-            && wide.slots > 1
-        {
-            let mut changed = Arm::new([wide], WIDE_SLOTS, files, block).await?;
-            let mut base = Arm::new([other], 1, files, block).await?;
-            let arms = (&mut base, &mut changed);
-            self.compare(Experiment::Depth, arms, files, evidence, (time, deadline)).await?;
-        }
-        for (experiment, target) in self.variants {
-            let is_used = match experiment {
-                Experiment::Signing => evidence.is_on("signing") || evidence.is_on_true("signed"),
-                Experiment::Encryption => evidence.is_on("encryption"),
-                _ => true,
-            };
-            if !is_used || connections.is_empty() {
-                continue;
-            }
-            let slots = connections[0].slots;
-            match target.connect(&self.spec(slots)).await {
-                Ok(session) => {
-                    evidence.changed_facts.insert(*experiment, session.facts());
-                    let mut other = Connection { session, slots };
-                    let mut base = Arm::new([&mut connections[0]], slots, files, block).await?;
-                    match Arm::new([&mut other], slots, files, block).await {
-                        Ok(mut changed) => {
-                            let arms = (&mut base, &mut changed);
-                            self.compare(*experiment, arms, files, evidence, (time, deadline)).await?;
-                        }
-                        Err(error) => drop(evidence.not_compared.insert(*experiment, error.to_string())),
-                    }
-                    other.session.close().await;
-                }
-                Err(error) => drop(evidence.not_compared.insert(*experiment, error.detail)),
-            }
-        }
-        Ok(())
-    }
-
-    /// What the server shows by single requests: its clock, and whether it permits to cache files.
-    async fn observe_server(
-        &self,
-        connection: &mut Connection,
-        files: &Files,
-        evidence: &mut Evidence,
-    ) -> Result<(), OpError> {
-        // A refusal of the request itself leaves the question open.
-        let asked = connection.session.request_caching(&files.small).await;
-        evidence.is_caching_granted = asked.and_then(Result::ok);
-        let Some(path) = files.written.as_ref().map(|path| format!("{path}3")) else { return Ok(()) };
-        let before = SystemTime::now();
-        let created = call(&mut *connection.session, MetaOp::open(path.as_str(), OpenHow::CreateNew)).await?;
-        let after = SystemTime::now();
-        let (file, _) = created.into_opened()?;
-        call(&mut *connection.session, MetaOp::Close { file }).await?;
-        let seconds =
-            |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
-        let (before, after) = (seconds(before), seconds(after));
-        evidence.clock = connection.session.modified(&path).await.map(|modified| ClockOffset {
-            ahead_s: seconds(modified) - f64::midpoint(before, after),
-            error_s: (after - before).abs() / 2.0 + CLOCK_GRAIN_S,
-        });
-        Ok(())
-    }
-
-    /// Compares requests of 1 MiB with smaller ones, where the server permits both.
-    async fn compare_requests(
-        &self,
-        connection: &mut Connection,
-        connections: &mut [Connection],
-        files: &Files,
-        evidence: &mut Evidence,
-        deadline: u64,
-    ) -> Result<(), OpError> {
-        let Some(other) = connections.first_mut() else { return Ok(()) };
-        if evidence.max_read <= SMALL_REQUEST_BYTES || self.target.capabilities().blocking {
-            return Ok(());
-        }
-        let time = (deadline.saturating_sub(self.clock.now()) / 4).min(1_500_000_000);
-        let mut base = Arm::new([connection], 1, files, SMALL_REQUEST_BYTES).await?;
-        let mut changed = Arm::new([other], 1, files, block_bytes(&evidence.series)).await?;
-        self.compare(Experiment::LargeRequests, (&mut base, &mut changed), files, evidence, (time, deadline))
-            .await
-    }
-
-    async fn compare(
-        &self,
-        experiment: Experiment,
-        arms: (&mut Arm<'_>, &mut Arm<'_>),
-        files: &Files,
-        evidence: &mut Evidence,
-        (time, deadline): (u64, u64),
-    ) -> Result<(), OpError> {
-        match compare(arms, files, self.clock, time, deadline).await? {
-            Some(comparison) => drop(evidence.comparisons.insert(experiment, comparison)),
-            None => drop(evidence.not_compared.insert(experiment, "no time was left".to_owned())),
-        }
-        Ok(())
-    }
-
     /// Removes the directory over a new session: the others may be in the middle of an operation.
     async fn remove(&self) -> Result<(), DiagnoseError> {
         let left = |error: String| DiagnoseError::Leftover {
@@ -483,43 +349,6 @@ impl Work<'_> {
     }
 }
 
-/// The user id of this client: the one of the URL, or of this process at a mount of NFS.
-fn own_uid(evidence: &Evidence) -> Option<u32> {
-    let is_nfs = evidence.mount.as_ref().is_some_and(MountFacts::is_nfs);
-    let stated = evidence.facts.get("uid").and_then(|uid| uid.parse().ok());
-    stated.or_else(|| is_nfs.then(|| rustix::process::geteuid().as_raw()))
-}
-
 fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
-}
-
-/// Determines the round trip of the network: TCP's own, unless requests in flight show that TCP ends earlier.
-///
-/// Of several requests in flight, each takes the time of the server, but all share one round trip. What the first of them
-/// takes longer than a further one is therefore no work.
-fn find_network(evidence: &mut Evidence) {
-    let shared = shared_time(evidence);
-    let (longer, factor) = HIDDEN_ROUND_TRIP;
-    evidence.is_network_inferred = match (evidence.network_ns, shared) {
-        (Some(tcp), Some(shared)) => shared > tcp + longer && shared > tcp * factor,
-        // Below that it may as well be the time in which the server's threads wake up.
-        (None, Some(shared)) => shared > longer,
-        (_, None) => false,
-    };
-    if evidence.is_network_inferred {
-        evidence.network_ns = shared;
-    }
-}
-
-/// Time of a request that further requests in flight share, without the client's CPU time, nanoseconds.
-fn shared_time(evidence: &Evidence) -> Option<f64> {
-    let series = &evidence.series;
-    let further_requests = f64::from(evidence.burst.checked_sub(1).filter(|further| *further > 0)?);
-    let one = series.typical_ns(Operation::SmallReadAgain)?;
-    let burst = series.typical_ns(Operation::Burst)?;
-    let empty = series.typical_ns(Operation::Empty)?;
-    let further = ((burst - one) / further_requests).max(0.0);
-    let client = median(&mut series.figures(Operation::Empty, |sample| sample.cpu_ns)).unwrap_or(0.0);
-    Some(((one - further).min(empty) - client).max(0.0))
 }

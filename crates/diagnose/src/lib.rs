@@ -19,6 +19,7 @@
 mod budget;
 mod causes;
 mod client_limits;
+mod comparisons;
 mod contrast;
 mod diagnose;
 mod document;
@@ -28,6 +29,7 @@ mod files;
 mod login;
 mod measure;
 mod mount;
+mod observations;
 mod operations;
 mod summary;
 mod tcp_options;

@@ -12,6 +12,7 @@ mod mechanisms;
 mod regions;
 mod self_checks;
 mod single_runs;
+pub(crate) mod time_budgets;
 mod timelines;
 mod trust;
 mod unmatched;
@@ -35,6 +36,7 @@ use crate::judge::mechanisms::mechanisms;
 use crate::judge::regions::differences;
 use crate::judge::self_checks::{summaries, thinned};
 use crate::judge::single_runs::add_single_runs;
+use crate::judge::time_budgets::{TimeBudgets, time_budgets};
 use crate::judge::timelines::timelines;
 use crate::judge::unmatched::unmatched;
 use crate::judge::verdict::{Evidence, verdict};
@@ -67,6 +69,8 @@ pub(crate) struct Judged {
     pub cache_curves: Vec<CacheCurve>,
     /// Guesses at what limits a system.
     pub mechanisms: Vec<MechanismGuess>,
+    /// Round trips, client CPU and what the kernel knows of connections, as reasons of differences.
+    pub time_budgets: TimeBudgets,
     /// Each system over time.
     pub timelines: Vec<SystemTimeline>,
     /// Every self-check over all steps.
@@ -94,6 +98,7 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
         settings_without_effect: contradictions::settings_without_effect(aligned, estimated),
         suspects: contradictions::suspects(aligned, estimated),
         cache_curves: cache_curves(aligned, estimated),
+        time_budgets: time_budgets(aligned, estimated),
         timelines: timelines(aligned, estimated),
         trust: trust::lines(aligned, estimated, &comparisons, &self_checks, contradictions.len(), options),
         comparisons,

@@ -17,6 +17,7 @@ mod regions;
 pub(crate) mod series;
 mod server_cache;
 pub(crate) mod stages;
+mod time_budgets;
 mod unmatched;
 mod verdict;
 mod weights;
@@ -153,6 +154,7 @@ fn of_section(
     found.extend(curves::sentences(stages, index));
     let guesses = stages.judged.mechanisms.iter().filter(|guess| guess.section == index);
     found.extend(guesses.map(|guess| mechanisms::guess(stages, guess)).map(say(Tone::Note)));
+    found.extend(time_budgets::sentences(stages, index));
     limits_of_load(stages, index, answer, found, open);
     open.extend(refused_forecasts(stages, section).into_iter().map(say(Tone::NotResolved)));
 }

@@ -1,0 +1,84 @@
+//! What single requests and all samples together show of a server: its clock, whether it permits to cache, its distance.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sharebench_model::{MetaOp, OpError, OpenHow};
+use sharebench_stats::median;
+use sharebench_target::call;
+
+use crate::diagnose::Work;
+use crate::evidence::{ClockOffset, Evidence};
+use crate::files::{Connection, Files};
+use crate::mount::MountFacts;
+use crate::operations::Operation;
+
+/// A round trip that requests in flight share belongs to the network beyond what TCP measures if it is longer by this many
+/// nanoseconds and by this factor: then TCP ends at a relay or proxy on the way.
+const HIDDEN_ROUND_TRIP: (f64, f64) = (500_000.0, 3.0);
+/// Coarsest clock of a file system (FAT), seconds.
+const CLOCK_GRAIN_S: f64 = 2.0;
+
+impl Work<'_> {
+    /// What the server shows by single requests: its clock, and whether it permits to cache files.
+    pub(crate) async fn observe_server(
+        &self,
+        connection: &mut Connection,
+        files: &Files,
+        evidence: &mut Evidence,
+    ) -> Result<(), OpError> {
+        // A refusal of the request itself leaves the question open.
+        let asked = connection.session.request_caching(&files.small).await;
+        evidence.is_caching_granted = asked.and_then(Result::ok);
+        let Some(path) = files.written.as_ref().map(|path| format!("{path}3")) else { return Ok(()) };
+        let before = SystemTime::now();
+        let created = call(&mut *connection.session, MetaOp::open(path.as_str(), OpenHow::CreateNew)).await?;
+        let after = SystemTime::now();
+        let (file, _) = created.into_opened()?;
+        call(&mut *connection.session, MetaOp::Close { file }).await?;
+        let seconds =
+            |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+        let (before, after) = (seconds(before), seconds(after));
+        evidence.clock = connection.session.modified(&path).await.map(|modified| ClockOffset {
+            ahead_s: seconds(modified) - f64::midpoint(before, after),
+            error_s: (after - before).abs() / 2.0 + CLOCK_GRAIN_S,
+        });
+        Ok(())
+    }
+}
+
+/// The user id of this client: the one of the URL, or of this process at a mount of NFS.
+pub(crate) fn own_uid(evidence: &Evidence) -> Option<u32> {
+    let is_nfs = evidence.mount.as_ref().is_some_and(MountFacts::is_nfs);
+    let stated = evidence.facts.get("uid").and_then(|uid| uid.parse().ok());
+    stated.or_else(|| is_nfs.then(|| rustix::process::geteuid().as_raw()))
+}
+
+/// Determines the round trip of the network: TCP's own, unless requests in flight show that TCP ends earlier.
+///
+/// Of several requests in flight, each takes the time of the server, but all share one round trip. What the first of them
+/// takes longer than a further one is therefore no work.
+pub(crate) fn find_network(evidence: &mut Evidence) {
+    let shared = shared_time(evidence);
+    let (longer, factor) = HIDDEN_ROUND_TRIP;
+    evidence.is_network_inferred = match (evidence.network_ns, shared) {
+        (Some(tcp), Some(shared)) => shared > tcp + longer && shared > tcp * factor,
+        // Below that it may as well be the time in which the server's threads wake up.
+        (None, Some(shared)) => shared > longer,
+        (_, None) => false,
+    };
+    if evidence.is_network_inferred {
+        evidence.network_ns = shared;
+    }
+}
+
+/// Time of a request that further requests in flight share, without the client's CPU time, nanoseconds.
+fn shared_time(evidence: &Evidence) -> Option<f64> {
+    let series = &evidence.series;
+    let further_requests = f64::from(evidence.burst.checked_sub(1).filter(|further| *further > 0)?);
+    let one = series.typical_ns(Operation::SmallReadAgain)?;
+    let burst = series.typical_ns(Operation::Burst)?;
+    let empty = series.typical_ns(Operation::Empty)?;
+    let further = ((burst - one) / further_requests).max(0.0);
+    let client = median(&mut series.figures(Operation::Empty, |sample| sample.cpu_ns)).unwrap_or(0.0);
+    Some(((one - further).min(empty) - client).max(0.0))
+}
