@@ -23,7 +23,8 @@ const NEEDS: &[Need] = &[
 fn cifs(options: &str) -> io::Result<Planted> {
     let smbd = Smbd::start(&SmbdOptions::default())?;
     let guest = KernelGuest::prepare(&[smbd.port()])?;
-    let (port, user) = (smbd.port(), smbd.user());
+    let port = smbd.port();
+    let user = smbd.user();
     let setup = format!(
         "mkdir -p /mnt/nas; PASSWD='{}' mount -t cifs //{}/share /mnt/nas -o vers=3.1.1,username={user},port={port}{options}",
         Smbd::PASSWORD,
@@ -35,7 +36,8 @@ fn cifs(options: &str) -> io::Result<Planted> {
 /// The guest mounts ganesha's export with these options.
 fn nfs(options: &str) -> io::Result<Planted> {
     let ganesha = Ganesha::start(&GaneshaOptions::default())?;
-    let (port, mount_port) = (ganesha.port(), ganesha.mount_port());
+    let port = ganesha.port();
+    let mount_port = ganesha.mount_port();
     let guest = KernelGuest::prepare(&[port, mount_port])?;
     let setup = format!(
         "mkdir -p /mnt/nas; mount -t nfs {}:{} /mnt/nas -o \

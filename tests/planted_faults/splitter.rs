@@ -27,7 +27,8 @@ fn pass_on(client: TcpStream, port: u16, no_delay: bool) -> io::Result<()> {
     let server = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     server.set_nodelay(true)?;
     client.set_nodelay(no_delay)?;
-    let (mut requests, mut to_server) = (client.try_clone()?, server.try_clone()?);
+    let mut requests = client.try_clone()?;
+    let mut to_server = server.try_clone()?;
     thread::spawn(move || {
         let _ = io::copy(&mut requests, &mut to_server);
         let _ = to_server.shutdown(Shutdown::Write);

@@ -64,7 +64,8 @@ fn ticks(stat: &str) -> Option<(u64, u64)> {
 fn groups(own: &str) -> Vec<String> {
     let paths = own.lines().filter_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (fields.next()?, fields.next()?.trim_end_matches('/'));
+        let controllers = fields.next()?;
+        let path = fields.next()?.trim_end_matches('/');
         let is_cpu = controllers.is_empty() || controllers.split(',').any(|controller| controller == "cpu");
         let root = if controllers.is_empty() { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
         is_cpu.then(|| [format!("{root}{path}/cpu.stat"), format!("{root}/cpu.stat")])

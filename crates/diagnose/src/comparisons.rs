@@ -2,10 +2,10 @@
 
 use sharebench_model::OpError;
 
-use crate::diagnose::{MORE_SESSIONS, WIDE_SLOTS, Work};
 use crate::evidence::{Evidence, Experiment};
 use crate::experiments::{Arm, block_bytes, compare};
 use crate::files::{Connection, Files};
+use crate::work::{MORE_SESSIONS, WIDE_SLOTS, Work};
 
 /// Bytes of the smaller requests with which large ones are compared.
 const SMALL_REQUEST_BYTES: u32 = 64 << 10;

@@ -31,8 +31,8 @@ fn names(one: &Diagnosis, other: &Diagnosis) -> [String; 2] {
 
 fn sentence([one, other]: [(&str, &Budget); 2]) -> String {
     let what = one.1.operation.name();
-    let (fast, slow) =
-        if one.1.total_ns.value <= other.1.total_ns.value { (one, other) } else { (other, one) };
+    let [fast, slow] =
+        if one.1.total_ns.value <= other.1.total_ns.value { [one, other] } else { [other, one] };
     let times = [fast.1.total_ns, slow.1.total_ns];
     let difference = 1.0 - times[0].value / times[1].value.max(f64::MIN_POSITIVE);
     let is_certain = match times.map(|time| time.interval) {
@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn fewer_round_trips_are_the_reason() {
-        let (nfs, smb) = (budget(2.0, 1e6, 1e5), budget(3.0, 1e6, 1e5));
+        let nfs = budget(2.0, 1e6, 1e5);
+        let smb = budget(3.0, 1e6, 1e5);
         assert_eq!(
             sentence([("smb", &smb), ("nfs", &nfs)]),
             "open, read, close: nfs takes 32 % less time (2.10 ms instead of 3.10 ms), because it needs 2 round trips \
@@ -129,7 +130,8 @@ mod tests {
 
     #[test]
     fn longer_part_is_the_reason() {
-        let (fast, slow) = (budget(1.0, 1e6, 1e5), budget(1.0, 1e6, 5e6));
+        let fast = budget(1.0, 1e6, 1e5);
+        let slow = budget(1.0, 1e6, 5e6);
         assert_eq!(
             sentence([("a", &fast), ("b", &slow)]),
             "open, read, close: a takes 82 % less time (1.10 ms instead of 6.00 ms), because the server's cache or storage \
@@ -139,7 +141,8 @@ mod tests {
 
     #[test]
     fn intervals_that_overlap_are_no_difference() {
-        let (a, b) = (budget(1.0, 1e6, 1e5), budget(1.0, 1e6, 1.3e5));
+        let a = budget(1.0, 1e6, 1e5);
+        let b = budget(1.0, 1e6, 1.3e5);
         assert_eq!(
             sentence([("a", &a), ("b", &b)]),
             "open, read, close: no difference beyond chance (a 1.10 ms, b 1.13 ms)"

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_engine::{Clock, StopSignal, make_own_directory, remove_own_directory};
-use sharebench_model::{ErrorClass, MetaOp, OpError, ServerLoad, TcpReading};
-use sharebench_target::{ConnectError, SessionSpec, Target, call};
+use sharebench_engine::{Clock, make_own_directory, remove_own_directory};
+use sharebench_model::{ErrorClass, MetaOp, OpError, TcpReading};
+use sharebench_target::{ConnectError, Target, call};
 
 use crate::budget::{Budget, budget};
 use crate::causes::{Verdict, judge};
@@ -18,30 +18,12 @@ use crate::mount::MountFacts;
 use crate::observations::{find_network, own_uid};
 use crate::operations::{LARGE_BYTES, Operation};
 use crate::tcp_options::compare_acknowledgements;
+use crate::work::{LoadOfServer, MORE_SESSIONS, Options, WIDE_SLOTS, Work};
 
-/// Slots of the session for streams, where the protocol has one connection for all of them.
-pub(crate) const WIDE_SLOTS: u32 = 8;
 /// Its slots over NCP, where each one is a connection with a login of its own, of which a licence may permit few.
 const NCP_SLOTS: u32 = 4;
-/// Sessions in addition to that for streams, so that there are four.
-pub(crate) const MORE_SESSIONS: usize = 3;
 /// Time between two looks at the stop signal.
 const STOP_INTERVAL: Duration = Duration::from_millis(20);
-
-/// How to diagnose.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Time for measuring; a slow share needs longer for the least number of rounds, at most as long again.
-    pub time: Duration,
-    /// Write nothing, and read the files that are there.
-    pub read_only: bool,
-    /// Name of the directory on the target.
-    pub directory: String,
-    /// Longest time of opening a session, and of each request of the removal.
-    pub timeout: Duration,
-    /// Ends the diagnosis early; what was made is removed.
-    pub stop: StopSignal,
-}
 
 /// Why there is no diagnosis.
 #[derive(Debug, thiserror::Error)]
@@ -92,9 +74,6 @@ pub struct Diagnosis {
     pub bytes_written: u64,
 }
 
-/// The CPU load of the server between two instants in milliseconds since 1970, if somebody knows it.
-pub type LoadOfServer<'a> = dyn Fn(u64, u64) -> Option<ServerLoad> + 'a;
-
 /// Diagnoses a share. `variants` are the same share with other options of the URL, or another one to compare with.
 ///
 /// It writes into one directory, which it removes also after a failure or a stop. The calling thread is busy meanwhile.
@@ -111,15 +90,6 @@ pub fn diagnose(
     let work = Work { target, variants, options, server_load, clock: &clock };
     let done = clock.block_on(work.run());
     done.unwrap_or_else(|error| Err(DiagnoseError::Runtime(error.to_string())))
-}
-
-/// A diagnosis in progress.
-pub(crate) struct Work<'a> {
-    pub(crate) target: &'a dyn Target,
-    pub(crate) variants: &'a [Variant],
-    options: &'a Options,
-    server_load: &'a LoadOfServer<'a>,
-    pub(crate) clock: &'a Clock,
 }
 
 /// What the work has made so far.
@@ -167,20 +137,6 @@ impl Work<'_> {
     async fn stopped(&self) {
         while !self.options.stop.is_stopped() {
             tokio::time::sleep(STOP_INTERVAL).await;
-        }
-    }
-
-    /// The instant at which this share of the time is used up.
-    fn at(&self, start: u64, share: f64) -> u64 {
-        start + (self.options.time.as_nanos() as f64 * share) as u64
-    }
-
-    pub(crate) fn spec(&self, slots: u32) -> SessionSpec {
-        SessionSpec {
-            slots,
-            slot_bytes: LARGE_BYTES,
-            connect_timeout: self.options.timeout,
-            allow_split: true,
         }
     }
 

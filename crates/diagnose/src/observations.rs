@@ -6,11 +6,11 @@ use sharebench_model::{MetaOp, OpError, OpenHow};
 use sharebench_stats::median;
 use sharebench_target::call;
 
-use crate::diagnose::Work;
 use crate::evidence::{ClockOffset, Evidence};
 use crate::files::{Connection, Files};
 use crate::mount::MountFacts;
 use crate::operations::Operation;
+use crate::work::Work;
 
 /// A round trip that requests in flight share belongs to the network beyond what TCP measures if it is longer by this many
 /// nanoseconds and by this factor: then TCP ends at a relay or proxy on the way.
@@ -37,7 +37,8 @@ impl Work<'_> {
         call(&mut *connection.session, MetaOp::Close { file }).await?;
         let seconds =
             |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
-        let (before, after) = (seconds(before), seconds(after));
+        let before = seconds(before);
+        let after = seconds(after);
         evidence.clock = connection.session.modified(&path).await.map(|modified| ClockOffset {
             ahead_s: seconds(modified) - f64::midpoint(before, after),
             error_s: (after - before).abs() / 2.0 + CLOCK_GRAIN_S,

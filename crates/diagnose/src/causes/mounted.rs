@@ -27,7 +27,7 @@ fn attributes(case: &mut Case<'_>) {
     let shown = if option == "noac" { option.to_owned() } else { format!("{option}=0") };
     case.find(Finding {
         cause: Cause::NoAttributeCache,
-        title: "The mount caches no attributes: each look at a file asks the server.".to_owned(),
+        title: "The mount caches no attributes: each look at a file is a request.".to_owned(),
         evidence: format!(
             "the mount has the option {shown}; an open takes {} of the {} of open, read and close.",
             show_nanos(open),

@@ -67,7 +67,7 @@ fn reordering(case: &mut Case<'_>) {
     let out_of_order = of(read).0 + of(write).0;
     let received = of(read).1 + of(write).1;
     let share = out_of_order as f64 / received.max(1) as f64;
-    // Segments behind a lost one arrive out of order as well.
+    // Segments after a lost one arrive out of order as well.
     if received < MIN_SEGMENTS || share < DISORDER || case.found(Cause::Loss).is_some() {
         return;
     }
