@@ -58,7 +58,7 @@ fn link(condition: Condition, change: &str) -> io::Result<Planted> {
 }
 
 /// What arrives passes through a second device, because a queue delays only what is sent.
-const ARRIVING: &str = "modprobe ifb numifbs=1; ip link set ifb0 up; tc qdisc add dev vec0 ingress; \
+const ARRIVING: &str = "/run/modprobe ifb numifbs=1; ip link set ifb0 up; tc qdisc add dev vec0 ingress; \
     tc filter add dev vec0 parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev ifb0; \
     tc qdisc add dev ifb0 root netem delay 1ms reorder 20% 50% limit 10000";
 
