@@ -58,9 +58,12 @@ fn link(condition: Condition, change: &str) -> io::Result<Planted> {
 }
 
 /// What arrives passes through a second device, because a queue delays only what is sent.
-const ARRIVING: &str = "/run/modprobe ifb numifbs=1; ip link set ifb0 up; tc qdisc add dev vec0 ingress; \
-    tc filter add dev vec0 parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev ifb0; \
-    tc qdisc add dev ifb0 root netem delay 1ms reorder 20% 50% limit 10000";
+fn arriving(queue: &str) -> String {
+    format!(
+        "/run/modprobe ifb numifbs=1; ip link set ifb0 up; tc qdisc add dev vec0 ingress; tc filter add dev vec0 parent ffff: \
+         protocol all u32 match u32 0 0 action mirred egress redirect dev ifb0; tc qdisc add dev ifb0 root {queue}"
+    )
+}
 
 const fn fault(
     id: &'static str,
@@ -80,13 +83,19 @@ pub const FAULTS: &[Fault] = &[
         link(condition, "tc qdisc add dev vec0 root netem loss 1%")
     }),
     fault("jitter-guest", "packets take 1 to 9 ms longer (netem)", &["jitter"], |condition| {
-        link(condition, "tc qdisc add dev vec0 root netem delay 5ms 4ms 0% limit 10000")
+        link(condition, "tc qdisc add dev vec0 root netem delay 5ms 4ms rate 1gbit limit 10000")
     }),
     fault(
         "reordering-guest",
         "a fifth of the received packets overtakes others (netem)",
         &["reordering"],
-        |condition| link(condition, ARRIVING),
+        |condition| link(condition, &arriving("netem delay 400us reorder 20% 50% limit 10000")),
+    ),
+    fault(
+        "rate-guest",
+        "what is received passes a link of 100 Mbit/s (tbf)",
+        &["low-link-rate"],
+        |condition| link(condition, &arriving("tbf rate 100mbit burst 64kb latency 200ms")),
     ),
     fault("mtu-guest", "MTU of 576 bytes", &["small-mtu"], |condition| {
         link(condition, "ip link set vec0 mtu 576")

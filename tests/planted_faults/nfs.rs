@@ -1,6 +1,8 @@
 //! Faults of NFS-Ganesha: its settings, slow calls below it, and a proxy in front of it.
 
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 
 use sharebench_tests::{Ganesha, GaneshaOptions, Need, SlowCall, SlowCalls};
 
@@ -29,6 +31,7 @@ fn far(condition: Condition, distance: &str) -> io::Result<Planted> {
 /// A directory of root with a file that everybody may read, for the user of the query.
 fn foreign_directory(squash: &'static str, query: &str) -> io::Result<Planted> {
     let ganesha = Ganesha::start(&GaneshaOptions { squash: Some(squash), ..GaneshaOptions::default() })?;
+    std::fs::set_permissions(ganesha.directory(), Permissions::from_mode(0o755))?;
     std::fs::write(ganesha.directory().join("data"), vec![7; 4 << 20])?;
     Ok(Planted::new(ganesha.url("", query)).keeping(ganesha))
 }
@@ -62,7 +65,7 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         known: &[Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
-        ..fault("rate-ganesha", "100 Mbit/s (relay)", &["low-link-rate"], None, |condition| {
+        ..fault("rate-ganesha", "100 Mbit/s per connection (relay)", &["one-connection"], None, |condition| {
             far(condition, "200us,100Mbit")
         })
     },

@@ -138,8 +138,8 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         id: "rate-nfs",
         server: "own NFS",
-        what: "100 Mbit/s (relay)",
-        causes: &["low-link-rate"],
+        what: "100 Mbit/s per connection (relay)",
+        causes: &["one-connection"],
         known: &RATE_100,
         gain: None,
         needs: &[],

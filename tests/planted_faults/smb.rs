@@ -58,7 +58,7 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         known: &[Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
-        ..fault("rate-smbd", "100 Mbit/s (relay)", &["low-link-rate"], None, |condition| {
+        ..fault("rate-smbd", "100 Mbit/s per connection (relay)", &["one-connection"], None, |condition| {
             far(condition, "200us,100Mbit", "")
         })
     },
@@ -143,7 +143,7 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "linear-smbd",
         "names are searched entry by entry, each takes 20 us",
-        &["linear-directory"],
+        &["linear-directory", "slow-listing"],
         None,
         |condition| slow(condition, SlowCall::Entry, 20, " case sensitive = no"),
     ),

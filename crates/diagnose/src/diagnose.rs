@@ -146,12 +146,18 @@ impl Work<'_> {
             Ok(opened) => opened,
             Err(error) => return Err(self.target.explain(error, self.options.timeout / 8).await.into()),
         };
-        let mut connection = Connection { session, slots: 1 };
+        let mut connection = Connection::new(session, 1);
         let evidence = &mut progress.evidence;
         self.target.capabilities().protocol.clone_into(&mut evidence.protocol);
         evidence.facts = connection.session.facts();
         evidence.mount = MountFacts::of(&evidence.facts);
         evidence.login = phases;
+        if evidence.login.is_doubtful()
+            && let Ok((second, phases)) = login::connect(self.target, &self.spec(1), self.clock).await
+        {
+            second.close().await;
+            evidence.login = std::mem::take(&mut evidence.login).faster(&phases);
+        }
         let mut connections = self.more_sessions(evidence).await;
         let result = self.with_sessions(start, progress, &mut connection, &mut connections).await;
         result.map_err(|error| self.failed(error))?;
@@ -172,7 +178,7 @@ impl Work<'_> {
             // Over NCP the slots of one session are connections already.
             let slots = if capabilities.protocol == "ncp" && index > 0 { 1 } else { slots };
             match self.target.connect(&self.spec(slots)).await {
-                Ok(session) => connections.push(Connection { session, slots }),
+                Ok(session) => connections.push(Connection::new(session, slots)),
                 Err(error) => {
                     evidence.notes.push(format!("session {} of {number}: {error}", index + 2));
                     break;
@@ -211,7 +217,7 @@ impl Work<'_> {
             offset: 0,
             len: LARGE_BYTES,
         };
-        evidence.max_read = connection.session.max_transfer(probe);
+        evidence.max_read = connection.session.max_transfer(probe).min(connection.max_piece);
         find_network(evidence);
         self.observe_server(connection, &files, evidence).await?;
         let deadline = self.at(start, 0.95);

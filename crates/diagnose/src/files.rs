@@ -59,6 +59,15 @@ pub(crate) struct Files {
 pub(crate) struct Connection {
     pub(crate) session: Box<dyn Session>,
     pub(crate) slots: u32,
+    /// Bytes of a request that the server permits now: fewer than negotiated where it grants few credits.
+    pub(crate) max_piece: u32,
+}
+
+impl Connection {
+    /// A session whose requests are as large as was negotiated.
+    pub(crate) fn new(session: Box<dyn Session>, slots: u32) -> Self {
+        Self { session, slots, max_piece: u32::MAX }
+    }
 }
 
 impl Files {
@@ -308,6 +317,9 @@ pub(crate) fn write(stability: Stability) -> MakeOp {
     }
 }
 
+/// Payload that one credit of SMB pays for (MS-SMB2 3.1.5.2), bytes.
+const ONE_CREDIT_BYTES: u32 = 64 << 10;
+
 /// Transfers blocks (offset, bytes) with as many operations in flight as the session has slots, until `next` has no more
 /// of them. A block above the limit of one request is transferred in several. Returns the bytes transferred.
 ///
@@ -320,8 +332,10 @@ pub(crate) async fn pump(
     mut next: impl FnMut() -> Option<(u64, u32)>,
 ) -> Result<u64, OpError> {
     let session = &mut *connection.session;
+    let max_piece = &mut connection.max_piece;
     let mut idle: Vec<u32> = (0..connection.slots).rev().collect();
-    let mut wanted = vec![0; connection.slots as usize];
+    let mut wanted = vec![(0, 0); connection.slots as usize];
+    let mut again: Vec<(u64, u32)> = Vec::new();
     let mut current = next();
     let mut failed: Option<OpError> = None;
     let mut replies = Vec::new();
@@ -331,14 +345,15 @@ pub(crate) async fn pump(
             && failed.is_none()
             && let Some(slot) = idle.pop()
         {
-            let piece = session.max_transfer(make(file, offset, len)).clamp(1, len);
+            let piece = session.max_transfer(make(file, offset, len)).min(*max_piece).clamp(1, len);
             let op = make(file, offset, piece);
             if let DataOp::Write { .. } = op {
                 fill(&mut session.buffer(Slot(slot))[..piece as usize], offset);
             }
             session.submit(Slot(slot), op);
-            wanted[slot as usize] = piece;
-            current = if piece < len { Some((offset + u64::from(piece), len - piece)) } else { next() };
+            wanted[slot as usize] = (offset, piece);
+            let rest = (piece < len).then(|| (offset + u64::from(piece), len - piece));
+            current = rest.or_else(|| again.pop()).or_else(&mut next);
         }
         if idle.len() == connection.slots as usize {
             return failed.map_or(Ok(moved), Err);
@@ -346,15 +361,22 @@ pub(crate) async fn pump(
         poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
         for reply in replies.drain(..) {
             idle.push(reply.slot.0);
+            let (offset, piece) = wanted[reply.slot.0 as usize];
             match reply.result {
-                Ok(count) if count == wanted[reply.slot.0 as usize] => moved += u64::from(count),
+                Ok(count) if count == piece => moved += u64::from(count),
                 Ok(_) => {
                     let why = "a transfer was cut short; the file may have changed meanwhile";
                     failed.get_or_insert(OpError::new(ErrorClass::DataMismatch, OpStep::Reply, why));
                 }
+                // The server grants too few credits for a request of this size.
+                Err(error) if error.class == ErrorClass::Unsupported && piece > ONE_CREDIT_BYTES => {
+                    *max_piece = ONE_CREDIT_BYTES;
+                    again.push((offset, piece));
+                }
                 Err(error) => drop(failed.get_or_insert(error)),
             }
         }
+        current = current.or_else(|| again.pop());
     }
 }
 

@@ -155,15 +155,18 @@ impl<'a> Rounds<'a> {
         connection: &mut Connection,
         evidence: &mut Evidence,
     ) -> Result<Option<FileRef>, OpError> {
-        let file = open_to_write(self.target, &mut *connection.session, path, true).await?;
-        match put(connection, file, 0, Stability::Durable).await {
-            Ok(()) => Ok(Some(file)),
-            Err(error) if error.class == ErrorClass::Unsupported => {
-                evidence.notes.push(format!("no stable writes: {}", error.detail));
-                Ok(None)
+        let mut refused = None;
+        // A request for stability comes first: smbd ignores write-through of the open file.
+        for through in [false, true] {
+            let file = open_to_write(self.target, &mut *connection.session, path, through).await?;
+            match put(connection, file, 0, Stability::Durable).await {
+                Ok(()) => return Ok(Some(file)),
+                Err(error) if error.class == ErrorClass::Unsupported => refused = Some(error.detail),
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
+        evidence.notes.extend(refused.map(|detail| format!("no stable writes: {detail}")));
+        Ok(None)
     }
 
     /// Makes rounds until `until` (clock), with bursts on the second session.

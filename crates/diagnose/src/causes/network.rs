@@ -243,6 +243,7 @@ fn loss(case: &mut Case<'_>) {
             ("*", "Look for errors and drops: ethtool -S eth0, switch ports, duplex mismatch, Wi-Fi signal, MTU of tunnels."),
             ("*", "sysctl net.ipv4.tcp_congestion_control=bbr on the side that sends, if the loss cannot be removed."),
         ]),
-        weight: 0.5,
+        // A percent of lost segments halves a stream.
+        weight: (0.5 + lost * 50.0).min(0.999),
     });
 }

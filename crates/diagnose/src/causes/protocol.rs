@@ -14,12 +14,16 @@ const SMALL_REQUEST: u32 = 256 << 10;
 const SMALL_NCP_REQUEST: u32 = 32 << 10;
 /// Share of a large read that its further requests take, from which their size matters.
 const MANY_REQUESTS: f64 = 0.3;
+/// The same where a mount has the option and its kernel caches what is read.
+const OF_MOUNT: f64 = 0.9;
 /// Payload that one credit pays for (MS-SMB2 3.1.5.2), bytes.
 const CREDIT_BYTES: f64 = 65_536.0;
 /// Credits from which their number never limits.
 const MANY_CREDITS: f64 = 64.0;
 /// Share of the rate that the credits permit, from which they limit it.
 const NEAR_LIMIT: f64 = 0.6;
+/// Share from which the credits cannot have limited it.
+const BEYOND_LIMIT: f64 = 1.3;
 
 pub(super) fn judge(case: &mut Case<'_>) {
     compared(case);
@@ -155,13 +159,14 @@ fn small_requests(case: &mut Case<'_>) {
     if !(1..small).contains(&limit) {
         return;
     }
-    let Some((total, empty)) =
-        evidence.series.typical_ns(Operation::LargeRead).zip(evidence.series.typical_ns(Operation::Empty))
-    else {
-        return;
-    };
+    let Some(total) = evidence.series.typical_ns(Operation::LargeRead) else { return };
     let further = f64::from(LARGE_BYTES.div_ceil(limit) - 1);
-    let share = (further * empty / total).min(1.0);
+    let share = match evidence.series.typical_ns(Operation::Empty) {
+        Some(empty) => (further * empty / total).min(1.0),
+        // Reads of a mount come from its cache here, but its option is known.
+        None if rsize.is_some() => OF_MOUNT,
+        None => return,
+    };
     if share < MANY_REQUESTS {
         return;
     }
@@ -193,7 +198,8 @@ fn few_credits(case: &mut Case<'_>) {
     let Some(empty) = case.evidence.series.typical_ns(Operation::Empty) else { return };
     let permitted = credits * CREDIT_BYTES / (empty / 1e9);
     let rate = compared.base_bytes_per_s;
-    if rate < NEAR_LIMIT * permitted {
+    // A stream beyond the limit had more credits meanwhile.
+    if !(NEAR_LIMIT * permitted..BEYOND_LIMIT * permitted).contains(&rate) {
         return;
     }
     case.find(Finding {

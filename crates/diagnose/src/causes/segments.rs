@@ -10,7 +10,9 @@ use crate::tcp_options::stalled_share;
 /// Factor from which an option of the socket matters.
 const MATTERS: f64 = 1.15;
 /// Share of received segments out of order from which their order matters.
-const DISORDER: f64 = 0.005;
+const DISORDER: f64 = 0.01;
+/// Largest MTU of a network, bytes: beyond it is loopback, where segments change their order between processors.
+const LARGEST_MTU: u32 = 9_216;
 /// Segments below which nothing is said of their order.
 const MIN_SEGMENTS: u64 = 1_000;
 /// Path MTU below which tunnels waste a part of the link: the least of IPv6 (RFC 8200, 5).
@@ -61,6 +63,7 @@ fn delayed_acknowledgement(case: &mut Case<'_>) {
 fn reordering(case: &mut Case<'_>) {
     let read = case.evidence.read;
     let write = case.evidence.write.as_ref().and_then(|write| write.tcp);
+    let is_loopback = read.or(write).is_some_and(|tcp| tcp.pmtu > LARGEST_MTU);
     let of = |tcp: Option<sharebench_model::TcpCounts>| {
         tcp.map_or((0, 0), |tcp| (tcp.out_of_order, tcp.segments_received))
     };
@@ -68,7 +71,7 @@ fn reordering(case: &mut Case<'_>) {
     let received = of(read).1 + of(write).1;
     let share = out_of_order as f64 / received.max(1) as f64;
     // Segments after a lost one arrive out of order as well.
-    if received < MIN_SEGMENTS || share < DISORDER || case.found(Cause::Loss).is_some() {
+    if is_loopback || received < MIN_SEGMENTS || share < DISORDER || case.found(Cause::Loss).is_some() {
         return;
     }
     case.find(Finding {

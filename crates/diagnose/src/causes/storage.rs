@@ -20,6 +20,10 @@ pub(super) fn judge(case: &mut Case<'_>) {
 }
 
 fn reads(case: &mut Case<'_>) {
+    // Reads that wait for an acknowledgement say nothing of the storage.
+    if case.found(Cause::DelayedAcknowledgement).is_some() {
+        return;
+    }
     let Some(total) = case.evidence.series.typical_ns(Operation::SmallRead) else { return };
     let again = case.difference(Operation::SmallReadAgain, 1.0, Operation::Empty);
     let first = case.difference(Operation::SmallRead, 1.0, Operation::SmallReadAgain);
