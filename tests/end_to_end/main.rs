@@ -49,6 +49,7 @@ mod scale;
 mod scale_faults;
 mod second_run;
 mod series;
+mod smb1;
 mod smb_channels;
 mod smb_leases;
 mod stored;

@@ -2,7 +2,9 @@
 
 use std::future::poll_fn;
 
-use sharebench_model::{DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability};
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability,
+};
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{NOT_GRANTED, Secret, Session, SessionSpec, Target, call};

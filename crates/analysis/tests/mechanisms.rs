@@ -187,6 +187,9 @@ fn one_connection_is_the_limit_where_nothing_else_differs_and_more_are_faster() 
         for (of, number) in run.run.facts.iter_mut().zip(number) {
             *of = Facts::from([("connections".to_owned(), number.to_owned())]);
         }
+        for target in &mut run.run.header.targets {
+            "smb://server/share".clone_into(&mut target.url);
+        }
         let guesses = analysed(run.run).mechanisms.into_iter();
         let limits = guesses.filter(|guess| matches!(guess.mechanism, Mechanism::OneConnection { .. }));
         limits.map(|guess| guess.text).collect::<Vec<String>>()

@@ -28,8 +28,8 @@ use crate::flags::plan_file::RunArgs;
 
 const TARGETS: &str = "Targets:
   /path or file:///path                   local directory or mounted share
-  smb://user@host[:port]/share/dir        SMB 2.0.2 to 3.1.1, without a mount
-      ?dialect=3.1.1&sign=required&encrypt=required&domain=...
+  smb://user@host[:port]/share/dir        SMB 2.0.2 to 3.1.1, without a mount; SMB1 with dialect=nt1
+      ?dialect=3.1.1&sign=required&encrypt=required&domain=...&channels=4&lease=rwh&durable=on
       also //server/share, \\\\server\\share, cifs://, DOMAIN\\user@ and DOMAIN;user@
   nfs://host[:port]/export/dir            NFS 3, 4.0, 4.1 and 4.2, without a mount
       ?vers=3|4.0|4.1|4.2|auto&nconnect=1..16&mountport=...&uid=...&gid=...
@@ -37,7 +37,8 @@ const TARGETS: &str = "Targets:
   ncp://user@host[:port]/VOLUME/dir       NetWare Core Protocol, without a mount
       ?transport=tcp|udp|ipx&sign=0..3&buffer=61440&split=on&burst=on&window=61440&connections=...
 
-Every target over a protocol on TCP also has ?far=20ms,100Mbit: a simulated distance, as --far.
+Every target over a protocol on TCP also has ?far=20ms,100Mbit: a simulated distance, as --far. --connections sets the
+connections of each session: channels= (SMB), nconnect= (NFS), connections= (NCP).
 Passwords come from SHAREBENCH_PASSWORD, --password-file, ~/.netrc or a prompt.
 ";
 

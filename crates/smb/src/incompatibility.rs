@@ -10,7 +10,7 @@ use sharebench_target::offers::PeerProtocol;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Incompatibility {
     /// The server speaks no version of SMB that this client speaks.
-    #[error("the server offers SMB1 only; sharebench speaks SMB 2.0.2 to 3.1.1")]
+    #[error("the server offers SMB1 only, which is unsafe and selected by dialect=nt1 alone")]
     Smb1Only,
     /// The port belongs to a server of another protocol.
     #[error("the server speaks {0}, not SMB")]

@@ -1,6 +1,7 @@
-//! SMB 2.0.2 to 3.1.1 in user space.
+//! SMB 2.0.2 to 3.1.1 in user space, and SMB1 for comparisons with measurements of its time.
 //!
-//! [`wire`] holds the message codecs, both directions; [`SmbTarget`] is the client adapter on top of them.
+//! [`wire`] holds the message codecs, both directions, and [`nt1`] those of SMB1; [`SmbTarget`] is the client adapter on top of
+//! them.
 //!
 //! ```no_run
 //! use sharebench_smb::SmbTarget;
@@ -14,6 +15,7 @@ mod auth;
 mod client;
 pub mod crypto;
 mod incompatibility;
+pub mod nt1;
 mod status;
 pub mod wire;
 

@@ -33,7 +33,7 @@ pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
     Capabilities, ConnectError, LocalBoxFuture, LoginPhase, NOT_GRANTED, Session, SessionSpec, Target,
-    UrlPart, call, reply_for,
+    UNSAFE, UrlPart, call, reply_for,
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;

@@ -64,6 +64,9 @@ impl Default for SessionSpec {
 /// without it. The run reports it before it measures.
 pub const NOT_GRANTED: &str = "not granted";
 
+/// Name of the session's fact that states why the protocol of the session is unsafe. The run reports it before it measures.
+pub const UNSAFE: &str = "unsafe";
+
 /// The part of the target's URL (or the credential) that a failed connection points at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UrlPart {

@@ -7,7 +7,7 @@ use sharebench_model::{SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT};
 use crate::types::{Access, SettingChange, System};
 
 /// Facts about place and time, and facts that follow from others: no settings.
-const NO_SETTINGS: [&str; 27] = [
+const NO_SETTINGS: [&str; 28] = [
     "access",
     "block_size",
     "boot",
@@ -32,6 +32,7 @@ const NO_SETTINGS: [&str; 27] = [
     "session",
     SPACE_AVAILABLE_FACT,
     SPACE_TOTAL_FACT,
+    "unsafe",
     "wire_counter",
     "write_verifier",
     "server_time",

@@ -31,7 +31,7 @@ use sharebench_model::{
     USERS_STAY,
 };
 use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan, Work};
-use sharebench_target::{NOT_GRANTED, SessionSpec, Target};
+use sharebench_target::{NOT_GRANTED, SessionSpec, Target, UNSAFE};
 
 use crate::cell::record_step;
 use crate::cell::target_files::TargetFiles;
@@ -237,6 +237,9 @@ impl Run<'_> {
             files.paged = target.capabilities().blocking;
             if let Some(missing) = files.facts.get(NOT_GRANTED) {
                 self.emit(RunEvent::Warning(format!("{name}: not granted: {missing}")));
+            }
+            if let Some(reason) = files.facts.get(UNSAFE) {
+                self.emit(RunEvent::Warning(format!("{name}: unsafe: {reason}")));
             }
             self.report_splitting(name, &mut files);
             self.report_sharing(name, target.as_ref());

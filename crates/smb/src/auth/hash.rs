@@ -8,7 +8,7 @@ pub(super) fn md4(bytes: &[u8]) -> [u8; 16] {
     Md4::digest(bytes).into()
 }
 
-pub(super) fn md5(pieces: &[&[u8]]) -> [u8; 16] {
+pub(crate) fn md5(pieces: &[&[u8]]) -> [u8; 16] {
     let mut hash = Md5::new();
     for piece in pieces {
         hash.update(piece);

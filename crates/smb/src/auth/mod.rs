@@ -17,5 +17,6 @@ mod tests;
 
 pub use acceptor::{AcceptedLogin, NtlmAcceptor, ReceivedLogin};
 pub use error::AuthError;
+pub(crate) use hash::md5;
 pub(crate) use login::{EPOCH_DIFFERENCE, NtlmLogin};
 pub(crate) use spnego::{Mechanism, listed_mechanisms};

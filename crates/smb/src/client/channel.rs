@@ -58,6 +58,8 @@ pub(crate) struct Channel {
     requests: Requests,
     /// Requests that wait for credits, in the order of their submission.
     waiting: VecDeque<Queued>,
+    /// The session requests leases.
+    pub(crate) holds_leases: bool,
     /// Breaks that are not acknowledged yet.
     breaks: VecDeque<LeaseBreak>,
     /// Requests that the server wants to see again, see [`PendingReplies`].
@@ -94,6 +96,7 @@ impl Channel {
             receiver: Receiver::new(slots, slot_bytes, slot_bytes.max(FRAME_ALLOWANCE) + FRAME_ALLOWANCE),
             requests: Requests::new(slots),
             waiting: VecDeque::with_capacity(slots + 1),
+            holds_leases: false,
             breaks: VecDeque::new(),
             to_repeat: Vec::new(),
             credits: Credits::new(credits),
@@ -255,6 +258,7 @@ impl Channel {
             metadata_reply: &mut self.exchange.reply,
             after_loss: self.sequence != 0,
             to_repeat: &mut self.to_repeat,
+            holds_leases: self.holds_leases,
             breaks: &mut self.breaks,
             completions,
         };
@@ -395,13 +399,7 @@ impl Channel {
         self.send_queue.push_slot(index, frame_len);
     }
 
-    fn send_gathered(
-        &mut self,
-        index: usize,
-        header: &Header,
-        request: Request,
-        buffers: &mut SlotBuffers,
-    ) {
+    fn send_gathered(&mut self, index: usize, header: &Header, request: Request, buffers: &mut SlotBuffers) {
         let Self { send_queue, security, exchange, .. } = self;
         send_queue.gather(|bytes, start| {
             // Prefix and transform header come first on the wire but are known last (length, nonce, tag): their

@@ -63,6 +63,13 @@ impl Channels {
         self.live.push(channel);
     }
 
+    /// Takes breaks of leases from now on.
+    pub(crate) fn hold_leases(&mut self) {
+        for channel in &mut self.live {
+            channel.holds_leases = true;
+        }
+    }
+
     /// The channel that the next metadata request uses.
     pub(crate) fn primary(&mut self) -> &mut Channel {
         let place = self.least_busy();
@@ -261,7 +268,9 @@ impl Channels {
         let mut completions = Vec::with_capacity(1);
         poll_fn(|cx| self.poll(cx, &mut completions)).await;
         let completion = completions.into_iter().find(|completion| completion.index == index);
-        completion.map_or(Ok(0), |completion| completion.result).map_err(|error| OpError { step, ..error })?;
+        completion
+            .map_or(Ok(0), |completion| completion.result)
+            .map_err(|error| OpError { step, ..error })?;
         Header::decode(self.reply())
             .map_err(|error| OpError::new(ErrorClass::Protocol, step, error.to_string()))
     }

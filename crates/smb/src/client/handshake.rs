@@ -10,6 +10,7 @@ use crate::client::binding::bind_channels;
 use crate::client::channel::Channel;
 use crate::client::channels::Channels;
 use crate::client::dial::{blame, dial_first};
+use crate::client::leases::LeaseChoice;
 use crate::client::login::{encrypt, login};
 use crate::client::message_security::MessageEncryption;
 use crate::client::negotiated::Negotiated;
@@ -71,6 +72,9 @@ pub(crate) async fn open_session(
     let paths = SharePaths::new(&options.directory);
     let mut session = SmbSession::new(channels, paths, negotiated, options.far.clone());
     session.lease = options.lease;
+    if options.lease != LeaseChoice::None {
+        session.channels.hold_leases();
+    }
     session.durable = options.durable;
     session.counts = Arc::clone(counts);
     if options.states_channels {

@@ -70,7 +70,8 @@ impl LeaseChoice {
 /// `RWH` for the bits of a state; `none` for none.
 pub(crate) fn state_name(state: u32) -> String {
     let letters = [(READ, 'R'), (WRITE, 'W'), (HANDLE, 'H')];
-    let found: String = letters.iter().filter(|(bit, _)| state & bit != 0).map(|(_, letter)| letter).collect();
+    let found: String =
+        letters.iter().filter(|(bit, _)| state & bit != 0).map(|(_, letter)| letter).collect();
     if found.is_empty() { "none".to_owned() } else { found }
 }
 
@@ -140,7 +141,8 @@ impl SmbSession {
             self.counts.lease_granted(state as usize % LEASE_STATES);
         }
         if extras.durable {
-            let granted = of(durable::REQUEST).is_some_and(|context| DurableGrant::decode(&context.data).is_ok());
+            let granted =
+                of(durable::REQUEST).is_some_and(|context| DurableGrant::decode(&context.data).is_ok());
             self.counts.durable_requested(granted);
         }
     }

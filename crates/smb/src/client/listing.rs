@@ -105,8 +105,7 @@ impl SmbSession {
     async fn begin_listing(&mut self, path: &str) -> Result<Listing, OpError> {
         let rights = access::READ_DATA | ATTRIBUTE_ACCESS;
         let kind = options::DIRECTORY_FILE;
-        let (directory, _) =
-            self.create_for(Opens::Directory, path, rights, disposition::OPEN, kind).await?;
+        let (directory, _) = self.create_for(Opens::Directory, path, rights, disposition::OPEN, kind).await?;
         Ok(Listing::new(directory, path))
     }
 

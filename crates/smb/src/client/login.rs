@@ -18,7 +18,8 @@ use crate::status::NtStatus;
 use crate::wire::header::{Header, command, flags as header_flags};
 use crate::wire::session_setup::{SessionSetupRequest, SessionSetupResponse, flags};
 
-const WORKSTATION: &str = "SHAREBENCH";
+/// Name of this client in logins.
+pub(crate) const WORKSTATION: &str = "SHAREBENCH";
 
 /// What a login leaves to the steps after it.
 #[derive(Debug, Default)]

@@ -99,7 +99,8 @@ impl SmbSession {
         let mut extras = self.create_extras(path, opens);
         let contexts = std::mem::take(&mut extras.contexts);
         let oplock = extras.oplock;
-        let request = CreateRequest { oplock, access, share, disposition, options, name, contexts, attributes: 0 };
+        let request =
+            CreateRequest { oplock, access, share, disposition, options, name, contexts, attributes: 0 };
         let reply = self.channels.request(command::CREATE, |body| request.encode(body)).await?;
         let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
         self.count_grants(&extras, &response);

@@ -20,6 +20,7 @@ mod metadata;
 mod metadata_exchange;
 mod negotiated;
 mod negotiation;
+mod nt1;
 mod offers;
 mod open_file;
 mod options;

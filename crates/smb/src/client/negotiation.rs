@@ -8,7 +8,8 @@ use crate::client::channel::Channel;
 use crate::client::dial::blame;
 use crate::client::leases::LeaseChoice;
 use crate::client::negotiated::{
-    DIRECTORY_LEASING, ENCRYPTION, LARGE_MTU, LEASING, MULTI_CHANNEL, Negotiated, Offer, SIGNING_ENABLED, SIGNING_REQUIRED,
+    DIRECTORY_LEASING, ENCRYPTION, LARGE_MTU, LEASING, MULTI_CHANNEL, Negotiated, Offer, SIGNING_ENABLED,
+    SIGNING_REQUIRED,
 };
 use crate::client::options::{Protection, SmbOptions};
 use crate::crypto::{Cipher, PreauthHash, SigningAlgorithm, random};

@@ -4,8 +4,11 @@ use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
 use crate::client::leases::LeaseChoice;
+use crate::client::nt1::NETBIOS_PORT;
 
-const KNOWN: &str = "dialect, sign, encrypt, domain, channels, lease, durable, far";
+const KNOWN: &str = "dialect, sign, encrypt, domain, channels, lease, durable, transport, far";
+/// Name of SMB1 as a dialect. It is never negotiated unless it is requested.
+const NT1: &str = "nt1";
 /// Most connections of a session. smbd accepts 32 channels, Windows 32.
 const MAX_CHANNELS: u32 = 32;
 const DEFAULT_PORT: u16 = 445;
@@ -46,6 +49,10 @@ pub(crate) struct SmbOptions {
     pub(crate) directory: String,
     /// Dialects offered to the server.
     pub(crate) dialects: Vec<u16>,
+    /// SMB1 (NT LM 0.12) instead.
+    pub(crate) nt1: bool,
+    /// SMB1 over the session service of NetBIOS.
+    pub(crate) netbios: bool,
     pub(crate) sign: Protection,
     pub(crate) encrypt: Protection,
     /// Connections of each session.
@@ -75,7 +82,9 @@ impl SmbOptions {
             return Err(url.error("not an smb:// URL"));
         }
         let (share, directory) = split_path(&url)?;
+        let nt1 = url.options.get("dialect").is_some_and(|dialect| dialect == NT1);
         let dialects = dialects(&mut url)?;
+        let netbios = netbios(&mut url, nt1)?;
         let sign = protection(&mut url, "sign")?;
         let encrypt = protection(&mut url, "encrypt")?;
         let domain = url.take("domain").unwrap_or_default();
@@ -87,6 +96,9 @@ impl SmbOptions {
         url.refuse_leftovers(KNOWN)?;
         if encrypt == Protection::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
             return Err(url.error("encrypt=required needs dialect 3.0 or later"));
+        }
+        if nt1 && (encrypt == Protection::Required || channels > 1 || lease != LeaseChoice::None || durable) {
+            return Err(url.error("dialect=nt1 has no encryption, channels, leases and durable handles"));
         }
         let newest = dialects.iter().max().copied().unwrap_or_default();
         if newest < lease.oldest_dialect() {
@@ -106,13 +118,15 @@ impl SmbOptions {
         }
         Ok(Self {
             host: url.host,
-            port: url.port.unwrap_or(DEFAULT_PORT),
+            port: url.port.unwrap_or(if netbios { NETBIOS_PORT } else { DEFAULT_PORT }),
             user: url.user,
             domain,
             password,
             share,
             directory,
             dialects,
+            nt1,
+            netbios,
             sign,
             encrypt,
             channels,
@@ -141,8 +155,12 @@ fn dialects(url: &mut TargetUrl) -> Result<Vec<u16>, UrlError> {
         return Ok(DIALECTS.iter().map(|(code, _)| *code).collect());
     };
     let Some((code, _)) = DIALECTS.iter().find(|(_, name)| *name == text) else {
+        if text == NT1 {
+            // A probe of such a target still shows the dialects that the server offers instead.
+            return Ok(DIALECTS.iter().map(|(code, _)| *code).collect());
+        }
         let names = DIALECTS.map(|(_, name)| name).join(", ");
-        return Err(url.error(format!("dialect={text}: the dialects are {names}")));
+        return Err(url.error(format!("dialect={text}: the dialects are {names} and {NT1} (SMB1)")));
     };
     Ok(vec![*code])
 }
@@ -151,6 +169,16 @@ fn channels(url: &mut TargetUrl) -> Result<u32, UrlError> {
     let Some(text) = url.take("channels") else { return Ok(1) };
     let number = text.parse().ok().filter(|number| (1..=MAX_CHANNELS).contains(number));
     number.ok_or_else(|| url.error(format!("channels={text}: the number is 1 to {MAX_CHANNELS}")))
+}
+
+/// Takes `transport=`: true for the session service of NetBIOS.
+fn netbios(url: &mut TargetUrl, nt1: bool) -> Result<bool, UrlError> {
+    match url.take("transport").as_deref() {
+        None | Some("tcp") => Ok(false),
+        Some("netbios") if nt1 => Ok(true),
+        Some("netbios") => Err(url.error("transport=netbios needs dialect=nt1")),
+        Some(other) => Err(url.error(format!("transport={other}: the choices are tcp and netbios"))),
+    }
 }
 
 fn on_or_off(url: &mut TargetUrl, key: &str) -> Result<bool, UrlError> {
@@ -208,8 +236,15 @@ mod tests {
             ("smb://nas/x?sign=yes", "required"),
             ("smb://nas/x?encrypt=on", "encrypt=on"),
             ("smb://nas/x?encrypt=required&dialect=2.1", "3.0"),
-            ("smb://nas/x?vers=3", "dialect, sign, encrypt, domain, channels, lease, durable, far"),
+            (
+                "smb://nas/x?vers=3",
+                "dialect, sign, encrypt, domain, channels, lease, durable, transport, far",
+            ),
             ("smb://nas/x?channels=0", "1 to 32"),
+            ("smb://nas/x?transport=netbios", "needs dialect=nt1"),
+            ("smb://nas/x?transport=ipx", "tcp and netbios"),
+            ("smb://nas/x?dialect=nt1&encrypt=required", "no encryption"),
+            ("smb://nas/x?dialect=nt1&lease=r", "leases"),
             ("smb://nas/x?lease=rw", "none, r, rh, rwh, dir"),
             ("smb://nas/x?lease=rwh&dialect=2.0.2", "lease=rwh needs dialect 2.1"),
             ("smb://nas/x?lease=dir&dialect=2.1", "3.0"),

@@ -13,12 +13,15 @@ use crate::client::slot_buffers::SlotBuffers;
 use crate::status::NtStatus;
 use crate::wire::WireError;
 use crate::wire::data::{ReadResponse, WriteResponse};
-use crate::wire::lease::{LeaseAcknowledgment, LeaseBreak};
 use crate::wire::header::{Header, UNSOLICITED, command, flags};
+use crate::wire::lease::{LeaseAcknowledgment, LeaseBreak};
 use crate::wire::simple::{Empty, ErrorResponse};
 
 /// Most requests for one operation after the loss of a channel, if the server rejects them for the time being.
 const MAX_TIMES_SENT: u32 = 64;
+
+/// Most breaks that wait for their acknowledgment.
+const MAX_BREAKS: usize = 4096;
 
 /// The outcome of a request.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ pub(crate) struct PendingReplies<'a> {
     pub(crate) after_loss: bool,
     /// Requests to send again, see [`MAX_TIMES_SENT`].
     pub(crate) to_repeat: &'a mut Vec<Queued>,
+    /// The session requests leases, so that a break may concern one of them.
+    pub(crate) holds_leases: bool,
     /// Breaks of leases that the server announces.
     pub(crate) breaks: &'a mut VecDeque<LeaseBreak>,
     pub(crate) completions: &'a mut Vec<Completion>,
@@ -83,7 +88,15 @@ impl PendingReplies<'_> {
         let Some((index, sent)) = matching(&header, self.requests)? else {
             // The break of a lease belongs to no session: it is neither signed nor encrypted (MS-SMB2 3.3.4.7). A forged
             // one makes this client give up a right that it does not use.
-            self.breaks.extend(LeaseBreak::decode(message));
+            // Other notifications are ignored: this client holds no oplock.
+            if self.holds_leases
+                && let Ok(broken) = LeaseBreak::decode(message)
+            {
+                self.breaks.push_back(broken);
+            }
+            if self.breaks.len() > MAX_BREAKS {
+                return Err(protocol_violation("more breaks of leases than the session can hold"));
+            }
             return Ok(());
         };
         if !encrypted {

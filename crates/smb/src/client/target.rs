@@ -12,6 +12,7 @@ use sharebench_target::{
 
 use crate::client::handshake::open_session;
 use crate::client::leases::LeaseChoice;
+use crate::client::nt1;
 use crate::client::offers::explain;
 use crate::client::options::SmbOptions;
 use crate::client::policy::SECTOR;
@@ -25,7 +26,8 @@ const MAX_RECORD: u32 = 8 << 20;
 /// A directory of an SMB share: `smb://user@host[:port]/share/dir?option=value`.
 ///
 /// Without a user name the session is anonymous. Options: `dialect=` (exactly this one: `2.0.2`, `2.1`, `3.0`, `3.0.2` or
-/// `3.1.1`; default: the highest that the server supports), `sign=` and `encrypt=` (`auto`: if the server requires it,
+/// `3.1.1`; default: the highest of them that the server supports; or `nt1`, which is SMB1, with `transport=netbios` over
+/// NetBIOS), `sign=` and `encrypt=` (`auto`: if the server requires it,
 /// `required`, `off`), `domain=`, `channels=` (connections of each session, 1 to 32), `lease=` (`none`, `r`,
 /// `rh`, `rwh` or `dir`), `durable=` (`on` or `off`), and `far=` (a simulated distance,
 /// such as `20ms,100Mbit`).
@@ -42,7 +44,11 @@ pub struct SmbTarget {
 impl SmbTarget {
     /// Checks a URL. An unknown option is an error.
     pub fn from_url(url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
-        Ok(Self { url: url.to_string(), options: SmbOptions::from_url(url, password)?, counts: Arc::default() })
+        Ok(Self {
+            url: url.to_string(),
+            options: SmbOptions::from_url(url, password)?,
+            counts: Arc::default(),
+        })
     }
 
     async fn open(
@@ -51,14 +57,22 @@ impl SmbTarget {
         reached: &dyn Fn(LoginPhase),
     ) -> Result<Box<dyn Session>, DialError> {
         check_session_size(spec, MAX_QUEUE_DEPTH, MAX_RECORD)?;
-        let session =
-            tokio::time::timeout(spec.connect_timeout, open_session(&self.options, spec, &self.counts, reached))
-                .await;
-        let session = session.unwrap_or_else(|_| {
+        let session = tokio::time::timeout(spec.connect_timeout, self.open_dialect(spec, reached)).await;
+        session.unwrap_or_else(|_| {
             let detail = format!("no session within {:?}", spec.connect_timeout);
             Err(DialError::new(UrlPart::Host, ErrorClass::Timeout, detail))
-        })?;
-        Ok(Box::new(session))
+        })
+    }
+
+    async fn open_dialect(
+        &self,
+        spec: &SessionSpec,
+        reached: &dyn Fn(LoginPhase),
+    ) -> Result<Box<dyn Session>, DialError> {
+        if self.options.nt1 {
+            return Ok(Box::new(nt1::open_session(&self.options, spec, reached).await?));
+        }
+        Ok(Box::new(open_session(&self.options, spec, &self.counts, reached).await?))
     }
 }
 

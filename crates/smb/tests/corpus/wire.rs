@@ -1,5 +1,10 @@
 //! Runs every decoder on arbitrary bytes: it must not panic, and a decoded value must round-trip.
 
+use sharebench_smb::nt1::file as nt1_file;
+use sharebench_smb::nt1::message::Words;
+use sharebench_smb::nt1::session as nt1_session;
+use sharebench_smb::nt1::trans2::{self, Collected, Found};
+use sharebench_smb::nt1::{self, Message};
 use sharebench_smb::wire::create::{CreateRequest, CreateResponse};
 use sharebench_smb::wire::data::{ReadRequest, ReadResponse, WriteRequest, WriteResponse};
 use sharebench_smb::wire::directory::{QueryDirectoryRequest, entries};
@@ -32,9 +37,47 @@ macro_rules! same {
     };
 }
 
+/// Decodes the words of a message of SMB1, encodes them, and compares.
+fn same_words<W: Words + PartialEq + std::fmt::Debug>(words: &[u8]) {
+    if let Ok(found) = W::get(words) {
+        let mut again = Vec::new();
+        found.put(&mut again);
+        assert_eq!(W::get(&again), Ok(found));
+    }
+}
+
+/// Decodes arbitrary bytes as a message of SMB1, in both directions.
+fn decode_smb1(message: &[u8]) {
+    if let Ok(header) = nt1::Header::decode(message) {
+        let mut again = Vec::new();
+        header.encode(&mut again);
+        assert_eq!(nt1::Header::decode(&again), Ok(header));
+    }
+    let _ = (Found::decode(message, true), trans2::standard_info(message), trans2::fs_size(message));
+    let Ok(parts) = Message::split(message) else { return };
+    same_words::<nt1_session::NegotiateResponse>(parts.words);
+    same_words::<nt1_session::SessionSetupRequest>(parts.words);
+    same_words::<nt1_session::SessionSetupResponse>(parts.words);
+    same_words::<nt1_file::CreateRequest>(parts.words);
+    same_words::<nt1_file::CreateResponse>(parts.words);
+    same_words::<nt1_file::ReadResponse>(parts.words);
+    same_words::<nt1_file::WriteRequest>(parts.words);
+    same_words::<trans2::Request>(parts.words);
+    let mut collected = Collected::default();
+    if collected.add(&parts).is_ok() {
+        assert!(collected.data.len() <= message.len() && collected.parameters.len() <= message.len());
+    }
+    assert!(nt1::path::names(parts.bytes, message.len() - parts.bytes.len()).len() <= 2);
+}
+
 /// Decodes arbitrary bytes as a message, and as the body of a message with a valid header.
 pub fn run(input: &[u8]) {
     decode(input);
+    decode_smb1(input);
+    let mut smb1 = Vec::new();
+    nt1::Header::default().encode(&mut smb1);
+    smb1.extend_from_slice(input);
+    decode_smb1(&smb1);
     let mut message = Vec::new();
     Header::default().encode(&mut message);
     message.extend_from_slice(input);

@@ -25,14 +25,14 @@ const SHARES: &str = "shares";
 const SPACE: &str = "space";
 const CLOCK: &str = "clock";
 
-/// Capabilities that this client does not use (MS-SMB2 2.2.4).
-const CAPABILITIES: [(u32, &str); 6] = [
-    (0x01, "DFS"),
-    (0x02, "leases"),
-    (0x08, "multichannel"),
-    (0x10, "persistent handles"),
-    (0x20, "directory leases"),
-    (0x80, "notifications"),
+/// Capabilities that this client uses with an option only, if at all (MS-SMB2 2.2.4).
+const CAPABILITIES: [(u32, &str, Option<&str>); 6] = [
+    (0x01, "DFS", None),
+    (0x02, "leases", Some("lease=rwh")),
+    (0x08, "multichannel", Some("channels=4")),
+    (0x10, "persistent handles", None),
+    (0x20, "directory leases", Some("lease=dir")),
+    (0x80, "notifications", None),
 ];
 
 /// What a run would negotiate, or else the newest dialect that the server offers.
@@ -46,7 +46,7 @@ pub(super) fn versions(report: &mut OfferReport, offers: &DialectOffers, finding
         report.fact(HOST, "server GUID", guid_text(&base.server_guid));
     }
     if offers.smb1 {
-        report.add(VERSIONS, "SMB1", "offered", Usability::Unsupported);
+        report.add(VERSIONS, "SMB1", "offered", Usability::With("dialect=nt1".to_owned()));
     } else {
         report.not_offered(VERSIONS, "SMB1");
     }
@@ -157,11 +157,13 @@ pub(super) fn limits(report: &mut OfferReport, offers: &DialectOffers, findings:
 /// Capabilities, and the addresses for further channels.
 pub(super) fn features(report: &mut OfferReport, offers: &DialectOffers, findings: &SessionFindings) {
     let Some(newest) = offers.newest() else { return };
-    for (bit, name) in CAPABILITIES {
+    for (bit, name, option) in CAPABILITIES {
         if newest.capabilities & bit == 0 {
             report.not_offered(FEATURES, name);
         } else {
-            report.add(FEATURES, name, "offered", Usability::Unsupported);
+            let usability =
+                option.map_or(Usability::Unsupported, |option| Usability::With(option.to_owned()));
+            report.add(FEATURES, name, "offered", usability);
         }
     }
     match &findings.interfaces {

@@ -174,7 +174,7 @@ async fn explained(address: SocketAddr) -> ConnectError {
 async fn a_server_of_smb1_alone_is_named_by_probe_and_by_the_failed_connection() {
     let address = serve(smb1_only).await;
     let report = probe(address, "").await;
-    assert_eq!(report.row("versions", "SMB1").unwrap().usability, Usability::Unsupported);
+    assert_eq!(report.row("versions", "SMB1").unwrap().usability, Usability::With("dialect=nt1".into()));
     assert_eq!(value(&report, "versions", "SMB 2.0.2"), "not offered");
     assert_eq!(report.incompatibilities.len(), 1);
     assert!(report.incompatibilities[0].contains("offers SMB1 only"), "{:?}", report.incompatibilities);

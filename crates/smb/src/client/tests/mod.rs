@@ -2,6 +2,7 @@
 
 mod broken;
 mod channels;
+mod leases;
 mod policies;
 mod protection;
 mod replies;

@@ -1,0 +1,228 @@
+//! A directory of a share over SMB1, as the engine drives it.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use sharebench_model::{
+    CachePolicy, DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability, TcpReading,
+    WireCount,
+};
+use sharebench_relay::Far;
+use sharebench_stream_client::{OpenFileTable, submit_error};
+use sharebench_target::{LocalBoxFuture, Session, UNSAFE};
+
+use super::connection::{Completion, Connection, Request};
+use super::names::Search;
+use crate::client::negotiated::guid_text;
+use crate::client::options::SmbOptions;
+use crate::client::share_paths::SharePaths;
+use crate::nt1::command;
+use crate::nt1::message::NO_ANDX;
+use crate::nt1::path::Echo;
+use crate::nt1::session::Logoff;
+
+/// How long to wait for the response to a log-off.
+const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What client and server negotiated.
+#[derive(Debug, Clone)]
+pub(super) struct Nt1Negotiated {
+    pub(super) session_key: u32,
+    pub(super) max_mpx: u16,
+    pub(super) max_read: u32,
+    pub(super) max_write: u32,
+    /// Every message is signed.
+    pub(super) signed: bool,
+    pub(super) server_guid: [u8; 16],
+    pub(super) session: &'static str,
+}
+
+/// An open file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Nt1File {
+    pub(super) fid: u16,
+    pub(super) unbuffered: bool,
+    pub(super) through: bool,
+}
+
+/// One user's logged-in connection to a share over SMB1.
+///
+/// Each data operation is one request. At most `MaxMpxCount` of them are in flight; the others wait. Nothing is cached and no
+/// oplock is requested.
+#[derive(Debug)]
+pub(crate) struct Nt1Session {
+    pub(super) connection: Connection,
+    pub(super) files: OpenFileTable<Nt1File>,
+    pub(super) paths: SharePaths,
+    pub(super) negotiated: Nt1Negotiated,
+    pub(super) search: Option<Search>,
+    far: Far,
+    netbios: bool,
+    completions: Vec<Completion>,
+    rejected: Vec<Reply>,
+}
+
+impl Nt1Session {
+    pub(super) fn new(connection: Connection, options: &SmbOptions, negotiated: Nt1Negotiated) -> Self {
+        Self {
+            connection,
+            files: OpenFileTable::default(),
+            paths: SharePaths::new(&options.directory),
+            negotiated,
+            search: None,
+            far: options.far.clone(),
+            netbios: options.netbios,
+            completions: Vec::new(),
+            rejected: Vec::new(),
+        }
+    }
+
+    fn check(&mut self, slot: Slot, len: u32, request: &'static str, max: u32) -> Result<(), OpError> {
+        if len > max {
+            return Err(submit_error::record_above_limit(request, len, "largest transfer", max));
+        }
+        match self.connection.buffers.payload_of(slot.0 as usize, len as usize) {
+            Some(_) => Ok(()),
+            None => Err(submit_error::record_above_slot(request, len)),
+        }
+    }
+
+    fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
+        if let Some(error) = self.connection.failure() {
+            return Err(error);
+        }
+        let index = slot.0 as usize;
+        if index >= self.connection.buffers.count() || !self.connection.is_idle(index) {
+            return Err(OpError::slot_not_idle());
+        }
+        let policy = |file: Nt1File, through: bool| PolicyCount {
+            through: u64::from(through),
+            unbuffered: u64::from(file.unbuffered),
+            ..PolicyCount::default()
+        };
+        let request = match op {
+            DataOp::Read { file, offset, len } => {
+                self.check(slot, len, "READ_ANDX", self.negotiated.max_read)?;
+                let file = *self.files.get(file)?;
+                Request::Read { fid: file.fid, offset, len, policy: policy(file, false) }
+            }
+            DataOp::Write { file, offset, len, stability } => {
+                self.check(slot, len, "WRITE_ANDX", self.negotiated.max_write)?;
+                let file = *self.files.get(file)?;
+                let through = file.through || stability == Stability::Durable;
+                Request::Write { fid: file.fid, offset, len, through, policy: policy(file, through) }
+            }
+            DataOp::Flush { file } => Request::Flush { fid: self.files.get(file)?.fid },
+        };
+        self.connection.submit(index, request);
+        Ok(())
+    }
+}
+
+impl Session for Nt1Session {
+    fn facts(&self) -> Facts {
+        let negotiated = &self.negotiated;
+        let mut facts = Facts::from([
+            ("dialect".into(), "NT LM 0.12".into()),
+            ("signing".into(), if negotiated.signed { "MD5" } else { "off" }.into()),
+            ("encryption".into(), "off".into()),
+            ("max_read".into(), negotiated.max_read.to_string()),
+            ("max_write".into(), negotiated.max_write.to_string()),
+            ("max_mpx".into(), negotiated.max_mpx.to_string()),
+            ("session".into(), negotiated.session.into()),
+            ("server_guid".into(), guid_text(&negotiated.server_guid)),
+            ("transport".into(), if self.netbios { "NetBIOS session service" } else { "TCP" }.into()),
+            ("client_cache".into(), "none (no oplock is requested)".into()),
+            (
+                UNSAFE.into(),
+                "SMB1 has no encryption, signs with MD5 and does not protect its negotiation; use it for comparisons \
+                 only"
+                .into(),
+            ),
+        ]);
+        self.far.add_fact(&mut facts);
+        facts
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.connection.buffers.payload(slot.0 as usize)
+    }
+
+    fn release_buffers(&mut self) {
+        self.connection.release_buffers();
+    }
+
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        match op {
+            DataOp::Read { len, .. } => len.min(self.negotiated.max_read),
+            DataOp::Write { len, .. } => len.min(self.negotiated.max_write),
+            DataOp::Flush { .. } => 0,
+        }
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        if let Err(error) = self.try_submit(slot, op) {
+            self.rejected.push(Reply { slot, result: Err(error), requests: 0 });
+        }
+    }
+
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        let before = replies.len();
+        replies.append(&mut self.rejected);
+        let mut completions = std::mem::take(&mut self.completions);
+        // The result is ignored: rejected operations make the session ready even if the connection is pending.
+        let _ = self.connection.poll(cx, &mut completions);
+        let slots = self.connection.buffers.count();
+        for Completion { index, result, requests } in completions.drain(..) {
+            // The caller of a metadata request may have dropped its future: its reply belongs to no slot.
+            if index < slots {
+                replies.push(Reply { slot: Slot(index as u32), result, requests });
+            }
+        }
+        self.completions = completions;
+        if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        Box::pin(async move {
+            let before = self.connection.wire().requests;
+            let result = self.perform(&op).await;
+            MetaReply { result, requests: (self.connection.wire().requests - before) as u32 }
+        })
+    }
+
+    /// ECHO (MS-CIFS 2.2.4.39).
+    fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
+        Box::pin(async move {
+            let echo = Echo { count: 1 };
+            Some(self.connection.request(command::ECHO, &echo, |out| out.push(0)).await)
+        })
+    }
+
+    fn wire(&self) -> WireCount {
+        self.connection.wire()
+    }
+
+    fn policy_count(&self) -> PolicyCount {
+        self.connection.policy_count()
+    }
+
+    fn tcp(&self) -> Option<TcpReading> {
+        (!self.far.is_simulated()).then(|| self.connection.tcp()).flatten()
+    }
+
+    fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async move {
+            let logoff = Logoff { andx: NO_ANDX };
+            let logged_off = self.connection.request(command::LOGOFF_ANDX, &logoff, |_| {});
+            let _ = tokio::time::timeout(LOG_OFF_TIMEOUT, logged_off).await;
+        })
+    }
+}
+
+impl Nt1File {
+    pub(super) fn new(fid: u16, policy: sharebench_model::IoPolicy) -> Self {
+        let unbuffered = policy.cache == CachePolicy::Unbuffered;
+        Self { fid, unbuffered, through: policy.writes_through() }
+    }
+}

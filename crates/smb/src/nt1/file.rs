@@ -1,0 +1,225 @@
+//! Commands on open files: `NT_CREATE_ANDX`, `READ_ANDX`, `WRITE_ANDX`, CLOSE, FLUSH, `LOCKING_ANDX` (MS-CIFS 2.2.4.5, 2.2.4.6,
+//! 2.2.4.32, 2.2.4.42, 2.2.4.43, 2.2.4.64).
+
+use super::message::{HEADER_LEN, words};
+
+/// `WriteMode`: reply after the data are stable.
+pub const WRITE_THROUGH: u16 = 1;
+/// Where the data of a `WRITE_ANDX` start: after header, words, length of the bytes, and padding to a multiple of four.
+pub const WRITE_DATA_OFFSET: usize = (HEADER_LEN + 1 + 28 + 2 + 3) & !3;
+/// `LockType`: 64-bit offsets.
+pub const LARGE_FILES: u8 = 0x10;
+
+words! {
+    /// `NT_CREATE_ANDX` request (MS-CIFS 2.2.4.64.1); its bytes are padding and the name.
+    CreateRequest, 24 {
+        /// No further command.
+        andx: [u8; 4],
+        /// Zero.
+        reserved: u8,
+        /// Bytes of the name.
+        name_len: u16,
+        /// Requests of oplocks.
+        flags: u32,
+        /// Directory that the name is relative to; 0: the tree.
+        root: u32,
+        /// Desired access, as in SMB2.
+        access: u32,
+        /// Initial allocation.
+        allocation: u64,
+        /// Attributes of a new file.
+        attributes: u32,
+        /// Access that other opens may have.
+        share: u32,
+        /// Disposition, as in SMB2.
+        disposition: u32,
+        /// Options, as in SMB2.
+        options: u32,
+        /// 2: impersonation.
+        impersonation: u32,
+        /// Zero.
+        security: u8,
+    }
+}
+
+words! {
+    /// `NT_CREATE_ANDX` response (MS-CIFS 2.2.4.64.2).
+    CreateResponse, 34 {
+        /// No further command.
+        andx: [u8; 4],
+        /// Granted oplock.
+        oplock: u8,
+        /// The open file.
+        fid: u16,
+        /// 1: opened, 2: created.
+        action: u32,
+        /// Creation, last access, last write, change: 100 ns since 1601.
+        times: [u8; 32],
+        /// Attributes.
+        attributes: u32,
+        /// Bytes allocated.
+        allocation: u64,
+        /// Length in bytes.
+        end_of_file: u64,
+        /// Kind of resource.
+        resource: u16,
+        /// State of a pipe.
+        pipe_state: u16,
+        /// 1: a directory.
+        directory: u8,
+    }
+}
+
+words! {
+    /// `READ_ANDX` request (MS-SMB 2.2.4.2.1).
+    ReadRequest, 12 {
+        /// No further command.
+        andx: [u8; 4],
+        /// The file.
+        fid: u16,
+        /// Lower half of the offset.
+        offset_low: u32,
+        /// Lower half of the number of bytes.
+        count_low: u16,
+        /// Fewest bytes of a pipe.
+        min_count: u16,
+        /// Upper half of the number of bytes.
+        count_high: u32,
+        /// Zero.
+        remaining: u16,
+        /// Upper half of the offset.
+        offset_high: u32,
+    }
+}
+
+words! {
+    /// `READ_ANDX` response (MS-SMB 2.2.4.2.2).
+    ReadResponse, 12 {
+        /// No further command.
+        andx: [u8; 4],
+        /// 0xFFFF for files.
+        available: u16,
+        /// Zero.
+        compaction: u16,
+        /// Zero.
+        reserved1: u16,
+        /// Lower half of the number of bytes.
+        len_low: u16,
+        /// Where they start in the message.
+        offset: u16,
+        /// Upper half of the number of bytes.
+        len_high: u16,
+        /// Zero.
+        reserved2: [u8; 8],
+    }
+}
+
+impl ReadResponse {
+    /// Number of bytes.
+    pub const fn len(&self) -> usize {
+        self.len_low as usize | (self.len_high as usize) << 16
+    }
+
+    /// True without bytes.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+words! {
+    /// `WRITE_ANDX` request (MS-SMB 2.2.4.3.1); its bytes are padding and the data.
+    WriteRequest, 14 {
+        /// No further command.
+        andx: [u8; 4],
+        /// The file.
+        fid: u16,
+        /// Lower half of the offset.
+        offset_low: u32,
+        /// Zero.
+        timeout: u32,
+        /// See [`WRITE_THROUGH`].
+        mode: u16,
+        /// Zero.
+        remaining: u16,
+        /// Upper half of the number of bytes.
+        len_high: u16,
+        /// Lower half of the number of bytes.
+        len_low: u16,
+        /// Where they start in the message.
+        data_offset: u16,
+        /// Upper half of the offset.
+        offset_high: u32,
+    }
+}
+
+words! {
+    /// `WRITE_ANDX` response (MS-SMB 2.2.4.3.2).
+    WriteResponse, 6 {
+        /// No further command.
+        andx: [u8; 4],
+        /// Lower half of the number of bytes.
+        count_low: u16,
+        /// 0xFFFF for files.
+        available: u16,
+        /// Upper half of the number of bytes.
+        count_high: u16,
+        /// Zero.
+        reserved: u16,
+    }
+}
+
+words! {
+    /// CLOSE request (MS-CIFS 2.2.4.5.1).
+    CloseRequest, 3 {
+        /// The file.
+        fid: u16,
+        /// Time of the last write that the server should set; all ones: none.
+        last_write: u32,
+    }
+}
+
+words! {
+    /// FLUSH request (MS-CIFS 2.2.4.6.1).
+    FlushRequest, 1 {
+        /// The file.
+        fid: u16,
+    }
+}
+
+words! {
+    /// `LOCKING_ANDX` request (MS-CIFS 2.2.4.32.1); its bytes are the unlocked ranges and the locked ones.
+    LockRequest, 8 {
+        /// No further command.
+        andx: [u8; 4],
+        /// The file.
+        fid: u16,
+        /// See [`LARGE_FILES`]; bit 0: shared.
+        kind: u8,
+        /// New level of an oplock.
+        oplock: u8,
+        /// Milliseconds to wait.
+        timeout: u32,
+        /// Ranges to unlock.
+        unlocks: u16,
+        /// Ranges to lock.
+        locks: u16,
+    }
+}
+
+words! {
+    /// One range of `LOCKING_ANDX` with 64-bit offsets (MS-CIFS 2.2.4.32.1); the halves are in this order.
+    LockRange, 10 {
+        /// Process that holds the lock.
+        pid: u16,
+        /// Zero.
+        padding: u16,
+        /// Upper half of the offset.
+        offset_high: u32,
+        /// Lower half of the offset.
+        offset_low: u32,
+        /// Upper half of the length.
+        len_high: u32,
+        /// Lower half of the length.
+        len_low: u32,
+    }
+}
