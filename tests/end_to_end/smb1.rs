@@ -48,6 +48,9 @@ fn smb1_meets_the_requirements_of_smbd_and_is_never_negotiated_by_itself() {
         block_on(async { target.connect(&SessionSpec::default()).await.map(|s| s.facts()) })
     };
     assert_eq!(session(&target(&signs.url("", "dialect=nt1"))).unwrap()["signing"], "MD5");
+    // smbd answers the session request of NetBIOS on each of its ports.
+    let over_netbios = session(&target(&signs.url("", "dialect=nt1&transport=netbios"))).unwrap();
+    assert_eq!(over_netbios["transport"], "NetBIOS session service");
     let error = session(&target(&signs.url("", "dialect=nt1&sign=off"))).unwrap_err();
     assert_eq!((error.part, error.class), (UrlPart::Option("sign"), ErrorClass::Refused), "{error}");
     assert_eq!(session(&target(&signs.url("", ""))).unwrap()["dialect"], "3.1.1");

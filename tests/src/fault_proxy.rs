@@ -111,7 +111,7 @@ impl FaultProxy {
 
     /// Resets every connection on both sides. Later connections are forwarded.
     pub fn reset(&self) {
-        self.shared.state().links.drain(..).for_each(|link| link.reset());
+        self.shared.state().links.drain(..).for_each(Link::reset);
     }
 
     /// Resets one connection on both sides: the one with this index among those that were accepted and not reset, in the

@@ -131,7 +131,8 @@ impl SmbSession {
         if !extras.lease && !extras.durable {
             return;
         }
-        let (offset, len) = (response.contexts_offset as usize, response.contexts_len as usize);
+        let offset = response.contexts_offset as usize;
+        let len = response.contexts_len as usize;
         let list = offset.checked_add(len).and_then(|end| self.channels.reply().get(offset..end));
         let granted = list.and_then(|list| contexts(list).ok()).unwrap_or_default();
         let of = |name: &[u8]| granted.iter().find(|context| context.name == name);

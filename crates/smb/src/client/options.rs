@@ -35,6 +35,15 @@ pub(crate) enum Protection {
     Off,
 }
 
+/// How SMB1 is carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nt1Transport {
+    /// Directly over TCP.
+    Tcp,
+    /// Over the session service of `NetBIOS`.
+    Netbios,
+}
+
 /// A checked `smb://` URL and the password for it.
 #[derive(Debug, Clone)]
 pub(crate) struct SmbOptions {
@@ -50,9 +59,7 @@ pub(crate) struct SmbOptions {
     /// Dialects offered to the server.
     pub(crate) dialects: Vec<u16>,
     /// SMB1 (NT LM 0.12) instead.
-    pub(crate) nt1: bool,
-    /// SMB1 over the session service of NetBIOS.
-    pub(crate) netbios: bool,
+    pub(crate) nt1: Option<Nt1Transport>,
     pub(crate) sign: Protection,
     pub(crate) encrypt: Protection,
     /// Connections of each session.
@@ -84,7 +91,7 @@ impl SmbOptions {
         let (share, directory) = split_path(&url)?;
         let nt1 = url.options.get("dialect").is_some_and(|dialect| dialect == NT1);
         let dialects = dialects(&mut url)?;
-        let netbios = netbios(&mut url, nt1)?;
+        let nt1 = nt1_transport(&mut url, nt1)?;
         let sign = protection(&mut url, "sign")?;
         let encrypt = protection(&mut url, "encrypt")?;
         let domain = url.take("domain").unwrap_or_default();
@@ -97,12 +104,15 @@ impl SmbOptions {
         if encrypt == Protection::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
             return Err(url.error("encrypt=required needs dialect 3.0 or later"));
         }
-        if nt1 && (encrypt == Protection::Required || channels > 1 || lease != LeaseChoice::None || durable) {
+        if nt1.is_some()
+            && (encrypt == Protection::Required || channels > 1 || lease != LeaseChoice::None || durable)
+        {
             return Err(url.error("dialect=nt1 has no encryption, channels, leases and durable handles"));
         }
         let newest = dialects.iter().max().copied().unwrap_or_default();
         if newest < lease.oldest_dialect() {
-            let (name, oldest) = (lease.name(), dialect_name(lease.oldest_dialect()));
+            let name = lease.name();
+            let oldest = dialect_name(lease.oldest_dialect());
             return Err(url.error(format!("lease={name} needs dialect {oldest} or later")));
         }
         if durable && newest < 0x0300 {
@@ -118,7 +128,11 @@ impl SmbOptions {
         }
         Ok(Self {
             host: url.host,
-            port: url.port.unwrap_or(if netbios { NETBIOS_PORT } else { DEFAULT_PORT }),
+            port: url.port.unwrap_or(if nt1 == Some(Nt1Transport::Netbios) {
+                NETBIOS_PORT
+            } else {
+                DEFAULT_PORT
+            }),
             user: url.user,
             domain,
             password,
@@ -126,7 +140,6 @@ impl SmbOptions {
             directory,
             dialects,
             nt1,
-            netbios,
             sign,
             encrypt,
             channels,
@@ -171,11 +184,11 @@ fn channels(url: &mut TargetUrl) -> Result<u32, UrlError> {
     number.ok_or_else(|| url.error(format!("channels={text}: the number is 1 to {MAX_CHANNELS}")))
 }
 
-/// Takes `transport=`: true for the session service of NetBIOS.
-fn netbios(url: &mut TargetUrl, nt1: bool) -> Result<bool, UrlError> {
+/// Takes `transport=`; none if the dialect is not SMB1.
+fn nt1_transport(url: &mut TargetUrl, nt1: bool) -> Result<Option<Nt1Transport>, UrlError> {
     match url.take("transport").as_deref() {
-        None | Some("tcp") => Ok(false),
-        Some("netbios") if nt1 => Ok(true),
+        None | Some("tcp") => Ok(nt1.then_some(Nt1Transport::Tcp)),
+        Some("netbios") if nt1 => Ok(Some(Nt1Transport::Netbios)),
         Some("netbios") => Err(url.error("transport=netbios needs dialect=nt1")),
         Some(other) => Err(url.error(format!("transport={other}: the choices are tcp and netbios"))),
     }

@@ -27,7 +27,7 @@ const MAX_RECORD: u32 = 8 << 20;
 ///
 /// Without a user name the session is anonymous. Options: `dialect=` (exactly this one: `2.0.2`, `2.1`, `3.0`, `3.0.2` or
 /// `3.1.1`; default: the highest of them that the server supports; or `nt1`, which is SMB1, with `transport=netbios` over
-/// NetBIOS), `sign=` and `encrypt=` (`auto`: if the server requires it,
+/// `NetBIOS`), `sign=` and `encrypt=` (`auto`: if the server requires it,
 /// `required`, `off`), `domain=`, `channels=` (connections of each session, 1 to 32), `lease=` (`none`, `r`,
 /// `rh`, `rwh` or `dir`), `durable=` (`on` or `off`), and `far=` (a simulated distance,
 /// such as `20ms,100Mbit`).
@@ -69,7 +69,7 @@ impl SmbTarget {
         spec: &SessionSpec,
         reached: &dyn Fn(LoginPhase),
     ) -> Result<Box<dyn Session>, DialError> {
-        if self.options.nt1 {
+        if self.options.nt1.is_some() {
             return Ok(Box::new(nt1::open_session(&self.options, spec, reached).await?));
         }
         Ok(Box::new(open_session(&self.options, spec, &self.counts, reached).await?))

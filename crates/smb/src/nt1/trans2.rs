@@ -177,7 +177,7 @@ pub fn find_next(search: u16, max_entries: u16, last: &str) -> Vec<u8> {
     out
 }
 
-/// What a search returns beside its entries.
+/// What a search returns in addition to its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// The search; 0 in responses to `FIND_NEXT2`.

@@ -104,7 +104,9 @@ mod tests {
         let grant = DurableGrant { timeout: 16_000, flags: 0 };
         let file = FileId { persistent: 1, volatile: 2 };
         let reconnect = DurableReconnect { file, guid: [9; 16], flags: 0 };
-        let (a, b, c) = (request.encode(), grant.encode(), reconnect.encode());
+        let a = request.encode();
+        let b = grant.encode();
+        let c = reconnect.encode();
         assert_eq!((a.len(), b.len(), c.len()), (32, 8, 36));
         assert_eq!(DurableRequest::decode(&a), Ok(request));
         assert_eq!(DurableGrant::decode(&b), Ok(grant));

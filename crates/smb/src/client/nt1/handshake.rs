@@ -10,7 +10,7 @@ use super::session::{Nt1Negotiated, Nt1Session};
 use crate::auth::NtlmLogin;
 use crate::client::dial::{blame, dial_first};
 use crate::client::login::WORKSTATION;
-use crate::client::options::{Protection, SmbOptions};
+use crate::client::options::{Nt1Transport, Protection, SmbOptions};
 use crate::nt1::message::{NO_ANDX, NoWords, put_text};
 use crate::nt1::session::{
     EXTENDED_RESPONSE, GUEST, NegotiateResponse, SIGNING_ENABLED, SIGNING_REQUIRED, SessionSetupRequest,
@@ -47,7 +47,7 @@ pub(crate) async fn open_session(
     let addresses = resolve(&options.host).await?;
     reached(LoginPhase::NameResolved);
     let (mut stream, _) = dial_first(&addresses, options.port, &options.far).await?;
-    if options.netbios {
+    if options.nt1 == Some(Nt1Transport::Netbios) {
         netbios::open_session(&mut stream).await?;
     }
     reached(LoginPhase::Connected);

@@ -111,7 +111,8 @@ impl Nt1Session {
     /// Renames, also onto an existing file. RENAME never replaces a file (MS-CIFS 2.2.4.8), so that this needs three requests
     /// then, and is not atomic.
     async fn rename(&mut self, from: &str, to: &str) -> Result<MetaYield, OpError> {
-        let (old, new) = (self.name(from)?, self.name(to)?);
+        let old = self.name(from)?;
+        let new = self.name(to)?;
         let words = SearchAttributes { attributes: ALL };
         let bytes = |out: &mut Vec<u8>| {
             put_name(&old, 0, out);
@@ -198,13 +199,12 @@ impl Nt1Session {
     /// The next page of a listing; the search is none before the first page and after the last one.
     async fn page(&mut self, path: &str, search: &mut Option<Search>) -> Result<ListedPage, OpError> {
         let first = search.is_none();
-        let (subcommand, parameters) = match search {
-            Some(search) => (subcommand::FIND_NEXT2, find_next(search.id, MAX_ENTRIES, &search.last)),
-            None => {
-                let directory = self.name(path)?;
-                let pattern = format!("{}\\*", directory.trim_end_matches('\\'));
-                (subcommand::FIND_FIRST2, find_first(&pattern, MAX_ENTRIES))
-            }
+        let (subcommand, parameters) = if let Some(search) = search {
+            (subcommand::FIND_NEXT2, find_next(search.id, MAX_ENTRIES, &search.last))
+        } else {
+            let directory = self.name(path)?;
+            let pattern = format!("{}\\*", directory.trim_end_matches('\\'));
+            (subcommand::FIND_FIRST2, find_first(&pattern, MAX_ENTRIES))
         };
         match self.connection.transact(subcommand, &parameters, &[], MAX_DATA).await? {
             NtStatus::SUCCESS => {}

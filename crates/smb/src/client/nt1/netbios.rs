@@ -1,4 +1,4 @@
-//! The session service of NetBIOS over TCP, in front of SMB1 on port 139 (RFC 1001 15, RFC 1002 4.3).
+//! The session service of `NetBIOS` over TCP, in front of SMB1 on port 139 (RFC 1001 15, RFC 1002 4.3).
 
 use sharebench_model::ErrorClass;
 use sharebench_stream_client::DialError;

@@ -14,7 +14,7 @@ use sharebench_target::{LocalBoxFuture, Session, UNSAFE};
 use super::connection::{Completion, Connection, Request};
 use super::names::Search;
 use crate::client::negotiated::guid_text;
-use crate::client::options::SmbOptions;
+use crate::client::options::{Nt1Transport, SmbOptions};
 use crate::client::share_paths::SharePaths;
 use crate::nt1::command;
 use crate::nt1::message::NO_ANDX;
@@ -71,7 +71,7 @@ impl Nt1Session {
             negotiated,
             search: None,
             far: options.far.clone(),
-            netbios: options.netbios,
+            netbios: options.nt1 == Some(Nt1Transport::Netbios),
             completions: Vec::new(),
             rejected: Vec::new(),
         }

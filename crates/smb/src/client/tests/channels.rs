@@ -32,7 +32,8 @@ fn requests_go_to_the_channel_with_the_fewest_in_flight() {
             all
         };
         let servers = async {
-            let (three, two) = (first.requests(3).await, second.requests(2).await);
+            let three = first.requests(3).await;
+            let two = second.requests(2).await;
             // Message ids count per connection.
             assert_eq!(three.iter().map(|r| r.message_id).collect::<Vec<_>>(), [0, 1, 2]);
             assert_eq!(two.iter().map(|r| r.message_id).collect::<Vec<_>>(), [0, 1]);
