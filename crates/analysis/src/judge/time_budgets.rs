@@ -142,9 +142,8 @@ fn budget(aligned: &Aligned<'_>, section: &Section, row: &Row, system: usize) ->
     let outcome = row.outcomes.get(system)?.as_ref()?;
     let is_serial = |axis| row.coordinates.number(axis).is_none_or(|number| number == 1);
     let is_load = section.view == View::Load;
-    if !crossed_the_wire(aligned, system, outcome)
-        || !is_load && !(is_serial(axis::QUEUE_DEPTH) && is_serial(axis::JOBS))
-    {
+    let one_at_a_time = is_load || is_serial(axis::QUEUE_DEPTH) && is_serial(axis::JOBS);
+    if !(crossed_the_wire(aligned, system, outcome) && one_at_a_time) {
         return None;
     }
     let steps = aligned.steps.of(&row.coordinates, system);
