@@ -1,9 +1,11 @@
 //! Our NFS adapter against NFS-Ganesha.
 
+use std::task::Poll;
+
 use sharebench_model::{ErrorClass, MetaOp};
 use sharebench_nfs::NfsTarget;
 use sharebench_target::conformance::Suite;
-use sharebench_target::{Session, SessionSpec, Target, UrlPart, call};
+use sharebench_target::{SessionSpec, Target, UrlPart, call};
 use sharebench_tests::{Capture, Ganesha, GaneshaOptions, needs};
 
 use crate::adapters::{FLUSHES, READS, WRITES, block_on, conform, url, work};
@@ -100,13 +102,10 @@ fn an_idle_session_keeps_its_lease_at_ganesha() {
     block_on(async {
         let mut session = target.connect(&SessionSpec::default()).await.unwrap();
         let before = session.wire().requests;
-        let renewed = |session: &mut dyn Session, cx: &mut std::task::Context<'_>| {
+        std::future::poll_fn(|cx| {
             session.poll_keepalive(cx);
-            session.wire().requests >= before + 2
-        };
-        std::future::poll_fn(|cx| match renewed(&mut *session, cx) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+            let is_renewed = session.wire().requests >= before + 2;
+            if is_renewed { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
         call(&mut *session, MetaOp::Space).await.unwrap();

@@ -73,7 +73,8 @@ pub struct Planted {
     pub env: Vec<(&'static str, String)>,
     /// The program runs in it, instead of on this machine.
     pub guest: Option<GuestRun>,
-    _kept: Vec<Box<dyn Any>>,
+    /// Servers and files that the fault needs until it was measured.
+    kept: Vec<Box<dyn Any>>,
 }
 
 impl Planted {
@@ -84,7 +85,7 @@ impl Planted {
             words: Vec::new(),
             env: Vec::new(),
             guest: None,
-            _kept: Vec::new(),
+            kept: Vec::new(),
         }
     }
 
@@ -97,7 +98,7 @@ impl Planted {
     /// Keeps what the fault needs while it is measured.
     #[must_use]
     pub fn keeping(mut self, kept: impl Any) -> Self {
-        self._kept.push(Box::new(kept));
+        self.kept.push(Box::new(kept));
         self
     }
 }

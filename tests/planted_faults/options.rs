@@ -65,7 +65,9 @@ impl Options {
     /// The faults that were selected.
     pub fn wanted(&self, all: &[&'static Fault]) -> Result<Vec<&'static Fault>, Failure> {
         if self.lists {
-            all.iter().for_each(|fault| println!("{:28} {}: {}", fault.id, fault.server, fault.what));
+            for fault in all {
+                println!("{:28} {}: {}", fault.id, fault.server, fault.what);
+            }
             return Ok(Vec::new());
         }
         let is_wanted = |fault: &&&'static Fault| {

@@ -73,5 +73,5 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let upper = values.get(middle).copied()?;
-    Some(if values.len() % 2 == 0 { f64::midpoint(values[middle - 1], upper) } else { upper })
+    Some(if values.len().is_multiple_of(2) { f64::midpoint(values[middle - 1], upper) } else { upper })
 }
