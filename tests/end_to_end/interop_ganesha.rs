@@ -70,8 +70,8 @@ fn nfs_4_wire_counts_equal_those_of_ganesha() {
         let data = [OP_READ, OP_WRITE, OP_COMMIT].map(|operation| operations[&operation]);
         assert_eq!(data, [READS, WRITES, FLUSHES], "{version}: {operations:?}");
         // The count was read before the session was closed, which ends the session and the client id.
-        let ending = if version == "4.0" { 0 } else { 2 };
-        assert_eq!(wire.requests + ending, calls, "{version}: {operations:?}");
+        let calls_of_close = if version == "4.0" { 0 } else { 2 };
+        assert_eq!(wire.requests + calls_of_close, calls, "{version}: {operations:?}");
         assert_eq!((wire.payload_sent, wire.payload_received), (WRITES * 3000, READS * 3000));
     }
 }

@@ -25,8 +25,8 @@ fn names(one: &Diagnosis, other: &Diagnosis) -> [String; 2] {
         Some(mount) => format!("the {} mount", mount.file_system),
         None => diagnosis.evidence.protocol.clone(),
     };
-    let [a, b] = [mounted(one), mounted(other)];
-    if a == b { [one.url.clone(), other.url.clone()] } else { [a, b] }
+    let names = [mounted(one), mounted(other)];
+    if names[0] == names[1] { [one.url.clone(), other.url.clone()] } else { names }
 }
 
 fn sentence([one, other]: [(&str, &Budget); 2]) -> String {

@@ -152,7 +152,7 @@ impl Work<'_> {
         evidence.facts = connection.session.facts();
         evidence.mount = MountFacts::of(&evidence.facts);
         evidence.login = phases;
-        if evidence.login.is_doubtful()
+        if evidence.login.needs_repetition()
             && let Ok((second, phases)) = login::connect(self.target, &self.spec(1), self.clock).await
         {
             second.close().await;

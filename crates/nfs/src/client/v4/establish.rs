@@ -358,7 +358,7 @@ impl Nfs4Session {
     }
 }
 
-/// The limits of calls that a session asks for: one slot per data operation, and one for everything else.
+/// The limits of calls that a session requests: one slot per data operation, and one for everything else.
 fn wanted_limits(spec: &SessionSpec) -> ChannelLimits {
     ChannelLimits {
         header_padding: 0,

@@ -130,7 +130,8 @@ impl Nfs4Session {
     /// Counts the call for its owner, and decides whether it can be repeated.
     fn accept(&mut self, request: Request, repeatable: u32, step: Step) -> Result<Step, OpError> {
         let head = reply_head(self.channel.metadata_result())?;
-        let (count, status) = (head.count, head.status);
+        let count = head.count;
+        let status = head.status;
         let reached = count >= repeatable;
         let succeeded = status == OK || count > repeatable;
         if let Some(owner) = request.owner
@@ -248,7 +249,7 @@ impl Nfs4Session {
         }
     }
 
-    /// The call that asks the server for the least: SEQUENCE alone, or PUTROOTFH in minor version 0.
+    /// The call with the least work for the server: SEQUENCE alone, or PUTROOTFH in minor version 0.
     pub(crate) async fn empty(&mut self) -> Result<(), OpError> {
         let sequenced = self.is_sequenced();
         let request = Request::reading(if sequenced { Operation::Sequence } else { Operation::PutRootFh });
