@@ -266,4 +266,17 @@ fn guesses_at_mechanisms() {
         step.measure.client_cpu.user_ns += step.measure.bytes.read;
     }
     check("signing_cpu", &[signing.run], &quick());
+    let mut connections = Synthetic::new("connections", &["four", "one"], 5);
+    (connections.noise, connections.drift) = (0.004, 0.004);
+    connections.sweep(&grid(&["read"], 3, 3), 10, |target, at| {
+        let record = record(at) as f64;
+        [1.8, 1.0][target] * record / (50e-6 + record * 1e-9)
+    });
+    for (facts, number) in connections.run.facts.iter_mut().zip(["4", "1"]) {
+        *facts = [("connections".to_owned(), number.to_owned())].into();
+    }
+    for target in &mut connections.run.header.targets {
+        "smb://server/share".clone_into(&mut target.url);
+    }
+    check("one_connection", &[connections.run], &quick());
 }

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
 
+mod budgets;
 mod caches;
 mod gates;
 mod imports;

@@ -1,6 +1,8 @@
 //! Runs with a known truth, drawn from a seed.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
+pub mod budgets;
+
 use std::collections::BTreeMap;
 
 use sharebench_analysis::RunData;

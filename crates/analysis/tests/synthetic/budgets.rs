@@ -1,0 +1,78 @@
+//! Runs of one operation after another whose requests and CPU time are counted.
+
+use sharebench_analysis::RunData;
+use sharebench_model::{Coordinates, CpuTime, TcpCounts, WireCount, axis};
+
+use super::{Synthetic, grid};
+
+/// Small records at a time per operation that `time_s` gives for each target.
+pub fn run(targets: &[&str], time_s: impl Fn(usize) -> f64) -> RunData {
+    let mut run = Synthetic::new("budgets", targets, 5);
+    (run.noise, run.drift) = (0.004, 0.004);
+    let cells: Vec<Coordinates> = grid(&["random-read"], 4, 2);
+    let record = |at: &Coordinates| at.number(axis::RECORD_SIZE).unwrap_or(1) as f64;
+    run.sweep(&cells, 8, |target, at| record(at) / time_s(target));
+    for step in &mut run.run.steps {
+        let operations = step.measure.operations;
+        step.measure.client_cpu = CpuTime { user_ns: operations * 10_000, kernel_ns: 0 };
+        let wire = WireCount {
+            requests: operations,
+            payload_received: step.measure.bytes.read,
+            ..WireCount::default()
+        };
+        step.measure.wire = Some(wire).into();
+    }
+    run.run
+}
+
+/// Two systems, the first of which needs three requests per operation.
+pub fn more_round_trips() -> RunData {
+    let mut run = run(&["smb", "nfs"], |target| if target == 0 { 1.5e-3 } else { 0.5e-3 });
+    for step in run.steps.iter_mut().filter(|step| step.target == 0) {
+        let operations = step.measure.operations;
+        step.measure.wire.as_mut().unwrap().requests = operations * 3;
+    }
+    run
+}
+
+/// Two systems, the first of which costs more of this client's CPU.
+pub fn more_client_cpu() -> RunData {
+    let mut run = run(&["smb", "nfs"], |target| if target == 0 { 200e-6 } else { 100e-6 });
+    for step in run.steps.iter_mut().filter(|step| step.target == 0) {
+        step.measure.client_cpu.user_ns = step.measure.operations * 110_000;
+    }
+    run
+}
+
+/// One system at three distances, with two requests per operation.
+pub fn distant() -> RunData {
+    let distances = [0.0, 5e-3, 20e-3];
+    let mut run = run(&["nfs-0", "nfs-5ms", "nfs-20ms"], |target| 300e-6 + 2.0 * distances[target]);
+    let far = ["0", "5ms", "20ms"];
+    for (target, far) in run.header.targets.iter_mut().zip(far) {
+        target.url = format!("nfs://nas/export?far={far}");
+    }
+    for step in &mut run.steps {
+        let operations = step.measure.operations;
+        step.measure.wire.as_mut().unwrap().requests = operations * 2;
+    }
+    run
+}
+
+/// What the kernel counts on a path with this round trip that loses segments, to a server whose receive window is small.
+pub fn lossy(min_rtt_us: u32) -> TcpCounts {
+    TcpCounts {
+        min_rtt_us,
+        rtt_us: min_rtt_us + 500,
+        rttvar_us: 100,
+        cwnd: 10,
+        pmtu: 1500,
+        segments_sent: 1_000,
+        retransmissions: 10,
+        segments_received: 1_000,
+        out_of_order: 0,
+        busy_us: 1_000_000,
+        rwnd_limited_us: 600_000,
+        sndbuf_limited_us: 0,
+    }
+}
