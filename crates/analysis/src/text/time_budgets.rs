@@ -60,8 +60,12 @@ fn difference(stages: &Stages<'_>, found: &TimeDifference) -> String {
             )
         }
     };
+    let likewise = match found.likewise {
+        0 => String::new(),
+        count => format!("; likewise in {}", counted(count, "more section")),
+    };
     format!(
-        "{title}: {} takes {share} less time per {unit} than {} ({} instead of {}; {}), mainly because {because}.",
+        "{title}: {} takes {share} less time per {unit} than {} ({} instead of {}; {}), mainly because {because}{likewise}.",
         name(0),
         name(1),
         show_nanos(fast.time_ns),

@@ -19,7 +19,8 @@ fn at(round_trips_us: [u32; 2]) -> RunData {
 
 #[test]
 fn reasons_of_differences() {
-    check("more_round_trips", &[more_round_trips()], &quick());
+    check("more_round_trips", &[more_round_trips(&["random-read"])], &quick());
+    check("more_round_trips_in_two_tests", &[more_round_trips(&["random-read", "random-write"])], &quick());
     check("more_client_cpu", &[more_client_cpu()], &quick());
     check("longer_round_trip", &[at([1_500, 100])], &quick());
     check("slower_server", &[at([100, 100])], &quick());

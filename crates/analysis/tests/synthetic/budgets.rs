@@ -7,9 +7,13 @@ use super::{Synthetic, grid};
 
 /// Small records at a time per operation that `time_s` gives for each target.
 pub fn run(targets: &[&str], time_s: impl Fn(usize) -> f64) -> RunData {
+    run_of(&["random-read"], targets, time_s)
+}
+
+fn run_of(tests: &[&str], targets: &[&str], time_s: impl Fn(usize) -> f64) -> RunData {
     let mut run = Synthetic::new("budgets", targets, 5);
     (run.noise, run.drift) = (0.004, 0.004);
-    let cells: Vec<Coordinates> = grid(&["random-read"], 4, 2);
+    let cells: Vec<Coordinates> = grid(tests, 4, 2);
     let record = |at: &Coordinates| at.number(axis::RECORD_SIZE).unwrap_or(1) as f64;
     run.sweep(&cells, 8, |target, at| record(at) / time_s(target));
     for step in &mut run.run.steps {
@@ -18,6 +22,7 @@ pub fn run(targets: &[&str], time_s: impl Fn(usize) -> f64) -> RunData {
         let wire = WireCount {
             requests: operations,
             payload_received: step.measure.bytes.read,
+            payload_sent: step.measure.bytes.written,
             ..WireCount::default()
         };
         step.measure.wire = Some(wire).into();
@@ -26,8 +31,8 @@ pub fn run(targets: &[&str], time_s: impl Fn(usize) -> f64) -> RunData {
 }
 
 /// Two systems, the first of which needs three requests per operation.
-pub fn more_round_trips() -> RunData {
-    let mut run = run(&["smb", "nfs"], |target| if target == 0 { 1.5e-3 } else { 0.5e-3 });
+pub fn more_round_trips(tests: &[&str]) -> RunData {
+    let mut run = run_of(tests, &["smb", "nfs"], |target| if target == 0 { 1.5e-3 } else { 0.5e-3 });
     for step in run.steps.iter_mut().filter(|step| step.target == 0) {
         let operations = step.measure.operations;
         step.measure.wire.as_mut().unwrap().requests = operations * 3;

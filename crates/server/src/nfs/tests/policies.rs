@@ -115,7 +115,7 @@ fn unbuffered_is_rejected_before_any_request_to_the_server() {
     let target = target_at(port, "/any");
     let policy = IoPolicy { cache: CachePolicy::Unbuffered, ..IoPolicy::default() };
     let error = target.policy(policy).unwrap_err().to_string();
-    assert!(error.starts_with("cache=unbuffered: NFSv3 has no request"), "{error}");
+    assert!(error.starts_with("cache=unbuffered: NFS has no request"), "{error}");
     run(async {
         let mut session = target.connect(&SessionSpec::default()).await.unwrap();
         let before = session.wire().requests;
