@@ -1,6 +1,7 @@
 //! Prints the project's performance table: sharebench compared with its opponents, interleaved, medians of five.
 
 mod client;
+mod dist;
 mod duel;
 mod engine;
 mod failure;
@@ -40,8 +41,8 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [growth] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
-  parts      the tables to print; all by default
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+  parts      the tables to print; all but dist by default: it builds the program twice, with link-time optimization
   --rounds   measurements per median (5); for duel half of the runs
   --seconds  length of one measurement (1); for duel a sixtieth of a run
   --dir      directory of local files (the system's temporary directory)
@@ -49,7 +50,7 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [mat
   --half-width  half-width of the intervals in percent, for precision (2)
   --measures measures in the large results database of `lab` (1000000)";
 
-const PARTS: [&str; 15] = [
+const PARTS: [&str; 16] = [
     "local",
     "nfs",
     "smb",
@@ -65,7 +66,11 @@ const PARTS: [&str; 15] = [
     "survey",
     "relay",
     "growth",
+    DIST,
 ];
+
+/// The part that only its name selects.
+const DIST: &str = "dist";
 
 /// A run of `duel` takes this many times `--seconds`.
 const SECONDS_OF_A_DUEL: u32 = 60;
@@ -114,7 +119,7 @@ impl Options {
     }
 
     fn wants(&self, part: &str) -> bool {
-        self.parts.is_empty() || self.parts.iter().any(|wanted| wanted == part)
+        self.parts.is_empty() && part != DIST || self.parts.iter().any(|wanted| wanted == part)
     }
 }
 
@@ -202,6 +207,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("relay") {
         table.under("Simulated distance");
         relay::measure(&mut table, scratch)?;
+    }
+    if options.wants(DIST) {
+        table.under("The static program of the packages");
+        dist::measure(&mut table, scratch, options.time)?;
     }
     let grown = if options.wants("growth") {
         table.under("Growth");

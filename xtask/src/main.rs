@@ -24,12 +24,15 @@ use vocabulary::Vocabulary;
 const USAGE: &str = "usage: cargo xtask check [PATH]
        cargo xtask counts [ROOT]
        cargo xtask soak MINUTES target/release/sharebench
-       cargo xtask dist [PROGRAM]
+       cargo xtask dist [KIND [PROGRAM]]
+       cargo xtask reproduce KIND
 
 check   Print every violation of the rules; PATH selects the findings below that path
 counts  Print figures of the language per crate, of the repository at ROOT
 soak    Run a mixed load on every protocol and print what grows
-dist    Build the static program, or take PROGRAM, and write archive, packages and checksums to target/dist/out";
+dist    Build the program of KIND (x86_64, aarch64, mpi; all by default), or take PROGRAM, and write archive, packages
+        and checksums to target/dist/out
+reproduce  Build the program of the last commit in two directories and compare the bytes";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program prints its findings")]
 fn main() -> ExitCode {
@@ -41,8 +44,10 @@ fn main() -> ExitCode {
         ["check", path] if !path.starts_with('-') => check(root, path),
         ["counts"] => counts::print(root, &mut io::stdout()).map(|()| Vec::new()),
         ["counts", root] => counts::print(Path::new(root), &mut io::stdout()).map(|()| Vec::new()),
-        ["dist"] => dist::run(root, None, &mut io::stdout()).map(|()| Vec::new()),
-        ["dist", program] => dist::run(root, Some(program), &mut io::stdout()).map(|()| Vec::new()),
+        ["dist"] => dist::run_all(root, &mut io::stdout()).map(|()| Vec::new()),
+        [command @ ("dist" | "reproduce"), kind, rest @ ..] if dist::Kind::named(kind).is_some() => {
+            release(root, command, kind, rest)
+        }
         ["soak", minutes, program] if minutes.parse::<u64>().is_ok_and(|minutes| minutes > 0) => {
             soak::run(minutes.parse().unwrap_or(1), program, &mut io::stdout()).map(|()| Vec::new())
         }
@@ -70,6 +75,18 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Makes the packages of one kind of program, or checks that its build is reproducible.
+fn release(root: &Path, command: &str, kind: &str, rest: &[&str]) -> io::Result<Vec<String>> {
+    let kind = dist::Kind::named(kind).ok_or(io::ErrorKind::NotFound)?;
+    match (command, rest) {
+        ("dist", []) => dist::run(root, kind, None, &mut io::stdout())?,
+        ("dist", [program]) => dist::run(root, kind, Some(program), &mut io::stdout())?,
+        ("reproduce", []) => dist::reproduce(root, kind, &mut io::stdout())?,
+        _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),
+    }
+    Ok(Vec::new())
 }
 
 /// Runs every check and returns the findings below a path, each in one line that starts with its file.

@@ -4,26 +4,27 @@ use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
 
+use super::kind::{Kind, Program};
 use super::{Release, command};
 
 /// Maintainer of the packages.
 pub const MAINTAINER: &str = "The sharebench developers <sharebench@example.invalid>";
 
 /// Writes the package of a tree and returns its name. `dpkg-deb` limits the times of files to `SOURCE_DATE_EPOCH`.
-pub fn write(release: &Release, tree: &Path, directory: &Path) -> io::Result<String> {
-    let name = format!("sharebench_{}-1_amd64.deb", release.version);
-    // The program has no dependencies because it is static, which lintian does not see in position-independent programs.
-    let overrides = tree.join("usr/share/lintian/overrides");
-    fs::create_dir_all(&overrides)?;
-    fs::write(
-        overrides.join("sharebench"),
-        "sharebench: shared-library-lacks-prerequisites [usr/bin/sharebench]\n",
-    )?;
+pub fn write(release: &Release, program: &Program, tree: &Path, directory: &Path) -> io::Result<String> {
+    let kind = program.kind;
+    let name = format!("{}_{}-1_{}.deb", kind.package(), release.version, kind.debian());
+    if kind != Kind::Mpi {
+        write_overrides(tree)?;
+    }
     let size = command::output("du", &["-sk", "usr"], tree)?;
     let size = size.split_whitespace().next().unwrap_or("0");
-    let control = fs::read_to_string(release.root.join("packaging/deb-control"))?
+    let template = if kind == Kind::Mpi { "packaging/deb-control-mpi" } else { "packaging/deb-control" };
+    let control = fs::read_to_string(release.root.join(template))?
         .replace("@VERSION@", &release.version)
         .replace("@MAINTAINER@", MAINTAINER)
+        .replace("@ARCHITECTURE@", kind.debian())
+        .replace("@DEPENDS@", &program.depends)
         .replace("@SIZE@", size);
     let metadata = tree.join("DEBIAN");
     fs::create_dir_all(&metadata)?;
@@ -39,4 +40,14 @@ pub fn write(release: &Release, tree: &Path, directory: &Path) -> io::Result<Str
             .env("SOURCE_DATE_EPOCH", &release.epoch),
     )?;
     Ok(name)
+}
+
+/// The static program has no dependencies, which lintian does not see in position-independent programs.
+fn write_overrides(tree: &Path) -> io::Result<()> {
+    let overrides = tree.join("usr/share/lintian/overrides");
+    fs::create_dir_all(&overrides)?;
+    fs::write(
+        overrides.join("sharebench"),
+        "sharebench: shared-library-lacks-prerequisites [usr/bin/sharebench]\n",
+    )
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::command;
+use super::kind::Kind;
 
 /// A crate of the registry that is compiled into the program, or that generates code of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +20,12 @@ pub struct Dependency {
     pub source: PathBuf,
 }
 
-/// Returns the normal dependencies of the program on a target, by name and version.
-pub fn linked(root: &Path, target: &str) -> io::Result<Vec<Dependency>> {
-    let line = ["metadata", "--locked", "--format-version", "1", "--filter-platform", target];
+/// Returns the normal dependencies of a kind of program, by name and version.
+pub fn linked(root: &Path, kind: Kind) -> io::Result<Vec<Dependency>> {
+    let mut line = vec!["metadata", "--locked", "--format-version", "1", "--filter-platform", kind.target()];
+    if kind == Kind::Mpi {
+        line.extend(["--features", "sharebench/mpi"]);
+    }
     let metadata = command::output("cargo", &line, root)?;
     parse(&metadata).ok_or_else(|| io::Error::other("cargo metadata has an unknown form"))
 }

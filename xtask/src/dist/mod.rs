@@ -1,12 +1,15 @@
-//! `cargo xtask dist` makes what a release consists of: a static program, an archive, packages for Debian and RPM
-//! systems, checksums, the list of dependencies (SBOM) and their licences.
+//! `cargo xtask dist` makes what a release consists of: programs, archives, packages for Debian and RPM systems,
+//! checksums, the lists of dependencies (SBOM) and their licences.
 
 mod archive;
 mod build;
 mod command;
+mod cross;
 mod deb;
 mod dependency;
+mod kind;
 mod licences;
+mod reproduce;
 mod rpm;
 mod sbom;
 mod stage;
@@ -16,10 +19,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use dependency::Dependency;
+pub use kind::Kind;
+use kind::Program;
+pub use reproduce::run as reproduce;
 use stage::Layout;
-
-/// Target of the static program.
-const TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// What every part of a release has in common.
 ///
@@ -44,15 +47,41 @@ impl Release {
     }
 }
 
-/// Builds the static program, or takes `program`, and writes the release to `target/dist/out`.
-pub fn run(root: &Path, program: Option<&str>, out: &mut impl Write) -> io::Result<()> {
+/// Builds the program of each kind that this machine has the tools for, and writes the release to `target/dist/out`.
+pub fn run_all(root: &Path, out: &mut impl Write) -> io::Result<()> {
+    let _ = fs::remove_dir_all(root.join("target/dist/out"));
+    let mut made = 0;
+    for kind in Kind::ALL {
+        match run(root, kind, None, out) {
+            Ok(()) => made += 1,
+            Err(error) => writeln!(out, "NOT MADE: {}: {error}", kind.name())?,
+        }
+    }
+    if made == Kind::ALL.len() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("{made} of {} kinds made", Kind::ALL.len())))
+}
+
+/// Builds the program of one kind, or takes `path`, and adds its packages to `target/dist/out`.
+pub fn run(root: &Path, kind: Kind, path: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     let release = Release::of(root)?;
-    let program = match program {
-        Some(program) => fs::canonicalize(program)?,
-        None => build::program(&release)?,
+    let path = match path {
+        Some(path) => fs::canonicalize(path)?,
+        None => build::program(&release, root, kind)?,
     };
-    build::check_static(&program)?;
-    let dependencies = dependency::linked(root, TARGET)?;
+    let depends = match kind {
+        Kind::Mpi => build::dependencies(&release, &path)?,
+        Kind::X86_64 | Kind::Aarch64 => String::new(),
+    };
+    let program = Program { kind, path, runner: kind.runner(), depends };
+    let dependencies = dependency::linked(root, kind)?;
+    let size = |path: &Path| fs::metadata(path).map(|data| data.len() as f64 / 1e6);
+    let shown = program.path.display();
+    writeln!(out, "program: {shown} ({:.1} MB), {} dependencies", size(&program.path)?, dependencies.len())?;
+    if kind != Kind::Mpi {
+        build::check_static(&program.path)?;
+    }
     let directory = root.join("target/dist/out");
     let again = root.join("target/dist/again");
     let files = write_all(&release, &program, &dependencies, &directory)?;
@@ -61,49 +90,48 @@ pub fn run(root: &Path, program: Option<&str>, out: &mut impl Write) -> io::Resu
         if fs::read(directory.join(file))? != fs::read(again.join(file))? {
             return Err(io::Error::other(format!("{file} differs when it is made twice from one program")));
         }
+        writeln!(out, "{file} ({:.1} MB)", size(&directory.join(file))?)?;
     }
     fs::remove_dir_all(&again)?;
-    let size = |path: &Path| fs::metadata(path).map(|data| data.len() as f64 / 1e6);
-    writeln!(
-        out,
-        "program: {} ({:.1} MB), {} dependencies",
-        program.display(),
-        size(&program)?,
-        dependencies.len()
-    )?;
-    if fs::metadata(&program)?.len() > build::MAX_SIZE {
-        writeln!(out, "warning: the program is larger than {} MB", build::MAX_SIZE / 1_000_000)?;
-    }
-    for file in &files {
-        let path = directory.join(file);
-        writeln!(out, "{} ({:.1} MB)", path.display(), size(&path)?)?;
-    }
-    Ok(())
+    write_checksums(&directory)
 }
 
-/// Writes every file of the release and returns the names.
+/// Writes every file of one kind of program and returns the names.
 fn write_all(
     release: &Release,
-    program: &Path,
+    program: &Program,
     dependencies: &[Dependency],
     directory: &Path,
 ) -> io::Result<Vec<String>> {
-    if directory.exists() {
-        fs::remove_dir_all(directory)?;
-    }
     let work = directory.join("work");
-    fs::create_dir_all(&work)?;
-    let staged = |layout: Layout| stage::write(release, program, dependencies, layout, &work);
-    let mut files = vec![archive::write(release, &staged(Layout::Archive)?, directory)?];
-    files.push(deb::write(release, &staged(Layout::Debian)?, directory)?);
-    if command::exists("rpmbuild") {
-        files.push(rpm::write(release, &staged(Layout::Rpm)?, directory)?);
+    if work.exists() {
+        fs::remove_dir_all(&work)?;
     }
+    fs::create_dir_all(&work)?;
+    let kind = program.kind;
+    let staged = |layout: Layout| stage::write(release, program, dependencies, layout, &work);
+    let mut files = Vec::new();
+    if kind != Kind::Mpi {
+        files.push(archive::write(release, kind, &staged(Layout::Archive)?, directory)?);
+        if command::exists("rpmbuild") {
+            files.push(rpm::write(release, kind, &staged(Layout::Rpm)?, directory)?);
+        }
+    }
+    files.push(deb::write(release, program, &staged(Layout::Debian)?, directory)?);
     fs::remove_dir_all(&work)?;
-    let names: Vec<&str> = files.iter().map(String::as_str).collect();
-    fs::write(directory.join("SHA256SUMS"), command::output("sha256sum", &names, directory)?)?;
-    files.push("SHA256SUMS".to_owned());
     Ok(files)
+}
+
+/// Writes `SHA256SUMS` of all files of the release, also of kinds that were made before.
+fn write_checksums(directory: &Path) -> io::Result<()> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.retain(|name| name != "SHA256SUMS");
+    names.sort();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    fs::write(directory.join("SHA256SUMS"), command::output("sha256sum", &names, directory)?)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
 
+use super::kind::Kind;
 use super::{Release, command};
 
 /// Settings of `rpmbuild` without which a package depends on the machine and the time, or is changed by its scripts.
@@ -19,7 +20,7 @@ const FIXED: [&str; 8] = [
 ];
 
 /// Writes the package of a tree and returns its name.
-pub fn write(release: &Release, tree: &Path, directory: &Path) -> io::Result<String> {
+pub fn write(release: &Release, kind: Kind, tree: &Path, directory: &Path) -> io::Result<String> {
     let top = tree.parent().unwrap_or(directory).join("rpmbuild");
     fs::create_dir_all(&top)?;
     let defines = [
@@ -31,12 +32,12 @@ pub fn write(release: &Release, tree: &Path, directory: &Path) -> io::Result<Str
     let defines = defines.iter().map(String::as_str).chain(FIXED).flat_map(|define| ["--define", define]);
     command::capture(
         Command::new("rpmbuild")
-            .args(["-bb", "--quiet", "--target", "x86_64"])
+            .args(["-bb", "--quiet", "--target", kind.rpm()])
             .args(defines)
             .arg(release.root.join("packaging/sharebench.spec"))
             .env("SOURCE_DATE_EPOCH", &release.epoch),
     )?;
-    let name = format!("sharebench-{}-1.x86_64.rpm", release.version);
-    fs::rename(top.join("RPMS/x86_64").join(&name), directory.join(&name))?;
+    let name = format!("sharebench-{}-1.{}.rpm", release.version, kind.rpm());
+    fs::rename(top.join("RPMS").join(kind.rpm()).join(&name), directory.join(&name))?;
     Ok(name)
 }

@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::{fs, io};
 
 use super::dependency::Dependency;
+use super::kind::Program;
 use super::{Release, command, licences, sbom};
 
 /// Where a kind of package has its files.
@@ -23,13 +23,13 @@ pub enum Layout {
 struct Places {
     program: &'static str,
     man: &'static str,
-    documents: &'static str,
+    documents: String,
     /// Each shell with its completion script.
     completions: [(&'static str, &'static str); 3],
 }
 
 impl Layout {
-    fn places(self) -> Places {
+    fn places(self, package: &str) -> Places {
         let zsh = match self {
             Self::Archive => "completions/_sharebench",
             Self::Debian => "usr/share/zsh/vendor-completions/_sharebench",
@@ -41,12 +41,12 @@ impl Layout {
                 ("zsh", zsh),
                 ("fish", "completions/sharebench.fish"),
             ];
-            return Places { program: "sharebench", man: "man/man1", documents: ".", completions };
+            return Places { program: "sharebench", man: "man/man1", documents: ".".into(), completions };
         }
         Places {
             program: "usr/bin/sharebench",
             man: "usr/share/man/man1",
-            documents: "usr/share/doc/sharebench",
+            documents: format!("usr/share/doc/{package}"),
             completions: [
                 ("bash", "usr/share/bash-completion/completions/sharebench"),
                 ("zsh", zsh),
@@ -60,19 +60,19 @@ impl Layout {
 /// completions, so they match it.
 pub fn write(
     release: &Release,
-    program: &Path,
+    program: &Program,
     dependencies: &[Dependency],
     layout: Layout,
     work: &Path,
 ) -> io::Result<PathBuf> {
     let tree = work.join(format!("sharebench-{}-{layout:?}", release.version).to_lowercase());
-    let places = layout.places();
+    let places = layout.places(program.kind.package());
     let man = tree.join(places.man);
-    let documents = tree.join(places.documents);
+    let documents = tree.join(&places.documents);
     fs::create_dir_all(&man)?;
     fs::create_dir_all(&documents)?;
-    place(&tree.join(places.program), &fs::read(program)?)?;
-    let answer = |arguments: &[&str]| command::capture(Command::new(program).args(arguments));
+    place(&tree.join(places.program), &fs::read(program.path())?)?;
+    let answer = |arguments: &[&str]| command::capture(program.command().args(arguments));
     answer(&["man", &man.display().to_string()])?;
     for (shell, path) in places.completions {
         place(&tree.join(path), answer(&["completions", shell])?.as_bytes())?;
@@ -83,7 +83,7 @@ pub fn write(
     if layout == Layout::Debian {
         let apache = "Licence: MIT or Apache-2.0 (/usr/share/common-licenses/Apache-2.0)";
         fs::write(documents.join("copyright"), format!("{apache}\n\n{own}"))?;
-        fs::write(documents.join("changelog.Debian"), changelog(release)?)?;
+        fs::write(documents.join("changelog.Debian"), changelog(release, program.kind.package())?)?;
         compress(&documents, "changelog.Debian")?;
         compress(&documents, "LICENSES-OF-DEPENDENCIES")?;
     } else {
@@ -110,10 +110,10 @@ fn compress(directory: &Path, name: &str) -> io::Result<()> {
     command::output("gzip", &["-9", "-n", name], directory).map(|_| ())
 }
 
-fn changelog(release: &Release) -> io::Result<String> {
+fn changelog(release: &Release, package: &str) -> io::Result<String> {
     let date = command::output("date", &["-u", "-R", "-d", &format!("@{}", release.epoch)], &release.root)?;
     Ok(format!(
-        "sharebench ({}-1) unstable; urgency=medium\n\n  * Release.\n\n -- {}  {}",
+        "{package} ({}-1) unstable; urgency=medium\n\n  * Release.\n\n -- {}  {}",
         release.version,
         super::deb::MAINTAINER,
         date

@@ -1,0 +1,11 @@
+//! What a release consists of besides the program: monitoring, orchestration, and packages in a clean root.
+
+mod manifests;
+mod monitoring;
+
+use std::path::{Path, PathBuf};
+
+/// A file of the repository.
+fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
