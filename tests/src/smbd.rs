@@ -48,6 +48,10 @@ pub struct SmbdOptions {
     pub slow: Option<SlowCalls>,
     /// Further lines of the section `global`.
     pub lines: &'static str,
+    /// Accepts tickets for the keys of this keytab, of a [`Realm`](crate::Realm) that this process runs in.
+    pub keytab: Option<PathBuf>,
+    /// The only cipher, in Samba's words, such as `AES-256-GCM`.
+    pub cipher: Option<&'static str>,
 }
 
 /// A running smbd with one share called `share` and one user.
@@ -201,6 +205,14 @@ fn configuration(options: &SmbdOptions, scratch: &Path, port: u16) -> String {
     let ntlm = if options.blocks_ntlm { "disabled" } else { "ntlmv2-only" };
     let home = scratch.display();
     let lines = options.lines;
+    let kerberos = options.keytab.as_ref().map_or(String::new(), |keytab| {
+        let realm = crate::Realm::NAME;
+        let keytab = keytab.display();
+        format!(" realm = {realm}\n kerberos method = dedicated keytab\n dedicated keytab file = {keytab}\n")
+    });
+    let cipher = options
+        .cipher
+        .map_or(String::new(), |cipher| format!(" server smb3 encryption algorithms = {cipher}\n"));
     format!(
         "[global]
  workgroup = LAB
@@ -227,7 +239,7 @@ fn configuration(options: &SmbdOptions, scratch: &Path, port: u16) -> String {
  server min protocol = {lowest}
  server max protocol = {highest}
  server multi channel support = yes
-{lines}
+{kerberos}{cipher}{lines}
 [share]
  path = {home}/share
  writable = {writable}

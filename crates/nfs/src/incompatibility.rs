@@ -29,10 +29,15 @@ pub enum Incompatibility {
     #[error("the server speaks {0}, not NFS")]
     OtherProtocol(PeerProtocol),
     /// The export does not accept the credentials of this client.
-    #[error("{}: {export} accepts sec={}, and sharebench sends sec=sys", flavors_title(.flavors), flavor_names(.flavors))]
+    #[error(
+        "{}: {export} accepts sec={}, and the URL selects sec={}",
+        flavors_title(.flavors), flavor_names(.flavors), flavor_name(*.selected)
+    )]
     Flavors {
         /// The export.
         export: String,
+        /// The flavor of the URL.
+        selected: u32,
         /// The flavors that it accepts.
         flavors: Vec<u32>,
     },
@@ -79,11 +84,12 @@ mod tests {
         let four = Incompatibility::OtherVersions { offered: "NFSv4".into(), requested: 3 };
         assert_eq!(four.to_string(), "the server offers NFSv4 only, and the URL requests NFSv3; set vers=");
         let flavors = |flavors: &[u32]| {
-            Incompatibility::Flavors { export: "/srv".into(), flavors: flavors.to_vec() }.to_string()
+            Incompatibility::Flavors { export: "/srv".into(), selected: 1, flavors: flavors.to_vec() }
+                .to_string()
         };
         assert_eq!(
             flavors(&[390_003, 390_004]),
-            "Kerberos only: /srv accepts sec=krb5:krb5i, and sharebench sends sec=sys"
+            "Kerberos only: /srv accepts sec=krb5:krb5i, and the URL selects sec=sys"
         );
         assert!(flavors(&[0]).starts_with("no common security flavor: /srv accepts sec=none"));
         assert_eq!(Incompatibility::of_peer(PeerProtocol::OncRpc), None);

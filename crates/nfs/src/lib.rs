@@ -24,6 +24,7 @@ pub mod protocol;
 pub mod record;
 pub mod results;
 pub mod rpc;
+pub mod rpcsec;
 pub mod status;
 pub mod v4;
 pub mod xdr;

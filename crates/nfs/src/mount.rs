@@ -40,16 +40,16 @@ pub fn put_path(writer: &mut Writer, path: &str) {
 }
 
 impl Mounted {
-    /// True if the server accepts `AUTH_SYS`: it lists no flavor, lists `AUTH_SYS`, or lists `AUTH_NONE`, which means that it
-    /// ignores credentials, as the Linux client understands it.
-    pub fn accepts_auth_sys(&self) -> bool {
-        accepts_auth_sys(&self.flavors)
+    /// True if the server accepts a flavor; see [`accepts`].
+    pub fn accepts(&self, flavor: u32) -> bool {
+        accepts(&self.flavors, flavor)
     }
 }
 
-/// True if a list of flavors in the reply to MNT includes `AUTH_SYS`; see [`Mounted::accepts_auth_sys`].
-pub fn accepts_auth_sys(flavors: &[u32]) -> bool {
-    flavors.is_empty() || flavors.contains(&AUTH_SYS) || flavors.contains(&AUTH_NONE)
+/// True if a list of flavors in the reply to MNT accepts a flavor: it is empty, or includes the flavor. `AUTH_NONE` in it
+/// accepts `AUTH_SYS` too: the server ignores credentials, as the Linux client understands it.
+pub fn accepts(flavors: &[u32], flavor: u32) -> bool {
+    flavors.is_empty() || flavors.contains(&flavor) || flavor == AUTH_SYS && flavors.contains(&AUTH_NONE)
 }
 
 /// Decodes the result of MNT (RFC 1813, 5.2.1: `mountres3`).
@@ -111,7 +111,7 @@ mod tests {
             writer.opaque(b"root");
             writer.u32(flavors.len() as u32);
             writer.words(flavors);
-            get_mounted(&mut Reader::new(writer.as_slice())).unwrap().unwrap().accepts_auth_sys()
+            get_mounted(&mut Reader::new(writer.as_slice())).unwrap().unwrap().accepts(1)
         };
         assert!(result(&[]) && result(&[390_003, 1]));
         assert!(!result(&[390_003]));

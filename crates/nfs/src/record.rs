@@ -160,6 +160,11 @@ impl RecordReassembly {
         &self.record
     }
 
+    /// The bytes collected so far, for decoding in place.
+    pub fn record_mut(&mut self) -> &mut [u8] {
+        &mut self.record
+    }
+
     /// Prepares for the next record and keeps up to `keep` bytes of memory.
     pub fn reset(&mut self, keep: usize) {
         self.record.clear();

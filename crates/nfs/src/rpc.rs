@@ -189,10 +189,11 @@ fn auth_error_text(status: u32) -> String {
         1 => "AUTH_BADCRED: the server rejects the form of the credential",
         2 => "AUTH_REJECTEDCRED: the server requires a new session",
         5 => {
-            "AUTH_TOOWEAK: the server does not accept sec=sys: Kerberos only (RPCSEC_GSS), which sharebench does \
-             not support, or a port below 1024 (resvport=1)"
+            "AUTH_TOOWEAK: the server does not accept this security flavor here: Kerberos only (sec=krb5, krb5i or \
+             krb5p), or a port below 1024 (resvport=1)"
         }
-        13 => "RPCSEC_GSS_CREDPROBLEM: the server requires Kerberos, which sharebench does not support",
+        13 => "RPCSEC_GSS_CREDPROBLEM: the server does not know the security context (any more)",
+        14 => "RPCSEC_GSS_CTXPROBLEM: the server rejects the security context",
         _ => return format!("AUTH_ERROR {status}"),
     };
     format!("{name} (AUTH_ERROR {status})")
@@ -245,6 +246,44 @@ pub fn get_reply(reader: &mut Reader<'_>) -> Result<(u32, Result<(), Rejection>)
         value => return Err(XdrError::BadValue { field: "reply status", value }),
     };
     Ok((xid, outcome))
+}
+
+/// The verifier of an accepted reply (RFC 5531, 9: `opaque_auth`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplyVerifier<'a> {
+    /// Its flavor.
+    pub flavor: u32,
+    /// Its body.
+    pub body: &'a [u8],
+}
+
+/// The header of a reply with its verifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VerifiedReply<'a> {
+    /// Identifier that matches the reply with its call.
+    pub xid: u32,
+    /// None in a reply that denies the call.
+    pub verifier: Option<ReplyVerifier<'a>>,
+    /// Whether the call was performed.
+    pub outcome: Result<(), Rejection>,
+}
+
+impl<'a> VerifiedReply<'a> {
+    /// As [`get_reply`], with the verifier.
+    pub fn get(reader: &mut Reader<'a>) -> Result<Self, XdrError> {
+        let mut head = *reader;
+        let (xid, outcome) = get_reply(reader)?;
+        let _ = head.u32()?;
+        let _ = head.u32()?;
+        let status = head.u32()?;
+        let denied = status != 0;
+        let verifier = if denied {
+            None
+        } else {
+            Some(ReplyVerifier { flavor: head.u32()?, body: head.opaque("verifier", MAX_AUTH_BYTES)? })
+        };
+        Ok(Self { xid, verifier, outcome })
+    }
 }
 
 fn get_accepted(reader: &mut Reader<'_>) -> Result<Result<(), Rejection>, XdrError> {

@@ -237,6 +237,11 @@ impl Writer {
         self.raw(&[0; 3][..padding(len)]);
     }
 
+    /// The encoded bytes from `from` on, for encryption in place.
+    pub fn written_mut(&mut self, from: usize) -> &mut [u8] {
+        self.bytes.get_mut(from..self.len).unwrap_or_default()
+    }
+
     /// Overwrites the four bytes at `at`, which must be encoded already.
     #[inline]
     pub fn patch(&mut self, at: usize, value: u32) {

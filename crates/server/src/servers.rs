@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sharebench_gss::AcceptorKeys;
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::server::Watchdog;
 use sharebench_target::Secret;
@@ -40,6 +41,8 @@ pub struct ServeOptions {
     pub ncp_names: NameSpaces,
     /// Accounts that may log in, with their passwords.
     pub accounts: Vec<(String, Secret)>,
+    /// Keys for which the SMB and NFS servers accept Kerberos tickets. NFS then requires Kerberos.
+    pub keys: Option<AcceptorKeys>,
     /// Groups and full names of accounts, which the bindery of NCP shows.
     pub bindery_profiles: HashMap<String, BinderyProfile>,
     /// When NCP queries silent clients on datagrams, and when it removes them.
@@ -74,6 +77,7 @@ impl Default for ServeOptions {
             ncp_commit: CommitPolicy::Disk,
             ncp_names: NameSpaces::All,
             accounts: Vec::new(),
+            keys: None,
             bindery_profiles: HashMap::new(),
             ncp_watchdog: Watchdog::default(),
             log_logins: false,
@@ -119,6 +123,7 @@ impl EmbeddedServers {
             let smb = SmbServerOptions {
                 share: options.name.clone(),
                 accounts: options.accounts.clone(),
+                keys: options.keys.clone(),
                 read_only: options.read_only,
                 // A change over NFS or NCP ends no SMB lease, so that SMB clients would serve stale bytes.
                 leases: options.nfs.or(options.ncp).or(options.ncp_ipx).is_none()
@@ -136,6 +141,7 @@ impl EmbeddedServers {
                 expose: options.expose_nfs,
                 state: options.nfs_state.clone(),
                 changes,
+                keys: options.keys.clone(),
                 log: options.log.clone(),
                 ..NfsServerOptions::default()
             };

@@ -24,13 +24,15 @@ pub enum Incompatibility {
         selected: String,
     },
     /// The server lists login mechanisms without NTLM.
-    #[error("{mechanisms} only: the server does not list NTLM, and sharebench logs in with NTLM only")]
+    #[error(
+        "{mechanisms} only: the server does not list NTLM, and there is no Kerberos ticket for it (run kinit, or give auth=kerberos)"
+    )]
     NoNtlm {
         /// The mechanisms that the server lists.
         mechanisms: String,
     },
     /// The server chooses another mechanism than NTLM.
-    #[error("Kerberos only: the server does not accept NTLM, and sharebench logs in with NTLM only")]
+    #[error("Kerberos only: the server does not accept NTLM (run kinit, or give auth=kerberos)")]
     NtlmNotAccepted,
 }
 

@@ -19,7 +19,9 @@ pub mod nt1;
 mod status;
 pub mod wire;
 
-pub use auth::{AcceptedLogin, AuthError, NtlmAcceptor, ReceivedLogin};
+pub use auth::{
+    AcceptedLogin, AcceptedTicket, AuthError, NtlmAcceptor, ReceivedLogin, ServerMechanisms, accept_ticket,
+};
 pub use client::{SmbProbe, SmbTarget};
 pub use incompatibility::Incompatibility;
 pub use status::NtStatus;

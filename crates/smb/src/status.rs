@@ -107,7 +107,7 @@ impl NtStatus {
     pub const fn incompatibility(self) -> Option<&'static str> {
         match self {
             Self::NTLM_BLOCKED => {
-                Some("Kerberos only: the server blocks NTLM, and sharebench logs in with NTLM only")
+                Some("Kerberos only: the server blocks NTLM (run kinit, or give auth=kerberos)")
             }
             Self::PATH_NOT_COVERED => Some(
                 "the directory is a DFS link to another server, and sharebench follows no DFS referrals; \

@@ -38,6 +38,11 @@ impl Secret {
         self.source.as_deref()
     }
 
+    /// True if there is no password.
+    pub fn is_empty(&self) -> bool {
+        self.masked.is_empty()
+    }
+
     /// The password itself, for the one place that hashes or sends it.
     pub fn expose(&self) -> Exposed {
         let bytes = self.masked.iter().zip(&self.mask).map(|(byte, mask)| byte ^ mask).collect();

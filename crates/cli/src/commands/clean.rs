@@ -10,7 +10,7 @@ use sharebench_report::plain;
 use sharebench_target::is_working_directory;
 
 use crate::exit::{self, Failure};
-use crate::flags::password::PasswordFlags;
+use crate::flags::login::LoginFlags;
 use crate::output::print_out;
 use crate::run::targets;
 
@@ -33,7 +33,7 @@ pub struct CleanArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub timeout: Duration,
     #[command(flatten)]
-    pub password: PasswordFlags,
+    pub login: LoginFlags,
 }
 
 /// Removes leftovers.
@@ -45,7 +45,7 @@ pub fn clean(args: &CleanArgs) -> Result<ExitCode, Failure> {
             "--directory {directory}: not the name of a directory of sharebench"
         )));
     }
-    let target = targets::open(&args.target, args.password.file())?;
+    let target = targets::open(&args.target, &args.login)?;
     let found =
         sharebench_engine::remove_leftovers(target.as_ref(), args.directory.as_deref(), args.timeout)?;
     let removed = found.removed.iter().map(|name| format!("removed {}\n", plain(name)));

@@ -16,7 +16,7 @@ use sharebench_target::TargetUrl;
 
 use crate::commands::diagnose_text::{compared, text};
 use crate::exit::Failure;
-use crate::flags::password::PasswordFlags;
+use crate::flags::login::LoginFlags;
 use crate::monitoring::server_metrics::{ExporterUrl, ServerMetrics};
 use crate::output::{print_object, print_out, style};
 use crate::run::environment::new_directory;
@@ -65,7 +65,7 @@ pub struct DiagnoseArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     pub timeout: Duration,
     #[command(flatten)]
-    pub password: PasswordFlags,
+    pub login: LoginFlags,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -78,12 +78,12 @@ pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
     if args.timeout.is_zero() {
         return Err(Failure::usage("--timeout 0s: a log-in needs time"));
     }
-    let password = args.password.file();
+    let login = &args.login;
     let url = TargetUrl::parse(&args.target)?;
-    let target = targets::open(&args.target, password)?;
+    let target = targets::open(&args.target, login)?;
     let mut others: Vec<Variant> = Vec::new();
     for (experiment, url) in variants(&url).into_iter().chain(other_family(&url)) {
-        match targets::open(&url.to_string(), password) {
+        match targets::open(&url.to_string(), login) {
             Ok(target) => others.push((experiment, target)),
             // An option that the other ones exclude, such as encrypt=required with an old dialect.
             Err(Failure::Usage(_)) => {}
@@ -91,7 +91,7 @@ pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
         }
     }
     let against = args.against.as_ref().or(args.bypass.as_ref());
-    let against = against.map(|url| targets::open(url, password)).transpose()?;
+    let against = against.map(|url| targets::open(url, login)).transpose()?;
     if let Some(target) = &against {
         others.push((Experiment::Against, Arc::clone(target)));
     }

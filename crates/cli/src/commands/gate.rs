@@ -186,7 +186,7 @@ pub fn gate(args: &GateArgs) -> Result<ExitCode, Failure> {
 
 fn measure(plan: &ResolvedPlan, args: &GateArgs) -> Result<Measured, Failure> {
     let flags = &args.run;
-    let targets = targets::open_all(plan, flags.password.file())?;
+    let targets = targets::open_all(plan, &flags.login)?;
     Measurement::new(plan, &targets).monitored(&flags.monitoring).run(&flags.output)
 }
 

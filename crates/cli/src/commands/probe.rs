@@ -18,7 +18,7 @@ use sharebench_target::offers::{OfferReport, OfferRow, Usability};
 use sharebench_target::{Secret, TargetUrl};
 
 use crate::exit::{self, Failure};
-use crate::flags::password::PasswordFlags;
+use crate::flags::login::LoginFlags;
 use crate::output::{print_object, print_out};
 use crate::run::credentials;
 
@@ -50,7 +50,7 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_duration)]
     pub timeout: Duration,
     #[command(flatten)]
-    pub password: PasswordFlags,
+    pub login: LoginFlags,
 }
 
 /// Probes a target and prints the report.
@@ -95,7 +95,7 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
 /// The password of the URL's account; none if nothing provides one.
 fn password(url: &TargetUrl, args: &ProbeArgs) -> Result<Option<Secret>, Failure> {
     match url.user {
-        Some(_) => credentials::if_known(url, args.password.file()),
+        Some(_) => credentials::if_known(url, args.login.file()),
         None => Ok(None),
     }
 }

@@ -19,7 +19,7 @@ pub fn plan(plan: &ResolvedPlan, flags: &RunFlags, ranks: RankFlags) -> Result<E
     if let Some(exit) = measure_together(&Source::Flags(plan, ranks), flags) {
         return exit;
     }
-    let targets = targets::open_all(plan, flags.password.file())?;
+    let targets = targets::open_all(plan, &flags.login)?;
     let measured = Measurement::new(plan, &targets).monitored(&flags.monitoring).run(&flags.output)?;
     finish(&measured, flags.report.as_deref(), &flags.output)
 }
@@ -34,7 +34,7 @@ pub fn file(args: &RunArgs) -> Result<ExitCode, Failure> {
         (_, Some(reference)) => resume(reference, args)?,
         (Some(path), None) => {
             let plan = planned(path, args.allow_pre_step_cmd)?;
-            let targets = targets::open_all(&plan, flags.password.file())?;
+            let targets = targets::open_all(&plan, &flags.login)?;
             Measurement::new(&plan, &targets).monitored(&flags.monitoring).run(&flags.output)?
         }
         (None, None) => return Err(Failure::usage("give a plan file, or --resume RUN")),
@@ -44,7 +44,7 @@ pub fn file(args: &RunArgs) -> Result<ExitCode, Failure> {
 
 fn resume(reference: &RunReference, args: &RunArgs) -> Result<Measured, Failure> {
     let Resumable { plan, done, again, directory, store, run } = resumable(reference, args)?;
-    let targets = targets::open_all(&plan, args.run.password.file())?;
+    let targets = targets::open_all(&plan, &args.run.login)?;
     let new = Measurement::new(&plan, &targets).monitored(&args.run.monitoring);
     let measurement = Measurement { done, directory, resumed: true, ..new };
     measurement.into_sink(RunSink::resume(store, run, &again)?, &args.run.output)

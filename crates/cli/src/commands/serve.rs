@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use sharebench_gss::AcceptorKeys;
 use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::server::Watchdog;
@@ -121,6 +122,10 @@ pub struct AccessFlags {
     /// passwords; NCP also shows groups and full names in its bindery.
     #[arg(long, value_name = "FILE")]
     pub accounts: Option<PathBuf>,
+    /// Accept Kerberos tickets for the keys of FILE. NFS then requires Kerberos. Over SMB, the name of a principal must be an
+    /// account if there are accounts; without accounts, a ticket is required and suffices.
+    #[arg(long, value_name = "FILE")]
+    pub keytab: Option<PathBuf>,
     #[command(flatten)]
     pub password: PasswordFlags,
     /// Print successful logins over NCP; failed and rejected ones are always printed.
@@ -198,6 +203,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         },
         ncp_watchdog: args.protocols.ncp_watchdog,
         bindery_profiles: accounts.iter().map(bindery_profile).collect(),
+        keys: keys(&args.access)?,
         accounts: accounts.into_iter().map(|account| (account.name, account.password)).collect(),
         log_logins: args.access.log_logins,
         read_only: args.read_only,
@@ -222,6 +228,13 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
 fn bindery_profile(account: &Account) -> (String, BinderyProfile) {
     let profile = BinderyProfile { groups: account.groups.clone(), full_name: account.full_name.clone() };
     (account.name.clone(), profile)
+}
+
+/// The keys of --keytab.
+fn keys(access: &AccessFlags) -> Result<Option<AcceptorKeys>, Failure> {
+    let Some(path) = &access.keytab else { return Ok(None) };
+    let keys = AcceptorKeys::read(path);
+    keys.map(Some).map_err(|error| Failure::usage(format!("--keytab {}: {error}", path.display())))
 }
 
 /// The account of --account and those of --accounts, with their passwords.

@@ -13,7 +13,7 @@ use sharebench_report::plain;
 
 use crate::exit::Failure;
 use crate::files;
-use crate::flags::password::PasswordFlags;
+use crate::flags::login::LoginFlags;
 use crate::output::{line, print_out};
 use crate::run::targets;
 
@@ -39,12 +39,12 @@ pub struct SurveyArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub timeout: Duration,
     #[command(flatten)]
-    pub password: PasswordFlags,
+    pub login: LoginFlags,
 }
 
 /// Surveys the target and writes a workload file.
 pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
-    let target = targets::open(&args.target, args.password.file())?;
+    let target = targets::open(&args.target, &args.login)?;
     let found = survey(target.as_ref(), args.max_files, args.timeout)?;
     report_gaps(&found);
     if found.files() == 0 {

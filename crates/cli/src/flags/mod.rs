@@ -7,6 +7,7 @@ pub mod dashboard;
 pub mod far;
 pub mod format;
 pub mod gate_output;
+pub mod login;
 pub mod monitoring;
 pub mod output;
 pub mod password;
@@ -16,6 +17,7 @@ pub mod plan_flags;
 pub mod policies;
 pub mod ranks;
 pub mod run_flags;
+pub mod security;
 
 /// Titles of the groups of options in help texts.
 pub mod heading {

@@ -9,6 +9,7 @@ use sharebench_plan::Verify;
 use super::connections::ConnectionFlags;
 use super::far::FarFlags;
 use super::heading;
+use super::security::SecurityFlags;
 
 /// Keys of every plan. An option that is not given leaves the default of the plan.
 #[derive(Debug, Args, Default)]
@@ -34,6 +35,8 @@ pub struct PlanFlags {
     pub link: Option<BitRate>,
     #[command(flatten)]
     pub far: FarFlags,
+    #[command(flatten)]
+    pub security: SecurityFlags,
     #[command(flatten)]
     pub connections: ConnectionFlags,
     /// Title of the run.

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::heading;
+use super::login::LoginFlags;
 use super::monitoring::MonitoringFlags;
 use super::output::OutputFlags;
-use super::password::PasswordFlags;
 
 /// Options of `sweep`, `depth`, `load` and `run`: they do not change the plan.
 #[derive(Debug, Args, Clone)]
 #[command(next_help_heading = heading::TARGETS)]
 pub struct RunFlags {
     #[command(flatten)]
-    pub password: PasswordFlags,
+    pub login: LoginFlags,
     #[command(flatten)]
     pub monitoring: MonitoringFlags,
     #[command(flatten)]

@@ -59,7 +59,7 @@ pub fn read(path: &Path) -> Result<Vec<Account>, Failure> {
 
 /// Fails for a file that other users own or can read. Its passwords are those of other people, so that a warning, as for
 /// `--password-file`, is not enough.
-fn check_readers(path: &Path) -> Result<(), String> {
+pub fn check_readers(path: &Path) -> Result<(), String> {
     let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
     // A pipe of the shell has no readers.
     if !found.is_file() {

@@ -13,3 +13,4 @@ pub mod ranks;
 pub mod run_store;
 pub mod run_summary;
 pub mod targets;
+pub mod tickets;

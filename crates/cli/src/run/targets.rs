@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sharebench_gss::{Identity, SharedCredential};
 use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::{PlannedTarget, ResolvedPlan};
@@ -12,16 +13,17 @@ use sharebench_smb::SmbTarget;
 use sharebench_target::{NullTarget, Secret, Target, TargetUrl, WithBypass};
 
 use crate::exit::Failure;
-use crate::run::credentials;
+use crate::flags::login::LoginFlags;
+use crate::run::{credentials, tickets};
 
 /// Opens all targets of a plan, without connecting.
-pub fn open_all(plan: &ResolvedPlan, password_file: Option<&Path>) -> Result<Vec<Arc<dyn Target>>, Failure> {
+pub fn open_all(plan: &ResolvedPlan, login: &LoginFlags) -> Result<Vec<Arc<dyn Target>>, Failure> {
     let bypasses = plan.cache_probes.as_ref().map_or(&[][..], |probes| &probes.bypass);
     let with_bypass = |target: &PlannedTarget| {
-        let opened = open(&target.url, password_file)?;
+        let opened = open(&target.url, login)?;
         match bypasses.iter().find(|bypass| bypass.target == target.name) {
             Some(bypass) => {
-                let path = open(&bypass.url, password_file)?;
+                let path = open(&bypass.url, login)?;
                 Ok(Arc::new(WithBypass::new(opened, path)) as Arc<dyn Target>)
             }
             None => Ok(opened),
@@ -55,7 +57,7 @@ fn reject_one_directory_twice(targets: &[PlannedTarget]) -> Result<(), Failure> 
 }
 
 /// Opens the target of a URL, without connecting.
-pub fn open(url: &str, password_file: Option<&Path>) -> Result<Arc<dyn Target>, Failure> {
+pub fn open(url: &str, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
     // Measures the generator itself; it is not a share, so the help does not list it.
     if url == "null://" {
         return Ok(Arc::new(NullTarget));
@@ -63,16 +65,11 @@ pub fn open(url: &str, password_file: Option<&Path>) -> Result<Arc<dyn Target>, 
     let parsed = TargetUrl::parse(url)?;
     match parsed.scheme.as_str() {
         "file" => Ok(Arc::new(PosixTarget::from_url(parsed)?)),
-        "nfs" => Ok(Arc::new(NfsTarget::from_url(parsed)?)),
-        "smb" => {
-            // Report errors of the URL before a prompt for the password.
-            SmbTarget::from_url(parsed.clone(), Secret::default())?;
-            let secret = secret_for(&parsed, password_file)?;
-            Ok(Arc::new(SmbTarget::from_url(parsed, secret)?))
-        }
+        "nfs" => open_nfs(parsed, login),
+        "smb" => open_smb(parsed, login),
         "ncp" => {
             NcpTarget::from_url(parsed.clone(), Secret::default())?;
-            let secret = secret_for(&parsed, password_file)?;
+            let secret = secret_for(&parsed, login)?;
             Ok(Arc::new(NcpTarget::from_url(parsed, secret)?))
         }
         other => Err(Failure::usage(format!(
@@ -81,10 +78,53 @@ pub fn open(url: &str, password_file: Option<&Path>) -> Result<Arc<dyn Target>, 
     }
 }
 
+/// An SMB target. A login with Kerberos needs no password, but uses one that was given.
+fn open_smb(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
+    // Report errors of the URL before a prompt for the password.
+    let checked = SmbTarget::from_url(url.clone(), Secret::default())?;
+    if let Some(tickets) = tickets::selected(login)? {
+        if !checked.requires_kerberos() {
+            let detail = "--keytab, --principal and --credentials need auth=kerberos";
+            return Err(Failure::usage(format!("{url}: {detail} in the URL")));
+        }
+        return Ok(Arc::new(checked.with_tickets(tickets)));
+    }
+    let secret = match url.user {
+        Some(_) if checked.requires_kerberos() => credentials::given(login.file())?.unwrap_or_default(),
+        Some(_) if checked.has_ticket() => credentials::given(login.file())?.unwrap_or_default(),
+        _ => secret_for(&url, login)?,
+    };
+    Ok(Arc::new(SmbTarget::from_url(url, secret)?))
+}
+
+/// An NFS target. Only Kerberos has accounts.
+fn open_nfs(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
+    let target = NfsTarget::from_url(url.clone())?;
+    let selected = tickets::selected(login)?;
+    if !target.uses_kerberos() {
+        return match selected {
+            Some(_) => Err(Failure::usage(format!(
+                "{url}: --keytab, --principal and --credentials need sec=krb5, krb5i or krb5p in the URL"
+            ))),
+            None => Ok(Arc::new(target)),
+        };
+    }
+    if let Some(tickets) = selected {
+        return Ok(Arc::new(target.with_tickets(tickets)));
+    }
+    match (&url.user, credentials::given(login.file())?) {
+        (Some(user), Some(secret)) => {
+            let identity = Identity::password(user, secret);
+            Ok(Arc::new(target.with_tickets(SharedCredential::new(identity))))
+        }
+        _ => Ok(Arc::new(target)),
+    }
+}
+
 /// The password of the URL's account; a URL without an account needs none.
-fn secret_for(url: &TargetUrl, password_file: Option<&Path>) -> Result<Secret, Failure> {
+fn secret_for(url: &TargetUrl, login: &LoginFlags) -> Result<Secret, Failure> {
     match url.user {
-        Some(_) => credentials::for_target(url, password_file),
+        Some(_) => credentials::for_target(url, login.file()),
         None => Ok(Secret::default()),
     }
 }

@@ -3,6 +3,9 @@
 use sharebench_model::Stability;
 use sharebench_stream_client::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
 
+use crate::client::security::ClientSecurity;
+use crate::rpcsec::SecurityError;
+
 /// What the reply to a call has to contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExpectedReply {
@@ -34,6 +37,8 @@ pub(crate) struct Calls {
     table: RequestTable<u32, ExpectedReply>,
     generation: u32,
     index_bits: u32,
+    /// With Kerberos, what signs or encrypts calls and replies.
+    security: Option<Box<ClientSecurity>>,
 }
 
 impl Calls {
@@ -41,7 +46,7 @@ impl Calls {
     /// random, because a server may take an xid of an earlier connection for a retransmission.
     pub(crate) fn new(slots: usize, seed: u32) -> Self {
         let index_bits = usize::BITS - slots.leading_zeros();
-        Self { table: RequestTable::new(slots), generation: seed, index_bits }
+        Self { table: RequestTable::new(slots), generation: seed, index_bits, security: None }
     }
 
     pub(crate) fn metadata_index(&self) -> usize {
@@ -58,6 +63,31 @@ impl Calls {
 
     pub(crate) fn expects_direct_read(&self) -> bool {
         self.table.expects_direct_read()
+    }
+
+    /// Signs or encrypts all calls from now on.
+    pub(crate) fn protect(&mut self, security: ClientSecurity) {
+        self.security = Some(Box::new(security));
+    }
+
+    /// True if calls and replies are signed or encrypted.
+    #[inline]
+    pub(crate) fn are_protected(&self) -> bool {
+        self.security.is_some()
+    }
+
+    /// What signs or encrypts the calls.
+    pub(crate) fn security(&mut self) -> Option<&mut ClientSecurity> {
+        self.security.as_deref_mut()
+    }
+
+    /// The reply as a server without security would send it: if calls are protected, it is verified and decrypted in place.
+    #[inline]
+    pub(crate) fn open_reply<'a>(&mut self, record: &'a mut [u8]) -> Result<&'a [u8], SecurityError> {
+        let Some(mut security) = self.security.take() else { return Ok(record) };
+        let opened = security.open_reply(record, |xid| self.find(xid).map(|(index, _)| index));
+        self.security = Some(security);
+        Ok(record.get(opened?).unwrap_or_default())
     }
 
     /// Starts a call at an idle index and returns its xid.

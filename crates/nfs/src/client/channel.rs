@@ -14,9 +14,11 @@ use crate::client::connection::Connection;
 use crate::client::dialect::{Dialect, Places, Verdict};
 use crate::client::receiver::Receiver;
 use crate::client::replies::{Completion, ReplyContent};
+use crate::client::security::{CallHead, ClientSecurity};
 use crate::protocol::NFS_PROGRAM;
 use crate::record::{begin_record, end_record};
 use crate::rpc::{AuthSys, CallTemplate};
+use crate::rpcsec::GssProcedure;
 use crate::xdr::Writer;
 
 /// Largest result of a metadata call.
@@ -227,6 +229,55 @@ impl<D: Dialect> Channel<D> {
     ) {
         let xid = self.calls.start(index, expected);
         self.queue(index, xid, procedure, payload, arguments);
+    }
+
+    /// Signs or encrypts all calls from now on.
+    pub(crate) fn secure(&mut self, security: ClientSecurity) {
+        self.calls.protect(security);
+    }
+
+    /// Number of security contexts; none without security.
+    pub(crate) fn contexts(&mut self) -> usize {
+        self.calls.security().map_or(0, |security| security.contexts())
+    }
+
+    /// True if the calls have a security context.
+    #[inline]
+    pub(crate) fn is_secured(&self) -> bool {
+        self.calls.are_protected()
+    }
+
+    /// Queues a call with protected arguments. The payload is copied, because it is signed or encrypted with them.
+    pub(crate) fn call_protected(
+        &mut self,
+        index: usize,
+        expected: ExpectedReply,
+        (procedure, gss): (u32, GssProcedure),
+        payload: &[u8],
+        arguments: impl FnOnce(&mut Writer),
+    ) {
+        let xid = self.calls.start(index, expected);
+        let head = CallHead { xid, program: NFS_PROGRAM, version: D::VERSION, procedure };
+        self.wire.requests += 1;
+        self.wire.payload_sent += payload.len() as u64;
+        let carrier = self.least_loaded();
+        let Some(connection) = self.connections.get_mut(carrier) else { return };
+        let Some(security) = self.calls.security() else { return };
+        self.carriers[index] = carrier;
+        connection.in_flight += 1;
+        let mut put = Ok(());
+        connection.queue(index, 0, |writer| {
+            let at = begin_record(writer);
+            put = security.put_call(writer, index, head, gss, |writer| {
+                arguments(writer);
+                writer.raw(payload);
+                writer.pad(payload.len());
+            });
+            end_record(writer, at, 0);
+        });
+        if let Err(error) = put {
+            self.give_up(connection_error::protocol_violation(error));
+        }
     }
 
     /// A call whose connection is lost. The session has to pass it to [`Self::call_again`], with the same arguments.

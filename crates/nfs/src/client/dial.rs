@@ -157,14 +157,39 @@ impl Service {
         arguments: impl FnOnce(&mut Writer),
         get: impl FnOnce(&mut Reader<'_>) -> Result<T, XdrError>,
     ) -> Result<Result<T, Rejection>, OpError> {
+        let template = self.template.clone();
+        let (sent, record) = self
+            .exchange(request, |writer, xid| {
+                template.put(writer, xid, procedure);
+                arguments(writer);
+            })
+            .await?;
+        let mut reader = Reader::new(&record);
+        let (xid, outcome) = get_reply(&mut reader).map_err(|error| undecodable(error, request))?;
+        // One call at a time on a new connection: any other xid means that the peer is no RPC server.
+        if xid != sent {
+            let detail = format!("a reply to xid {xid:#010x}, which was not sent");
+            return Err(OpError::new(ErrorClass::Protocol, OpStep::Request(request), detail));
+        }
+        match outcome {
+            Ok(()) => get(&mut reader).map(Ok).map_err(|error| undecodable(error, request)),
+            Err(rejection) => Ok(Err(rejection)),
+        }
+    }
+
+    /// Sends one call, which `encode` encodes with its xid, and returns the xid with the record of the reply.
+    pub(crate) async fn exchange(
+        &mut self,
+        request: &'static str,
+        encode: impl FnOnce(&mut Writer, u32),
+    ) -> Result<(u32, Vec<u8>), OpError> {
         let step = OpStep::Request(request);
         let lost = |error: io::Error| OpError::new(ErrorClass::Disconnected, step, error.to_string());
         let broken = |detail: String| OpError::new(ErrorClass::Protocol, step, detail);
         self.xid = self.xid.wrapping_add(1);
         let mut writer = Writer::with_capacity(256);
         let at = begin_record(&mut writer);
-        self.template.put(&mut writer, self.xid, procedure);
-        arguments(&mut writer);
+        encode(&mut writer, self.xid);
         end_record(&mut writer, at, 0);
         self.stream.write_all(writer.as_slice()).await.map_err(lost)?;
         self.wire.requests += 1;
@@ -179,18 +204,8 @@ impl Service {
             }
             self.wire.received += count as u64;
             if reassembly.push(&piece[..count]).map_err(|error| broken(error.to_string()))?.1 {
-                break;
+                return Ok((self.xid, reassembly.record().to_vec()));
             }
-        }
-        let mut reader = Reader::new(reassembly.record());
-        let (xid, outcome) = get_reply(&mut reader).map_err(|error| undecodable(error, request))?;
-        // One call at a time on a new connection: any other xid means that the peer is no RPC server.
-        if xid != self.xid {
-            return Err(broken(format!("a reply to xid {xid:#010x}, which was not sent")));
-        }
-        match outcome {
-            Ok(()) => get(&mut reader).map(Ok).map_err(|error| undecodable(error, request)),
-            Err(rejection) => Ok(Err(rejection)),
         }
     }
 }

@@ -7,17 +7,23 @@ use std::time::Duration;
 use sharebench_model::{ErrorClass, Facts, OpError};
 use sharebench_stream_client::{DialError, connect_first, resolve};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
+use tokio::net::TcpStream;
 
 use crate::attributes::FileKind;
 use crate::client::channel::Channel;
-use crate::client::dial::{Service, connect, random};
+use crate::client::dial::{self, connect, random};
+use crate::client::dialect::V3;
+use crate::client::gss_login::{log_in, renewal};
 use crate::client::options::NfsOptions;
 use crate::client::replies::undecodable;
+use crate::client::security::ClientSecurity;
 use crate::client::session::NfsSession;
-use crate::incompatibility::Incompatibility;
+use crate::exports::flavor_name;
+use crate::incompatibility::{Incompatibility, flavor_names};
 use crate::mount::{GETPORT, MNT, Mounted, UMNT, candidates, get_mounted, get_port, put_mapping, put_path};
 use crate::protocol::{MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, NFS_VERSION, Procedure};
 use crate::results::{FsInfo, get_status};
+use crate::rpcsec::Service;
 use crate::status::MountStatus;
 
 /// The registered port of NFS (RFC 1813, 2.1).
@@ -39,7 +45,7 @@ impl Mount {
     pub(crate) async fn unmount(self) {
         let unmounting = async {
             let options = &self.options;
-            let mut service = Service::mount(self.service, &options.auth, &options.route).await.ok()?;
+            let mut service = dial::Service::mount(self.service, &options.auth, &options.route).await.ok()?;
             service.call("UMNT", UMNT, |writer| put_path(writer, &self.export), |_| Ok(())).await.ok()
         };
         let _ = tokio::time::timeout(UNMOUNT_TIMEOUT, unmounting).await;
@@ -68,7 +74,7 @@ pub(crate) async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
     let mut nfs = options.port;
     let mut mount = options.mount_port;
     if (nfs.is_none() || mount.is_none())
-        && let Ok(mut portmap) = Service::portmap(host, &options.route).await
+        && let Ok(mut portmap) = dial::Service::portmap(host, &options.route).await
     {
         if nfs.is_none() {
             nfs = registered(&mut portmap, NFS_PROGRAM, NFS_VERSION).await;
@@ -82,7 +88,7 @@ pub(crate) async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
     Ports { nfs, mount: mount.unwrap_or(nfs) }
 }
 
-async fn registered(portmap: &mut Service, program: u32, version: u32) -> Option<u16> {
+async fn registered(portmap: &mut dial::Service, program: u32, version: u32) -> Option<u16> {
     portmap.call("GETPORT", GETPORT, |writer| put_mapping(writer, program, version), get_port).await.ok()?
 }
 
@@ -91,7 +97,7 @@ async fn mount(
     service: SocketAddr,
     options: &NfsOptions,
 ) -> Result<(String, Vec<String>, Mounted), DialError> {
-    let mut mounting = Service::mount(service, &options.auth, &options.route).await?;
+    let mut mounting = dial::Service::mount(service, &options.auth, &options.route).await?;
     let mut failure: Option<MountStatus> = None;
     if options.path.len() > MAX_PATH_BYTES {
         return Err(DialError::new(UrlPart::Path, ErrorClass::Unsupported, "longer than 1024 bytes"));
@@ -107,11 +113,11 @@ async fn mount(
                 if failure.is_none() { error.before_first_reply() } else { error }
             })?;
         match mounted {
-            // Other flavors (Kerberos) are not implemented; without this check the first call would fail with an
-            // error that does not name the cause.
-            Ok(mounted) if mounted.accepts_auth_sys() => return Ok((export, below, mounted)),
+            // Without this check the first call would fail with an error that does not name the cause.
+            Ok(mounted) if mounted.accepts(options.flavor()) => return Ok((export, below, mounted)),
             Ok(Mounted { flavors, .. }) => {
-                return Err(Incompatibility::Flavors { export, flavors }.into());
+                let selected = options.flavor();
+                return Err(Incompatibility::Flavors { export, selected, flavors }.into());
             }
             Err(status @ (MountStatus::NOENT | MountStatus::ACCES | MountStatus::NOTDIR)) => {
                 // Report "access denied" for one prefix rather than "not found" for another.
@@ -154,11 +160,27 @@ pub(crate) async fn open_mounted(
     let (export, below, mounted) = mount(service, options).await?;
     reached(LoginPhase::Attached);
     let slots = spec.slots as usize;
-    let channel = Channel::new(stream, Some(&options.auth), slots, spec.slot_bytes as usize, random());
+    let channel = match options.security {
+        None => Channel::new(stream, Some(&options.auth), slots, spec.slot_bytes as usize, random()),
+        Some(service) => {
+            stage.set(UrlPart::Credentials);
+            let address = SocketAddr::new(host, ports.nfs);
+            let channel = secured(stream, address, options, service, spec).await?;
+            reached(LoginPhase::LoggedIn);
+            stage.set(UrlPart::Share);
+            channel
+        }
+    };
     let mount = Mount { service, export, options: options.clone() };
     // The session performs its own setup calls, so that they follow the same rules as later ones.
     let mut session = NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, Facts::new(), mount);
-    let root = walk(&mut session, mounted.handle, &below).await?;
+    let root = walk(&mut session, mounted.handle, &below).await.map_err(|mut error| {
+        if error.class == ErrorClass::Refused && !mounted.flavors.is_empty() {
+            error.detail =
+                format!("{} (the export accepts sec={})", error.detail, flavor_names(&mounted.flavors));
+        }
+        error
+    })?;
     let limits = fs_info(&mut session).await.map_err(DialError::blame(UrlPart::Share))?;
     for _ in 1..options.connections {
         let stream = connect((host, ports.nfs).into(), &options.route, UrlPart::Option("nconnect")).await?;
@@ -167,10 +189,27 @@ pub(crate) async fn open_mounted(
     if !spec.allow_split {
         check_limits(&limits, ("rtmax", "wtmax"), spec)?;
     }
-    let facts = facts(&session, options, &limits, ports);
+    let facts = facts(&mut session, options, &limits, ports);
     session.mounted(root, limits, facts);
     reached(LoginPhase::Opened);
     Ok(session)
+}
+
+/// A channel whose calls a security context protects.
+async fn secured(
+    stream: TcpStream,
+    address: SocketAddr,
+    options: &NfsOptions,
+    service: Service,
+    spec: &SessionSpec,
+) -> Result<Channel<V3>, DialError> {
+    let slots = spec.slots as usize;
+    // One call per slot, and one for metadata.
+    let (stream, contexts) = log_in(stream, options, service, slots + 1).await?;
+    let mut channel = Channel::new(stream, None, slots, spec.slot_bytes as usize, random());
+    let renew = renewal(address, options, service);
+    channel.secure(ClientSecurity::new(service, contexts, slots + 1, renew));
+    Ok(channel)
 }
 
 /// Looks up the names below the export; the last one must be a directory.
@@ -222,13 +261,13 @@ pub(crate) fn check_limits(
     Ok(())
 }
 
-fn facts(session: &NfsSession, options: &NfsOptions, limits: &FsInfo, ports: Ports) -> Facts {
+fn facts(session: &mut NfsSession, options: &NfsOptions, limits: &FsInfo, ports: Ports) -> Facts {
     let local = session.channel.local_addr().map_or_else(String::new, |address| address.to_string());
     let facts = [
         ("vers", "3".to_owned()),
         ("transport", "tcp".to_owned()),
         ("nconnect", session.channel.connections().to_string()),
-        ("sec", "sys".to_owned()),
+        ("sec", flavor_name(options.flavor())),
         ("export", session.export().to_owned()),
         ("port", ports.nfs.to_string()),
         ("mountport", ports.mount.to_string()),
@@ -243,6 +282,10 @@ fn facts(session: &NfsSession, options: &NfsOptions, limits: &FsInfo, ports: Por
         ("max_file_size", limits.max_file_size.to_string()),
     ];
     let mut facts: Facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let contexts = session.channel.contexts();
+    if contexts > 0 {
+        facts.insert("sec_contexts".into(), contexts.to_string());
+    }
     options.route.far.add_fact(&mut facts);
     facts
 }

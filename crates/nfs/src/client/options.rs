@@ -1,14 +1,17 @@
 //! The checked options of an `nfs://` URL.
 
+use sharebench_gss::{Identity, SharedCredential, TicketPool};
 use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{TargetUrl, UrlError};
 
+use crate::exports::AUTH_SYS;
 use crate::rpc::{AuthSys, MAX_GROUPS};
+use crate::rpcsec::Service;
 
 /// Maximum number of connections of a session, as in the Linux kernel's client.
 const MAX_CONNECTIONS: u32 = 16;
 
-const KNOWN: &str = "vers=, nconnect=, mountport=, uid=, gid=, gids=, resvport=, far=";
+const KNOWN: &str = "vers=, nconnect=, mountport=, sec=, spn=, uid=, gid=, gids=, resvport=, far=";
 
 /// The version of NFS that a URL requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,6 +47,12 @@ pub(crate) struct NfsOptions {
     pub(crate) path: String,
     pub(crate) version: Version,
     pub(crate) auth: AuthSys,
+    /// What protects the calls: Kerberos, or none for `sec=sys`.
+    pub(crate) security: Option<Service>,
+    /// Principal of the server, if it is not `nfs/` with the host of the URL.
+    pub(crate) spn: Option<String>,
+    /// Kerberos tickets, which the sessions of this URL share.
+    pub(crate) tickets: TicketPool,
     pub(crate) route: Route,
     /// Connections of a session.
     pub(crate) connections: u32,
@@ -62,9 +71,15 @@ impl NfsOptions {
         if url.scheme != "nfs" {
             return Err(url.error("not an nfs:// URL"));
         }
-        if url.user.is_some() {
-            return Err(url.error("NFS has no user names; use uid= and gid="));
+        let security = security(&mut url)?;
+        if url.user.is_some() && security.is_none() {
+            return Err(url.error("NFS has no user names without Kerberos (sec=krb5); use uid= and gid="));
         }
+        let spn = url.take("spn");
+        if spn.is_some() && security.is_none() {
+            return Err(url.error("spn= needs sec=krb5, krb5i or krb5p"));
+        }
+        let identity = url.user.as_deref().map_or_else(Identity::ticket_cache, Identity::cached);
         if url.path.split('/').any(|name| name == "." || name == "..") || url.path.contains('\0') {
             return Err(url.error("the path must not contain '.' or '..'"));
         }
@@ -73,11 +88,21 @@ impl NfsOptions {
             let vers = vers.unwrap_or_default();
             return Err(url.error(format!("vers={vers}: the versions are 3, 4.0, 4.1, 4.2 and auto")));
         };
+        if security.is_some() && version != Version::V3 {
+            return Err(url.error(
+                "sec=krb5, krb5i and krb5p need vers=3: Kerberos is not supported for version 4 yet",
+            ));
+        }
         let mount_port = url.take_number("mountport", 1..=u16::MAX)?;
         if mount_port.is_some() && matches!(version, Version::V4(_)) {
             return Err(url.error("mountport=: NFS version 4 has no MOUNT protocol"));
         }
         let connections = url.take_number("nconnect", 1..=MAX_CONNECTIONS)?.unwrap_or(1);
+        if connections > 1 && security.is_some() {
+            return Err(url.error(format!(
+                "nconnect={connections}: a session with sec=krb5, krb5i or krb5p has one connection"
+            )));
+        }
         let own = own_ids();
         let uid = url.take_number("uid", 0..=u32::MAX)?.unwrap_or(own.0);
         let gid = url.take_number("gid", 0..=u32::MAX)?.unwrap_or(own.1);
@@ -94,10 +119,30 @@ impl NfsOptions {
             mount_port,
             path: url.path,
             version,
+            security,
+            spn,
+            tickets: SharedCredential::new(identity).into(),
             auth: AuthSys { machine: "sharebench".into(), uid, gid, groups },
             route: Route { reserved_port, far },
             connections,
         })
+    }
+}
+
+impl NfsOptions {
+    /// The flavor that the calls have, as MOUNT lists it.
+    pub(crate) fn flavor(&self) -> u32 {
+        self.security.map_or(AUTH_SYS, Service::flavor)
+    }
+}
+
+fn security(url: &mut TargetUrl) -> Result<Option<Service>, UrlError> {
+    match url.take("sec").as_deref() {
+        None | Some("sys") => Ok(None),
+        Some(name) => match Service::of_name(name) {
+            Some(service) => Ok(Some(service)),
+            None => Err(url.error(format!("sec={name}: the choices are sys, krb5, krb5i and krb5p"))),
+        },
     }
 }
 
@@ -164,6 +209,8 @@ mod tests {
             ("nfs://nas/x?uid=-1", "uid=-1"),
             ("nfs://nas/x?gids=1,x", "gids"),
             ("nfs://nas/x?resvport=yes", "resvport"),
+            ("nfs://nas/x?sec=ntlm", "sys, krb5, krb5i and krb5p"),
+            ("nfs://nas/x?spn=nfs/nas", "sec=krb5"),
             ("nfs://nas/x?rsize=1", "rsize"),
             ("nfs://nas/x?far=1h", "longest round trip"),
             ("nfs://nas/x?far=20ms&resvport=1", "one of the two"),

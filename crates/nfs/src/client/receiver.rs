@@ -114,7 +114,8 @@ impl Receiver {
             return space;
         }
         // While a large READ is in flight, read only as much as shows where its data belong.
-        let wanted = if calls.expects_direct_read() { HEAD_BYTES } else { usize::MAX };
+        let wanted =
+            if calls.expects_direct_read() && !calls.are_protected() { HEAD_BYTES } else { usize::MAX };
         self.buffer.space(wanted, HEAD_BYTES / 2)
     }
 
@@ -131,19 +132,20 @@ impl Receiver {
                     None => return Ok(()),
                 }
             }
-            let bytes = self.buffer.bytes();
             if self.reassembly.in_progress() {
                 if !self.reassemble::<D>(calls, places, completions)? {
                     return Ok(());
                 }
                 continue;
             }
+            let bytes = self.buffer.bytes_mut();
             match next_record(bytes, self.max_record).map_err(protocol_violation)? {
                 NextRecord::Incomplete => return Ok(()),
                 NextRecord::Whole { start, end } => {
-                    match accept::<D>(&bytes[start..end], calls, places)? {
+                    let record = calls.open_reply(&mut bytes[start..end]).map_err(protocol_violation)?;
+                    match accept::<D>(record, calls, places)? {
                         Received::Reply(completion) => completions.push(completion),
-                        Received::Callback => keep_callback(&mut self.callbacks, &bytes[start..end])?,
+                        Received::Callback => keep_callback(&mut self.callbacks, record)?,
                     }
                     self.buffer.consume(end);
                 }
@@ -169,7 +171,8 @@ impl Receiver {
         if fragment.last && fits && fragment.len < MIN_DIRECT_BYTES as usize {
             return Ok(false);
         }
-        if fragment.last {
+        // A protected reply must be complete before any of it can be believed.
+        if fragment.last && !calls.are_protected() {
             match self.begin_direct::<D>(fragment, calls).map_err(protocol_violation)? {
                 DirectStart::Data(used) => {
                     self.buffer.consume(used);
@@ -251,7 +254,7 @@ impl Receiver {
         let (taken, whole) = self.reassembly.push(self.buffer.bytes()).map_err(protocol_violation)?;
         self.buffer.consume(taken);
         if whole {
-            let record = self.reassembly.record();
+            let record = calls.open_reply(self.reassembly.record_mut()).map_err(protocol_violation)?;
             match accept::<D>(record, calls, places)? {
                 Received::Reply(completion) => completions.push(completion),
                 Received::Callback => keep_callback(&mut self.callbacks, record)?,

@@ -22,6 +22,7 @@ use crate::client::open_file::OpenFile;
 use crate::client::replies::{Completion, ReplyContent};
 use crate::protocol::{FileHandle, Procedure, StableHow};
 use crate::results::{FsInfo, WriteVerifier};
+use crate::rpcsec::GssProcedure;
 use crate::status::NfsStatus;
 use crate::xdr::{Reader, Writer};
 
@@ -30,6 +31,8 @@ use crate::xdr::{Reader, Writer};
 // it is noticed soon.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(1);
+/// How long to wait for the end of the security contexts.
+const DESTROY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One user's mounted connection to an export: the NFS implementation of [`Session`].
 ///
@@ -140,7 +143,12 @@ impl NfsSession {
             self.channel.give_up(error.clone());
             return Err(error);
         }
-        self.channel.call(index, ExpectedReply::Metadata, procedure as u32, 0, arguments);
+        if self.channel.is_secured() {
+            let data = (procedure as u32, GssProcedure::Data);
+            self.channel.call_protected(index, ExpectedReply::Metadata, data, &[], arguments);
+        } else {
+            self.channel.call(index, ExpectedReply::Metadata, procedure as u32, 0, arguments);
+        }
         // Reuse the session's list, so that a metadata call allocates nothing for its completion.
         let mut completions = std::mem::take(&mut self.completions);
         poll_fn(|cx| {
@@ -156,6 +164,19 @@ impl NfsSession {
         completions.clear();
         self.completions = completions;
         result.map(drop).map_err(at_step)
+    }
+
+    /// Ends the security contexts, so that the server need not keep them until they expire (RFC 2203 5.4).
+    pub(crate) async fn destroy_contexts(&mut self) {
+        for index in 0..self.channel.contexts() {
+            if self.channel.failure().is_some() || !self.channel.is_idle(index) {
+                return;
+            }
+            let destroy = (Procedure::Null as u32, GssProcedure::Destroy);
+            self.channel.call_protected(index, ExpectedReply::Metadata, destroy, &[], |_| ());
+            let mut completions = Vec::new();
+            poll_fn(|cx| self.channel.poll(cx, &mut self.buffers, &mut completions)).await;
+        }
     }
 
     fn check_record(
@@ -249,7 +270,11 @@ impl NfsSession {
         again: bool,
         arguments: impl FnOnce(&mut Writer),
     ) {
-        if again {
+        if self.channel.is_secured() {
+            let buffer = self.buffers.get(index).and_then(|buffer| buffer.get(..payload as usize));
+            let data = (procedure as u32, GssProcedure::Data);
+            self.channel.call_protected(index, expected, data, buffer.unwrap_or_default(), arguments);
+        } else if again {
             self.channel.call_again(index, procedure as u32, payload, arguments);
         } else {
             self.channel.call(index, expected, procedure as u32, payload, arguments);
@@ -433,8 +458,9 @@ impl Session for NfsSession {
         })
     }
 
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+    fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         Box::pin(async move {
+            let _ = tokio::time::timeout(DESTROY_TIMEOUT, self.destroy_contexts()).await;
             // The connection is closed first: UMNT goes to the mount service over a connection of its own.
             drop(self.channel);
             self.mount.unmount().await;

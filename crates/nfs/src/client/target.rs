@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sharebench_gss::TicketPool;
 use sharebench_model::{CachePolicy, IoPolicy};
 use sharebench_stream_client::check_session_size;
 use sharebench_target::{
@@ -22,8 +23,9 @@ const MAX_RECORD: u32 = 16 << 20;
 ///
 /// The port defaults to the one that the port mapper reports, otherwise to 2049. Options: `mountport=` (default: as the
 /// port mapper reports, otherwise the port of NFS), `uid=` and `gid=` (default: those of this process), `gids=` (a
-/// list), `resvport=1` (connect from a port below 1024), `far=` (a simulated distance, such as `20ms,100Mbit`), and
-/// `vers=` (`3`, which is the default, `4.0`, `4.1`, `4.2`, or `auto` for the highest that the server offers). Version 4
+/// list), `resvport=1` (connect from a port below 1024), `far=` (a simulated distance, such as `20ms,100Mbit`), `sec=`
+/// (`sys`, `krb5`, `krb5i` or `krb5p`, with version 3 only), `spn=` (the server's principal; default: `nfs/` and the host),
+/// and `vers=` (`3`, which is the default, `4.0`, `4.1`, `4.2`, or `auto` for the highest that the server offers). Version 4
 /// needs no port mapper and no MOUNT: its paths begin at the pseudo root of the server. `nconnect=` is the number of
 /// connections of each session (default 1).
 ///
@@ -39,6 +41,18 @@ impl NfsTarget {
     /// Checks a URL. An unknown option is an error.
     pub fn from_url(url: TargetUrl) -> Result<Self, UrlError> {
         Ok(Self { url: url.to_string(), options: NfsOptions::from_url(url)? })
+    }
+
+    /// Logs in with the tickets of this identity instead of those in the user's cache.
+    #[must_use]
+    pub fn with_tickets(mut self, tickets: impl Into<TicketPool>) -> Self {
+        self.options.tickets = tickets.into();
+        self
+    }
+
+    /// True if the calls are protected by Kerberos.
+    pub const fn uses_kerberos(&self) -> bool {
+        self.options.security.is_some()
     }
 }
 

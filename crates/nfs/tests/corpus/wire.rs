@@ -8,7 +8,8 @@ use sharebench_nfs::record::{NextRecord, RecordReassembly, next_record};
 use sharebench_nfs::results::{
     Found, FsInfo, FsStat, ReadHead, Written, get_commit, get_listing, get_status,
 };
-use sharebench_nfs::rpc::{CallHeader, get_reply};
+use sharebench_nfs::rpc::{CallHeader, VerifiedReply, get_reply};
+use sharebench_nfs::rpcsec::{GssCredential, InitResult};
 use sharebench_nfs::v4::attributes::{Attributes, SetAttributes};
 use sharebench_nfs::v4::callback::{CallbackHead, CallbackSequence, NotifyLock, Recall};
 use sharebench_nfs::v4::client_id::SetClientId;
@@ -66,9 +67,12 @@ fn records(input: &[u8]) {
 type Decode = fn(&mut Reader<'_>) -> Result<(), XdrError>;
 
 fn results(input: &[u8]) {
-    let try_each: [Decode; 16] = [
+    let try_each: [Decode; 19] = [
         |reader| CallHeader::get(reader).map(drop).or(Ok(())),
         |reader| get_reply(reader).map(drop),
+        |reader| VerifiedReply::get(reader).map(drop),
+        |reader| GssCredential::get(reader.rest()).map(drop),
+        |reader| InitResult::get(reader).map(drop),
         |reader| get_status(reader).map(drop),
         |reader| FileAttributes::get(reader).map(drop),
         |reader| FileAttributes::get_optional(reader).map(drop),

@@ -31,7 +31,10 @@ impl Plan {
     /// A short name for a target given without one: its protocol, or the last part of a local path.
     pub fn name_for(url: &str, taken: &[PlannedTarget]) -> String {
         let base = match url.split_once("://") {
-            Some((scheme, rest)) if scheme != "file" => format!("{scheme}{}", axes_of(rest)),
+            Some((scheme, rest)) if scheme != "file" => {
+                let security = security_of(rest).map_or_else(String::new, |level| format!("-{level}"));
+                format!("{scheme}{security}{}", axes_of(rest))
+            }
             _ => url
                 .trim_end_matches('/')
                 .rsplit('/')
@@ -42,6 +45,24 @@ impl Plan {
         let free = |name: &String| taken.iter().all(|target| target.name != *name);
         let numbered = (2..).map(|n| format!("{base}-{n}"));
         std::iter::once(base.clone()).chain(numbered).find(free).unwrap_or(base)
+    }
+}
+
+/// The security level of a URL, as a part of a name: an axis of levels is one target for each of them.
+fn security_of(url: &str) -> Option<String> {
+    let options = url.split_once('?')?.1;
+    let option =
+        |key: &str| options.split('&').find_map(|option| option.strip_prefix(key)?.strip_prefix('='));
+    let with = |level: &str, algorithm: &str| match option(algorithm) {
+        Some(algorithm) => format!("{level}-{}", algorithm.to_ascii_lowercase()),
+        None => level.to_owned(),
+    };
+    match (option("sec"), option("sign"), option("encrypt")) {
+        (Some(flavor), ..) => Some(flavor.to_owned()),
+        (_, Some("off"), Some("off")) => Some("none".to_owned()),
+        (_, Some("required"), Some("off")) => Some(with("sign", "signing")),
+        (_, Some("auto"), Some("required")) => Some(with("encrypt", "cipher")),
+        _ => None,
     }
 }
 

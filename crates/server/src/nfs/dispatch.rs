@@ -26,6 +26,19 @@ impl ServerState {
             self.v4.callback_reply(peer, record);
             return Ok(());
         }
+        match &self.gss {
+            Some(gss) => self.answer_secured(gss, peer, record, out),
+            None => self.answer_plain(peer, record, out),
+        }
+    }
+
+    /// As [`Self::answer`] for a call without security.
+    pub(super) fn answer_plain(
+        &self,
+        peer: &Arc<Peer>,
+        record: &[u8],
+        out: &mut Writer,
+    ) -> Result<(), XdrError> {
         let at = begin_record(out);
         let mut call = Reader::new(record);
         match CallHeader::get(&mut call) {

@@ -12,6 +12,7 @@ mod mounting;
 mod names;
 mod options;
 mod reply;
+mod secured;
 mod sip;
 mod state;
 mod v4;
@@ -74,7 +75,7 @@ impl NfsServer {
         options: NfsServerOptions,
     ) -> Result<Self, ServeError> {
         options.check()?;
-        check_exposure(PROTOCOL, addr, options.expose)?;
+        check_exposure(PROTOCOL, addr, options.expose || options.keys.is_some())?;
         let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
         let listener = TcpListener::bind(addr).map_err(bind)?;
         listener.set_nonblocking(true).map_err(bind)?;

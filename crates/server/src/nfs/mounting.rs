@@ -3,6 +3,7 @@
 use sharebench_nfs::mount::{DUMP, EXPORT, MNT, UMNT, UMNTALL};
 use sharebench_nfs::protocol::MAX_PATH_BYTES;
 use sharebench_nfs::rpc::Rejection;
+use sharebench_nfs::rpcsec::Service;
 use sharebench_nfs::status::MountStatus;
 use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 
@@ -30,7 +31,12 @@ impl ServerState {
                     Ok(node) => {
                         out.u32(0);
                         self.handles.put(out, node);
-                        out.words(&[1, AUTH_SYS]);
+                        let flavors = match self.gss {
+                            Some(_) => Service::ALL.map(Service::flavor).to_vec(),
+                            None => vec![AUTH_SYS],
+                        };
+                        out.u32(flavors.len() as u32);
+                        out.words(&flavors);
                     }
                     Err(status) => out.u32(status.0),
                 }

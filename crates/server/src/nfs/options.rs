@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sharebench_gss::AcceptorKeys;
+
 use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::nfs::PROTOCOL;
 use crate::plain_volume::ChangeReports;
@@ -15,6 +17,8 @@ pub struct NfsServerOptions {
     /// Serve an address that other machines can reach. NFS trusts the user id that a client sends, so that everybody
     /// who can reach the address may read and write.
     pub expose: bool,
+    /// Keys for which Kerberos tickets are accepted. With them, every call needs `sec=krb5`, `krb5i` or `krb5p`.
+    pub keys: Option<AcceptorKeys>,
     /// Largest READ and WRITE, in bytes: 4 KiB to 1 MiB.
     pub max_transfer: u32,
     /// Maximum number of connections. A client needs two while it mounts. At the limit, the oldest connection without a
@@ -50,6 +54,7 @@ impl Default for NfsServerOptions {
         Self {
             export: "/export".to_owned(),
             expose: false,
+            keys: None,
             max_transfer: 1 << 20,
             max_connections: 20_000,
             max_in_flight: 256,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sharebench_nfs::protocol::Procedure;
+use sharebench_nfs::rpcsec::GssServer;
 
 use crate::admission::{AdmissionLimits, Admissions};
 use crate::nfs::handle::HandleKey;
@@ -97,6 +98,8 @@ pub(super) struct ServerState {
     pub(super) v4: V4Server,
     pub(super) options: NfsServerOptions,
     pub(super) handles: HandleKey,
+    /// With keys, every call of NFS needs a security context.
+    pub(super) gss: Option<GssServer>,
     /// Write verifier, which differs between server starts because unstable writes may be lost (RFC 1813, 3.3.7).
     pub(super) write_verifier: [u8; 8],
     pub(super) counters: Counters,
@@ -129,6 +132,7 @@ impl ServerState {
         Self {
             volume: Arc::new(without_links),
             v4,
+            gss: options.keys.clone().map(GssServer::new),
             options,
             handles,
             write_verifier: RandomState::new().hash_one("verifier").to_be_bytes(),

@@ -28,11 +28,12 @@ pub(super) struct Login {
 }
 
 /// A login that was accepted.
-struct Accepted {
-    account: String,
-    flags: u16,
-    key: Option<[u8; 16]>,
-    token: Vec<u8>,
+pub(super) struct Accepted {
+    pub(super) account: String,
+    pub(super) flags: u16,
+    /// None for guests and anonymous users.
+    pub(super) key: Option<Vec<u8>>,
+    pub(super) token: Vec<u8>,
 }
 
 impl Connection {
@@ -53,17 +54,22 @@ impl Connection {
         reply.header.session_id = id;
         login.hash.update(message);
         body.resize(HEADER_LEN, 0);
-        if !login.acceptor.has_challenged() {
+        let ticket = self.accept_ticket(&request.token)?;
+        if ticket.is_none() && !login.acceptor.has_challenged() {
             let token = login.acceptor.challenge(&request.token).map_err(|_| NtStatus::LOGON_FAILURE)?;
             SessionSetupResponse { flags: 0, token }.encode(body);
             self.sessions().insert(id, SessionSlot::Login(login));
             return Ok(Answer::Now(NtStatus::MORE_PROCESSING_REQUIRED));
         }
-        let received = login.acceptor.receive(&request.token).map_err(|_| NtStatus::LOGON_FAILURE)?;
-        let accepted = self.accept(&received)?;
+        let accepted = if let Some(accepted) = ticket {
+            accepted
+        } else {
+            let received = login.acceptor.receive(&request.token).map_err(|_| NtStatus::LOGON_FAILURE)?;
+            self.accept(&received)?
+        };
         let (session, session_flags) = self.session_of(id, &accepted, negotiated, &request, &login.hash)?;
         let session = Arc::new(session);
-        SessionSetupResponse { flags: session_flags, token: accepted.token }.encode(body);
+        SessionSetupResponse { flags: session_flags, token: accepted.token.clone() }.encode(body);
         self.sessions().insert(id, SessionSlot::Established(Arc::clone(&session)));
         if let Some(replaced) = self.server.add_session(&session, request.previous_session) {
             self.server.close_session(&replaced);
@@ -105,7 +111,7 @@ impl Connection {
     /// Decides on a login, and logs a failure.
     fn accept(&self, received: &ReceivedLogin<'_>) -> Outcome<Accepted> {
         let options = &self.server.options;
-        if options.accounts.is_empty() {
+        if !options.has_accounts() {
             // Everybody may log in: there is no password to check, and no key.
             let flags = if received.is_anonymous() { flags::IS_NULL } else { flags::IS_GUEST };
             let token = received.accept_without_key();
@@ -134,7 +140,7 @@ impl Connection {
         };
         throttle.note_success(source, name.as_bytes());
         let token = accepted.token.clone();
-        Ok(Accepted { account: folded, flags: 0, key: Some(accepted.session_key), token })
+        Ok(Accepted { account: folded, flags: 0, key: Some(accepted.session_key.to_vec()), token })
     }
 
     /// The session of an accepted login, and its flags.
@@ -169,5 +175,15 @@ impl Connection {
         }
         let flags = if session.requires_sealing { flags::ENCRYPT_DATA } else { 0 };
         Ok((session, flags))
+    }
+}
+
+impl Drop for Accepted {
+    fn drop(&mut self) {
+        if let Some(key) = &mut self.key {
+            key.fill(0);
+            // Keeps the compiler from removing the fill as a dead store.
+            std::hint::black_box(&*key);
+        }
     }
 }

@@ -31,6 +31,7 @@ mod state;
 mod status;
 #[cfg(test)]
 mod tests;
+mod ticket;
 mod trees;
 mod workers;
 
@@ -79,7 +80,7 @@ impl SmbServer {
         volume: Arc<dyn Volume>,
         options: SmbServerOptions,
     ) -> Result<Self, ServeError> {
-        check_exposure(PROTOCOL, addr, !options.accounts.is_empty())?;
+        check_exposure(PROTOCOL, addr, options.has_accounts())?;
         options.check()?;
         let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
         let listener = TcpListener::bind(addr).map_err(bind)?;

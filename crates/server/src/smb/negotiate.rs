@@ -122,7 +122,7 @@ impl Connection {
             max_read: max,
             max_write: max,
             system_time: file_time(SystemTime::now()),
-            token: NtlmAcceptor::hint(),
+            token: NtlmAcceptor::hint(self.server.options.mechanisms()),
             contexts: Vec::new(),
         }
     }

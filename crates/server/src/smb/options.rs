@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sharebench_gss::AcceptorKeys;
+use sharebench_smb::ServerMechanisms;
 use sharebench_target::Secret;
 
 use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
@@ -27,6 +29,9 @@ pub struct SmbServerOptions {
     pub share: String,
     /// Accounts that may log in, with their passwords. Without accounts everybody may, as guest.
     pub accounts: Vec<(String, Secret)>,
+    /// Keys for which Kerberos tickets are accepted. With them, a client without an account needs a ticket, and a ticket
+    /// suffices without accounts.
+    pub keys: Option<AcceptorKeys>,
     /// Reject every change.
     pub read_only: bool,
     /// Clients may cache what they read, until another client of this server changes it. It requires that nothing else
@@ -63,6 +68,7 @@ impl Default for SmbServerOptions {
         Self {
             share: "share".to_owned(),
             accounts: Vec::new(),
+            keys: None,
             read_only: false,
             leases: false,
             protection: Protection::Optional,
@@ -81,8 +87,22 @@ impl Default for SmbServerOptions {
 }
 
 impl SmbServerOptions {
+    /// True if not everybody may log in.
+    pub(super) fn has_accounts(&self) -> bool {
+        !self.accounts.is_empty() || self.keys.is_some()
+    }
+
+    /// The mechanisms of logins.
+    pub(super) fn mechanisms(&self) -> ServerMechanisms {
+        match &self.keys {
+            None => ServerMechanisms::Ntlm,
+            Some(_) if self.accounts.is_empty() => ServerMechanisms::Kerberos,
+            Some(_) => ServerMechanisms::Both,
+        }
+    }
+
     pub(super) fn check(&self) -> Result<(), ServeError> {
-        if self.accounts.is_empty() && self.protection != Protection::Optional {
+        if !self.has_accounts() && self.protection != Protection::Optional {
             return Err(ServeError::KeysNeedAccounts { protocol: PROTOCOL });
         }
         let wrong = |detail: String| Err(ServeError::Options { protocol: PROTOCOL, detail });

@@ -9,7 +9,7 @@ use super::hash::{hmac_md5, rc4};
 use super::login::{EPOCH_DIFFERENCE, Exported};
 use super::message::{self, ReceivedAuthenticate, flags};
 use super::ntlmv2::{Side, password_key};
-use super::spnego::{self, ClientToken};
+use super::spnego::{self, ClientToken, ServerMechanisms};
 use super::target_info::{announces_mic, server_pairs};
 use crate::wire::from_utf16;
 
@@ -22,8 +22,9 @@ const MIN_RESPONSE_LEN: usize = PROOF_LEN + 28;
 /// The steps are: [`Self::challenge`] with the first token, [`Self::receive`] with the second one, which returns the name
 /// that the client claims, and [`ReceivedLogin::verify`] with the password of that account. The server looks up the
 /// account and limits attempts between the last two steps, so that the value holds neither a password nor a table of
-/// accounts. A client that sends plain NTLM instead of SPNEGO receives plain NTLM. Kerberos is not supported: a client
-/// that lists it first receives the choice of NTLM, and a second call of [`Self::challenge`] answers its next token.
+/// accounts. A client that sends plain NTLM instead of SPNEGO receives plain NTLM. A client that lists Kerberos first receives
+/// the choice of NTLM, unless the server accepts its ticket ([`accept_ticket`](super::accept_ticket)), and a second call of
+/// [`Self::challenge`] answers its next token.
 pub struct NtlmAcceptor {
     name: String,
     /// The client's list of mechanisms, as it signed it; none in plain NTLM.
@@ -68,9 +69,9 @@ impl NtlmAcceptor {
         }
     }
 
-    /// The token of a NEGOTIATE response, which lists NTLM as the only mechanism.
-    pub fn hint() -> Vec<u8> {
-        spnego::hint()
+    /// The token of a NEGOTIATE response, which lists the server's mechanisms.
+    pub fn hint(mechanisms: ServerMechanisms) -> Vec<u8> {
+        spnego::hint(mechanisms)
     }
 
     /// Answers a token of the client until it contained NTLM's NEGOTIATE message: with the challenge, or with the choice

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sharebench_target::Secret;
 
 use super::der::element;
-use super::spnego::{self, Response, listed_mechanisms};
+use super::spnego::{self, KerberosInit, Response, ServerMechanisms, listed_mechanisms};
 use super::{AuthError, Mechanism, NtlmAcceptor, NtlmLogin};
 
 /// The session keys of both sides after a login with these passwords, and whether the client accepts the last token.
@@ -35,7 +35,13 @@ fn a_wrong_password_is_rejected() {
 
 #[test]
 fn the_hint_lists_ntlm_only() {
-    assert_eq!(listed_mechanisms(&NtlmAcceptor::hint()), Ok(vec![Mechanism::Ntlm]));
+    for (mechanisms, listed) in [
+        (ServerMechanisms::Ntlm, vec![Mechanism::Ntlm]),
+        (ServerMechanisms::Kerberos, vec![Mechanism::Kerberos]),
+        (ServerMechanisms::Both, vec![Mechanism::Kerberos, Mechanism::Ntlm]),
+    ] {
+        assert_eq!(listed_mechanisms(&NtlmAcceptor::hint(mechanisms)), Ok(listed));
+    }
 }
 
 #[test]
@@ -92,7 +98,7 @@ fn steps_out_of_order_and_clients_without_ntlm_are_rejected() {
     assert_eq!(server.challenge(&other), Err(AuthError::Mechanism));
     assert!(!server.has_challenged());
     assert!(server.challenge(&first).is_ok() && server.has_challenged());
-    let empty = spnego::response(&[], None);
+    let empty = spnego::response(Some(&[]), None);
     assert!(server.receive(&empty).is_err());
 }
 
@@ -116,13 +122,13 @@ fn a_client_that_prefers_kerberos_continues_with_ntlm_and_must_sign_its_list() {
     let choice = Response::parse(&choice).unwrap();
     assert_eq!((choice.state, choice.token), (Some(spnego::REQUEST_MIC), None));
     assert!(!server.has_challenged());
-    let challenge = server.challenge(&spnego::response(negotiate, None)).unwrap();
+    let challenge = server.challenge(&spnego::response(Some(negotiate), None)).unwrap();
     assert!(server.has_challenged());
     let second = client.second_token(&challenge).unwrap();
     // The client signs the list that it would have sent itself.
     let verified = server.receive(&second).unwrap().verify(&Secret::new("b"));
     assert_eq!(verified.err(), Some(AuthError::MechListMic));
-    let unsigned = spnego::response(Response::parse(&second).unwrap().token.unwrap(), None);
+    let unsigned = spnego::response(Response::parse(&second).unwrap().token, None);
     let verified = server.receive(&unsigned).unwrap().verify(&Secret::new("b"));
     assert_eq!(verified.err(), Some(AuthError::MechListMic));
 }
@@ -149,6 +155,35 @@ proptest! {
             let token = [head, &bytes].concat();
             let _ = NtlmAcceptor::new("S").challenge(&token);
             let _ = server.receive(&token).and_then(|received| received.verify(&Secret::new("c")));
+        }
+    }
+}
+
+#[test]
+fn the_ticket_of_a_client_is_found_after_either_identifier_of_kerberos() {
+    let token = spnego::init(&spnego::kerberos_list(), b"ticket");
+    let init = KerberosInit::parse(&token).unwrap();
+    assert_eq!(init.token, b"ticket");
+    assert_eq!(KerberosInit::parse(&spnego::init(&spnego::mech_list(), b"ntlm")), None);
+    assert!((0..token.len()).all(|len| KerberosInit::parse(&token[..len]).is_none()));
+    let answer = spnego::accept_kerberos(init.mechanism, b"answer");
+    let answer = Response::parse(&answer).unwrap();
+    assert_eq!(answer.mechanism, Some(Mechanism::Kerberos));
+    assert_eq!((answer.token, answer.mic, answer.state), (Some(&b"answer"[..]), None, Some(0)));
+}
+
+proptest! {
+    #[test]
+    fn changed_tokens_of_kerberos_cause_no_panic(at in 0usize..200, value in any::<u8>(), len in 0usize..200) {
+        for mut token in [
+            spnego::init(&spnego::kerberos_list(), &[7; 90]),
+            spnego::accept_kerberos(&[0x2A; 9], &[7; 90]),
+            spnego::response(Some(&[7; 90]), Some(&[8; 28])),
+        ] {
+            let at = at % token.len();
+            token[at] = value;
+            token.truncate(len);
+            let _ = (KerberosInit::parse(&token), Response::parse(&token), listed_mechanisms(&token));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Why a login fails.
 
 /// An invalid token, or a token out of order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
     /// A token of the server is truncated or malformed.
     #[error("login token of {len} bytes: {what} is missing or malformed")]
@@ -22,6 +22,17 @@ pub enum AuthError {
     /// The server requires another mechanism than NTLM.
     #[error("login: the server does not accept NTLM")]
     Mechanism,
+    /// The server chooses another mechanism although the user requires Kerberos.
+    #[error(
+        "login: the server chooses {chosen}, but the client requires Kerberos; auth=ntlm in the URL allows NTLM"
+    )]
+    Downgrade {
+        /// Name of the mechanism that the server chooses.
+        chosen: &'static str,
+    },
+    /// Kerberos rejects a token.
+    #[error("login: {0}")]
+    Kerberos(#[from] sharebench_gss::GssError),
     /// The server lacks a feature that `NTLMv2` needs.
     #[error("login: the server's NTLM flags {flags:#010x} lack {what}")]
     Flags {

@@ -74,7 +74,7 @@ impl NtlmLogin {
     /// The token of the first `SESSION_SETUP`. Calling it again restarts the login.
     pub(crate) fn first_token(&mut self) -> Vec<u8> {
         let negotiate = message::negotiate();
-        let token = spnego::init(&negotiate);
+        let token = spnego::init(&spnego::mech_list(), &negotiate);
         self.step = Step::Negotiated(negotiate);
         token
     }
@@ -109,7 +109,7 @@ impl NtlmLogin {
         Ok(if bare {
             authenticate
         } else {
-            spnego::response(&authenticate, mic.as_ref().map(|mic| &mic[..]))
+            spnego::response(Some(&authenticate), mic.as_ref().map(|mic| &mic[..]))
         })
     }
 
@@ -122,7 +122,7 @@ impl NtlmLogin {
         if token.is_empty() {
             return Ok(());
         }
-        let response = Response::parse(token)?;
+        let response = Response::for_ntlm(token)?;
         expect_state(response.state, ACCEPT_COMPLETED)?;
         let expected = exported.as_ref().and_then(|exported| exported.sign(Side::Server));
         match (response.mic, expected) {
@@ -212,7 +212,7 @@ fn anonymous(challenge: &Challenge) -> Vec<u8> {
 
 /// The NTLM challenge within a token that leaves the negotiation incomplete.
 fn incomplete(token: &[u8]) -> Result<&[u8], AuthError> {
-    let response = Response::parse(token)?;
+    let response = Response::for_ntlm(token)?;
     // A server that prefers another mechanism accepts NTLM in this state. Both sides then have to sign the list of
     // mechanisms, which this client does in any case.
     if response.state != Some(REQUEST_MIC) {

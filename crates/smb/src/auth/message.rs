@@ -143,13 +143,13 @@ pub(super) fn challenge(
     name: &str,
     target_info: &[u8],
 ) -> Result<Vec<u8>, AuthError> {
-    let malformed = AuthError::Malformed { what: "NTLM negotiate", len: negotiate.len() };
+    let malformed = || AuthError::Malformed { what: "NTLM negotiate", len: negotiate.len() };
     let mut reader = Reader::new(negotiate, "NTLM negotiate");
-    let signature: [u8; 8] = reader.get().map_err(|_| malformed)?;
-    let kind: u32 = reader.get().map_err(|_| malformed)?;
-    let offered: u32 = reader.get().map_err(|_| malformed)?;
+    let signature: [u8; 8] = reader.get().map_err(|_| malformed())?;
+    let kind: u32 = reader.get().map_err(|_| malformed())?;
+    let offered: u32 = reader.get().map_err(|_| malformed())?;
     if signature != SIGNATURE || kind != 1 {
-        return Err(malformed);
+        return Err(malformed());
     }
     check_flags(offered)?;
     let name = utf16(name);

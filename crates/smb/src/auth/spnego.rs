@@ -1,4 +1,4 @@
-//! SPNEGO tokens (RFC 4178 4.2) around a single mechanism, NTLM.
+//! SPNEGO tokens (RFC 4178 4.2) around one mechanism, NTLM or Kerberos.
 
 use super::AuthError;
 use super::der::{Der, element};
@@ -7,6 +7,7 @@ use super::message;
 /// States of a negotiation (RFC 4178 4.2.2).
 pub(super) const ACCEPT_COMPLETED: u8 = 0;
 pub(super) const ACCEPT_INCOMPLETE: u8 = 1;
+pub(super) const REJECT: u8 = 2;
 /// As [`ACCEPT_INCOMPLETE`]; both sides have to sign the list of mechanisms.
 pub(super) const REQUEST_MIC: u8 = 3;
 
@@ -97,9 +98,32 @@ pub(super) fn mech_list() -> Vec<u8> {
     element(SEQUENCE, &[&element(OBJECT_ID, &[&NTLM])])
 }
 
-/// The token of a NEGOTIATE response: NTLM is the only mechanism (`NegTokenInit2`, MS-SPNG 2.2.1).
-pub(super) fn hint() -> Vec<u8> {
-    let mechs = element(FIELD[0], &[&mech_list()]);
+/// The list of a client that accepts Kerberos only. Older Windows recognizes the second identifier only.
+pub(super) fn kerberos_list() -> Vec<u8> {
+    element(SEQUENCE, &[&element(OBJECT_ID, &[&KERBEROS]), &element(OBJECT_ID, &[&MS_KERBEROS])])
+}
+
+/// The mechanisms that a server lists in its NEGOTIATE response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerMechanisms {
+    /// NTLM only.
+    Ntlm,
+    /// Kerberos only.
+    Kerberos,
+    /// Kerberos, then NTLM.
+    Both,
+}
+
+/// The token of a NEGOTIATE response (`NegTokenInit2`, MS-SPNG 2.2.1).
+pub(super) fn hint(mechanisms: ServerMechanisms) -> Vec<u8> {
+    let [ms_kerberos, kerberos, ntlm] =
+        [&MS_KERBEROS[..], &KERBEROS, &NTLM].map(|id| element(OBJECT_ID, &[id]));
+    let list = match mechanisms {
+        ServerMechanisms::Ntlm => mech_list(),
+        ServerMechanisms::Kerberos => element(SEQUENCE, &[&ms_kerberos, &kerberos]),
+        ServerMechanisms::Both => element(SEQUENCE, &[&ms_kerberos, &kerberos, &ntlm]),
+    };
+    let mechs = element(FIELD[0], &[&list]);
     let init = element(FIELD[0], &[&element(SEQUENCE, &[&mechs])]);
     element(APPLICATION, &[&element(OBJECT_ID, &[&SPNEGO]), &init])
 }
@@ -117,6 +141,46 @@ pub(super) fn answer(state: u8, token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec
     let state = element(FIELD[0], &[&element(ENUMERATED, &[&[state]])]);
     let fields = [&state[..], &chosen, &field(FIELD[2], token), &field(FIELD[3], mic)];
     element(RESPONSE, &[&element(SEQUENCE, &fields)])
+}
+
+/// The server's answer that completes a login with Kerberos. It has no signature over the list of mechanisms, because the
+/// client's first mechanism was chosen, and a signature would have to be answered (RFC 4178 5).
+pub(super) fn accept_kerberos(mechanism: &[u8], token: &[u8]) -> Vec<u8> {
+    let state = element(FIELD[0], &[&element(ENUMERATED, &[&[ACCEPT_COMPLETED]])]);
+    let chosen = element(FIELD[1], &[&element(OBJECT_ID, &[mechanism])]);
+    let token = element(FIELD[2], &[&element(OCTETS, &[token])]);
+    element(RESPONSE, &[&element(SEQUENCE, &[&state, &chosen, &token])])
+}
+
+/// The first token of a client whose first mechanism is Kerberos.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct KerberosInit<'a> {
+    /// Identifier of Kerberos, as the client wrote it.
+    pub(super) mechanism: &'a [u8],
+    pub(super) token: &'a [u8],
+}
+
+impl<'a> KerberosInit<'a> {
+    /// None for every other token, which another mechanism has to judge.
+    pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let mut outer = Der::new(Der::new(bytes).expect(APPLICATION, "NegTokenInit").ok()?);
+        if outer.expect(OBJECT_ID, "SPNEGO").ok()? != SPNEGO {
+            return None;
+        }
+        let init = outer.expect(FIELD[0], "NegTokenInit").ok()?;
+        let mut fields = Der::new(Der::new(init).expect(SEQUENCE, "NegTokenInit").ok()?);
+        let mechanisms = fields.expect(FIELD[0], "mechTypes").ok()?;
+        let mut list = Der::new(Der::new(mechanisms).expect(SEQUENCE, "MechTypeList").ok()?);
+        let mechanism = list.expect(OBJECT_ID, "MechType").ok()?;
+        while !fields.is_empty() {
+            let (tag, content) = fields.next("NegTokenInit field").ok()?;
+            if tag == FIELD[2] && Mechanism::of(mechanism) == Mechanism::Kerberos {
+                let token = Der::new(content).expect(OCTETS, "mechToken").ok()?;
+                return Some(Self { mechanism, token });
+            }
+        }
+        None
+    }
 }
 
 /// A client's token as a server receives it.
@@ -173,19 +237,22 @@ impl<'a> ClientToken<'a> {
     }
 }
 
-/// The client's first token.
-pub(super) fn init(token: &[u8]) -> Vec<u8> {
-    let mechs = element(FIELD[0], &[&mech_list()]);
+/// The client's first token, with its list of mechanisms.
+pub(super) fn init(list: &[u8], token: &[u8]) -> Vec<u8> {
+    let mechs = element(FIELD[0], &[list]);
     let token = element(FIELD[2], &[&element(OCTETS, &[token])]);
     let init = element(FIELD[0], &[&element(SEQUENCE, &[&mechs, &token])]);
     element(APPLICATION, &[&element(OBJECT_ID, &[&SPNEGO]), &init])
 }
 
-/// The client's second token.
-pub(super) fn response(token: &[u8], mic: Option<&[u8]>) -> Vec<u8> {
+/// A later token of the client.
+pub(super) fn response(token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec<u8> {
+    let field = |tag: u8, content: Option<&[u8]>| {
+        content.map_or_else(Vec::new, |content| element(tag, &[&element(OCTETS, &[content])]))
+    };
     let state = element(FIELD[0], &[&element(ENUMERATED, &[&[ACCEPT_INCOMPLETE]])]);
-    let token = element(FIELD[2], &[&element(OCTETS, &[token])]);
-    let mic = mic.map_or_else(Vec::new, |mic| element(FIELD[3], &[&element(OCTETS, &[mic])]));
+    let token = field(FIELD[2], token);
+    let mic = field(FIELD[3], mic);
     element(RESPONSE, &[&element(SEQUENCE, &[&state, &token, &mic])])
 }
 
@@ -193,12 +260,14 @@ pub(super) fn response(token: &[u8], mic: Option<&[u8]>) -> Vec<u8> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Response<'a> {
     pub(super) state: Option<u8>,
+    /// The mechanism that the server chooses.
+    pub(super) mechanism: Option<Mechanism>,
     pub(super) token: Option<&'a [u8]>,
     pub(super) mic: Option<&'a [u8]>,
 }
 
 impl<'a> Response<'a> {
-    /// Decodes a token and rejects one that chooses another mechanism than NTLM.
+    /// Decodes a token.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, AuthError> {
         let outer = Der::new(bytes).expect(RESPONSE, "NegTokenResp")?;
         let mut fields = Der::new(Der::new(outer).expect(SEQUENCE, "NegTokenResp")?);
@@ -211,8 +280,8 @@ impl<'a> Response<'a> {
                     [state] => response.state = Some(*state),
                     other => return Err(AuthError::Malformed { what: "negState", len: other.len() }),
                 },
-                Some(1) if value.expect(OBJECT_ID, "supportedMech")? != NTLM => {
-                    return Err(AuthError::Mechanism);
+                Some(1) => {
+                    response.mechanism = Some(Mechanism::of(value.expect(OBJECT_ID, "supportedMech")?));
                 }
                 Some(2) => response.token = Some(value.expect(OCTETS, "responseToken")?),
                 Some(3) => response.mic = Some(value.expect(OCTETS, "mechListMIC")?),
@@ -220,5 +289,14 @@ impl<'a> Response<'a> {
             }
         }
         Ok(response)
+    }
+
+    /// Decodes the server's token to a client that wants NTLM.
+    pub(super) fn for_ntlm(bytes: &'a [u8]) -> Result<Self, AuthError> {
+        let response = Self::parse(bytes)?;
+        match response.mechanism {
+            None | Some(Mechanism::Ntlm) => Ok(response),
+            Some(_) => Err(AuthError::Mechanism),
+        }
     }
 }

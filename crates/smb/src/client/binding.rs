@@ -141,7 +141,7 @@ fn channel_key(
     channel: &mut Channel,
     further: &Negotiated,
     hash: &PreauthHash,
-    key: Option<[u8; 16]>,
+    key: Option<Vec<u8>>,
     header: &Header,
 ) -> Result<SigningKey, DialError> {
     let Some(key) = key else {

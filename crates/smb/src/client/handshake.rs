@@ -41,6 +41,7 @@ pub(crate) async fn open_session(
     counts: &Arc<SessionCounts>,
     reached: &dyn Fn(LoginPhase),
 ) -> Result<SmbSession, DialError> {
+    let options = &options.with_one_ticket();
     let addresses = resolve(&options.host).await?;
     reached(LoginPhase::NameResolved);
     let (stream, address) = dial_first(&addresses, options.port, &options.far).await?;

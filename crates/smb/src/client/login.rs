@@ -6,9 +6,10 @@ use sharebench_model::ErrorClass;
 use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
 
-use crate::auth::{AuthError, NtlmLogin};
+use crate::auth::{AuthError, Mechanism};
 use crate::client::channel::Channel;
 use crate::client::dial::blame;
+use crate::client::login_method::{LoginMethod, dial_error};
 use crate::client::message_security::MessageEncryption;
 use crate::client::negotiated::{Negotiated, SIGNING_REQUIRED};
 use crate::client::options::{Protection, SmbOptions};
@@ -18,8 +19,8 @@ use crate::status::NtStatus;
 use crate::wire::header::{Header, command, flags as header_flags};
 use crate::wire::session_setup::{SessionSetupRequest, SessionSetupResponse, flags};
 
-/// Name of this client in logins.
-pub(crate) const WORKSTATION: &str = "SHAREBENCH";
+/// Most requests of a login: Kerberos needs at most two, NTLM two.
+const MAX_ROUNDS: usize = 4;
 
 /// What a login leaves to the steps after it.
 #[derive(Debug, Default)]
@@ -37,7 +38,8 @@ pub(crate) struct Admitted {
     /// Flags of the session, of the last response.
     flags: u16,
     /// Key of the login; none for an anonymous one.
-    pub(crate) key: Option<[u8; 16]>,
+    pub(crate) key: Option<Vec<u8>>,
+    mechanism: Mechanism,
 }
 
 /// Logs in; afterwards the channel signs or encrypts as negotiated.
@@ -47,16 +49,20 @@ pub(crate) async fn login(
     negotiated: &mut Negotiated,
     mut hash: PreauthHash,
 ) -> Result<LoginKeys, DialError> {
-    let Admitted { header, flags: session_flags, key } =
+    let Admitted { header, flags: session_flags, key, mechanism } =
         exchange_tokens(channel, options, negotiated, &mut hash, 0).await?;
     negotiated.session_flags = session_flags;
+    negotiated.mechanism = Some(mechanism);
     // The server may admit a user as guest; such a session, like an anonymous one, has no key.
-    let Some(key) = key.filter(|_| session_flags & (flags::IS_GUEST | flags::IS_NULL) == 0) else {
+    let Some(mut key) = key.filter(|_| session_flags & (flags::IS_GUEST | flags::IS_NULL) == 0) else {
         return reject_missing_key(options, negotiated).map(|()| LoginKeys::default());
     };
     let preauth = hash.value();
     let preauth = (negotiated.dialect == 0x0311).then_some(&preauth);
     let keys = SessionKeys::derive(negotiated.dialect, &key, preauth, negotiated.cipher);
+    key.fill(0);
+    // Keeps the compiler from removing the fill as a dead store.
+    std::hint::black_box(&key);
     let signing =
         SigningKey::new(negotiated.signing, &keys.signing).map_err(DialError::protocol_violation)?;
     // Before the key is used for anything: a server that does not know the session key must not receive a
@@ -76,31 +82,32 @@ pub(crate) async fn exchange_tokens(
     hash: &mut PreauthHash,
     setup_flags: u8,
 ) -> Result<Admitted, DialError> {
-    let mut ntlm = match &options.user {
-        Some(user) => NtlmLogin::new(user, &options.domain, &options.password, WORKSTATION),
-        None => NtlmLogin::anonymous(),
-    };
-    let (header, first) = setup(channel, negotiated, setup_flags, ntlm.first_token()).await?;
-    if NtStatus(header.status) != NtStatus::MORE_PROCESSING_REQUIRED {
-        return Err(login_error(negotiated, &header));
+    let mut method = LoginMethod::choose(options, negotiated).await?;
+    let mechanism = method.mechanism();
+    let mut token = method.first_token();
+    for _ in 0..MAX_ROUNDS {
+        let (header, response) = setup(channel, negotiated, setup_flags, token).await?;
+        // The server assigns the session id with its first response; later requests must carry it.
+        channel.session_id = header.session_id;
+        hash.update(&channel.exchange.request);
+        let failed = |error: &AuthError| token_error(negotiated, mechanism, error);
+        match NtStatus(header.status) {
+            // The last response is not part of the hash: it is signed with a key derived from that hash.
+            NtStatus::SUCCESS => {
+                let is_guest = response.flags & (flags::IS_GUEST | flags::IS_NULL) != 0;
+                // A guest of NTLM has no key, and so nothing that its token could prove. A ticket always has one.
+                if !is_guest || mechanism == Mechanism::Kerberos {
+                    method.check_final(&response.token).map_err(|error| failed(&error))?;
+                }
+                let key = method.session_key().map_err(|error| failed(&error))?;
+                return Ok(Admitted { header, flags: response.flags, key, mechanism });
+            }
+            NtStatus::MORE_PROCESSING_REQUIRED => hash.update(&channel.exchange.reply),
+            _ => return Err(login_error(negotiated, &method, &header)),
+        }
+        token = method.next_token(&response.token).map_err(|error| failed(&error))?;
     }
-    // The server assigns the session id with its challenge; the second request must carry it.
-    channel.session_id = header.session_id;
-    hash.update(&channel.exchange.request);
-    hash.update(&channel.exchange.reply);
-    let answer = ntlm.second_token(&first.token).map_err(|error| token_error(negotiated, error))?;
-    let (header, last) = setup(channel, negotiated, setup_flags, answer).await?;
-    if NtStatus(header.status) != NtStatus::SUCCESS {
-        return Err(login_error(negotiated, &header));
-    }
-    // The last response is not part of the hash: it is signed with a key derived from that hash.
-    hash.update(&channel.exchange.request);
-    let key = ntlm.session_key();
-    // A guest has no key, and so nothing that its token could prove.
-    if last.flags & (flags::IS_GUEST | flags::IS_NULL) == 0 {
-        ntlm.check_final(&last.token).map_err(|error| token_error(negotiated, error))?;
-    }
-    Ok(Admitted { header, flags: last.flags, key })
+    Err(DialError::protocol_violation("the server does not complete the login"))
 }
 
 async fn setup(
@@ -126,8 +133,16 @@ async fn setup(
 }
 
 /// The error of a login that the server rejects with a status.
-fn login_error(negotiated: &Negotiated, header: &Header) -> DialError {
+fn login_error(negotiated: &Negotiated, method: &LoginMethod, header: &Header) -> DialError {
     let status = NtStatus(header.status);
+    if let LoginMethod::Kerberos(login) = method {
+        let detail = format!(
+            "the server rejects the Kerberos ticket for {}: it has no current key for this name, its clock differs, or it \
+             does not know the user (SESSION_SETUP: {status})",
+            login.service()
+        );
+        return DialError::new(UrlPart::Credentials, status.class(), detail);
+    }
     if let Some(meaning) = without_ntlm(negotiated) {
         let mut error = DialError::from(meaning);
         error.detail = format!("{} (SESSION_SETUP: {status})", error.detail);
@@ -137,10 +152,13 @@ fn login_error(negotiated: &Negotiated, header: &Header) -> DialError {
 }
 
 /// The error of a login whose token from the server is not the expected one.
-fn token_error(negotiated: &Negotiated, error: AuthError) -> DialError {
-    match without_ntlm(negotiated) {
+fn token_error(negotiated: &Negotiated, mechanism: Mechanism, error: &AuthError) -> DialError {
+    if let AuthError::Kerberos(error) = error {
+        return dial_error(error);
+    }
+    match without_ntlm(negotiated).filter(|_| mechanism == Mechanism::Ntlm) {
         Some(meaning) => meaning.into(),
-        None if error == AuthError::Mechanism => Incompatibility::NtlmNotAccepted.into(),
+        None if *error == AuthError::Mechanism => Incompatibility::NtlmNotAccepted.into(),
         None => DialError::new(UrlPart::Credentials, ErrorClass::Protocol, error.to_string()),
     }
 }

@@ -3,7 +3,7 @@
 //! [`session`] is what the engine drives. It checks an operation and hands it to the [`channel`], which owns the
 //! connection: it pays for the request with [`credits`], applies [`message_security`], sends it, and lets the
 //! [`receiver`] and [`pending_replies`] match each reply with its request. [`handshake`] opens a session: [`dial`],
-//! [`negotiation`], [`login`], then the share. [`offers`] reports what a server offers.
+//! [`negotiation`], [`login`] by a [`login_method`], then the share. [`offers`] reports what a server offers.
 
 mod binding;
 mod channel;
@@ -15,6 +15,7 @@ mod interfaces;
 mod leases;
 mod listing;
 mod login;
+mod login_method;
 mod message_security;
 mod metadata;
 mod metadata_exchange;

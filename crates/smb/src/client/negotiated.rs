@@ -57,6 +57,8 @@ pub(crate) struct Negotiated {
     pub(crate) mechanisms: Vec<Mechanism>,
     pub(crate) signing: SigningAlgorithm,
     pub(crate) cipher: Option<Cipher>,
+    /// The mechanism of the login.
+    pub(crate) mechanism: Option<Mechanism>,
     /// Flags of the session.
     pub(crate) session_flags: u16,
     /// Every message is signed.
@@ -87,6 +89,7 @@ impl Negotiated {
             mechanisms: listed_mechanisms(&response.token).unwrap_or_default(),
             signing,
             cipher: encrypts.then_some(Cipher::Aes128Ccm),
+            mechanism: None,
             session_flags: 0,
             signed: false,
             encrypted: false,
@@ -145,6 +148,7 @@ impl Negotiated {
             ("max_write".into(), self.max_write.to_string()),
             ("server_guid".into(), guid_text(&self.server_guid)),
             ("session".into(), session.into()),
+            ("login".into(), self.mechanism.map_or("none", Mechanism::name).into()),
         ])
     }
 }

@@ -95,6 +95,11 @@ fn check(options: &SmbOptions, negotiated: &Negotiated) -> Result<(), DialError>
         let detail = "the server cannot sign";
         return Err(DialError::new(UrlPart::Option("sign"), ErrorClass::Unsupported, detail));
     }
+    // A server that knows none of the offered algorithms signs as in earlier dialects.
+    if negotiated.dialect == 0x0311 && !options.signing.contains(&negotiated.signing) {
+        let detail = format!("the server signs with {}", negotiated.signing.name());
+        return Err(DialError::new(UrlPart::Option("signing"), ErrorClass::Unsupported, detail));
+    }
     if options.encrypt == Protection::Required && negotiated.cipher.is_none() {
         let detail = format!("the server negotiated no cipher in dialect {}", negotiated.dialect_name());
         return Err(DialError::new(UrlPart::Option("encrypt"), ErrorClass::Unsupported, detail));
@@ -126,8 +131,8 @@ pub(crate) fn offer(options: &SmbOptions) -> Offer {
         capabilities,
         security_mode: SIGNING_ENABLED | signing_required,
         dialects: options.dialects.clone(),
-        signing: SIGNING.to_vec(),
-        ciphers: if options.encrypt == Protection::Off { Vec::new() } else { CIPHERS.to_vec() },
+        signing: options.signing.clone(),
+        ciphers: if options.encrypt == Protection::Off { Vec::new() } else { options.ciphers.clone() },
     }
 }
 

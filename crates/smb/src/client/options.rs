@@ -1,12 +1,18 @@
 //! The checked options of an `smb://` URL.
 
+use std::net::IpAddr;
+
+use sharebench_gss::{Identity, SharedCredential, TicketPool};
 use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
 use crate::client::leases::LeaseChoice;
+use crate::client::negotiation::{CIPHERS, SIGNING};
 use crate::client::nt1::NETBIOS_PORT;
+use crate::crypto::{Cipher, SigningAlgorithm};
 
-const KNOWN: &str = "dialect, sign, encrypt, domain, channels, lease, durable, transport, far";
+const KNOWN: &str = "dialect, sign, signing, encrypt, cipher, auth, spn, domain, channels, lease, durable, \
+                     transport, far";
 /// Name of SMB1 as a dialect. It is never negotiated unless it is requested.
 const NT1: &str = "nt1";
 /// Most connections of a session. smbd accepts 32 channels, Windows 32.
@@ -44,6 +50,17 @@ pub(crate) enum Nt1Transport {
     Netbios,
 }
 
+/// The mechanism of the login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AuthMethod {
+    /// Kerberos if the user has a ticket for the server, otherwise NTLM.
+    Auto,
+    /// Kerberos only.
+    Kerberos,
+    /// NTLM only.
+    Ntlm,
+}
+
 /// A checked `smb://` URL and the password for it.
 #[derive(Debug, Clone)]
 pub(crate) struct SmbOptions {
@@ -62,6 +79,15 @@ pub(crate) struct SmbOptions {
     pub(crate) nt1: Option<Nt1Transport>,
     pub(crate) sign: Protection,
     pub(crate) encrypt: Protection,
+    /// Signing algorithms offered in dialect 3.1.1; earlier dialects have one each.
+    pub(crate) signing: Vec<SigningAlgorithm>,
+    /// Ciphers offered in dialect 3.1.1; earlier dialects have one each.
+    pub(crate) ciphers: Vec<Cipher>,
+    pub(crate) auth: AuthMethod,
+    /// Principal of the server, if it is not `cifs/` with the host of the URL.
+    pub(crate) spn: Option<String>,
+    /// Kerberos tickets, which the sessions of this URL share.
+    pub(crate) tickets: TicketPool,
     /// Connections of each session.
     pub(crate) channels: u32,
     /// The URL states the number of connections, so that it is a fact of the run.
@@ -94,6 +120,10 @@ impl SmbOptions {
         let nt1 = nt1_transport(&mut url, nt1)?;
         let sign = protection(&mut url, "sign")?;
         let encrypt = protection(&mut url, "encrypt")?;
+        let signing = algorithms(&mut url, "signing", &dialects, &SIGNING, SigningAlgorithm::name)?;
+        let ciphers = algorithms(&mut url, "cipher", &dialects, &CIPHERS, Cipher::name)?;
+        let auth = auth_method(&mut url)?;
+        let spn = url.take("spn");
         let domain = url.take("domain").unwrap_or_default();
         let states_channels = url.options.contains_key("channels");
         let channels = channels(&mut url)?;
@@ -108,6 +138,9 @@ impl SmbOptions {
             && (encrypt == Protection::Required || channels > 1 || lease != LeaseChoice::None || durable)
         {
             return Err(url.error("dialect=nt1 has no encryption, channels, leases and durable handles"));
+        }
+        if nt1.is_some() && auth == AuthMethod::Kerberos {
+            return Err(url.error("auth=kerberos needs dialect 2.0.2 or later: SMB1 logs in with NTLM only"));
         }
         let newest = dialects.iter().max().copied().unwrap_or_default();
         if newest < lease.oldest_dialect() {
@@ -126,6 +159,7 @@ impl SmbOptions {
                 "channels={channels} needs a user: an anonymous session has no key to bind channels with"
             )));
         }
+        let tickets = SharedCredential::new(identity(url.user.as_deref(), &domain, auth, &password)).into();
         Ok(Self {
             host: url.host,
             port: url.port.unwrap_or(if nt1 == Some(Nt1Transport::Netbios) {
@@ -142,6 +176,11 @@ impl SmbOptions {
             nt1,
             sign,
             encrypt,
+            signing,
+            ciphers,
+            auth,
+            spn,
+            tickets,
             channels,
             states_channels,
             lease,
@@ -149,6 +188,19 @@ impl SmbOptions {
             far,
             further_capabilities: 0,
         })
+    }
+}
+
+impl SmbOptions {
+    /// The options of one session, whose channels all log in as the same principal.
+    pub(crate) fn with_one_ticket(&self) -> Self {
+        let tickets = self.tickets.next().map_or_else(|| self.tickets.clone(), TicketPool::from);
+        Self { tickets, ..self.clone() }
+    }
+
+    /// True if the server has a name that a ticket can be for.
+    pub(crate) fn names_server(&self) -> bool {
+        self.spn.is_some() || self.host.parse::<IpAddr>().is_err()
     }
 }
 
@@ -211,6 +263,50 @@ fn protection(url: &mut TargetUrl, key: &str) -> Result<Protection, UrlError> {
     }
 }
 
+/// The algorithm of an option, by its name in any case, or all of them.
+fn algorithms<A: Copy>(
+    url: &mut TargetUrl,
+    key: &str,
+    dialects: &[u16],
+    all: &[A],
+    name: impl Fn(A) -> &'static str,
+) -> Result<Vec<A>, UrlError> {
+    let Some(text) = url.take(key) else { return Ok(all.to_vec()) };
+    if !dialects.contains(&0x0311) {
+        return Err(url.error(format!("{key}={text}: only dialect 3.1.1 has a choice")));
+    }
+    if let Some(algorithm) = all.iter().find(|algorithm| name(**algorithm).eq_ignore_ascii_case(&text)) {
+        return Ok(vec![*algorithm]);
+    }
+    let names: Vec<&str> = all.iter().map(|algorithm| name(*algorithm)).collect();
+    Err(url.error(format!("{key}={text}: the choices are {}", names.join(", "))))
+}
+
+fn auth_method(url: &mut TargetUrl) -> Result<AuthMethod, UrlError> {
+    match url.take("auth").as_deref() {
+        None | Some("auto") => Ok(AuthMethod::Auto),
+        Some("kerberos") => Ok(AuthMethod::Kerberos),
+        Some("ntlm") => Ok(AuthMethod::Ntlm),
+        Some(other) => Err(url.error(format!("auth={other}: the choices are auto, kerberos and ntlm"))),
+    }
+}
+
+/// Who logs in with Kerberos: the account of the URL, or the default principal of the ticket cache. A password is used
+/// only where the URL requires Kerberos; with `auto` it is for NTLM.
+fn identity(user: Option<&str>, domain: &str, auth: AuthMethod, password: &Secret) -> Identity {
+    let Some(user) = user else { return Identity::ticket_cache() };
+    // A domain with a dot is a realm; the short name of a domain is none.
+    let principal = if domain.contains('.') && !user.contains('@') {
+        format!("{user}@{}", domain.to_uppercase())
+    } else {
+        user.to_owned()
+    };
+    if auth == AuthMethod::Kerberos && !password.is_empty() {
+        return Identity::password(&principal, password.clone());
+    }
+    Identity::cached(&principal)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,6 +362,11 @@ mod tests {
             ("smb://a@nas/x?channels=33", "1 to 32"),
             ("smb://a@nas/x?channels=2&dialect=2.1", "3.0"),
             ("smb://nas/x?channels=2", "needs a user"),
+            ("smb://nas/x?vers=3", "dialect, sign, signing, encrypt, cipher, auth, spn, domain, far"),
+            ("smb://nas/x?cipher=rot13", "AES-256-GCM"),
+            ("smb://nas/x?signing=md5", "AES-GMAC"),
+            ("smb://nas/x?signing=aes-cmac&dialect=3.0", "dialect 3.1.1"),
+            ("smb://nas/x?auth=krb5", "auto, kerberos and ntlm"),
             ("smb://nas/x?far=20", "'20' is no distance"),
         ] {
             let error = options(text).unwrap_err().to_string();

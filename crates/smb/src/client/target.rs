@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sharebench_gss::TicketPool;
 use sharebench_model::{CachePolicy, ErrorClass, Facts, IoPolicy};
 use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
@@ -14,7 +15,7 @@ use crate::client::handshake::open_session;
 use crate::client::leases::LeaseChoice;
 use crate::client::nt1;
 use crate::client::offers::explain;
-use crate::client::options::SmbOptions;
+use crate::client::options::{AuthMethod, SmbOptions};
 use crate::client::policy::SECTOR;
 use crate::client::session_counts::SessionCounts;
 
@@ -27,10 +28,11 @@ const MAX_RECORD: u32 = 8 << 20;
 ///
 /// Without a user name the session is anonymous. Options: `dialect=` (exactly this one: `2.0.2`, `2.1`, `3.0`, `3.0.2` or
 /// `3.1.1`; default: the highest of them that the server supports; or `nt1`, which is SMB1, with `transport=netbios` over
-/// `NetBIOS`), `sign=` and `encrypt=` (`auto`: if the server requires it,
-/// `required`, `off`), `domain=`, `channels=` (connections of each session, 1 to 32), `lease=` (`none`, `r`,
-/// `rh`, `rwh` or `dir`), `durable=` (`on` or `off`), and `far=` (a simulated distance,
-/// such as `20ms,100Mbit`).
+/// `NetBIOS`), `sign=` and `encrypt=` (`auto`: if the server requires it, `required`, `off`), `signing=` and `cipher=` (one
+/// algorithm of dialect 3.1.1), `auth=` (`auto`: Kerberos if the user has a ticket, otherwise NTLM; `kerberos`, `ntlm`),
+/// `spn=` (the server's principal; default: `cifs/` and the host), `domain=` (with a dot: the realm), `channels=`
+/// (connections of each session, 1 to 32), `lease=` (`none`, `r`, `rh`, `rwh` or `dir`), `durable=` (`on` or `off`), and
+/// `far=` (a simulated distance, such as `20ms,100Mbit`).
 ///
 /// The target holds the checked URL and the password, and no connection: each [`Target::connect`] opens a session with its
 /// own login and connections. Targets are cheap to clone, so that every job or user may have one.
@@ -49,6 +51,24 @@ impl SmbTarget {
             options: SmbOptions::from_url(url, password)?,
             counts: Arc::default(),
         })
+    }
+
+    /// Logs in with the tickets of this identity instead of those of the URL's account.
+    #[must_use]
+    pub fn with_tickets(mut self, tickets: impl Into<TicketPool>) -> Self {
+        self.options.tickets = tickets.into();
+        self
+    }
+
+    /// True if the URL requires Kerberos.
+    pub fn requires_kerberos(&self) -> bool {
+        self.options.auth == AuthMethod::Kerberos
+    }
+
+    /// True if the user's cache has a ticket for the account of the URL, and the URL does not forbid its use.
+    pub fn has_ticket(&self) -> bool {
+        let credential = || self.options.tickets.next()?.get().ok();
+        self.options.auth != AuthMethod::Ntlm && self.options.names_server() && credential().is_some()
     }
 
     async fn open(

@@ -25,12 +25,15 @@ struct Purposes<'a> {
 
 impl SessionKeys {
     /// Derives the keys; `preauth` is the session's hash before the last response, for dialect 3.1.1 only.
-    pub fn derive(
-        dialect: u16,
-        session_key: &[u8; 16],
-        preauth: Option<&[u8; 64]>,
-        cipher: Option<Cipher>,
-    ) -> Self {
+    ///
+    /// The session key of NTLM has 16 bytes. One of Kerberos may be longer: then the first 16 bytes are the session key, and
+    /// all of it is the base of keys for AES-256 (MS-SMB2 3.2.5.3.1, `Session.FullSessionKey`). A shorter one is padded with
+    /// zeros.
+    pub fn derive(dialect: u16, full_key: &[u8], preauth: Option<&[u8; 64]>, cipher: Option<Cipher>) -> Self {
+        let mut session_key = [0; SIGNING_KEY_LEN];
+        for (place, byte) in session_key.iter_mut().zip(full_key) {
+            *place = *byte;
+        }
         // Dialects 2.x sign with the session key itself and cannot encrypt.
         if dialect < 0x0300 {
             return Self { signing: session_key.to_vec(), to_server: Vec::new(), to_client: Vec::new() };
@@ -49,8 +52,11 @@ impl SessionKeys {
                 to_client: (b"SMBS2CCipherKey\0", context),
             }
         };
-        let base = hmac::Key::new(hmac::HMAC_SHA256, session_key);
-        let cipher_key = |purpose| cipher.map_or_else(Vec::new, |c| key(&base, purpose, c.key_len()));
+        let base = hmac::Key::new(hmac::HMAC_SHA256, &session_key);
+        let full = hmac::Key::new(hmac::HMAC_SHA256, full_key);
+        let cipher_base = |len| if len > SIGNING_KEY_LEN { &full } else { &base };
+        let cipher_key =
+            |purpose| cipher.map_or_else(Vec::new, |c| key(cipher_base(c.key_len()), purpose, c.key_len()));
         Self {
             signing: key(&base, purposes.signing, SIGNING_KEY_LEN),
             to_server: cipher_key(purposes.to_server),

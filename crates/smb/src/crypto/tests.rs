@@ -25,7 +25,7 @@ fn hex_vec(text: &str) -> Vec<u8> {
 
 #[test]
 fn keys_of_dialect_3_0_match_microsofts_example() {
-    let key = hex("7CD451825D0450D235424E44BA6E78CC");
+    let key = hex::<16>("7CD451825D0450D235424E44BA6E78CC");
     let keys = SessionKeys::derive(0x0302, &key, None, Some(Cipher::Aes128Ccm));
     assert_eq!(keys.signing, hex_vec("0B7E9C5CAC36C0F6EA9AB275298CEDCE"));
     assert_eq!(keys.to_server, hex_vec("FAD27796665B313EBB578F388632B4F7"));
@@ -34,7 +34,8 @@ fn keys_of_dialect_3_0_match_microsofts_example() {
 
 #[test]
 fn keys_of_dialect_3_1_1_match_microsofts_example() {
-    let keys = SessionKeys::derive(0x0311, &hex(KEY_311), Some(&hex(PREAUTH_311)), Some(Cipher::Aes128Gcm));
+    let keys =
+        SessionKeys::derive(0x0311, &hex::<16>(KEY_311), Some(&hex(PREAUTH_311)), Some(Cipher::Aes128Gcm));
     assert_eq!(keys.signing, hex_vec("73FE7A9A77BEF0BDE49C650D8CCB5F76"));
     assert_eq!(keys.to_server, hex_vec("629BCBC54422A0F572B97F45989B6073"));
     assert_eq!(keys.to_client, hex_vec("E2AF0DCEFAC68DA71A0DFBD0D1350D74"));
@@ -42,7 +43,7 @@ fn keys_of_dialect_3_1_1_match_microsofts_example() {
 
 #[test]
 fn only_ciphers_of_256_bits_get_longer_keys_and_dialect_2_signs_with_the_session_key() {
-    let key = hex(KEY_311);
+    let key = hex::<16>(KEY_311);
     let preauth = hex(PREAUTH_311);
     let long = SessionKeys::derive(0x0311, &key, Some(&preauth), Some(Cipher::Aes256Gcm));
     assert_eq!((long.signing.len(), long.to_server.len(), long.to_client.len()), (16, 32, 32));
@@ -157,8 +158,12 @@ fn open(key: &SealingKey, frame: &[u8]) -> Result<Vec<u8>, CryptoError> {
 /// "Encryption in SMB 3.0: A protocol perspective".
 #[test]
 fn ccm_decrypts_microsofts_example() {
-    let keys =
-        SessionKeys::derive(0x0300, &hex("B4546771B515F766A86735532DD6C4F0"), None, Some(Cipher::Aes128Ccm));
+    let keys = SessionKeys::derive(
+        0x0300,
+        &hex::<16>("B4546771B515F766A86735532DD6C4F0"),
+        None,
+        Some(Cipher::Aes128Ccm),
+    );
     let to_client = SealingKey::new(Cipher::Aes128Ccm, &keys.to_client).unwrap();
     let response = hex_vec(
         "FD534D42A6015530A18F6D9AFFE22AFAE8E66484860000000000000011000014
@@ -182,7 +187,7 @@ fn ccm_decrypts_microsofts_example() {
 fn gcm_decrypts_microsofts_example() {
     let preauth = hex("B23F3CBFD69487D9832B79B1594A367CDD950909B774C3A4C412B4FCEA9EDDDBA7DB256BA2EA30E9
          77F11F9B113247578E0E915C6D2A513B8F2FCA5707DC8770");
-    let session_key = hex("419FDDF34C1E001909D362AE7FB6AF79");
+    let session_key = hex::<16>("419FDDF34C1E001909D362AE7FB6AF79");
     let keys = SessionKeys::derive(0x0311, &session_key, Some(&preauth), Some(Cipher::Aes128Gcm));
     let to_server = SealingKey::new(Cipher::Aes128Gcm, &keys.to_server).unwrap();
     let request = hex_vec(

@@ -1,5 +1,6 @@
 //! Runs every decoder on arbitrary bytes: it must not panic, and a decoded value must round-trip.
 
+use sharebench_smb::NtlmAcceptor;
 use sharebench_smb::nt1::file as nt1_file;
 use sharebench_smb::nt1::message::Words;
 use sharebench_smb::nt1::session as nt1_session;
@@ -78,10 +79,19 @@ pub fn run(input: &[u8]) {
     nt1::Header::default().encode(&mut smb1);
     smb1.extend_from_slice(input);
     decode_smb1(&smb1);
+    login(input);
     let mut message = Vec::new();
     Header::default().encode(&mut message);
     message.extend_from_slice(input);
     decode(&message);
+}
+
+/// Decodes arbitrary bytes as the first and as the second login token of a client (RFC 4178 4.2).
+fn login(token: &[u8]) {
+    let mut acceptor = NtlmAcceptor::new("SERVER");
+    let challenged = acceptor.challenge(token).is_ok() && acceptor.has_challenged();
+    assert!(challenged || acceptor.receive(token).is_err());
+    let _ = acceptor.receive(token);
 }
 
 fn decode(message: &[u8]) {

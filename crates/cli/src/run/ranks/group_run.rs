@@ -296,7 +296,7 @@ fn check_shift(plan: &ResolvedPlan, division: &Division) -> Result<(), String> {
 
 /// Opens all targets on all ranks; each rank reads the passwords itself.
 fn open(group: &RankGroup, plan: &ResolvedPlan, flags: &RunFlags) -> Result<Vec<Arc<dyn Target>>, Failure> {
-    let opened = targets::open_all(plan, flags.password.file());
+    let opened = targets::open_all(plan, &flags.login);
     agree(group, &opened)?;
     opened
 }

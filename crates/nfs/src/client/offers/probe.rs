@@ -64,7 +64,7 @@ impl NfsProbe {
         rows::session(&mut report, &findings);
         rows::exports(&mut report, &findings, &self.options);
         rows::space_and_clock(&mut report, &findings);
-        rows::incompatibilities(&mut report, &findings);
+        rows::incompatibilities(&mut report, &findings, &self.options);
         report
     }
 

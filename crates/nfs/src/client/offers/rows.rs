@@ -7,7 +7,7 @@ use super::versions::{VersionAnswer, Versions};
 use crate::client::options::{NfsOptions, Version};
 use crate::exports::{AUTH_SYS, flavor_name};
 use crate::incompatibility::Incompatibility;
-use crate::mount::accepts_auth_sys;
+use crate::mount::accepts;
 use crate::protocol::{MOUNT_PROGRAM, NFS_PROGRAM};
 
 const HOST: &str = "host";
@@ -107,11 +107,15 @@ pub(super) fn security(report: &mut OfferReport, findings: &Findings, options: &
         }
         Some((export, flavors)) => {
             for flavor in flavors {
-                let used = if *flavor == AUTH_SYS { Usability::Used } else { Usability::Unsupported };
                 let name = format!("sec={}", flavor_name(*flavor));
+                let used = match *flavor {
+                    flavor if flavor == options.flavor() => Usability::Used,
+                    AUTH_SYS | 390_003..=390_005 => Usability::With(name.clone()),
+                    _ => Usability::Unsupported,
+                };
                 report.add(SECURITY, name, format!("accepted by {export}"), used);
             }
-            if !accepts_auth_sys(flavors) {
+            if !accepts(flavors, AUTH_SYS) {
                 report.not_offered(SECURITY, "sec=sys");
             }
         }
@@ -183,10 +187,11 @@ pub(super) fn space_and_clock(report: &mut OfferReport, findings: &Findings) {
 }
 
 /// Why a run would fail.
-pub(super) fn incompatibilities(report: &mut OfferReport, findings: &Findings) {
+pub(super) fn incompatibilities(report: &mut OfferReport, findings: &Findings, options: &NfsOptions) {
     let flavors = findings.mounts.flavors.clone();
-    let rejected = flavors.filter(|(_, flavors)| !accepts_auth_sys(flavors));
-    let rejected = rejected.map(|(export, flavors)| Incompatibility::Flavors { export, flavors });
+    let selected = options.flavor();
+    let rejected = flavors.filter(|(_, flavors)| !accepts(flavors, selected));
+    let rejected = rejected.map(|(export, flavors)| Incompatibility::Flavors { export, selected, flavors });
     if let Some(found) = findings.incompatibility.clone().or(rejected) {
         report.incompatible(format!("{}: {found}", found.part()));
     } else if let Some(failure) = &findings.session.failure {

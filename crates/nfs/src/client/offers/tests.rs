@@ -173,7 +173,7 @@ async fn a_server_of_version_4_alone_is_named_by_probe_and_by_the_failed_connect
 async fn an_export_for_kerberos_alone_is_named_by_probe_and_by_the_failed_connection() {
     let address = serve(kerberos).await;
     let report = probe(address).await;
-    assert_eq!(report.row("security", "sec=krb5").unwrap().usability, Usability::Unsupported);
+    assert_eq!(report.row("security", "sec=krb5").unwrap().usability, Usability::With("sec=krb5".into()));
     assert_eq!(value(&report, "security", "sec=sys"), "not offered");
     assert_eq!(value(&report, "exports", "/srv"), "for 10.0.0.0/8");
     assert!(report.incompatibilities[0].contains("Kerberos only"), "{:?}", report.incompatibilities);

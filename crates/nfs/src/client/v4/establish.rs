@@ -327,7 +327,9 @@ impl Nfs4Session {
             Some(Nfs4Status::Moved) => self.referral(parent, name, error).await,
             Some(Nfs4Status::Wrongsec) => match self.flavors(parent, name).await {
                 Ok(flavors) if !flavors.is_empty() => {
-                    Incompatibility::Flavors { export: self.options.path.clone(), flavors }.into()
+                    let export = self.options.path.clone();
+                    let selected = self.options.flavor();
+                    Incompatibility::Flavors { export, selected, flavors }.into()
                 }
                 _ => DialError::blame(UrlPart::Share)(error),
             },

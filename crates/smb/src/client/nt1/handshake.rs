@@ -9,7 +9,7 @@ use super::netbios;
 use super::session::{Nt1Negotiated, Nt1Session};
 use crate::auth::NtlmLogin;
 use crate::client::dial::{blame, dial_first};
-use crate::client::login::WORKSTATION;
+use crate::client::login_method::WORKSTATION;
 use crate::client::options::{Nt1Transport, Protection, SmbOptions};
 use crate::nt1::message::{NO_ANDX, NoWords, put_text};
 use crate::nt1::session::{

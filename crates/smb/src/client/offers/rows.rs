@@ -9,7 +9,7 @@ use super::explain::missing_dialect;
 use super::session::SessionFindings;
 use crate::auth::Mechanism;
 use crate::client::negotiated::{Negotiated, SIGNING_ENABLED, SIGNING_REQUIRED, guid_text};
-use crate::client::options::{SmbOptions, dialect_name};
+use crate::client::options::{AuthMethod, SmbOptions, dialect_name};
 use crate::crypto::{Cipher, SigningAlgorithm};
 use crate::incompatibility::Incompatibility;
 use crate::wire::network_interface::{NetworkInterface, RDMA_CAPABLE, RSS_CAPABLE};
@@ -113,7 +113,13 @@ pub(super) fn login(
         report.fact(LOGIN, "mechanisms", "not listed");
     }
     for mechanism in &base.mechanisms {
-        let usability = if *mechanism == Mechanism::Ntlm { Usability::Used } else { Usability::Unsupported };
+        let usability = match (mechanism, options.auth) {
+            (Mechanism::Ntlm, AuthMethod::Auto | AuthMethod::Ntlm)
+            | (Mechanism::Kerberos, AuthMethod::Kerberos) => Usability::Used,
+            (Mechanism::Ntlm, AuthMethod::Kerberos) => Usability::With("auth=ntlm".into()),
+            (Mechanism::Kerberos, _) => Usability::With("auth=kerberos".into()),
+            _ => Usability::Unsupported,
+        };
         report.add(LOGIN, mechanism.name(), "offered", usability);
     }
     if base.lists_no_ntlm() {

@@ -147,7 +147,7 @@ async fn a_dialect_that_the_server_does_not_offer_is_named_with_those_that_it_of
 async fn a_server_that_lists_kerberos_only_is_named() {
     let address = serve(|request| negotiate(request, 0x0202, KERBEROS)).await;
     let report = probe(address, "").await;
-    assert_eq!(report.row("login", "Kerberos").unwrap().usability, Usability::Unsupported);
+    assert_eq!(report.row("login", "Kerberos").unwrap().usability, Usability::With("auth=kerberos".into()));
     assert_eq!(value(&report, "login", "NTLM"), "not offered");
     assert!(report.incompatibilities.join("\n").contains("Kerberos only"), "{:?}", report.incompatibilities);
 }

@@ -1,0 +1,99 @@
+//! The Kerberos identities that the options select.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use sharebench_gss::{Identity, SharedCredential, TicketPool};
+use sharebench_target::{Secret, wipe};
+
+use crate::exit::Failure;
+use crate::files;
+use crate::flags::login::LoginFlags;
+use crate::run::accounts_file::check_readers;
+
+/// The identities of `--keytab`, `--principal` and `--credentials`; none without these options.
+pub fn selected(flags: &LoginFlags) -> Result<Option<TicketPool>, Failure> {
+    let keytab = flags.keytab.as_deref();
+    if let Some(path) = keytab
+        && let Err(error) = std::fs::File::open(path)
+    {
+        return Err(Failure::usage(format!("--keytab {}: {error}", path.display())));
+    }
+    if let Some(path) = &flags.credentials {
+        return of_file(path, keytab).map(Some);
+    }
+    let identity = match (&flags.principal, keytab) {
+        (Some(principal), Some(keytab)) => Identity::keytab(keytab, principal),
+        (Some(principal), None) => Identity::cached(principal),
+        (None, Some(path)) => {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "--keytab {path} needs --principal NAME or --credentials FILE"
+            )));
+        }
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(SharedCredential::new(identity).into()))
+}
+
+/// Reads the identities of a file that nobody else can read.
+fn of_file(path: &Path, keytab: Option<&Path>) -> Result<TicketPool, Failure> {
+    let fail = |detail: String| Failure::usage(format!("--credentials {}: {detail}", path.display()));
+    check_readers(path).map_err(fail)?;
+    let text = files::read_text(path).map_err(|error| fail(error.to_string()))?;
+    let identities = parse(&text, keytab);
+    wipe(text.into_bytes());
+    let credentials = identities.map_err(fail)?.into_iter().map(SharedCredential::new).collect();
+    TicketPool::new(credentials).ok_or_else(|| fail("no principal: write one per line".to_owned()))
+}
+
+/// Parses the identities. Empty lines and lines that begin with `#` are ignored.
+fn parse(text: &str, keytab: Option<&Path>) -> Result<Vec<Identity>, String> {
+    let mut identities = Vec::new();
+    let mut lines = HashMap::new();
+    for (line, content) in (1..).zip(text.lines()) {
+        if content.trim().is_empty() || content.starts_with('#') {
+            continue;
+        }
+        let (principal, password) = match content.split_once(':') {
+            Some((principal, password)) => (principal.trim(), Some(password)),
+            None => (content.trim(), None),
+        };
+        if let Some(first) = lines.insert(principal.to_owned(), line) {
+            return Err(format!("line {line}: '{principal}' is already in line {first}"));
+        }
+        identities.push(match (password, keytab) {
+            _ if principal.is_empty() => return Err(format!("line {line}: the principal is missing")),
+            (Some(""), _) => return Err(format!("line {line}: the password of '{principal}' is empty")),
+            (Some(password), _) => Identity::password(principal, Secret::new(password)),
+            (None, Some(keytab)) => Identity::keytab(keytab, principal),
+            (None, None) => {
+                return Err(format!("line {line}: '{principal}' has no password, and there is no --keytab"));
+            }
+        });
+    }
+    Ok(identities)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_principal_with_a_password_or_a_key() {
+        let keytab = Path::new("/k");
+        let text = "# users\nalice@LAB:a:b\n\nbob\n";
+        let expected =
+            vec![Identity::password("alice@LAB", Secret::new("a:b")), Identity::keytab(keytab, "bob")];
+        assert_eq!(parse(text, Some(keytab)), Ok(expected));
+        for (text, word) in [
+            ("alice\n", "no password, and there is no --keytab"),
+            ("alice:\n", "line 1: the password of 'alice' is empty"),
+            (":x\n", "the principal is missing"),
+            ("a:1\na:2\n", "line 2: 'a' is already in line 1"),
+        ] {
+            let error = parse(text, None).unwrap_err();
+            assert!(error.contains(word) && !error.contains('x'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Our NFS client with `RPCSEC_GSS` against NFS-Ganesha.
+
+use std::time::Duration;
+
+use sharebench_gss::{Identity, SharedCredential};
+use sharebench_model::{ErrorClass, Facts};
+use sharebench_nfs::NfsTarget;
+use sharebench_target::conformance::Suite;
+use sharebench_target::{ConnectError, SessionSpec, Target, UrlPart};
+use sharebench_tests::{Ganesha, GaneshaOptions, Realm, needs};
+
+use crate::adapters::{block_on, conform, url};
+
+fn ganesha(realm: &Realm, flavor: &'static str) -> Ganesha {
+    let keytab = Some(realm.keytab());
+    Ganesha::start(&GaneshaOptions { flavor: Some(flavor), keytab, ..GaneshaOptions::default() }).unwrap()
+}
+
+/// The URL of the export by the name that the realm knows.
+fn named(ganesha: &Ganesha, options: &str) -> String {
+    ganesha.url("", options).replace("127.0.0.1", "localhost")
+}
+
+fn target(realm: &Realm, text: &str) -> NfsTarget {
+    let own = sharebench_tests::program::run(&["id", "-un"], &[]).unwrap();
+    let identity = Identity::keytab(&realm.user_keytab(), own.trim());
+    NfsTarget::from_url(url(text)).unwrap().with_tickets(SharedCredential::new(identity))
+}
+
+fn connect(target: &NfsTarget) -> Result<Facts, ConnectError> {
+    let spec = SessionSpec { connect_timeout: Duration::from_secs(60), ..SessionSpec::default() };
+    block_on(async {
+        let session = target.connect(&spec).await?;
+        let facts = session.facts();
+        session.close().await;
+        Ok(facts)
+    })
+}
+
+#[test]
+fn nfs_conforms_at_ganesha_with_each_flavor() {
+    needs!(Realm::NEEDS, Ganesha::NEEDS);
+    let Some(realm) = Realm::enter("nfs::nfs_conforms_at_ganesha_with_each_flavor") else { return };
+    let server = ganesha(&realm, "krb5,krb5i,krb5p");
+    for flavor in ["krb5", "krb5i", "krb5p"] {
+        let target = target(&realm, &named(&server, &format!("sec={flavor}")));
+        assert_eq!(connect(&target).unwrap()["sec"], flavor);
+        conform(&target, &Suite::default());
+    }
+    assert_eq!(std::fs::read_dir(server.directory()).unwrap().count(), 0, "the suite left something");
+}
+
+#[test]
+fn a_flavor_that_the_export_does_not_accept_is_reported_with_those_that_it_accepts() {
+    needs!(Realm::NEEDS, Ganesha::NEEDS);
+    let test = "nfs::a_flavor_that_the_export_does_not_accept_is_reported_with_those_that_it_accepts";
+    let Some(realm) = Realm::enter(test) else { return };
+    let server = ganesha(&realm, "krb5i,krb5p");
+    for flavor in ["sys", "krb5"] {
+        let error = connect(&target(&realm, &named(&server, &format!("sec={flavor}")))).unwrap_err();
+        assert_eq!((error.part, error.class), (UrlPart::Share, ErrorClass::Unsupported), "{error}");
+        for word in ["krb5i", "krb5p", &format!("selects sec={flavor}")] {
+            assert!(error.to_string().contains(word), "no '{word}' in: {error}");
+        }
+    }
+}
