@@ -131,7 +131,7 @@ fn ganesha_commits_every_write_through_request() {
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
     let refused = sharebench.run(&["sweep", &ganesha.url("", ""), "--cache", "normal,unbuffered"]).unwrap();
     assert_eq!(refused.code, Some(2), "{}", refused.text());
-    assert!(refused.stderr.contains("nfs: cache=unbuffered: NFSv3 has no request"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("nfs: cache=unbuffered: NFS has no request"), "{}", refused.stderr);
     assert_eq!(left_in(&ganesha.directory()), Vec::<String>::new());
 
     let capture = Capture::start(ganesha.port()).unwrap();

@@ -84,7 +84,7 @@ fn our_servers_and_a_directory_are_usable() {
     assert!(smb.has("space", "free"));
     let nfs = probe(&sharebench, &served.nfs_url(""), USABLE);
     assert_eq!(nfs.row("versions", "NFSv3"), ("offered", "used"));
-    assert_eq!(nfs.row("versions", "NFSv4").1, "not offered");
+    assert_eq!(nfs.row("versions", "NFSv4.2"), ("offered", "with option"));
     assert!(nfs.has("exports", Served::EXPORT));
     let ncp = probe(&sharebench, &served.ncp_url(""), USABLE);
     assert_eq!(ncp.row("login", "bindery"), ("answered", "used"));
@@ -162,7 +162,7 @@ fn dialects_of_smbd_are_reported() {
     let oldest = SmbdOptions { dialects: Some(("NT1", "NT1")), ..SmbdOptions::default() };
     let smbd = Smbd::start(&oldest).unwrap();
     let report = probe(&sharebench, &smbd.url("", ""), TARGET);
-    assert_eq!(report.row("versions", "SMB1"), ("offered", "unsupported"));
+    assert_eq!(report.row("versions", "SMB1"), ("offered", "with option"));
     both_state(&sharebench, &smbd.url("", ""), "the server offers SMB1 only");
 }
 
@@ -192,7 +192,7 @@ fn versions_and_flavors_of_ganesha_are_reported() {
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
     let report = probe(&sharebench, &ganesha.url("", ""), USABLE);
     assert_eq!(report.row("versions", "NFSv3"), ("offered", "used"));
-    assert_eq!(report.row("versions", "NFSv4.2"), ("offered", "unsupported"));
+    assert_eq!(report.row("versions", "NFSv4.2"), ("offered", "with option"));
     assert_eq!(report.row("security", "sec=sys").1, "used");
     assert_eq!(report.row("exports", &ganesha.export()).1, "used");
     assert_eq!(report.row("limits", "largest read (rtmax)").0, "1MiB");

@@ -1,4 +1,5 @@
 //! What a release consists of besides the program: monitoring, orchestration, and packages in a clean root.
+#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
 
 mod manifests;
 mod monitoring;

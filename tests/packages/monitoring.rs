@@ -51,7 +51,8 @@ fn get(port: u16, path: &str) -> String {
 
 /// Returns true if an expression has at least one sample now.
 fn has_data(port: u16, expression: &str) -> bool {
-    let encoded: String = expression.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let bytes: Vec<String> = expression.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let encoded = bytes.concat();
     let answer = get(port, &format!("/api/v1/query?query={encoded}"));
     let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
     assert!(answer["status"] != "error", "{expression}: {answer}");

@@ -48,10 +48,12 @@ fn sentence([one, other]: [(&str, &Budget); 2]) -> String {
             show_nanos(other.1.total_ns.value)
         );
     }
+    // Rounded to 100 %, nothing would be left.
+    let decimals = if difference < 0.99 { 0 } else { 2 };
     format!(
         "{what}: {} takes {} less time ({} instead of {}), because {}",
         fast.0,
-        percent(difference, 0),
+        percent(difference, decimals),
         show_nanos(times[0].value),
         show_nanos(times[1].value),
         reason(fast.1, slow.1)

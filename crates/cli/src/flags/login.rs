@@ -28,9 +28,4 @@ impl LoginFlags {
     pub fn file(&self) -> Option<&Path> {
         self.password.file()
     }
-
-    /// True if an option selects Kerberos.
-    pub fn selects_kerberos(&self) -> bool {
-        self.keytab.is_some() || self.principal.is_some() || self.credentials.is_some()
-    }
 }

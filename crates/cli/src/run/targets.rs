@@ -65,7 +65,7 @@ pub fn open(url: &str, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
     let parsed = TargetUrl::parse(url)?;
     match parsed.scheme.as_str() {
         "file" => Ok(Arc::new(PosixTarget::from_url(parsed)?)),
-        "nfs" => open_nfs(parsed, login),
+        "nfs" => open_nfs(&parsed, login),
         "smb" => open_smb(parsed, login),
         "ncp" => {
             NcpTarget::from_url(parsed.clone(), Secret::default())?;
@@ -98,7 +98,7 @@ fn open_smb(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failu
 }
 
 /// An NFS target. Only Kerberos has accounts.
-fn open_nfs(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
+fn open_nfs(url: &TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
     let target = NfsTarget::from_url(url.clone())?;
     let selected = tickets::selected(login)?;
     if !target.uses_kerberos() {
