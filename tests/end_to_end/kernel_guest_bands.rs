@@ -61,10 +61,10 @@ fn probe_mount(protocol: MountProtocol) {
     let guest = KernelGuest::prepare(&[port]).unwrap();
     let machine = KernelGuest::MACHINE;
     let (mount, side) = match protocol {
-        // The same request size as NFS: a request larger than the server's cache would never hit. Like NFS, `cache=loose`
-        // keeps pages of a closed file until its time of modification changes.
+        // The same request size as NFS: a request larger than the server's cache would never hit. A lease on the handle keeps
+        // the pages of a closed file.
         MountProtocol::Cifs => (
-            format!("{},rsize={RECORD},cache=loose", cifs(port, Served::USER, Smbd::PASSWORD)),
+            format!("{},rsize={RECORD}", cifs(port, Served::USER, Smbd::PASSWORD)),
             format!("smb://{}@{machine}:{port}/share", Served::USER),
         ),
         MountProtocol::Nfs => {

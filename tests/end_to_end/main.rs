@@ -51,6 +51,8 @@ mod second_run;
 mod series;
 mod smb1;
 mod smb_channels;
+mod smb_clients;
 mod smb_leases;
+mod smbtorture;
 mod stored;
 mod sweep;

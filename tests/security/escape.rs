@@ -34,7 +34,7 @@ const OUT: [&str; 12] = [
 ];
 
 /// Names that mean devices, streams or other names on DOS and Windows.
-const RESERVED: [&str; 6] = ["CON", "NUL", "COM1.txt", "file::$DATA", "trailing. ", "aux.c"];
+const RESERVED: [&str; 6] = ["CON", "NUL", "COM1.txt", "file:x:$EA", "trailing. ", "aux.c"];
 
 /// The rows, in the order of the table.
 pub const ATTACKS: &[Attack] = &[
@@ -47,8 +47,7 @@ pub const ATTACKS: &[Attack] = &[
 ];
 
 const LEAD_OUT: &str = "12 names that lead outside (`..`, absolute, links, other case), each opened, created, removed, renamed from and to";
-const MEAN: &str =
-    "6 names of devices, streams and other names (`CON`, `file::$DATA`, `trailing. `), created";
+const MEAN: &str = "6 names of devices, streams and other names (`CON`, `file:x:$EA`, `trailing. `), created";
 
 /// A protocol of the embedded servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

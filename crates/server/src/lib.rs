@@ -20,6 +20,7 @@
 
 mod admission;
 mod arenas;
+mod change_reports;
 mod device;
 mod directory;
 mod front_end;
@@ -27,15 +28,16 @@ mod memory;
 mod name;
 mod ncp;
 mod nfs;
-mod plain_volume;
 mod read_only;
 mod refusal_log;
 mod servers;
 mod smb;
 mod volume;
 mod volume_error;
+mod volume_view;
 
 pub use arenas::share_arenas;
+pub use change_reports::ChangeReports;
 pub use device::{
     CacheOptions, DeviceCounters, DeviceLog, DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume,
     ServiceTime, WritePolicy,
@@ -48,7 +50,6 @@ pub use ncp::{
     BinderyProfile, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions,
 };
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
-pub use plain_volume::ChangeReports;
 pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions};
 pub use volume::{

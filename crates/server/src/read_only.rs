@@ -70,6 +70,30 @@ impl Volume for ReadOnlyVolume {
         Err(VolumeError::ReadOnly)
     }
 
+    fn streams(&self, node: NodeId) -> VolumeResult<Vec<(String, Attributes)>> {
+        self.0.streams(node)
+    }
+
+    fn create_stream(&self, _node: NodeId, _name: &str) -> VolumeResult<Attributes> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn remove_stream(&self, _node: NodeId, _name: &str) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn rename_stream(&self, _node: NodeId, _name: &str, _new_name: &str) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn descriptor(&self, node: NodeId) -> VolumeResult<Option<Vec<u8>>> {
+        self.0.descriptor(node)
+    }
+
+    fn set_descriptor(&self, _node: NodeId, _descriptor: &[u8]) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {
         self.0.list(directory, cookie, limit)
     }

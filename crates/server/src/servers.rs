@@ -11,11 +11,11 @@ use sharebench_ncp::server::Watchdog;
 use sharebench_target::Secret;
 
 use crate::front_end::{EventLog, FrontEnd, ServeError};
-use crate::plain_volume::{ChangeReports, PlainVolume};
 use crate::read_only::ReadOnlyVolume;
+use crate::volume_view::VolumeView;
 use crate::{
-    BinderyProfile, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions,
-    NfsServer, NfsServerOptions, SmbServer, SmbServerOptions, Volume,
+    BinderyProfile, ChangeReports, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer,
+    NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions, Volume,
 };
 
 /// Protocols and rules with which a volume is served.
@@ -91,6 +91,61 @@ impl Default for ServeOptions {
     }
 }
 
+impl ServeOptions {
+    /// Options of the SMB server, which observes what the others change.
+    fn smb_server(&self, changes: ChangeReports) -> SmbServerOptions {
+        let others = self.nfs.or(self.ncp).or(self.ncp_ipx).is_some() || self.ncp_ether.is_some();
+        let smb = SmbServerOptions {
+            share: self.name.clone(),
+            accounts: self.accounts.clone(),
+            keys: self.keys.clone(),
+            read_only: self.read_only,
+            leases: true,
+            // NFS and NCP do not wait for the data that an SMB client would have to write back first.
+            exclusive: !others,
+            changes,
+            log: self.log.clone(),
+            ..SmbServerOptions::default()
+        };
+        let max_connections = self.max_clients.map_or(smb.max_connections, usize::from);
+        SmbServerOptions { max_connections, ..smb }
+    }
+
+    /// Options of the NFS server, which observes what the others change.
+    fn nfs_server(&self, changes: ChangeReports) -> NfsServerOptions {
+        let nfs = NfsServerOptions {
+            export: format!("/{}", self.name),
+            expose: self.expose_nfs,
+            state: self.nfs_state.clone(),
+            changes,
+            keys: self.keys.clone(),
+            log: self.log.clone(),
+            ..NfsServerOptions::default()
+        };
+        let max_connections = self.max_clients.map_or(nfs.max_connections, |most| 2 * usize::from(most));
+        NfsServerOptions { max_connections, ..nfs }
+    }
+
+    /// Options of the NCP servers.
+    fn ncp_server(&self) -> NcpServerOptions {
+        let ncp = NcpServerOptions {
+            volume: self.name.clone(),
+            accounts: self.accounts.clone(),
+            signatures: self.ncp_signatures,
+            checksums: self.ncp_checksums,
+            commit: self.ncp_commit,
+            names: self.ncp_names,
+            bindery_profiles: self.bindery_profiles.clone(),
+            watchdog: self.ncp_watchdog,
+            log_logins: self.log_logins,
+            log: self.log.clone(),
+            ..NcpServerOptions::default()
+        };
+        let max_connections = self.max_clients.unwrap_or(ncp.max_connections);
+        NcpServerOptions { max_connections, ..ncp }
+    }
+}
+
 /// The running servers of one volume. Dropping them stops them.
 ///
 /// All of them serve the same tree at the same time, so that one benchmark can compare protocols over identical storage.
@@ -112,59 +167,27 @@ impl EmbeddedServers {
         } else {
             Arc::clone(volume)
         };
-        let changes = ChangeReports::default();
-        // Only NFSv4 serves links, and caches of its clients end with changes of the others.
-        let plain: Arc<dyn Volume> = if options.nfs.is_some() {
-            Arc::new(PlainVolume::new(Arc::clone(&volume), changes.clone()))
-        } else {
-            Arc::clone(&volume)
+        let smb_changes = options.smb.map(|_| ChangeReports::default());
+        let nfs_changes = options.nfs.map(|_| ChangeReports::default());
+        // Only NFSv4 serves links, and what the clients of one server cache ends with a change over another.
+        let view = |links, others: &[&Option<ChangeReports>]| -> Arc<dyn Volume> {
+            let reports: Vec<_> = others.iter().copied().flatten().cloned().collect();
+            if reports.is_empty() {
+                Arc::clone(&volume)
+            } else {
+                Arc::new(VolumeView::new(&volume, links, reports))
+            }
         };
         if let Some(addr) = options.smb {
-            let smb = SmbServerOptions {
-                share: options.name.clone(),
-                accounts: options.accounts.clone(),
-                keys: options.keys.clone(),
-                read_only: options.read_only,
-                // A change over NFS or NCP ends no SMB lease, so that SMB clients would serve stale bytes.
-                leases: options.nfs.or(options.ncp).or(options.ncp_ipx).is_none()
-                    && options.ncp_ether.is_none(),
-                log: options.log.clone(),
-                ..SmbServerOptions::default()
-            };
-            let max_connections = options.max_clients.map_or(smb.max_connections, usize::from);
-            let smb = SmbServerOptions { max_connections, ..smb };
-            servers.front_ends.push(Box::new(SmbServer::start(addr, Arc::clone(&plain), smb)?));
+            let smb = options.smb_server(smb_changes.clone().unwrap_or_default());
+            servers.front_ends.push(Box::new(SmbServer::start(addr, view(false, &[&nfs_changes]), smb)?));
         }
         if let Some(addr) = options.nfs {
-            let nfs = NfsServerOptions {
-                export: format!("/{}", options.name),
-                expose: options.expose_nfs,
-                state: options.nfs_state.clone(),
-                changes,
-                keys: options.keys.clone(),
-                log: options.log.clone(),
-                ..NfsServerOptions::default()
-            };
-            let max_connections =
-                options.max_clients.map_or(nfs.max_connections, |most| 2 * usize::from(most));
-            let nfs = NfsServerOptions { max_connections, ..nfs };
-            servers.front_ends.push(Box::new(NfsServer::start(addr, Arc::clone(&volume), nfs)?));
+            let nfs = options.nfs_server(nfs_changes.clone().unwrap_or_default());
+            servers.front_ends.push(Box::new(NfsServer::start(addr, view(true, &[&smb_changes]), nfs)?));
         }
-        let ncp = NcpServerOptions {
-            volume: options.name.clone(),
-            accounts: options.accounts.clone(),
-            signatures: options.ncp_signatures,
-            checksums: options.ncp_checksums,
-            commit: options.ncp_commit,
-            names: options.ncp_names,
-            bindery_profiles: options.bindery_profiles.clone(),
-            watchdog: options.ncp_watchdog,
-            log_logins: options.log_logins,
-            log: options.log.clone(),
-            ..NcpServerOptions::default()
-        };
-        let max_connections = options.max_clients.unwrap_or(ncp.max_connections);
-        let ncp = NcpServerOptions { max_connections, ..ncp };
+        let ncp = options.ncp_server();
+        let plain = view(false, &[&smb_changes, &nfs_changes]);
         if let Some(addr) = options.ncp {
             servers.front_ends.push(Box::new(NcpServer::start(addr, Arc::clone(&plain), ncp.clone())?));
         }
@@ -172,7 +195,7 @@ impl EmbeddedServers {
             servers.front_ends.push(Box::new(NcpServer::start_ipx(addr, Arc::clone(&plain), ncp.clone())?));
         }
         if let Some(ether) = &options.ncp_ether {
-            servers.ether = Some(NcpEtherServer::start(ether, Arc::clone(&plain), ncp)?);
+            servers.ether = Some(NcpEtherServer::start(ether, plain, ncp)?);
         }
         Ok(servers)
     }

@@ -63,6 +63,8 @@ pub struct SetAttributes {
     pub accessed: Option<SystemTime>,
     /// New modification time.
     pub modified: Option<SystemTime>,
+    /// New time of the last change of attributes, which a volume may ignore.
+    pub changed: Option<SystemTime>,
 }
 
 /// What DOS knows of a file and Unix does not.
@@ -196,6 +198,39 @@ pub trait Volume: Send + Sync {
     /// Stores attributes of DOS with a node; [`VolumeError::Denied`] where that is not possible.
     fn set_dos_attributes(&self, _node: NodeId, _attributes: &DosAttributes) -> VolumeResult<()> {
         Err(VolumeError::Denied)
+    }
+
+    /// The named streams of a node with their attributes, of which only node and sizes matter. A stream is a node of its
+    /// own for [`Self::attributes`], [`Self::read`], [`Self::write`], [`Self::commit`] and the size in
+    /// [`Self::set_attributes`]; it goes with the node that has it.
+    fn streams(&self, _node: NodeId) -> VolumeResult<Vec<(String, Attributes)>> {
+        Ok(Vec::new())
+    }
+
+    /// Creates a named stream of a node; [`VolumeError::Exists`] if it already exists. Names that differ only in case are
+    /// the same.
+    fn create_stream(&self, _node: NodeId, _name: &str) -> VolumeResult<Attributes> {
+        Err(VolumeError::Unsupported)
+    }
+
+    /// Removes a named stream.
+    fn remove_stream(&self, _node: NodeId, _name: &str) -> VolumeResult<()> {
+        Err(VolumeError::NotFound)
+    }
+
+    /// Renames a named stream; [`VolumeError::Exists`] if the new name already exists.
+    fn rename_stream(&self, _node: NodeId, _name: &str, _new_name: &str) -> VolumeResult<()> {
+        Err(VolumeError::NotFound)
+    }
+
+    /// A security descriptor that a client has stored with a node.
+    fn descriptor(&self, _node: NodeId) -> VolumeResult<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    /// Stores a security descriptor with a node, which the volume does not interpret.
+    fn set_descriptor(&self, _node: NodeId, _descriptor: &[u8]) -> VolumeResult<()> {
+        Err(VolumeError::Unsupported)
     }
 
     /// Up to `limit` entries after `cookie` (0 = from the start), without `.` and `..`.

@@ -1,7 +1,7 @@
 //! Runs of one operation after another whose requests and CPU time are counted.
 
 use sharebench_analysis::RunData;
-use sharebench_model::{Coordinates, CpuTime, TcpCounts, WireCount, axis};
+use sharebench_model::{Coordinates, CpuTime, StepResult, TcpCounts, WireCount, axis};
 
 use super::{Synthetic, grid};
 
@@ -30,12 +30,18 @@ fn run_of(tests: &[&str], targets: &[&str], time_s: impl Fn(usize) -> f64) -> Ru
     run.run
 }
 
+/// Makes each operation of a step need this number of requests.
+fn request(step: &mut StepResult, each: u64) {
+    let requests = step.measure.operations * each;
+    let wire = WireCount { requests, ..(*step.measure.wire).unwrap_or_default() };
+    step.measure.wire = Some(wire).into();
+}
+
 /// Two systems, the first of which needs three requests per operation.
 pub fn more_round_trips(tests: &[&str]) -> RunData {
     let mut run = run_of(tests, &["smb", "nfs"], |target| if target == 0 { 1.5e-3 } else { 0.5e-3 });
     for step in run.steps.iter_mut().filter(|step| step.target == 0) {
-        let operations = step.measure.operations;
-        step.measure.wire.as_mut().unwrap().requests = operations * 3;
+        request(step, 3);
     }
     run
 }
@@ -58,8 +64,7 @@ pub fn distant() -> RunData {
         target.url = format!("nfs://nas/export?far={far}");
     }
     for step in &mut run.steps {
-        let operations = step.measure.operations;
-        step.measure.wire.as_mut().unwrap().requests = operations * 2;
+        request(step, 2);
     }
     run
 }

@@ -94,6 +94,30 @@ impl<V: Volume> Volume for DeviceVolume<V> {
         self.inner.set_dos_attributes(node, attributes)
     }
 
+    fn streams(&self, node: NodeId) -> VolumeResult<Vec<(String, Attributes)>> {
+        self.inner.streams(node)
+    }
+
+    fn create_stream(&self, node: NodeId, name: &str) -> VolumeResult<Attributes> {
+        self.inner.create_stream(node, name)
+    }
+
+    fn remove_stream(&self, node: NodeId, name: &str) -> VolumeResult<()> {
+        self.inner.remove_stream(node, name)
+    }
+
+    fn rename_stream(&self, node: NodeId, name: &str, new_name: &str) -> VolumeResult<()> {
+        self.inner.rename_stream(node, name, new_name)
+    }
+
+    fn descriptor(&self, node: NodeId) -> VolumeResult<Option<Vec<u8>>> {
+        self.inner.descriptor(node)
+    }
+
+    fn set_descriptor(&self, node: NodeId, descriptor: &[u8]) -> VolumeResult<()> {
+        self.inner.set_descriptor(node, descriptor)
+    }
+
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {
         self.inner.list(directory, cookie, limit)
     }

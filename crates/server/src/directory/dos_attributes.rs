@@ -35,13 +35,17 @@ pub(super) fn read_name(directory: BorrowedFd<'_>, name: &str) -> DosAttributes 
 
 /// Stores the attributes of an open file.
 pub(super) fn write(fd: BorrowedFd<'_>, attributes: &DosAttributes) -> Result<(), Errno> {
-    let value = encode(attributes);
-    match fsetxattr(fd, NAME, &value, XattrFlags::empty()) {
+    store(fd, NAME, &encode(attributes))
+}
+
+/// Stores an extended attribute of an open file.
+pub(super) fn store(fd: BorrowedFd<'_>, name: &str, value: &[u8]) -> Result<(), Errno> {
+    match fsetxattr(fd, name, value, XattrFlags::empty()) {
         // The file is read-only, which for its owner is a matter of its mode.
         Err(Errno::ACCESS) => {
             let mode = fstat(fd)?.st_mode & 0o7777;
             fchmod(fd, Mode::from_raw_mode(mode | OWNER_WRITABLE))?;
-            let stored = fsetxattr(fd, NAME, &value, XattrFlags::empty());
+            let stored = fsetxattr(fd, name, value, XattrFlags::empty());
             fchmod(fd, Mode::from_raw_mode(mode))?;
             stored
         }

@@ -1,6 +1,7 @@
 //! A directory of the host as a volume, and nothing outside it.
 
 mod changes;
+mod descriptors;
 mod dos_attributes;
 mod errno;
 mod links;
@@ -10,6 +11,7 @@ mod persistent;
 mod places;
 mod ranges;
 mod status;
+mod streams;
 mod tree;
 mod volume;
 

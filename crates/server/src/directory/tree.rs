@@ -16,6 +16,7 @@ use crate::directory::open_files::{OpenFiles, OpenNode};
 use crate::directory::persistent::Scan;
 use crate::directory::places::{NodeName, Places};
 use crate::directory::status::attributes;
+use crate::directory::streams::{Streams, is_stream};
 use crate::{Attributes, DosAttributes, NodeId, ROOT, VolumeError, VolumeResult};
 
 /// The open root, and what is known about the nodes below it.
@@ -26,6 +27,7 @@ pub(super) struct Tree {
     pub(super) open_files: OpenFiles,
     pub(super) listings: Listings,
     pub(super) changes: Changes,
+    pub(super) streams: Streams,
     /// Symbolic links are part of the tree.
     pub(super) links: bool,
     pub(super) scan: Mutex<Scan>,
@@ -48,6 +50,7 @@ impl Tree {
             open_files: OpenFiles::new(options.open_files),
             listings: Listings::default(),
             changes: Changes::default(),
+            streams: Streams::default(),
             links: options.links,
             scan: Mutex::default(),
         })
@@ -83,6 +86,9 @@ impl Tree {
 
     /// Attributes of a node: by its descriptor if it is open, otherwise by name.
     pub(super) fn attributes(&self, id: NodeId) -> VolumeResult<Attributes> {
+        if is_stream(id) {
+            return self.stream_attributes(id);
+        }
         if id == ROOT {
             return Ok(self.described(&Status::of(self.root.fd()).map_err(volume_error)?, ROOT));
         }

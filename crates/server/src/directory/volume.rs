@@ -11,10 +11,11 @@ use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use sharebench_beneath::{Kind, NO_LINKS, Status};
 
 use crate::directory::DirectoryVolume;
-use crate::directory::dos_attributes;
 use crate::directory::errno::volume_error;
 use crate::directory::names::{Which, groups_after, read_names};
 use crate::directory::open_files::OpenNode;
+use crate::directory::streams::is_stream;
+use crate::directory::{descriptors, dos_attributes};
 use crate::directory::{links, ranges};
 use crate::name::{check_name, fold_case};
 use crate::{
@@ -170,6 +171,12 @@ impl Volume for DirectoryVolume {
 
     fn set_attributes(&self, node: NodeId, change: &SetAttributes) -> VolumeResult<Attributes> {
         self.writable()?;
+        if is_stream(node) {
+            if let Some(size) = change.size {
+                self.tree.resize_stream(node, size)?;
+            }
+            return self.tree.attributes(node);
+        }
         if let Some(size) = change.size {
             if i64::try_from(size).is_err() {
                 return Err(VolumeError::TooBig);
@@ -197,6 +204,36 @@ impl Volume for DirectoryVolume {
         Ok(())
     }
 
+    fn streams(&self, node: NodeId) -> VolumeResult<Vec<(String, Attributes)>> {
+        self.tree.list_streams(node)
+    }
+
+    fn create_stream(&self, node: NodeId, name: &str) -> VolumeResult<Attributes> {
+        self.writable()?;
+        self.tree.create_stream(node, name)
+    }
+
+    fn remove_stream(&self, node: NodeId, name: &str) -> VolumeResult<()> {
+        self.writable()?;
+        self.tree.remove_stream(node, name)
+    }
+
+    fn rename_stream(&self, node: NodeId, name: &str, new_name: &str) -> VolumeResult<()> {
+        self.writable()?;
+        self.tree.rename_stream(node, name, new_name)
+    }
+
+    fn descriptor(&self, node: NodeId) -> VolumeResult<Option<Vec<u8>>> {
+        Ok(descriptors::read(self.tree.node(node)?.fd()))
+    }
+
+    fn set_descriptor(&self, node: NodeId, descriptor: &[u8]) -> VolumeResult<()> {
+        self.writable()?;
+        descriptors::write(self.tree.node(node)?.fd(), descriptor).map_err(volume_error)?;
+        self.tree.changes.note(node);
+        Ok(())
+    }
+
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {
         let open = self.tree.directory(directory)?;
         let names = self.tree.listings.names(directory, (open.fd(), self.tree.listed()), cookie == 0)?;
@@ -218,6 +255,9 @@ impl Volume for DirectoryVolume {
     }
 
     fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
+        if is_stream(file) {
+            return self.tree.read_stream(file, offset, buffer);
+        }
         let open = self.tree.file(file, false)?;
         let mut done = 0;
         while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -232,6 +272,9 @@ impl Volume for DirectoryVolume {
 
     fn write(&self, file: NodeId, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()> {
         self.writable()?;
+        if is_stream(file) {
+            return self.tree.write_stream(file, offset, data);
+        }
         file_offset(offset, data.len()).ok_or(VolumeError::TooBig)?;
         let open = self.tree.file(file, true)?;
         let mut done = 0;
@@ -250,6 +293,9 @@ impl Volume for DirectoryVolume {
     }
 
     fn commit(&self, file: NodeId) -> VolumeResult<()> {
+        if is_stream(file) {
+            return Ok(());
+        }
         let open = self.tree.file(file, false)?;
         if self.read_only {
             return Ok(());

@@ -4,6 +4,7 @@ mod budget;
 mod content;
 mod names;
 mod node;
+mod streams;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -81,6 +82,11 @@ impl MemoryVolume {
         Err(if was_given { VolumeError::Stale } else { VolumeError::NotFound })
     }
 
+    /// A number that no other node has.
+    fn new_number(&self) -> NodeId {
+        NodeId(self.next_id.fetch_add(1, Ordering::Relaxed))
+    }
+
     fn add(&self, node: Node) -> Arc<Node> {
         let node = Arc::new(node);
         write_lock(self.shard(node.id)).insert(node.id.0, Arc::clone(&node));
@@ -101,7 +107,12 @@ impl MemoryVolume {
             // request then stays until the volume is dropped.
             let _ = content.set_size(0, &self.budget);
         }
-        self.budget.give(NODE_BYTES);
+        let streams = removed.as_ref().map(|node| std::mem::take(&mut *write_lock(&node.streams)));
+        for (_, stream) in streams.into_iter().flatten() {
+            self.remove_node(stream);
+        }
+        let descriptor = removed.and_then(|node| write_lock(&node.descriptor).take());
+        self.budget.give(NODE_BYTES + descriptor.map_or(0, |descriptor| descriptor.len() as u64));
     }
 
     fn lock_moves(&self) -> MutexGuard<'_, ()> {
@@ -119,7 +130,7 @@ impl MemoryVolume {
         let mut names = write_lock(&parent.directory()?.names);
         free_name(&names, name)?;
         self.budget.take(NODE_BYTES)?;
-        let id = NodeId(self.next_id.fetch_add(1, Ordering::Relaxed));
+        let id = self.new_number();
         let node = self.add(make(id));
         names.insert(name, id, matches!(node.kind, Kind::Directory(_)));
         drop(names);
@@ -314,6 +325,35 @@ impl Volume for MemoryVolume {
 
     fn set_dos_attributes(&self, node: NodeId, attributes: &DosAttributes) -> VolumeResult<()> {
         self.node(node)?.set_dos_attributes(attributes);
+        Ok(())
+    }
+
+    fn streams(&self, node: NodeId) -> VolumeResult<Vec<(String, Attributes)>> {
+        self.list_streams(node)
+    }
+
+    fn create_stream(&self, node: NodeId, name: &str) -> VolumeResult<Attributes> {
+        self.add_stream(node, name)
+    }
+
+    fn remove_stream(&self, node: NodeId, name: &str) -> VolumeResult<()> {
+        self.drop_stream(node, name)
+    }
+
+    fn rename_stream(&self, node: NodeId, name: &str, new_name: &str) -> VolumeResult<()> {
+        self.move_stream(node, name, new_name)
+    }
+
+    fn descriptor(&self, node: NodeId) -> VolumeResult<Option<Vec<u8>>> {
+        Ok(read_lock(&self.node(node)?.descriptor).as_ref().map(|descriptor| descriptor.to_vec()))
+    }
+
+    fn set_descriptor(&self, node: NodeId, descriptor: &[u8]) -> VolumeResult<()> {
+        let node = self.node(node)?;
+        let mut stored = write_lock(&node.descriptor);
+        self.budget.take(descriptor.len() as u64)?;
+        let old = stored.replace(descriptor.into());
+        self.budget.give(old.map_or(0, |old| old.len() as u64));
         Ok(())
     }
 

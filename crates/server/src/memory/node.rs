@@ -1,7 +1,7 @@
 //! One file or directory of a memory volume.
 
 use std::sync::RwLock;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::memory::content::{Content, read_lock};
@@ -11,34 +11,50 @@ use crate::{Attributes, DosAttributes, NodeId, SetAttributes, VolumeError, Volum
 /// Maximum number of names of a file, as on common Unix file systems.
 const MAX_NAMES: u32 = 65_000;
 
-/// An instant in nanoseconds since 1970 that can change without a lock; valid until the year 2262.
+/// An instant that can change without a lock: seconds since [`FIRST_SECOND`] in the upper 34 bits and nanoseconds in the
+/// lower 30, which covers the years 1901 to 2446 like the file systems of Linux.
 #[derive(Debug)]
-struct Instant(AtomicI64);
+struct Instant(AtomicU64);
+
+/// The first second, from 1970.
+const FIRST_SECOND: i64 = -(1 << 31);
+/// The number of seconds.
+const SECONDS: i64 = 1 << 34;
+const NANOSECOND_BITS: u32 = 30;
 
 impl Instant {
     fn new(time: SystemTime) -> Self {
-        Self(AtomicI64::new(nanoseconds(time)))
+        Self(AtomicU64::new(packed(time)))
     }
 
     fn set(&self, time: SystemTime) {
-        self.0.store(nanoseconds(time), Ordering::Relaxed);
+        self.0.store(packed(time), Ordering::Relaxed);
     }
 
     fn get(&self) -> SystemTime {
-        let nanoseconds = self.0.load(Ordering::Relaxed);
-        let distance = Duration::from_nanos(nanoseconds.unsigned_abs());
-        let time =
-            if nanoseconds < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
-        time.unwrap_or(UNIX_EPOCH)
+        let packed = self.0.load(Ordering::Relaxed);
+        let seconds = (packed >> NANOSECOND_BITS).cast_signed() + FIRST_SECOND;
+        let whole = Duration::from_secs(seconds.unsigned_abs());
+        let start = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+        let nanoseconds = Duration::from_nanos(packed & ((1 << NANOSECOND_BITS) - 1));
+        start.and_then(|start| start.checked_add(nanoseconds)).unwrap_or(UNIX_EPOCH)
     }
 }
 
-fn nanoseconds(time: SystemTime) -> i64 {
-    let clamp = |distance: Duration| i64::try_from(distance.as_nanos()).unwrap_or(i64::MAX);
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => clamp(after),
-        Err(before) => -clamp(before.duration()),
-    }
+/// The bits of an instant; those out of range become the first or the last second.
+fn packed(time: SystemTime) -> u64 {
+    let (seconds, nanoseconds) = match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => (i64::try_from(after.as_secs()).unwrap_or(i64::MAX), after.subsec_nanos()),
+        Err(before) => {
+            // Nanoseconds count forward from the preceding second.
+            let before = before.duration();
+            let part = (1_000_000_000 - before.subsec_nanos()) % 1_000_000_000;
+            let whole = i64::try_from(before.as_secs()).unwrap_or(i64::MAX);
+            (-whole - i64::from(part > 0), part)
+        }
+    };
+    let seconds = seconds.saturating_sub(FIRST_SECOND).clamp(0, SECONDS - 1);
+    (seconds as u64) << NANOSECOND_BITS | u64::from(nanoseconds)
 }
 
 /// A file or directory, shared by the table of nodes and by every call that uses it.
@@ -56,6 +72,10 @@ pub(super) struct Node {
     changed: Instant,
     created: Instant,
     dos_bits: AtomicU32,
+    /// Named streams, each a node of its own.
+    pub(super) streams: RwLock<Vec<(String, NodeId)>>,
+    /// A security descriptor that a client has stored.
+    pub(super) descriptor: RwLock<Option<Box<[u8]>>>,
     /// Names of a file or link.
     names: AtomicU32,
     /// Counts changes.
@@ -91,6 +111,8 @@ impl Node {
             changed: Instant::new(now),
             created: Instant::new(now),
             dos_bits: AtomicU32::new(0),
+            streams: RwLock::default(),
+            descriptor: RwLock::default(),
             names: AtomicU32::new(1),
             change: AtomicU64::new(1),
         }
@@ -111,7 +133,7 @@ impl Node {
         self.names.fetch_sub(1, Ordering::Relaxed) <= 1
     }
 
-    fn note_change(&self) {
+    pub(super) fn note_change(&self) {
         self.changed.set(SystemTime::now());
         self.change.fetch_add(1, Ordering::Release);
     }
@@ -167,6 +189,9 @@ impl Node {
         }
         if *change != SetAttributes::default() {
             self.note_change();
+        }
+        if let Some(time) = change.changed {
+            self.changed.set(time);
         }
     }
 

@@ -32,6 +32,7 @@ use tokio::sync::watch;
 
 use crate::Volume;
 use crate::admission::{Admission, Admissions};
+use crate::change_reports::VolumeObserver;
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
 use crate::nfs::connection::serve;
 use crate::nfs::state::ServerState;
@@ -89,12 +90,7 @@ impl NfsServer {
         })?;
         let changes = options.changes.clone();
         let state = Arc::new(ServerState::new(&volume, options, LeaseClock::real(), stable));
-        let observer = Arc::downgrade(&state);
-        changes.observe(move |node| {
-            if let Some(state) = observer.upgrade() {
-                state.v4.changed_elsewhere(&state.handles, node);
-            }
-        });
+        changes.observe(Arc::downgrade(&state) as Weak<dyn VolumeObserver>);
         let (stop, _) = watch::channel(false);
         let mut server = Self { addr: bound, state, stop, threads: Vec::new(), workers: None };
         server

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use sharebench_gss::AcceptorKeys;
 
+use crate::change_reports::ChangeReports;
 use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::nfs::PROTOCOL;
-use crate::plain_volume::ChangeReports;
 
 /// Options of [`NfsServer`](crate::NfsServer).
 #[derive(Debug, Clone)]

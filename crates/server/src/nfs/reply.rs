@@ -75,6 +75,7 @@ pub(super) fn volume_change(set: &SetFileAttributes) -> SetAttributes {
         gid: set.gid,
         accessed: set.accessed.map(system_time),
         modified: set.modified.map(system_time),
+        changed: None,
     }
 }
 

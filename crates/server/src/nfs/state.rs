@@ -9,11 +9,12 @@ use sharebench_nfs::protocol::Procedure;
 use sharebench_nfs::rpcsec::GssServer;
 
 use crate::admission::{AdmissionLimits, Admissions};
+use crate::change_reports::VolumeObserver;
 use crate::nfs::handle::HandleKey;
 use crate::nfs::v4::{LeaseClock, StableStore, V4Server};
 use crate::nfs::{NfsServerOptions, PROTOCOL};
-use crate::plain_volume::PlainVolume;
 use crate::refusal_log::RefusalLog;
+use crate::volume_view::VolumeView;
 use crate::{NodeId, Volume};
 
 /// Number of locks for directories, which make the attributes before and after a change exact.
@@ -109,7 +110,7 @@ pub(super) struct ServerState {
 }
 
 impl ServerState {
-    /// A server of `volume`. Changes of other front ends arrive through `observed`. The state file has been read.
+    /// A server of `volume`. The state file has been read.
     pub(super) fn new(
         volume: &Arc<dyn Volume>,
         options: NfsServerOptions,
@@ -128,7 +129,7 @@ impl ServerState {
         let handles = secret.map_or_else(HandleKey::new, |secret| HandleKey::kept(secret, volume));
         let lease = (clock, options.lease);
         let v4 = V4Server::new(Arc::clone(volume), &options.export, &handles, lease, stable);
-        let without_links = PlainVolume::new(Arc::clone(volume), options.changes.clone());
+        let without_links = VolumeView::new(volume, false, vec![options.changes.clone()]);
         Self {
             volume: Arc::new(without_links),
             v4,
@@ -178,4 +179,13 @@ impl ServerState {
     pub(super) fn knows_exclusive(&self, exclusive: Exclusive) -> bool {
         self.exclusives().contains(&exclusive)
     }
+}
+
+impl VolumeObserver for ServerState {
+    fn node_changed(&self, node: NodeId) {
+        self.v4.changed_elsewhere(&self.handles, node);
+    }
+
+    /// Directories are not delegated.
+    fn names_changed(&self, _directory: NodeId) {}
 }

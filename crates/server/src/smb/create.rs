@@ -1,206 +1,34 @@
 //! CREATE and CLOSE (MS-SMB2 3.3.5.9, 3.3.5.10).
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sharebench_smb::NtStatus;
-use sharebench_smb::wire::create::{CreateRequest, CreateResponse, access, disposition, options};
+use sharebench_smb::wire::create::{CreateRequest, CreateResponse, options};
 use sharebench_smb::wire::create_context::{CreateContext, name, put_contexts};
-use sharebench_smb::wire::lease::LEVEL;
+use sharebench_smb::wire::durable::DurableContext;
+use sharebench_smb::wire::lease::{LEVEL, LeaseContext};
+use sharebench_smb::wire::oplock;
 use sharebench_smb::wire::simple::{CloseRequest, CloseResponse};
 use sharebench_smb::wire::{FileId, HEADER_LEN};
 
-use crate::name::check_portable_name;
-use crate::smb::connection::{Answer, Call, DONE};
-use crate::smb::file_info::{READ_ONLY, is_read_only, metadata, mode_with};
+use crate::Attributes;
+use crate::smb::caching::{CacheRequest, GrantedCache, Holder};
+use crate::smb::call::{Answer, Call, DONE};
+use crate::smb::durable::{Durability, has_other_contexts};
+use crate::smb::file_info::{describe, is_read_only};
 use crate::smb::listing::ListingState;
-use crate::smb::open_files::{File, OpenFile, Place};
+use crate::smb::lock_sequences::LockSequences;
+use crate::smb::open_files::OpenFile;
+use crate::smb::opening::{ALL_ACCESS, CONTENT, OPENED, OpenedNode, Progress, READ_ACCESS, Wanted};
 use crate::smb::pipe::Pipe;
-use crate::smb::resolve::resolve;
 use crate::smb::session::{OpenCount, Opened, Tree};
-use crate::smb::status::{Outcome, checked, malformed, status};
-use crate::{Attributes, SetAttributes, Volume, VolumeError};
+use crate::smb::status::{Outcome, malformed};
 
-/// Every right on a file (MS-SMB2 2.2.13.1).
-pub(super) const ALL_ACCESS: u32 = 0x001F_01FF;
-/// The rights that change nothing.
-pub(super) const READ_ACCESS: u32 = 0x0012_00A9;
-/// Rights that generic ones stand for (MS-SMB2 2.2.13.1.1).
-const GENERIC: [(u32, u32); 4] = [
-    (access::GENERIC_ALL, ALL_ACCESS),
-    (access::GENERIC_EXECUTE, 0x0012_00A0),
-    (access::GENERIC_WRITE, 0x0012_0116),
-    (access::GENERIC_READ, 0x0012_0089),
-];
-/// Rights to change the content, which a file with the attribute READONLY does not give.
-const CONTENT: u32 = access::WRITE_DATA | access::APPEND_DATA;
-/// Bits of a share mode, and attributes that a client may request.
-const SHARE_MODES: u32 = 7;
-const VALID_ATTRIBUTES: u32 = 0x7FB7;
-/// Values of `CreateAction` (MS-SMB2 2.2.14).
-const SUPERSEDED: u32 = 0;
-const OPENED: u32 = 1;
-const CREATED: u32 = 2;
-const OVERWRITTEN: u32 = 3;
-/// Modes of new files and directories.
-const FILE_MODE: u32 = 0o644;
-const DIRECTORY_MODE: u32 = 0o755;
-
-/// A node that CREATE has opened.
-struct OpenedNode {
-    file: Arc<File>,
-    attributes: Attributes,
-    access: u32,
-    action: u32,
-}
-
-/// A CREATE request with its access in specific rights.
-struct Wanted<'a> {
-    request: &'a CreateRequest,
-    id: FileId,
-    access: u32,
-    /// The client requests every right that it may have.
-    maximum: bool,
-    /// The share rejects changes.
-    read_only: bool,
-}
-
-impl<'a> Wanted<'a> {
-    /// Checks the fields of a request that do not depend on the file.
-    fn new(request: &'a CreateRequest, id: FileId, read_only: bool) -> Outcome<Self> {
-        let directory = request.options & options::DIRECTORY_FILE != 0;
-        let unsupported =
-            options::CREATE_TREE_CONNECTION | options::OPEN_BY_FILE_ID | options::RESERVE_OPFILTER;
-        if request.options & unsupported != 0 {
-            return Err(NtStatus::NOT_SUPPORTED);
-        }
-        let replaces = matches!(
-            request.disposition,
-            disposition::SUPERSEDE | disposition::OVERWRITE | disposition::OVERWRITE_IF
-        );
-        let invalid = request.disposition > disposition::OVERWRITE_IF
-            || request.share & !SHARE_MODES != 0
-            || request.attributes & !VALID_ATTRIBUTES != 0
-            || directory && (request.options & options::NON_DIRECTORY_FILE != 0 || replaces);
-        if invalid {
-            return Err(NtStatus::INVALID_PARAMETER);
-        }
-        if request.contexts.iter().any(|context| context.name == name::TIMEWARP_TOKEN) {
-            // There are no earlier versions.
-            return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
-        }
-        let generic =
-            |all, (bit, rights): &(u32, u32)| if request.access & bit == 0 { all } else { all | rights };
-        let specific = request.access & (ALL_ACCESS | access::SYSTEM_SECURITY);
-        let wanted = GENERIC.iter().fold(specific, generic);
-        let maximum = request.access & access::MAXIMUM_ALLOWED != 0;
-        let deletes = request.options & options::DELETE_ON_CLOSE != 0;
-        if wanted == 0 && !maximum
-            || wanted & access::SYSTEM_SECURITY != 0
-            || deletes && wanted & access::DELETE == 0 && !maximum
-            || read_only && (wanted & !READ_ACCESS != 0 || deletes)
-        {
-            return Err(NtStatus::ACCESS_DENIED);
-        }
-        Ok(Self { request, id, access: wanted, maximum, read_only })
-    }
-
-    /// The rights on a node, or the reason why the requested ones are not granted.
-    fn granted(&self, found: Option<&Attributes>) -> Outcome<u32> {
-        let protected = found.is_some_and(is_read_only);
-        let mut allowed = if self.read_only { READ_ACCESS } else { ALL_ACCESS };
-        if protected {
-            allowed &= !CONTENT;
-        }
-        if self.access & !allowed != 0 {
-            return Err(NtStatus::ACCESS_DENIED);
-        }
-        Ok(if self.maximum { allowed } else { self.access })
-    }
-
-    /// Opens, creates or replaces.
-    fn open(&self, call: &Call<'_>) -> Outcome<OpenedNode> {
-        let server = &call.connection.server;
-        let volume = server.volume.as_ref();
-        loop {
-            let resolved = resolve(volume, &self.request.name)?;
-            if let Some(found) = resolved.found {
-                return self.open_existing(call, &resolved.place, found);
-            }
-            if matches!(self.request.disposition, disposition::OPEN | disposition::OVERWRITE) {
-                return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
-            }
-            if self.read_only {
-                return Err(NtStatus::ACCESS_DENIED);
-            }
-            match self.make(volume, &resolved.place) {
-                Ok(attributes) => {
-                    let access = self.granted(None)?;
-                    let opens = (self.id, access, self.request.share);
-                    let file = server.files.open(attributes.node, &resolved.place, opens)?;
-                    return Ok(OpenedNode { file, attributes, access, action: CREATED });
-                }
-                // Another client created it in the meantime.
-                Err(VolumeError::Exists) if self.request.disposition != disposition::CREATE => {}
-                Err(error) => return Err(status(error)),
-            }
-        }
-    }
-
-    fn make(&self, volume: &dyn Volume, place: &Place) -> Result<Attributes, VolumeError> {
-        check_portable_name(&place.name)?;
-        if self.request.options & options::DIRECTORY_FILE != 0 {
-            return volume.make_directory(place.directory, &place.name, DIRECTORY_MODE);
-        }
-        let mode = mode_with(FILE_MODE, self.request.attributes & READ_ONLY != 0);
-        volume.create(place.directory, &place.name, mode)
-    }
-
-    fn open_existing(&self, call: &Call<'_>, place: &Place, found: Attributes) -> Outcome<OpenedNode> {
-        let server = &call.connection.server;
-        let request = self.request;
-        if request.disposition == disposition::CREATE {
-            return Err(NtStatus::OBJECT_NAME_COLLISION);
-        }
-        if request.options & options::DIRECTORY_FILE != 0 && !found.directory {
-            return Err(NtStatus::NOT_A_DIRECTORY);
-        }
-        let action = match request.disposition {
-            disposition::SUPERSEDE => SUPERSEDED,
-            disposition::OVERWRITE | disposition::OVERWRITE_IF => OVERWRITTEN,
-            _ => OPENED,
-        };
-        if found.directory && (request.options & options::NON_DIRECTORY_FILE != 0 || action != OPENED) {
-            return Err(NtStatus::FILE_IS_A_DIRECTORY);
-        }
-        if action != OPENED && (is_read_only(&found) || self.read_only) {
-            return Err(NtStatus::ACCESS_DENIED);
-        }
-        if request.options & options::DELETE_ON_CLOSE != 0 {
-            if is_read_only(&found) || place.name.is_empty() {
-                return Err(NtStatus::CANNOT_DELETE);
-            }
-            checked(server.volume.may_remove(place.directory))?;
-        }
-        let access = self.granted(Some(&found))?;
-        // Replacing the content is a use that share modes concern (MS-FSA 2.1.5.1.2.1).
-        let used = access | if action == OPENED { 0 } else { access::WRITE_DATA };
-        let file = server.files.open(found.node, place, (self.id, used, request.share))?;
-        if action == OPENED {
-            return Ok(OpenedNode { file, attributes: found, access, action });
-        }
-        let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };
-        let emptied = server.volume.set_attributes(found.node, &empty);
-        file.end_leases(self.id.volatile);
-        match emptied {
-            Ok(attributes) => Ok(OpenedNode { file, attributes, access, action }),
-            Err(error) => {
-                server.files.leave(&file, self.id.volatile, false, server.volume.as_ref());
-                Err(status(error))
-            }
-        }
-    }
-}
+/// Unit of allocation, in bytes.
+const ALLOCATION_UNIT: u64 = 4096;
+/// Options that `FileModeInformation` shows (MS-FSCC 2.4.26).
+const MODE_OPTIONS: u32 = 0x103E;
 
 /// The contexts of a response (MS-SMB2 2.2.14.2).
 fn answered_contexts(
@@ -224,6 +52,33 @@ fn answered_contexts(
     answered
 }
 
+/// Initial allocation that a client requests, in bytes (MS-SMB2 2.2.13.2.2).
+fn wanted_allocation(request: &CreateRequest) -> u64 {
+    let mut contexts = request.contexts.iter();
+    let context = contexts.find(|context| context.name == name::ALLOCATION_SIZE);
+    let size =
+        context.and_then(|context| context.data.first_chunk()).map_or(0, |size| u64::from_le_bytes(*size));
+    size.checked_next_multiple_of(ALLOCATION_UNIT).unwrap_or(0)
+}
+
+/// Encodes a response with its contexts.
+fn put_response(response: CreateResponse, answered: &[CreateContext], body: &mut Vec<u8>) {
+    let mut contexts = Vec::new();
+    put_contexts(answered, &mut contexts);
+    let offset = (HEADER_LEN + 88) as u32;
+    CreateResponse {
+        contexts_offset: if contexts.is_empty() { 0 } else { offset },
+        contexts_len: contexts.len() as u32,
+        ..response
+    }
+    .encode(body);
+    if contexts.is_empty() {
+        // The variable part must have at least one byte.
+        body.push(0);
+    }
+    body.append(&mut contexts);
+}
+
 impl Call<'_> {
     /// CREATE.
     pub(super) fn create(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
@@ -235,54 +90,166 @@ impl Call<'_> {
             let pipe = Pipe::open(&request.name, &server.options.share, count)?;
             return self.opened_pipe(id, pipe, body);
         }
-        let lease = self.wanted_lease(&request)?;
-        let wanted = Wanted::new(&request, id, server.options.read_only)?;
-        let OpenedNode { file, attributes, access, action } = wanted.open(self)?;
+        let holder = self.holder();
+        let cache = self.wanted_cache(&request)?;
+        let durable = self.wanted_durable(&request)?;
+        let lost = match durable {
+            Some(DurableContext::ReconnectV1(file)) => Some((file, None)),
+            Some(DurableContext::Reconnect(wanted)) => Some((wanted.file, Some(wanted.guid))),
+            _ => None,
+        };
+        if let Some(lost) = lost {
+            return self.reconnect(&request, lost, (cache, holder), (count, body));
+        }
+        let cache = (cache, holder, !self.resumed);
+        let wanted = Wanted::new(&request, id, server.options.read_only, cache)?;
+        let opened = loop {
+            match wanted.open(self)? {
+                Progress::Opened(opened) => break opened,
+                Progress::Wait(gate) => return Ok(Answer::Wait(gate)),
+                Progress::Again => {}
+            }
+        };
+        let OpenedNode { node, base, file, attributes, access, action, cache } = opened;
         let through = options::WRITE_THROUGH | options::NO_INTERMEDIATE_BUFFERING;
         let open = Arc::new(OpenFile {
             id,
-            node: attributes.node,
+            node,
+            base,
             directory: attributes.directory,
             access,
             write_through: request.options & options::WRITE_THROUGH != 0,
-            options: request.options & (through | options::DELETE_ON_CLOSE),
+            options: request.options & (through | MODE_OPTIONS),
+            lease: wanted.cache.lease().filter(|_| !attributes.directory),
+            allocation: if attributes.directory { 0 } else { wanted_allocation(&request) },
+            durable: Durability::granted(durable.filter(|_| !attributes.directory), &cache),
             file,
             delete_on_close: AtomicBool::new(request.options & options::DELETE_ON_CLOSE != 0),
+            lock_sequences: LockSequences::default(),
+            position: AtomicU64::default(),
             listing: Mutex::new(ListingState::default()),
-            _count: count,
+            watch: OnceLock::new(),
+            count: Mutex::new(count),
         });
-        let lease = lease.filter(|_| !open.directory).map(|wanted| self.grant_lease(&wanted, &open));
-        let oplock = if lease.is_some() { LEVEL } else { 0 };
         if !self.session.add(id, self.tree_id, Opened::File(Arc::clone(&open))) {
             server.files.close(&open, server.volume.as_ref());
             return Err(NtStatus::USER_SESSION_DELETED);
         }
         self.file = Some(id);
-        let found = metadata(&attributes);
         let mut answered = answered_contexts(&request, server.options.read_only, &attributes);
-        answered.extend(lease);
-        let mut contexts = Vec::new();
-        put_contexts(&answered, &mut contexts);
-        let offset = (HEADER_LEN + 88) as u32;
-        CreateResponse {
+        answered.extend(open.durable.map(|durable| durable.context()));
+        self.put_opened(&open, &attributes, (action, cache), answered, body);
+        DONE
+    }
+
+    /// Encodes the response for an open.
+    fn put_opened(
+        &self,
+        open: &OpenFile,
+        attributes: &Attributes,
+        (action, cache): (u32, GrantedCache),
+        mut answered: Vec<CreateContext>,
+        body: &mut Vec<u8>,
+    ) {
+        let found = describe(self.connection.server.volume.as_ref(), attributes);
+        let oplock = match cache {
+            GrantedCache::Nothing => oplock::NONE,
+            GrantedCache::Oplock(level) => level,
+            GrantedCache::Lease(lease) => {
+                answered.push(CreateContext::new(name::REQUEST_LEASE, &lease.encode()));
+                LEVEL
+            }
+        };
+        let response = CreateResponse {
             oplock,
             action,
             times: found.times(),
-            allocation: found.allocation,
+            allocation: found.allocation.max(open.allocation),
             end_of_file: found.end_of_file,
             attributes: found.attributes,
-            file: id,
-            contexts_offset: if contexts.is_empty() { 0 } else { offset },
-            contexts_len: contexts.len() as u32,
+            file: open.id,
             ..CreateResponse::default()
+        };
+        put_response(response, &answered, body);
+    }
+
+    /// What a CREATE requests about a loss of the connection. Version 2 needs dialect 3.0.
+    fn wanted_durable(&self, request: &CreateRequest) -> Outcome<Option<DurableContext>> {
+        let wanted = DurableContext::find(&request.contexts).map_err(malformed)?;
+        let v2 = self.connection.negotiated.get().is_some_and(|negotiated| negotiated.dialect >= 0x0300);
+        Ok(wanted.filter(|wanted| match wanted {
+            DurableContext::RequestV1 | DurableContext::ReconnectV1(_) => true,
+            DurableContext::Request(_) | DurableContext::Reconnect(_) => v2,
+        }))
+    }
+
+    /// Returns an open that its client has lost.
+    fn reconnect(
+        &mut self,
+        request: &CreateRequest,
+        wanted: (FileId, Option<[u8; 16]>),
+        (cache, holder): (CacheRequest, Arc<Holder>),
+        (count, body): (OpenCount, &mut Vec<u8>),
+    ) -> Outcome<Answer> {
+        let server = &self.connection.server;
+        if has_other_contexts(&request.contexts) {
+            return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
         }
-        .encode(body);
-        if contexts.is_empty() {
-            // The variable part must have at least one byte.
-            body.push(0);
-        }
-        body.append(&mut contexts);
+        let cache = match self.wanted_lease(request)? {
+            Some(lease) => lease,
+            // The requested level is ignored.
+            None => cache.without_lease(),
+        };
+        let open = match server.find_lost(self.session, wanted, (&request.name, &cache)) {
+            Ok(open) => open,
+            Err(status) => {
+                let first = status == NtStatus::OBJECT_NAME_NOT_FOUND && !self.resumed;
+                let gate = first.then(|| server.await_lost(wanted.0, &self.connection.runtime)).flatten();
+                return gate.map(Answer::Wait).ok_or(status);
+            }
+        };
+        *open.count.lock().unwrap_or_else(PoisonError::into_inner) = count;
+        let granted = open.file.state().rebind(open.id.volatile, &cache, &holder);
+        let attributes = open.attributes(server.volume.as_ref());
+        let added = self.session.add(open.id, self.tree_id, Opened::File(Arc::clone(&open)));
+        let Some(attributes) = attributes.ok().filter(|_| added) else {
+            self.session.remove(open.id, self.tree_id).ok();
+            server.files.close(&open, server.volume.as_ref());
+            return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
+        };
+        self.file = Some(open.id);
+        self.put_opened(&open, &attributes, (OPENED, granted), Vec::new(), body);
         DONE
+    }
+
+    /// Where the client of this request learns of breaks.
+    fn holder(&self) -> Arc<Holder> {
+        let session = Arc::clone(self.session);
+        Arc::new(Holder { session, client: self.connection.client.get().cloned(), sealed: self.sealed })
+    }
+
+    /// What a CREATE may cache. A lease needs a context, and a dialect with leases (MS-SMB2 3.3.5.9.8).
+    fn wanted_cache(&self, request: &CreateRequest) -> Outcome<CacheRequest> {
+        if request.oplock != LEVEL {
+            let directory = request.options & options::DIRECTORY_FILE != 0;
+            let none = directory || !self.connection.server.options.leases;
+            return Ok(if none || request.oplock == oplock::NONE {
+                CacheRequest::Nothing
+            } else {
+                CacheRequest::Oplock(request.oplock)
+            });
+        }
+        Ok(self.wanted_lease(request)?.unwrap_or(CacheRequest::Nothing))
+    }
+
+    /// The lease that a CREATE requests.
+    fn wanted_lease(&self, request: &CreateRequest) -> Outcome<Option<CacheRequest>> {
+        let mut contexts = request.contexts.iter();
+        let context = contexts.find(|context| context.name == name::REQUEST_LEASE);
+        let negotiated = self.connection.negotiated.get().filter(|negotiated| negotiated.leases);
+        let (Some(negotiated), Some(context)) = (negotiated, context) else { return Ok(None) };
+        let lease = LeaseContext::decode(&context.data).map_err(malformed)?;
+        Ok(Some(CacheRequest::Lease(negotiated.client_guid(), lease)))
     }
 
     fn opened_pipe(&mut self, id: FileId, pipe: Pipe, body: &mut Vec<u8>) -> Outcome<Answer> {
@@ -304,9 +271,9 @@ impl Call<'_> {
         let mut response = CloseResponse::default();
         if let Opened::File(open) = self.session.remove(id, self.tree_id)? {
             if request.flags & 1 != 0
-                && let Ok(attributes) = server.volume.attributes(open.node)
+                && let Ok(attributes) = open.attributes(server.volume.as_ref())
             {
-                let found = metadata(&attributes);
+                let found = describe(server.volume.as_ref(), &attributes);
                 response = CloseResponse {
                     flags: 1,
                     times: found.times(),

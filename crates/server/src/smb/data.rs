@@ -1,5 +1,7 @@
 //! READ, WRITE and FLUSH (MS-SMB2 3.3.5.11 to 3.3.5.13).
 
+use std::sync::atomic::Ordering;
+
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::data::{
@@ -9,7 +11,7 @@ use sharebench_smb::wire::simple::FlushRequest;
 
 use crate::VolumeError;
 use crate::smb::buffers::Replies;
-use crate::smb::connection::{Answer, Call, DONE, empty};
+use crate::smb::call::{Answer, Call, DONE, empty};
 use crate::smb::session::Opened;
 use crate::smb::status::{Outcome, checked, malformed};
 
@@ -64,6 +66,7 @@ impl Call<'_> {
         if count < request.minimum as usize || count == 0 && len > 0 {
             return Err(NtStatus::END_OF_FILE);
         }
+        open.position.store(request.offset + count as u64, Ordering::Relaxed);
         put_head(scratch, out, count);
         out.advance(count);
         DONE
@@ -90,8 +93,10 @@ impl Call<'_> {
                 let volume = &self.connection.server.volume;
                 let written = volume.write(open.node, request.offset, data, durable);
                 // A write that failed may have changed some of the bytes.
-                open.file.end_leases(open.id.volatile);
+                open.file.end_caches(open.id.volatile);
                 checked_data(written)?;
+                open.position.store(request.offset + data.len() as u64, Ordering::Relaxed);
+                open.note_written(&self.connection.server.files.watches);
             }
         }
         WriteResponse { count: request.len, ..WriteResponse::default() }.encode(body);

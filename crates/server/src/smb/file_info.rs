@@ -4,14 +4,28 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_smb::wire::file_info::FileMetadata;
 
-use crate::Attributes;
+use crate::{Attributes, DosAttributes, Volume};
 
 /// `FILE_ATTRIBUTE_READONLY`.
 pub(super) const READ_ONLY: u32 = 0x1;
+/// `FILE_ATTRIBUTE_HIDDEN`.
+pub(super) const HIDDEN: u32 = 0x2;
+/// `FILE_ATTRIBUTE_SYSTEM`.
+pub(super) const SYSTEM: u32 = 0x4;
 /// `FILE_ATTRIBUTE_DIRECTORY`.
 pub(super) const DIRECTORY: u32 = 0x10;
 /// `FILE_ATTRIBUTE_ARCHIVE`, which Windows sets on every new file.
-const ARCHIVE: u32 = 0x20;
+pub(super) const ARCHIVE: u32 = 0x20;
+/// `FILE_ATTRIBUTE_TEMPORARY`.
+pub(super) const TEMPORARY: u32 = 0x100;
+/// `FILE_ATTRIBUTE_NORMAL`: no other attribute.
+const NORMAL: u32 = 0x80;
+/// The attributes that are stored: hidden, system, archive, temporary, offline, not indexed.
+const STORED: u32 = 0x3126;
+/// `FILE_ATTRIBUTE_SPARSE_FILE`, which only a control code sets.
+const SPARSE: u32 = 0x200;
+/// Stored with attributes that a client has set, so that a file without any differs from one that nobody has touched.
+const EXPLICIT: u32 = 0x4000_0000;
 
 /// Seconds from 1601, where FILETIME starts, to 1970.
 const EPOCH_SECONDS: u64 = 11_644_473_600;
@@ -20,17 +34,68 @@ const EPOCH_SECONDS: u64 = 11_644_473_600;
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
 /// What requests and listings report of a node.
-pub(super) fn metadata(attributes: &Attributes) -> FileMetadata {
-    let kind = if attributes.directory { DIRECTORY } else { ARCHIVE };
+pub(super) fn describe(volume: &dyn Volume, attributes: &Attributes) -> FileMetadata {
+    // A volume that stores none has the default.
+    let dos = volume.dos_attributes(attributes.node).unwrap_or_default();
     FileMetadata {
-        created: file_time(attributes.created),
+        created: file_time(dos.created.unwrap_or(attributes.created)),
         accessed: file_time(attributes.accessed),
         modified: file_time(attributes.modified),
         changed: file_time(attributes.changed),
         allocation: if attributes.directory { 0 } else { attributes.allocated.max(attributes.size) },
         end_of_file: attributes.size,
-        attributes: kind | if is_read_only(attributes) { READ_ONLY } else { 0 },
+        attributes: shown_bits(attributes, &dos),
         file_id: attributes.node.0,
+    }
+}
+
+/// The attributes of a node as clients see them. A file that nobody has given any is to be archived.
+fn shown_bits(attributes: &Attributes, dos: &DosAttributes) -> u32 {
+    let explicit = dos.bits & (EXPLICIT | STORED) != 0;
+    let stored = dos.bits & STORED;
+    if attributes.directory {
+        return DIRECTORY | stored;
+    }
+    let stored = if explicit { stored } else { ARCHIVE };
+    let bits = stored | dos.bits & SPARSE | if is_read_only(attributes) { READ_ONLY } else { 0 };
+    if bits == 0 { NORMAL } else { bits }
+}
+
+/// Stores the attributes of a node that its mode does not express, unless they are those already. A volume that stores
+/// none keeps the default.
+pub(super) fn store_bits(volume: &dyn Volume, attributes: &Attributes, bits: u32) {
+    let old = volume.dos_attributes(attributes.node).unwrap_or_default();
+    let shown = shown_bits(attributes, &old) & STORED;
+    if shown != bits & STORED {
+        let bits = old.bits & !STORED | bits & STORED | EXPLICIT;
+        let stored = volume.set_dos_attributes(attributes.node, &DosAttributes { bits, ..old });
+        if let Err(error) = stored {
+            tracing::debug!(%error, "attributes of DOS are not stored");
+        }
+    }
+}
+
+/// True for a file whose zeros may be holes.
+pub(super) fn is_sparse(found: &FileMetadata) -> bool {
+    found.attributes & SPARSE != 0
+}
+
+/// Stores whether the zeros of a file may be holes. A volume that stores no attributes of DOS keeps the default.
+pub(super) fn store_sparse(volume: &dyn Volume, attributes: &Attributes, sparse: bool) {
+    let old = volume.dos_attributes(attributes.node).unwrap_or_default();
+    let shown = shown_bits(attributes, &old) & STORED;
+    let bits = old.bits & !(STORED | SPARSE) | shown | EXPLICIT | if sparse { SPARSE } else { 0 };
+    if let Err(error) = volume.set_dos_attributes(attributes.node, &DosAttributes { bits, ..old }) {
+        tracing::debug!(%error, "attributes of DOS are not stored");
+    }
+}
+
+/// Stores a creation time. A volume that stores none keeps its own.
+pub(super) fn store_created(volume: &dyn Volume, attributes: &Attributes, created: SystemTime) {
+    let old = volume.dos_attributes(attributes.node).unwrap_or_default();
+    let new = DosAttributes { created: Some(created), ..old };
+    if let Err(error) = volume.set_dos_attributes(attributes.node, &new) {
+        tracing::debug!(%error, "the creation time is not stored");
     }
 }
 

@@ -7,7 +7,7 @@ use sharebench_smb::wire::network_interface::{
 };
 use sharebench_smb::wire::validation::ValidateNegotiateRequest;
 
-use crate::smb::connection::{Answer, Call};
+use crate::smb::call::{Answer, Call};
 use crate::smb::session::Opened;
 use crate::smb::status::{Outcome, malformed};
 
@@ -64,7 +64,14 @@ impl Call<'_> {
                 self.file(request.file)?;
                 NO_SNAPSHOTS.to_vec()
             }
-            _ => return Err(NtStatus::INVALID_DEVICE_REQUEST),
+            code => match self.file_control(code, request.file, (&request.input, max)) {
+                None => return Err(NtStatus::INVALID_DEVICE_REQUEST),
+                Some(answered) => {
+                    let (found, output) = answered?;
+                    status = found;
+                    output
+                }
+            },
         };
         if output.len() > max {
             return Err(NtStatus::BUFFER_TOO_SMALL);

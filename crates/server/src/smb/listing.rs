@@ -7,8 +7,8 @@ use sharebench_smb::wire::directory::{QueryDirectoryRequest, flags};
 use sharebench_smb::wire::info::InfoResponse;
 use sharebench_smb::wire::listing::{ListingClass, ListingWriter};
 
-use crate::smb::connection::{Answer, Call, DONE};
-use crate::smb::file_info::metadata;
+use crate::smb::call::{Answer, Call, DONE};
+use crate::smb::file_info::describe;
 use crate::smb::open_files::OpenFile;
 use crate::smb::pattern::Pattern;
 use crate::smb::resolve::{find, is_expressible};
@@ -54,7 +54,7 @@ struct Page<'a> {
 impl Page<'_> {
     /// Adds an entry; false if the page is full.
     fn push(&mut self, name: &str, attributes: &Attributes) -> bool {
-        if self.left == 0 || !self.listing.push(name, &metadata(attributes)) {
+        if self.left == 0 || !self.listing.push(name, &describe(self.volume, attributes)) {
             return false;
         }
         self.left -= 1;

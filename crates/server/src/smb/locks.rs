@@ -1,27 +1,18 @@
 //! LOCK: byte ranges of open files (MS-SMB2 3.3.5.14, MS-FSA 2.1.5.8).
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use sharebench_smb::NtStatus;
-use sharebench_smb::wire::frame::PREFIX_LEN;
-use sharebench_smb::wire::header::{Header, flags as header_flags};
 use sharebench_smb::wire::lock::{LockRange, LockRequest, flags};
-use sharebench_smb::wire::simple::{Empty, ErrorResponse};
-use sharebench_smb::wire::transform;
-use tokio::sync::mpsc::UnboundedSender;
 
-use crate::smb::connection::{Answer, Call, empty};
+use crate::smb::call::{Answer, Call, empty};
 use crate::smb::open_files::{File, FileState, OpenFile, answer};
-use crate::smb::serving::finish_frame;
-use crate::smb::session::Session;
+use crate::smb::pending::{PendingReply, WaitsFor};
 use crate::smb::status::{Outcome, malformed};
-use crate::smb::workers::Delivery;
 
-/// Maximum number of locks of a file, and of requests of a connection that wait for one.
+/// Maximum number of locks of a file.
 const MAX_LOCKS: usize = 4096;
-const MAX_WAITING: usize = 256;
 
 /// A locked range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,63 +27,6 @@ pub(super) struct Lock {
 pub(super) struct WaitingLock {
     wanted: Lock,
     pending: PendingReply,
-}
-
-/// The requests of a connection that wait, by their asynchronous id: message id and file.
-pub(super) type WaitingRequests = Mutex<HashMap<u64, (u64, Arc<OpenFile>)>>;
-
-/// A reply that is sent once a request need not wait any longer (MS-SMB2 3.3.4.2).
-pub(super) struct PendingReply {
-    /// Asynchronous id.
-    pub(super) id: u64,
-    /// Header of the request, with the granted credits.
-    pub(super) header: Header,
-    pub(super) session: Arc<Session>,
-    /// The request was encrypted.
-    pub(super) sealed: bool,
-    pub(super) late: UnboundedSender<Delivery>,
-    pub(super) waiting: Arc<WaitingRequests>,
-}
-
-impl PendingReply {
-    /// Sends the last reply.
-    pub(super) fn send(self, status: NtStatus) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
-        self.put(status, 0);
-    }
-
-    /// Sends the interim reply, which grants the credits (MS-SMB2 3.3.4.2).
-    fn send_interim(&self) {
-        self.put(NtStatus::PENDING, self.header.credits);
-    }
-
-    fn put(&self, status: NtStatus, credits: u16) {
-        let head = PREFIX_LEN + if self.sealed { transform::LEN } else { 0 };
-        let mut frame = vec![0; head];
-        let header = Header {
-            status: status.0,
-            credits,
-            flags: header_flags::RESPONSE | header_flags::ASYNC,
-            async_id: self.id,
-            next: 0,
-            signature: [0; 16],
-            ..self.header
-        };
-        header.encode(&mut frame);
-        if status == NtStatus::SUCCESS {
-            Empty::default().encode(&mut frame);
-        } else {
-            ErrorResponse::encode(&mut frame);
-        }
-        if self.sealed {
-            self.session.seal(&mut frame[PREFIX_LEN..]);
-        } else if self.header.is(header_flags::SIGNED) {
-            self.session.sign(&mut frame[PREFIX_LEN..]);
-        }
-        finish_frame(&mut frame);
-        // The connection may be closed; then nobody needs the reply.
-        let _ = self.late.send(Delivery::Late(frame));
-    }
 }
 
 impl Lock {
@@ -168,27 +102,30 @@ impl File {
         Some(state.waiting.remove(at).pending)
     }
 
+    /// Unlocks ranges in order, up to the first that is not locked or does not unlock (MS-SMB2 3.3.5.14.1).
     fn unlock(&self, open: u64, ranges: &[LockRange]) -> Outcome<()> {
         let mut state = self.state();
-        let mut missing = false;
+        let mut outcome = Ok(());
         for range in ranges {
+            if range.flags != flags::UNLOCK {
+                outcome = Err(NtStatus::INVALID_PARAMETER);
+                break;
+            }
             let found = state
                 .locks
                 .iter()
                 .position(|lock| (lock.open, lock.offset, lock.len) == (open, range.offset, range.len));
-            match found {
-                Some(at) => drop(state.locks.remove(at)),
-                None => missing = true,
-            }
-            if missing {
+            let Some(at) = found else {
+                outcome = Err(NtStatus::RANGE_NOT_LOCKED);
                 break;
-            }
+            };
+            state.locks.remove(at);
         }
         let replies = state.grant_waiting();
         self.locked.store(!state.locks.is_empty(), Ordering::Release);
         drop(state);
         answer(replies);
-        if missing { Err(NtStatus::RANGE_NOT_LOCKED) } else { Ok(()) }
+        outcome
     }
 
     /// Locks all ranges or none; with `pending` a single range may wait.
@@ -205,13 +142,7 @@ impl File {
             }
             state.locks.truncate(before);
             let Some((pending, open)) = pending else { return Err(NtStatus::LOCK_NOT_GRANTED) };
-            {
-                let mut all = pending.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                if all.len() >= MAX_WAITING {
-                    return Err(NtStatus::INSUFFICIENT_RESOURCES);
-                }
-                all.insert(pending.id, (pending.header.message_id, Arc::clone(open)));
-            }
+            pending.waiting.add(&pending, 0, WaitsFor::Lock(Arc::clone(open)))?;
             // Under the lock of the file, so that the last reply cannot overtake it.
             pending.send_interim();
             state.waiting.push(WaitingLock { wanted: *lock, pending });
@@ -227,11 +158,25 @@ impl Call<'_> {
     pub(super) fn lock(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let request = LockRequest::decode(self.message).map_err(malformed)?;
         let open = self.file(request.file)?;
-        let unlocks = request.ranges.first().is_some_and(|range| range.flags == flags::UNLOCK);
-        if unlocks {
-            if request.ranges.iter().any(|range| range.flags != flags::UNLOCK) {
-                return Err(NtStatus::INVALID_PARAMETER);
-            }
+        // A client of several channels repeats a request whose reply it has lost.
+        let repeats = self.connection.negotiated.get().is_some_and(|negotiated| negotiated.dialect >= 0x0300);
+        if repeats && open.lock_sequences.is_repeated(request.sequence) {
+            return Ok(empty(body));
+        }
+        let answered = self.lock_ranges(&request, &open, body)?;
+        if repeats && matches!(answered, Answer::Now(_)) {
+            open.lock_sequences.note(request.sequence);
+        }
+        Ok(answered)
+    }
+
+    fn lock_ranges(
+        &mut self,
+        request: &LockRequest,
+        open: &Arc<OpenFile>,
+        body: &mut Vec<u8>,
+    ) -> Outcome<Answer> {
+        if request.ranges.first().is_some_and(|range| range.flags == flags::UNLOCK) {
             open.file.unlock(open.id.volatile, &request.ranges)?;
             return Ok(empty(body));
         }
@@ -239,27 +184,30 @@ impl Call<'_> {
         if waits && request.ranges.len() > 1 {
             return Err(NtStatus::INVALID_PARAMETER);
         }
-        let mut wanted = Vec::with_capacity(request.ranges.len());
-        for range in &request.ranges {
-            let exclusive = match range.flags & !flags::FAIL_IMMEDIATELY {
-                flags::SHARED => false,
-                flags::EXCLUSIVE => true,
-                _ => return Err(NtStatus::INVALID_PARAMETER),
-            };
-            if range.len > 0 && range.offset.checked_add(range.len - 1).is_none() {
-                return Err(NtStatus::INVALID_LOCK_RANGE);
-            }
-            wanted.push(Lock { open: open.id.volatile, offset: range.offset, len: range.len, exclusive });
-        }
-        let pending = (waits && self.single).then(|| (self.pending(), &open));
+        let wanted = request.ranges.iter().map(|range| wanted_lock(range, open.id.volatile));
+        let wanted = wanted.collect::<Outcome<Vec<_>>>()?;
+        let pending = (waits && self.last).then(|| (self.pending(), open));
         match open.file.lock(&wanted, pending)? {
             Answer::Now(_) => {
-                open.file.end_leases(open.id.volatile);
+                open.file.end_caches(open.id.volatile);
                 Ok(empty(body))
             }
             later => Ok(later),
         }
     }
+}
+
+/// The lock that a range of a request describes.
+fn wanted_lock(range: &LockRange, open: u64) -> Outcome<Lock> {
+    let exclusive = match range.flags & !flags::FAIL_IMMEDIATELY {
+        flags::SHARED => false,
+        flags::EXCLUSIVE => true,
+        _ => return Err(NtStatus::INVALID_PARAMETER),
+    };
+    if range.len > 0 && range.offset.checked_add(range.len - 1).is_none() {
+        return Err(NtStatus::INVALID_LOCK_RANGE);
+    }
+    Ok(Lock { open, offset: range.offset, len: range.len, exclusive })
 }
 
 #[cfg(test)]

@@ -3,24 +3,38 @@
 //! [`serving`] is the task of a connection. It splits bytes into [`frames`] and passes each one to
 //! [`connection`], which checks its protection, splits compounds and dispatches the requests; with a volume that blocks
 //! this happens on [`workers`]. [`negotiate`] and [`login`] set up a [`session`]. [`open_files`] is the only state that
-//! connections share: share modes, pending removals, byte-range locks and [`leases`].
+//! connections share: share modes, pending removals, byte-range locks and [`caching`].
 
+mod answering;
+mod break_acknowledgment;
+mod breaking;
 mod buffers;
+mod caching;
+mod call;
+mod change_notify;
+mod channel;
+mod client_connections;
 mod connection;
 mod create;
 mod credits;
 mod data;
+mod descriptors;
+mod durable;
+mod file_control;
 mod file_info;
 mod frames;
 mod ioctl;
-mod leases;
 mod listing;
+mod lock_sequences;
 mod locks;
 mod login;
 mod negotiate;
 mod open_files;
+mod opening;
 mod options;
+mod parked;
 mod pattern;
+mod pending;
 mod pipe;
 mod query_info;
 mod resolve;
@@ -29,16 +43,18 @@ mod session;
 mod set_info;
 mod state;
 mod status;
+mod stream_opening;
 #[cfg(test)]
 mod tests;
 mod ticket;
 mod trees;
+mod watches;
 mod workers;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -46,6 +62,7 @@ use tokio::sync::watch;
 
 use crate::Volume;
 use crate::admission::{Admission, Admissions};
+use crate::change_reports::VolumeObserver;
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
 pub use crate::smb::options::{Protection, SmbServerOptions};
 use crate::smb::serving::serve;
@@ -88,6 +105,7 @@ impl SmbServer {
         let bound = listener.local_addr().map_err(bind)?;
         let blocks = !volume.never_blocks();
         let state = Arc::new(ServerState::new(volume, options));
+        state.options.changes.observe(Arc::downgrade(&state) as Weak<dyn VolumeObserver>);
         let (stop, _) = watch::channel(false);
         let mut server = Self { addr: bound, state, stop, threads: Vec::new(), workers: None };
         server
@@ -108,6 +126,7 @@ impl SmbServer {
         let workers = self.workers.as_ref().map(|(workers, _)| Arc::clone(workers));
         let accepting = accept(listener, Arc::clone(&self.state), workers, handles);
         if let Some(first) = runtimes.first() {
+            self.state.files.run_timers_on(first.handle().clone());
             first.spawn(accepting);
         }
         for runtime in runtimes {

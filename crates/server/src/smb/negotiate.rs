@@ -14,8 +14,10 @@ use sharebench_smb::wire::smb1::{ANY_SMB2, offered_smb2};
 use sharebench_smb::wire::validation::{ValidateNegotiateRequest, ValidateNegotiateResponse};
 use sharebench_smb::{NtStatus, NtlmAcceptor};
 
+use crate::smb::answering::Reply;
 use crate::smb::buffers::Replies;
-use crate::smb::connection::{Answer, Connection, DONE, Reply};
+use crate::smb::call::{Answer, DONE};
+use crate::smb::connection::Connection;
 use crate::smb::file_info::file_time;
 use crate::smb::options::Protection;
 use crate::smb::serving::{Broken, finish_frame};
@@ -23,10 +25,12 @@ use crate::smb::status::{Outcome, malformed};
 
 /// Dialects, the oldest first.
 const DIALECTS: [u16; 5] = [0x0202, 0x0210, 0x0300, 0x0302, 0x0311];
-/// Capabilities (MS-SMB2 2.2.4): requests of several credits; encryption in dialects 3.0 and 3.0.2; leases.
+/// Capabilities (MS-SMB2 2.2.4): requests of several credits; encryption in dialects 3.0 and 3.0.2; leases; sessions of
+/// several channels.
 const LARGE_MTU: u32 = 0x04;
 const CAN_ENCRYPT: u32 = 0x40;
 const LEASING: u32 = 0x02;
+const MULTI_CHANNEL: u32 = 0x08;
 /// Security modes.
 const SIGNING_ENABLED: u16 = 1;
 /// The session signs every message.
@@ -144,6 +148,9 @@ impl Connection {
         if leases {
             capabilities |= LEASING;
         }
+        if dialect >= 0x0300 && request.capabilities & MULTI_CHANNEL != 0 {
+            capabilities |= MULTI_CHANNEL;
+        }
         let mut contexts = Vec::new();
         let mut signing =
             if dialect < 0x0300 { SigningAlgorithm::HmacSha256 } else { SigningAlgorithm::AesCmac };
@@ -174,9 +181,12 @@ impl Connection {
                 dialect,
             },
         };
+        let client = negotiated.client_guid();
         if self.negotiated.set(negotiated).is_err() {
             return Ok(Answer::Never);
         }
+        // Nobody else sets it.
+        let _ = self.client.set(self.server.add_connection(client, self.number, &self.late));
         body.resize(HEADER_LEN, 0);
         response.encode(body);
         DONE

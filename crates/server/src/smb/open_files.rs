@@ -1,23 +1,34 @@
 //! The open files of all clients: share modes, pending removals, and what a file has besides its node.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::FileId;
+use sharebench_smb::wire::change_notify::{Action, filter};
 use sharebench_smb::wire::create::access;
+use tokio::runtime::Handle;
 
-use crate::smb::leases::Lease;
+use crate::name::fold_case;
+use crate::smb::breaking::Contender;
+use crate::smb::caching::{CacheRequest, Grant, GrantLimits, GrantedCache, Holder, LeaseId, Owner};
+use crate::smb::durable::Durability;
 use crate::smb::listing::ListingState;
-use crate::smb::locks::{Lock, PendingReply, WaitingLock};
+use crate::smb::lock_sequences::LockSequences;
+use crate::smb::locks::{Lock, WaitingLock};
+use crate::smb::parked::Gate;
+use crate::smb::pending::PendingReply;
 use crate::smb::session::OpenCount;
 use crate::smb::status::Outcome;
-use crate::{NodeId, Volume};
+use crate::smb::watches::{Watch, Watches};
+use crate::{Attributes, NodeId, Volume, VolumeResult};
 
 /// Access that share modes concern: reading, writing, deleting, in the order of the bits of a share mode.
 const SHARED: [u32; 3] =
     [access::READ_DATA | access::EXECUTE, access::WRITE_DATA | access::APPEND_DATA, access::DELETE];
+/// Access that needs no more than attributes, which breaks no oplock.
+const STAT: u32 = access::SYNCHRONIZE | access::READ_ATTRIBUTES | access::WRITE_ATTRIBUTES;
 
 /// Directory and name of an open file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,29 +38,80 @@ pub(super) struct Place {
     pub(super) name: String,
     /// Path below the share with `\` between names.
     pub(super) path: String,
+    /// The node and the name of a stream.
+    pub(super) stream: Option<(NodeId, String)>,
 }
 
 /// An open file or directory of a client (MS-SMB2 3.3.1.10).
 pub(super) struct OpenFile {
     pub(super) id: FileId,
     pub(super) node: NodeId,
+    /// The node that has the stream, if the open is one.
+    pub(super) base: Option<NodeId>,
     pub(super) directory: bool,
     /// Granted access.
     pub(super) access: u32,
     /// Every write is on stable storage before its reply.
     pub(super) write_through: bool,
     pub(super) options: u32,
+    /// The lease that the open belongs to.
+    pub(super) lease: Option<LeaseId>,
+    /// Bytes that the client has reserved.
+    pub(super) allocation: u64,
+    /// What happens to the open when its client loses its connection.
+    pub(super) durable: Option<Durability>,
     /// Shared with the other opens of the node.
     pub(super) file: Arc<File>,
     pub(super) delete_on_close: AtomicBool,
+    /// The numbers of its lock requests, by index (MS-SMB2 3.3.1.10: `LockSequenceArray`).
+    pub(super) lock_sequences: LockSequences,
+    /// `FilePositionInformation`, which only stores what a client sets.
+    pub(super) position: AtomicU64,
     pub(super) listing: Mutex<ListingState>,
-    pub(super) _count: OpenCount,
+    /// The watch of a directory, after the first request for it.
+    pub(super) watch: OnceLock<Arc<Watch>>,
+    /// Counts the open at its connection.
+    pub(super) count: Mutex<OpenCount>,
 }
 
 impl OpenFile {
+    /// The node that has times, owner and mode.
+    pub(super) fn described_node(&self) -> NodeId {
+        self.base.unwrap_or(self.node)
+    }
+
+    /// Attributes of the open: of a stream, the sizes are its own and everything else that of its file.
+    pub(super) fn attributes(&self, volume: &dyn Volume) -> VolumeResult<Attributes> {
+        let own = volume.attributes(self.node)?;
+        let Some(base) = self.base else { return Ok(own) };
+        let base = volume.attributes(base)?;
+        Ok(Attributes { size: own.size, allocated: own.allocated, directory: false, ..base })
+    }
+
+    /// True if the close removes the file.
+    pub(super) fn deletes(&self) -> bool {
+        self.delete_on_close.load(Ordering::Relaxed)
+    }
+
     /// Checks that one of these rights was granted.
     pub(super) fn require(&self, any_of: u32) -> Outcome<()> {
         if self.access & any_of == 0 { Err(NtStatus::ACCESS_DENIED) } else { Ok(()) }
+    }
+}
+
+impl OpenFile {
+    /// Reports a change of the file to those who watch its directory.
+    pub(super) fn note_change(&self, watches: &Watches, changed: u32) {
+        if !watches.is_empty() {
+            let place = self.file.state().place.clone();
+            watches.note_place(&place, Action::Modified, changed);
+        }
+    }
+
+    /// Reports that content was written.
+    #[inline]
+    pub(super) fn note_written(&self, watches: &Watches) {
+        self.note_change(watches, filter::LAST_WRITE | filter::SIZE);
     }
 }
 
@@ -58,26 +120,109 @@ pub(super) struct File {
     node: NodeId,
     /// True while there are byte-range locks, so that READ and WRITE of other files need not look for them.
     pub(super) locked: AtomicBool,
-    /// True while a client may cache what it reads, so that WRITE of other files need not look for leases.
+    /// True while clients may cache what they read, so that WRITE of other files need not look for them.
     pub(super) cached: AtomicBool,
+    /// Runs the timers of breaks.
+    pub(super) runtime: Option<Handle>,
+    breaks: AtomicU64,
     state: Mutex<FileState>,
+}
+
+/// Access and share mode of an open.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenEntry {
+    pub(super) id: u64,
+    access: u32,
+    share: u32,
+}
+
+impl OpenEntry {
+    /// True if the open needs no more than attributes.
+    pub(super) fn is_stat(&self) -> bool {
+        self.access & !STAT == 0
+    }
+
+    fn is_shared_with(&self, other: &Self) -> bool {
+        let uses = |access: u32| SHARED.iter().any(|rights| access & rights != 0);
+        let excludes = |share: u32, access: u32| {
+            SHARED.iter().enumerate().any(|(bit, rights)| access & rights != 0 && share & 1 << bit == 0)
+        };
+        !uses(self.access)
+            || !uses(other.access)
+            || !excludes(self.share, other.access) && !excludes(other.share, self.access)
+    }
 }
 
 /// What the opens of a node have in common.
 pub(super) struct FileState {
     pub(super) place: Place,
-    /// Identifier, access and share mode of each open.
-    opens: Vec<(u64, u32, u32)>,
+    pub(super) opens: Vec<OpenEntry>,
     pub(super) delete_pending: bool,
     pub(super) locks: Vec<Lock>,
     pub(super) waiting: Vec<WaitingLock>,
-    pub(super) leases: Vec<Lease>,
+    pub(super) grants: Vec<Grant>,
 }
 
 impl File {
+    fn new(node: NodeId, place: &Place, runtime: Option<Handle>) -> Self {
+        let state = FileState {
+            place: place.clone(),
+            opens: Vec::new(),
+            delete_pending: false,
+            locks: Vec::new(),
+            waiting: Vec::new(),
+            grants: Vec::new(),
+        };
+        Self {
+            node,
+            locked: AtomicBool::default(),
+            cached: AtomicBool::default(),
+            runtime,
+            breaks: AtomicU64::default(),
+            state: Mutex::new(state),
+        }
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, FileState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// A number for a break.
+    pub(super) fn next_break(&self) -> u64 {
+        self.breaks.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// An open that is about to be added.
+pub(super) struct WantedOpen<'a> {
+    pub(super) node: NodeId,
+    pub(super) place: &'a Place,
+    pub(super) id: FileId,
+    /// Access that share modes concern, with what the disposition needs.
+    pub(super) access: u32,
+    pub(super) share: u32,
+    pub(super) overwrites: bool,
+    pub(super) directory: bool,
+    pub(super) cache: &'a CacheRequest,
+    pub(super) holder: Arc<Holder>,
+    /// The request has not waited yet.
+    pub(super) first: bool,
+}
+
+/// The result of adding an open.
+pub(super) enum Opening {
+    Opened(Arc<File>, GrantedCache),
+    /// Other clients must acknowledge a break first.
+    Wait(Arc<Gate>),
+    /// Opens of clients that have lost their connections must be closed first.
+    Lost(Vec<u64>),
+}
+
+#[derive(Default)]
+struct Tables {
+    files: HashMap<NodeId, Arc<File>>,
+    /// The file of each lease. A lease belongs to one file (MS-SMB2 3.3.5.9.8).
+    leases: HashMap<LeaseId, Arc<File>>,
 }
 
 /// The table of the nodes that are open.
@@ -85,86 +230,188 @@ impl File {
 /// A node whose removal is pending stays in the table until its name is removed, so that nobody opens it meanwhile. The
 /// table is locked before a file, and neither is locked while the volume is called.
 #[derive(Default)]
-pub(super) struct OpenFiles(Mutex<HashMap<NodeId, Arc<File>>>);
+pub(super) struct OpenFiles {
+    tables: Mutex<Tables>,
+    /// Number of open nodes, so that changes over other protocols need not look for them while there are none.
+    count: AtomicUsize,
+    /// Runs the timers of breaks.
+    runtime: OnceLock<Handle>,
+    pub(super) watches: Watches,
+}
 
 impl OpenFiles {
-    fn table(&self) -> MutexGuard<'_, HashMap<NodeId, Arc<File>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an open of a node if the share modes of the others allow it (MS-FSA 2.1.5.1.2).
-    pub(super) fn open(
-        &self,
-        node: NodeId,
-        place: &Place,
-        (id, wanted, share): (FileId, u32, u32),
-    ) -> Outcome<Arc<File>> {
-        let mut table = self.table();
-        let file = table.entry(node).or_insert_with(|| {
-            let state = FileState {
-                place: place.clone(),
-                opens: Vec::new(),
-                delete_pending: false,
-                locks: Vec::new(),
-                waiting: Vec::new(),
-                leases: Vec::new(),
-            };
-            Arc::new(File {
-                node,
-                locked: AtomicBool::default(),
-                cached: AtomicBool::default(),
-                state: Mutex::new(state),
-            })
-        });
+    /// Sets what runs the timers of breaks.
+    pub(super) fn run_timers_on(&self, runtime: Handle) {
+        // A second call changes nothing.
+        let _ = self.runtime.set(runtime);
+    }
+
+    /// Adds an open of a node if the share modes and caches of the others allow it (MS-FSA 2.1.5.1.2).
+    pub(super) fn open(&self, wanted: &WantedOpen<'_>, writes: bool) -> Outcome<Opening> {
+        let mut tables = self.tables();
+        let known = tables.files.get(&wanted.node).cloned();
+        let file = known
+            .clone()
+            .unwrap_or_else(|| Arc::new(File::new(wanted.node, wanted.place, self.runtime.get().cloned())));
+        // What a listing has cached would not end by changes of its names.
+        let cache = if wanted.directory { &CacheRequest::Nothing } else { wanted.cache };
+        let lease = cache.lease();
+        if let Some(of_lease) = lease.and_then(|id| tables.leases.get(&id))
+            && !Arc::ptr_eq(of_lease, &file)
+        {
+            return Err(NtStatus::INVALID_PARAMETER);
+        }
         let mut state = file.state();
         if state.delete_pending {
             return Err(NtStatus::DELETE_PENDING);
         }
-        let uses = |access: u32| SHARED.iter().any(|rights| access & rights != 0);
-        let excludes = |share: u32, access: u32| {
-            SHARED.iter().enumerate().any(|(bit, rights)| access & rights != 0 && share & 1 << bit == 0)
-        };
-        let conflict = uses(wanted)
-            && state.opens.iter().any(|(_, access, others)| {
-                uses(*access) && (excludes(*others, wanted) || excludes(share, *access))
-            });
-        if conflict {
+        let entry = OpenEntry { id: wanted.id.volatile, access: wanted.access, share: wanted.share };
+        let violates = state.opens.iter().any(|other| !other.is_shared_with(&entry));
+        if violates || !entry.is_stat() {
+            let contender = Contender {
+                request: cache,
+                access: wanted.access,
+                violates,
+                overwrites: wanted.overwrites,
+                first: wanted.first,
+            };
+            let obstacles = state.contend(&file, &contender);
+            if !obstacles.lost.is_empty() {
+                return Ok(Opening::Lost(obstacles.lost));
+            }
+            if let Some(gate) = obstacles.gate {
+                return Ok(Opening::Wait(gate));
+            }
+        }
+        if violates {
             return Err(NtStatus::SHARING_VIOLATION);
         }
-        state.opens.push((id.volatile, wanted, share));
+        state.opens.push(entry);
+        let limits = GrantLimits { overwritten: wanted.overwrites, writes };
+        let granted = state.grant(wanted.id, cache, limits, Arc::clone(&wanted.holder));
+        file.note_grants(&mut state);
         drop(state);
-        Ok(Arc::clone(file))
+        if known.is_none() {
+            tables.files.insert(wanted.node, Arc::clone(&file));
+            self.count.store(tables.files.len(), Ordering::Release);
+        }
+        if let Some(id) = lease {
+            tables.leases.insert(id, Arc::clone(&file));
+        }
+        Ok(Opening::Opened(file, granted))
+    }
+
+    /// True if somebody has opened a directory to remove or rename it, so that its names must stay (MS-FSA 2.1.5.15.11).
+    pub(super) fn is_held_for_removal(&self, directory: NodeId) -> bool {
+        let held = |file: Arc<File>| file.state().opens.iter().any(|open| open.access & access::DELETE != 0);
+        self.of_node(directory).is_some_and(held)
+    }
+
+    /// True if something in a directory is open.
+    pub(super) fn has_open_below(&self, directory: &str) -> bool {
+        let above = format!("{}\\", fold_case(directory));
+        let tables = self.tables();
+        tables.files.values().any(|file| fold_case(&file.state().place.path).starts_with(&above))
     }
 
     /// True if a node is open.
     pub(super) fn is_open(&self, node: NodeId) -> bool {
-        self.table().contains_key(&node)
+        self.tables().files.contains_key(&node)
+    }
+
+    /// The open node with this number.
+    pub(super) fn of_node(&self, node: NodeId) -> Option<Arc<File>> {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        self.tables().files.get(&node).cloned()
+    }
+
+    /// The file of a lease.
+    pub(super) fn of_lease(&self, id: LeaseId) -> Option<Arc<File>> {
+        self.tables().leases.get(&id).cloned()
     }
 
     /// Closes a file, and removes its name if that was pending and nobody else has it open. Nobody learns of a removal that
     /// fails (MS-SMB2 3.3.4.17), so that requests for it are checked before.
     pub(super) fn close(&self, open: &OpenFile, volume: &dyn Volume) {
-        self.leave(&open.file, open.id.volatile, open.delete_on_close.load(Ordering::Relaxed), volume);
+        self.watches.close(open);
+        let deletes = open.delete_on_close.load(Ordering::Relaxed);
+        self.leave(&open.file, (open.id.volatile, open.lease), deletes, volume);
     }
 
     /// Ends an open that has no identifier any longer.
-    pub(super) fn leave(&self, file: &File, id: u64, delete: bool, volume: &dyn Volume) {
-        let (removed, replies) = {
+    pub(super) fn leave(
+        &self,
+        file: &File,
+        (id, lease): (u64, Option<LeaseId>),
+        delete: bool,
+        volume: &dyn Volume,
+    ) {
+        let pending;
+        let (removed, replies, gates) = {
             let mut state = file.state();
-            state.opens.retain(|(open, _, _)| *open != id);
+            state.opens.retain(|open| open.id != id);
             state.delete_pending |= delete;
-            state.leave_leases(id, &file.cached);
+            let gates = state.leave_grants(id);
+            file.note_grants(&mut state);
             let replies = state.leave_locks(id, &file.locked);
-            ((state.opens.is_empty() && state.delete_pending).then(|| state.place.clone()), replies)
+            pending = state.delete_pending;
+            ((state.opens.is_empty() && pending).then(|| state.place.clone()), replies, gates)
         };
         answer(replies);
         if let Some(place) = removed {
-            remove(volume, file.node, &place);
+            self.remove(volume, file.node, &place);
+        } else if pending {
+            self.watches.end_of(file.node, NtStatus::DELETE_PENDING);
         }
-        let mut table = self.table();
-        let unused = table.get(&file.node).is_some_and(|known| known.state().opens.is_empty());
-        if unused {
-            table.remove(&file.node);
+        {
+            let mut tables = self.tables();
+            let unused = tables.files.get(&file.node).is_some_and(|known| known.state().opens.is_empty());
+            if unused {
+                tables.files.remove(&file.node);
+                self.count.store(tables.files.len(), Ordering::Release);
+            }
+            if let Some(lease) = lease {
+                let owner = Owner::Lease(lease);
+                let ended = !file.state().grants.iter().any(|grant| grant.owner == owner);
+                if ended
+                    && tables.leases.get(&lease).is_some_and(|known| std::ptr::eq(&raw const **known, file))
+                {
+                    tables.leases.remove(&lease);
+                }
+            }
+        }
+        // After the removal of the name, which an open that waits must not find.
+        for gate in gates {
+            gate.open();
+        }
+    }
+}
+
+impl OpenFiles {
+    /// Removes a name if it still belongs to the node.
+    fn remove(&self, volume: &dyn Volume, node: NodeId, place: &Place) {
+        if let Some((base, stream)) = &place.stream {
+            if volume.remove_stream(*base, stream).is_ok() {
+                self.watches.note_place(place, Action::RemovedStream, filter::STREAM_NAME);
+            }
+            return;
+        }
+        let found = volume.lookup(place.directory, &place.name);
+        let Some(found) = found.ok().filter(|found| found.node == node) else { return };
+        let (removed, kind) = if found.directory {
+            (volume.remove_directory(place.directory, &place.name), filter::DIR_NAME)
+        } else {
+            (volume.remove(place.directory, &place.name), filter::FILE_NAME)
+        };
+        match removed {
+            Ok(()) => self.watches.note_place(place, Action::Removed, kind),
+            Err(error) => tracing::debug!(%error, name = ?place.name, "SMB removal on close failed"),
         }
     }
 }
@@ -172,21 +419,6 @@ impl OpenFiles {
 /// Sends replies to requests that waited for a lock.
 pub(super) fn answer(replies: Vec<(PendingReply, NtStatus)>) {
     for (pending, status) in replies {
-        pending.send(status);
-    }
-}
-
-/// Removes a name if it still belongs to the node.
-fn remove(volume: &dyn Volume, node: NodeId, place: &Place) {
-    let found = volume.lookup(place.directory, &place.name);
-    let removed = match found {
-        Ok(found) if found.node == node && found.directory => {
-            volume.remove_directory(place.directory, &place.name)
-        }
-        Ok(found) if found.node == node => volume.remove(place.directory, &place.name),
-        _ => return,
-    };
-    if let Err(error) = removed {
-        tracing::debug!(%error, name = ?place.name, "SMB removal on close failed");
+        pending.send_status(status);
     }
 }

@@ -6,6 +6,7 @@ use sharebench_gss::AcceptorKeys;
 use sharebench_smb::ServerMechanisms;
 use sharebench_target::Secret;
 
+use crate::change_reports::ChangeReports;
 use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::name::check_portable_name;
 use crate::smb::PROTOCOL;
@@ -34,9 +35,12 @@ pub struct SmbServerOptions {
     pub keys: Option<AcceptorKeys>,
     /// Reject every change.
     pub read_only: bool,
-    /// Clients may cache what they read, until another client of this server changes it. It requires that nothing else
-    /// changes the volume, because a lease ends only by a change over SMB.
+    /// Clients may cache what they read, and handles. It requires that this server learns of all changes of the volume.
     pub leases: bool,
+    /// Where other front ends of the volume report their changes, so that clients do not cache what they have changed.
+    pub changes: ChangeReports,
+    /// Clients may also cache what they write, which requires that nobody uses the volume but over this server.
+    pub exclusive: bool,
     /// Protection of messages that the server requires.
     pub protection: Protection,
     /// Largest READ and WRITE, in bytes: 64 KiB to 8 MiB.
@@ -71,6 +75,8 @@ impl Default for SmbServerOptions {
             keys: None,
             read_only: false,
             leases: false,
+            changes: ChangeReports::default(),
+            exclusive: false,
             protection: Protection::Optional,
             max_transfer: 1 << 20,
             max_connections: 10_000,

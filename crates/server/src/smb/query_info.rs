@@ -2,18 +2,20 @@
 
 use std::sync::atomic::Ordering;
 
+use sharebench_ncp::server::names::dos_name;
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::file_info::FileMetadata;
 use sharebench_smb::wire::info::{
     InfoResponse, QueryInfoRequest, TYPE_FILE, TYPE_FILE_SYSTEM, TYPE_SECURITY,
 };
-use sharebench_smb::wire::security_descriptor::put_descriptor;
+use sharebench_smb::wire::security_descriptor::parts;
 use sharebench_smb::wire::simple::ErrorResponse;
-use sharebench_smb::wire::{Field, put_utf16, utf16};
+use sharebench_smb::wire::{Field, utf16};
 
-use crate::smb::connection::{Answer, Call, DONE};
-use crate::smb::file_info::metadata;
+use crate::smb::call::{Answer, Call, DONE};
+use crate::smb::descriptors::descriptor_of;
+use crate::smb::file_info::{describe, file_time};
 use crate::smb::open_files::OpenFile;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::{Attributes, VolumeSpace};
@@ -21,8 +23,9 @@ use crate::{Attributes, VolumeSpace};
 /// Size of an allocation unit and of a sector in replies, in bytes.
 const UNIT_BYTES: u64 = 4096;
 const SECTOR_BYTES: u64 = 512;
-/// Properties of the file system (MS-FSCC 2.5.1): names keep their case, and are Unicode; descriptors are persistent.
-const PROPERTIES: u32 = 0x2 | 0x4 | 0x8;
+/// Properties of the file system (MS-FSCC 2.5.1): names keep their case, and are Unicode; descriptors are persistent;
+/// files have named streams.
+const PROPERTIES: u32 = 0x2 | 0x4 | 0x8 | 0x4_0000;
 /// `FILE_DEVICE_DISK`, mounted.
 const DISK_DEVICE: [u32; 2] = [7, 0x20];
 
@@ -54,6 +57,7 @@ mod fs_class {
     pub(super) const SIZE: u8 = 3;
     pub(super) const DEVICE: u8 = 4;
     pub(super) const ATTRIBUTE: u8 = 5;
+    pub(super) const CONTROL: u8 = 6;
     pub(super) const FULL_SIZE: u8 = 7;
     pub(super) const OBJECT_ID: u8 = 8;
     pub(super) const SECTOR_SIZE: u8 = 11;
@@ -70,13 +74,14 @@ impl Information {
         Self { fixed: bytes.len(), bytes }
     }
 
-    /// Appends a name with its length, which may be truncated.
-    fn with_name(mut bytes: Vec<u8>, name: &str) -> Self {
+    /// Appends a name with its length, which may be truncated. The structure that a buffer must hold has at least one
+    /// character of the name, and ends at a multiple of `align` bytes.
+    fn with_name(mut bytes: Vec<u8>, name: &str, align: usize) -> Self {
         let name = utf16(name);
         (name.len() as u32).put(&mut bytes);
-        let fixed = bytes.len();
+        let fixed = (bytes.len() + 2).next_multiple_of(align);
         bytes.extend_from_slice(&name);
-        Self { bytes, fixed }
+        Self { fixed: fixed.min(bytes.len()), bytes }
     }
 }
 
@@ -86,18 +91,33 @@ fn encoded(put: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
+/// Checks the rights that a class needs (MS-FSA 2.1.5.12).
+fn check_access(number: u8, open: &OpenFile) -> Outcome<()> {
+    match number {
+        class::BASIC | class::ALL | class::NETWORK_OPEN | class::ATTRIBUTE_TAG => {
+            open.require(access::READ_ATTRIBUTES)
+        }
+        class::FULL_EA => open.require(access::READ_EA),
+        _ => Ok(()),
+    }
+}
+
 /// Information about an open file.
-fn of_file(number: u8, open: &OpenFile, attributes: &Attributes) -> Outcome<Information> {
-    let found = metadata(attributes);
+fn of_file(
+    number: u8,
+    open: &OpenFile,
+    attributes: &Attributes,
+    found: &FileMetadata,
+) -> Outcome<Information> {
     let name = || format!("\\{}", open.file.state().place.path);
     Ok(Information::fixed(match number {
         class::BASIC => encoded(|out| found.basic().encode(out)),
-        class::STANDARD => standard(open, attributes, &found),
+        class::STANDARD => standard(open, attributes, found),
         class::INTERNAL => found.file_id.to_le_bytes().to_vec(),
         class::EA | class::ALIGNMENT => vec![0; 4],
         class::ACCESS => open.access.to_le_bytes().to_vec(),
         class::MODE => open.options.to_le_bytes().to_vec(),
-        class::POSITION => vec![0; 8],
+        class::POSITION => open.position.load(Ordering::Relaxed).to_le_bytes().to_vec(),
         class::COMPRESSION => {
             let mut bytes = found.end_of_file.to_le_bytes().to_vec();
             bytes.resize(16, 0);
@@ -106,14 +126,11 @@ fn of_file(number: u8, open: &OpenFile, attributes: &Attributes) -> Outcome<Info
         class::NETWORK_OPEN => encoded(|out| found.put_network_open(out)),
         class::ATTRIBUTE_TAG => [found.attributes.to_le_bytes(), [0; 4]].concat(),
         class::ID => [[0; 8], found.file_id.to_le_bytes(), [0; 8]].concat(),
-        class::NAME => return Ok(Information::with_name(Vec::new(), &name())),
+        class::NAME => return Ok(Information::with_name(Vec::new(), &name(), 4)),
         class::NORMALIZED_NAME => {
-            return Ok(Information::with_name(Vec::new(), name().trim_start_matches('\\')));
+            return Ok(Information::with_name(Vec::new(), name().trim_start_matches('\\'), 4));
         }
-        class::ALL => return Ok(all(open, attributes, &found, &name())),
-        class::STREAM => return Ok(streams(attributes)),
-        // Names are not shortened.
-        class::ALTERNATE_NAME => return Err(NtStatus::OBJECT_NAME_NOT_FOUND),
+        class::ALL => return Ok(all(open, attributes, found, &name())),
         class::FULL_EA => return Err(NtStatus::EAS_NOT_SUPPORTED),
         _ => return Err(NtStatus::INVALID_INFO_CLASS),
     }))
@@ -135,26 +152,42 @@ fn all(open: &OpenFile, attributes: &Attributes, found: &FileMetadata, name: &st
     // EaSize, access, position, mode, alignment.
     0u32.put(&mut bytes);
     open.access.put(&mut bytes);
-    0u64.put(&mut bytes);
+    open.position.load(Ordering::Relaxed).put(&mut bytes);
     open.options.put(&mut bytes);
     0u32.put(&mut bytes);
-    Information::with_name(bytes, name)
+    Information::with_name(bytes, name, 8)
 }
 
-/// `FileStreamInformation` (MS-FSCC 2.4.43): the data of a file are its only stream.
-fn streams(attributes: &Attributes) -> Information {
-    const NAME: &str = "::$DATA";
-    if attributes.directory {
-        return Information::fixed(Vec::new());
+/// `FileAlternateNameInformation` (MS-FSCC 2.4.5): the 8.3 name under which DOS clients of NCP know the file.
+fn alternate_name(open: &OpenFile) -> Information {
+    let name = open.file.state().place.name.clone();
+    let short = String::from_utf8_lossy(&dos_name(name.as_bytes())).into_owned();
+    Information::with_name(Vec::new(), &short, 4)
+}
+
+/// `FileStreamInformation` (MS-FSCC 2.4.43): the data of a file, and its named streams.
+fn streams(found: &FileMetadata, directory: bool, named: &[(String, Attributes)]) -> Information {
+    let own = (!directory).then(|| ("::$DATA".to_owned(), found.end_of_file, found.allocation));
+    let named = named.iter().map(|(name, attributes)| {
+        (format!(":{name}:$DATA"), attributes.size, attributes.allocated.max(attributes.size))
+    });
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut last = None;
+    for (name, size, allocation) in own.into_iter().chain(named) {
+        let start = bytes.len().next_multiple_of(8);
+        if let Some(place) = last.and_then(|last: usize| bytes.get_mut(last..last + 4)) {
+            place.copy_from_slice(&((start - last.unwrap_or(0)) as u32).to_le_bytes());
+        }
+        last = Some(start);
+        bytes.resize(start, 0);
+        let name = utf16(&name);
+        0u32.put(&mut bytes);
+        (name.len() as u32).put(&mut bytes);
+        size.put(&mut bytes);
+        allocation.put(&mut bytes);
+        bytes.extend_from_slice(&name);
     }
-    let found = metadata(attributes);
-    let mut bytes = Vec::new();
-    0u32.put(&mut bytes);
-    (NAME.len() as u32 * 2).put(&mut bytes);
-    found.end_of_file.put(&mut bytes);
-    found.allocation.put(&mut bytes);
-    put_utf16(NAME, &mut bytes);
-    Information { bytes, fixed: 24 }
+    Information { fixed: bytes.len().min(32), bytes }
 }
 
 /// Information about the volume.
@@ -174,9 +207,9 @@ fn of_volume(
             (name.len() as u32).put(&mut bytes);
             // No object ids, and a reserved byte.
             0u16.put(&mut bytes);
-            let fixed = bytes.len();
+            let fixed = (bytes.len() + 2).next_multiple_of(8);
             bytes.extend_from_slice(&name);
-            return Ok(Information { bytes, fixed });
+            return Ok(Information { fixed: fixed.min(bytes.len()), bytes });
         }
         fs_class::SIZE => encoded(|out| {
             units(space.total_bytes).put(out);
@@ -196,8 +229,10 @@ fn of_volume(
             let mut bytes = PROPERTIES.to_le_bytes().to_vec();
             (crate::MAX_NAME_BYTES as u32).put(&mut bytes);
             // Clients take other names for file systems without Unicode or permissions.
-            return Ok(Information::with_name(bytes, "NTFS"));
+            return Ok(Information::with_name(bytes, "NTFS", 4));
         }
+        // No quotas: none is counted, and none is enforced.
+        fs_class::CONTROL => vec![0; 48],
         fs_class::OBJECT_ID => {
             let mut bytes = vec![0; 64];
             bytes[..4].copy_from_slice(&serial.to_le_bytes());
@@ -221,20 +256,37 @@ impl Call<'_> {
         let server = &self.connection.server;
         self.check_charge(request.output_len)?;
         let max = request.output_len.min(server.options.max_transfer) as usize;
-        let attributes = checked(server.volume.attributes(open.node))?;
+        let attributes = checked(open.attributes(server.volume.as_ref()))?;
         let mut information = match request.info_type {
-            TYPE_FILE => of_file(request.class, &open, &attributes)?,
+            TYPE_FILE => {
+                check_access(request.class, &open)?;
+                let volume = server.volume.as_ref();
+                let mut found = describe(volume, &attributes);
+                found.allocation = found.allocation.max(open.allocation);
+                if request.class == class::STREAM {
+                    let node = open.described_node();
+                    let named = checked(volume.streams(node))?;
+                    let directory = checked(volume.attributes(node))?.directory;
+                    streams(&found, directory, &named)
+                } else if request.class == class::ALTERNATE_NAME {
+                    alternate_name(&open)
+                } else {
+                    of_file(request.class, &open, &attributes, &found)?
+                }
+            }
             TYPE_FILE_SYSTEM => {
                 let root = checked(server.volume.attributes(crate::ROOT))?;
                 let space = checked(server.volume.space())?;
                 let serial =
                     u32::from_le_bytes([server.guid[0], server.guid[1], server.guid[2], server.guid[3]]);
-                of_volume(request.class, &space, metadata(&root).created, (&server.options.share, serial))?
+                of_volume(request.class, &space, file_time(root.created), (&server.options.share, serial))?
             }
             TYPE_SECURITY => {
-                open.require(access::READ_CONTROL)?;
-                let owner = (attributes.uid, attributes.gid, attributes.mode);
-                let descriptor = encoded(|out| put_descriptor(request.additional, owner, out));
+                let wanted = request.additional & (parts::OWNER | parts::GROUP | parts::DACL);
+                if wanted != 0 {
+                    open.require(access::READ_CONTROL)?;
+                }
+                let descriptor = descriptor_of(server.volume.as_ref(), &attributes).encode(wanted);
                 if descriptor.len() > max {
                     ErrorResponse::encode_size(descriptor.len() as u32, body);
                     return Ok(Answer::Now(NtStatus::BUFFER_TOO_SMALL));

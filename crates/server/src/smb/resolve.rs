@@ -2,6 +2,7 @@
 
 use sharebench_smb::NtStatus;
 
+use crate::name::fold_case;
 use crate::smb::open_files::Place;
 use crate::smb::status::{Outcome, status};
 use crate::{Attributes, NodeId, ROOT, Volume, VolumeError};
@@ -27,12 +28,52 @@ fn names(path: &str) -> Outcome<Vec<&str>> {
     if path.is_empty() {
         return Ok(Vec::new());
     }
-    let names: Vec<&str> = path.split('\\').collect();
+    // A directory may be given with a separator at its end.
+    let names: Vec<&str> = path.strip_suffix('\\').unwrap_or(path).split('\\').collect();
+    // A path that leads out of the share in any case.
+    if names.starts_with(&["..", ".."]) {
+        return Err(NtStatus::OBJECT_PATH_SYNTAX_BAD);
+    }
     let valid = |name: &&str| !matches!(*name, "" | "." | "..") && is_expressible(name);
     if names.len() > MAX_DEPTH || !names.iter().all(valid) {
         return Err(NtStatus::OBJECT_NAME_INVALID);
     }
     Ok(names)
+}
+
+/// Longest name of a stream in bytes, which is a part of the name of an extended attribute.
+const MAX_STREAM_NAME: usize = 200;
+
+/// A path without the stream at its end, and the name of that stream. `::$DATA` is the file itself (MS-FSCC 2.1.5.1).
+pub(super) fn split_stream(path: &str) -> Outcome<(&str, Option<&str>)> {
+    let start = path.rfind('\\').map_or(0, |at| at + 1);
+    let Some(colon) = path.get(start..).and_then(|last| last.find(':')) else { return Ok((path, None)) };
+    let (base, stream) = path.split_at(start + colon);
+    let mut parts = stream.split(':').skip(1);
+    let name = parts.next().unwrap_or_default();
+    let kind = parts.next();
+    let data = kind.is_none_or(|kind| kind.eq_ignore_ascii_case("$DATA"));
+    let valid = !name.contains(|letter: char| letter.is_control() || letter == '/');
+    if !data
+        || !valid
+        || parts.next().is_some()
+        || name.len() > MAX_STREAM_NAME
+        || name.is_empty() && kind.is_none()
+    {
+        return Err(NtStatus::OBJECT_NAME_INVALID);
+    }
+    Ok((base, (!name.is_empty()).then_some(name)))
+}
+
+/// The stream of a node with this name, with its stored name.
+pub(super) fn find_stream(
+    volume: &dyn Volume,
+    node: NodeId,
+    name: &str,
+) -> Outcome<Option<(String, Attributes)>> {
+    let folded = fold_case(name);
+    let mut streams = volume.streams(node).map_err(status)?.into_iter();
+    Ok(streams.find(|(other, _)| fold_case(other) == folded))
 }
 
 /// The last name of a path as the client spells it; empty for the root.
@@ -46,7 +87,13 @@ pub(super) fn last_name(path: &str) -> &str {
 /// `STATUS_OBJECT_PATH_NOT_FOUND` if a directory on the way is missing.
 pub(super) fn resolve(volume: &dyn Volume, path: &str) -> Outcome<ResolvedPath> {
     let names = names(path)?;
-    let place = |directory, name: &str| Place { directory, name: name.to_owned(), path: path.to_owned() };
+    let path = path.strip_suffix('\\').unwrap_or(path);
+    let place = |directory, name: &str| Place {
+        directory,
+        name: name.to_owned(),
+        path: path.to_owned(),
+        stream: None,
+    };
     let Some((last, way)) = names.split_last() else {
         let found = Some(volume.attributes(ROOT).map_err(status)?);
         return Ok(ResolvedPath { place: place(ROOT, ""), found });
@@ -85,11 +132,23 @@ pub(super) fn find(
 
 #[cfg(test)]
 mod tests {
-    use super::names;
+    use super::{names, split_stream};
+
+    #[test]
+    fn a_stream_is_named_after_its_file() {
+        assert_eq!(split_stream("a\\b"), Ok(("a\\b", None)));
+        assert_eq!(split_stream("a\\b:s"), Ok(("a\\b", Some("s"))));
+        assert_eq!(split_stream("b:s:$data"), Ok(("b", Some("s"))));
+        assert_eq!(split_stream("b::$DATA"), Ok(("b", None)));
+        for path in ["b:", "b::", "b:s:$EA", "b:s:$DATA:x", "b:a/b", "b:\u{1}"] {
+            assert!(split_stream(path).is_err(), "{path:?}");
+        }
+        assert_eq!(split_stream("a:s\\b"), Ok(("a:s\\b", None)));
+    }
 
     #[test]
     fn paths_that_lead_elsewhere_are_rejected() {
-        for path in ["..", "a\\..\\b", "\\a", "a\\", "a\\\\b", ".", "a/b", "a:stream", "a*", "\u{1}"] {
+        for path in ["..", "a\\..\\b", "\\a", "a\\\\b", ".", "a/b", "a:stream", "a*", "\u{1}"] {
             assert!(names(path).is_err(), "{path:?}");
         }
         assert!(names(&"a\\".repeat(300)).is_err());

@@ -1,5 +1,6 @@
 //! The task of one connection: frames in bursts, replies in one write per burst, in any order.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,8 +37,19 @@ pub(super) async fn serve(
     let frames = Frames::new(state.options.max_transfer as usize + MAX_HEAD_BYTES);
     let addresses = (stream.peer_addr(), stream.local_addr());
     let (Ok(remote), Ok(local)) = addresses else { return };
-    let connection = Arc::new(Connection::new(state, admission, (remote.ip(), local.ip()), back.clone()));
-    let mut serving = Serving { stream, connection, workers, frames, back, done, in_flight: 0 };
+    let addresses = (remote.ip(), local.ip());
+    let connection = Connection::new(state, admission, addresses, back.clone(), workers.clone());
+    let mut serving = Serving {
+        stream,
+        connection: Arc::new(connection),
+        workers,
+        frames,
+        back,
+        done,
+        in_flight: BTreeSet::new(),
+        started: 0,
+        held: VecDeque::new(),
+    };
     if let Err(error) = serving.run().await {
         tracing::debug!(?peer, %error, "SMB connection ended");
     }
@@ -51,7 +63,12 @@ struct Serving {
     frames: Frames,
     back: UnboundedSender<Delivery>,
     done: UnboundedReceiver<Delivery>,
-    in_flight: usize,
+    /// Numbers of the frames that workers process.
+    in_flight: BTreeSet<u64>,
+    /// Frames that were passed to workers.
+    started: u64,
+    /// Messages that follow the replies to all frames up to a number.
+    held: VecDeque<(u64, Vec<u8>)>,
 }
 
 impl Drop for Serving {
@@ -69,7 +86,7 @@ impl Serving {
         self.stream.set_nodelay(true)?;
         let io_timeout = self.connection.server.options.io_timeout;
         loop {
-            let has_capacity = self.in_flight < self.connection.server.options.max_in_flight.max(1);
+            let has_capacity = self.in_flight.len() < self.connection.server.options.max_in_flight.max(1);
             tokio::select! {
                 Some(delivery) = self.done.recv() => self.deliver(delivery).await?,
                 // Without capacity nothing is read: further requests wait in the socket, and TCP slows the client
@@ -93,6 +110,12 @@ impl Serving {
         while let Some(range) = self.frames.next()? {
             let frame = self.frames.bytes_mut().get_mut(range).unwrap_or_default();
             self.connection.answer(frame, &mut out).map_err(broken)?;
+            // What other requests have caused precedes the replies to the requests after this one.
+            while let Ok(delivery) = self.done.try_recv() {
+                if let Some(message) = delivery.into_late() {
+                    out.put(&message);
+                }
+            }
             // A client that sends many requests at once must not make the server hold all of their replies.
             if out.len() >= SEND_BYTES {
                 self.send(&mut out).await?;
@@ -104,11 +127,13 @@ impl Serving {
     }
 
     fn start_jobs(&mut self, workers: &Workers) -> io::Result<()> {
-        while self.in_flight < self.connection.server.options.max_in_flight.max(1) {
+        while self.in_flight.len() < self.connection.server.options.max_in_flight.max(1) {
             let Some(range) = self.frames.next()? else { break };
             let mut job = take_job();
             job.range = self.frames.move_message(range, &mut job.frame);
-            self.in_flight += 1;
+            self.started += 1;
+            job.number = self.started;
+            self.in_flight.insert(self.started);
             workers.answer(job, Arc::clone(&self.connection), self.back.clone());
         }
         Ok(())
@@ -121,8 +146,10 @@ impl Serving {
         while let Some(delivery) = next {
             match delivery {
                 Delivery::Late(reply) => out.put(&reply),
+                Delivery::Notification(message) => self.held.push_back((self.started, message)),
                 Delivery::Job(job) => self.deliver_job(job, &mut out).await?,
             }
+            self.release_held(&mut out);
             next = self.done.try_recv().ok();
         }
         self.send(&mut out).await?;
@@ -130,8 +157,16 @@ impl Serving {
         Ok(())
     }
 
+    /// Appends the messages whose requests have been answered.
+    fn release_held(&mut self, out: &mut Replies) {
+        let oldest = self.in_flight.first().copied().unwrap_or(u64::MAX);
+        while let Some((_, message)) = self.held.pop_front_if(|(last, _)| *last < oldest) {
+            out.put(&message);
+        }
+    }
+
     async fn deliver_job(&mut self, mut job: Job, out: &mut Replies) -> io::Result<()> {
-        self.in_flight -= 1;
+        self.in_flight.remove(&job.number);
         if job.broken {
             return Err(broken(Broken));
         }

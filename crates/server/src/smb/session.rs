@@ -5,19 +5,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sharebench_smb::NtStatus;
-use sharebench_smb::crypto::{SealingKey, SigningKey};
+use sharebench_smb::crypto::{Cipher, SealingKey, SigningAlgorithm, SigningKey};
 use sharebench_smb::wire::FileId;
-use sharebench_smb::wire::header::{SIGNATURE, flags};
 use sharebench_smb::wire::transform::{self, TransformHeader};
+use tokio::sync::mpsc::UnboundedSender;
 
+use crate::smb::client_connections::ClientConnections;
 use crate::smb::open_files::OpenFile;
 use crate::smb::pipe::Pipe;
 use crate::smb::status::Outcome;
+use crate::smb::workers::Delivery;
 
 /// Maximum number of trees of a session.
 const MAX_TREES: usize = 1024;
-/// Position of the flags in a header.
-const FLAGS: std::ops::Range<usize> = 16..20;
+/// Maximum number of channels of a session.
+const MAX_CHANNELS: usize = 32;
 
 /// A share that a session has connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,20 +64,30 @@ pub(super) struct Sealing {
     pub(super) to_client: SealingKey,
 }
 
+/// What the first connection of a session has negotiated, which further ones must equal (MS-SMB2 3.3.5.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) dialect: u16,
+    pub(super) signing: SigningAlgorithm,
+    pub(super) cipher: Option<Cipher>,
+}
+
 /// A session (MS-SMB2 3.3.1.8).
 ///
-/// It exists from a successful login to LOGOFF or the end of its connection. Its keys never change, so that they are used
-/// without a lock; trees and open files have one lock, which each request takes once for a lookup.
+/// It exists from a successful login to LOGOFF or the end of its last connection. Its keys never change, so that they are
+/// used without a lock; trees and open files have one lock, which each request takes once for a lookup.
 pub(super) struct Session {
     pub(super) id: u64,
     /// The account in folded form; empty for guests and anonymous users.
     pub(super) account: String,
     /// None for guests and anonymous users.
-    pub(super) signing: Option<SigningKey>,
+    pub(super) signing: Option<Arc<SigningKey>>,
+    pub(super) origin: Origin,
     pub(super) requires_signing: bool,
     pub(super) sealing: Option<Sealing>,
     pub(super) requires_sealing: bool,
     table: Mutex<Table>,
+    channels: ClientConnections,
 }
 
 #[derive(Default)]
@@ -88,16 +100,39 @@ struct Table {
 
 impl Session {
     /// A session without keys.
-    pub(super) fn new(id: u64, account: String) -> Self {
+    pub(super) fn new(id: u64, account: String, origin: Origin) -> Self {
         Self {
             id,
             account,
             signing: None,
+            origin,
             requires_signing: false,
             sealing: None,
             requires_sealing: false,
             table: Mutex::default(),
+            channels: ClientConnections::default(),
         }
+    }
+
+    /// True for guests and anonymous users, who have no keys.
+    pub(super) fn is_guest(&self) -> bool {
+        self.signing.is_none()
+    }
+
+    /// Adds a connection.
+    pub(super) fn add_channel(&self, connection: u64, late: UnboundedSender<Delivery>) -> Outcome<()> {
+        let added = self.channels.add(connection, late, MAX_CHANNELS);
+        if added { Ok(()) } else { Err(NtStatus::INSUFFICIENT_RESOURCES) }
+    }
+
+    /// Removes a connection; true if it was the last one.
+    pub(super) fn remove_channel(&self, connection: u64) -> bool {
+        self.channels.remove(connection)
+    }
+
+    /// Sends a message that the client did not request (MS-SMB2 3.3.4.6). False if there is no connection.
+    pub(super) fn notify(&self, frame: Vec<u8>) -> bool {
+        self.channels.notify(frame)
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -162,6 +197,13 @@ impl Session {
         found.map(|(_, _, opened)| opened.clone()).ok_or(NtStatus::FILE_CLOSED)
     }
 
+    /// What a client has opened under this identifier in any tree.
+    pub(super) fn opened_anywhere(&self, id: FileId) -> Outcome<Opened> {
+        let table = self.table();
+        let found = table.opened.get(&id.volatile).filter(|(known, _, _)| *known == id);
+        found.map(|(_, _, opened)| opened.clone()).ok_or(NtStatus::FILE_CLOSED)
+    }
+
     /// Removes what was opened.
     pub(super) fn remove(&self, id: FileId, tree: u32) -> Outcome<Opened> {
         let mut table = self.table();
@@ -180,19 +222,6 @@ impl Session {
         table.trees.clear();
         let opened = std::mem::take(&mut table.opened);
         opened.into_values().filter_map(|(_, _, opened)| opened.into_file()).collect()
-    }
-
-    /// Signs a response whose signature field holds zeros, if the session has a key.
-    pub(super) fn sign(&self, message: &mut [u8]) {
-        let Some(key) = &self.signing else { return };
-        if let Some(field) = message.get_mut(FLAGS) {
-            let set = field.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) | flags::SIGNED;
-            field.copy_from_slice(&set.to_le_bytes());
-        }
-        let signature = key.signature(&[message]);
-        if let Some(field) = message.get_mut(SIGNATURE) {
-            field.copy_from_slice(&signature);
-        }
     }
 
     /// Encrypts the messages after a transform header, which is completed.

@@ -1,18 +1,26 @@
 //! `SET_INFO` (MS-SMB2 3.3.5.21): times and attributes, sizes, names and removal.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use sharebench_smb::NtStatus;
+use sharebench_smb::wire::change_notify::{Action, filter};
 use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::file_info::BasicInformation;
-use sharebench_smb::wire::info::{DISPOSITION, END_OF_FILE, RENAME, SetInfoRequest, TYPE_FILE, renamed};
+use sharebench_smb::wire::info::{
+    DISPOSITION, END_OF_FILE, RENAME, SetInfoRequest, TYPE_FILE, TYPE_SECURITY, renamed,
+};
 use sharebench_smb::wire::{Field, Reader};
 
 use crate::name::check_portable_name;
-use crate::smb::connection::{Answer, Call};
-use crate::smb::file_info::{READ_ONLY, is_read_only, mode_with, system_time};
+use crate::smb::call::{Answer, Call};
+use crate::smb::descriptors::set_descriptor;
+use crate::smb::file_info::{
+    DIRECTORY, READ_ONLY, TEMPORARY, is_read_only, mode_with, store_bits, store_created, system_time,
+};
 use crate::smb::open_files::{OpenFile, Place};
-use crate::smb::resolve::{last_name, resolve};
+use crate::smb::parked::Gate;
+use crate::smb::resolve::{find_stream, last_name, resolve, split_stream};
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::{SetAttributes, Volume};
 
@@ -43,22 +51,47 @@ impl Call<'_> {
         self.connection.server.volume.as_ref()
     }
 
-    /// `SET_INFO`. Descriptors are derived from modes, so that none can be set.
+    /// `SET_INFO`.
     pub(super) fn set_info(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let request = SetInfoRequest::decode(self.message).map_err(malformed)?;
         let open = self.file(request.file)?;
-        if request.info_type != TYPE_FILE {
-            return Err(NtStatus::NOT_SUPPORTED);
+        match request.info_type {
+            TYPE_FILE => {}
+            TYPE_SECURITY => {
+                set_descriptor(self.volume(), &open, (request.additional, &request.information))?;
+                open.note_change(&self.connection.server.files.watches, filter::SECURITY);
+                RESPONSE_SIZE.put(body);
+                return Ok(Answer::Now(NtStatus::SUCCESS));
+            }
+            _ => return Err(NtStatus::NOT_SUPPORTED),
         }
         let information = &request.information[..];
         match request.class {
             BASIC => self.set_basic(&open, information)?,
             END_OF_FILE => self.set_size(&open, word(information)?)?,
             ALLOCATION => self.set_allocation(&open, word(information)?)?,
-            DISPOSITION => self.set_disposition(&open, word::<u8>(information)? != 0)?,
-            DISPOSITION_EX => self.set_disposition(&open, word::<u32>(information)? & DELETE != 0)?,
-            RENAME | RENAME_EX => self.rename(&open, information)?,
-            POSITION => drop(word::<u64>(information)?),
+            DISPOSITION => {
+                if let Some(gate) = self.set_disposition(&open, word::<u8>(information)? != 0)? {
+                    return Ok(Answer::Wait(gate));
+                }
+            }
+            DISPOSITION_EX => {
+                if let Some(gate) = self.set_disposition(&open, word::<u32>(information)? & DELETE != 0)? {
+                    return Ok(Answer::Wait(gate));
+                }
+            }
+            RENAME | RENAME_EX => {
+                if let Some(gate) = self.rename(&open, information)? {
+                    return Ok(Answer::Wait(gate));
+                }
+            }
+            POSITION => {
+                let position: u64 = word(information)?;
+                if i64::try_from(position).is_err() {
+                    return Err(NtStatus::INVALID_PARAMETER);
+                }
+                open.position.store(position, Ordering::Relaxed);
+            }
             MODE => drop(word::<u32>(information)?),
             _ => return Err(NtStatus::INVALID_INFO_CLASS),
         }
@@ -66,25 +99,47 @@ impl Call<'_> {
         Ok(Answer::Now(NtStatus::SUCCESS))
     }
 
-    /// Only the times of access and modification, and READONLY of files are stored. The other attributes are accepted and
-    /// ignored: the Linux client sets HIDDEN on a read-only file before it removes it, and fails the removal if it cannot.
+    /// Times and attributes. Where the volume cannot store attributes of DOS, they are accepted and ignored: the Linux
+    /// client sets HIDDEN on a read-only file before it removes it, and fails the removal if it cannot.
     fn set_basic(&self, open: &OpenFile, information: &[u8]) -> Outcome<()> {
         open.require(access::WRITE_ATTRIBUTES)?;
         let basic = BasicInformation::decode(information).map_err(|_| NtStatus::INFO_LENGTH_MISMATCH)?;
+        let wrong = if open.directory { TEMPORARY } else { DIRECTORY };
+        if basic.attributes & wrong != 0 {
+            return Err(NtStatus::INVALID_PARAMETER);
+        }
         let mut change = SetAttributes {
             accessed: set_time(basic.accessed),
             modified: set_time(basic.modified),
+            changed: set_time(basic.changed),
             ..SetAttributes::default()
         };
+        let found = checked(self.volume().attributes(open.described_node()))?;
         if basic.attributes != 0 && !open.directory {
-            let mode = checked(self.volume().attributes(open.node))?.mode;
-            let new = mode_with(mode, basic.attributes & READ_ONLY != 0);
-            change.mode = (new != mode).then_some(new);
+            let new = mode_with(found.mode, basic.attributes & READ_ONLY != 0);
+            change.mode = (new != found.mode).then_some(new);
+        }
+        let mut changed = 0;
+        for (time, bit) in [
+            (basic.accessed, filter::LAST_ACCESS),
+            (basic.modified, filter::LAST_WRITE),
+            (basic.created, filter::CREATION),
+            (u64::from(basic.attributes), filter::ATTRIBUTES),
+        ] {
+            changed |= if time == 0 { 0 } else { bit };
+        }
+        open.note_change(&self.connection.server.files.watches, changed);
+        if let Some(created) = set_time(basic.created) {
+            store_created(self.volume(), &found, created);
+        }
+        if basic.attributes != 0 {
+            store_bits(self.volume(), &found, basic.attributes);
         }
         if change == SetAttributes::default() {
             return Ok(());
         }
-        checked(self.volume().set_attributes(open.node, &change)).map(drop)
+        checked(self.volume().set_attributes(open.described_node(), &change))?;
+        Ok(())
     }
 
     fn set_size(&self, open: &OpenFile, size: u64) -> Outcome<()> {
@@ -94,23 +149,40 @@ impl Call<'_> {
         }
         let change = SetAttributes { size: Some(size), ..SetAttributes::default() };
         let changed = self.volume().set_attributes(open.node, &change);
-        open.file.end_leases(open.id.volatile);
-        checked(changed).map(drop)
+        open.file.end_caches(open.id.volatile);
+        checked(changed)?;
+        open.note_change(&self.connection.server.files.watches, filter::SIZE | filter::ATTRIBUTES);
+        Ok(())
     }
 
     /// A smaller allocation truncates; a larger one is a hint (MS-FSA 2.1.5.14.1).
     fn set_allocation(&self, open: &OpenFile, allocation: u64) -> Outcome<()> {
         open.require(access::WRITE_DATA)?;
         let size = checked(self.volume().attributes(open.node))?.size;
-        if allocation < size { self.set_size(open, allocation) } else { Ok(()) }
+        if allocation < size {
+            return self.set_size(open, allocation);
+        }
+        open.file.end_caches(open.id.volatile);
+        Ok(())
+    }
+
+    /// Breaks the handles that other clients cache, and returns what to wait for.
+    fn break_handles(&self, open: &OpenFile) -> Option<Arc<Gate>> {
+        loop {
+            let obstacles = open.file.state().break_handles(&open.file, open.id.volatile);
+            if obstacles.lost.is_empty() {
+                return obstacles.gate;
+            }
+            self.connection.server.close_lost(&obstacles.lost);
+        }
     }
 
     /// Requests the removal at the last close, or withdraws the request.
-    fn set_disposition(&self, open: &OpenFile, delete: bool) -> Outcome<()> {
+    fn set_disposition(&self, open: &OpenFile, delete: bool) -> Outcome<Option<Arc<Gate>>> {
         open.require(access::DELETE)?;
         if delete {
             let place = open.file.state().place.clone();
-            let attributes = checked(self.volume().attributes(open.node))?;
+            let attributes = checked(open.attributes(self.volume()))?;
             if is_read_only(&attributes) || place.name.is_empty() {
                 return Err(NtStatus::CANNOT_DELETE);
             }
@@ -119,17 +191,26 @@ impl Call<'_> {
             if open.directory && !checked(self.volume().list(open.node, 0, 1))?.is_empty() {
                 return Err(NtStatus::DIRECTORY_NOT_EMPTY);
             }
+            if let Some(gate) = self.break_handles(open) {
+                return Ok(Some(gate));
+            }
         }
         open.file.state().delete_pending = delete;
+        if delete && open.directory {
+            self.connection.server.files.watches.end_of(open.node, NtStatus::DELETE_PENDING);
+        }
         if !delete {
             open.delete_on_close.store(false, Ordering::Relaxed);
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn rename(&self, open: &OpenFile, information: &[u8]) -> Outcome<()> {
+    fn rename(&self, open: &OpenFile, information: &[u8]) -> Outcome<Option<Arc<Gate>>> {
         open.require(access::DELETE)?;
         let (replace, path) = renamed(information).map_err(|_| NtStatus::INFO_LENGTH_MISMATCH)?;
+        if path.starts_with(':') || open.base.is_some() {
+            return self.rename_stream(open, replace, &path).map(|()| None);
+        }
         let path = path.trim_start_matches('\\');
         let volume = self.volume();
         let from = open.file.state().place.clone();
@@ -139,6 +220,15 @@ impl Call<'_> {
             return Err(NtStatus::ACCESS_DENIED);
         }
         let to = resolve(volume, path)?;
+        if self.connection.server.files.is_held_for_removal(to.place.directory) {
+            return Err(NtStatus::SHARING_VIOLATION);
+        }
+        if open.directory && self.connection.server.files.has_open_below(&from.path) {
+            return Err(NtStatus::ACCESS_DENIED);
+        }
+        if let Some(gate) = self.break_handles(open) {
+            return Ok(Some(gate));
+        }
         if let Some(old) = to.found.filter(|old| old.node != open.node) {
             if !replace {
                 return Err(NtStatus::OBJECT_NAME_COLLISION);
@@ -156,8 +246,54 @@ impl Call<'_> {
             }
         }
         checked(volume.rename(from.directory, &from.name, to.place.directory, new_name))?;
-        open.file.state().place =
-            Place { directory: to.place.directory, name: new_name.to_owned(), path: path.to_owned() };
+        let place = Place {
+            directory: to.place.directory,
+            name: new_name.to_owned(),
+            path: path.to_owned(),
+            stream: None,
+        };
+        open.file.state().place = place.clone();
+        self.note_renamed(open, &from, &place);
+        Ok(None)
+    }
+
+    /// Renames a stream within its file.
+    fn rename_stream(&self, open: &OpenFile, replace: bool, path: &str) -> Outcome<()> {
+        let place = open.file.state().place.clone();
+        let (Some((base, name)), ("", Some(new_name))) = (place.stream, split_stream(path)?) else {
+            return Err(NtStatus::INVALID_PARAMETER);
+        };
+        let volume = self.volume();
+        if let Some((stored, old)) = find_stream(volume, base, new_name)?
+            && old.node != open.node
+        {
+            if !replace || self.connection.server.files.is_open(old.node) {
+                return Err(NtStatus::OBJECT_NAME_COLLISION);
+            }
+            checked(volume.remove_stream(base, &stored))?;
+        }
+        checked(volume.rename_stream(base, &name, new_name))?;
+        let mut state = open.file.state();
+        let file = state.place.path.split(':').next().unwrap_or_default().to_owned();
+        state.place.path = format!("{file}:{new_name}");
+        state.place.stream = Some((base, new_name.to_owned()));
         Ok(())
+    }
+
+    /// Reports a rename: within a directory as one, otherwise as a removal and an addition.
+    fn note_renamed(&self, open: &OpenFile, from: &Place, to: &Place) {
+        let watches = &self.connection.server.files.watches;
+        let kind = if open.directory { filter::DIR_NAME } else { filter::FILE_NAME };
+        let (old, new) = if from.directory == to.directory {
+            (Action::RenamedOldName, Action::RenamedNewName)
+        } else {
+            (Action::Removed, Action::Added)
+        };
+        watches.note_place(from, old, kind);
+        watches.note_place(to, new, kind);
+        if !open.directory {
+            // As Windows does.
+            watches.note_place(to, Action::Modified, filter::ATTRIBUTES | filter::CREATION);
+        }
     }
 }

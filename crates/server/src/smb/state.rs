@@ -2,19 +2,24 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use sharebench_ncp::server::LoginThrottle;
 use sharebench_smb::wire::FileId;
+use tokio::sync::mpsc::UnboundedSender;
 
-use crate::Volume;
 use crate::admission::{AdmissionLimits, Admissions};
+use crate::change_reports::VolumeObserver;
 use crate::refusal_log::RefusalLog;
+use crate::smb::client_connections::ClientConnections;
+use crate::smb::durable::LostOpens;
 use crate::smb::open_files::OpenFiles;
 use crate::smb::session::Session;
+use crate::smb::workers::Delivery;
 use crate::smb::{PROTOCOL, SmbServerOptions};
+use crate::{NodeId, Volume};
 
 /// Volume, options, open files and sessions of a server.
 pub(super) struct ServerState {
@@ -25,11 +30,15 @@ pub(super) struct ServerState {
     pub(super) admissions: Arc<Admissions>,
     pub(super) throttle: LoginThrottle,
     pub(super) files: OpenFiles,
+    pub(super) lost: LostOpens,
     /// Maximum number of open files per connection.
     pub(super) max_opens: AtomicUsize,
     /// The sessions of all connections, so that a client that has lost its connection can close the session of it.
     sessions: Mutex<HashMap<u64, Weak<Session>>>,
+    /// The connections of each client.
+    clients: Mutex<HashMap<[u8; 16], Arc<ClientConnections>>>,
     next_id: AtomicU64,
+    next_session: AtomicU32,
     start: Instant,
 }
 
@@ -52,10 +61,13 @@ impl ServerState {
             admissions: Admissions::new(limits, Arc::new(refusals)),
             throttle: LoginThrottle::default(),
             files: OpenFiles::default(),
+            lost: LostOpens::default(),
             max_opens: AtomicUsize::new(options.max_opens),
             sessions: Mutex::default(),
+            clients: Mutex::default(),
             // Identifiers of two instances differ, so that a client cannot use one after a restart of the server.
             next_id: AtomicU64::new(random.hash_one("id") >> 16 | 1),
+            next_session: AtomicU32::new((random.hash_one("session") >> 34) as u32 | 1),
             start: Instant::now(),
             options,
         }
@@ -69,6 +81,16 @@ impl ServerState {
     /// A number that no other session, open file or waiting request has.
     pub(super) fn new_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The identifier of a new session. It has 32 bits, because some clients truncate it.
+    pub(super) fn new_session_id(&self) -> u64 {
+        loop {
+            let id = u64::from(self.next_session.fetch_add(1, Ordering::Relaxed));
+            if id != 0 && !self.sessions().contains_key(&id) {
+                return id;
+            }
+        }
     }
 
     /// The identifier of a new open file.
@@ -89,11 +111,49 @@ impl ServerState {
         (replaced.account == session.account && !session.account.is_empty()).then_some(replaced)
     }
 
-    /// Closes a session with everything that it has open.
-    pub(super) fn close_session(&self, session: &Session) {
+    /// Adds a connection of a client.
+    pub(super) fn add_connection(
+        &self,
+        client: [u8; 16],
+        number: u64,
+        late: &UnboundedSender<Delivery>,
+    ) -> Arc<ClientConnections> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let connections = clients.entry(client).or_default();
+        connections.add(number, late.clone(), usize::MAX);
+        Arc::clone(connections)
+    }
+
+    /// Removes a connection of a client.
+    pub(super) fn remove_connection(&self, client: [u8; 16], number: u64) {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if clients.get(&client).is_some_and(|connections| connections.remove(number)) {
+            clients.remove(&client);
+        }
+    }
+
+    /// The session with this identifier, of any connection.
+    pub(super) fn session(&self, id: u64) -> Option<Arc<Session>> {
+        self.sessions().get(&id).and_then(Weak::upgrade)
+    }
+
+    /// Closes a session that has lost its connections. Durable opens stay.
+    pub(super) fn lose_session(self: &Arc<Self>, session: &Session) {
         self.sessions().remove(&session.id);
         for open in session.close() {
-            self.files.close(&open, self.volume.as_ref());
+            self.lose_open(session, &open);
         }
+    }
+}
+
+impl VolumeObserver for ServerState {
+    fn node_changed(&self, node: NodeId) {
+        if let Some(file) = self.files.of_node(node) {
+            file.end_read_caches(None);
+        }
+    }
+
+    fn names_changed(&self, directory: NodeId) {
+        self.files.watches.note_external(directory);
     }
 }

@@ -4,8 +4,8 @@ use sharebench_smb::NtStatus;
 use sharebench_smb::wire::tree::{TreeConnectRequest, TreeConnectResponse};
 
 use crate::name::fold_case;
-use crate::smb::connection::{Answer, Call, DONE, empty};
-use crate::smb::create::{ALL_ACCESS, READ_ACCESS};
+use crate::smb::call::{Answer, Call, DONE, empty};
+use crate::smb::opening::{ALL_ACCESS, READ_ACCESS};
 use crate::smb::session::Tree;
 use crate::smb::status::{Outcome, malformed};
 

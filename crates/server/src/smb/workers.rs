@@ -10,6 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::smb::buffers::Replies;
 use crate::smb::connection::Connection;
+use crate::smb::parked::ParkedRequest;
 
 /// A frame on its way to a worker, and its replies on the way back. It is reused for later frames.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(super) struct Job {
     pub(super) replies: Replies,
     /// The client broke the protocol, so that the connection must be closed.
     pub(super) broken: bool,
+    /// Position among the frames of its connection.
+    pub(super) number: u64,
 }
 
 /// Replies for the task that serves a connection.
@@ -28,10 +31,25 @@ pub(super) enum Delivery {
     Job(Job),
     /// A reply to a request that waited, with its prefix.
     Late(Vec<u8>),
+    /// A message that no request caused, with its prefix. It follows the replies to the requests that are in progress,
+    /// because it may concern a file that one of them opens.
+    Notification(Vec<u8>),
+}
+
+impl Delivery {
+    /// The bytes of a message that was not sent.
+    pub(super) fn into_late(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Late(frame) | Self::Notification(frame) => Some(frame),
+            Self::Job(_) => None,
+        }
+    }
 }
 
 enum Task {
     Answer(Job, Arc<Connection>, UnboundedSender<Delivery>),
+    /// A request need not wait any longer.
+    Resume(Box<ParkedRequest>, Arc<Connection>),
     /// The connection has ended: its open files are closed.
     Close(Arc<Connection>),
 }
@@ -78,6 +96,11 @@ impl Workers {
         self.push(Task::Answer(job, connection, back));
     }
 
+    /// Answers a request that has waited on the next free thread.
+    pub(super) fn resume(&self, request: ParkedRequest, connection: Arc<Connection>) {
+        self.push(Task::Resume(Box::new(request), connection));
+    }
+
     /// Closes the open files of a connection on the next free thread.
     pub(super) fn close_connection(&self, connection: Arc<Connection>) {
         self.push(Task::Close(connection));
@@ -108,12 +131,13 @@ impl Workers {
         while let Some(task) = self.next() {
             match task {
                 Task::Answer(mut job, connection, back) => {
-                    let Job { frame, range, replies, broken } = &mut job;
+                    let Job { frame, range, replies, broken, .. } = &mut job;
                     let frame = frame.get_mut(range.clone()).unwrap_or_default();
                     *broken = connection.answer(frame, replies).is_err();
                     // The connection may be closed; then nobody needs the replies.
                     let _ = back.send(Delivery::Job(job));
                 }
+                Task::Resume(request, connection) => connection.answer_parked(*request),
                 Task::Close(connection) => connection.close(),
             }
         }

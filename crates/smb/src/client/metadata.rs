@@ -19,14 +19,13 @@ use crate::wire::info::{
     TYPE_FILE, TYPE_FILE_SYSTEM, full_size, rename,
 };
 use crate::wire::lease::{self, LeaseContext};
+use crate::wire::oplock;
 use crate::wire::simple::CloseRequest;
 use crate::wire::{FileId, WireError};
 
 /// Access rights that allow nothing but to read attributes.
 pub(crate) const ATTRIBUTE_ACCESS: u32 = access::READ_ATTRIBUTES | access::SYNCHRONIZE;
 
-/// Oplock that permits to cache reads, writes and the open file itself (MS-SMB2 2.2.13).
-const OPLOCK_BATCH: u8 = 0x09;
 /// The client's name for a lease: one file has one at a time.
 const LEASE_KEY: [u8; 16] = *b"sharebench-lease";
 
@@ -99,8 +98,16 @@ impl SmbSession {
         let mut extras = self.create_extras(path, opens);
         let contexts = std::mem::take(&mut extras.contexts);
         let oplock = extras.oplock;
-        let request =
-            CreateRequest { oplock, access, share, disposition, options, name, contexts, attributes: 0 };
+        let request = CreateRequest {
+            oplock,
+            access,
+            share,
+            disposition,
+            options,
+            name,
+            contexts,
+            ..CreateRequest::default()
+        };
         let reply = self.channels.request(command::CREATE, |body| request.encode(body)).await?;
         let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
         self.count_grants(&extras, &response);
@@ -115,7 +122,7 @@ impl SmbSession {
         let context = CreateContext::new(name::REQUEST_LEASE, &lease.encode());
         let has_leases = self.negotiated.dialect > 0x0202;
         let request = CreateRequest {
-            oplock: if has_leases { lease::LEVEL } else { OPLOCK_BATCH },
+            oplock: if has_leases { lease::LEVEL } else { oplock::BATCH },
             contexts: if has_leases { vec![context] } else { Vec::new() },
             access: access::READ_DATA | ATTRIBUTE_ACCESS,
             share: SHARE_ALL,

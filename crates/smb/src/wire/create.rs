@@ -59,11 +59,23 @@ pub const ATTRIBUTE_DIRECTORY: u32 = 0x10;
 /// Share access: others may read, write and delete.
 pub const SHARE_ALL: u32 = 7;
 
+/// `ImpersonationLevel`: 0 anonymous, 1 identification, 2 impersonation, 3 delegation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Impersonation(pub u32);
+
+impl Default for Impersonation {
+    fn default() -> Self {
+        Self(2)
+    }
+}
+
 /// SMB2 CREATE request (MS-SMB2 2.2.13): opens or creates a file or directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CreateRequest {
     /// Oplock that the client requests; 0: none.
     pub oplock: u8,
+    /// How the server may act for the user.
+    pub impersonation: Impersonation,
     /// See [`access`].
     pub access: u32,
     /// Attributes of a new file.
@@ -89,8 +101,7 @@ impl CreateRequest {
         // No security flags.
         0u8.put(out);
         self.oplock.put(out);
-        // Impersonation level: impersonation.
-        2u32.put(out);
+        self.impersonation.0.put(out);
         0u64.put(out);
         0u64.put(out);
         self.access.put(out);
@@ -124,7 +135,8 @@ impl CreateRequest {
         let mut reader = Reader::body(message, 57, "CreateRequest")?;
         let _security_flags: u8 = reader.get()?;
         let oplock = reader.get()?;
-        reader.take(20)?;
+        let impersonation = Impersonation(reader.get()?);
+        reader.take(16)?;
         let access = reader.get()?;
         let attributes = reader.get()?;
         let share = reader.get()?;
@@ -136,7 +148,7 @@ impl CreateRequest {
         let contexts_len: u32 = reader.get()?;
         let name = from_utf16(reader.slice(usize::from(offset), usize::from(len))?);
         let contexts = contexts(reader.slice(contexts_offset as usize, contexts_len as usize)?)?;
-        Ok(Self { oplock, access, attributes, share, disposition, options, name, contexts })
+        Ok(Self { oplock, impersonation, access, attributes, share, disposition, options, name, contexts })
     }
 }
 

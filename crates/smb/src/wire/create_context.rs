@@ -4,8 +4,8 @@ use super::{Field, Reader, WireError};
 
 /// Maximum number of contexts in a message; MS-SMB2 defines twelve.
 const MAX_CONTEXTS: usize = 32;
-/// Length of the longest name: a GUID.
-const MAX_NAME_BYTES: u16 = 16;
+/// Length of the longest name. Those that are defined have at most 16 bytes: a GUID.
+const MAX_NAME_BYTES: u16 = 64;
 /// Bytes of a context before its name.
 const FIXED_BYTES: usize = 16;
 
@@ -17,6 +17,8 @@ pub mod name {
     pub const QUERY_ON_DISK_ID: &[u8] = b"QFid";
     /// Initial allocation of a new file, in bytes.
     pub const ALLOCATION_SIZE: &[u8] = b"AlSi";
+    /// The security descriptor of a new file.
+    pub const SECURITY_DESCRIPTOR: &[u8] = b"SecD";
     /// The version of the file at a time of the past.
     pub const TIMEWARP_TOKEN: &[u8] = b"TWrp";
     /// A lease; its version follows from the length of the data.
@@ -68,7 +70,7 @@ pub fn put_contexts(contexts: &[CreateContext], out: &mut Vec<u8>) {
     }
 }
 
-/// Decodes a list; more than 32 contexts and names above 16 bytes are errors.
+/// Decodes a list; more than 32 contexts and names above 64 bytes are errors.
 pub fn contexts(list: &[u8]) -> Result<Vec<CreateContext>, WireError> {
     let mut found = Vec::new();
     let mut rest = list;

@@ -7,12 +7,16 @@ use super::{Field, Reader, WireError};
 pub const LEVEL: u8 = 0xFF;
 /// The client may cache what it reads.
 pub const READ: u32 = 1;
-/// The client may keep the file open after its user closed it.
+/// The client may keep the file open after its user has closed it.
 pub const HANDLE: u32 = 2;
 /// The client may cache what it writes.
 pub const WRITE: u32 = 4;
 /// Flag of [`LeaseBreak`]: the server waits for an acknowledgment.
 pub const ACKNOWLEDGMENT_REQUIRED: u32 = 1;
+/// Flag of [`LeaseContext`] in a response: the lease is being broken.
+pub const BREAK_IN_PROGRESS: u32 = 2;
+/// Flag of [`LeaseContext`] of version 2: the key of the directory's lease is set.
+pub const PARENT_KEY_SET: u32 = 4;
 /// Bytes of a context in version 1 and in version 2.
 const VERSION_1: usize = 32;
 const VERSION_2: usize = 52;
@@ -24,7 +28,7 @@ pub struct LeaseContext {
     pub key: [u8; 16],
     /// What may be cached: [`READ`] and others.
     pub state: u32,
-    /// Bit 2: the directory's key is set; bit 1: the lease is being broken.
+    /// [`BREAK_IN_PROGRESS`] and [`PARENT_KEY_SET`].
     pub flags: u32,
     /// Key of the lease of the directory, and number of changes of the state. Version 1 has neither.
     pub version_2: Option<([u8; 16], u16)>,
@@ -67,7 +71,7 @@ body! {
     LeaseBreak, 44 {
         /// Number of changes of the state; 0 in version 1.
         epoch: u16,
-        /// 1: the server waits for an acknowledgment.
+        /// [`ACKNOWLEDGMENT_REQUIRED`], or zero.
         flags: u32,
         /// Key of the lease.
         key: [u8; 16],

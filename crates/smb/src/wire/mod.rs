@@ -5,12 +5,16 @@
 //! from there); every `decode` takes one complete message and rejects offsets and lengths that exceed it.
 
 mod bytes;
+pub mod change_notify;
+pub mod copy_chunk;
 pub mod create;
 pub mod create_context;
 pub mod data;
+pub mod descriptor;
 pub mod directory;
 pub mod durable;
 pub mod file_info;
+pub mod file_ranges;
 pub mod frame;
 pub mod header;
 pub mod info;

@@ -6,13 +6,19 @@ use sharebench_smb::nt1::message::Words;
 use sharebench_smb::nt1::session as nt1_session;
 use sharebench_smb::nt1::trans2::{self, Collected, Found};
 use sharebench_smb::nt1::{self, Message};
+use sharebench_smb::wire::change_notify::ChangeNotifyRequest;
+use sharebench_smb::wire::copy_chunk::{CopyChunkRequest, DuplicateExtents};
 use sharebench_smb::wire::create::{CreateRequest, CreateResponse};
 use sharebench_smb::wire::data::{ReadRequest, ReadResponse, WriteRequest, WriteResponse};
+use sharebench_smb::wire::descriptor::Descriptor;
 use sharebench_smb::wire::directory::{QueryDirectoryRequest, entries};
+use sharebench_smb::wire::durable::DurableContext;
 use sharebench_smb::wire::file_info::BasicInformation;
+use sharebench_smb::wire::file_ranges::pair;
 use sharebench_smb::wire::header::Header;
 use sharebench_smb::wire::info::{InfoResponse, SetInfoRequest};
 use sharebench_smb::wire::ioctl::{IoctlRequest, output};
+use sharebench_smb::wire::lease::LeaseAcknowledgment;
 use sharebench_smb::wire::lock::LockRequest;
 use sharebench_smb::wire::negotiate::{NegotiateRequest, NegotiateResponse};
 use sharebench_smb::wire::network_interface::interfaces;
@@ -105,13 +111,22 @@ fn decode(message: &[u8]) {
     assert!(listed <= message.len(), "{listed} shares in {} bytes", message.len());
     let _ = (Fragment::decode(message), answer(message, &[]), BasicInformation::decode(message));
     let _ = (ValidateNegotiateRequest::decode(message), ValidateNegotiateResponse::decode(message));
+    let _ = (DuplicateExtents::decode(message), pair(message));
+    let chunks = CopyChunkRequest::decode(message, 256).map_or(0, |request| request.chunks.len());
+    assert!(chunks <= message.len(), "{chunks} chunks in {} bytes", message.len());
+    if let Ok(descriptor) = Descriptor::decode(message) {
+        assert_eq!(Descriptor::decode(&descriptor.encode(7)), Ok(descriptor));
+    }
     let Ok(header) = Header::decode(message) else { return };
     let mut again = Vec::new();
     header.encode(&mut again);
     assert_eq!(Header::decode(&again), Ok(header));
     same!(message, ReadRequest, FlushRequest, OplockBreak, Empty, TreeConnectResponse, WriteResponse);
     same!(message, SessionSetupRequest, TreeConnectRequest, CreateRequest, QueryDirectoryRequest);
-    same!(message, LockRequest, SetInfoRequest);
+    same!(message, LockRequest, SetInfoRequest, ChangeNotifyRequest, LeaseAcknowledgment);
+    if let Ok(request) = CreateRequest::decode(message) {
+        let _ = DurableContext::find(&request.contexts);
+    }
     let _ = (CreateResponse::decode(message), WriteRequest::decode(message), IoctlRequest::decode(message));
     let _ = (NegotiateRequest::decode(message), NegotiateResponse::decode(message));
     let _ = (SessionSetupResponse::decode(message), ErrorResponse::decode(message));

@@ -35,6 +35,7 @@ pub(super) fn volume_change(set: &WireSetAttributes<'_>) -> Result<SetAttributes
         gid: set.group.map(number).transpose()?,
         accessed: set.accessed.map(system_time).transpose()?,
         modified: set.modified.map(system_time).transpose()?,
+        changed: None,
     })
 }
 

@@ -1,30 +1,42 @@
 //! Leases, with two clients that differ in the keys of their leases.
 
 use sharebench_smb::wire::create_context::{CreateContext, contexts, name};
-use sharebench_smb::wire::lease::{LEVEL, LeaseBreak, LeaseContext};
+use sharebench_smb::wire::lease::{LEVEL, LeaseAcknowledgment, LeaseBreak, LeaseContext};
 use sharebench_smb::wire::oplock::OplockBreak;
 
 use super::*;
 
 const CAN_LEASE: u32 = 2;
-const KEY: [u8; 16] = [7; 16];
+pub(super) const KEY: [u8; 16] = [7; 16];
 /// Reading, handles and writing.
-const EVERYTHING: u32 = 7;
+pub(super) const EVERYTHING: u32 = 7;
 
-fn serve(leases: bool) -> SmbServer {
-    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(16 << 20));
-    let options = SmbServerOptions { leases, ..SmbServerOptions::default() };
-    SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
+fn volume() -> Arc<dyn Volume> {
+    Arc::new(MemoryVolume::new(16 << 20))
 }
 
-/// Opens a file with a request for everything, and returns what is granted.
-fn open_leased(raw: &mut Raw, name: &str, key: [u8; 16]) -> (FileId, Option<LeaseContext>) {
-    let lease = LeaseContext { key, state: EVERYTHING, ..LeaseContext::default() };
-    let request = CreateRequest {
+fn serve(leases: bool, exclusive: bool) -> SmbServer {
+    let options = SmbServerOptions { leases, exclusive, ..SmbServerOptions::default() };
+    SmbServer::start("127.0.0.1:0".parse().unwrap(), volume(), options).unwrap()
+}
+
+fn leased(name: &str, key: [u8; 16], state: u32) -> CreateRequest {
+    let lease = LeaseContext { key, state, ..LeaseContext::default() };
+    CreateRequest {
         oplock: LEVEL,
         contexts: vec![CreateContext::new(name::REQUEST_LEASE, &lease.encode())],
         ..wanted(name, disposition::OPEN_IF)
-    };
+    }
+}
+
+/// Opens a file with a request for a lease, and returns what is granted.
+pub(super) fn open_leased(
+    raw: &mut Raw,
+    name: &str,
+    key: [u8; 16],
+    state: u32,
+) -> (FileId, Option<LeaseContext>) {
+    let request = leased(name, key, state);
     let (header, reply) = raw.call(command::CREATE, |body| request.encode(body));
     assert_eq!(header.status, 0);
     let response = CreateResponse::decode(&reply).unwrap();
@@ -36,18 +48,28 @@ fn open_leased(raw: &mut Raw, name: &str, key: [u8; 16]) -> (FileId, Option<Leas
     (response.file, lease)
 }
 
-/// The state that is granted with an open.
+/// The state that is granted with an open that wants to cache reads.
 fn granted(raw: &mut Raw, key: [u8; 16]) -> (FileId, u32) {
-    let (file, lease) = open_leased(raw, "file", key);
+    let (file, lease) = open_leased(raw, "file", key, 1);
     (file, lease.unwrap().state)
+}
+
+/// Receives the notification of a break.
+pub(super) fn broken(raw: &mut Raw) -> LeaseBreak {
+    let message = raw.receive().unwrap();
+    let header = Header::decode(&message).unwrap();
+    assert_eq!((header.command, header.message_id), (command::OPLOCK_BREAK, u64::MAX));
+    LeaseBreak::decode(&message).unwrap()
+}
+
+pub(super) fn acknowledge(raw: &mut Raw, key: [u8; 16], state: u32) -> NtStatus {
+    let acknowledgment = LeaseAcknowledgment { key, state, ..LeaseAcknowledgment::default() };
+    NtStatus(raw.call(command::OPLOCK_BREAK, |body| acknowledgment.encode(body)).0.status)
 }
 
 /// Receives the notification that a lease has ended.
 fn assert_ended(raw: &mut Raw) {
-    let message = raw.receive().unwrap();
-    let header = Header::decode(&message).unwrap();
-    assert_eq!((header.command, header.message_id), (command::OPLOCK_BREAK, u64::MAX));
-    let ended = LeaseBreak::decode(&message).unwrap();
+    let ended = broken(raw);
     assert_eq!((ended.key, ended.flags, ended.current, ended.new), (KEY, 0, 1, 0));
 }
 
@@ -67,7 +89,7 @@ fn a_change_by_another_client_ends_a_lease_once() {
             status
         },
     ];
-    let server = serve(true);
+    let server = serve(true, false);
     let mut reader = Raw::log_in(server.addr(), "share");
     let mut writer = Raw::log_in(server.addr(), "share");
     for change in changes {
@@ -86,7 +108,7 @@ fn a_change_by_another_client_ends_a_lease_once() {
 
 #[test]
 fn opens_of_one_lease_share_it_and_it_is_granted_again_after_a_change() {
-    let server = serve(true);
+    let server = serve(true, false);
     let mut reader = Raw::log_in(server.addr(), "share");
     let mut writer = Raw::log_in(server.addr(), "share");
     let (first, _) = granted(&mut reader, KEY);
@@ -106,22 +128,77 @@ fn opens_of_one_lease_share_it_and_it_is_granted_again_after_a_change() {
     assert_eq!(state, 1);
     let acknowledgment = OplockBreak { file, ..OplockBreak::default() };
     let (header, _) = reader.call(command::OPLOCK_BREAK, |body| acknowledgment.encode(body));
-    assert_eq!(NtStatus(header.status), NtStatus::UNSUCCESSFUL);
+    assert_eq!(NtStatus(header.status), NtStatus::INVALID_OPLOCK_PROTOCOL);
 }
 
 #[test]
 fn no_lease_is_granted_for_directories_for_locked_files_and_without_the_option() {
-    let server = serve(true);
+    let server = serve(true, false);
     let mut raw = Raw::log_in(server.addr(), "share");
     assert_ne!(Raw::connect(server.addr()).negotiate().capabilities & CAN_LEASE, 0);
-    assert_eq!(open_leased(&mut raw, "", KEY).1, None);
+    assert_eq!(open_leased(&mut raw, "", KEY, EVERYTHING).1, None);
     let file = raw.open("file", disposition::CREATE).unwrap();
     let flags = lock_flags::SHARED | lock_flags::FAIL_IMMEDIATELY;
     assert_eq!(raw.lock(file, (0, 1), flags), NtStatus::SUCCESS);
     assert_eq!(granted(&mut raw, KEY).1, 0);
 
-    let without = serve(false);
+    let without = serve(false, false);
     assert_eq!(Raw::connect(without.addr()).negotiate().capabilities & CAN_LEASE, 0);
     let mut raw = Raw::log_in(without.addr(), "share");
-    assert_eq!(open_leased(&mut raw, "file", KEY).1, None);
+    assert_eq!(open_leased(&mut raw, "file", KEY, EVERYTHING).1, None);
+}
+
+#[test]
+fn an_open_waits_until_a_lease_on_writes_is_given_back() {
+    let server = serve(true, true);
+    let mut writer = Raw::log_in(server.addr(), "share");
+    let mut other = Raw::log_in(server.addr(), "share");
+    let (file, lease) = open_leased(&mut writer, "file", KEY, EVERYTHING);
+    assert_eq!(lease.unwrap().state, EVERYTHING);
+    for cancelled in [true, false] {
+        let request = wanted("file", disposition::OPEN);
+        let create = other.message(command::CREATE, 0, |body| request.encode(body));
+        other.send(&create);
+        assert_eq!(other.status(), NtStatus::PENDING);
+        if cancelled {
+            let ended = broken(&mut writer);
+            assert_eq!((ended.flags, ended.current, ended.new), (1, 7, 3));
+            let mut cancel = create[..HEADER_LEN].to_vec();
+            cancel[12..14].copy_from_slice(&command::CANCEL.to_le_bytes());
+            Empty::default().encode(&mut cancel);
+            other.send(&cancel);
+            assert_eq!(other.status(), NtStatus::CANCELLED);
+        }
+    }
+    // What the client has cached is written back before its acknowledgment.
+    assert_eq!(writer.write(file, 0, b"cached"), NtStatus::SUCCESS);
+    assert_eq!(acknowledge(&mut writer, KEY, 7), NtStatus::REQUEST_NOT_ACCEPTED);
+    assert_eq!(acknowledge(&mut writer, KEY, 3), NtStatus::SUCCESS);
+    assert_eq!(acknowledge(&mut writer, KEY, 3), NtStatus::UNSUCCESSFUL);
+    let reply = other.receive().unwrap();
+    assert_eq!(Header::decode(&reply).unwrap().status, 0);
+    let opened = CreateResponse::decode(&reply).unwrap();
+    assert_eq!((opened.end_of_file, other.read(opened.file, 0, 100)), (6, Ok(b"cached".to_vec())));
+}
+
+#[test]
+fn a_client_that_disappears_delays_nobody() {
+    let server = serve(true, true);
+    let mut writer = Raw::log_in(server.addr(), "share");
+    let mut other = Raw::log_in(server.addr(), "share");
+    open_leased(&mut writer, "file", KEY, EVERYTHING);
+    let request = wanted("file", disposition::OPEN);
+    let create = other.message(command::CREATE, 0, |body| request.encode(body));
+    other.send(&create);
+    assert_eq!(other.status(), NtStatus::PENDING);
+    drop(writer);
+    assert_eq!(other.status(), NtStatus::SUCCESS);
+}
+
+#[test]
+fn a_lease_belongs_to_one_file() {
+    let server = serve(true, false);
+    let mut raw = Raw::log_in(server.addr(), "share");
+    open_leased(&mut raw, "file", KEY, EVERYTHING);
+    assert_eq!(raw.create(&leased("other", KEY, EVERYTHING)).err(), Some(NtStatus::INVALID_PARAMETER));
 }

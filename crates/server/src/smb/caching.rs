@@ -1,0 +1,370 @@
+//! Oplocks and leases: what clients may cache of a file (MS-SMB2 3.3.1.4, 3.3.1.12).
+//!
+//! An oplock is treated as a lease of one open: level II caches reads, exclusive also writes, batch also the handle.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use sharebench_smb::wire::FileId;
+use sharebench_smb::wire::frame::PREFIX_LEN;
+use sharebench_smb::wire::header::{Header, UNSOLICITED, command, flags};
+use sharebench_smb::wire::lease::{
+    ACKNOWLEDGMENT_REQUIRED, BREAK_IN_PROGRESS, HANDLE, LeaseBreak, LeaseContext, PARENT_KEY_SET, READ, WRITE,
+};
+use sharebench_smb::wire::oplock::{self, OplockBreak};
+use sharebench_smb::wire::transform;
+
+use crate::smb::client_connections::ClientConnections;
+use crate::smb::open_files::{File, FileState};
+use crate::smb::parked::Gate;
+use crate::smb::serving::finish_frame;
+use crate::smb::session::Session;
+
+/// Identity of a lease: the client and its name for the lease.
+pub(super) type LeaseId = ([u8; 16], [u8; 16]);
+
+/// What a CREATE requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CacheRequest {
+    Nothing,
+    /// An oplock of this level.
+    Oplock(u8),
+    /// A lease of the client with this identity.
+    Lease([u8; 16], LeaseContext),
+}
+
+/// What a CREATE was granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GrantedCache {
+    Nothing,
+    Oplock(u8),
+    Lease(LeaseContext),
+}
+
+impl GrantedCache {
+    /// True if the client may keep the file open after its user has closed it.
+    pub(super) fn keeps_handle(&self) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Oplock(level) => *level == oplock::BATCH,
+            Self::Lease(lease) => lease.state & HANDLE != 0,
+        }
+    }
+}
+
+/// Where the client of an open learns of a break.
+pub(super) struct Holder {
+    pub(super) session: Arc<Session>,
+    /// The connections of the client, any of which may carry the break of a lease (MS-SMB2 3.3.4.7).
+    pub(super) client: Option<Arc<ClientConnections>>,
+    /// The CREATE was encrypted.
+    pub(super) sealed: bool,
+}
+
+/// Who may cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// One open.
+    Oplock,
+    /// All opens with this lease.
+    Lease(LeaseId),
+}
+
+/// A break that the client has not acknowledged.
+pub(super) struct Break {
+    /// The state in the notification.
+    pub(super) requested: u32,
+    /// The state that other opens need; a further break follows if it differs.
+    pub(super) required: u32,
+    /// Opens with the acknowledgment.
+    pub(super) gate: Arc<Gate>,
+    /// Identity, for the timer.
+    pub(super) number: u64,
+}
+
+/// What a client may cache of one file.
+pub(super) struct Grant {
+    pub(super) owner: Owner,
+    /// [`READ`], [`HANDLE`] and [`WRITE`].
+    pub(super) state: u32,
+    pub(super) breaking: Option<Break>,
+    /// Changes of the state; none in version 1 and for an oplock.
+    pub(super) epoch: Option<u16>,
+    /// The opens that share it. There is at least one.
+    pub(super) opens: Vec<(FileId, Arc<Holder>)>,
+}
+
+/// The lease state of an oplock level.
+pub(super) fn state_of_level(level: u8) -> u32 {
+    match level {
+        oplock::LEVEL_II => READ,
+        oplock::EXCLUSIVE => READ | WRITE,
+        oplock::BATCH => READ | WRITE | HANDLE,
+        _ => 0,
+    }
+}
+
+/// The oplock level that gives at most a lease state.
+fn level_of_state(state: u32) -> u8 {
+    match (state & READ != 0, state & WRITE != 0, state & HANDLE != 0) {
+        (true, true, true) => oplock::BATCH,
+        (true, true, false) => oplock::EXCLUSIVE,
+        (true, false, _) => oplock::LEVEL_II,
+        _ => oplock::NONE,
+    }
+}
+
+impl CacheRequest {
+    /// True if a grant belongs to the same lease.
+    pub(super) fn is_same(&self, grant: &Grant) -> bool {
+        matches!((self, grant.owner), (Self::Lease(client, lease), Owner::Lease(id)) if id == (*client, lease.key))
+    }
+
+    /// The same request, if it requests no lease.
+    pub(super) fn without_lease(self) -> Self {
+        if matches!(self, Self::Lease(..)) { Self::Nothing } else { self }
+    }
+
+    /// The lease that it requests.
+    pub(super) fn lease(&self) -> Option<LeaseId> {
+        match self {
+            Self::Lease(client, lease) => Some((*client, lease.key)),
+            Self::Nothing | Self::Oplock(_) => None,
+        }
+    }
+
+    fn state(&self) -> u32 {
+        match self {
+            Self::Nothing => 0,
+            Self::Oplock(level) => state_of_level(*level),
+            Self::Lease(_, lease) => lease.state & (READ | HANDLE | WRITE),
+        }
+    }
+}
+
+impl Holder {
+    /// Sends a message that the client did not request (MS-SMB2 3.3.4.6). It is encrypted, but never signed. False if the
+    /// client has no connection.
+    fn send(&self, of_lease: bool, encode: impl FnOnce(&mut Vec<u8>)) -> bool {
+        let head = PREFIX_LEN + if self.sealed { transform::LEN } else { 0 };
+        let mut frame = vec![0; head];
+        let header = Header {
+            command: command::OPLOCK_BREAK,
+            flags: flags::RESPONSE,
+            message_id: UNSOLICITED,
+            ..Header::default()
+        };
+        header.encode(&mut frame);
+        encode(&mut frame);
+        if self.sealed {
+            self.session.seal(&mut frame[PREFIX_LEN..]);
+        }
+        finish_frame(&mut frame);
+        match &self.client {
+            Some(client) if of_lease && !self.sealed => client.notify(frame),
+            _ => self.session.notify(frame),
+        }
+    }
+}
+
+impl Grant {
+    /// Counts a change of the state.
+    pub(super) fn advance(&mut self) {
+        self.epoch = self.epoch.map(|epoch| epoch.wrapping_add(1));
+    }
+
+    /// True if an open belongs to it.
+    pub(super) fn has(&self, open: u64) -> bool {
+        self.opens.iter().any(|(id, _)| id.volatile == open)
+    }
+
+    /// True for an open of a client that has lost its connections.
+    pub(super) fn is_lost(&self) -> bool {
+        self.opens.iter().all(|(_, holder)| holder.session.is_closed())
+    }
+
+    /// Sends a break from the current state.
+    pub(super) fn notify(&self, to: u32) {
+        for (id, holder) in self.opens.iter().rev() {
+            let sent = match self.owner {
+                Owner::Oplock => {
+                    let level = if to & READ == 0 { oplock::NONE } else { oplock::LEVEL_II };
+                    let message = OplockBreak { level, file: *id, ..OplockBreak::default() };
+                    holder.send(false, |out| message.encode(out))
+                }
+                Owner::Lease((_, key)) => {
+                    let waits = self.state & (WRITE | HANDLE) != 0;
+                    let message = LeaseBreak {
+                        epoch: self.epoch.unwrap_or(0),
+                        flags: if waits { ACKNOWLEDGMENT_REQUIRED } else { 0 },
+                        key,
+                        current: self.state,
+                        new: to,
+                        ..LeaseBreak::default()
+                    };
+                    holder.send(true, |out| message.encode(out))
+                }
+            };
+            if sent {
+                return;
+            }
+        }
+    }
+
+    /// The lease as a CREATE response shows it.
+    fn shown(&self, wanted: &LeaseContext) -> LeaseContext {
+        let breaking = if self.breaking.is_some() { BREAK_IN_PROGRESS } else { 0 };
+        LeaseContext {
+            state: self.state,
+            flags: breaking | wanted.flags & PARENT_KEY_SET,
+            // The version of the first request stays.
+            version_2: self
+                .epoch
+                .map(|epoch| (wanted.version_2.map_or([0; 16], |(parent, _)| parent), epoch)),
+            ..*wanted
+        }
+    }
+}
+
+/// What limits a grant besides the request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GrantLimits {
+    /// The open replaced the content.
+    pub(super) overwritten: bool,
+    /// Nothing but this server changes files, so that clients may cache what they write.
+    pub(super) writes: bool,
+}
+
+impl FileState {
+    /// Grants what a new open requests as far as the other opens allow it. The open is in the table already.
+    pub(super) fn grant(
+        &mut self,
+        id: FileId,
+        request: &CacheRequest,
+        limits: GrantLimits,
+        holder: Arc<Holder>,
+    ) -> GrantedCache {
+        let granted = self.grantable(id, request, limits);
+        match request {
+            CacheRequest::Nothing => GrantedCache::Nothing,
+            CacheRequest::Oplock(_) => {
+                let level = level_of_state(granted);
+                if level != oplock::NONE {
+                    let state = state_of_level(level);
+                    let opens = vec![(id, holder)];
+                    self.grants.push(Grant {
+                        owner: Owner::Oplock,
+                        state,
+                        breaking: None,
+                        epoch: None,
+                        opens,
+                    });
+                }
+                GrantedCache::Oplock(level)
+            }
+            CacheRequest::Lease(client, wanted) => {
+                let known = self.grants.iter_mut().find(|grant| request.is_same(grant));
+                if let Some(grant) = known {
+                    grant.opens.push((id, holder));
+                    let upgrades = grant.state & wanted.state == grant.state
+                        && granted == wanted.state
+                        && granted != grant.state;
+                    if upgrades && grant.breaking.is_none() {
+                        grant.state = granted;
+                        grant.advance();
+                    }
+                    return GrantedCache::Lease(grant.shown(wanted));
+                }
+                let epoch = wanted.version_2.map(|(_, epoch)| epoch);
+                let owner = Owner::Lease((*client, wanted.key));
+                let opens = vec![(id, holder)];
+                let mut grant = Grant { owner, state: granted, breaking: None, epoch, opens };
+                if granted != 0 {
+                    grant.advance();
+                }
+                let shown = grant.shown(wanted);
+                self.grants.push(grant);
+                GrantedCache::Lease(shown)
+            }
+        }
+    }
+
+    /// The state that may be granted (MS-FSA 2.1.5.18).
+    fn grantable(&self, id: FileId, request: &CacheRequest, limits: GrantLimits) -> u32 {
+        let mut granted = request.state();
+        if !limits.writes {
+            granted &= !WRITE;
+        }
+        let lease = matches!(request, CacheRequest::Lease(..));
+        if lease && granted & READ == 0 {
+            // Caching of writes or handles alone makes no sense.
+            granted = 0;
+        }
+        if !self.locks.is_empty() && !limits.overwritten {
+            granted &= !(READ | HANDLE);
+        }
+        let other = |grant: &&Grant| !request.is_same(grant) && !grant.has(id.volatile);
+        let mut others = self.grants.iter().filter(other);
+        if lease && others.clone().any(|grant| grant.owner == Owner::Oplock && grant.state != 0) {
+            granted &= !HANDLE;
+        }
+        if others.clone().any(|grant| grant.state & WRITE != 0) {
+            granted = 0;
+        }
+        if !lease && others.clone().any(|grant| grant.state & HANDLE != 0) {
+            granted = 0;
+        }
+        let own = |open: u64| self.grants.iter().any(|grant| request.is_same(grant) && grant.has(open));
+        let used = others.next().is_some()
+            || self.opens.iter().any(|open| open.id != id.volatile && !open.is_stat() && !own(open.id));
+        if used {
+            granted &= !WRITE;
+        }
+        granted
+    }
+
+    /// Gives an open that a client has found again to its new connection, and returns what it may cache.
+    pub(super) fn rebind(&mut self, open: u64, request: &CacheRequest, holder: &Arc<Holder>) -> GrantedCache {
+        let Some(grant) = self.grants.iter_mut().find(|grant| grant.has(open)) else {
+            return GrantedCache::Nothing;
+        };
+        for (id, known) in &mut grant.opens {
+            if id.volatile == open {
+                *known = Arc::clone(holder);
+            }
+        }
+        match request {
+            CacheRequest::Lease(_, wanted) => GrantedCache::Lease(grant.shown(wanted)),
+            _ => GrantedCache::Oplock(level_of_state(grant.state)),
+        }
+    }
+
+    /// Removes an open that is closed from its grant. Requests that wait for the last open of a grant continue.
+    pub(super) fn leave_grants(&mut self, open: u64) -> Vec<Arc<Gate>> {
+        let mut gates = Vec::new();
+        for grant in &mut self.grants {
+            grant.opens.retain(|(id, _)| id.volatile != open);
+            if grant.opens.is_empty() {
+                gates.extend(grant.breaking.take().map(|known| known.gate));
+            }
+        }
+        self.grants.retain(|grant| !grant.opens.is_empty());
+        gates
+    }
+
+    /// True if a change must look for clients that cache what they read.
+    fn is_shared_cache(&self) -> bool {
+        self.grants.iter().any(|grant| grant.state & READ != 0 && grant.state & WRITE == 0)
+    }
+}
+
+impl File {
+    /// Updates the flag with which READ and WRITE avoid the lock.
+    pub(super) fn note_grants(&self, state: &mut FileState) {
+        // A broken oplock is no oplock, while a broken lease is still a lease.
+        state
+            .grants
+            .retain(|grant| grant.owner != Owner::Oplock || grant.state != 0 || grant.breaking.is_some());
+        self.cached.store(state.is_shared_cache(), Ordering::Release);
+    }
+}

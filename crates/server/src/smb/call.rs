@@ -1,0 +1,137 @@
+//! A request of a session: what it refers to, and which handler answers it.
+
+use std::sync::Arc;
+
+use sharebench_smb::NtStatus;
+use sharebench_smb::wire::FileId;
+use sharebench_smb::wire::header::{Header, command};
+use sharebench_smb::wire::simple::Empty;
+
+use crate::smb::channel::Channel;
+use crate::smb::connection::Connection;
+use crate::smb::negotiate::Negotiated;
+use crate::smb::open_files::OpenFile;
+use crate::smb::parked::Gate;
+use crate::smb::pending::PendingReply;
+use crate::smb::session::{Opened, Session, Tree};
+use crate::smb::status::Outcome;
+
+/// Bytes that one credit pays for (MS-SMB2 3.1.5.2).
+const CREDIT_BYTES: u32 = 64 << 10;
+
+/// A request of a session.
+pub(super) struct Call<'a> {
+    pub(super) connection: &'a Arc<Connection>,
+    pub(super) message: &'a [u8],
+    pub(super) header: Header,
+    pub(super) channel: &'a Arc<Channel>,
+    pub(super) session: &'a Arc<Session>,
+    pub(super) tree_id: u32,
+    /// The frame was encrypted.
+    pub(super) sealed: bool,
+    /// The request is the last one of its compound, so that its reply may be sent later.
+    pub(super) last: bool,
+    /// The request has waited, and what it waited for has happened.
+    pub(super) resumed: bool,
+    /// The file of the request, for the next one of its compound.
+    pub(super) file: Option<FileId>,
+    pub(super) previous: Option<Outcome<FileId>>,
+}
+
+/// How a request was answered.
+pub(super) enum Answer {
+    /// With this status, and the encoded body.
+    Now(NtStatus),
+    /// The reply follows, or there is none.
+    Later,
+    /// The request must be answered again once other clients have done something.
+    Wait(Arc<Gate>),
+    /// The connection must be closed.
+    Never,
+}
+
+/// An answer without fields.
+pub(super) fn empty(body: &mut Vec<u8>) -> Answer {
+    Empty::default().encode(body);
+    Answer::Now(NtStatus::SUCCESS)
+}
+
+/// A successful answer, whose body is encoded.
+pub(super) const DONE: Outcome<Answer> = Ok(Answer::Now(NtStatus::SUCCESS));
+
+impl Call<'_> {
+    /// What the request refers to as its file.
+    pub(super) fn opened(&mut self, file: FileId) -> Outcome<Opened> {
+        let file = self.file_id(file)?;
+        self.session.opened(file, self.tree_id)
+    }
+
+    /// The identifier of the file, which may be that of the request before.
+    pub(super) fn file_id(&mut self, file: FileId) -> Outcome<FileId> {
+        let file = match self.previous {
+            Some(previous) if file == FileId::PREVIOUS => previous?,
+            _ => file,
+        };
+        self.file = Some(file);
+        Ok(file)
+    }
+
+    /// An open file or directory.
+    pub(super) fn file(&mut self, file: FileId) -> Outcome<Arc<OpenFile>> {
+        self.opened(file)?.file()
+    }
+
+    /// The share that the request is for.
+    pub(super) fn tree(&self) -> Outcome<Tree> {
+        self.session.tree(self.tree_id)
+    }
+
+    /// Checks that the request has paid for this many bytes (MS-SMB2 3.3.5.2.5).
+    pub(super) fn check_charge(&self, bytes: u32) -> Outcome<()> {
+        let multi_credit = self.connection.negotiated.get().is_some_and(Negotiated::multi_credit);
+        let needed = bytes.saturating_sub(1) / CREDIT_BYTES + 1;
+        let paid = if multi_credit { u32::from(self.header.credit_charge.max(1)) } else { 1 };
+        if needed > paid { Err(NtStatus::INVALID_PARAMETER) } else { Ok(()) }
+    }
+
+    pub(super) fn dispatch(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
+        match self.header.command {
+            command::LOGOFF => {
+                self.connection.log_off(self.session);
+                Ok(empty(body))
+            }
+            command::TREE_CONNECT => self.connect_tree(body),
+            command::ECHO => Ok(empty(body)),
+            command => {
+                self.tree()?;
+                match command {
+                    command::TREE_DISCONNECT => self.disconnect_tree(body),
+                    command::CREATE => self.create(body),
+                    command::CLOSE => self.close(body),
+                    command::FLUSH => self.flush(body),
+                    command::WRITE => self.write(body),
+                    command::LOCK => self.lock(body),
+                    command::IOCTL => self.control(body),
+                    command::QUERY_DIRECTORY => self.query_directory(body),
+                    command::QUERY_INFO => self.query_info(body),
+                    command::SET_INFO => self.set_info(body),
+                    command::CHANGE_NOTIFY => self.change_notify(body),
+                    command::OPLOCK_BREAK => self.acknowledge_break(body),
+                    _ => Err(NtStatus::INVALID_PARAMETER),
+                }
+            }
+        }
+    }
+
+    /// A reply that is sent later, to this request.
+    pub(super) fn pending(&self) -> PendingReply {
+        PendingReply {
+            id: self.connection.server.new_id(),
+            header: self.header,
+            channel: Arc::clone(self.channel),
+            sealed: self.sealed,
+            late: self.connection.late.clone(),
+            waiting: Arc::clone(&self.connection.waiting),
+        }
+    }
+}

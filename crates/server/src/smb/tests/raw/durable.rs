@@ -1,0 +1,72 @@
+//! Durable opens: found again after the loss of a connection, unless somebody else needed the file.
+
+use sharebench_smb::wire::create_context::CreateContext;
+use sharebench_smb::wire::oplock::BATCH;
+
+use super::*;
+
+fn serve() -> SmbServer {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(16 << 20));
+    let options = SmbServerOptions { leases: true, exclusive: true, ..SmbServerOptions::default() };
+    SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
+}
+
+fn open_durable(raw: &mut Raw, name: &str) -> FileId {
+    let contexts = vec![CreateContext::new(b"DHnQ", &[0; 16])];
+    let request = CreateRequest { oplock: BATCH, contexts, ..wanted(name, disposition::OPEN_IF) };
+    let opened = raw.create(&request).unwrap();
+    assert_eq!(opened.oplock, BATCH);
+    // The response confirms it with a context of its own.
+    assert_ne!(opened.contexts_len, 0);
+    opened.file
+}
+
+fn reconnect(raw: &mut Raw, file: FileId) -> Result<CreateResponse, NtStatus> {
+    let id = [file.persistent.to_le_bytes(), file.volatile.to_le_bytes()].concat();
+    let contexts = vec![CreateContext::new(b"DHnC", &id)];
+    let request = CreateRequest { contexts, ..wanted("ignored", disposition::OPEN) };
+    let message = raw.message(command::CREATE, 0, |body| request.encode(body));
+    raw.send(&message);
+    loop {
+        let reply = raw.receive().unwrap();
+        let status = NtStatus(Header::decode(&reply).unwrap().status);
+        // The server may not yet have noticed the loss.
+        match status {
+            NtStatus::PENDING => {}
+            NtStatus::SUCCESS => return Ok(CreateResponse::decode(&reply).unwrap()),
+            status => return Err(status),
+        }
+    }
+}
+
+#[test]
+fn an_open_is_found_again_with_its_oplock_and_its_locks() {
+    let server = serve();
+    let mut lost = Raw::log_in(server.addr(), "share");
+    let file = open_durable(&mut lost, "file");
+    assert_eq!(lost.write(file, 0, b"kept"), NtStatus::SUCCESS);
+    drop(lost);
+    let mut raw = Raw::log_in(server.addr(), "share");
+    let opened = reconnect(&mut raw, file).unwrap();
+    assert_eq!((opened.file, opened.oplock, opened.end_of_file), (file, BATCH, 4));
+    assert_eq!(raw.read(file, 0, 10), Ok(b"kept".to_vec()));
+    // It is open once.
+    let mut second = Raw::log_in(server.addr(), "share");
+    assert_eq!(reconnect(&mut second, file).err(), Some(NtStatus::OBJECT_NAME_NOT_FOUND));
+    assert_eq!(raw.close(file), NtStatus::SUCCESS);
+    assert_eq!(reconnect(&mut second, file).err(), Some(NtStatus::OBJECT_NAME_NOT_FOUND));
+}
+
+#[test]
+fn an_open_that_somebody_else_needs_is_closed() {
+    let server = serve();
+    let mut lost = Raw::log_in(server.addr(), "share");
+    let file = open_durable(&mut lost, "file");
+    drop(lost);
+    let mut other = Raw::log_in(server.addr(), "share");
+    let message = other.message(command::CREATE, 0, |body| wanted("file", disposition::OPEN).encode(body));
+    other.send(&message);
+    while other.status() == NtStatus::PENDING {}
+    let mut raw = Raw::log_in(server.addr(), "share");
+    assert_eq!(reconnect(&mut raw, file).err(), Some(NtStatus::OBJECT_NAME_NOT_FOUND));
+}
