@@ -28,6 +28,7 @@ use crate::flags::plan_file::RunArgs;
 
 const TARGETS: &str = "Targets:
   /path or file:///path                   local directory or mounted share
+      on Windows also C:\\dir, and file://server/share by the client of Windows
   smb://user@host[:port]/share/dir        SMB 2.0.2 to 3.1.1, without a mount; SMB1 with dialect=nt1
       ?dialect=3.1.1&sign=required&encrypt=required&domain=...&channels=4&lease=rwh&durable=on
       also //server/share, \\\\server\\share, cifs://, DOMAIN\\user@ and DOMAIN;user@

@@ -18,6 +18,7 @@ mod run;
 mod snapshots_of_help;
 #[cfg(test)]
 mod snapshots_of_output;
+mod system;
 
 use std::process::ExitCode;
 

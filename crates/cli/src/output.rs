@@ -7,12 +7,12 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
-use rustix::termios::tcgetwinsize;
 use serde_json::Value;
 use sharebench_report::{Style, coloured_lines, plain, plain_lines};
 use sharebench_results::WriteError;
 
 use crate::exit::Failure;
+pub use crate::system::terminal_size;
 
 /// Width of output where no terminal is known.
 const DEFAULT_WIDTH: usize = 100;
@@ -133,10 +133,4 @@ pub fn has_colours() -> bool {
 /// Columns of the terminal.
 pub fn terminal_width() -> usize {
     terminal_size().map_or(DEFAULT_WIDTH, |(columns, _)| columns)
-}
-
-/// Columns and rows of the terminal on standard output or standard error, if there is one.
-pub fn terminal_size() -> Option<(usize, usize)> {
-    let size = tcgetwinsize(stdout()).or_else(|_| tcgetwinsize(stderr())).ok()?;
-    (size.ws_col > 0).then_some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }

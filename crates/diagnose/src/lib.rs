@@ -32,6 +32,7 @@ mod mount;
 mod observations;
 mod operations;
 mod summary;
+mod system;
 mod tcp_options;
 mod work;
 
@@ -47,4 +48,5 @@ pub use login::Login;
 pub use mount::MountFacts;
 pub use operations::{Operation, Sample, Series};
 pub use summary::limits;
+pub use system::SUPPORTED;
 pub use work::{LoadOfServer, Options};

@@ -1,9 +1,7 @@
 //! Rounds of operations, one at a time, with the time of each.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::time::{ClockId, clock_gettime};
 use sharebench_engine::Clock;
 use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Random, Stability};
 use sharebench_target::{Target, call};
@@ -11,6 +9,7 @@ use sharebench_target::{Target, call};
 use crate::evidence::Evidence;
 use crate::files::{Connection, Files, READ, open, open_to_write, pump, write};
 use crate::operations::{BURST, LARGE_BYTES, Operation, SEED, SMALL_BYTES, Sample};
+use crate::system::ThreadTime;
 
 /// Rounds after which a fast share is known well enough.
 const MAX_ROUNDS: u64 = 150;
@@ -28,8 +27,7 @@ const WRITTEN_BYTES: u64 = 1 << 20;
 /// Reads the clocks around an operation.
 pub(crate) struct Meter<'a> {
     clock: &'a Clock,
-    /// Scheduling statistics of this thread (proc(5), `/proc/[pid]/schedstat`); none where the kernel has none.
-    schedule: Option<File>,
+    thread: ThreadTime,
 }
 
 /// Readings before an operation.
@@ -42,19 +40,19 @@ pub(crate) struct Before {
 impl<'a> Meter<'a> {
     /// For operations on the calling thread.
     pub(crate) fn new(clock: &'a Clock) -> Self {
-        Self { clock, schedule: File::open("/proc/thread-self/schedstat").ok() }
+        Self { clock, thread: ThreadTime::open() }
     }
 
     pub(crate) fn before(&self) -> Before {
-        Before { starved: self.starved_ns(), cpu: thread_cpu_ns(), start: self.clock.now() }
+        Before { starved: self.thread.starved_ns(), cpu: self.thread.cpu_ns(), start: self.clock.now() }
     }
 
     /// The sample of an operation that ends now.
     pub(crate) fn sample(&self, before: &Before, requests: u64) -> Sample {
         let elapsed_ns = (self.clock.now() - before.start) as f64;
-        let cpu_ns = (thread_cpu_ns() - before.cpu).clamp(0.0, elapsed_ns);
+        let cpu_ns = (self.thread.cpu_ns() - before.cpu).clamp(0.0, elapsed_ns);
         // While the thread waits for a CPU it is not running, so the two cannot exceed the time together.
-        let starved_ns = (self.starved_ns() - before.starved).clamp(0.0, elapsed_ns - cpu_ns);
+        let starved_ns = (self.thread.starved_ns() - before.starved).clamp(0.0, elapsed_ns - cpu_ns);
         let requests = u32::try_from(requests).unwrap_or(u32::MAX);
         Sample { elapsed_ns, cpu_ns, starved_ns, unseen_ns: 0.0, requests }
     }
@@ -76,13 +74,6 @@ impl<'a> Meter<'a> {
         let unseen_ns = if unseen <= sample.elapsed_ns { unseen } else { 0.0 };
         Ok((done, Sample { unseen_ns, requests: u32::try_from(requests).unwrap_or(u32::MAX), ..sample }))
     }
-
-    fn starved_ns(&self) -> f64 {
-        let mut text = [0; 64];
-        let read = self.schedule.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
-        let text = read.and_then(|len| std::str::from_utf8(&text[..len]).ok());
-        text.and_then(|text| text.split(' ').nth(1)?.parse().ok()).unwrap_or(0.0)
-    }
 }
 
 /// Requests that the session has caused so far: those of the mount where the system counts them.
@@ -91,14 +82,9 @@ fn requests_of(connection: &Connection) -> u64 {
 }
 
 /// Nanoseconds since 1970, by the clock of the kernel's arrival times.
-pub(crate) fn realtime_ns() -> u64 {
-    let time = clock_gettime(ClockId::Realtime);
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
-}
-
-fn thread_cpu_ns() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+fn realtime_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The state of the rounds.

@@ -10,6 +10,7 @@ use crate::evidence::{ClockOffset, Evidence};
 use crate::files::{Connection, Files};
 use crate::mount::MountFacts;
 use crate::operations::Operation;
+use crate::system;
 use crate::work::Work;
 
 /// A round trip that requests in flight share belongs to the network beyond what TCP measures if it is longer by this many
@@ -51,7 +52,7 @@ impl Work<'_> {
 pub(crate) fn own_uid(evidence: &Evidence) -> Option<u32> {
     let is_nfs = evidence.mount.as_ref().is_some_and(MountFacts::is_nfs);
     let stated = evidence.facts.get("uid").and_then(|uid| uid.parse().ok());
-    stated.or_else(|| is_nfs.then(|| rustix::process::geteuid().as_raw()))
+    stated.or_else(|| is_nfs.then(system::own_uid))
 }
 
 /// Determines the round trip of the network: TCP's own, unless requests in flight show that TCP ends earlier.

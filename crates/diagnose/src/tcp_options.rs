@@ -1,9 +1,7 @@
 //! A/B comparisons of small reads, one at a time, with other options of the session's own socket.
 
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::net::sockopt::{set_tcp_nodelay, set_tcp_quickack};
 use sharebench_engine::Clock;
 use sharebench_model::{FileRef, OpError};
 use sharebench_stats::{hodges_lehmann, median};
@@ -12,6 +10,7 @@ use crate::evidence::{Comparison, Evidence, Experiment};
 use crate::files::{Connection, Files, READ, pump};
 use crate::measure::Meter;
 use crate::operations::{LEVEL, Operation, SMALL_BYTES};
+use crate::system::SocketOptions;
 
 /// A reply that takes this much longer than the network may have waited for an acknowledgement: Linux delays them by up to
 /// 40 ms, other systems by up to 200 ms.
@@ -51,7 +50,7 @@ pub(crate) async fn compare_acknowledgements(
     if stalled_share(evidence) < STALLED {
         return Ok(());
     }
-    let socket = connection.session.socket().and_then(|socket| socket.try_clone_to_owned().ok());
+    let socket = connection.session.socket().and_then(SocketOptions::of);
     let Some(socket) = socket else { return Ok(()) };
     // Stalls make the rounds slow as well, and the one experiment is the proof.
     let deadline = deadline.max(clock.now() + MIN_TIME_NS);
@@ -68,7 +67,7 @@ pub(crate) async fn compare_acknowledgements(
 async fn compare(
     connection: &mut Connection,
     (file, files): (FileRef, &Files),
-    (socket, experiment): (&OwnedFd, Experiment),
+    (socket, experiment): (&SocketOptions, Experiment),
     clock: &Clock,
     deadline: u64,
 ) -> Result<Option<Comparison>, OpError> {
@@ -106,18 +105,16 @@ async fn compare(
 async fn slice(
     connection: &mut Connection,
     (file, files): (FileRef, &Files),
-    changed: Option<(&OwnedFd, Experiment)>,
+    changed: Option<(&SocketOptions, Experiment)>,
 ) -> Result<(), OpError> {
     let nagle = changed.filter(|(_, experiment)| *experiment == Experiment::Nagle);
     if let Some((socket, _)) = nagle {
-        // The option concerns speed alone: without it the comparison shows no difference.
-        let _ = set_tcp_nodelay(socket, false);
+        socket.send_at_once(false);
     }
     let acknowledge = async {
         let Some((socket, Experiment::Acknowledge)) = changed else { return std::future::pending().await };
         loop {
-            // Sends an acknowledgement that is due (tcp(7)); the kernel leaves the mode again by itself.
-            let _ = set_tcp_quickack(socket, true);
+            socket.acknowledge();
             tokio::time::sleep(ACKNOWLEDGE_INTERVAL).await;
         }
     };
@@ -135,7 +132,7 @@ async fn slice(
         () = acknowledge => Ok(()),
     };
     if let Some((socket, _)) = nagle {
-        let _ = set_tcp_nodelay(socket, true);
+        socket.send_at_once(true);
     }
     done
 }

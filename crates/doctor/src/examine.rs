@@ -14,6 +14,7 @@ use sharebench_stats::upper_median;
 use crate::equal_servers::compare_equal_servers;
 use crate::finding::{Finding, Status};
 use crate::memory::memory;
+use crate::system_files;
 
 /// Duration of the measurement of steal, pressure and stalls.
 const OBSERVED: Duration = Duration::from_secs(2);
@@ -71,7 +72,7 @@ pub fn examine() -> Examination {
     let mut times = vec![clock_reading(ClockFacts::measure(&clock)), clock_source()];
     times.extend(timers(&clock));
     times.push(governor());
-    let limits = vec![links(), open_files(fs::read_to_string("/proc/self/limits").ok().as_deref())];
+    let limits = vec![links(), open_files(system_files::text("/proc/self/limits").ok().as_deref())];
     let generator = [1, 32].map(|depth| ceiling(&clock, depth)).into();
     let mut noise = observe(&clock);
     noise.push(memory());
@@ -95,7 +96,7 @@ fn clock_reading(facts: ClockFacts) -> Finding {
 
 fn clock_source() -> Finding {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    match fs::read_to_string(path) {
+    match system_files::text(path) {
         Ok(source) => {
             let source = source.trim();
             Finding::read("clock source", QUICK_SOURCES.contains(&source), source.to_owned(), SOURCE)
@@ -143,11 +144,11 @@ fn overshoot(clock: &Clock) -> u64 {
 }
 
 fn governor() -> Finding {
-    let Ok(cpus) = fs::read_dir("/sys/devices/system/cpu") else {
+    let Ok(cpus) = system_files::entries("/sys/devices/system/cpu") else {
         return Finding::unknown("frequency", "/sys/devices/system/cpu cannot be read", GOVERNOR);
     };
     let of = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("cpufreq/scaling_governor")).ok();
-    let mut found: Vec<String> = cpus.flatten().filter_map(of).map(|text| text.trim().to_owned()).collect();
+    let mut found: Vec<String> = cpus.filter_map(of).map(|text| text.trim().to_owned()).collect();
     found.sort();
     found.dedup();
     if found.is_empty() {
@@ -159,11 +160,11 @@ fn governor() -> Finding {
 
 /// Returns the rates of the network devices, without loopback.
 fn links() -> Finding {
-    let Ok(devices) = fs::read_dir("/sys/class/net") else {
+    let Ok(devices) = system_files::entries("/sys/class/net") else {
         return Finding::unknown("link", "/sys/class/net cannot be read", LINK);
     };
     let mut names: Vec<String> =
-        devices.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        devices.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.retain(|name| name != "lo");
     names.sort();
     let links: Vec<(String, Link)> =

@@ -10,6 +10,7 @@ mod examine;
 mod finding;
 mod memory;
 mod prove;
+mod system_files;
 
 pub use document::to_json;
 pub use examine::{Examination, Section, examine};

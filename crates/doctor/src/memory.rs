@@ -7,6 +7,7 @@
 use std::fs;
 
 use crate::finding::Finding;
+use crate::system_files;
 
 const MEMORY: &str = "writes to caches and files in memory, and the first of two compared targets: the host takes idle memory; \
                       disable free page reporting in the hypervisor";
@@ -17,10 +18,13 @@ const PAGE_REPORTING: usize = 5;
 
 /// Reads the features of this machine's balloons.
 pub(crate) fn memory() -> Finding {
-    let devices = fs::read_dir(BALLOONS).into_iter().flatten().flatten();
+    if !system_files::EXIST {
+        return Finding::unknown("memory", "only Linux reports it", MEMORY);
+    }
+    let devices = system_files::entries(BALLOONS).into_iter().flatten();
     let features = devices.filter_map(|device| fs::read_to_string(device.path().join("features")).ok());
-    let order = fs::read_to_string(ORDER).ok().and_then(|text| text.trim().parse().ok());
-    let largest = fs::read_to_string("/proc/buddyinfo").ok().and_then(|text| largest_order(&text));
+    let order = system_files::text(ORDER).ok().and_then(|text| text.trim().parse().ok());
+    let largest = system_files::text("/proc/buddyinfo").ok().and_then(|text| largest_order(&text));
     judge(&features.collect::<Vec<_>>(), order, largest)
 }
 

@@ -48,6 +48,7 @@ mod ranks;
 mod record;
 mod run;
 pub mod simulated;
+mod system;
 mod threads;
 mod time;
 
@@ -64,8 +65,7 @@ pub use run::search::stress_point;
 pub use run::start_error::StartError;
 pub use run::survey::{Refusal, Survey, SurveyedType, survey};
 pub use run::{Run, RunEnd};
-pub use threads::descriptor_table::own_descriptors;
-pub use threads::timer_slack::precise_timers;
+pub use system::{own_descriptors, precise_timers};
 pub use time::clock::{Clock, ClockError};
 pub use time::sleep::Sleep;
 pub use time::stop::StopSignal;

@@ -28,6 +28,7 @@ mod tests;
 #[cfg(test)]
 mod tests_cache;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests_ether;
 #[cfg(test)]
 mod tests_names;

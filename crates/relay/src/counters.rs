@@ -25,6 +25,7 @@ pub(crate) struct SharedCounters {
 }
 
 impl SharedCounters {
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only the thread of a relay counts"))]
     pub(crate) fn add(counter: &AtomicU64, n: u64) {
         counter.fetch_add(n, Ordering::Relaxed);
     }

@@ -88,6 +88,7 @@ impl Distance {
     }
 
     /// Delay of one direction. The way back has the nanosecond of an odd round trip.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only the thread of a relay delays"))]
     pub(crate) fn one_way(&self, back: bool) -> Duration {
         let out = self.round_trip / 2;
         if back { self.round_trip.saturating_sub(out) } else { out }

@@ -7,6 +7,8 @@
 //! privileges. It never drops, repeats or reorders a byte, so it does not simulate loss, and neither congestion control
 //! nor competing traffic; every text that states a [`Distance`] says so.
 //!
+//! The relay runs on Linux. On other systems [`Relay::start`] returns [`std::io::ErrorKind::Unsupported`].
+//!
 //! [`Far`] is the side of our own clients: it dials through a relay of its own, if the URL has the option `far=`.
 //!
 //! ```
@@ -28,9 +30,7 @@
 //! # }
 //! ```
 
-mod connection;
 mod counters;
-mod direction;
 mod distance;
 mod far;
 mod forwarder;

@@ -1,5 +1,6 @@
 //! Every byte is passed on once and in order, and ends and failures reach the other side. No test asserts a time.
 
+#![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
 
 use std::io::{ErrorKind, Read, Write};

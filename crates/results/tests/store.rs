@@ -47,6 +47,7 @@ fn a_stored_run_loads_unchanged() {
     assert_eq!(reader.finished_steps(run).unwrap().into_iter().collect::<Vec<_>>(), [0, 2, 3]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_new_database_is_readable_by_its_owner_only() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -271,6 +272,7 @@ fn errors_name_a_missing_directory_and_a_missing_file() {
     assert!(matches!(error.problem, Problem::NoFile) && !file.0.exists(), "{error}");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn errors_name_a_directory_that_accepts_no_files() {
     let error = Store::open("/proc/sharebench.db").unwrap_err();

@@ -5,7 +5,7 @@
 /// memory of a server would grow until each arena has served the largest request. Call it before threads start, in a
 /// process that only serves.
 pub fn share_arenas() {
-    #[cfg(target_env = "gnu")]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let most = i32::try_from(cores).unwrap_or(i32::MAX);

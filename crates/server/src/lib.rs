@@ -32,6 +32,7 @@ mod read_only;
 mod refusal_log;
 mod servers;
 mod smb;
+mod system;
 mod volume;
 mod volume_error;
 mod volume_view;

@@ -13,6 +13,7 @@ mod memory;
 mod null;
 pub mod offers;
 mod policy;
+pub mod readiness;
 mod scripted;
 mod secret;
 mod session;

@@ -1,7 +1,6 @@
 //! The two traits every adapter implements.
 
 use std::future::{Future, poll_fn};
-use std::os::fd::BorrowedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
@@ -10,6 +9,7 @@ use sharebench_model::{
     DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount, Reply,
     Slot, TcpReading, WireCount,
 };
+use tokio::net::TcpStream;
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::secret::Secret;
@@ -336,7 +336,7 @@ pub trait Session {
     }
 
     /// The socket of the session's TCP connection, for options and addresses; none without one.
-    fn socket(&self) -> Option<BorrowedFd<'_>> {
+    fn socket(&self) -> Option<&TcpStream> {
         None
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Why a text is not a target URL.
@@ -89,6 +90,12 @@ impl TargetUrl {
         Ok(url)
     }
 
+    /// The path of a `file` URL in the form of this system. On Windows the path of `file:///C:/dir` is `C:\dir`, and that
+    /// of `file:////server/share` is the UNC name `\\server\share`.
+    pub fn local_path(&self) -> PathBuf {
+        if cfg!(windows) { windows_path(&self.path).into() } else { PathBuf::from(&self.path) }
+    }
+
     /// Removes an option and returns its value. Adapters take the options that they know, then call
     /// [`Self::refuse_leftovers`].
     pub fn take(&mut self, key: &str) -> Option<String> {
@@ -151,6 +158,15 @@ impl fmt::Display for TargetUrl {
     }
 }
 
+/// The path of a URL as Windows writes it. A path that already has this form stays as it is.
+fn windows_path(path: &str) -> String {
+    let mut letters = path.chars();
+    let has_drive = letters.next() == Some('/')
+        && letters.next().is_some_and(|letter| letter.is_ascii_alphabetic())
+        && letters.next() == Some(':');
+    path.strip_prefix('/').filter(|_| has_drive).unwrap_or(path).replace('/', r"\")
+}
+
 fn redact(text: &str) -> String {
     match (text.split_once("://"), text.rsplit_once('@')) {
         (Some((scheme, rest)), Some((_, place))) => {
@@ -195,6 +211,20 @@ fn percent_decode(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_of_urls_have_the_form_of_windows() {
+        for (path, windows) in [
+            ("/C:/dir/sub", r"C:\dir\sub"),
+            (r"C:\dir", r"C:\dir"),
+            ("C:/dir", r"C:\dir"),
+            ("//nas/share/dir", r"\\nas\share\dir"),
+            ("/dir", r"\dir"),
+            ("dir", "dir"),
+        ] {
+            assert_eq!(windows_path(path), windows, "{path}");
+        }
+    }
 
     #[test]
     fn a_full_url_comes_apart_and_together() {

@@ -11,7 +11,6 @@ use sharebench_model::units::{ByteSize, counted, show_seconds};
 use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::{Load, Plan, PlannedTarget, ResolvedPlan, Sweep, Test, Think};
-use sharebench_posix::PosixTarget;
 use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
 use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, Target, TargetUrl};
@@ -25,6 +24,7 @@ use crate::run::environment::new_seed;
 use crate::run::measure::{Measurement, print_result};
 use crate::run::ranks::alone;
 use crate::run::run_summary::SummaryWords;
+use crate::system::local_target;
 
 const ACCOUNT: &str = "demo";
 /// Users of the load, per step.
@@ -71,7 +71,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
         Arc::new(SmbTarget::from_url(TargetUrl::parse(&planned[0].url)?, password.clone())?),
         Arc::new(NfsTarget::from_url(TargetUrl::parse(&planned[1].url)?)?),
         Arc::new(NcpTarget::from_url(TargetUrl::parse(&planned[2].url)?, password)?),
-        Arc::new(PosixTarget::from_url(TargetUrl::parse(&planned[3].url)?)?),
+        local_target(TargetUrl::parse(&planned[3].url)?)?,
     ];
     let plan = plan(planned)?;
     if !args.output.quiet {

@@ -75,6 +75,11 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// Diagnoses a share and prints the result.
 pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
+    if !sharebench_diagnose::SUPPORTED {
+        return Err(Failure::usage(
+            "diagnose needs Linux: no other system reports the CPU time of single operations",
+        ));
+    }
     if args.timeout.is_zero() {
         return Err(Failure::usage("--timeout 0s: a log-in needs time"));
     }

@@ -24,6 +24,7 @@ use crate::run::measure::{Measured, Measurement};
 use crate::run::plan_file::planned;
 use crate::run::run_store::{LoadedRun, check_histograms, load, load_from, run_data, write_report};
 use crate::run::{ranks, targets};
+use crate::system::host_name;
 
 pub const GATE_HELP: &str = "Examples:
   sharebench gate nightly.toml
@@ -130,8 +131,7 @@ struct GateKey {
 
 impl GateKey {
     fn of(plan: &ResolvedPlan) -> Self {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self { plan: Plan { seed: None, ..plan.typed.clone() }.to_toml(), host }
+        Self { plan: Plan { seed: None, ..plan.typed.clone() }.to_toml(), host: host_name() }
     }
 }
 

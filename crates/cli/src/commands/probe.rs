@@ -11,7 +11,6 @@ use sharebench_model::units::parse_duration;
 use sharebench_ncp_target::NcpProbe;
 use sharebench_nfs::NfsProbe;
 use sharebench_plan::target_url;
-use sharebench_posix::PosixTarget;
 use sharebench_report::plain;
 use sharebench_smb::SmbProbe;
 use sharebench_target::offers::{OfferReport, OfferRow, Usability};
@@ -21,6 +20,7 @@ use crate::exit::{self, Failure};
 use crate::flags::login::LoginFlags;
 use crate::output::{print_object, print_out};
 use crate::run::credentials;
+use crate::system::{local_offers, local_path};
 
 pub const PROBE_HELP: &str = "The share, export or volume may be left out. Nothing is written to the
 server. Without a password the report ends before the login. The exit code
@@ -61,10 +61,7 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     let url = TargetUrl::parse(&args.target)?;
     let clock = Clock::start();
     let (report, elapsed) = match url.scheme.as_str() {
-        "file" => {
-            let target = PosixTarget::from_url(url)?;
-            timed(&clock, target.offers())?
-        }
+        "file" => timed(&clock, local_offers(local_path(url)?))?,
         "nfs" => timed(&clock, NfsProbe::from_url(url)?.run(args.timeout))?,
         "smb" => {
             // Report errors of the URL before a prompt for the password.

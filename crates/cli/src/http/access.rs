@@ -9,10 +9,10 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::Hosts;
 use crate::exit::Failure;
+use crate::system::fill_random;
 
 /// Headers of every answer: browsers store nothing, and pages load nothing from elsewhere.
 const HEADERS: [(HeaderName, HeaderValue); 5] = [
@@ -41,9 +41,7 @@ impl Token {
     /// A token of 128 random bits.
     fn new() -> Result<Self, Failure> {
         let mut bytes = [0; 16];
-        if getrandom(&mut bytes, GetRandomFlags::empty()).map_err(std::io::Error::from)? < bytes.len() {
-            return Err(std::io::Error::other("getrandom returned fewer bytes than requested").into());
-        }
+        fill_random(&mut bytes)?;
         let mut text = String::new();
         for byte in bytes {
             // Writing to a String cannot fail.

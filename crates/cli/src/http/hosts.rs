@@ -4,6 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, header};
 
+use crate::system::host_name;
+
 /// The names that requests may have in their `Host` header.
 ///
 /// A web page of another host whose name resolves to the address of a listener (DNS rebinding) makes a browser send its
@@ -23,8 +25,7 @@ impl Hosts {
         if address.ip().to_canonical().is_loopback() {
             return Self::Loopback;
         }
-        let name = rustix::system::uname();
-        Self::ThisMachine(name.nodename().to_string_lossy().into_owned())
+        Self::ThisMachine(host_name())
     }
 
     /// True if there is exactly one `Host` header, and it contains an accepted name.

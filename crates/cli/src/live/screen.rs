@@ -1,16 +1,12 @@
 //! The part of a terminal that the live view owns: lines at the bottom that are redrawn in place, and keys.
 
-use std::io::{IsTerminal, Write, stderr, stdin};
-use std::sync::{Mutex, PoisonError};
+use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
 
-use rustix::process::getpgrp;
-use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
-};
 use sharebench_report::columns;
 
 use crate::output::terminal_width;
+use crate::system::{Keys, prepare_terminal, restore_keys};
 
 /// Shortest time between two drawings.
 const DRAW_INTERVAL: Duration = Duration::from_millis(100);
@@ -24,15 +20,16 @@ pub struct Screen {
     /// Columns of each line drawn.
     drawn: Vec<usize>,
     last: Option<Instant>,
-    /// Settings to restore; none if keys are not read.
-    saved: Option<Termios>,
+    /// None if keys are not read.
+    keys: Option<Keys>,
 }
 
 impl Screen {
     /// Hides the cursor, and reads keys if standard input is a terminal of this job.
     pub fn new() -> Self {
+        prepare_terminal();
         let _ = write!(stderr(), "\u{1b}[?25l");
-        Self { drawn: Vec::new(), last: None, saved: read_keys() }
+        Self { drawn: Vec::new(), last: None, keys: Keys::read() }
     }
 
     /// True if the lines may be drawn again.
@@ -71,13 +68,7 @@ impl Screen {
 
     /// True if the user has typed `q` since the last call.
     pub fn wants_stop(&self) -> bool {
-        if self.saved.is_none() {
-            return false;
-        }
-        let mut typed = [0_u8; 32];
-        // The read returns at once, because VMIN and VTIME are 0.
-        let read = rustix::io::read(stdin(), &mut typed).unwrap_or(0);
-        typed[..read].iter().any(|key| matches!(key, b'q' | b'Q'))
+        self.keys.as_ref().is_some_and(|keys| keys.typed().iter().any(|key| matches!(key, b'q' | b'Q')))
     }
 
     /// Erases the lines and restores the terminal.
@@ -85,10 +76,7 @@ impl Screen {
         let out = format!("{}\u{1b}[?25h", self.erased());
         self.drawn.clear();
         let _ = stderr().write_all(out.as_bytes());
-        if let Some(saved) = self.saved.take() {
-            CHANGED.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let _ = tcsetattr(stdin(), OptionalActions::Now, &saved);
-        }
+        self.keys = None;
     }
 }
 
@@ -98,32 +86,11 @@ impl Drop for Screen {
     }
 }
 
-/// Settings of the terminal while a screen has changed them.
-static CHANGED: Mutex<Option<Termios>> = Mutex::new(None);
-
 /// Restores cursor and settings when the process ends without dropping the screen.
 pub fn restore_terminal() {
-    if let Some(saved) = CHANGED.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        let _ = tcsetattr(stdin(), OptionalActions::Now, &saved);
+    if restore_keys() {
         let _ = stderr().write_all(b"\x1b[?25h\n");
     }
-}
-
-/// Makes the terminal deliver keys at once and without echo; returns its settings before. None if standard input is not
-/// a terminal or belongs to another job.
-fn read_keys() -> Option<Termios> {
-    let input = stdin();
-    if !input.is_terminal() || tcgetpgrp(&input).ok()? != getpgrp() {
-        return None;
-    }
-    let saved = tcgetattr(&input).ok()?;
-    let mut changed = saved.clone();
-    changed.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
-    changed.special_codes[SpecialCodeIndex::VMIN] = 0;
-    changed.special_codes[SpecialCodeIndex::VTIME] = 0;
-    tcsetattr(&input, OptionalActions::Now, &changed).ok()?;
-    *CHANGED.lock().unwrap_or_else(PoisonError::into_inner) = Some(saved.clone());
-    Some(saved)
 }
 
 /// The text without the escape sequences of colours.

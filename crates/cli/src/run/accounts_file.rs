@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use sharebench_target::{Secret, wipe};
 
 use crate::exit::Failure;
 use crate::files;
+use crate::system::{Exposure, exposure};
 
 /// The form of a line.
 const FORM: &str = "NAME:PASSWORD[:GROUP,...[:FULL NAME]]";
@@ -60,19 +60,13 @@ pub fn read(path: &Path) -> Result<Vec<Account>, Failure> {
 /// Fails for a file that other users own or can read. Its passwords are those of other people, so that a warning, as for
 /// `--password-file`, is not enough.
 pub fn check_readers(path: &Path) -> Result<(), String> {
-    let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    // A pipe of the shell has no readers.
-    if !found.is_file() {
-        return Ok(());
+    match exposure(path).map_err(|error| error.to_string())? {
+        Some(Exposure::ForeignOwner(owner)) => Err(format!("it belongs to user id {owner}")),
+        Some(Exposure::Readable) => {
+            Err("other users can read or change it; protect it with: chmod 600".to_owned())
+        }
+        None => Ok(()),
     }
-    let caller = rustix::process::geteuid().as_raw();
-    if found.uid() != caller && found.uid() != 0 {
-        return Err(format!("it belongs to user id {}", found.uid()));
-    }
-    if found.mode() & 0o077 != 0 {
-        return Err("other users can read or change it; protect it with: chmod 600".to_owned());
-    }
-    Ok(())
 }
 
 /// Parses the accounts. Empty lines and lines that begin with `#` are ignored.
@@ -175,6 +169,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn file_that_others_can_read_is_rejected() {
         use std::os::unix::fs::PermissionsExt;

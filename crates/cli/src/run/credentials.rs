@@ -1,7 +1,6 @@
 //! Passwords from the environment, a file, ~/.netrc or a prompt; never from the command line.
 
 use std::io::IsTerminal;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use sharebench_target::{Secret, TargetUrl, wipe};
@@ -9,6 +8,7 @@ use sharebench_target::{Secret, TargetUrl, wipe};
 use crate::exit::Failure;
 use crate::files;
 use crate::output::message;
+use crate::system::{Exposure, exposure};
 
 /// Environment variable of the password.
 pub const VARIABLE: &str = "SHAREBENCH_PASSWORD";
@@ -29,20 +29,16 @@ pub fn given(password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
 
 /// Warns of a password file that other users own or can read.
 fn warn_of_readers(path: &Path) {
-    let Ok(found) = std::fs::metadata(path) else { return };
-    // A pipe of the shell, as in `--password-file <(pass nas)`, has no readers.
-    if !found.is_file() {
-        return;
-    }
     let shown = path.display();
-    let caller = rustix::process::geteuid().as_raw();
-    if found.uid() != caller && found.uid() != 0 {
-        message(format_args!("warning: --password-file {shown} belongs to user id {}", found.uid()));
-    }
-    if found.mode() & 0o077 != 0 {
-        message(format_args!(
+    match exposure(path) {
+        Ok(Some(Exposure::ForeignOwner(owner))) => {
+            message(format_args!("warning: --password-file {shown} belongs to user id {owner}"));
+        }
+        Ok(Some(Exposure::Readable)) => message(format_args!(
             "warning: other users can read or change --password-file {shown}; protect it with: chmod 600"
-        ));
+        )),
+        // Reading the file reports its errors.
+        Ok(None) | Err(_) => {}
     }
 }
 
@@ -74,8 +70,7 @@ pub fn if_known(url: &TargetUrl, password_file: Option<&Path>) -> Result<Option<
 }
 
 fn from_netrc(host: &str, user: &str) -> Option<Secret> {
-    let path = std::env::var_os("HOME")?;
-    let text = std::fs::read_to_string(Path::new(&path).join(".netrc")).ok()?;
+    let text = std::fs::read_to_string(std::env::home_dir()?.join(".netrc")).ok()?;
     let secret = search_netrc(&text, host, user).map(|text| Secret::new(text).with_source("~/.netrc"));
     wipe(text.into_bytes());
     secret

@@ -9,6 +9,7 @@ use sharebench_model::Facts;
 use sharebench_target::DIRECTORY_PREFIX;
 
 use crate::run::hint::shell_word;
+use crate::system::machine_facts;
 
 /// Name of the fact with the run's directory on the targets.
 pub const DIRECTORY_FACT: &str = "directory";
@@ -27,19 +28,7 @@ pub fn new_directory() -> String {
 
 /// Facts about machine, kernel, clock and command.
 pub fn facts(directory: &str) -> Facts {
-    let first_line = |path: &str| {
-        std::fs::read_to_string(path)
-            .ok()
-            .and_then(|text| text.lines().next().map(|line| line.trim().to_owned()))
-    };
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
-        text.lines()
-            .find_map(|line| line.strip_prefix("model name"))
-            .map(|rest| rest.trim_matches([' ', '\t', ':']).to_owned())
-    });
-    let memory = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        text.lines().find_map(|line| line.strip_prefix("MemTotal:")).map(|rest| rest.trim().to_owned())
-    });
+    let machine = machine_facts();
     let cores =
         std::thread::available_parallelism().map_or_else(|_| "unknown".into(), |cores| cores.to_string());
     let mut facts = Facts::new();
@@ -48,11 +37,11 @@ pub fn facts(directory: &str) -> Facts {
             facts.insert(name.to_owned(), value);
         }
     };
-    note("kernel", first_line("/proc/sys/kernel/osrelease"));
-    note("cpu", cpu);
+    note("kernel", machine.kernel);
+    note("cpu", machine.cpu);
     note("cores", Some(cores));
-    note("memory", memory);
-    note("load_average", first_line("/proc/loadavg"));
+    note("memory", machine.memory);
+    note("load_average", machine.load_average);
     note(CLOCK_RESOLUTION_FACT, Some(ClockFacts::measure(&Clock::start()).resolution_ns.to_string()));
     note(DIRECTORY_FACT, Some(directory.to_owned()));
     note(COMMAND_FACT, Some(command_line()));

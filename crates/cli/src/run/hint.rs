@@ -3,20 +3,16 @@
 use std::path::Path;
 
 use crate::flags::output::DEFAULT_DATABASE;
+use crate::system::PLAIN_CHARACTERS;
+pub use crate::system::quoted;
 
 /// A word of a command line, in quotes where a shell would change it.
 pub fn shell_word(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@=,+%".contains(&byte);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || PLAIN_CHARACTERS.contains(&byte);
     if !text.is_empty() && text.bytes().all(is_plain) {
         return text.to_owned();
     }
     quoted(text)
-}
-
-/// A text in quotes, of which a shell changes nothing.
-pub fn quoted(text: &str) -> String {
-    // A quote ends the quoted text, is written with a backslash, and begins the next one.
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// ` --db FILE`; nothing for the default database.

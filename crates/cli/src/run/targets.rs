@@ -1,20 +1,20 @@
 //! From URLs to targets: the only module of this crate that knows every protocol.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sharebench_gss::{Identity, SharedCredential};
 use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::{PlannedTarget, ResolvedPlan};
-use sharebench_posix::PosixTarget;
 use sharebench_smb::SmbTarget;
 use sharebench_target::{NullTarget, Secret, Target, TargetUrl, WithBypass};
 
 use crate::exit::Failure;
 use crate::flags::login::LoginFlags;
 use crate::run::{credentials, tickets};
+use crate::system::local_target;
 
 /// Opens all targets of a plan, without connecting.
 pub fn open_all(plan: &ResolvedPlan, login: &LoginFlags) -> Result<Vec<Arc<dyn Target>>, Failure> {
@@ -39,7 +39,7 @@ fn reject_one_directory_twice(targets: &[PlannedTarget]) -> Result<(), Failure> 
     let mut found: Vec<(PathBuf, BTreeMap<String, String>, &str)> = Vec::new();
     for target in targets {
         let Ok(url) = TargetUrl::parse(&target.url) else { continue };
-        let Some(path) = (url.scheme == "file").then(|| Path::new(&url.path).canonicalize().ok()).flatten()
+        let Some(path) = (url.scheme == "file").then(|| url.local_path().canonicalize().ok()).flatten()
         else {
             continue;
         };
@@ -64,7 +64,7 @@ pub fn open(url: &str, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
     }
     let parsed = TargetUrl::parse(url)?;
     match parsed.scheme.as_str() {
-        "file" => Ok(Arc::new(PosixTarget::from_url(parsed)?)),
+        "file" => local_target(parsed),
         "nfs" => open_nfs(&parsed, login),
         "smb" => open_smb(parsed, login),
         "ncp" => {

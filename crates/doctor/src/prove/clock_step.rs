@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
 use sharebench_model::units::show_nanos;
 use sharebench_server::ServiceTime;
 
 use crate::prove::fixture::{Fixture, executed_ns, reading, run_one};
+use crate::prove::wall_clock::{HOUR_S, SteppedClock};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
-const HOUR_S: i64 = 3600;
 const SERVICE: Duration = Duration::from_millis(20);
 const SAMPLE: Duration = Duration::from_secs(2);
 /// A time that includes the step is an hour longer, or zero. A slow machine adds less than this.
@@ -66,30 +65,4 @@ pub(super) fn set_back(conditions: Conditions) -> Result<Attempt, ProveError> {
         ),
     ]
     .into())
-}
-
-/// The wall clock set back by an hour; dropping it sets the clock forward again.
-struct SteppedClock {
-    /// Measured change of the clock in seconds.
-    moved_s: i64,
-}
-
-impl SteppedClock {
-    fn set_back() -> Result<Self, ProveError> {
-        let before = clock_gettime(ClockId::Realtime).tv_sec;
-        step(-HOUR_S).map_err(|error| ProveError::Missing(format!("the clock cannot be set: {error}")))?;
-        Ok(Self { moved_s: before - clock_gettime(ClockId::Realtime).tv_sec })
-    }
-}
-
-impl Drop for SteppedClock {
-    fn drop(&mut self) {
-        // Setting the clock succeeded before; a failure in `drop` cannot be reported.
-        let _ = step(HOUR_S);
-    }
-}
-
-fn step(seconds: i64) -> rustix::io::Result<()> {
-    let now = clock_gettime(ClockId::Realtime);
-    clock_settime(ClockId::Realtime, Timespec { tv_sec: now.tv_sec + seconds, ..now })
 }

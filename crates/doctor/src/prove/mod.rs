@@ -14,6 +14,7 @@ mod lost_replies;
 mod open_load;
 mod paired_comparison;
 mod socket_baseline;
+mod wall_clock;
 
 use std::time::Duration;
 

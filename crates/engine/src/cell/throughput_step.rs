@@ -25,8 +25,8 @@ use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
 use crate::ranks::agreement::{agreed, common_start, together};
 use crate::record::tally::Tally;
+use crate::system::own_descriptors;
 use crate::threads::count::threads;
-use crate::threads::descriptor_table::own_descriptors;
 use crate::time::clock::ClockError;
 
 /// Maximum number of passes of one job in one round, however short they are.

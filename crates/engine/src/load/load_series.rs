@@ -21,9 +21,9 @@ use crate::load::user::thread_context::ThreadContext;
 use crate::load::user::virtual_user::VirtualUser;
 use crate::load::window_watch::{account_window, watch_window};
 use crate::record::tally::Tally;
+use crate::system::own_descriptors;
 use crate::threads::count::threads;
 use crate::threads::descriptor_limit::logins_per_thread;
-use crate::threads::descriptor_table::own_descriptors;
 use crate::time::window::Window;
 
 /// One step of a series.

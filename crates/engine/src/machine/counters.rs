@@ -1,5 +1,7 @@
 //! The kernel's own counters of lost time: steal and pressure.
 
+use crate::system::lost_time;
+
 /// The kernel's counters of lost time, which only increase; none where the system does not report them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
@@ -10,13 +12,10 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Reads `/proc/stat` and `/proc/pressure/cpu`.
+    /// Reads what the system reports.
     pub fn read() -> Self {
-        let read = |path| std::fs::read_to_string(path).ok();
-        Self {
-            ticks: read("/proc/stat").as_deref().and_then(ticks),
-            waiting_us: read("/proc/pressure/cpu").as_deref().and_then(waiting_us),
-        }
+        let [stat, pressure] = lost_time();
+        Self { ticks: stat.as_deref().and_then(ticks), waiting_us: pressure.as_deref().and_then(waiting_us) }
     }
 
     /// Shares of stolen and of waited time since `earlier`, `span_ns` ago.

@@ -9,8 +9,7 @@ use std::time::Duration;
 use sharebench_model::Histogram;
 
 use crate::machine::counters::Counters;
-use crate::threads::descriptor_table::no_descriptors;
-use crate::threads::timer_slack::precise_timers;
+use crate::system::{no_descriptors, precise_timers};
 use crate::time::clock::Clock;
 
 /// The meter's sleep, as in jHiccup (Gil Tene).

@@ -1,10 +1,14 @@
 //! The network link to a target, and its rate.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
-use std::path::Path;
+use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 
 use sharebench_model::units::BitRate;
 use sharebench_target::TargetUrl;
+
+use crate::system::{device_speed, device_with, server_of_path};
+
+/// The device of loopback, by its name on Linux.
+const LOOPBACK: &str = "lo";
 
 /// The link between this machine and a target, as far as it is known. The check `link` compares measured rates with
 /// it.
@@ -40,15 +44,14 @@ impl Link {
 
     /// The link of a network device, as the kernel reports it.
     pub fn of_device(device: &str) -> Self {
-        let speed = std::fs::read_to_string(format!("/sys/class/net/{device}/speed"));
-        of_speed(device, speed.ok().as_deref())
+        of_speed(device, device_speed(device).as_deref())
     }
 }
 
 /// `speed` is in Mbit/s; virtual devices give -1, an error or a fancy.
 fn of_speed(device: &str, speed: Option<&str>) -> Link {
     // A rate of loopback would be one of the processor, not of a link.
-    if device == "lo" {
+    if device == LOOPBACK {
         return Link::NotKnown("loopback has no rate".into());
     }
     match speed.and_then(|text| text.trim().parse::<u64>().ok()).filter(|mbit| (1..1_000_000).contains(mbit))
@@ -65,23 +68,8 @@ fn host_of(url: &str) -> Option<String> {
             && !["null", "memory", "scripted"].contains(&parsed.scheme.as_str()))
         .then_some(parsed.host);
     }
-    let path = std::fs::canonicalize(&parsed.path).ok()?;
-    server_of(&path, &std::fs::read_to_string("/proc/self/mountinfo").ok()?)
-}
-
-/// The server of the mount that holds `path`: `addr=` of NFS and CIFS.
-fn server_of(path: &Path, mountinfo: &str) -> Option<String> {
-    let mounts = mountinfo.lines().filter_map(|line| {
-        let (left, right) = line.split_once(" - ")?;
-        let point = left.split(' ').nth(4)?;
-        path.starts_with(point.replace("\\040", " ")).then_some((point.len(), right))
-    });
-    // Of equal mount points the last lies on top.
-    let (_, right) = mounts.max_by_key(|(len, _)| *len)?;
-    if !["nfs", "nfs4", "cifs", "smb3"].contains(&right.split(' ').next()?) {
-        return None;
-    }
-    right.split([' ', ',']).find_map(|option| option.strip_prefix("addr=")).map(str::to_owned)
+    let path = parsed.local_path().canonicalize().ok()?;
+    server_of_path(&path)
 }
 
 /// The device that packets to `host` leave by; nothing is sent.
@@ -93,51 +81,10 @@ fn device_to(host: &str) -> Result<String, String> {
     // Connecting a UDP socket only looks up the route and selects the source address.
     socket.connect(to).map_err(not_known)?;
     let own = socket.local_addr().map_err(not_known)?.ip();
+    if own.is_loopback() {
+        return Ok(LOOPBACK.to_owned());
+    }
     device_with(own).ok_or_else(|| format!("no device has the address {own}"))
-}
-
-/// The device that has an address.
-fn device_with(own: IpAddr) -> Option<String> {
-    let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
-    // SAFETY: getifaddrs fills in a list that is freed below, once, after its last use.
-    if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
-        return None;
-    }
-    let mut next = first;
-    let mut found = None;
-    while !next.is_null() && found.is_none() {
-        // SAFETY: `next` is an element of the list: a valid struct with a terminated name.
-        let entry = unsafe { &*next };
-        if address(entry.ifa_addr) == Some(own) {
-            // SAFETY: as above.
-            let name = unsafe { std::ffi::CStr::from_ptr(entry.ifa_name) };
-            found = Some(name.to_string_lossy().into_owned());
-        }
-        next = entry.ifa_next;
-    }
-    // SAFETY: the list of getifaddrs, not used any more.
-    unsafe { libc::freeifaddrs(first) };
-    found
-}
-
-fn address(from: *const libc::sockaddr) -> Option<IpAddr> {
-    if from.is_null() {
-        return None;
-    }
-    // SAFETY: the family says which struct it is; both are read without assuming their alignment.
-    unsafe {
-        match i32::from((*from).sa_family) {
-            libc::AF_INET => {
-                let inet = from.cast::<libc::sockaddr_in>().read_unaligned();
-                Some(IpAddr::from(inet.sin_addr.s_addr.to_ne_bytes()))
-            }
-            libc::AF_INET6 => {
-                let inet = from.cast::<libc::sockaddr_in6>().read_unaligned();
-                Some(IpAddr::from(inet.sin6_addr.s6_addr))
-            }
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -155,13 +102,9 @@ mod tests {
     }
 
     #[test]
-    fn hosts_come_from_urls_and_from_mounts() {
+    fn hosts_come_from_urls() {
         assert_eq!(host_of("nfs://10.0.0.7:2050/x").as_deref(), Some("10.0.0.7"));
         assert_eq!(host_of("null://"), None);
-        let info = "22 1 254:0 / / rw - ext4 /dev/vda rw\n\
-                    32 31 0:42 / /mnt/a\\040b rw - nfs nas:/export rw,vers=3,addr=10.0.0.1\n";
-        assert_eq!(server_of(Path::new("/mnt/a b/dir"), info).as_deref(), Some("10.0.0.1"));
-        assert_eq!(server_of(Path::new("/mnt"), info), None);
     }
 
     #[test]

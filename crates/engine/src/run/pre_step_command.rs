@@ -1,10 +1,11 @@
 //! The user's own command between steps: to remount a share, to purge caches.
 
 use std::io::Read;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use crate::system::{SHELL, request_end, shell};
 use crate::time::stop::StopSignal;
 use sharebench_model::StepError;
 
@@ -15,17 +16,16 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Maximum number of bytes of that output that are reported.
 const MAX_WORDS: u64 = 4096;
 
-/// Runs a command by `sh -c`, without input and with its output dropped, until it ends. A request to stop
+/// Runs a command by `sh -c`, or `cmd /C` on Windows, without input and with its output dropped, until it ends. A request to stop
 /// ends it as well. A failure reports its exit code and what it wrote to standard error.
 pub(crate) fn run(command: &str, stop: &StopSignal) -> Result<(), StepError> {
     let failed = |why: String| StepError::PreStepCommandFailed(format!("--pre-step-cmd '{command}' {why}"));
-    let mut child = Command::new("sh")
-        .args(["-c", command])
+    let mut child = shell(command)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| failed(format!("could not be started by sh: {error}")))?;
+        .map_err(|error| failed(format!("could not be started by {SHELL}: {error}")))?;
     let words = listen(&mut child);
     let ended = wait(&mut child, stop).map_err(|error| failed(format!("was lost: {error}")))?;
     if stop.is_stopped() {
@@ -67,14 +67,13 @@ fn wait(child: &mut Child, stop: &StopSignal) -> std::io::Result<ExitStatus> {
         }
         if stop.is_stopped() && !reported {
             reported = true;
-            // SAFETY: the child has not been waited for, so that its number is still its own.
-            unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
+            request_end(child);
         }
         std::thread::sleep(LOOK);
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

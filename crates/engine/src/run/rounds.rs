@@ -11,6 +11,7 @@ use crate::ranks::agreement::rank_lost;
 use crate::run::Run;
 use crate::run::stopper::Stopper;
 use crate::run::target_state::TargetState;
+use crate::system::clock_resolution_ns;
 
 /// Steps that an earlier part of a resumed run measured, by index.
 pub(crate) type Done<'a> = BTreeMap<u32, &'a StepResult>;
@@ -232,16 +233,4 @@ impl Run<'_> {
         }
         self.between(step, under_way.states, under_way.context).await
     }
-}
-
-/// The resolution that the kernel states for its monotonic clock. It is the same in every process, so that a resumed
-/// run makes the same decisions.
-fn clock_resolution_ns() -> f64 {
-    // SAFETY: clock_getres writes the timespec it is given; zeroed is a valid one.
-    let resolution = unsafe {
-        let mut resolution: libc::timespec = std::mem::zeroed();
-        libc::clock_getres(libc::CLOCK_MONOTONIC, &raw mut resolution);
-        resolution
-    };
-    resolution.tv_sec as f64 * 1e9 + resolution.tv_nsec as f64
 }

@@ -1,6 +1,6 @@
 //! File descriptors: raises the limit to what the sessions of a step need, or explains how to raise it.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use crate::system::raise_descriptors;
 
 /// Maximum number of concurrent logins of this process. With more of them the server's queue of connections overflows
 /// (50 in smbd). TCP then waits for a second and longer, and a connection whose retries all meet a full queue is reset
@@ -24,24 +24,7 @@ pub(crate) fn ensure_descriptors(sessions: u32, each: u32) -> Result<(), String>
     // A login in progress may use one more descriptor.
     let logins = u64::from(sessions).min(LOGINS.max(cores) as u64);
     let needed = u64::from(sessions) * u64::from(each) + logins + OTHER_DESCRIPTORS;
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // RLIM_INFINITY means that there is no limit.
-    if current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    let most = maximum.unwrap_or(u64::MAX).max(needed);
-    // First as far as the hard limit allows without privileges, then beyond it, which only a privileged
-    // process may.
-    let raised = [(needed.max(maximum.unwrap_or(needed)), maximum), (needed, Some(most))].into_iter().any(
-        |(wanted, most)| {
-            most.is_none_or(|most| most >= wanted)
-                && setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: most }).is_ok()
-        },
-    );
-    if raised {
-        return Ok(());
-    }
-    let most = maximum.unwrap_or(u64::MAX);
+    let Err(most) = raise_descriptors(needed) else { return Ok(()) };
     Err(format!(
         "{sessions} users need {needed} file descriptors, and this process may have {most}: use at most {} users, or \
          raise the hard limit (as root by `ulimit -Hn {needed}`, `prlimit --nofile={needed}` or LimitNOFILE= of a \
@@ -52,7 +35,9 @@ pub(crate) fn ensure_descriptors(sessions: u32, each: u32) -> Result<(), String>
 
 #[cfg(test)]
 mod tests {
-    use super::{LOGINS, ensure_descriptors, logins_per_thread};
+    #[cfg(unix)]
+    use super::ensure_descriptors;
+    use super::{LOGINS, logins_per_thread};
 
     #[test]
     fn the_threads_together_log_in_fewer_users_at_once_than_smbd_queues() {
@@ -64,6 +49,7 @@ mod tests {
         assert_eq!(logins_per_thread(1000), 1);
     }
 
+    #[cfg(unix)]
     #[test]
     fn what_no_process_can_have_is_refused_with_the_number_that_would_do() {
         assert_eq!(ensure_descriptors(1, 2), Ok(()));

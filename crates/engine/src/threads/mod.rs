@@ -1,6 +1,4 @@
-//! The threads that measure: how many, with which descriptor tables and limits, and how precise their timers are.
+//! The threads that measure: how many, and which limit on descriptors they need.
 
 pub(crate) mod count;
 pub(crate) mod descriptor_limit;
-pub(crate) mod descriptor_table;
-pub(crate) mod timer_slack;

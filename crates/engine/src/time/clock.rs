@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use sharebench_model::CpuTime;
 
+use crate::system;
 use crate::time::sleep::Sleep;
 use crate::time::virtual_time::VirtualTime;
 
@@ -131,7 +132,7 @@ impl Clock {
 
     /// CPU time of the calling thread, user and kernel; nothing in virtual time.
     pub(crate) fn thread_cpu(&self) -> CpuTime {
-        if self.is_virtual() { CpuTime::default() } else { thread_cpu() }
+        if self.is_virtual() { CpuTime::default() } else { system::thread_cpu() }
     }
 
     /// Milliseconds since 1970, for labels only: no measured time is taken from it.
@@ -143,15 +144,4 @@ impl Clock {
             ClockKind::Virtual(time) => time.unix_ms(),
         }
     }
-}
-
-fn thread_cpu() -> CpuTime {
-    // SAFETY: getrusage writes the whole struct it is given; zeroed is a valid rusage.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
-        usage
-    };
-    let nanos = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    CpuTime { user_ns: nanos(usage.ru_utime), kernel_ns: nanos(usage.ru_stime) }
 }

@@ -7,14 +7,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::system::TICKS_NS;
 use crate::time::clock::Clock;
 use crate::time::fine_timer::{FineTimer, NEAR_NS};
 use crate::time::virtual_time::TimerKey;
-
-/// tokio's timers tick once per millisecond, its wait for them is rounded up to one more, and the thread wakes late on
-/// top of that: the last part of an exact wait belongs to a finer timer. With 2 ms, one start in a hundred was most of
-/// a millisecond late.
-const TICKS_NS: u64 = 4_000_000;
 
 /// A wait for an instant, made by [`Clock::sleep_precise`] and [`Clock::sleep_coarse`]. [`Self::reset`] uses it again
 /// for another instant, which saves the allocation of a timer.

@@ -1,7 +1,6 @@
 //! Where a credential's keys and tickets are: MIT's credential store.
 
 use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,6 +34,6 @@ impl CredentialStore {
 }
 
 fn keytab(file: &Path) -> Result<CString, GssError> {
-    let name = [b"FILE:", file.as_os_str().as_bytes()].concat();
+    let name = [b"FILE:", file.as_os_str().as_encoded_bytes()].concat();
     CString::new(name).map_err(|_| GssError::ZeroByte { what: "the keytab's file name" })
 }

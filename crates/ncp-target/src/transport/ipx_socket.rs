@@ -13,8 +13,8 @@ use sharebench_ncp::wire::ipx::{
 use sharebench_ncp::wire::ipx_udp::{assigned, put_registration};
 use sharebench_ncp::wire::watchdog::Notice;
 use sharebench_ncp::wire::{TransportKind, WireError};
+use sharebench_target::readiness::AsyncFd;
 use tokio::io::ReadBuf;
-use tokio::io::unix::AsyncFd;
 use tokio::net::UdpSocket;
 
 /// The request socket in UDP; the watchdog socket is one above (docs/protocols/ncp.md 1.7).

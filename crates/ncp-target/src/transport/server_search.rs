@@ -10,7 +10,7 @@ use sharebench_ncp::ether::{EtherSocket, MAX_FRAME};
 use sharebench_ncp::wire::ipx::{Address, IpxPacket, packet_type, socket};
 use sharebench_ncp::wire::rip::{RipEntry, RipPacket};
 use sharebench_ncp::wire::sap::{DOWN, FILE_SERVER, SapEntry, SapPacket};
-use tokio::io::unix::AsyncFd;
+use sharebench_target::readiness::AsyncFd;
 use tokio::time::Instant;
 
 use crate::options::ether::EtherOptions;

@@ -19,6 +19,12 @@ const SIZES: [usize; 11] = [49_152, 32_768, 16_384, 8192, 4096, 2048, 1500, 1400
 const MIN_PACKET: usize = 576;
 /// Bytes for headers in a UDP packet in addition to its data; on IPX the packet size includes them.
 const HEADERS: usize = 64;
+/// The system's error for a datagram that is longer than the link carries.
+#[cfg(unix)]
+const TOO_LONG: i32 = libc::EMSGSIZE;
+/// The error of Windows for a datagram that is longer than the link carries (`WSAEMSGSIZE`).
+#[cfg(windows)]
+const TOO_LONG: i32 = 10_040;
 /// Bytes of the IP and UDP headers.
 const IP_HEADERS: usize = 28;
 
@@ -51,7 +57,7 @@ impl<C: Transport> Client<C> {
                     // The packet is too long for the local link.
                     Err(ClientError::Io { source, .. })
                         if matches!(source.kind(), ErrorKind::InvalidInput | ErrorKind::Other)
-                            || source.raw_os_error() == Some(libc::EMSGSIZE) => {}
+                            || source.raw_os_error() == Some(TOO_LONG) => {}
                     Err(ClientError::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
                         return Ok(ProbeResult::NotProbed);
                     }

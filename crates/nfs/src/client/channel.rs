@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
 
 use sharebench_model::{OpError, TcpReading, WireCount};
@@ -153,8 +152,8 @@ impl<D: Dialect> Channel<D> {
     }
 
     /// The socket of the first connection.
-    pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
-        self.connections.first().map(|connection| connection.stream.as_fd())
+    pub(crate) fn socket(&self) -> Option<&TcpStream> {
+        self.connections.first().map(|connection| &connection.stream)
     }
 
     /// Requests arrival times of the kernel for all connections; false if it has none.

@@ -1,7 +1,6 @@
 //! A mounted export over one connection, as the engine drives it.
 
 use std::future::poll_fn;
-use std::os::fd::BorrowedFd;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
@@ -11,6 +10,7 @@ use sharebench_model::{
 };
 use sharebench_stream_client::{OpenFileTable, submit_error};
 use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
+use tokio::net::TcpStream;
 
 use crate::client::calls::ExpectedReply;
 use crate::client::channel::Channel;
@@ -437,7 +437,7 @@ impl Session for NfsSession {
         (!self.mount.options.route.far.is_simulated()).then(|| self.channel.tcp()).flatten()
     }
 
-    fn socket(&self) -> Option<BorrowedFd<'_>> {
+    fn socket(&self) -> Option<&TcpStream> {
         self.channel.socket()
     }
 

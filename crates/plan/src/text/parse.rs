@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::plan::{Depth, Plan, PlannedTarget, Verify};
-use crate::values::{Mistake, Mistakes, Policies, nearest, target_url};
+use crate::values::{Mistake, Mistakes, Policies, SEPARATORS, nearest, target_url};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -36,8 +36,8 @@ impl Plan {
                 format!("{scheme}{security}{}", axes_of(rest))
             }
             _ => url
-                .trim_end_matches('/')
-                .rsplit('/')
+                .trim_end_matches(SEPARATORS)
+                .rsplit(SEPARATORS)
                 .find(|part| !part.is_empty() && *part != ".")
                 .unwrap_or("local")
                 .into(),

@@ -28,5 +28,6 @@ pub use range::{Countable, Values};
 pub use repeat::{Precision, Repeat};
 pub use search::{Search, Slo};
 pub use server_cache::ServerCacheState;
+pub(crate) use target_url::SEPARATORS;
 pub use target_url::target_url;
 pub use test::{Access, Direction, Pattern, Start, Test};

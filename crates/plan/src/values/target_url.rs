@@ -1,13 +1,17 @@
 //! Targets as people write them: UNC names, `server:/export` and the schemes of other programs become the URLs that
 //! this program stores.
 
+/// The characters that separate the names of a local path.
+pub(crate) const SEPARATORS: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
+
 /// Schemes of this program, and the ones of other programs that mean the same.
 const SCHEMES: [(&str, &str); 6] =
     [("smb", "smb"), ("cifs", "smb"), ("nfs", "nfs"), ("nfs3", "nfs"), ("ncp", "ncp"), ("file", "file")];
 
 /// The URL of a target as typed: `\\server\share` and `//server/share` are `smb://server/share`, `server:/export` is
 /// `nfs://server/export`, `cifs://` is `smb://`, and the domain of `DOMAIN\user@` or `DOMAIN;user@` becomes `domain=`.
-/// A local path remains as it is. Results compare and store the URL, so that one target has one spelling.
+/// A local path remains as it is. On Windows a path of a drive is a local path too, and `file://server/share` is a
+/// share that Windows opens itself. Results compare and store the URL, so that one target has one spelling.
 ///
 /// # Errors
 /// The text has a form that other programs use and no target here; the message names the URL to write instead.
@@ -20,6 +24,13 @@ const SCHEMES: [(&str, &str); 6] =
 /// assert_eq!(target_url("./data").unwrap(), "./data");
 /// ```
 pub fn target_url(text: &str) -> Result<String, String> {
+    target_url_on(cfg!(windows), text)
+}
+
+fn target_url_on(windows: bool, text: &str) -> Result<String, String> {
+    if windows && let Some(path) = windows_path(text) {
+        return Ok(path);
+    }
     if let Some((scheme, rest)) = text.split_once("://") {
         return with_scheme(text, &scheme.to_ascii_lowercase(), rest);
     }
@@ -41,6 +52,19 @@ pub fn target_url(text: &str) -> Result<String, String> {
         Some((host, path)) if !host.is_empty() && !host.contains('/') => mount_source(text, host, path),
         _ => Ok(text.to_owned()),
     }
+}
+
+/// A path that Windows opens itself, in its stored form: a drive, `\\?\` and `\\.\`, and the server of
+/// `file://server/share`, which becomes a path with four slashes, because `file://` takes no host.
+fn windows_path(text: &str) -> Option<String> {
+    if windows_drive(text).is_some() || text.starts_with(r"\\?\") || text.starts_with(r"\\.\") {
+        return Some(text.to_owned());
+    }
+    let (scheme, rest) = text.split_once("://")?;
+    let is_host = scheme.eq_ignore_ascii_case("file") && !rest.is_empty() && !rest.starts_with('/');
+    // A drive is no host, and two slashes before it are a common slip.
+    let slashes = if windows_drive(rest).is_some() { "/" } else { "//" };
+    is_host.then(|| format!("file://{slashes}{rest}"))
 }
 
 fn with_scheme(text: &str, scheme: &str, rest: &str) -> Result<String, String> {
@@ -119,7 +143,7 @@ fn mount_source(text: &str, host: &str, path: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::target_url;
+    use super::{target_url, target_url_on};
 
     #[test]
     fn every_spelling_has_one_url() {
@@ -159,6 +183,23 @@ mod tests {
     }
 
     #[test]
+    fn paths_of_windows_are_targets_on_windows() {
+        for (text, stored) in [
+            (r"C:\data", r"C:\data"),
+            ("d:/data", "d:/data"),
+            (r"\\?\UNC\nas\share", r"\\?\UNC\nas\share"),
+            ("file://nas/share?direct=1", "file:////nas/share?direct=1"),
+            ("file:///C:/data?direct=1", "file:///C:/data?direct=1"),
+            ("file://C:/data", "file:///C:/data"),
+            // The own client, on every system.
+            (r"\\nas\share", "smb://nas/share"),
+        ] {
+            assert_eq!(target_url_on(true, text).unwrap(), stored, "{text}");
+            assert_eq!(target_url_on(true, stored).unwrap(), stored, "{text}");
+        }
+    }
+
+    #[test]
     fn unsupported_spelling_names_the_url_to_write() {
         for (text, word) in [
             ("nfs4://nas/export", "nfs://nas/export"),
@@ -170,7 +211,7 @@ mod tests {
             ("d:/data", "drive d:"),
             ("smb://LAB;alice@nas/share?domain=LAB", "twice"),
         ] {
-            let error = target_url(text).unwrap_err();
+            let error = target_url_on(false, text).unwrap_err();
             assert!(error.contains(word), "{text}: {error}");
         }
     }

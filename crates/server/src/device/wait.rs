@@ -1,7 +1,6 @@
 //! Precise waiting until an instant.
 
 use std::cell::Cell;
-use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 thread_local! {
@@ -25,11 +24,10 @@ pub(super) fn wait_until(due: Instant, spin: Duration) {
     }
 }
 
-/// Disables the timer slack of this thread (50 us by default), with which Linux groups wake-ups; once per thread.
+/// Makes the wake-ups of this thread precise; once per thread. If it fails, wake-ups are late, and the log shows it.
 fn be_precise() {
     if !PRECISE.replace(true) {
-        // If it fails, wake-ups are late, and the log shows it.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        crate::system::be_precise();
     }
 }
 

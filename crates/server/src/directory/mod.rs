@@ -1,24 +1,18 @@
 //! A directory of the host as a volume, and nothing outside it.
 
-mod changes;
-mod descriptors;
-mod dos_attributes;
-mod errno;
-mod links;
-mod names;
-mod open_files;
-mod persistent;
-mod places;
-mod ranges;
-mod status;
-mod streams;
-mod tree;
-mod volume;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
 
-use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+pub use linux::DirectoryVolume;
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::DirectoryVolume;
+
+use std::path::PathBuf;
 
 use crate::VolumeError;
-use crate::directory::tree::Tree;
 
 /// Options of [`DirectoryVolume`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,41 +34,20 @@ impl Default for DirectoryOptions {
 
 /// The directory cannot be served.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot serve directory {path}: {error}")]
-pub struct DirectoryError {
-    /// The directory.
-    pub path: PathBuf,
-    /// The system's error.
-    #[source]
-    pub error: VolumeError,
-}
-
-/// A directory of the host as a volume.
-///
-/// Every name is opened as one component below an open directory, without following links, so that no name leads out of
-/// the tree. Devices, sockets and pipes, and symbolic links without [`DirectoryOptions::links`], are not listed and are
-/// denied by name;
-/// other file systems mounted below are not entered, and what their mount points hide is not part of the tree either.
-/// Names that are not UTF-8 are not listed.
-///
-/// Nodes are identified by device, inode and time of creation, so that they keep their number across renames, including
-/// renames by other processes of the host once the new name is seen. Files are created with
-/// the owner of this process. A name is as durable as the file system makes it; bytes are durable after
-/// `commit` or a durable write.
-pub struct DirectoryVolume {
-    tree: Tree,
-    read_only: bool,
-}
-
-impl DirectoryVolume {
-    /// Opens the directory at `path`; links in the path itself are followed.
-    ///
-    /// # Errors
-    /// [`DirectoryError`] if it is not a directory, or cannot be read.
-    pub fn open(path: impl AsRef<Path>, options: &DirectoryOptions) -> Result<Self, DirectoryError> {
-        let path = path.as_ref();
-        let failed = |error| DirectoryError { path: path.to_owned(), error };
-        let tree = Tree::open(path, options).map_err(failed)?;
-        Ok(Self { tree, read_only: options.read_only })
-    }
+pub enum DirectoryError {
+    /// It is no directory, or cannot be read.
+    #[error("cannot serve directory {path}: {error}")]
+    Rejected {
+        /// The directory.
+        path: PathBuf,
+        /// The system's error.
+        #[source]
+        error: VolumeError,
+    },
+    /// No directory can be served on this system.
+    #[error("cannot serve directory {path}: that needs Linux; serve a volume in memory instead")]
+    Unsupported {
+        /// The directory.
+        path: PathBuf,
+    },
 }

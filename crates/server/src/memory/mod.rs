@@ -14,6 +14,7 @@ use crate::memory::content::{Content, NumberMap, read_lock, write_lock};
 use crate::memory::names::{Name, NamePair, Names};
 use crate::memory::node::{Directory, Kind, Node};
 use crate::name::{check_name, check_target};
+use crate::system::machine_memory;
 use crate::{
     Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, ROOT, SeekTarget, SetAttributes, Volume,
     VolumeError, VolumeResult, VolumeSpace,
@@ -66,8 +67,7 @@ impl MemoryVolume {
 
     /// An empty volume that uses up to half of the machine's memory.
     pub fn with_half_of_memory() -> Self {
-        let system = rustix::system::sysinfo();
-        Self::new(system.totalram as u64 * u64::from(system.mem_unit) / 2)
+        Self::new(machine_memory() / 2)
     }
 
     fn shard(&self, id: NodeId) -> &RwLock<NumberMap<Arc<Node>>> {

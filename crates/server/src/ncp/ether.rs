@@ -91,7 +91,7 @@ impl NcpEtherServer {
         let socket = EtherSocket::open(&ether.interface, ether.framing);
         let socket = socket.map_err(|error| wrong(format!("{}: {error}", ether.interface)))?;
         // The socket receives the frames of all clients. A smaller buffer costs retransmissions only.
-        let _ = receive_buffer::grow(&socket, receive_buffer::OF_SERVER);
+        let _ = socket.grow_receive_buffer(receive_buffer::OF_SERVER);
         Self::start_over(socket, ether.network, volume, options)
     }
 

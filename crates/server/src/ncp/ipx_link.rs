@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sharebench_ncp::ether::EtherSocket;
 use sharebench_ncp::wire::TransportKind;
-use tokio::io::unix::AsyncFd;
+use sharebench_target::readiness::AsyncFd;
 use tokio::net::UdpSocket;
 
 /// The source of a packet on the link, to which the reply goes: the client or the last router.

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use sharebench_ncp::ether::EtherSocket;
-use tokio::io::unix::AsyncFd;
+use sharebench_target::readiness::AsyncFd;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 

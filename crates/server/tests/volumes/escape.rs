@@ -5,7 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
-use sharebench_server::{DirectoryOptions, DirectoryVolume, ROOT, SetAttributes, Volume, VolumeError};
+use sharebench_server::{
+    DirectoryError, DirectoryOptions, DirectoryVolume, ROOT, SetAttributes, Volume, VolumeError,
+};
 
 use crate::scratch::Scratch;
 use crate::{directory, on_every_volume};
@@ -158,5 +160,6 @@ fn what_is_not_a_directory_is_not_served() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path().join("file"), b"").unwrap();
     let refused = DirectoryVolume::open(scratch.path().join("file"), &DirectoryOptions::default());
-    assert_eq!(refused.err().unwrap().error, VolumeError::NotDirectory);
+    let error = refused.err().unwrap();
+    assert!(matches!(error, DirectoryError::Rejected { error: VolumeError::NotDirectory, .. }), "{error}");
 }

@@ -1,7 +1,6 @@
 //! One TCP connection with many requests in flight.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -119,8 +118,8 @@ impl Channel {
     }
 
     /// The connection's socket.
-    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    pub(crate) fn socket(&self) -> &TcpStream {
+        &self.stream
     }
 
     /// Requests arrival times of the kernel; false if it has none.

@@ -1,12 +1,12 @@
 //! The connections of one session: which one carries a request, and what happens to the requests of a lost one.
 
 use std::future::poll_fn;
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
 use sharebench_stream_client::submit_error::abandoned_request;
+use tokio::net::TcpStream;
 
 use crate::client::channel::Channel;
 use crate::client::pending_replies::Completion;
@@ -113,7 +113,7 @@ impl Channels {
     }
 
     /// The socket of the first connection.
-    pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
+    pub(crate) fn socket(&self) -> Option<&TcpStream> {
         self.live.first().map(Channel::socket)
     }
 

@@ -1,6 +1,5 @@
 //! A directory of a share over the connections of one session, as the engine drives it.
 
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
@@ -11,6 +10,7 @@ use sharebench_model::{
 use sharebench_relay::Far;
 use sharebench_stream_client::{OpenFileTable, submit_error};
 use sharebench_target::{LocalBoxFuture, NOT_GRANTED, Session};
+use tokio::net::TcpStream;
 
 use crate::client::binding::ChannelGrant;
 use crate::client::channels::Channels;
@@ -254,7 +254,7 @@ impl Session for SmbSession {
         (!self.far.is_simulated()).then(|| self.channels.tcp()).flatten()
     }
 
-    fn socket(&self) -> Option<BorrowedFd<'_>> {
+    fn socket(&self) -> Option<&TcpStream> {
         self.channels.socket()
     }
 

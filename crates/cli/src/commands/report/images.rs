@@ -13,6 +13,7 @@ use sharebench_report::{IMAGES_BETWEEN, images_page};
 use crate::exit::Failure;
 use crate::files;
 use crate::run::environment::new_seed;
+use crate::system::is_root;
 
 /// Browsers in the order of preference.
 const BROWSERS: [&str; 5] =
@@ -113,12 +114,6 @@ fn draw(browser: &Path, page: &Path, scratch: &Path) -> Result<String, Failure> 
         return Err(failed(&status));
     }
     fs::read_to_string(&printed).map_err(|error| failed(&error))
-}
-
-/// Chromium has no sandbox for root. The page is generated here and loads nothing, so it runs without one.
-fn is_root() -> bool {
-    // SAFETY: geteuid has no arguments and cannot fail.
-    unsafe { libc::geteuid() == 0 }
 }
 
 /// A temporary directory, removed with its content when dropped.

@@ -10,6 +10,7 @@ use sharebench_model::Facts;
 use crate::exit::Failure;
 use crate::flags::ranks::RankFlags;
 use crate::run::environment;
+use crate::system::host_name;
 
 /// Exchanges with each clock at the start of a run.
 const EXCHANGES: u32 = 32;
@@ -143,6 +144,5 @@ pub fn disagreement(error: &AgreementError) -> Failure {
 /// Name of this machine. `SHAREBENCH_RANK_HOST` distinguishes ranks in different networks of one machine.
 fn host() -> String {
     let named = std::env::var("SHAREBENCH_RANK_HOST").ok();
-    let kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    named.or_else(kernel).map_or_else(|| "unknown".into(), |name| name.trim().to_owned())
+    named.map_or_else(host_name, |name| name.trim().to_owned())
 }

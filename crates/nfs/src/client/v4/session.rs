@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use sharebench_model::{
 };
 use sharebench_stream_client::OpenFileTable;
 use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
+use tokio::net::TcpStream;
 
 use crate::client::channel::Channel;
 use crate::client::directories::Directories;
@@ -236,7 +236,7 @@ impl Session for Nfs4Session {
         (!self.options.route.far.is_simulated()).then(|| self.channel.tcp()).flatten()
     }
 
-    fn socket(&self) -> Option<BorrowedFd<'_>> {
+    fn socket(&self) -> Option<&TcpStream> {
         self.channel.socket()
     }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::nfs::handle::HandleSecret;
 use crate::nfs::sip::SipKey;
+use crate::system::private_file;
 
 /// First line of the file.
 const FORMAT: &str = "sharebench nfs state 1";
@@ -95,8 +95,7 @@ impl StableStore {
             text.push_str(&change_line("client", client));
         }
         let temporary = self.path.with_extension("new");
-        let mut file =
-            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        let mut file = private_file().write(true).create(true).truncate(true).open(&temporary)?;
         file.write_all(text.as_bytes())?;
         file.sync_data()?;
         fs::rename(&temporary, &self.path)?;
