@@ -201,6 +201,7 @@ mod tests {
             ("nfs://me@nas/x", "uid="),
             ("nfs://nas/a/../b", ".."),
             ("nfs://nas/x?vers=4", "4.0, 4.1, 4.2"),
+            ("nfs://nas/x?sec=krb5&nconnect=2", "has one connection"),
             ("nfs://nas/x?vers=4.1&mountport=1", "no MOUNT"),
             ("nfs://nas/x?mountport=0", "mountport=0"),
             ("nfs://nas/x?nconnect=0", "nconnect=0"),

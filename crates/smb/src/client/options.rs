@@ -347,7 +347,7 @@ mod tests {
             ("smb://nas/x?encrypt=required&dialect=2.1", "3.0"),
             (
                 "smb://nas/x?vers=3",
-                "dialect, sign, encrypt, domain, channels, lease, durable, transport, far",
+                "dialect, sign, signing, encrypt, cipher, auth, spn, domain, channels, lease, durable, transport, far",
             ),
             ("smb://nas/x?channels=0", "1 to 32"),
             ("smb://nas/x?transport=netbios", "needs dialect=nt1"),
@@ -362,11 +362,11 @@ mod tests {
             ("smb://a@nas/x?channels=33", "1 to 32"),
             ("smb://a@nas/x?channels=2&dialect=2.1", "3.0"),
             ("smb://nas/x?channels=2", "needs a user"),
-            ("smb://nas/x?vers=3", "dialect, sign, signing, encrypt, cipher, auth, spn, domain, far"),
             ("smb://nas/x?cipher=rot13", "AES-256-GCM"),
             ("smb://nas/x?signing=md5", "AES-GMAC"),
             ("smb://nas/x?signing=aes-cmac&dialect=3.0", "dialect 3.1.1"),
             ("smb://nas/x?auth=krb5", "auto, kerberos and ntlm"),
+            ("smb://nas/x?auth=kerberos&dialect=nt1", "SMB1 logs in with NTLM only"),
             ("smb://nas/x?far=20", "'20' is no distance"),
         ] {
             let error = options(text).unwrap_err().to_string();
