@@ -31,7 +31,8 @@ impl Arrivals {
         self.is_on
     }
 
-    /// When the last received segment arrived, nanoseconds since 1970 (`CLOCK_REALTIME`); none before the first one.
+    /// When the last received segment arrived, nanoseconds since 1970 (`CLOCK_REALTIME`); none before the first
+    /// one, or if the kernel did not record it.
     pub fn last_ns(&self) -> Option<u64> {
         self.last_ns
     }
