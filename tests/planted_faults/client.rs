@@ -52,8 +52,8 @@ fn quota(condition: Condition) -> io::Result<Planted> {
     if condition.is_faulty() {
         let script = "g=/sys/fs/cgroup; [ -e $g/cgroup.controllers ] && { echo +cpu >$g/cgroup.subtree_control; } || g=$g/cpu; \
                       g=$g/sharebench-quota-$$; mkdir $g; \
-                      if [ -e $g/cpu.max ]; then echo '30000 100000' >$g/cpu.max; else echo 100000 >$g/cpu.cfs_period_us; \
-                      echo 30000 >$g/cpu.cfs_quota_us; fi; \
+                      if [ -e $g/cpu.max ]; then echo '10000 100000' >$g/cpu.max; else echo 100000 >$g/cpu.cfs_period_us; \
+                      echo 10000 >$g/cpu.cfs_quota_us; fi; \
                       (echo $(exec sh -c 'echo $PPID') >$g/cgroup.procs; exec \"$@\"); s=$?; rmdir $g; exit $s";
         planted.words = ["sh", "-c", script, "sh"].map(str::to_owned).to_vec();
     }
@@ -91,7 +91,7 @@ fn exporter(pid: u32) -> io::Result<u16> {
     Ok(port)
 }
 
-/// Only the server spins; the loop of the benchmark takes the other processor.
+/// Three loops and that of the benchmark: neither the client nor the server has a CPU for itself.
 fn both_loops(condition: Condition) -> io::Result<Planted> {
     let planted = smbd()?;
     Ok(if condition.is_faulty() {
@@ -127,7 +127,7 @@ pub const FAULTS: &[Fault] = &[
         id: "crowded-client",
         server: "smbd",
         what: "four loops on two CPUs",
-        causes: &["client-busy"],
+        causes: &["client-busy", "foreign-load"],
         known: &[],
         gain: None,
         needs: SMBD,
@@ -136,7 +136,7 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         id: "quota-client",
         server: "smbd",
-        what: "a quota of 30 % of one CPU",
+        what: "a quota of 10 % of one CPU",
         causes: &["client-throttled"],
         known: &[],
         gain: None,

@@ -80,7 +80,7 @@ pub const FAULTS: &[Fault] = &[
         "dialect-smbd",
         "dialect 2.0.2, with requests of 64 KiB",
         &["old-dialect", "small-requests"],
-        Some(Cost::Stream),
+        Some(Cost::Time("1 MiB read")),
         |condition| query(condition, "dialect=2.0.2", ""),
     ),
     fault(

@@ -168,6 +168,12 @@ impl Series {
         value.is_finite().then_some(Estimate { value, interval: intervals.map(|[interval]| interval), n })
     }
 
+    /// Mean time of an operation in which the client was ready and had no CPU, nanoseconds.
+    pub fn starved_ns(&self, operation: Operation) -> f64 {
+        let samples = self.of(operation);
+        samples.iter().map(|sample| sample.starved_ns).sum::<f64>() / samples.len().max(1) as f64
+    }
+
     /// Shares of the client's thread of the time of an operation: with a CPU, and waiting for one.
     pub fn client_shares(&self, operation: Operation) -> (f64, f64) {
         let sum = |figure: fn(&Sample) -> f64| self.of(operation).iter().map(figure).sum::<f64>();

@@ -31,8 +31,11 @@ pub fn prepare(build: &mut Command, release: &Release, root: &Path, kind: Kind) 
         "#!/bin/bash\nfor word; do case $word in --target=*) ;; *) words+=(\"$word\") ;; esac; done\n\
          exec python3 -m ziglang cc -target {target} \"${{words[@]}}\"\n"
     );
-    for (name, script) in [("cc", compiler), ("ar", "#!/bin/sh\nexec python3 -m ziglang ar \"$@\"\n".into())]
-    {
+    // The crate `libloading` links `dl`. The C library of Rust's target includes it, without the empty archive of other systems.
+    fs::write(tools.join("libdl.a"), "!<arch>\n")?;
+    let linker = "#!/bin/sh\nexec rust-lld \"$@\" -L \"${0%/*}\"\n".to_owned();
+    let archiver = "#!/bin/sh\nexec python3 -m ziglang ar \"$@\"\n".to_owned();
+    for (name, script) in [("cc", compiler), ("ar", archiver), ("ld", linker)] {
         let path = tools.join(name);
         fs::write(&path, script)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
@@ -41,7 +44,7 @@ pub fn prepare(build: &mut Command, release: &Release, root: &Path, kind: Kind) 
     build
         .env(format!("CC_{name}"), tools.join("cc"))
         .env(format!("AR_{name}"), tools.join("ar"))
-        .env(format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()), "rust-lld")
+        .env(format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()), tools.join("ld"))
         .env("PYTHONPATH", modules);
     Ok(vec!["-Clinker-flavor=ld.lld".into(), "-Clink-self-contained=yes".into()])
 }

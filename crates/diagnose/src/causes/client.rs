@@ -12,6 +12,9 @@ const FULL_CPU: f64 = 0.85;
 const FAST: f64 = 300e6;
 /// Share of the time of small reads in which the client had no CPU, from which it matters.
 const STARVED: f64 = 0.25;
+/// Mean wait of a small read from which other programs are the reason, nanoseconds. The server's own end of a request keeps the CPU
+/// from this client for some microseconds where both share a machine.
+const STARVED_NS: f64 = 25_000.0;
 
 /// Share of the time in which this machine was held back, from which it matters.
 const HELD_BACK: f64 = 0.1;
@@ -40,9 +43,11 @@ pub(super) fn judge(case: &mut Case<'_>) {
             weight: compared.client_share * 0.8,
         });
     }
-    let (_, starved) = case.evidence.series.client_shares(Operation::SmallReadAgain);
+    let series = &case.evidence.series;
+    let (_, starved) = series.client_shares(Operation::SmallReadAgain);
+    let waits = starved >= STARVED && series.starved_ns(Operation::SmallReadAgain) >= STARVED_NS;
     // A used up quota is waiting as well, and the exact cause of it.
-    if starved >= STARVED && case.found(Cause::ClientThrottled).is_none() {
+    if waits && case.found(Cause::ClientThrottled).is_none() {
         case.find(Finding {
             cause: Cause::ClientBusy,
             title: "Other programs of this machine take its CPUs.".to_owned(),

@@ -20,8 +20,8 @@ const MIN_ENTRIES: usize = 100;
 
 pub(super) fn judge(case: &mut Case<'_>) {
     opens(case);
-    listings(case);
     linear_directory(case);
+    listings(case);
 }
 
 fn opens(case: &mut Case<'_>) {
@@ -94,7 +94,9 @@ fn listings(case: &mut Case<'_>) {
     let total = budget.total_ns.value;
     let requests = budget.requests;
     let storage = budget.time(Part::Storage);
-    let weight = budget.share(Part::Storage);
+    // Where names are searched entry by entry, that search is the cause of slow listings as well.
+    let rank = if case.found(Cause::LinearDirectory).is_some() { 0.4 } else { 0.9 };
+    let weight = budget.share(Part::Storage) * rank;
     let time = budget.parts.iter().find(|share| share.part == Part::Storage).map(|share| share.time_ns);
     if !has_sizes {
         let empty = case.evidence.series.typical_ns(Operation::Empty).unwrap_or(0.0);
@@ -138,6 +140,6 @@ fn listings(case: &mut Case<'_>) {
             ("*", "Server: a file system with indexed directories (ext4 dir_index, XFS), fewer files per directory, atime off."),
             ("smb", "smb.conf: ea support = no, store dos attributes = no, map archive = no where not needed."),
         ]),
-        weight: weight * 0.9,
+        weight,
     });
 }

@@ -161,11 +161,14 @@ fn small_requests(case: &mut Case<'_>) {
     }
     let Some(total) = evidence.series.typical_ns(Operation::LargeRead) else { return };
     let further = f64::from(LARGE_BYTES.div_ceil(limit) - 1);
-    let share = match evidence.series.typical_ns(Operation::Empty) {
-        Some(empty) => (further * empty / total).min(1.0),
+    let share = if rsize.is_some() {
         // Reads of a mount come from its cache here, but its option is known.
-        None if rsize.is_some() => OF_MOUNT,
-        None => return,
+        OF_MOUNT
+    } else {
+        // What each request takes for itself: nearly all of a small read.
+        let small_read = evidence.series.typical_ns(Operation::SmallReadAgain);
+        let Some(each) = small_read.or(evidence.series.typical_ns(Operation::SmallRead)) else { return };
+        (further * each / total).min(1.0 - each / total)
     };
     if share < MANY_REQUESTS {
         return;

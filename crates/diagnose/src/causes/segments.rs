@@ -128,6 +128,9 @@ fn jitter(case: &mut Case<'_>) {
     if spread < JITTER_NS.max(JITTER * median) || deviation < DEVIATION * spread || starved > 0.1 {
         return;
     }
+    // Losses and disorder vary the round trip too. Otherwise a spread as large as the median outranks the distance.
+    let is_consequence = [Cause::Loss, Cause::Reordering].into_iter().any(|cause| case.found(cause).is_some());
+    let size = if is_consequence { 1.0 - low / median } else { spread / median };
     case.find(Finding {
         cause: Cause::Jitter,
         title: "The round trip varies a lot, as over Wi-Fi or a full queue.".to_owned(),
@@ -142,7 +145,7 @@ fn jitter(case: &mut Case<'_>) {
             ("*", "Connect by cable; on Wi-Fi use 5 or 6 GHz, and switch power saving off: iw dev wlan0 set power_save off."),
             ("*", "Full queues: tc qdisc replace dev eth0 root fq_codel on the router of the slowest link (bufferbloat)."),
         ]),
-        weight: (1.0 - low / median).max(0.35),
+        weight: size.clamp(0.35, 1.0),
     });
 }
 
