@@ -129,7 +129,8 @@ fn jitter(case: &mut Case<'_>) {
         return;
     }
     // Losses and disorder vary the round trip too. Otherwise a spread as large as the median outranks the distance.
-    let is_consequence = [Cause::Loss, Cause::Reordering].into_iter().any(|cause| case.found(cause).is_some());
+    let is_consequence =
+        [Cause::Loss, Cause::Reordering].into_iter().any(|cause| case.found(cause).is_some());
     let size = if is_consequence { 1.0 - low / median } else { spread / median };
     case.find(Finding {
         cause: Cause::Jitter,

@@ -448,6 +448,23 @@ fn neighbours_are_distinguished() {
     let mut created = planted(Cause::SyncExport);
     created.protocol = "smb".to_owned();
     assert!(!causes(&created).contains(&Cause::SyncExport));
+    // Names that are searched entry by entry make listings slow as well.
+    let times = slower(CLEAN, 3.0 * MS, &[Operation::MissingInLarge]);
+    let linear = share("smb", slower(times, 400.0 * MS, &[Operation::Listing]));
+    assert_eq!(causes(&linear), [Cause::LinearDirectory, Cause::SlowListing]);
+    // A spread as large as the median is more than a distance.
+    let mut varying = planted(Cause::Jitter);
+    varying.network_ns = Some(1.5 * MS);
+    assert_eq!(causes(&varying), [Cause::Jitter, Cause::LongRoundTrip]);
+    // Microseconds are the server's end of a request, on the same machine.
+    let mut shared = share("smb", CLEAN);
+    shared.series = Series::default();
+    for (operation, time, requests) in CLEAN {
+        let sample =
+            Sample { elapsed_ns: time, cpu_ns: 9.0 * US, starved_ns: 20.0 * US, unseen_ns: 0.0, requests };
+        (0..42).for_each(|_| shared.series.add(operation, sample));
+    }
+    assert!(!causes(&shared).contains(&Cause::ClientBusy));
 }
 
 fn causes(evidence: &Evidence) -> Vec<Cause> {
