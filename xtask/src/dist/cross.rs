@@ -26,10 +26,11 @@ pub fn prepare(build: &mut Command, release: &Release, root: &Path, kind: Kind) 
     let tools = root.join("target/dist/tools");
     fs::create_dir_all(&tools)?;
     let target = kind.target().replace("-unknown", "");
-    // Cargo's crate `cc` names the target as clang does, which zig does not understand.
+    // Cargo's crate `cc` names the target as clang does, which zig does not understand. Without optimization zig adds checks of
+    // undefined behaviour, whose functions no library here has.
     let compiler = format!(
         "#!/bin/bash\nfor word; do case $word in --target=*) ;; *) words+=(\"$word\") ;; esac; done\n\
-         exec python3 -m ziglang cc -target {target} \"${{words[@]}}\"\n"
+         exec python3 -m ziglang cc -target {target} -fno-sanitize=undefined \"${{words[@]}}\"\n"
     );
     // The crate `libloading` links `dl`. The C library of Rust's target includes it, without the empty archive of other systems.
     fs::write(tools.join("libdl.a"), "!<arch>\n")?;
