@@ -20,7 +20,7 @@ use crate::smb::file_info::{
 };
 use crate::smb::open_files::{OpenFile, Place};
 use crate::smb::parked::Gate;
-use crate::smb::resolve::{find_stream, last_name, resolve, split_stream};
+use crate::smb::resolve::{find_stream, last_name, resolve, split_stream, with_separators};
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::{SetAttributes, Volume};
 
@@ -129,6 +129,7 @@ impl Call<'_> {
             changed |= if time == 0 { 0 } else { bit };
         }
         open.note_change(&self.connection.server.files.watches, changed);
+        open.file.write_time.release();
         if let Some(created) = set_time(basic.created) {
             store_created(self.volume(), &found, created);
         }
@@ -150,6 +151,7 @@ impl Call<'_> {
         let change = SetAttributes { size: Some(size), ..SetAttributes::default() };
         let changed = self.volume().set_attributes(open.node, &change);
         open.file.end_caches(open.id.volatile);
+        open.file.write_time.release();
         checked(changed)?;
         open.note_change(&self.connection.server.files.watches, filter::SIZE | filter::ATTRIBUTES);
         Ok(())
@@ -211,7 +213,8 @@ impl Call<'_> {
         if path.starts_with(':') || open.base.is_some() {
             return self.rename_stream(open, replace, &path).map(|()| None);
         }
-        let path = path.trim_start_matches('\\');
+        let path = with_separators(path.trim_start_matches('\\'));
+        let path = path.as_str();
         let volume = self.volume();
         let from = open.file.state().place.clone();
         let new_name = last_name(path);
