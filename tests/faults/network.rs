@@ -38,15 +38,7 @@ const fn lost_channel(at: Kind) -> Case {
         assert!(poll(LIMIT, || proxy.accepted() % 4 == 0), "{} connections", proxy.accepted());
         proxy.reset_one(proxy.accepted() - 1);
     };
-    Case {
-        fault,
-        at,
-        options: "channels=4",
-        stage: Stage::Proxy,
-        inject,
-        run: Course::Endures,
-        ..PLAIN
-    }
+    Case { fault, at, options: "channels=4", stage: Stage::Proxy, inject, run: Course::Endures, ..PLAIN }
 }
 
 const fn lost_channels(at: Kind) -> Case {

@@ -56,8 +56,7 @@ fn logarithmic_ratios() -> Result<Vec<f64>, ProveError> {
     let servers = [server()?, server()?];
     let sweep = "[sweep]\nfile_sizes = ['1MiB']\nrecord_sizes = ['4KiB']\ntests = ['random-read']\nserver_cache = ['as-is']";
     let plan = Plan::parse(&format!("min_sample_time = '{SAMPLE:?}'\nrepetitions = {PAIRS}\n{sweep}"))?;
-    let targets: Vec<Arc<dyn Target>> =
-        servers.iter().map(ServedVolume::target).collect();
+    let targets: Vec<Arc<dyn Target>> = servers.iter().map(ServedVolume::target).collect();
     let steps = run(plan, &targets)?;
     let rate = |target: u32, repetition: u32| {
         let is_it = |step: &&StepResult| step.target == target && step.repetition == repetition;

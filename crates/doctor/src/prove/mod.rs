@@ -211,7 +211,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment("K18", "a server that returns wrong blocks", 2, Gate::None, integrity::wrong_blocks),
     experiment("K19", "three hosts with wrong clocks start together", 4, Gate::Meter, common_start::start),
     experiment("K20", "the wall clock is set back while measuring", 3, Gate::None, clock_step::set_back),
-    experiment("K21", "a queue depth of 8 at a device with 8 servers", 7, Gate::Meter, queue_depth::queue_depth),
+    experiment(
+        "K21",
+        "a queue depth of 8 at a device with 8 servers",
+        7,
+        Gate::Meter,
+        queue_depth::queue_depth,
+    ),
 ];
 
 /// Runs an experiment, with up to three attempts. A noisy attempt does not decide the verdict.
