@@ -88,11 +88,14 @@ impl FileState {
     pub(super) fn break_handles(&mut self, file: &Arc<File>, open: u64) -> Obstacles {
         let mut obstacles = Obstacles::default();
         for grant in &mut self.grants {
-            if grant.has(open) || grant.owner == Owner::Oplock || grant.state & HANDLE == 0 {
+            if grant.has(open) || grant.state & HANDLE == 0 {
                 continue;
             }
             if grant.is_lost() {
                 obstacles.lost.extend(grant.opens.iter().map(|(id, _)| id.volatile));
+                continue;
+            }
+            if grant.owner == Owner::Oplock {
                 continue;
             }
             grant.start_break(file, grant.state & !HANDLE);

@@ -125,6 +125,7 @@ impl Call<'_> {
             lease: wanted.cache.lease().filter(|_| !attributes.directory),
             allocation: if attributes.directory { 0 } else { wanted_allocation(&request) },
             durable: Durability::granted(durable.filter(|_| !attributes.directory), &cache),
+            resilience: AtomicU64::default(),
             file,
             delete_on_close: AtomicBool::new(request.options & options::DELETE_ON_CLOSE != 0),
             lock_sequences: LockSequences::default(),

@@ -62,6 +62,8 @@ pub(super) struct OpenFile {
     pub(super) allocation: u64,
     /// What happens to the open when its client loses its connection.
     pub(super) durable: Option<Durability>,
+    /// Time for which the client has requested that nothing ends the open after a loss, in milliseconds; 0 for none.
+    pub(super) resilience: AtomicU64,
     /// Shared with the other opens of the node.
     pub(super) file: Arc<File>,
     pub(super) delete_on_close: AtomicBool,
@@ -217,6 +219,19 @@ impl File {
     pub(super) fn as_shown(&self, mut attributes: Attributes) -> Attributes {
         attributes.modified = self.write_time.shown(Instant::now(), attributes.modified);
         attributes
+    }
+
+    /// Ends what the client of an open may cache. Requests that wait for it continue.
+    pub(super) fn end_grants(&self, open: u64) {
+        let gates = {
+            let mut state = self.state();
+            let gates = state.leave_grants(open);
+            self.note_grants(&mut state);
+            gates
+        };
+        for gate in gates {
+            gate.open();
+        }
     }
 
     /// A number for a break.
