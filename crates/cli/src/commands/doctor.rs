@@ -77,7 +77,8 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
     let mut proofs = Vec::new();
     if args.prove {
         if text {
-            show("\nKNOWN ANSWERS\n");
+            let over = if args.protocol == ProofProtocol::Smb { " OVER SMB" } else { "" };
+            show(&format!("\nKNOWN ANSWERS{over}\n"));
         }
         let protocol = match args.protocol {
             ProofProtocol::Nfs => Protocol::Nfs,
