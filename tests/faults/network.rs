@@ -35,7 +35,7 @@ const fn lost_channel(at: Kind) -> Case {
     let inject = |test: &mut FaultTest| {
         let proxy = test.proxy();
         // Not while a session opens its connections, because without the first one there is no session.
-        assert!(poll(LIMIT, || proxy.accepted() % 4 == 0), "{} connections", proxy.accepted());
+        assert!(poll(LIMIT, || proxy.accepted().is_multiple_of(4)), "{} connections", proxy.accepted());
         proxy.reset_one(proxy.accepted() - 1);
     };
     Case { fault, at, options: "channels=4", stage: Stage::Proxy, inject, run: Course::Endures, ..PLAIN }

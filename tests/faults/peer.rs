@@ -78,7 +78,8 @@ impl Peer {
         disk: Option<&Disk>,
         failing: Option<&Failing>,
     ) -> Self {
-        let (kind, stage) = (case.at, case.stage);
+        let kind = case.at;
+        let stage = case.stage;
         let disk = disk.cloned();
         let failing = failing.cloned();
         match kind {

@@ -15,7 +15,7 @@ use sharebench_smb::wire::tree::TreeConnectRequest;
 
 /// Every right on a file.
 const ALL_ACCESS: u32 = 0x001F_01FF;
-/// Credits that each request asks for.
+/// Credits that each request requests.
 const CREDITS: u16 = 512;
 
 /// A connection with a session of a guest.

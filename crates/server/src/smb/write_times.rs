@@ -108,7 +108,8 @@ mod tests {
 
     #[test]
     fn the_first_write_is_reported_after_the_delay_and_the_second_at_the_close() {
-        let (time, start) = (ShownWriteTime::default(), Instant::now());
+        let time = ShownWriteTime::default();
+        let start = Instant::now();
         assert_eq!(time.shown(start, at(1)), at(1));
         write(&time, start, 1);
         assert_eq!(time.shown(start + DELAY / 2, at(5)), at(1));
@@ -122,7 +123,8 @@ mod tests {
 
     #[test]
     fn a_write_after_the_delay_keeps_the_time_of_the_first_one() {
-        let (time, start) = (ShownWriteTime::default(), Instant::now());
+        let time = ShownWriteTime::default();
+        let start = Instant::now();
         write(&time, start, 1);
         write(&time, start + DELAY, 5);
         assert_eq!(time.shown(start + DELAY, at(7)), at(5));
@@ -130,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_flush_reports_the_write() {
-        let (time, start) = (ShownWriteTime::default(), Instant::now());
+        let time = ShownWriteTime::default();
+        let start = Instant::now();
         write(&time, start, 1);
         assert!(!time.release(), "the volume has the time of this write");
         assert_eq!(time.shown(start, at(5)), at(5));

@@ -4,7 +4,7 @@ use sharebench_smb::wire::create_context::CreateContext;
 use sharebench_smb::wire::ioctl::IoctlRequest;
 use sharebench_smb::wire::oplock::BATCH;
 
-use super::leases::{EVERYTHING, KEY, open_leased};
+use super::leases::{EVERYTHING, KEY, leased, open_leased};
 use super::*;
 
 fn serve() -> SmbServer {
@@ -100,13 +100,32 @@ fn a_rename_replaces_a_file_whose_client_is_gone_or_gives_its_handle_back() {
     assert_eq!(raw.status(), NtStatus::SUCCESS);
 }
 
+#[test]
+fn a_removal_ends_what_a_client_has_lost_and_opened_again() {
+    let server = serve();
+    let mut lost = Raw::log_in(server.addr(), "share");
+    let durable = CreateContext::new(b"DHnQ", &[0; 16]);
+    let mut request = leased("file", KEY, EVERYTHING);
+    request.contexts.push(durable);
+    lost.create(&request).unwrap();
+    drop(lost);
+    let mut raw = Raw::log_in(server.addr(), "share");
+    let (again, _) = open_leased(&mut raw, "file", KEY, EVERYTHING);
+    // The lost open would keep the name. The server may not yet have noticed the loss, and then closes it.
+    assert_eq!(raw.set(again, DISPOSITION, vec![1]), NtStatus::SUCCESS);
+    assert_eq!(raw.close(again), NtStatus::SUCCESS);
+    while raw.open("file", disposition::OPEN) == Err(NtStatus::DELETE_PENDING) {
+        std::thread::yield_now();
+    }
+    assert_eq!(raw.open("file", disposition::OPEN), Err(NtStatus::OBJECT_NAME_NOT_FOUND));
+}
+
 fn request_resiliency(raw: &mut Raw, file: FileId, milliseconds: u32) -> NtStatus {
     let request = IoctlRequest {
         code: 0x0014_01D4,
         file,
         input: [milliseconds.to_le_bytes(), [0; 4]].concat(),
         max_output: 0,
-        ..IoctlRequest::default()
     };
     NtStatus(raw.call(command::IOCTL, |body| request.encode(body)).0.status)
 }
