@@ -255,7 +255,7 @@ fn measure_by(
     repeat: &str,
     seed: u64,
 ) -> Result<Found, Failure> {
-    let [a, b] = service_us.map(|micros| Served::with_service_time("nfs", Duration::from_micros(micros)));
+    let [a, b] = service_us.map(|micros| Served::with_service_time("nfs", Duration::from_micros(micros), 1));
     let servers = [a?, b?];
     let [a, b] = servers.each_ref().map(Served::url);
     let lines = method.lines;

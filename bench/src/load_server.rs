@@ -29,15 +29,15 @@ pub struct Served {
 impl Served {
     /// Starts the process and waits until it serves.
     pub fn start(protocol: &str) -> Result<Self, Failure> {
-        Self::with_service_time(protocol, Duration::ZERO)
+        Self::with_service_time(protocol, Duration::ZERO, 1)
     }
 
-    /// Starts the process with a device that takes this long for each request.
-    pub fn with_service_time(protocol: &str, service: Duration) -> Result<Self, Failure> {
+    /// Starts the process with a device that takes this long for each request, and serves several at the same time.
+    pub fn with_service_time(protocol: &str, service: Duration, servers: usize) -> Result<Self, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         let micros = service.as_micros().to_string();
         command
-            .args(["client", "load-server", protocol, &micros])
+            .args(["client", "load-server", protocol, &micros, &servers.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut child = command.spawn()?;
@@ -48,6 +48,11 @@ impl Served {
         BufReader::new(output).read_line(&mut line)?;
         let port = line.trim().parse().map_err(|_| "the server printed no port")?;
         Ok(Self { child, _hold: hold, protocol: protocol.to_owned(), port })
+    }
+
+    /// Returns the id of the process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Returns the URL of the server.
@@ -70,7 +75,7 @@ impl Drop for Served {
 }
 
 /// Main function of the process: prints the port and serves until the end of its input.
-pub fn serve(protocol: &str, service: Duration) -> Result<(), Failure> {
+pub fn serve(protocol: &str, service: Duration, servers: usize) -> Result<(), Failure> {
     crate::ncp_server::raise_files()?;
     let any: Option<SocketAddr> = Some("127.0.0.1:0".parse()?);
     let wanted = |name: &str| any.filter(|_| name == protocol);
@@ -85,7 +90,8 @@ pub fn serve(protocol: &str, service: Duration) -> Result<(), Failure> {
     let volume: Arc<dyn Volume> = if service.is_zero() {
         Arc::new(memory)
     } else {
-        let device = DeviceOptions { service: ServiceTime::Fixed(service), ..DeviceOptions::default() };
+        let service = ServiceTime::Fixed(service);
+        let device = DeviceOptions { service, servers, ..DeviceOptions::default() };
         Arc::new(DeviceVolume::new(memory, device))
     };
     let servers = EmbeddedServers::start(&volume, &options)?;

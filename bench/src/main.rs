@@ -25,10 +25,13 @@ mod recording;
 mod relay;
 mod report;
 mod sample;
+mod server_cpu;
 mod shape;
 #[cfg(feature = "smb")]
 mod smb;
 mod smb2;
+#[cfg(feature = "smb")]
+mod smb_server;
 mod survey;
 mod table;
 mod usage;
@@ -41,7 +44,7 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      the tables to print; all but dist by default: it builds the program twice, with link-time optimization
   --rounds   measurements per median (5); for duel half of the runs
   --seconds  length of one measurement (1); for duel a sixtieth of a run
@@ -50,10 +53,11 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [mat
   --half-width  half-width of the intervals in percent, for precision (2)
   --measures measures in the large results database of `lab` (1000000)";
 
-const PARTS: [&str; 16] = [
+const PARTS: [&str; 17] = [
     "local",
     "nfs",
     "smb",
+    "smb-server",
     "ncp",
     "load",
     "recording",
@@ -129,8 +133,9 @@ fn main() -> Result<(), Failure> {
         return ncp_server::serve();
     }
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["client", "load-server", protocol, micros] => {
-            return load_server::serve(protocol, Duration::from_micros(micros.parse()?));
+        ["client", "load-server", protocol, micros, servers] => {
+            let service = Duration::from_micros(micros.parse()?);
+            return load_server::serve(protocol, service, servers.parse()?);
         }
         ["client", "crowd", ..] => return load::run_crowd(&words[2..]),
         _ => {}
@@ -163,6 +168,11 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         measure_network(&mut table, options, scratch)?;
         table.under("Client and server on one CPU");
         machine::on_one_cpu(|| measure_network(&mut table, options, scratch))??;
+    }
+    if options.wants("smb-server") {
+        table.under("CPU of the SMB server");
+        #[cfg(feature = "smb")]
+        smb_server::measure(&mut table, options.time)?;
     }
     if options.wants("ncp") {
         table.under("NCP");
@@ -248,6 +258,7 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
         ("fill", _) => growth::fill_client(words),
         ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
         ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
+        ("logins", [url]) => ours::logins(url, &Shape::from_words(shape)?),
         ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),
         ("nfs3_client", export) => {
             nfs3::measure(&nfs::Export::from_words(export)?, &Shape::from_words(shape)?)

@@ -13,7 +13,7 @@ use sharebench_target::{Secret, Session, SessionSpec, Target, TargetUrl, call};
 
 use crate::Failure;
 use crate::sample::{Meter, Sample};
-use crate::shape::{Offsets, Shape};
+use crate::shape::{FILE_BYTES, Offsets, Shape};
 
 /// Measures the target of a URL on its file `data`.
 pub fn measure(url: &str, shape: &Shape) -> Result<Sample, Failure> {
@@ -30,6 +30,51 @@ pub fn measure(url: &str, shape: &Shape) -> Result<Sample, Failure> {
         let sample = drive(&mut *session, file, shape).await?;
         session.close().await;
         Ok(sample)
+    })
+}
+
+/// Measures logins: a session is opened and closed, one after another.
+pub fn logins(url: &str, shape: &Shape) -> Result<Sample, Failure> {
+    let target = target(url)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let spec = SessionSpec::default();
+        let mut meter = Meter::start(shape);
+        while !meter.is_over() {
+            target.connect(&spec).await?.close().await;
+            meter.completed(Instant::now());
+        }
+        meter.sample()
+    })
+}
+
+/// Creates the file `data` of a target.
+pub fn create_data(url: &str) -> Result<(), Failure> {
+    const RECORD: u32 = 1 << 20;
+    let target = target(url)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let spec = SessionSpec { slots: 1, slot_bytes: RECORD, ..SessionSpec::default() };
+        let mut session = target.connect(&spec).await?;
+        let open = MetaOp::open("data", OpenHow::CreateNew);
+        let MetaYield::Opened { file, .. } = call(&mut *session, open).await? else {
+            return Err("the reply to open has no file".into());
+        };
+        let time = Duration::from_secs(3600);
+        let mut offsets = Offsets::new(&Shape::sequential(RECORD, 1, true, time));
+        let mut replies = Vec::new();
+        for _ in 0..FILE_BYTES / u64::from(RECORD) {
+            session.buffer(Slot(0)).fill(7);
+            let offset = offsets.next();
+            session
+                .submit(Slot(0), DataOp::Write { file, offset, len: RECORD, stability: Stability::Unstable });
+            poll_fn(|context| session.poll_replies(context, &mut replies)).await;
+            for reply in replies.drain(..) {
+                reply.result?;
+            }
+        }
+        session.close().await;
+        Ok(())
     })
 }
 

@@ -76,16 +76,21 @@ fn used(whose: libc::c_int) -> Duration {
 
 /// Returns the peak resident memory of this process in KiB. `getrusage` would include that of the parent process.
 pub fn peak_kib() -> u64 {
-    status_kib("VmHWM:")
+    status_kib("/proc/self/status", "VmHWM:")
 }
 
 /// Returns the resident memory of this process in KiB.
 pub fn rss_kib() -> u64 {
-    status_kib("VmRSS:")
+    resident_kib("/proc/self/status")
 }
 
-fn status_kib(name: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// Returns the resident memory in KiB of the process with this `status` below `/proc`.
+pub fn resident_kib(status: &str) -> u64 {
+    status_kib(status, "VmRSS:")
+}
+
+fn status_kib(status: &str, name: &str) -> u64 {
+    let status = std::fs::read_to_string(status).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }

@@ -54,6 +54,7 @@ impl Protection {
     fn libsmb2_bar(self, shape: &Shape) -> Option<Bar> {
         match (self, shape.write, shape.record) {
             (Self::None, false, 4096) => Some(Bar::AtMost(1.0)),
+            (Self::None, false, _) if shape.depth == 1 => Some(Bar::AtMost(1.0)),
             (Self::None, false, _) => Some(Bar::AtMost(1.25)),
             (Self::Signed, false, 4096) => Some(Bar::AtMost(0.15)),
             _ => None,

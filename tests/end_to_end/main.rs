@@ -53,6 +53,7 @@ mod smb1;
 mod smb_channels;
 mod smb_clients;
 mod smb_leases;
+mod smb_mounts;
 mod smbtorture;
 mod stored;
 mod sweep;

@@ -24,6 +24,8 @@ pub struct Case {
     pub fault: &'static str,
     /// The server of the run.
     pub at: Kind,
+    /// Options of the URL.
+    pub options: &'static str,
     /// Environment of the run.
     pub stage: Stage,
     /// The server stops answering, so the run uses a short timeout.
@@ -107,6 +109,7 @@ pub enum Row {
 pub const PLAIN: Case = Case {
     fault: "",
     at: Kind::Local,
+    options: "",
     stage: Stage::Plain,
     silent: false,
     verify_full: false,
@@ -128,9 +131,20 @@ impl Case {
         self.name().contains(&only)
     }
 
-    /// Returns fault and server.
+    /// Returns fault and target.
     pub fn name(&self) -> String {
-        format!("{}, {}", self.fault, self.at.name())
+        format!("{}, {}", self.fault, self.target())
+    }
+
+    /// Returns the server and the options of the URL.
+    pub fn target(&self) -> String {
+        let server = self.at.name();
+        if self.options.is_empty() { server.to_owned() } else { format!("{server}, `{}`", self.options) }
+    }
+
+    /// Returns true if the run uses SMB1.
+    pub fn is_smb1(&self) -> bool {
+        self.options.contains("dialect=nt1")
     }
 
     fn run(&self) -> Row {

@@ -101,10 +101,13 @@ impl FaultTest {
         let failing = stage_has_failing(stage).then(|| Failing::build().unwrap());
         let of_server = failing.as_ref().filter(|_| stage == Stage::FailingServer);
         let disk = stage.disk();
-        let peer = Peer::start(case.at, stage, &sharebench, disk.as_ref(), of_server);
+        let peer = Peer::start(case, &sharebench, disk.as_ref(), of_server);
         let cut = if case.at == Kind::Ncp { Cut::Bytes } else { Cut::Messages };
         let proxy = (stage == Stage::Proxy).then(|| FaultProxy::start(peer.port(), cut).unwrap());
-        let url = peer.url(proxy.as_ref().map(FaultProxy::port));
+        let mut url = peer.url(proxy.as_ref().map(FaultProxy::port));
+        if !case.options.is_empty() {
+            url = format!("{url}?{}", case.options);
+        }
         sharebench.write("plan.toml", &plan(case, &url, repetitions)).unwrap();
         let memory = (stage == Stage::LittleMemory).then(|| MemoryGroup::make().unwrap());
         let script = match stage {

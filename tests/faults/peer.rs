@@ -6,6 +6,7 @@ use sharebench_tests::{
     Disk, Failing, Ganesha, GaneshaOptions, Need, Served, Sharebench, Signal, Smbd, SmbdOptions,
 };
 
+use crate::case::Case;
 use crate::stage::Stage;
 use crate::within::Within;
 
@@ -70,19 +71,21 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// Starts the server for a stage, on its own disk if there is one, and with a library that fails system calls.
+    /// Starts the server of a case, on its own disk if there is one, and with a library that fails system calls.
     pub fn start(
-        kind: Kind,
-        stage: Stage,
+        case: &Case,
         sharebench: &Sharebench,
         disk: Option<&Disk>,
         failing: Option<&Failing>,
     ) -> Self {
+        let kind = case.at;
+        let stage = case.stage;
         let disk = disk.cloned();
         let failing = failing.cloned();
         match kind {
             Kind::Smbd => {
-                let options = SmbdOptions { failing, disk, ..SmbdOptions::default() };
+                let dialects = case.is_smb1().then_some(("NT1", "SMB3_11"));
+                let options = SmbdOptions { failing, disk, dialects, ..SmbdOptions::default() };
                 Self::Smbd(Box::new(Smbd::start(&options).unwrap()))
             }
             Kind::Ganesha => {

@@ -41,5 +41,5 @@ pub fn write_or_compare(cases: &[&Case], rows: &[Row]) {
 
 fn cells(case: &Case, outcome: &Outcome) -> Vec<String> {
     let Outcome { exit, message, kept, left, then } = outcome.clone();
-    vec![case.fault.to_owned(), case.at.name().to_owned(), exit, message, kept, left, then]
+    vec![case.fault.to_owned(), case.target(), exit, message, kept, left, then]
 }

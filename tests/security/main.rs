@@ -16,6 +16,8 @@ mod pages;
 mod passwords;
 mod race;
 mod secrets;
+mod smb_connection;
+mod smb_requests;
 mod stalls;
 mod terminal_text;
 
@@ -26,6 +28,7 @@ fn outcome_of_every_attack_equals_the_table() {
     let groups = [
         passwords::ATTACKS,
         network::ATTACKS,
+        smb_requests::ATTACKS,
         escape::ATTACKS,
         race::ATTACKS,
         exhaustion::ATTACKS,

@@ -54,16 +54,22 @@ impl KernelGuest {
         Ok(Self { holder, folder, scratch, _doors: doors })
     }
 
+    /// The words that run a command in the network of the guest, with which a server is reached at [`Self::MACHINE`].
+    pub fn enter(&self) -> [String; 5] {
+        let pid = self.holder.pid().to_string();
+        ["nsenter", "--target", &pid, "--net", "--"].map(str::to_owned)
+    }
+
     /// Boots the guest, runs the text of a shell script in it as root, and gives what it printed; an error
     /// when its exit status is not 0. `/run` and `/mnt` can be written, everything else is the machine's.
     pub fn run(&self, script: &str, env: &[(&str, &str)], limit: Duration) -> io::Result<String> {
         let path = self.scratch.file("script");
         let seconds = limit.as_secs().to_string();
         fs::write(&path, script)?;
-        let pid = self.holder.pid().to_string();
         let boot = tool("boot");
         let folder = text(&self.folder);
-        let enter = ["nsenter", "--target", &pid, "--net", "--", "timeout", "--signal=KILL", &seconds];
+        let [nsenter, target, pid, net, end] = self.enter();
+        let enter = [&nsenter, &target, &pid, &net, &end, "timeout", "--signal=KILL", &seconds];
         let die_with_us = ["setpriv", "--pdeathsig", "KILL", "--"];
         let line = [&enter[..], &die_with_us, &[&boot, &folder, "tap0", &path]].concat();
         let names: Vec<&str> = env.iter().map(|(name, _)| *name).collect();

@@ -35,8 +35,8 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("report", &["model", "analysis", "stats"]),
     // The embedded servers use the codecs of the clients; passwords are `Secret`s of `target`.
     ("server", &["model", "ncp", "nfs", "smb", "target", "beneath", "gss"]),
-    // Known-answer tests run the engine against embedded servers over NFS.
-    ("doctor", &["model", "stats", "plan", "target", "nfs", "engine", "server"]),
+    // Known-answer tests run the engine against embedded servers over NFS or SMB.
+    ("doctor", &["model", "stats", "plan", "target", "nfs", "smb", "engine", "server"]),
     ("diagnose", &["model", "stats", "target", "engine"]),
     ("cli", &EVERY_CRATE),
     ("tests", &EVERY_CRATE),

@@ -11,7 +11,7 @@ use sharebench_stats::hodges_lehmann;
 use sharebench_target::Target;
 
 use crate::finding::{Finding, Status};
-use crate::prove::{ProveError, ServedVolume, run};
+use crate::prove::{Protocol, ProveError, ServedVolume, run};
 
 /// Name of the finding.
 const NAME: &str = "equal servers";
@@ -52,12 +52,11 @@ fn smallest_difference(ratios: &[f64]) -> Option<f64> {
 
 /// The logarithm of the ratio of both rates, of each pair.
 fn logarithmic_ratios() -> Result<Vec<f64>, ProveError> {
-    let server = || ServedVolume::start(Arc::new(MemoryVolume::new(MEMORY)));
+    let server = || ServedVolume::start(Protocol::Nfs, Arc::new(MemoryVolume::new(MEMORY)), None);
     let servers = [server()?, server()?];
     let sweep = "[sweep]\nfile_sizes = ['1MiB']\nrecord_sizes = ['4KiB']\ntests = ['random-read']\nserver_cache = ['as-is']";
     let plan = Plan::parse(&format!("min_sample_time = '{SAMPLE:?}'\nrepetitions = {PAIRS}\n{sweep}"))?;
-    let targets: Vec<Arc<dyn Target>> =
-        servers.iter().map(|server| Arc::new(server.target.clone()) as Arc<dyn Target>).collect();
+    let targets: Vec<Arc<dyn Target>> = servers.iter().map(ServedVolume::target).collect();
     let steps = run(plan, &targets)?;
     let rate = |target: u32, repetition: u32| {
         let is_it = |step: &&StepResult| step.target == target && step.repetition == repetition;

@@ -15,4 +15,4 @@ mod system_files;
 pub use document::to_json;
 pub use examine::{Examination, Section, examine};
 pub use finding::{Finding, Status};
-pub use prove::{Conditions, EXPERIMENTS, Experiment, Proof, Row, Verdict, prove};
+pub use prove::{Conditions, EXPERIMENTS, Experiment, Proof, Protocol, Row, Verdict, prove};

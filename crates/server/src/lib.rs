@@ -52,7 +52,7 @@ pub use ncp::{
 };
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
 pub use servers::{EmbeddedServers, ServeOptions};
-pub use smb::{Protection, SmbServer, SmbServerOptions};
+pub use smb::{Protection, SmbServer, SmbServerOptions, WriteTimes};
 pub use volume::{
     Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, PersistentId, ROOT, SeekTarget,
     SetAttributes, Volume, VolumeSpace,

@@ -15,7 +15,7 @@ use crate::read_only::ReadOnlyVolume;
 use crate::volume_view::VolumeView;
 use crate::{
     BinderyProfile, ChangeReports, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer,
-    NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions, Volume,
+    NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions, Volume, WriteTimes,
 };
 
 /// Protocols and rules with which a volume is served.
@@ -39,6 +39,8 @@ pub struct ServeOptions {
     pub ncp_commit: CommitPolicy,
     /// Name spaces of the NCP volume.
     pub ncp_names: NameSpaces,
+    /// When SMB clients see the time of a write.
+    pub smb_write_times: WriteTimes,
     /// Accounts that may log in, with their passwords.
     pub accounts: Vec<(String, Secret)>,
     /// Keys for which the SMB and NFS servers accept Kerberos tickets. NFS then requires Kerberos.
@@ -76,6 +78,7 @@ impl Default for ServeOptions {
             ncp_checksums: Level::IfRequested,
             ncp_commit: CommitPolicy::Disk,
             ncp_names: NameSpaces::All,
+            smb_write_times: WriteTimes::AtOnce,
             accounts: Vec::new(),
             keys: None,
             bindery_profiles: HashMap::new(),
@@ -101,6 +104,7 @@ impl ServeOptions {
             keys: self.keys.clone(),
             read_only: self.read_only,
             leases: true,
+            write_times: self.smb_write_times,
             // NFS and NCP do not wait for the data that an SMB client would have to write back first.
             exclusive: !others,
             changes,

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use sharebench_doctor::{Conditions, EXPERIMENTS, Experiment, Proof, Verdict, examine, prove, to_json};
+use sharebench_doctor::{
+    Conditions, EXPERIMENTS, Experiment, Proof, Protocol, Verdict, examine, prove, to_json,
+};
 
 use crate::commands::doctor_text::{findings_text, proofs_text, verdict_text};
 use crate::exit;
@@ -23,6 +25,9 @@ pub struct DoctorArgs {
     /// Run only these experiments, such as K1,K18.
     #[arg(long, value_delimiter = ',', requires = "prove", value_name = "K..", value_parser = experiment)]
     pub only: Vec<&'static Experiment>,
+    /// Protocol between the engine and the embedded servers.
+    #[arg(long, value_enum, default_value_t, requires = "prove", value_name = "PROTOCOL")]
+    pub protocol: ProofProtocol,
     /// Run each experiment with half the time and half the repetitions.
     #[arg(long, requires = "prove")]
     pub quick: bool,
@@ -34,6 +39,16 @@ pub struct DoctorArgs {
     pub format: DoctorFormat,
     #[command(flatten)]
     pub quiet: QuietFlags,
+}
+
+/// Protocols of the known answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ProofProtocol {
+    /// NFS 3.
+    #[default]
+    Nfs,
+    /// SMB 3.1.1.
+    Smb,
 }
 
 /// Formats of the report.
@@ -62,9 +77,14 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
     let mut proofs = Vec::new();
     if args.prove {
         if text {
-            show("\nKNOWN ANSWERS\n");
+            let over = if args.protocol == ProofProtocol::Smb { " OVER SMB" } else { "" };
+            show(&format!("\nKNOWN ANSWERS{over}\n"));
         }
-        let conditions = Conditions { quick: args.quick, step_clock: args.step_clock };
+        let protocol = match args.protocol {
+            ProofProtocol::Nfs => Protocol::Nfs,
+            ProofProtocol::Smb => Protocol::Smb,
+        };
+        let conditions = Conditions { protocol, quick: args.quick, step_clock: args.step_clock };
         for experiment in EXPERIMENTS {
             if !args.only.is_empty() && !args.only.iter().any(|wanted| wanted.id == experiment.id) {
                 continue;

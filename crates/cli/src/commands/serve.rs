@@ -15,7 +15,7 @@ use sharebench_report::plain;
 use sharebench_server::{
     BinderyProfile, CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions,
     DirectoryVolume, EmbeddedServers, EventLog, MemoryVolume, NameSpaces, NcpEtherOptions, NcpEtherServer,
-    ServeOptions, ServiceTime, Volume, share_arenas,
+    ServeOptions, ServiceTime, Volume, WriteTimes, share_arenas,
 };
 
 use crate::exit::Failure;
@@ -61,6 +61,9 @@ pub struct ProtocolFlags {
     /// --accounts.
     #[arg(long, value_name = "ADDR:PORT")]
     pub smb: Option<SocketAddr>,
+    /// When SMB clients see the time of a write to an open file.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, requires = "smb")]
+    pub smb_write_times: SmbWriteTimes,
     /// Serve NFS 3, 4.0, 4.1 and 4.2, and MOUNT, at this address.
     #[arg(long, value_name = "ADDR:PORT")]
     pub nfs: Option<SocketAddr>,
@@ -165,6 +168,16 @@ pub enum NcpCommit {
     None,
 }
 
+/// When SMB clients see the time of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum SmbWriteTimes {
+    /// With the next request, as on Windows Server 2019 and Samba 4.23.
+    #[default]
+    AtOnce,
+    /// The first write after 2 s, further ones at the close, as on Windows Server 2016 and Samba 4.22.
+    Delayed,
+}
+
 /// The name spaces of the NCP volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum NcpNames {
@@ -202,6 +215,10 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
             NcpNames::Dos => NameSpaces::Dos,
         },
         ncp_watchdog: args.protocols.ncp_watchdog,
+        smb_write_times: match args.protocols.smb_write_times {
+            SmbWriteTimes::AtOnce => WriteTimes::AtOnce,
+            SmbWriteTimes::Delayed => WriteTimes::Delayed,
+        },
         bindery_profiles: accounts.iter().map(bindery_profile).collect(),
         keys: keys(&args.access)?,
         accounts: accounts.into_iter().map(|account| (account.name, account.password)).collect(),

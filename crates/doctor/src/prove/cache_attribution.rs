@@ -39,8 +39,8 @@ pub(super) fn attribution(conditions: Conditions) -> Result<Attempt, ProveError>
     let mut score = Score::default();
     for device_us in devices {
         let median = Duration::from_micros(*device_us);
-        let fixture =
-            Fixture::caching(ServiceTime::LogNormal { median, sigma: 0.35, seed: *device_us }, CACHE)?;
+        let service = ServiceTime::LogNormal { median, sigma: 0.35, seed: *device_us };
+        let fixture = Fixture::caching(conditions.protocol, service, CACHE)?;
         let steps = run(plan(&SIZES, probes)?, &[fixture.target()])?;
         let mut log = fixture.device().take_log().records;
         log.sort_by_key(|record| record.received_ns);
@@ -187,10 +187,11 @@ impl Score {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prove::Protocol;
 
     #[test]
     fn log_contains_the_truth_of_every_cell() {
-        let fixture = Fixture::caching(ServiceTime::Fixed(Duration::ZERO), CACHE).unwrap();
+        let fixture = Fixture::caching(Protocol::Nfs, ServiceTime::Fixed(Duration::ZERO), CACHE).unwrap();
         let steps = run(plan(&[0.5, 2.0], 60).unwrap(), &[fixture.target()]).unwrap();
         let mut log = fixture.device().take_log().records;
         log.sort_by_key(|record| record.received_ns);

@@ -21,7 +21,7 @@ pub(super) fn set_back(conditions: Conditions) -> Result<Attempt, ProveError> {
             "it sets this machine's wall clock back by an hour for one second; allow it with --step-clock (as root)".into(),
         ));
     }
-    let fixture = Fixture::serving(ServiceTime::Fixed(SERVICE), 1)?;
+    let fixture = Fixture::serving(conditions.protocol, ServiceTime::Fixed(SERVICE), 1)?;
     let (step, moved) = std::thread::scope(|scope| {
         let clock_setter = scope.spawn(|| {
             std::thread::sleep(SAMPLE / 4);

@@ -17,18 +17,18 @@ const SERVICE: Duration = Duration::from_millis(2);
 
 /// K5: throughput and response time of 1 to 20 users with 20 ms of exponential think time at a server of 2 ms.
 pub(super) fn thinking_users(conditions: Conditions) -> Result<Attempt, ProveError> {
-    let measure = conditions.lasting(Duration::from_secs(6));
     let mut rows = Vec::new();
     for users in USERS {
-        rows.extend(step(users, measure)?);
+        rows.extend(step(users, conditions)?);
     }
     Ok(rows.into())
 }
 
-fn step(users: u32, measure: Duration) -> Result<[Row; 3], ProveError> {
+fn step(users: u32, conditions: Conditions) -> Result<[Row; 3], ProveError> {
+    let measure = conditions.lasting(Duration::from_secs(6));
     let service = ServiceTime::Exponential { mean: SERVICE, seed: 5 };
-    let fixture = Fixture::serving(service, users)?;
-    let target = Arc::new(InstrumentedTarget::new(fixture.nfs()));
+    let fixture = Fixture::serving(conditions.protocol, service, users)?;
+    let target = Arc::new(InstrumentedTarget::new(fixture.served()));
     let pace = format!("users = [{users}]\nthink = 'exp 20ms'\nwarm_up = '500ms'\nmeasure = '{measure:?}'");
     let step = run_one(single_reads(&pace)?, &[Arc::clone(&target) as _])?;
     let window_ns = step.measure.window_ns;

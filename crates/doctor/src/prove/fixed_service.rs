@@ -16,7 +16,7 @@ const TOLERANCE: Tolerance =
 
 /// K1: the client measures the times and the rate that the server executed.
 pub(super) fn service_time(conditions: Conditions) -> Result<Attempt, ProveError> {
-    let fixture = Fixture::serving(ServiceTime::Fixed(Duration::from_millis(10)), 1)?;
+    let fixture = Fixture::serving(conditions.protocol, ServiceTime::Fixed(Duration::from_millis(10)), 1)?;
     let plan = reading(conditions.lasting(Duration::from_secs(3)), 1)?;
     let sockets = SocketPair::start()?;
     let step = run_one(plan, &[fixture.target()]);
@@ -65,8 +65,8 @@ pub(super) fn service_time(conditions: Conditions) -> Result<Attempt, ProveError
 
 /// K2: the throughput of a link reaches its rate and never exceeds it.
 pub(super) fn link(conditions: Conditions) -> Result<Attempt, ProveError> {
-    let fixture =
-        Fixture::start(DeviceOptions { bytes_per_s: Some(50_000_000), ..DeviceOptions::default() })?;
+    let device = DeviceOptions { bytes_per_s: Some(50_000_000), ..DeviceOptions::default() };
+    let fixture = Fixture::start(conditions.protocol, device)?;
     let step = run_one(streaming(conditions.lasting(Duration::from_secs(5)), 4)?, &[fixture.target()])?;
     let rate = step.measure.throughput().unwrap_or_default() / 1e6;
     let bytes: u64 = fixture.take_reads().iter().map(|read| read.len).sum();

@@ -1,18 +1,20 @@
-//! The fixture of an experiment: an embedded NFS server on loopback, its device with a log, and the engine.
+//! The fixture of an experiment: an embedded server on loopback, its device with a log, and the engine.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use sharebench_engine::{Clock, Run, StartError, StopSignal};
 use sharebench_model::{RunEvent, RunOutcome, StepResult};
-use sharebench_nfs::NfsTarget;
 use sharebench_plan::{Mistakes, Plan, PlannedTarget};
 use sharebench_server::{
-    CacheOptions, DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume, MemoryVolume, NfsServer,
-    NfsServerOptions, ServeError, ServiceTime, Volume,
+    CacheOptions, DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume, MemoryVolume, ServeError,
+    ServiceTime, Volume,
 };
 use sharebench_stats::upper_median;
-use sharebench_target::{Target, TargetUrl, UrlError};
+use sharebench_target::{Target, UrlError};
+
+use crate::prove::Protocol;
+use crate::prove::served_volume::{ServedTarget, ServedVolume};
 
 /// Bytes of the volume in memory.
 const MEMORY: u64 = 128 << 20;
@@ -43,27 +45,7 @@ pub(crate) enum ProveError {
     Io(#[from] std::io::Error),
 }
 
-/// A volume that an embedded server exports over NFS on loopback until it is dropped.
-pub(crate) struct ServedVolume {
-    pub target: NfsTarget,
-    /// The server stops when it is dropped.
-    _server: NfsServer,
-}
-
-impl ServedVolume {
-    pub fn start(volume: Arc<dyn Volume>) -> Result<Self, ProveError> {
-        Self::with(volume, NfsServerOptions::default())
-    }
-
-    fn with(volume: Arc<dyn Volume>, mut options: NfsServerOptions) -> Result<Self, ProveError> {
-        options.export = "/proof".into();
-        let server = NfsServer::start(([127, 0, 0, 1], 0).into(), volume, options)?;
-        let url = format!("nfs://127.0.0.1:{0}/proof?mountport={0}", server.addr().port());
-        Ok(Self { target: NfsTarget::from_url(TargetUrl::parse(&url)?)?, _server: server })
-    }
-}
-
-/// A simulated device that logs every request, exported by an embedded NFS server.
+/// A simulated device that logs every request, exported by an embedded server.
 ///
 /// The log is the known answer of an experiment. Dropping the fixture stops the server.
 pub(crate) struct Fixture {
@@ -72,13 +54,15 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    pub fn start(device: DeviceOptions) -> Result<Self, ProveError> {
-        Self::with(device, NfsServerOptions::default())
+    pub fn start(protocol: Protocol, device: DeviceOptions) -> Result<Self, ProveError> {
+        Self::with(protocol, device, None)
     }
 
-    fn with(device: DeviceOptions, server: NfsServerOptions) -> Result<Self, ProveError> {
+    /// Starts a device, and a server with this number of threads.
+    fn with(protocol: Protocol, device: DeviceOptions, threads: Option<usize>) -> Result<Self, ProveError> {
         let device = Arc::new(DeviceVolume::new(MemoryVolume::new(MEMORY), device));
-        let served = ServedVolume::with(Arc::clone(&device) as Arc<dyn Volume>, server)?;
+        let volume = Arc::clone(&device) as Arc<dyn Volume>;
+        let served = ServedVolume::start(protocol, volume, threads)?;
         Ok(Self { device, served })
     }
 
@@ -86,26 +70,27 @@ impl Fixture {
     ///
     /// Each connection has its own thread, which also waits for the device: a hand-over to another thread would
     /// cost two wake-ups that the log does not contain.
-    pub fn serving(service: ServiceTime, users: u32) -> Result<Self, ProveError> {
-        // The server assigns connections round robin. A session opens two, one of them to mount, and the engine
+    pub fn serving(protocol: Protocol, service: ServiceTime, users: u32) -> Result<Self, ProveError> {
+        // The server assigns connections round robin. A session over NFS opens two, one of them to mount, and the engine
         // has its own session.
         let threads = 2 * (users as usize + 1);
         let device = DeviceOptions { service, in_place: true, ..DeviceOptions::default() };
-        Self::with(device, NfsServerOptions { threads, ..NfsServerOptions::default() })
+        Self::with(protocol, device, Some(threads))
     }
 
     /// Starts a device with this service time and a cache of `bytes`.
-    pub fn caching(service: ServiceTime, bytes: u64) -> Result<Self, ProveError> {
+    pub fn caching(protocol: Protocol, service: ServiceTime, bytes: u64) -> Result<Self, ProveError> {
         let cache = CacheOptions { bytes, ..CacheOptions::default() };
         let device = DeviceOptions { service, cache, in_place: true, ..DeviceOptions::default() };
-        Self::with(device, NfsServerOptions { threads: 8, ..NfsServerOptions::default() })
+        Self::with(protocol, device, Some(8))
     }
 
     pub fn target(&self) -> Arc<dyn Target> {
-        Arc::new(self.nfs())
+        self.served.target()
     }
 
-    pub fn nfs(&self) -> NfsTarget {
+    /// Returns the target for wrappers.
+    pub fn served(&self) -> ServedTarget {
         self.served.target.clone()
     }
 

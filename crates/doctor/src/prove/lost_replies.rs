@@ -5,22 +5,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sharebench_model::units::show_nanos;
-use sharebench_nfs::NfsTarget;
 use sharebench_plan::Plan;
 use sharebench_server::MemoryVolume;
 use sharebench_target::{
     Capabilities, ConnectError, Fault, FaultyTarget, LocalBoxFuture, Session, SessionSpec, Target,
 };
 
-use crate::prove::fixture::{ServedVolume, flagged, run_one};
+use crate::prove::fixture::{flagged, run_one};
+use crate::prove::served_volume::{ServedTarget, ServedVolume};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 const USERS: u32 = 9;
 const LOST: u32 = 3;
 
 /// K14: a third of nine users never gets a reply.
-pub(super) fn censored_users(_: Conditions) -> Result<Attempt, ProveError> {
-    let served = ServedVolume::start(Arc::new(MemoryVolume::new(64 << 20)))?;
+pub(super) fn censored_users(conditions: Conditions) -> Result<Attempt, ProveError> {
+    let served = ServedVolume::start(conditions.protocol, Arc::new(MemoryVolume::new(64 << 20)), None)?;
     // The timeout is longer than the step, so that the lost users are still waiting at its end.
     let plan = || {
         Plan::parse(&format!(
@@ -28,7 +28,7 @@ pub(super) fn censored_users(_: Conditions) -> Result<Attempt, ProveError> {
              warm_up = '200ms'\nmeasure = '1500ms'\nscale = '100KB'\nblock = '10KB'"
         ))
     };
-    let whole = run_one(plan()?, &[Arc::new(served.target.clone())])?;
+    let whole = run_one(plan()?, &[served.target()])?;
     let step = run_one(plan()?, &[Arc::new(LossyTarget::new(&served.target))])?;
     let reported = USERS - LOST;
     let censored = flagged(&step, "participation");
@@ -62,13 +62,13 @@ pub(super) fn censored_users(_: Conditions) -> Result<Attempt, ProveError> {
 /// A target that never replies to the reads and writes of every third session. The first session, which belongs to the
 /// engine, gets all replies.
 struct LossyTarget {
-    inner: NfsTarget,
-    lost: FaultyTarget<NfsTarget>,
+    inner: ServedTarget,
+    lost: FaultyTarget<ServedTarget>,
     sessions: AtomicU32,
 }
 
 impl LossyTarget {
-    fn new(target: &NfsTarget) -> Self {
+    fn new(target: &ServedTarget) -> Self {
         let lost = FaultyTarget::new(target.clone()).data(0, Fault::Never);
         Self { inner: target.clone(), lost, sessions: AtomicU32::new(0) }
     }

@@ -13,6 +13,8 @@ mod integrity;
 mod lost_replies;
 mod open_load;
 mod paired_comparison;
+mod queue_depth;
+mod served_volume;
 mod socket_baseline;
 mod wall_clock;
 
@@ -22,7 +24,8 @@ use serde::Serialize;
 use sharebench_engine::{Clock, Health, HealthMeter, health_has_warning};
 use sharebench_model::units::{percent, show_nanos};
 
-pub(crate) use fixture::{ProveError, ServedVolume, run};
+pub(crate) use fixture::{ProveError, run};
+pub(crate) use served_volume::ServedVolume;
 
 /// Limits of CPU pressure and of steal time above which a failure does not count.
 const MAX_PRESSURE: f64 = 0.1;
@@ -114,9 +117,21 @@ pub struct Proof {
     pub why: String,
 }
 
+/// Protocol between the engine and the embedded servers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// NFS 3.
+    #[default]
+    Nfs,
+    /// SMB 3.1.1.
+    Smb,
+}
+
 /// Options of the known-answer tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Conditions {
+    /// Protocol of the embedded servers.
+    pub protocol: Protocol,
     /// Halve durations and repetitions where the result stays meaningful.
     pub quick: bool,
     /// Allow K20 to set the machine's wall clock back by an hour for one second.
@@ -196,6 +211,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment("K18", "a server that returns wrong blocks", 2, Gate::None, integrity::wrong_blocks),
     experiment("K19", "three hosts with wrong clocks start together", 4, Gate::Meter, common_start::start),
     experiment("K20", "the wall clock is set back while measuring", 3, Gate::None, clock_step::set_back),
+    experiment(
+        "K21",
+        "a queue depth of 8 at a device with 8 servers",
+        7,
+        Gate::Meter,
+        queue_depth::queue_depth,
+    ),
 ];
 
 /// Runs an experiment, with up to three attempts. A noisy attempt does not decide the verdict.

@@ -27,7 +27,7 @@ pub(super) fn random_arrivals(conditions: Conditions) -> Result<Attempt, ProveEr
     let sockets = SocketPair::start()?;
     for (rate, theory) in [(500, Some(2.0)), (700, Some(1.0 / 0.3)), (900, None)] {
         let service = ServiceTime::Exponential { mean: SERVICE, seed: 3 };
-        let fixture = Fixture::serving(service, USERS)?;
+        let fixture = Fixture::serving(conditions.protocol, service, USERS)?;
         let pace = format!(
             "users = [{USERS}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{measure:?}'"
         );
@@ -116,8 +116,8 @@ const GAP_NS: u64 = 2_000_000;
 /// K6: every start that was intended during a stall has a response time that includes the wait.
 ///
 /// The expected quantiles depend on the ratio of stall and window, so that a quick run shortens neither.
-pub(super) fn stall(_: Conditions) -> Result<Attempt, ProveError> {
-    let fixture = Fixture::serving(ServiceTime::Fixed(SERVICE), 1)?;
+pub(super) fn stall(conditions: Conditions) -> Result<Attempt, ProveError> {
+    let fixture = Fixture::serving(conditions.protocol, ServiceTime::Fixed(SERVICE), 1)?;
     let pace = "users = [1]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'";
     let plan = single_reads(pace)?;
     let step = std::thread::scope(|scope| {

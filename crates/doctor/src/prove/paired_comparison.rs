@@ -8,7 +8,7 @@ use sharebench_server::{DeviceRecord, ServiceTime};
 use sharebench_stats::{Estimate, hodges_lehmann};
 
 use crate::prove::fixture::{Fixture, executed_ns, flagged, mean_ns, median_ns, reading, run};
-use crate::prove::{Attempt, Conditions, ProveError, Row};
+use crate::prove::{Attempt, Conditions, Protocol, ProveError, Row};
 
 const WINDOW: Duration = Duration::from_millis(200);
 const SERVICE: Duration = Duration::from_millis(1);
@@ -48,7 +48,7 @@ struct WindowResult {
 /// K7: equal servers show no difference.
 pub(super) fn same(conditions: Conditions) -> Result<Attempt, ProveError> {
     let wanted = conditions.times(COMPARISONS_EQUAL);
-    let comparisons = match compare(wanted, SERVICE)? {
+    let comparisons = match compare(conditions.protocol, wanted, SERVICE)? {
         Ok(comparisons) => comparisons,
         Err(noise) => return Ok(Attempt { rows: Vec::new(), noise: Some(noise) }),
     };
@@ -79,7 +79,7 @@ pub(super) fn different(conditions: Conditions) -> Result<Attempt, ProveError> {
     let mut rows = Vec::new();
     for slower in [2u32, 5] {
         let service = SERVICE * (100 + slower) / 100;
-        let comparisons = match compare(wanted, service)? {
+        let comparisons = match compare(conditions.protocol, wanted, service)? {
             Ok(comparisons) => comparisons,
             Err(noise) => return Ok(Attempt { rows, noise: Some(noise) }),
         };
@@ -135,6 +135,7 @@ fn judge(slower: u32, comparisons: &[PairedComparison]) -> [Row; 3] {
 
 /// Compares a server of 1 ms with one of `service`; the inner error is the reason if the machine was too noisy.
 fn compare(
+    protocol: Protocol,
     comparisons: usize,
     service: Duration,
 ) -> Result<Result<Vec<PairedComparison>, String>, ProveError> {
@@ -143,7 +144,7 @@ fn compare(
         let mut quiet = 0;
         let mut comparison = None;
         for _ in 0..ATTEMPTS {
-            let seen = windows(service)?;
+            let seen = windows(protocol, service)?;
             quiet = seen.iter().filter(|(a, b)| a.quiet && b.quiet).count();
             comparison = (quiet * 2 >= PAIRS).then(|| estimate(&seen)).flatten();
             if comparison.is_some() {
@@ -162,10 +163,10 @@ fn compare(
 }
 
 /// Measures the windows of one comparison and returns them in pairs (A, B).
-fn windows(service: Duration) -> Result<Vec<(WindowResult, WindowResult)>, ProveError> {
+fn windows(protocol: Protocol, service: Duration) -> Result<Vec<(WindowResult, WindowResult)>, ProveError> {
     let fixtures = [
-        Fixture::serving(ServiceTime::Fixed(SERVICE), 1)?,
-        Fixture::serving(ServiceTime::Fixed(service), 1)?,
+        Fixture::serving(protocol, ServiceTime::Fixed(SERVICE), 1)?,
+        Fixture::serving(protocol, ServiceTime::Fixed(service), 1)?,
     ];
     let steps = run(reading(WINDOW, PAIRS as u32)?, &[fixtures[0].target(), fixtures[1].target()])?;
     let [a, b] = [0, 1].map(|target| windows_of(&steps, target as u32, &fixtures[target].take_reads()));

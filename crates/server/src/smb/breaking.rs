@@ -63,8 +63,10 @@ impl FileState {
                 }
                 continue;
             }
+            if contender.violates || grant.is_lost() {
+                obstacles.lost.extend(grant.lost_opens());
+            }
             if grant.is_lost() {
-                obstacles.lost.extend(grant.opens.iter().map(|(id, _)| id.volatile));
                 continue;
             }
             if overwrites {
@@ -88,11 +90,10 @@ impl FileState {
     pub(super) fn break_handles(&mut self, file: &Arc<File>, open: u64) -> Obstacles {
         let mut obstacles = Obstacles::default();
         for grant in &mut self.grants {
-            if grant.has(open) || grant.owner == Owner::Oplock || grant.state & HANDLE == 0 {
-                continue;
-            }
-            if grant.is_lost() {
-                obstacles.lost.extend(grant.opens.iter().map(|(id, _)| id.volatile));
+            // Also those of a client that has opened the file again, and does not know that the server has kept them.
+            obstacles.lost.extend(grant.lost_opens());
+            let keeps = grant.state & HANDLE != 0 && grant.owner != Owner::Oplock;
+            if grant.has(open) || grant.is_lost() || !keeps {
                 continue;
             }
             grant.start_break(file, grant.state & !HANDLE);

@@ -178,9 +178,14 @@ impl Grant {
         self.opens.iter().any(|(id, _)| id.volatile == open)
     }
 
-    /// True for an open of a client that has lost its connections.
+    /// Its opens of clients that have lost their connections.
+    pub(super) fn lost_opens(&self) -> impl Iterator<Item = u64> {
+        self.opens.iter().filter(|(_, holder)| holder.session.is_closed()).map(|(id, _)| id.volatile)
+    }
+
+    /// True if all of its opens are those of clients that have lost their connections.
     pub(super) fn is_lost(&self) -> bool {
-        self.opens.iter().all(|(_, holder)| holder.session.is_closed())
+        self.lost_opens().count() == self.opens.len()
     }
 
     /// Sends a break from the current state.

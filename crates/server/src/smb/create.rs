@@ -22,6 +22,7 @@ use crate::smb::lock_sequences::LockSequences;
 use crate::smb::open_files::OpenFile;
 use crate::smb::opening::{ALL_ACCESS, CONTENT, OPENED, OpenedNode, Progress, READ_ACCESS, Wanted};
 use crate::smb::pipe::Pipe;
+use crate::smb::resolve::with_separators;
 use crate::smb::session::{OpenCount, Opened, Tree};
 use crate::smb::status::{Outcome, malformed};
 
@@ -82,7 +83,8 @@ fn put_response(response: CreateResponse, answered: &[CreateContext], body: &mut
 impl Call<'_> {
     /// CREATE.
     pub(super) fn create(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
-        let request = CreateRequest::decode(self.message).map_err(malformed)?;
+        let mut request = CreateRequest::decode(self.message).map_err(malformed)?;
+        request.name = with_separators(&request.name);
         let server = &self.connection.server;
         let count = OpenCount::new(&self.connection.opens, server.max_opens.load(Ordering::Relaxed))?;
         let id = server.new_file_id();
@@ -123,6 +125,7 @@ impl Call<'_> {
             lease: wanted.cache.lease().filter(|_| !attributes.directory),
             allocation: if attributes.directory { 0 } else { wanted_allocation(&request) },
             durable: Durability::granted(durable.filter(|_| !attributes.directory), &cache),
+            resilience: AtomicU64::default(),
             file,
             delete_on_close: AtomicBool::new(request.options & options::DELETE_ON_CLOSE != 0),
             lock_sequences: LockSequences::default(),
@@ -151,7 +154,8 @@ impl Call<'_> {
         mut answered: Vec<CreateContext>,
         body: &mut Vec<u8>,
     ) {
-        let found = describe(self.connection.server.volume.as_ref(), attributes);
+        let shown = open.file.as_shown(attributes.clone());
+        let found = describe(self.connection.server.volume.as_ref(), &shown);
         let oplock = match cache {
             GrantedCache::Nothing => oplock::NONE,
             GrantedCache::Oplock(level) => level,
@@ -270,6 +274,7 @@ impl Call<'_> {
         let server = &self.connection.server;
         let mut response = CloseResponse::default();
         if let Opened::File(open) = self.session.remove(id, self.tree_id)? {
+            open.end_writes(server.volume.as_ref());
             if request.flags & 1 != 0
                 && let Ok(attributes) = open.attributes(server.volume.as_ref())
             {

@@ -14,6 +14,7 @@ use crate::smb::buffers::Replies;
 use crate::smb::call::{Answer, Call, DONE, empty};
 use crate::smb::session::Opened;
 use crate::smb::status::{Outcome, checked, malformed};
+use crate::smb::write_times::WriteTimes;
 
 /// Bytes of a READ response between its header and its data.
 const READ_HEAD: usize = 16;
@@ -90,13 +91,17 @@ impl Call<'_> {
                 check_range(request.offset, data.len())?;
                 open.file.check_locks(open.id.volatile, request.offset, u64::from(request.len), true)?;
                 let durable = open.write_through || request.flags & WRITE_THROUGH != 0;
-                let volume = &self.connection.server.volume;
+                let server = &self.connection.server;
+                let volume = &server.volume;
+                if server.options.write_times == WriteTimes::Delayed {
+                    checked(open.begin_write(volume.as_ref()))?;
+                }
                 let written = volume.write(open.node, request.offset, data, durable);
                 // A write that failed may have changed some of the bytes.
                 open.file.end_caches(open.id.volatile);
                 checked_data(written)?;
                 open.position.store(request.offset + data.len() as u64, Ordering::Relaxed);
-                open.note_written(&self.connection.server.files.watches);
+                open.note_written(&server.files.watches);
             }
         }
         WriteResponse { count: request.len, ..WriteResponse::default() }.encode(body);
@@ -110,6 +115,7 @@ impl Call<'_> {
             && !open.directory
         {
             checked(self.connection.server.volume.commit(open.node))?;
+            open.file.write_time.release();
         }
         Ok(empty(body))
     }

@@ -1,14 +1,16 @@
-//! Durable opens: what a client finds again after it has lost its connection (MS-SMB2 3.3.5.9.6 to 3.3.5.9.12).
+//! Durable and resilient opens: what a client finds again after it has lost its connection (MS-SMB2 3.3.5.9.6 to 3.3.5.9.12,
+//! 3.3.5.15.9).
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sharebench_smb::NtStatus;
-use sharebench_smb::wire::FileId;
 use sharebench_smb::wire::create_context::{CreateContext, name};
 use sharebench_smb::wire::durable::{self, DurableContext, DurableGrant, grant_v1};
 use sharebench_smb::wire::lease::HANDLE;
+use sharebench_smb::wire::{FileId, Reader};
 use tokio::runtime::Handle;
 
 use crate::name::fold_case;
@@ -25,6 +27,10 @@ const MAX_LOST: usize = 4096;
 const KEPT: Duration = Duration::from_secs(16 * 60);
 const KEPT_V2: Duration = Duration::from_secs(60);
 const MAX_KEPT_V2: Duration = Duration::from_secs(300);
+
+/// The usual and the longest time of a resilient open.
+const KEPT_RESILIENT: Duration = Duration::from_secs(120);
+const MAX_KEPT_RESILIENT: Duration = Duration::from_secs(300);
 
 /// Time within which the server knows that a connection has ended.
 const LOSS_NOTICED: Duration = Duration::from_millis(200);
@@ -63,6 +69,38 @@ impl Durability {
         // Not persistent: a restart of the server closes the open.
         let grant = DurableGrant { timeout: self.time.as_millis() as u32, flags: 0 };
         CreateContext::new(durable::REQUEST, &grant.encode())
+    }
+}
+
+impl OpenFile {
+    /// Keeps the open after a loss, whatever other clients need (`NETWORK_RESILIENCY_REQUEST`, MS-SMB2 2.2.31.3).
+    ///
+    /// # Errors
+    /// `STATUS_INVALID_PARAMETER` for a request that is cut, or a longer time than 5 minutes.
+    pub(super) fn make_resilient(&self, request: &[u8]) -> Outcome<()> {
+        let mut reader = Reader::new(request, "NETWORK_RESILIENCY_REQUEST");
+        let words = (reader.get::<u32>(), reader.get::<u32>());
+        let (Ok(milliseconds), Ok(_)) = words else { return Err(NtStatus::INVALID_PARAMETER) };
+        let wanted = Duration::from_millis(u64::from(milliseconds));
+        if wanted > MAX_KEPT_RESILIENT {
+            return Err(NtStatus::INVALID_PARAMETER);
+        }
+        let time = if wanted.is_zero() { KEPT_RESILIENT } else { wanted };
+        self.resilience.store(time.as_millis() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn is_resilient(&self) -> bool {
+        self.resilience.load(Ordering::Relaxed) != 0
+    }
+
+    /// How the open outlives its connection.
+    fn durability(&self) -> Option<Durability> {
+        let time = Duration::from_millis(self.resilience.load(Ordering::Relaxed));
+        if time.is_zero() {
+            return self.durable;
+        }
+        Some(Durability { guid: self.durable.and_then(|durable| durable.guid), time })
     }
 }
 
@@ -107,7 +145,8 @@ impl File {
 impl ServerState {
     /// Keeps an open for its client, or closes it.
     pub(super) fn lose_open(self: &Arc<Self>, session: &Session, open: &Arc<OpenFile>) {
-        let durable = open.durable.filter(|_| !open.deletes() && open.file.keeps_handle(open.id.volatile));
+        let keeps = || open.is_resilient() || open.file.keeps_handle(open.id.volatile);
+        let durable = open.durability().filter(|_| !open.deletes() && keeps());
         let Some(durability) = durable else { return self.files.close(open, self.volume.as_ref()) };
         let number = self.new_id();
         let id = open.id.volatile;
@@ -129,8 +168,9 @@ impl ServerState {
             runtime.spawn(async move {
                 tokio::time::sleep(durability.time).await;
                 let late = server.lost.all().get(&id).is_some_and(|lost| lost.number == number);
-                if late {
-                    server.close_lost(&[id]);
+                let expired = late.then(|| server.lost.all().remove(&id)).flatten();
+                if let Some(lost) = expired {
+                    server.files.close(&lost.open, server.volume.as_ref());
                 }
             });
         }
@@ -154,9 +194,15 @@ impl ServerState {
         Some(gate)
     }
 
-    /// Closes opens of clients that have lost their connections.
+    /// Closes opens of clients that have lost their connections, because another client needs their files. Resilient opens
+    /// stay, and only what their clients may cache ends.
     pub(super) fn close_lost(&self, opens: &[u64]) {
         for id in opens {
+            let resilient = self.lost.all().get(id).map(|lost| Arc::clone(&lost.open));
+            if let Some(open) = resilient.filter(|open| open.is_resilient()) {
+                open.file.end_grants(*id);
+                continue;
+            }
             let lost = self.lost.all().remove(id);
             match lost {
                 Some(lost) => self.files.close(&lost.open, self.volume.as_ref()),
@@ -178,7 +224,7 @@ impl ServerState {
         let open = &found.open;
         // A reconnect of version 1 gives no name.
         let right = |durable: Durability| guid.is_none_or(|guid| durable.guid.unwrap_or_default() == guid);
-        if !open.durable.is_some_and(right) {
+        if !open.durability().is_some_and(right) {
             return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
         }
         if found.account != session.account {

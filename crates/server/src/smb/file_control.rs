@@ -23,6 +23,8 @@ use crate::{FileRange, SeekTarget, VolumeError};
 /// Control codes (MS-FSCC 2.3).
 const CREATE_OR_GET_OBJECT_ID: u32 = 0x0009_00C0;
 const GET_COMPRESSION: u32 = 0x0009_003C;
+/// `FSCTL_LMR_REQUEST_RESILIENCY` (MS-SMB2 2.2.31).
+const REQUEST_RESILIENCY: u32 = 0x0014_01D4;
 /// Limits of a copy, which a request above them learns (MS-SMB2 3.3.5.15.6).
 const MAX_CHUNKS: u32 = 256;
 const MAX_CHUNK_BYTES: u32 = 1 << 20;
@@ -60,8 +62,16 @@ impl Call<'_> {
                 Ok(done(output))
             }
             GET_COMPRESSION => Ok(done(vec![0; 2])),
+            REQUEST_RESILIENCY if !open.directory && self.has_resiliency() => {
+                open.make_resilient(input).map(|()| done(Vec::new()))
+            }
             _ => return None,
         })
+    }
+
+    /// True if the dialect has resilient opens (MS-SMB2 3.3.5.15.9).
+    fn has_resiliency(&self) -> bool {
+        self.connection.negotiated.get().is_some_and(|negotiated| negotiated.dialect > 0x0202)
     }
 
     /// Checks that an open may change a range of its file.

@@ -3,7 +3,7 @@
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::ioctl::{IoctlRequest, PIPE_TRANSCEIVE, VALIDATE_NEGOTIATE_INFO, put_output};
 use sharebench_smb::wire::network_interface::{
-    NetworkInterface, QUERY_NETWORK_INTERFACE_INFO, put_interfaces,
+    NetworkInterface, QUERY_NETWORK_INTERFACE_INFO, RSS_CAPABLE, put_interfaces,
 };
 use sharebench_smb::wire::validation::ValidateNegotiateRequest;
 
@@ -39,7 +39,8 @@ impl Call<'_> {
             }
             QUERY_NETWORK_INTERFACE_INFO => {
                 let address = Some(self.connection.local);
-                let interface = NetworkInterface { index: 1, capability: 0, link_speed: LINK_SPEED, address };
+                let interface =
+                    NetworkInterface { index: 1, capability: RSS_CAPABLE, link_speed: LINK_SPEED, address };
                 let mut output = Vec::new();
                 put_interfaces(&[interface], &mut output);
                 output

@@ -8,11 +8,12 @@ use sharebench_smb::wire::info::InfoResponse;
 use sharebench_smb::wire::listing::{ListingClass, ListingWriter};
 
 use crate::smb::call::{Answer, Call, DONE};
-use crate::smb::file_info::describe;
-use crate::smb::open_files::OpenFile;
+use crate::smb::file_info::{describe, file_time};
+use crate::smb::open_files::{OpenFile, OpenFiles};
 use crate::smb::pattern::Pattern;
 use crate::smb::resolve::{find, is_expressible};
 use crate::smb::status::{Outcome, checked, malformed};
+use crate::smb::write_times::WriteTimes;
 use crate::{Attributes, Volume};
 
 /// Entries that the volume is asked for at a time: as many as a reply is likely to hold.
@@ -44,6 +45,8 @@ enum Position {
 /// A page that is being filled.
 struct Page<'a> {
     volume: &'a dyn Volume,
+    /// Files whose times of the last write are held back.
+    writers: Option<&'a OpenFiles>,
     open: &'a OpenFile,
     listing: ListingWriter,
     /// Entries that still fit by number.
@@ -54,7 +57,14 @@ struct Page<'a> {
 impl Page<'_> {
     /// Adds an entry; false if the page is full.
     fn push(&mut self, name: &str, attributes: &Attributes) -> bool {
-        if self.left == 0 || !self.listing.push(name, &describe(self.volume, attributes)) {
+        if self.left == 0 {
+            return false;
+        }
+        let mut found = describe(self.volume, attributes);
+        if let Some(file) = self.writers.and_then(|files| files.of_node(attributes.node)) {
+            found.modified = file_time(file.as_shown(attributes.clone()).modified);
+        }
+        if !self.listing.push(name, &found) {
             return false;
         }
         self.left -= 1;
@@ -131,8 +141,10 @@ impl Call<'_> {
         let single = request.flags & flags::RETURN_SINGLE_ENTRY != 0;
         let batch =
             if single { MIN_BATCH } else { (max_bytes as usize / ENTRY_BYTES).clamp(MIN_BATCH, MAX_BATCH) };
+        let server = &self.connection.server;
         let mut page = Page {
-            volume: self.connection.server.volume.as_ref(),
+            volume: server.volume.as_ref(),
+            writers: (server.options.write_times == WriteTimes::Delayed).then_some(&server.files),
             open: &open,
             listing: ListingWriter::new(class, max_bytes as usize),
             left: if single { 1 } else { usize::MAX },

@@ -50,6 +50,7 @@ mod ticket;
 mod trees;
 mod watches;
 mod workers;
+mod write_times;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -68,6 +69,7 @@ pub use crate::smb::options::{Protection, SmbServerOptions};
 use crate::smb::serving::serve;
 use crate::smb::state::ServerState;
 use crate::smb::workers::Workers;
+pub use crate::smb::write_times::WriteTimes;
 
 /// The protocol's name in messages.
 const PROTOCOL: &str = "smb";

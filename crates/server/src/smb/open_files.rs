@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Instant, SystemTime};
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::FileId;
@@ -22,7 +23,8 @@ use crate::smb::pending::PendingReply;
 use crate::smb::session::OpenCount;
 use crate::smb::status::Outcome;
 use crate::smb::watches::{Watch, Watches};
-use crate::{Attributes, NodeId, Volume, VolumeResult};
+use crate::smb::write_times::ShownWriteTime;
+use crate::{Attributes, NodeId, SetAttributes, Volume, VolumeResult};
 
 /// Access that share modes concern: reading, writing, deleting, in the order of the bits of a share mode.
 const SHARED: [u32; 3] =
@@ -60,6 +62,8 @@ pub(super) struct OpenFile {
     pub(super) allocation: u64,
     /// What happens to the open when its client loses its connection.
     pub(super) durable: Option<Durability>,
+    /// Time for which the client has requested that nothing ends the open after a loss, in milliseconds; 0 for none.
+    pub(super) resilience: AtomicU64,
     /// Shared with the other opens of the node.
     pub(super) file: Arc<File>,
     pub(super) delete_on_close: AtomicBool,
@@ -83,9 +87,31 @@ impl OpenFile {
     /// Attributes of the open: of a stream, the sizes are its own and everything else that of its file.
     pub(super) fn attributes(&self, volume: &dyn Volume) -> VolumeResult<Attributes> {
         let own = volume.attributes(self.node)?;
-        let Some(base) = self.base else { return Ok(own) };
+        let Some(base) = self.base else { return Ok(self.file.as_shown(own)) };
         let base = volume.attributes(base)?;
-        Ok(Attributes { size: own.size, allocated: own.allocated, directory: false, ..base })
+        Ok(self.file.as_shown(Attributes {
+            size: own.size,
+            allocated: own.allocated,
+            directory: false,
+            ..base
+        }))
+    }
+
+    /// Prepares the time of a write for a server that reports it late.
+    pub(super) fn begin_write(&self, volume: &dyn Volume) -> VolumeResult<()> {
+        let modified = || volume.attributes(self.described_node()).map(|found| found.modified);
+        self.file.write_time.begin_write(Instant::now(), modified)
+    }
+
+    /// Reports the writes of an open that is being closed. Those that were held back have the time of the close.
+    pub(super) fn end_writes(&self, volume: &dyn Volume) {
+        let writes = self.access & (access::WRITE_DATA | access::APPEND_DATA) != 0;
+        if writes && self.file.write_time.release() {
+            let change = SetAttributes { modified: Some(SystemTime::now()), ..SetAttributes::default() };
+            if let Err(error) = volume.set_attributes(self.described_node(), &change) {
+                tracing::debug!(%error, "the time of the last write stays that of the write");
+            }
+        }
     }
 
     /// True if the close removes the file.
@@ -125,6 +151,7 @@ pub(super) struct File {
     /// Runs the timers of breaks.
     pub(super) runtime: Option<Handle>,
     breaks: AtomicU64,
+    pub(super) write_time: ShownWriteTime,
     state: Mutex<FileState>,
 }
 
@@ -179,12 +206,32 @@ impl File {
             cached: AtomicBool::default(),
             runtime,
             breaks: AtomicU64::default(),
+            write_time: ShownWriteTime::default(),
             state: Mutex::new(state),
         }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, FileState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Attributes of the volume with the time of the last write that clients see.
+    pub(super) fn as_shown(&self, mut attributes: Attributes) -> Attributes {
+        attributes.modified = self.write_time.shown(Instant::now(), attributes.modified);
+        attributes
+    }
+
+    /// Ends what the client of an open may cache. Requests that wait for it continue.
+    pub(super) fn end_grants(&self, open: u64) {
+        let gates = {
+            let mut state = self.state();
+            let gates = state.leave_grants(open);
+            self.note_grants(&mut state);
+            gates
+        };
+        for gate in gates {
+            gate.open();
+        }
     }
 
     /// A number for a break.

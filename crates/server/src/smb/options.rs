@@ -10,6 +10,7 @@ use crate::change_reports::ChangeReports;
 use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::name::check_portable_name;
 use crate::smb::PROTOCOL;
+use crate::smb::write_times::WriteTimes;
 
 /// Protection of messages that the server requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +44,8 @@ pub struct SmbServerOptions {
     pub exclusive: bool,
     /// Protection of messages that the server requires.
     pub protection: Protection,
+    /// When clients see the time of a write.
+    pub write_times: WriteTimes,
     /// Largest READ and WRITE, in bytes: 64 KiB to 8 MiB.
     pub max_transfer: u32,
     /// Maximum number of connections. At the limit, the oldest connection without a login is closed for a new one; if
@@ -78,6 +81,7 @@ impl Default for SmbServerOptions {
             changes: ChangeReports::default(),
             exclusive: false,
             protection: Protection::Optional,
+            write_times: WriteTimes::AtOnce,
             max_transfer: 1 << 20,
             max_connections: 10_000,
             max_opens: 16_384,

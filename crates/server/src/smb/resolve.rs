@@ -41,6 +41,11 @@ fn names(path: &str) -> Outcome<Vec<&str>> {
     Ok(names)
 }
 
+/// A path with `\` between names, for clients that send `/`, which is in no name.
+pub(super) fn with_separators(path: &str) -> String {
+    path.replace('/', "\\")
+}
+
 /// Longest name of a stream in bytes, which is a part of the name of an extended attribute.
 const MAX_STREAM_NAME: usize = 200;
 

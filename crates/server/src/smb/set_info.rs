@@ -18,9 +18,9 @@ use crate::smb::descriptors::set_descriptor;
 use crate::smb::file_info::{
     DIRECTORY, READ_ONLY, TEMPORARY, is_read_only, mode_with, store_bits, store_created, system_time,
 };
-use crate::smb::open_files::{OpenFile, Place};
+use crate::smb::open_files::{File, OpenFile, Place};
 use crate::smb::parked::Gate;
-use crate::smb::resolve::{find_stream, last_name, resolve, split_stream};
+use crate::smb::resolve::{find_stream, last_name, resolve, split_stream, with_separators};
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::{SetAttributes, Volume};
 
@@ -129,6 +129,7 @@ impl Call<'_> {
             changed |= if time == 0 { 0 } else { bit };
         }
         open.note_change(&self.connection.server.files.watches, changed);
+        open.file.write_time.release();
         if let Some(created) = set_time(basic.created) {
             store_created(self.volume(), &found, created);
         }
@@ -150,6 +151,7 @@ impl Call<'_> {
         let change = SetAttributes { size: Some(size), ..SetAttributes::default() };
         let changed = self.volume().set_attributes(open.node, &change);
         open.file.end_caches(open.id.volatile);
+        open.file.write_time.release();
         checked(changed)?;
         open.note_change(&self.connection.server.files.watches, filter::SIZE | filter::ATTRIBUTES);
         Ok(())
@@ -166,10 +168,10 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Breaks the handles that other clients cache, and returns what to wait for.
-    fn break_handles(&self, open: &OpenFile) -> Option<Arc<Gate>> {
+    /// Breaks the handles of a file that other clients cache, and returns what to wait for.
+    fn break_handles(&self, file: &Arc<File>, open: &OpenFile) -> Option<Arc<Gate>> {
         loop {
-            let obstacles = open.file.state().break_handles(&open.file, open.id.volatile);
+            let obstacles = file.state().break_handles(file, open.id.volatile);
             if obstacles.lost.is_empty() {
                 return obstacles.gate;
             }
@@ -191,7 +193,7 @@ impl Call<'_> {
             if open.directory && !checked(self.volume().list(open.node, 0, 1))?.is_empty() {
                 return Err(NtStatus::DIRECTORY_NOT_EMPTY);
             }
-            if let Some(gate) = self.break_handles(open) {
+            if let Some(gate) = self.break_handles(&open.file, open) {
                 return Ok(Some(gate));
             }
         }
@@ -211,7 +213,8 @@ impl Call<'_> {
         if path.starts_with(':') || open.base.is_some() {
             return self.rename_stream(open, replace, &path).map(|()| None);
         }
-        let path = path.trim_start_matches('\\');
+        let path = with_separators(path.trim_start_matches('\\'));
+        let path = path.as_str();
         let volume = self.volume();
         let from = open.file.state().place.clone();
         let new_name = last_name(path);
@@ -226,18 +229,23 @@ impl Call<'_> {
         if open.directory && self.connection.server.files.has_open_below(&from.path) {
             return Err(NtStatus::ACCESS_DENIED);
         }
-        if let Some(gate) = self.break_handles(open) {
+        if let Some(gate) = self.break_handles(&open.file, open) {
             return Ok(Some(gate));
         }
         if let Some(old) = to.found.filter(|old| old.node != open.node) {
             if !replace {
                 return Err(NtStatus::OBJECT_NAME_COLLISION);
             }
-            if old.directory
-                || open.directory
-                || is_read_only(&old)
-                || self.connection.server.files.is_open(old.node)
+            if old.directory || open.directory || is_read_only(&old) {
+                return Err(NtStatus::ACCESS_DENIED);
+            }
+            // A client may have closed the file and keep the handle, or may have lost its connection.
+            if let Some(file) = self.connection.server.files.of_node(old.node)
+                && let Some(gate) = self.break_handles(&file, open)
             {
+                return Ok(Some(gate));
+            }
+            if self.connection.server.files.is_open(old.node) {
                 return Err(NtStatus::ACCESS_DENIED);
             }
             if to.place.name != new_name {

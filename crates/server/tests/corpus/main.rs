@@ -4,6 +4,7 @@
 mod nfs;
 mod nfs4_client;
 mod nfs4_server;
+mod nt1_client;
 mod relay;
 mod smb;
 
@@ -31,6 +32,11 @@ fn corpus_of_requests_to_the_smb_server() {
 #[test]
 fn corpus_of_replies_to_the_smb_client() {
     replay("smb_client", smb::run, Role::Client);
+}
+
+#[test]
+fn corpus_of_replies_to_the_smb1_client() {
+    replay("nt1_client", nt1_client::run, Role::Client);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::wire::create::CreateResponse;
 use crate::wire::create_context::{CreateContext, contexts, name};
 use crate::wire::durable::{self, DurableGrant, DurableRequest};
 use crate::wire::lease::{HANDLE, LEVEL, LeaseContext, READ, WRITE};
+use crate::wire::oplock;
 
 /// What opens request to cache. The client never caches: it measures what a lease costs a server, and what a break
 /// costs another user.
@@ -82,6 +83,22 @@ pub(crate) struct CreateExtras {
     pub(crate) contexts: Vec<CreateContext>,
     lease: bool,
     durable: bool,
+}
+
+/// The client's name for the lease with which it tries whether any is granted: one file has one at a time.
+const TRIAL_KEY: [u8; 16] = *b"sharebench-lease";
+
+impl CreateExtras {
+    /// A request to cache everything that the dialect knows: a lease of reads, handles and writes, or an oplock in 2.0.2.
+    /// What is granted is not counted.
+    pub(crate) fn everything(dialect: u16) -> Self {
+        if dialect < LeaseChoice::File(READ).oldest_dialect() {
+            return Self { oplock: oplock::BATCH, ..Self::default() };
+        }
+        let lease = LeaseContext { key: TRIAL_KEY, state: READ | HANDLE | WRITE, ..LeaseContext::default() };
+        let contexts = vec![CreateContext::new(name::REQUEST_LEASE, &lease.encode())];
+        Self { oplock: LEVEL, contexts, ..Self::default() }
+    }
 }
 
 impl SmbSession {

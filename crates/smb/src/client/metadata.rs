@@ -4,30 +4,24 @@ use std::time::{Duration, SystemTime};
 
 use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
 
-use crate::client::leases::Opens;
+use crate::client::leases::{CreateExtras, Opens};
 use crate::client::open_file::OpenFile;
-use crate::client::policy::create_options;
+use crate::client::policy::{access_and_disposition, create_options};
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;
 use crate::wire::create::{
     ATTRIBUTE_DIRECTORY, CreateRequest, CreateResponse, SHARE_ALL, access, disposition, options,
 };
-use crate::wire::create_context::{CreateContext, name};
 use crate::wire::header::command;
 use crate::wire::info::{
     DISPOSITION, END_OF_FILE, FS_FULL_SIZE, InfoResponse, QueryInfoRequest, RENAME, SetInfoRequest,
     TYPE_FILE, TYPE_FILE_SYSTEM, full_size, rename,
 };
-use crate::wire::lease::{self, LeaseContext};
-use crate::wire::oplock;
 use crate::wire::simple::CloseRequest;
 use crate::wire::{FileId, WireError};
 
 /// Access rights that allow nothing but to read attributes.
 pub(crate) const ATTRIBUTE_ACCESS: u32 = access::READ_ATTRIBUTES | access::SYNCHRONIZE;
-
-/// The client's name for a lease: one file has one at a time.
-const LEASE_KEY: [u8; 16] = *b"sharebench-lease";
 
 /// A time in 100 ns since 1601 (MS-DTYP 2.3.3); none before 1970.
 fn system_time(ticks: u64) -> Option<SystemTime> {
@@ -93,19 +87,26 @@ impl SmbSession {
         disposition: u32,
         options: u32,
     ) -> Result<(FileId, CreateResponse), OpError> {
-        let name = self.paths.name(path)?;
-        let share = SHARE_ALL;
-        let mut extras = self.create_extras(path, opens);
-        let contexts = std::mem::take(&mut extras.contexts);
-        let oplock = extras.oplock;
+        let extras = self.create_extras(path, opens);
+        self.create_with(extras, path, access, disposition, options).await
+    }
+
+    async fn create_with(
+        &mut self,
+        mut extras: CreateExtras,
+        path: &str,
+        access: u32,
+        disposition: u32,
+        options: u32,
+    ) -> Result<(FileId, CreateResponse), OpError> {
         let request = CreateRequest {
-            oplock,
+            oplock: extras.oplock,
             access,
-            share,
+            share: SHARE_ALL,
             disposition,
             options,
-            name,
-            contexts,
+            name: self.paths.name(path)?,
+            contexts: std::mem::take(&mut extras.contexts),
             ..CreateRequest::default()
         };
         let reply = self.channels.request(command::CREATE, |body| request.encode(body)).await?;
@@ -117,23 +118,11 @@ impl SmbSession {
     /// Opens a file with a request for a lease (MS-SMB2 2.2.13.2.8), or in dialect 2.0.2 for an oplock (2.2.13), which permit
     /// to cache it, and closes it. A break that follows at once needs no answer, because closing gives the right back.
     pub(crate) async fn is_caching_granted(&mut self, path: &str) -> Result<bool, OpError> {
-        // Everything: reading, handles and writing.
-        let lease = LeaseContext { key: LEASE_KEY, state: 7, ..LeaseContext::default() };
-        let context = CreateContext::new(name::REQUEST_LEASE, &lease.encode());
-        let has_leases = self.negotiated.dialect > 0x0202;
-        let request = CreateRequest {
-            oplock: if has_leases { lease::LEVEL } else { oplock::BATCH },
-            contexts: if has_leases { vec![context] } else { Vec::new() },
-            access: access::READ_DATA | ATTRIBUTE_ACCESS,
-            share: SHARE_ALL,
-            disposition: disposition::OPEN,
-            options: options::NON_DIRECTORY_FILE,
-            name: self.paths.name(path)?,
-            ..CreateRequest::default()
-        };
-        let reply = self.channels.request(command::CREATE, |body| request.encode(body)).await?;
-        let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
-        self.close_file(response.file).await?;
+        let extras = CreateExtras::everything(self.negotiated.dialect);
+        let (rights, disposition) = access_and_disposition(OpenHow::Read);
+        let (file, response) =
+            self.create_with(extras, path, rights, disposition, options::NON_DIRECTORY_FILE).await?;
+        self.close_file(file).await?;
         Ok(response.oplock != 0)
     }
 
@@ -165,13 +154,7 @@ impl SmbSession {
     }
 
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
-        let write = access::WRITE_DATA | access::APPEND_DATA | access::WRITE_ATTRIBUTES;
-        let (rights, disposition) = match how {
-            OpenHow::Read => (0, disposition::OPEN),
-            OpenHow::ReadWrite => (write, disposition::OPEN),
-            OpenHow::CreateNew => (write, disposition::CREATE),
-        };
-        let rights = rights | access::READ_DATA | ATTRIBUTE_ACCESS;
+        let (rights, disposition) = access_and_disposition(how);
         let options = options::NON_DIRECTORY_FILE | create_options(policy);
         let (file, response) = self.create_for(Opens::File, path, rights, disposition, options).await?;
         match self.files.open(OpenFile { id: file, policy }) {

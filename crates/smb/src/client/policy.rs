@@ -1,8 +1,8 @@
 //! How requests express policies: create options of an open file, flags of its reads and writes.
 
-use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, OpError, OpStep, Stability};
+use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, OpError, OpStep, OpenHow, Stability};
 
-use crate::wire::create::options;
+use crate::wire::create::{access, disposition, options};
 use crate::wire::data::{READ_UNBUFFERED, WRITE_THROUGH, WRITE_UNBUFFERED};
 
 /// Smallest unit of unbuffered transfers: a sector (MS-FSA 2.1.5.3). A server with larger sectors rejects the request
@@ -21,6 +21,17 @@ pub(crate) const fn create_options(policy: IoPolicy) -> u32 {
         sharebench_model::SyncPolicy::Normal => 0,
     };
     cache | sync
+}
+
+/// The access and the disposition of a CREATE that opens a file (MS-SMB2 2.2.13, MS-CIFS 2.2.4.64).
+pub(crate) const fn access_and_disposition(how: OpenHow) -> (u32, u32) {
+    let read = access::READ_DATA | access::READ_ATTRIBUTES | access::SYNCHRONIZE;
+    let write = access::WRITE_DATA | access::APPEND_DATA | access::WRITE_ATTRIBUTES;
+    match how {
+        OpenHow::Read => (read, disposition::OPEN),
+        OpenHow::ReadWrite => (read | write, disposition::OPEN),
+        OpenHow::CreateNew => (read | write, disposition::CREATE),
+    }
 }
 
 /// Since dialect 3.0.2 each transfer states that it is unbuffered, too.

@@ -8,7 +8,7 @@ use sharebench_model::{
     DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
-use sharebench_stream_client::{OpenFileTable, submit_error};
+use sharebench_stream_client::OpenFileTable;
 use sharebench_target::{LocalBoxFuture, NOT_GRANTED, Session};
 use tokio::net::TcpStream;
 
@@ -28,7 +28,7 @@ use crate::wire::header::command;
 use crate::wire::simple::Empty;
 
 /// How long to wait for the response to a log-off.
-const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One user's logged-in connection to a share: the SMB implementation of [`Session`].
 ///
@@ -81,23 +81,6 @@ impl SmbSession {
         }
     }
 
-    fn check_record(
-        &mut self,
-        slot: Slot,
-        len: u32,
-        request: &'static str,
-        limit: &str,
-        max: u32,
-    ) -> Result<(), OpError> {
-        if len > max {
-            return Err(submit_error::record_above_limit(request, len, limit, max));
-        }
-        match self.channels.buffers.payload_of(slot.0 as usize, len as usize) {
-            Some(_) => Ok(()),
-            None => Err(submit_error::record_above_slot(request, len)),
-        }
-    }
-
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
         if let Some(error) = self.channels.failure() {
             return Err(error);
@@ -108,13 +91,15 @@ impl SmbSession {
         }
         let request = match op {
             DataOp::Read { file, offset, len } => {
-                self.check_record(slot, len, "READ", "MaxReadSize", self.negotiated.max_read)?;
+                let limit = ("MaxReadSize", self.negotiated.max_read);
+                self.channels.buffers.check_record(slot, len, "READ", limit)?;
                 let file = *self.files.get(file)?;
                 let flags = read_flags(file.policy, self.negotiated.dialect);
                 Request::Read { file, offset, len, flags }
             }
             DataOp::Write { file, offset, len, stability } => {
-                self.check_record(slot, len, "WRITE", "MaxWriteSize", self.negotiated.max_write)?;
+                let limit = ("MaxWriteSize", self.negotiated.max_write);
+                self.channels.buffers.check_record(slot, len, "WRITE", limit)?;
                 let file = *self.files.get(file)?;
                 let flags = write_flags(file.policy, stability, self.negotiated.dialect)?;
                 Request::Write { file, offset, len, flags }

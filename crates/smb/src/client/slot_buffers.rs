@@ -1,6 +1,7 @@
 //! The slots' buffers, with space for a request's header in front of each payload.
 
-use sharebench_stream_client::SlotBytes;
+use sharebench_model::{OpError, Slot};
+use sharebench_stream_client::{SlotBytes, submit_error};
 use sharebench_target::buffer_pool;
 
 use crate::wire::HEADER_LEN;
@@ -59,6 +60,23 @@ impl SlotBuffers {
     #[inline]
     pub(crate) fn payload_of(&mut self, index: usize, len: usize) -> Option<&mut [u8]> {
         self.slot(index)?.get_mut(HEADROOM..HEADROOM.checked_add(len)?)
+    }
+
+    /// Checks that a transfer of `len` bytes fits into the limit of the server, which `limit` names, and into the slot.
+    pub(crate) fn check_record(
+        &mut self,
+        slot: Slot,
+        len: u32,
+        request: &'static str,
+        (limit, max): (&str, u32),
+    ) -> Result<(), OpError> {
+        if len > max {
+            return Err(submit_error::record_above_limit(request, len, limit, max));
+        }
+        match self.payload_of(slot.0 as usize, len as usize) {
+            Some(_) => Ok(()),
+            None => Err(submit_error::record_above_slot(request, len)),
+        }
     }
 
     /// The WRITE message whose payload is the first `len` bytes of the slot.

@@ -6,7 +6,8 @@ use sharebench_model::{
 use sharebench_target::{HeldEntries, ListingGuard};
 
 use super::session::{Nt1File, Nt1Session};
-use crate::client::policy::create_options;
+use crate::client::metadata::unreadable;
+use crate::client::policy::{access_and_disposition, create_options};
 use crate::nt1::file::{CloseRequest, CreateRequest, CreateResponse};
 use crate::nt1::message::{NO_ANDX, NoWords, put_text};
 use crate::nt1::path::{ALL, FILES, SearchAttributes, put_name};
@@ -16,9 +17,9 @@ use crate::nt1::trans2::{
 };
 use crate::nt1::{Message, command};
 use crate::status::NtStatus;
-use crate::wire::create::{ATTRIBUTE_DIRECTORY, SHARE_ALL, access, disposition, options};
+use crate::wire::create::{ATTRIBUTE_DIRECTORY, SHARE_ALL, options};
 use crate::wire::directory::entries;
-use crate::wire::{WireError, utf16};
+use crate::wire::utf16;
 
 /// Most bytes of data in a response to a transaction: the response fits into one message of every server.
 const MAX_DATA: u16 = 32 << 10;
@@ -33,10 +34,6 @@ pub(super) struct Search {
     /// The last name, from which the next page continues.
     last: String,
     guard: ListingGuard,
-}
-
-fn unreadable(request: &'static str) -> impl Fn(WireError) -> OpError {
-    move |error| OpError::new(ErrorClass::Protocol, OpStep::Request(request), error.to_string())
 }
 
 impl Nt1Session {
@@ -143,17 +140,12 @@ impl Nt1Session {
     }
 
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
-        let write = access::WRITE_DATA | access::APPEND_DATA | access::WRITE_ATTRIBUTES;
-        let (rights, disposition) = match how {
-            OpenHow::Read => (0, disposition::OPEN),
-            OpenHow::ReadWrite => (write, disposition::OPEN),
-            OpenHow::CreateNew => (write, disposition::CREATE),
-        };
+        let (access, disposition) = access_and_disposition(how);
         let name = self.name(path)?;
         let words = CreateRequest {
             andx: NO_ANDX,
             name_len: utf16(&name).len() as u16,
-            access: rights | access::READ_DATA | access::READ_ATTRIBUTES | access::SYNCHRONIZE,
+            access,
             share: SHARE_ALL,
             disposition,
             options: options::NON_DIRECTORY_FILE | create_options(policy),

@@ -1,28 +1,28 @@
 //! A directory of a share over SMB1, as the engine drives it.
 
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use sharebench_model::{
     CachePolicy, DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability, TcpReading,
     WireCount,
 };
 use sharebench_relay::Far;
-use sharebench_stream_client::{OpenFileTable, submit_error};
+use sharebench_stream_client::OpenFileTable;
 use sharebench_target::{LocalBoxFuture, Session, UNSAFE};
 
 use super::connection::{Completion, Connection, Request};
 use super::names::Search;
 use crate::client::negotiated::guid_text;
 use crate::client::options::{Nt1Transport, SmbOptions};
+use crate::client::session::LOG_OFF_TIMEOUT;
 use crate::client::share_paths::SharePaths;
 use crate::nt1::command;
 use crate::nt1::message::NO_ANDX;
 use crate::nt1::path::Echo;
 use crate::nt1::session::Logoff;
 
-/// How long to wait for the response to a log-off.
-const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
+/// Name of the limit of a record in errors.
+const LARGEST: &str = "largest transfer";
 
 /// What client and server negotiated.
 #[derive(Debug, Clone)]
@@ -77,16 +77,6 @@ impl Nt1Session {
         }
     }
 
-    fn check(&mut self, slot: Slot, len: u32, request: &'static str, max: u32) -> Result<(), OpError> {
-        if len > max {
-            return Err(submit_error::record_above_limit(request, len, "largest transfer", max));
-        }
-        match self.connection.buffers.payload_of(slot.0 as usize, len as usize) {
-            Some(_) => Ok(()),
-            None => Err(submit_error::record_above_slot(request, len)),
-        }
-    }
-
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
         if let Some(error) = self.connection.failure() {
             return Err(error);
@@ -102,12 +92,14 @@ impl Nt1Session {
         };
         let request = match op {
             DataOp::Read { file, offset, len } => {
-                self.check(slot, len, "READ_ANDX", self.negotiated.max_read)?;
+                let limit = (LARGEST, self.negotiated.max_read);
+                self.connection.buffers.check_record(slot, len, "READ_ANDX", limit)?;
                 let file = *self.files.get(file)?;
                 Request::Read { fid: file.fid, offset, len, policy: policy(file, false) }
             }
             DataOp::Write { file, offset, len, stability } => {
-                self.check(slot, len, "WRITE_ANDX", self.negotiated.max_write)?;
+                let limit = (LARGEST, self.negotiated.max_write);
+                self.connection.buffers.check_record(slot, len, "WRITE_ANDX", limit)?;
                 let file = *self.files.get(file)?;
                 let through = file.through || stability == Stability::Durable;
                 Request::Write { fid: file.fid, offset, len, through, policy: policy(file, through) }

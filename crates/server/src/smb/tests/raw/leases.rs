@@ -20,7 +20,7 @@ fn serve(leases: bool, exclusive: bool) -> SmbServer {
     SmbServer::start("127.0.0.1:0".parse().unwrap(), volume(), options).unwrap()
 }
 
-fn leased(name: &str, key: [u8; 16], state: u32) -> CreateRequest {
+pub(super) fn leased(name: &str, key: [u8; 16], state: u32) -> CreateRequest {
     let lease = LeaseContext { key, state, ..LeaseContext::default() };
     CreateRequest {
         oplock: LEVEL,

@@ -1,0 +1,99 @@
+//! The SMB client of the Linux kernel at the embedded server: random operations over mounts of all dialects, protections and
+//! caches, over several channels, and while connections are lost.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use sharebench_tests::{Cut, FaultProxy, KernelGuest, Need, Served, Sharebench, Smbd, needs, program};
+
+const RANDOM_OPERATIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernel-guest/random-operations");
+
+/// Names and options of the mounts, one per line.
+const MOUNTS: &str = "\
+2.0 vers=2.0
+2.1 vers=2.1
+3.0 vers=3.0
+3.1.1 vers=3.1.1
+sign vers=3.1.1,sign
+seal vers=3.1.1,seal
+cache=none vers=3.1.1,cache=none
+multichannel vers=3.1.1,multichannel,max_channels=4
+resilient vers=2.1,resilienthandles";
+
+/// A port in the namespace of the guest, in which nobody else listens.
+const PORT: &str = "4450";
+
+/// Number of random operations per mount.
+fn count() -> &'static str {
+    if std::env::var_os("SHAREBENCH_LONG").is_some() { "20000" } else { "250" }
+}
+
+/// Runs the operations over each of the mounts.
+fn run(guest: &KernelGuest, port: &str, mounts: &str, lossy: &str) -> std::io::Result<String> {
+    let share = format!("//{}/share", KernelGuest::MACHINE);
+    let env = [
+        ("SHARE", share.as_str()),
+        ("PORT", port),
+        ("USER", Served::USER),
+        ("PASSWD", Smbd::PASSWORD),
+        ("MOUNTS", mounts),
+        ("RANDOM_OPERATIONS", RANDOM_OPERATIONS),
+        ("COUNT", count()),
+        ("LOSSY", lossy),
+    ];
+    guest.run(include_str!("../kernel-guest/random-mounts"), &env, 12 * KernelGuest::LONG)
+}
+
+#[test]
+fn random_operations_agree_over_kernel_mounts_of_every_kind() {
+    needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
+    let sharebench = Sharebench::new().unwrap();
+    let guest = KernelGuest::prepare(&[]).unwrap();
+    // In the network of the guest, so that the address of the server is one that further channels can use.
+    let enter = guest.enter();
+    let words: Vec<&str> = enter.iter().map(String::as_str).collect();
+    let at = format!("{}:{PORT}", KernelGuest::MACHINE);
+    std::fs::create_dir(sharebench.home().join("served")).unwrap();
+    let line = ["serve", "served", "--smb", &at, "--account", Served::USER];
+    let mut server = sharebench.start_by(&words, &line, &[], "served.log").unwrap();
+    server.wait_for_output("serving", program::PATIENCE).unwrap();
+    let printed = run(&guest, PORT, MOUNTS, "").unwrap();
+    println!("{printed}");
+    for name in MOUNTS.lines().filter_map(|line| line.split(' ').next()) {
+        let channels = if name == "multichannel" { 4 } else { 1 };
+        let wanted = format!("{name}: {channels} channels: no mismatch: {} operations", count());
+        assert!(printed.contains(&wanted), "no '{wanted}' in {printed}");
+    }
+}
+
+#[test]
+fn random_operations_see_no_loss_of_the_connection_of_a_kernel_mount() {
+    needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let proxy = FaultProxy::start(served.smb_port, Cut::Bytes).unwrap();
+    let guest = KernelGuest::prepare(&[proxy.port()]).unwrap();
+    let over = AtomicBool::new(false);
+    let (printed, losses) = thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            let printed = run(&guest, &proxy.port().to_string(), "durable vers=3.1.1", "lossy");
+            over.store(true, Ordering::Relaxed);
+            printed
+        });
+        let mut losses = 0;
+        while !over.load(Ordering::Relaxed) {
+            // Between two losses, the client has to reconnect and to work; no assertion depends on the time.
+            thread::sleep(Duration::from_secs(3));
+            // A mount fails if it loses its connection before its first file exists.
+            if std::fs::read_dir(served.directory()).unwrap().next().is_some() {
+                losses += u32::from(proxy.accepted() > 0);
+                proxy.reset();
+            }
+        }
+        (running.join().unwrap(), losses)
+    });
+    let printed = printed.unwrap();
+    println!("{losses} lost connections: {printed}");
+    assert!(printed.contains(&format!("no mismatch: {} operations", count())), "{printed}");
+}
