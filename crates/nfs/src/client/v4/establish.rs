@@ -106,6 +106,7 @@ fn facts(session: &Nfs4Session, granted: &Granted, lease: Duration) -> Facts {
         ("vers", format!("4.{}", session.minor)),
         ("transport", "tcp".to_owned()),
         ("nconnect", session.channel.connections().to_string()),
+        ("compound", if options.compound { "on" } else { "off" }.to_owned()),
         ("sec", "sys".to_owned()),
         ("export", format!("/{}", options.path.trim_matches('/'))),
         ("port", session.address.port().to_string()),

@@ -9,7 +9,7 @@ use sharebench_stream_client::{connection_error, submit_error};
 
 use crate::client::calls::ExpectedReply;
 use crate::client::dialect::Verdict;
-use crate::client::v4::compound::{Compound, Results, reply_head};
+use crate::client::v4::compound::{Compound, Encoded, Results, reply_head};
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY, Step, step_after};
 use crate::client::v4::session::Nfs4Session;
 use crate::v4::compound::{COMPOUND, OK};
@@ -37,6 +37,12 @@ impl Request {
     /// A call that changes names, attributes or states.
     pub(crate) const fn changing(operation: Operation) -> Self {
         Self { name: operation.name(), cache: true, owner: None }
+    }
+
+    /// A call that opens a file, reads it and closes it. Its reply is too large to be kept, and performing it twice leaves the
+    /// file as it was.
+    pub(crate) const fn whole_file() -> Self {
+        Self { name: Operation::Open.name(), cache: false, owner: None }
     }
 
     /// A call with the sequence number of an open-owner.
@@ -191,15 +197,16 @@ impl Nfs4Session {
         // Minor versions with sessions ignore the sequence numbers of owners, which are zero (RFC 8881, 8.8).
         let sequence = if self.minor == 0 { sequence } else { 0 };
         let minor = self.minor;
-        let repeatable = Cell::new(0);
+        let encoded = Cell::new(Encoded::default());
         let arguments = |writer: &mut Writer| {
             let mut compound = Compound::begin(writer, minor, sequencing, request.cache);
             build(&mut compound, sequence);
-            repeatable.set(compound.end());
+            encoded.set(compound.end());
         };
         self.channel.call(index, ExpectedReply::Metadata, COMPOUND, 0, arguments);
-        let verdict = poll_fn(|cx| self.poll_call(cx, index, &arguments)).await?;
-        Ok((verdict, repeatable.get()))
+        self.channel.count_operations(encoded.get().operations);
+        let verdict = poll_fn(|cx| self.poll_call(cx, index, &arguments, &encoded)).await?;
+        Ok((verdict, encoded.get().repeatable))
     }
 
     fn poll_call(
@@ -207,12 +214,14 @@ impl Nfs4Session {
         cx: &mut Context<'_>,
         index: usize,
         arguments: &impl Fn(&mut Writer),
+        encoded: &Cell<Encoded>,
     ) -> Poll<Result<Verdict, OpError>> {
         loop {
             self.recover(cx);
             let mut progress = self.channel.connections() > 0 && self.channel.is_orphan(index);
             if progress {
                 self.channel.call_again(index, COMPOUND, 0, arguments);
+                self.channel.count_operations(encoded.get().operations);
             }
             let mut completions = std::mem::take(&mut self.completions);
             // The completions show whether there was one.
