@@ -197,7 +197,7 @@ impl Nfs4Session {
             fore_channel: wanted,
             back_channel,
             callback_program: CALLBACK_PROGRAM,
-            callback_security: CallbackSecurity { none: false, sys: true },
+            callback_security: CallbackSecurity { none: false, sys: Some((0, 0)) },
         };
         let mut results = self
             .request(Request::reading(Operation::CreateSession), |compound, _| {
