@@ -50,6 +50,11 @@ impl Served {
         Ok(Self { child, _hold: hold, protocol: protocol.to_owned(), port })
     }
 
+    /// Returns the process id of the server.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns the URL of the server.
     pub fn url(&self) -> String {
         let port = self.port;
