@@ -128,8 +128,9 @@ fn every_test_and_the_presets_are_verified_over_nfs4() {
 fn small_files_take_one_call_with_compounds_and_three_without() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    let plan = "name = 'small'\n[[files]]\nname = 'small'\ncount = 20\nsize = '4KiB'\n\
-                [[transactions]]\noperations = ['open', 'read 64KiB all', 'close']\n";
+    let plan = "[load]\nworkload = 'small'\nusers = [2]\n[workload]\nname = 'small'\n\
+                [[workload.files]]\nname = 'small'\ncount = 20\nsize = '4KiB'\n\
+                [[workload.transactions]]\nname = 'read'\nfiles = 'small'\noperations = ['open', 'read 64KiB all', 'close']\n";
     sharebench.write("small.toml", plan).unwrap();
     let url = served.nfs4_url("", "vers=4.1");
     for (run, sharing) in [(1, "1"), (2, "2")] {
@@ -140,7 +141,7 @@ fn small_files_take_one_call_with_compounds_and_three_without() {
         let stored = Stored::read(&sharebench, run);
         assert_clean(&stored);
         let [off, on] = stored.steps.as_slice() else { panic!("{} steps", stored.steps.len()) };
-        for (step, kind, calls, per_transaction) in [(off, "read", 3, 9), (on, "open-read-close", 1, 5)] {
+        for (step, kind, calls, per_transaction) in [(off, "read", 3, 11), (on, "open-read-close", 1, 5)] {
             let done = operations(step, kind);
             let requests = step["wire"]["requests"].as_u64().unwrap();
             assert!(done > 0, "{step}");

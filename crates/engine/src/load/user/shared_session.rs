@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     next_user: u32,
     /// The session's wire count at the last reading by any user.
     wire: WireCount,
+    /// The session reads whole files by one request.
+    whole_files: bool,
 }
 
 /// What a user is allowed to do with the shared session at present.
@@ -59,6 +61,7 @@ impl Shared {
     pub fn new(inner: Box<dyn Session>, slots: u32) -> Rc<RefCell<Self>> {
         let free: Vec<Slot> = (0..slots).rev().map(Slot).collect();
         let wire = inner.wire();
+        let whole_files = inner.reads_whole_files();
         let slots = free.len();
         Rc::new(RefCell::new(Self {
             inner: Some(inner),
@@ -70,6 +73,7 @@ impl Shared {
             users: BTreeMap::new(),
             next_user: 0,
             wire,
+            whole_files,
         }))
     }
 
@@ -361,7 +365,7 @@ impl Session for SharedSession {
     }
 
     fn reads_whole_files(&self) -> bool {
-        self.session_member.shared.borrow().inner.as_ref().is_some_and(|inner| inner.reads_whole_files())
+        self.session_member.shared.borrow().whole_files
     }
 
     fn read_file<'a>(&'a mut self, path: &'a str, len: u32) -> LocalBoxFuture<'a, Reply> {

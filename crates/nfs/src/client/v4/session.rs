@@ -92,6 +92,8 @@ pub(crate) struct Nfs4Session {
     pub(crate) verifier: Option<WriteVerifier>,
     pub(crate) policy: PolicyCount,
     pub(crate) listing: Option<Listing>,
+    /// How often the server had forgotten the client while nothing was open.
+    pub(crate) replaced: u32,
 }
 
 impl Nfs4Session {
@@ -130,6 +132,7 @@ impl Nfs4Session {
             verifier: None,
             policy: PolicyCount::default(),
             listing: None,
+            replaced: 0,
         }
     }
 
@@ -159,6 +162,9 @@ impl Session for Nfs4Session {
         }
         if self.channel.losses() > 0 {
             facts.insert("connections_lost".into(), self.channel.losses().to_string());
+        }
+        if self.replaced > 0 {
+            facts.insert("clients_replaced".into(), self.replaced.to_string());
         }
         facts
     }

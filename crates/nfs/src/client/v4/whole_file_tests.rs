@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
-use sharebench_model::{ErrorClass, Slot, WireCount};
-use sharebench_target::{Session, SessionSpec, Target, TargetUrl};
+use sharebench_model::{ErrorClass, MetaOp, OpenHow, Slot, WireCount};
+use sharebench_target::{Session, SessionSpec, Target, TargetUrl, call};
 
 use super::tests::server;
 use crate::canned::answer;
@@ -75,8 +75,8 @@ fn fail_read(reply: &mut Vec<u8>, status: Nfs4Status) {
     reply[..4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// A server whose first READ of a whole file fails. It reports the number of results of each reply.
-fn failing(status: Nfs4Status) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
+/// A server that changes the replies of one connection. It reports the number of results of each reply.
+fn changing(mut change: impl FnMut(&mut Vec<u8>) + Send + 'static) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let counts = Arc::new(Mutex::new(Vec::new()));
@@ -85,7 +85,6 @@ fn failing(status: Nfs4Status) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
         let (mut stream, _) = listener.accept().unwrap();
         let mut received = Vec::new();
         let mut piece = [0; 4096];
-        let mut failed = false;
         while let Ok(count @ 1..) = stream.read(&mut piece) {
             received.extend_from_slice(&piece[..count]);
             while let NextRecord::Whole { start, end } = next_record(&received, 1 << 20).unwrap() {
@@ -93,19 +92,28 @@ fn failing(status: Nfs4Status) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
                 let mut out = Writer::default();
                 answer(&record, &mut out).unwrap();
                 let mut reply = out.as_slice().to_vec();
-                let head = ReplyHead::get(&mut Reader::new(&reply[RPC_HEAD..])).unwrap();
-                let mut results = head.count;
-                if results == WHOLE && !failed && reply.len() > LEN as usize {
-                    failed = true;
-                    fail_read(&mut reply, status);
-                    results = WHOLE - 1;
-                }
-                shared.lock().unwrap().push(results);
+                change(&mut reply);
+                shared.lock().unwrap().push(results_of(&reply));
                 stream.write_all(&reply).unwrap();
             }
         }
     });
     (address, counts)
+}
+
+fn results_of(reply: &[u8]) -> u32 {
+    ReplyHead::get(&mut Reader::new(&reply[RPC_HEAD..])).unwrap().count
+}
+
+/// A server whose first READ of a whole file fails.
+fn failing(status: Nfs4Status) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
+    let mut failed = false;
+    changing(move |reply| {
+        if results_of(reply) == WHOLE && !failed && reply.len() > LEN as usize {
+            failed = true;
+            fail_read(reply, status);
+        }
+    })
 }
 
 #[tokio::test]
@@ -127,4 +135,37 @@ async fn a_failed_read_leaves_no_open_file() {
     assert_eq!(error.class, ErrorClass::Io, "{error:?}");
     assert_eq!(counts.lock().unwrap()[before..], [WHOLE - 1, 4]);
     assert_eq!(session.read_file("data", LEN).await.result, Ok(LEN));
+}
+
+/// Replaces a reply by one whose SEQUENCE fails.
+fn fail_sequence(reply: &mut Vec<u8>, status: Nfs4Status) {
+    reply.truncate(RPC_HEAD);
+    for word in [status.code(), 0, 1, Operation::Sequence as u32, status.code()] {
+        reply.extend(word.to_be_bytes());
+    }
+    let length = (reply.len() - 4) as u32 | 0x8000_0000;
+    reply[..4].copy_from_slice(&length.to_be_bytes());
+}
+
+#[tokio::test]
+async fn a_server_that_forgot_an_idle_client_gets_a_new_one() {
+    let forget = Arc::new(Mutex::new(false));
+    let forgets = Arc::clone(&forget);
+    let (address, counts) = changing(move |reply| {
+        if std::mem::take(&mut *forgets.lock().unwrap()) {
+            fail_sequence(reply, Nfs4Status::Badsession);
+        }
+    });
+    let mut session = connect(address).await;
+    *forget.lock().unwrap() = true;
+    let before = counts.lock().unwrap().len();
+    assert_eq!(session.read_file("data", LEN).await.result, Ok(LEN));
+    // The rejected call, EXCHANGE_ID, CREATE_SESSION, RECLAIM_COMPLETE after SEQUENCE, and the call in the new session.
+    assert_eq!(counts.lock().unwrap()[before..], [1, 1, 1, 2, WHOLE]);
+    assert_eq!(session.facts()["clients_replaced"], "1");
+    // With an open file something is lost.
+    call(&mut *session, MetaOp::open("data", OpenHow::Read)).await.unwrap();
+    *forget.lock().unwrap() = true;
+    let error = call(&mut *session, MetaOp::Stat { path: "data".into() }).await.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Disconnected, "{error:?}");
 }
