@@ -15,7 +15,13 @@ pub struct CompoundFlags {
     /// Measure each nfs:// target of version 4.1 or 4.2 with its operations in calls of their own (off), with the open, read and
     /// close of a small file in one call (on), or with both: off,on. Sets compound= of the URLs. Transactions of loads
     /// that read a whole file with one request profit.
-    #[arg(long, value_name = "off|on,...", value_delimiter = ',', help_heading = heading::TARGETS)]
+    #[arg(
+        long,
+        value_name = "off|on,...",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        help_heading = heading::TARGETS
+    )]
     pub compound: Option<Vec<Compound>>,
 }
 
