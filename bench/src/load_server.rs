@@ -50,7 +50,7 @@ impl Served {
         Ok(Self { child, _hold: hold, protocol: protocol.to_owned(), port })
     }
 
-    /// Returns the id of the process.
+    /// Returns the process id of the server.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -19,6 +19,7 @@ mod ncp;
 mod ncp_server;
 mod nfs;
 mod nfs3;
+mod nfs4;
 mod ours;
 mod precision;
 mod recording;
@@ -236,6 +237,7 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
 fn measure_network(table: &mut Table, options: &Options, scratch: &std::path::Path) -> Result<(), Failure> {
     if options.wants("nfs") {
         nfs::measure(table, scratch, options.time)?;
+        nfs4::measure(table, scratch, options.time)?;
     }
     if options.wants("smb") {
         #[cfg(feature = "smb")]

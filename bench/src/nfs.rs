@@ -54,6 +54,15 @@ impl Export {
         command.args([interface, &url, "data"]).args(shape.words()).arg(FILE_BYTES.to_string());
         client::run(&mut command)
     }
+
+    /// libnfs over version 4.0, whose paths begin at the pseudo root.
+    pub fn libnfs_4(&self, program: &Path, shape: &Shape) -> Result<Sample, Failure> {
+        let port = self.port;
+        let url = format!("nfs://127.0.0.1/export?version=4&nfsport={port}&auto-traverse-mounts=0");
+        let mut command = Command::new(program);
+        command.args(["pread", &url, "data"]).args(shape.words()).arg(FILE_BYTES.to_string());
+        client::run(&mut command)
+    }
 }
 
 /// Measures against both servers. The opponents in C are compiled to `directory`.

@@ -28,10 +28,18 @@ pub const READS: u64 = 40;
 pub const WRITES: u64 = 25;
 pub const FLUSHES: u64 = 2;
 
+/// Bytes of each READ and WRITE of [`work`].
+pub const RECORD: u32 = 3000;
+
 /// Opens a session, writes and reads a file with records of 3000 bytes, and gives the session's own count
 /// of its whole life but the closing.
 pub fn work(target: &dyn Target) -> WireCount {
-    const RECORD: u32 = 3000;
+    work_until_close(target, || ()).0
+}
+
+/// Does what [`work`] does, and `observe` before it closes the session. One more read is that of a whole file, where the
+/// session has a request for it.
+pub fn work_until_close<T>(target: &dyn Target, observe: impl FnOnce() -> T) -> (WireCount, T) {
     block_on(async {
         let spec = SessionSpec {
             slots: 4,
@@ -61,9 +69,14 @@ pub fn work(target: &dyn Target) -> WireCount {
             assert!(session.buffer(slot).iter().all(|byte| u64::from(*byte) == number % WRITES));
         }
         call(&mut *session, MetaOp::Close { file }).await.unwrap();
+        if session.reads_whole_files() {
+            assert_eq!(session.read_file("counted", RECORD).await.result, Ok(RECORD));
+            assert!(session.buffer(Slot(0))[..RECORD as usize].iter().all(|byte| *byte == 0));
+        }
         call(&mut *session, MetaOp::Remove { path: "counted".into() }).await.unwrap();
         let wire = session.wire();
+        let observed = observe();
         session.close().await;
-        wire
+        (wire, observed)
     })
 }

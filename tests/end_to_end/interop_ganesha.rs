@@ -9,16 +9,12 @@ use sharebench_target::{SessionSpec, Target, UrlPart, call};
 use sharebench_tests::{Capture, Ganesha, GaneshaOptions, needs};
 
 use crate::adapters::{FLUSHES, READS, WRITES, block_on, conform, url, work};
+use crate::nfs4_servers::assert_counts_are_those_on_the_wire;
 
 // RFC 1813, 3.3.
 const READ: u16 = 6;
 const WRITE: u16 = 7;
 const COMMIT: u16 = 21;
-
-// RFC 7531.
-const OP_COMMIT: u32 = 5;
-const OP_READ: u32 = 25;
-const OP_WRITE: u32 = 38;
 
 fn target(text: &str) -> NfsTarget {
     NfsTarget::from_url(url(text)).unwrap()
@@ -62,17 +58,8 @@ fn nfs_wire_counts_equal_those_of_ganesha() {
 fn nfs_4_wire_counts_equal_those_of_ganesha() {
     needs!(Ganesha::NEEDS, Capture::NEEDS);
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
-    for version in ["4.1", "4.1&nconnect=4", "4.0"] {
-        let capture = Capture::start(ganesha.port()).unwrap();
-        let wire = work(&target(&ganesha.url4("", version)));
-        let (calls, operations) = capture.stop().unwrap().nfs4_calls().unwrap();
-        println!("{version}: own count {wire:?}, captured {calls} calls {operations:?}");
-        let data = [OP_READ, OP_WRITE, OP_COMMIT].map(|operation| operations[&operation]);
-        assert_eq!(data, [READS, WRITES, FLUSHES], "{version}: {operations:?}");
-        // The count was read before the session was closed, which ends the session and the client id.
-        let calls_of_close = if version == "4.0" { 0 } else { 2 };
-        assert_eq!(wire.requests + calls_of_close, calls, "{version}: {operations:?}");
-        assert_eq!((wire.payload_sent, wire.payload_received), (WRITES * 3000, READS * 3000));
+    for version in ["4.1", "4.1&nconnect=4", "4.2&compound=on", "4.0"] {
+        assert_counts_are_those_on_the_wire(&ganesha.url4("", version), ganesha.port());
     }
 }
 

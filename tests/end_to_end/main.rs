@@ -40,6 +40,7 @@ mod ncp_ether;
 mod ncp_judges;
 mod ncp_locks;
 mod nfs4;
+mod nfs4_servers;
 mod peers;
 mod plans;
 mod policies;

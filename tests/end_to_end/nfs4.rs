@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::stored::Stored;
 use sharebench_tests::program::run;
 use sharebench_tests::{KernelGuest, Need, Served, Sharebench, SourceTree, needs};
 
@@ -88,6 +89,52 @@ fn random_operations_see_no_restart_of_the_nfs4_server() {
     let printed = printed.unwrap();
     assert!(printed.contains(&format!("no mismatch: {count} operations")), "{printed}");
     println!("{restarts} restarts, {printed}");
+}
+
+#[test]
+fn depth_shows_versions_compounds_a_mount_and_memory_side_by_side() {
+    needs!(KernelGuest::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = serve(&sharebench);
+    for directory in ["v3", "v41", "compound", "mounted"] {
+        fs::create_dir(served.directory().join(directory)).unwrap();
+    }
+    let guest = KernelGuest::prepare(&[served.nfs_port]).unwrap();
+    let machine = KernelGuest::MACHINE;
+    let port = served.nfs_port;
+    let url = |directory: &str, options: &str| {
+        format!("nfs://{machine}:{port}{}/{directory}?{options}", Served::EXPORT)
+    };
+    let direct = [
+        url("v3", &format!("mountport={port}")),
+        url("v41", "vers=4.1"),
+        url("compound", "vers=4.1&compound=on"),
+    ];
+    let mount = format!("{}/mounted", nfs4(port, "4.2"));
+    let depth = "--file-size 256KiB --record-sizes 16KiB --depths 1,4 --tests read,random-read --repetitions 2 --min-sample-time 20ms";
+    let env = [
+        ("SHAREBENCH", sharebench.binary()),
+        ("OUT", sharebench.home().to_str().unwrap()),
+        ("MOUNT", &mount),
+        ("TARGETS", &direct.join(" ")),
+        ("DEPTH", depth),
+    ];
+    let printed = guest.run(include_str!("../kernel-guest/depth-nfs"), &env, KernelGuest::LONG).unwrap();
+    println!("{printed}");
+    let stored = Stored::read(&sharebench, 1);
+    // Five targets, two depths, two tests, two repetitions.
+    assert_eq!((stored.steps.len(), stored.planned), (40, 40), "{printed}");
+    for step in &stored.steps {
+        assert_eq!(step["errors"], serde_json::json!({}), "{step}");
+        let target = step["target"].as_u64().unwrap();
+        // Each direct read is one call.
+        if target < direct.len() as u64 {
+            assert_eq!(step["wire"]["requests"], step["operations"], "{step}");
+        }
+    }
+    for access in ["direct", "mounted", "local"] {
+        assert!(printed.contains(access), "{access}: {printed}");
+    }
 }
 
 #[test]

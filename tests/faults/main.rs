@@ -12,6 +12,7 @@ mod client;
 mod fault_test;
 mod memory_group;
 mod network;
+mod nfs4;
 mod peer;
 mod plan;
 mod protocol;
@@ -31,7 +32,7 @@ const CONCURRENCY: usize = 4;
 
 #[test]
 fn outcome_of_every_fault_equals_the_table() {
-    let groups = [server::CASES, network::CASES, protocol::CASES, storage::CASES, client::CASES];
+    let groups = [server::CASES, network::CASES, protocol::CASES, nfs4::CASES, storage::CASES, client::CASES];
     let cases: Vec<&Case> = groups.into_iter().flatten().filter(|case| case.wanted()).collect();
     let rows = case::run_all(&cases, CONCURRENCY);
     table::write_or_compare(&cases, &rows);

@@ -24,6 +24,12 @@ pub enum Kind {
     Smb,
     /// `sharebench serve` over NFS.
     Nfs,
+    /// The same over version 4.1.
+    Nfs4,
+    /// The same with four connections per session.
+    Nfs4Connections,
+    /// NFS-Ganesha over version 4.1.
+    Ganesha4,
     /// `sharebench serve` over NCP on TCP.
     Ncp,
     /// `sharebench serve` over NCP on TCP, with a volume that has DOS names only.
@@ -40,6 +46,9 @@ impl Kind {
             Self::Ganesha => "ganesha",
             Self::Smb => "embedded SMB",
             Self::Nfs => "embedded NFS",
+            Self::Nfs4 => "embedded NFSv4.1",
+            Self::Nfs4Connections => "embedded NFSv4.1, four connections",
+            Self::Ganesha4 => "ganesha, NFSv4.1",
             Self::Ncp => "embedded NCP",
             Self::NcpDos => "embedded NCP, DOS names only",
             Self::Local => "local directory",
@@ -50,8 +59,9 @@ impl Kind {
     pub fn needs(self) -> &'static [Need] {
         match self {
             Self::Smbd => &Smbd::NEEDS,
-            Self::Ganesha => &Ganesha::NEEDS,
-            Self::Smb | Self::Nfs | Self::Ncp | Self::NcpDos | Self::Local => &[],
+            Self::Ganesha | Self::Ganesha4 => &Ganesha::NEEDS,
+            Self::Smb | Self::Nfs | Self::Nfs4 | Self::Nfs4Connections => &[],
+            Self::Ncp | Self::NcpDos | Self::Local => &[],
         }
     }
 }
@@ -60,8 +70,8 @@ impl Kind {
 pub enum Peer {
     /// Samba.
     Smbd(Box<Smbd>),
-    /// NFS-Ganesha.
-    Ganesha(Box<Ganesha>),
+    /// NFS-Ganesha, over one of its versions.
+    Ganesha(Box<Ganesha>, Kind),
     /// `sharebench serve` over one of its protocols.
     Served(Box<Served>, Kind),
     /// An embedded server inside the suite.
@@ -88,16 +98,16 @@ impl Peer {
                 let options = SmbdOptions { failing, disk, dialects, ..SmbdOptions::default() };
                 Self::Smbd(Box::new(Smbd::start(&options).unwrap()))
             }
-            Kind::Ganesha => {
+            Kind::Ganesha | Kind::Ganesha4 => {
                 let options = GaneshaOptions { failing, disk, ..GaneshaOptions::default() };
-                Self::Ganesha(Box::new(Ganesha::start(&options).unwrap()))
+                Self::Ganesha(Box::new(Ganesha::start(&options).unwrap()), kind)
             }
-            Kind::Smb | Kind::Nfs | Kind::Ncp if stage == Stage::Within => {
+            Kind::Smb | Kind::Nfs | Kind::Nfs4 | Kind::Ncp if stage == Stage::Within => {
                 let directory = sharebench.home().join("within");
                 std::fs::create_dir(&directory).unwrap();
                 Self::Within(Within::start(kind, &directory), directory)
             }
-            Kind::Smb | Kind::Nfs | Kind::Ncp | Kind::NcpDos => {
+            Kind::Smb | Kind::Nfs | Kind::Nfs4 | Kind::Nfs4Connections | Kind::Ncp | Kind::NcpDos => {
                 let mount = disk.as_ref().map(|disk| disk.mount("served") + " && exec \"$@\"");
                 let words: &[&str] = match &mount {
                     Some(mount) => &["unshare", "--mount", "sh", "-c", mount, "sh"],
@@ -120,9 +130,9 @@ impl Peer {
     pub fn port(&self) -> u16 {
         match self {
             Self::Smbd(smbd) => smbd.port(),
-            Self::Ganesha(ganesha) => ganesha.port(),
+            Self::Ganesha(ganesha, _) => ganesha.port(),
             Self::Served(served, Kind::Smb) => served.smb_port,
-            Self::Served(served, Kind::Nfs) => served.nfs_port,
+            Self::Served(served, Kind::Nfs | Kind::Nfs4 | Kind::Nfs4Connections) => served.nfs_port,
             Self::Served(served, _) => served.ncp_port,
             Self::Within(server, _) => server.port(),
             Self::Local(_) => 0,
@@ -133,9 +143,12 @@ impl Peer {
     pub fn url(&self, through: Option<u16>) -> String {
         let url = match self {
             Self::Smbd(smbd) => smbd.url("", ""),
-            Self::Ganesha(ganesha) => ganesha.url("", ""),
+            Self::Ganesha(ganesha, Kind::Ganesha4) => ganesha.url4("", "4.1"),
+            Self::Ganesha(ganesha, _) => ganesha.url("", ""),
             Self::Served(served, Kind::Smb) => served.smb_url(""),
             Self::Served(served, Kind::Nfs) => served.nfs_url(""),
+            Self::Served(served, Kind::Nfs4) => served.nfs4_url("", "vers=4.1"),
+            Self::Served(served, Kind::Nfs4Connections) => served.nfs4_url("", "vers=4.1&nconnect=4"),
             Self::Served(served, _) => served.ncp_url(""),
             Self::Within(server, _) => server.url(),
             Self::Local(directory) => directory.display().to_string(),
@@ -148,7 +161,7 @@ impl Peer {
     pub fn directory(&self) -> PathBuf {
         match self {
             Self::Smbd(smbd) => smbd.share(),
-            Self::Ganesha(ganesha) => ganesha.directory(),
+            Self::Ganesha(ganesha, _) => ganesha.directory(),
             // The directory may be a mount in the mount namespace of the server.
             Self::Served(served, _) => Path::new(&format!("/proc/{}/root", served.program().pid()))
                 .join(served.directory().strip_prefix("/").unwrap()),
@@ -168,7 +181,7 @@ impl Peer {
     pub fn kill(&self) {
         match self {
             Self::Smbd(smbd) => smbd.kill(),
-            Self::Ganesha(ganesha) => ganesha.kill(),
+            Self::Ganesha(ganesha, _) => ganesha.kill(),
             Self::Served(served, _) => served.program().signal_group(Signal::KILL),
             Self::Within(..) | Self::Local(_) => {}
         }
@@ -178,7 +191,7 @@ impl Peer {
     pub fn freeze(&self) {
         match self {
             Self::Smbd(smbd) => smbd.freeze(),
-            Self::Ganesha(ganesha) => ganesha.freeze(),
+            Self::Ganesha(ganesha, _) => ganesha.freeze(),
             Self::Served(served, _) => served.program().signal_group(Signal::STOP),
             Self::Within(..) | Self::Local(_) => {}
         }
@@ -188,7 +201,7 @@ impl Peer {
     pub fn thaw(&self) {
         match self {
             Self::Smbd(smbd) => smbd.thaw(),
-            Self::Ganesha(ganesha) => ganesha.thaw(),
+            Self::Ganesha(ganesha, _) => ganesha.thaw(),
             Self::Served(served, _) => served.program().signal_group(Signal::CONT),
             Self::Within(..) | Self::Local(_) => {}
         }
@@ -198,7 +211,7 @@ impl Peer {
     pub fn restart(&mut self, sharebench: &Sharebench) {
         match self {
             Self::Smbd(smbd) => smbd.restart().unwrap(),
-            Self::Ganesha(ganesha) => ganesha.restart().unwrap(),
+            Self::Ganesha(ganesha, _) => ganesha.restart().unwrap(),
             Self::Served(served, _) => served.restart(sharebench).unwrap(),
             Self::Within(..) | Self::Local(_) => {}
         }

@@ -60,6 +60,11 @@ impl KernelGuest {
         ["nsenter", "--target", &pid, "--net", "--"].map(str::to_owned)
     }
 
+    /// The folder of the kernel and its modules, as the guest sees it too.
+    pub fn folder(&self) -> String {
+        text(&self.folder)
+    }
+
     /// Boots the guest, runs the text of a shell script in it as root, and gives what it printed; an error
     /// when its exit status is not 0. `/run` and `/mnt` can be written, everything else is the machine's.
     pub fn run(&self, script: &str, env: &[(&str, &str)], limit: Duration) -> io::Result<String> {

@@ -244,6 +244,11 @@ impl Served {
         format!("nfs://127.0.0.1:{0}{1}/{directory}?mountport={0}", self.nfs_port, Self::EXPORT)
     }
 
+    /// URL of a directory of the export over NFSv4, with options that begin with the version.
+    pub fn nfs4_url(&self, directory: &str, options: &str) -> String {
+        format!("nfs://127.0.0.1:{}{}/{directory}?{options}", self.nfs_port, Self::EXPORT)
+    }
+
     /// URL of a directory of the NCP volume.
     pub fn ncp_url(&self, directory: &str) -> String {
         format!("ncp://{}@127.0.0.1:{}/SHARE/{directory}", Self::USER, self.ncp_port)

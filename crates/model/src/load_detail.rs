@@ -218,6 +218,8 @@ pub struct LoadDetail {
     pub timeline: Timeline,
     /// Blocks that were split into several requests.
     pub split: SplitBlocks,
+    /// Operations of the protocol in the requests of the window, where a request may carry several; 0 elsewhere.
+    pub wire_operations: u64,
     /// Verification of the data set after users had lost their sessions.
     pub set_check: SetCheck,
     /// Maximum number of users that shared a session; 0 where the source does not report it.
@@ -245,6 +247,7 @@ impl LoadDetail {
         self.window_unix_ms = self.window_unix_ms.max(other.window_unix_ms);
         self.timeline.merge(&other.timeline);
         self.split.merge(other.split);
+        self.wire_operations += other.wire_operations;
         self.set_check.merge(other.set_check);
         self.users_per_session = self.users_per_session.max(other.users_per_session);
         for (what, count) in other.left_out {

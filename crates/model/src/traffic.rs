@@ -31,6 +31,10 @@ pub struct WireCount {
     pub payload_sent: u64,
     /// File data among the bytes received.
     pub payload_received: u64,
+    /// Operations of the protocol in the requests, where a request may carry several (COMPOUND of NFSv4); 0 elsewhere. Not
+    /// stored here: a load records them in its detail ([`crate::LoadDetail::wire_operations`]).
+    #[serde(skip)]
+    pub operations: u64,
 }
 
 impl WireCount {
@@ -43,6 +47,7 @@ impl WireCount {
             received: self.received - earlier.received,
             payload_sent: self.payload_sent - earlier.payload_sent,
             payload_received: self.payload_received - earlier.payload_received,
+            operations: self.operations - earlier.operations,
         }
     }
 }
@@ -56,6 +61,7 @@ impl WireCount {
             received: self.received.checked_sub(earlier.received)?,
             payload_sent: self.payload_sent.checked_sub(earlier.payload_sent)?,
             payload_received: self.payload_received.checked_sub(earlier.payload_received)?,
+            operations: self.operations.checked_sub(earlier.operations)?,
         })
     }
 
@@ -79,5 +85,6 @@ impl std::ops::AddAssign for WireCount {
         self.received += other.received;
         self.payload_sent += other.payload_sent;
         self.payload_received += other.payload_received;
+        self.operations += other.operations;
     }
 }

@@ -66,6 +66,7 @@ fn wire() -> impl Strategy<Value = Option<WireCount>> {
             received,
             payload_sent,
             payload_received,
+            ..WireCount::default()
         },
     ))
 }

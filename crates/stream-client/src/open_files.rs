@@ -44,6 +44,11 @@ impl<T> OpenFileTable<T> {
         Ok(reference(entry.generation, index))
     }
 
+    /// True if no file is open.
+    pub fn is_empty(&self) -> bool {
+        self.entries.iter().all(|entry| entry.file.is_none())
+    }
+
     /// The open file that `file` refers to.
     #[inline]
     pub fn get(&self, file: FileRef) -> Result<&T, OpError> {

@@ -304,6 +304,20 @@ pub trait Session {
     /// Dropping the future early may leave the session unusable; later calls then fail as disconnected.
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply>;
 
+    /// True if [`Self::read_file`] sends one request for a whole file.
+    fn reads_whole_files(&self) -> bool {
+        false
+    }
+
+    /// Opens a file, reads up to `len` bytes from its beginning into the buffer of slot 0 and closes it, all by one request,
+    /// where [`Self::reads_whole_files`] is true. No data operation may be in flight. The default implementation fails as
+    /// unsupported.
+    fn read_file<'a>(&'a mut self, _path: &'a str, _len: u32) -> LocalBoxFuture<'a, Reply> {
+        let detail = "this session opens, reads and closes by separate requests";
+        let error = OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail);
+        Box::pin(std::future::ready(Reply { slot: Slot(0), result: Err(error), requests: 0 }))
+    }
+
     /// Sends the request of the protocol that asks the server for nothing and touches no file, and waits for its reply: SMB
     /// ECHO, NFS NULL. Its round trip contains the network and the server's least work for a request. None where the
     /// protocol has no such request. No data operation may be in flight.

@@ -3,7 +3,7 @@
 use sharebench_model::{LoadDetail, Part, StepResult};
 
 use crate::load::support::load_support;
-use crate::types::{LoadOutcome, PartOutcome};
+use crate::types::{CallsPerTransaction, LoadOutcome, PartOutcome};
 
 /// Puts the repetitions of a load together; none for steps that are no load's.
 pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
@@ -32,7 +32,23 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
         objective: total.objective,
         server: total.server,
         support,
+        calls: calls_per_transaction(steps),
     })
+}
+
+/// None where no call carries several operations, or nothing was counted.
+fn calls_per_transaction(steps: &[&StepResult]) -> Option<CallsPerTransaction> {
+    let mut transactions = 0;
+    let mut calls = 0;
+    let mut operations = 0;
+    for measure in steps.iter().map(|step| &step.measure) {
+        transactions += measure.transactions;
+        calls += (*measure.wire)?.requests;
+        operations += measure.load.wire_operations;
+    }
+    let each = |count: u64| count as f64 / transactions as f64;
+    (transactions > 0 && operations > 0)
+        .then(|| CallsPerTransaction { calls: each(calls), operations: each(operations) })
 }
 
 fn part_outcome(part: &Part, window_ns: u64) -> PartOutcome {

@@ -54,6 +54,18 @@ pub struct LoadOutcome {
     /// How far the number of transactions supports the rate; none where transactions are not counted.
     #[serde(default)]
     pub support: Option<LoadSupport>,
+    /// Calls and operations per transaction, where a call may carry several operations (NFSv4).
+    #[serde(default)]
+    pub calls: Option<CallsPerTransaction>,
+}
+
+/// Requests of a load, and what they contain.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CallsPerTransaction {
+    /// Calls on the wire per transaction.
+    pub calls: f64,
+    /// Operations of the protocol in them per transaction.
+    pub operations: f64,
 }
 
 /// How far the number of transactions of a load step supports conclusions from its rate.

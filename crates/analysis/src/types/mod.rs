@@ -41,7 +41,8 @@ pub use gate::{GateLine, GateOptions, GateOutcome, GateVerdict};
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
 pub(crate) use load::RateLimit;
 pub use load::{
-    CapacityReport, LoadLines, LoadOutcome, LoadSupport, PartOutcome, ResponseLimit, Scalability, StressPoint,
+    CallsPerTransaction, CapacityReport, LoadLines, LoadOutcome, LoadSupport, PartOutcome, ResponseLimit,
+    Scalability, StressPoint,
 };
 pub use mechanism::{Mechanism, MechanismGuess};
 pub use outcome::{ClientCpuCost, Curve, FlushedRates, Outcome};

@@ -14,7 +14,8 @@ pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
 /// The keys that `sweep`, `depth` and `load` set in the same way.
 pub fn base(title: &str, urls: &[String], flags: &PlanFlags) -> Result<Plan, Failure> {
     let mut targets = Vec::new();
-    for url in flags.connections.apply(&flags.far.apply(&flags.security.apply(urls)?)?)? {
+    let urls = flags.far.apply(&flags.security.apply(urls)?)?;
+    for url in flags.compound.apply(&flags.connections.apply(&urls)?)? {
         targets.push(PlannedTarget { name: Plan::name_for(&url, &targets), url });
     }
     Ok(Plan {

@@ -2,6 +2,7 @@
 
 pub mod cache_probes;
 pub mod cell_repetition;
+pub mod compound;
 pub mod connections;
 pub mod dashboard;
 pub mod far;

@@ -6,6 +6,7 @@ use clap::Args;
 use sharebench_model::units::{BitRate, parse_duration};
 use sharebench_plan::Verify;
 
+use super::compound::CompoundFlags;
 use super::connections::ConnectionFlags;
 use super::far::FarFlags;
 use super::heading;
@@ -39,6 +40,8 @@ pub struct PlanFlags {
     pub security: SecurityFlags,
     #[command(flatten)]
     pub connections: ConnectionFlags,
+    #[command(flatten)]
+    pub compound: CompoundFlags,
     /// Title of the run.
     #[arg(long, value_name = "TEXT", help_heading = heading::OUTPUT)]
     pub title: Option<String>,

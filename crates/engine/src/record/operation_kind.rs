@@ -18,14 +18,32 @@ pub(crate) enum OperationKind {
     Connect,
     Read,
     Write,
+    ReadFile,
 }
 
 impl OperationKind {
     /// Names as tables show them, in the order of the variants.
-    pub const NAMES: [&'static str; 13] = [
-        "open", "create", "close", "stat", "list", "rename", "delete", "set-size", "flush", "space",
-        "connect", "read", "write",
+    pub const NAMES: [&'static str; 14] = [
+        "open",
+        "create",
+        "close",
+        "stat",
+        "list",
+        "rename",
+        "delete",
+        "set-size",
+        "flush",
+        "space",
+        "connect",
+        "read",
+        "write",
+        "open-read-close",
     ];
+
+    /// True if the operation reads file data.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadFile)
+    }
 
     /// The kind of a metadata operation.
     pub fn of(op: &MetaOp) -> Self {

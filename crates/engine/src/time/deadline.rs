@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, OpStep, Reply};
-use sharebench_target::Session;
+use sharebench_target::{LocalBoxFuture, Session};
 
 use crate::time::clock::Clock;
 use crate::time::sleep::Sleep;
@@ -51,10 +51,23 @@ impl Deadline {
 
     /// Performs a metadata operation within the limit.
     pub async fn call(&mut self, session: &mut dyn Session, op: MetaOp) -> Result<MetaYield, OpError> {
+        self.within(session.call(op)).await?.result
+    }
+
+    /// Reads a file by one request within the limit ([`Session::read_file`]).
+    pub async fn read_file(
+        &mut self,
+        session: &mut dyn Session,
+        path: &str,
+        len: u32,
+    ) -> Result<u32, OpError> {
+        self.within(session.read_file(path, len)).await?.result
+    }
+
+    async fn within<T>(&mut self, mut work: LocalBoxFuture<'_, T>) -> Result<T, OpError> {
         let mut waiting = None;
-        let mut call = session.call(op);
-        poll_fn(|cx| match call.as_mut().poll(cx) {
-            Poll::Ready(reply) => Poll::Ready(reply.result),
+        poll_fn(|cx| match work.as_mut().poll(cx) {
+            Poll::Ready(done) => Poll::Ready(Ok(done)),
             Poll::Pending => match self.poll_expired(cx, &mut waiting) {
                 Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
                 _ => Poll::Pending,

@@ -228,6 +228,7 @@ fn wire(row: &Row<'_>) -> Result<Option<WireCount>, ImportError> {
         received: row.number("wire_received_bytes")?,
         payload_sent: row.number("wire_payload_sent_bytes")?,
         payload_received: row.number("wire_payload_received_bytes")?,
+        ..WireCount::default()
     }))
 }
 

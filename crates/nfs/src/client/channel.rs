@@ -171,6 +171,12 @@ impl<D: Dialect> Channel<D> {
         self.wire += count;
     }
 
+    /// Counts operations of COMPOUNDs.
+    #[inline]
+    pub(crate) fn count_operations(&mut self, operations: u32) {
+        self.wire.operations += u64::from(operations);
+    }
+
     /// The kernel's figures of all connections as one.
     pub(crate) fn tcp(&self) -> Option<TcpReading> {
         let readings = self.connections.iter().map(|connection| tcp_reading(&connection.stream));

@@ -135,12 +135,21 @@ impl NfsSession {
         }
         let mut found = Collected::default();
         let result = self.metadata_result();
-        let (verifier, end) = read(result, procedure, |reader| {
+        let decoded = read(result, procedure, |reader| {
             get_listing(reader, plus, |entry| {
                 let attributes = entry.attributes.as_ref().map(kind_and_size);
                 found.add(entry.name, entry.cookie, attributes, entry.handle, &listing.guard);
             })
-        })?;
+        });
+        let (verifier, end) = match decoded {
+            // Some servers, such as JFileServer 1.4, have a malformed READDIRPLUS and a correct READDIR.
+            Err(error) if plus && listing.cookie == 0 && error.class == ErrorClass::Protocol => {
+                self.facts.insert("readdirplus".into(), format!("not used: {}", error.detail));
+                self.lacks_readdirplus = true;
+                return Ok(None);
+            }
+            decoded => decoded?,
+        };
         listing.verifier = verifier;
         listing.cookie = found.last_cookie.unwrap_or(listing.cookie);
         Ok(Some((found, end)))

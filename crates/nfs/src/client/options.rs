@@ -11,7 +11,7 @@ use crate::rpcsec::Service;
 /// Maximum number of connections of a session, as in the Linux kernel's client.
 const MAX_CONNECTIONS: u32 = 16;
 
-const KNOWN: &str = "vers=, nconnect=, mountport=, sec=, spn=, uid=, gid=, gids=, resvport=, far=";
+const KNOWN: &str = "vers=, nconnect=, compound=, mountport=, sec=, spn=, uid=, gid=, gids=, resvport=, far=";
 
 /// The version of NFS that a URL requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,6 +56,8 @@ pub(crate) struct NfsOptions {
     pub(crate) route: Route,
     /// Connections of a session.
     pub(crate) connections: u32,
+    /// A small file is opened, read and closed by one call.
+    pub(crate) compound: bool,
 }
 
 /// How connections to the server are opened; by default directly and from any port.
@@ -103,6 +105,7 @@ impl NfsOptions {
                 "nconnect={connections}: a session with sec=krb5, krb5i or krb5p has one connection"
             )));
         }
+        let compound = compound(&mut url, version)?;
         let own = own_ids();
         let uid = url.take_number("uid", 0..=u32::MAX)?.unwrap_or(own.0);
         let gid = url.take_number("gid", 0..=u32::MAX)?.unwrap_or(own.1);
@@ -125,6 +128,7 @@ impl NfsOptions {
             auth: AuthSys { machine: "sharebench".into(), uid, gid, groups },
             route: Route { reserved_port, far },
             connections,
+            compound,
         })
     }
 }
@@ -143,6 +147,16 @@ fn security(url: &mut TargetUrl) -> Result<Option<Service>, UrlError> {
             Some(service) => Ok(Some(service)),
             None => Err(url.error(format!("sec={name}: the choices are sys, krb5, krb5i and krb5p"))),
         },
+    }
+}
+
+/// True for `compound=on`, which needs the current state of a COMPOUND (RFC 8881, 16.2.3.1.2).
+fn compound(url: &mut TargetUrl, version: Version) -> Result<bool, UrlError> {
+    match url.take("compound").as_deref() {
+        None | Some("off") => Ok(false),
+        Some("on") if matches!(version, Version::V4(1..)) => Ok(true),
+        Some("on") => Err(url.error("compound=on needs vers=4.1 or vers=4.2")),
+        Some(other) => Err(url.error(format!("compound={other}: the choices are off and on"))),
     }
 }
 
@@ -204,6 +218,9 @@ mod tests {
             ("nfs://nas/x?sec=krb5&nconnect=2", "has one connection"),
             ("nfs://nas/x?vers=4.1&mountport=1", "no MOUNT"),
             ("nfs://nas/x?mountport=0", "mountport=0"),
+            ("nfs://nas/x?compound=on", "vers=4.1 or vers=4.2"),
+            ("nfs://nas/x?vers=4.0&compound=on", "vers=4.1 or vers=4.2"),
+            ("nfs://nas/x?vers=4.1&compound=yes", "off and on"),
             ("nfs://nas/x?nconnect=0", "nconnect=0"),
             ("nfs://nas/x?nconnect=17", "16"),
             ("nfs://nas/x?mountport=70000", "65535"),

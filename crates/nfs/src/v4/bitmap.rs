@@ -5,8 +5,8 @@ use crate::xdr::{Reader, Writer, XdrError};
 
 /// Words that a bitmap keeps: RFC 8276 defines attributes up to number 82.
 const WORDS: usize = 3;
-/// Maximum number of words that are accepted.
-const MAX_WORDS: u32 = 8;
+/// Maximum number of words that are accepted: numbers below 2048.
+const MAX_WORDS: u32 = 64;
 
 /// A set of numbers below 96. Higher numbers on the wire are dropped: a server ignores the request for an attribute that
 /// it does not know (RFC 7530, 5.1).

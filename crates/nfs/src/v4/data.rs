@@ -24,6 +24,8 @@ message! {
 impl StateId {
     /// No state (RFC 7530, 9.1.4.3): READ and WRITE without an open.
     pub const ANONYMOUS: Self = Self { sequence: 0, other: [0; 12] };
+    /// The state that an earlier operation of the same COMPOUND has returned (RFC 8881, 16.2.3.1.2).
+    pub const CURRENT: Self = Self { sequence: 1, other: [0; 12] };
     /// READ that passes share reservations (RFC 7530, 9.1.4.3).
     pub const READ_BYPASS: Self = Self { sequence: u32::MAX, other: [0xff; 12] };
 }

@@ -251,6 +251,8 @@ message! {
     }
 }
 
+/// `WND4_NOT_WANTED`: the client wanted no delegation.
+pub const NOT_WANTED: u32 = 0;
 /// `WND4_CONTENTION` and `WND4_RESOURCE`, the reasons that say whether the server will push a delegation later.
 const REASONS_WITH_PROMISE: std::ops::RangeInclusive<u32> = 1..=2;
 

@@ -162,14 +162,17 @@ message! {
     }
 }
 
-/// Credentials that the client accepts in callbacks (`callback_sec_parms4<>`): `AUTH_NONE` and `AUTH_SYS`. The encoder
-/// offers `AUTH_SYS` as user and group 0 of a machine without name.
+/// Longest handle of a context of `RPCSEC_GSS` that is accepted.
+const MAX_GSS_HANDLE_BYTES: usize = 1024;
+
+/// Credentials that the client accepts in callbacks (`callback_sec_parms4<>`): `AUTH_NONE` and `AUTH_SYS`. Those of
+/// `RPCSEC_GSS` are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallbackSecurity {
     /// The client accepts `AUTH_NONE`.
     pub none: bool,
-    /// The client accepts `AUTH_SYS`.
-    pub sys: bool,
+    /// User and group with which the client accepts `AUTH_SYS`, of a machine without name.
+    pub sys: Option<(u32, u32)>,
 }
 
 impl Item<'_> for CallbackSecurity {
@@ -183,9 +186,12 @@ impl Item<'_> for CallbackSecurity {
         for _ in 0..count {
             match reader.u32()? {
                 0 => accepted.none = true,
-                1 => {
-                    skip_auth_sys(reader)?;
-                    accepted.sys = true;
+                1 => accepted.sys = Some(get_auth_sys(reader)?),
+                // Service, the handle of the server and that of the client (RFC 8881, 18.36.1: gss_cb_handles4).
+                6 => {
+                    reader.u32()?;
+                    reader.opaque("handle from the server", MAX_GSS_HANDLE_BYTES)?;
+                    reader.opaque("handle from the client", MAX_GSS_HANDLE_BYTES)?;
                 }
                 value => return Err(XdrError::BadValue { field: "callback flavor", value }),
             }
@@ -194,28 +200,29 @@ impl Item<'_> for CallbackSecurity {
     }
 
     fn put(&self, writer: &mut Writer) {
-        writer.u32(u32::from(self.none) + u32::from(self.sys));
+        writer.u32(u32::from(self.none) + u32::from(self.sys.is_some()));
         if self.none {
             writer.u32(0);
         }
-        if self.sys {
+        if let Some((user, group)) = self.sys {
             // Flavor, stamp, empty machine name, user, group, no further groups.
-            writer.words(&[1, 0, 0, 0, 0, 0]);
+            writer.words(&[1, 0, 0, user, group, 0]);
         }
     }
 }
 
-/// Skips `authsys_parms` (RFC 5531, appendix A).
-fn skip_auth_sys(reader: &mut Reader<'_>) -> Result<(), XdrError> {
+/// User and group of `authsys_parms` (RFC 5531, appendix A).
+fn get_auth_sys(reader: &mut Reader<'_>) -> Result<(u32, u32), XdrError> {
     reader.u32()?;
     reader.opaque("machine name", 255)?;
-    reader.u64()?;
+    let identity = (reader.u32()?, reader.u32()?);
     let groups = reader.u32()?;
     let max = crate::rpc::MAX_GROUPS;
     if groups as usize > max {
         return Err(XdrError::TooLong { field: "groups", len: groups, max });
     }
-    reader.take(4 * groups as usize).map(drop)
+    reader.take(4 * groups as usize)?;
+    Ok(identity)
 }
 
 message! {

@@ -66,7 +66,7 @@ fn security_of(url: &str) -> Option<String> {
     }
 }
 
-/// The simulated distance and the number of connections of a URL, as parts of a name: an axis of them is one target for
+/// The simulated distance, the number of connections and the compounds of a URL, as parts of a name: an axis of them is one target for
 /// each value.
 fn axes_of(url: &str) -> String {
     let options = url.split_once('?').map_or("", |(_, options)| options);
@@ -76,7 +76,8 @@ fn axes_of(url: &str) -> String {
     let far = value("far").map(|(_, far)| format!("-{}", far.replace(',', "-"))).unwrap_or_default();
     let connections = ["channels", "nconnect", "connections"].into_iter().find_map(value);
     let connections = connections.map(|(_, number)| format!("-{number}-connections")).unwrap_or_default();
-    far + &connections
+    let compound = value("compound").map(|(_, value)| format!("-compound-{value}")).unwrap_or_default();
+    far + &connections + &compound
 }
 
 const TOP: [&str; 17] = [

@@ -1,6 +1,8 @@
 //! Tables of a load by kind of transaction and by kind of operation.
 
-use sharebench_analysis::{Analysis, LoadOutcome, Outcome, PartOutcome, Row, Section, View};
+use sharebench_analysis::{
+    Analysis, CallsPerTransaction, LoadOutcome, Outcome, PartOutcome, Row, Section, View,
+};
 use sharebench_model::units::{show_nanos, three_digits};
 
 use super::table::{Cell, Table, axis_name, position};
@@ -9,8 +11,9 @@ use crate::show::NOTHING;
 const TRANSACTIONS: &str =
     "By kind of transaction: response (ART, p50, p95, p99), service and lag, failures, deadlines missed.";
 const OPERATIONS: &str = "By kind of operation: time from request to reply.";
+const CALLS: &str = "Calls on the wire per transaction, and operations of the protocol in them.";
 
-/// Both tables of a section of users; none for other sections. With `peak`, only of the step with the highest
+/// The tables of a section of users; none for other sections. With `peak`, only of the step with the highest
 /// throughput of each system, so that they fit a terminal.
 pub fn load_tables(analysis: &Analysis, section: &Section, peak: bool) -> Vec<Table> {
     if section.view != View::Load {
@@ -43,7 +46,11 @@ pub fn load_tables(analysis: &Analysis, section: &Section, peak: bool) -> Vec<Ta
             load.operations.iter().map(|part| operation(part, all)).collect()
         }),
     );
-    [transactions, operations].into_iter().filter(|table| !table.rows.is_empty()).collect()
+    let mut calls =
+        table(CALLS, &["calls", "operations"], section, peak, rows(analysis, section, peak, calls));
+    // A row is named by its load and target alone.
+    calls.keys -= 1;
+    [transactions, operations, calls].into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// Every load of a section: row, name of the system, what it did.
@@ -120,6 +127,12 @@ fn transaction(part: &PartOutcome, missed: bool) -> Vec<String> {
         cells.push(part.missed.to_string());
     }
     cells
+}
+
+/// One row where calls carry several operations.
+fn calls(load: &LoadOutcome) -> Vec<Vec<String>> {
+    let each = |calls: &CallsPerTransaction| vec![three_digits(calls.calls), three_digits(calls.operations)];
+    load.calls.iter().map(each).collect()
 }
 
 fn operation(part: &PartOutcome, all: u64) -> Vec<String> {

@@ -199,6 +199,7 @@ fn load_json(load: &LoadDetail) -> Json {
         "set_check": load.set_check,
         "users_per_session": load.users_per_session,
         "left_out": load.left_out,
+        "wire_operations": load.wire_operations,
         "outside_window": load.outside,
     })
 }

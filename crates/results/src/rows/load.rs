@@ -40,6 +40,8 @@ struct Row {
     left_out: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     outside: Option<LoadCounts>,
+    #[serde(default)]
+    wire_operations: u64,
 }
 
 fn row_of(part: &Part) -> PartRow {
@@ -84,6 +86,7 @@ pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
         users_per_session: load.users_per_session,
         left_out: load.left_out.clone(),
         outside: load.outside,
+        wire_operations: load.wire_operations,
     };
     serde_json::to_string(&row).map(Some).map_err(|error| Problem::value("load", error))
 }
@@ -109,5 +112,6 @@ pub(crate) fn from_column(text: Option<String>) -> Result<LoadDetail, Problem> {
         users_per_session: row.users_per_session,
         left_out: row.left_out,
         outside: row.outside,
+        wire_operations: row.wire_operations,
     })
 }

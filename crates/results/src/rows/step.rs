@@ -395,6 +395,7 @@ impl<'r> Fields<'r, '_> {
             received: known("wire_bytes_received", received)?,
             payload_sent: known("wire_payload_sent", payload_sent)?,
             payload_received: known("wire_payload_received", payload_received)?,
+            ..WireCount::default()
         }))
     }
 }

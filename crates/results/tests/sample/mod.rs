@@ -67,6 +67,7 @@ pub fn step(index: u32) -> StepResult {
         received: 65_700_000,
         payload_sent: 7,
         payload_received: 65_536_000,
+        ..WireCount::default()
     });
     let measure = Measure {
         window_ns: 2_000_000_000,

@@ -70,6 +70,20 @@ impl HandleKey {
         self.secret.instance
     }
 
+    /// What handles of a node contain, if they survive a restart.
+    pub(super) fn persistent_id(&self, node: NodeId) -> Option<PersistentId> {
+        self.persistent.as_ref()?.persistent_id(node)
+    }
+
+    /// What a handle of this instance contains, if it survives a restart.
+    pub(super) fn identity_of(&self, bytes: &[u8]) -> Option<PersistentId> {
+        let (signed, code) = bytes.split_last_chunk::<8>()?;
+        let (magic, rest) = signed.split_first_chunk::<4>()?;
+        let (_, identity) = rest.split_first_chunk::<8>()?;
+        let genuine = *magic == PERSISTENT && u64::from_be_bytes(*code) == self.secret.key.code(signed);
+        PersistentId::try_from(identity).ok().filter(|_| genuine)
+    }
+
     /// Encodes a node's handle with its length.
     pub(super) fn put(&self, writer: &mut Writer, node: NodeId) {
         self.put_place(writer, Place::Node(node));

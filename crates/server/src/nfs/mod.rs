@@ -136,6 +136,11 @@ impl NfsServer {
         self.state.counters.counts()
     }
 
+    /// Number of records of NFSv4 clients: those whose lease has not ended.
+    pub fn nfs4_clients(&self) -> usize {
+        self.state.v4.clients()
+    }
+
     /// Closes the listener and every connection, and returns when its threads have ended.
     pub fn stop(mut self) {
         self.halt();

@@ -16,3 +16,4 @@ pub(crate) mod user_activity;
 pub(crate) mod user_files;
 pub(crate) mod verify_after_outage;
 pub(crate) mod virtual_user;
+pub(crate) mod whole_file;

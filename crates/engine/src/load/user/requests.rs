@@ -181,8 +181,14 @@ impl VirtualUser<'_> {
 
     /// Reads what one request carries and verifies what is known of it.
     async fn read_part(&mut self, part: Piece) -> Result<(), OpError> {
-        let Piece { handle, file, offset, len } = part;
+        let Piece { handle, offset, len, .. } = part;
         self.data(OperationKind::Read, DataOp::Read { file: handle, offset, len }, len).await?;
+        self.verify_part(part)
+    }
+
+    /// Verifies what is known of a part that the last request read.
+    pub(crate) fn verify_part(&mut self, part: Piece) -> Result<(), OpError> {
+        let Piece { file, offset, len, .. } = part;
         if self.thread.verify == Verify::Off {
             return Ok(());
         }
@@ -322,7 +328,9 @@ impl VirtualUser<'_> {
         self.last_counted = window.measures(now);
         if self.last_counted {
             let mut tally = thread.tally.borrow_mut();
-            tally.wire += counted.since(*wire);
+            let wire = counted.since(*wire);
+            tally.wire += wire;
+            tally.detail.wire_operations += wire.operations;
             let part = &mut tally.detail.operations[kind as usize];
             if let Some(error) = error {
                 *part.errors.entry(error.class).or_default() += 1;
@@ -336,7 +344,7 @@ impl VirtualUser<'_> {
                     tally.detail.timeline.moved(now - window.measure, bytes);
                 }
                 match kind {
-                    OperationKind::Read => tally.bytes.read += bytes,
+                    kind if kind.reads() => tally.bytes.read += bytes,
                     OperationKind::Write => tally.bytes.written += bytes,
                     _ => {}
                 }

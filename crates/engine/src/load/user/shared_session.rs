@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     next_user: u32,
     /// The session's wire count at the last reading by any user.
     wire: WireCount,
+    /// The session reads whole files by one request.
+    whole_files: bool,
 }
 
 /// What a user is allowed to do with the shared session at present.
@@ -59,6 +61,7 @@ impl Shared {
     pub fn new(inner: Box<dyn Session>, slots: u32) -> Rc<RefCell<Self>> {
         let free: Vec<Slot> = (0..slots).rev().map(Slot).collect();
         let wire = inner.wire();
+        let whole_files = inner.reads_whole_files();
         let slots = free.len();
         Rc::new(RefCell::new(Self {
             inner: Some(inner),
@@ -70,6 +73,7 @@ impl Shared {
             users: BTreeMap::new(),
             next_user: 0,
             wire,
+            whole_files,
         }))
     }
 
@@ -281,6 +285,16 @@ struct Alone {
     inner: Option<Box<dyn Session>>,
 }
 
+/// Waits until no other user has anything in flight, and takes the session; none if it is lost. If the caller's future is
+/// dropped during its call, the guard still holds no session: a reply may then be on its way, so the session is lost for all.
+async fn take_alone(session_member: SessionMember) -> Option<(Alone, Box<dyn Session>)> {
+    // Returns a turn for data that the user waited for and does not need.
+    session_member.shared.borrow_mut().give_back(session_member.user);
+    poll_fn(|cx| session_member.shared.borrow_mut().poll_turn(session_member.user, true, cx)).await;
+    let inner = session_member.shared.borrow_mut().inner.take()?;
+    Some((Alone { session_member, inner: None }, inner))
+}
+
 impl Drop for Alone {
     fn drop(&mut self) {
         let mut state = self.session_member.shared.borrow_mut();
@@ -341,15 +355,32 @@ impl Session for SharedSession {
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
         let session_member = self.session_member.clone();
         Box::pin(async move {
-            // Returns a turn for data that the user waited for and does not need.
-            session_member.shared.borrow_mut().give_back(session_member.user);
-            poll_fn(|cx| session_member.shared.borrow_mut().poll_turn(session_member.user, true, cx)).await;
-            let inner = session_member.shared.borrow_mut().inner.take();
-            let Some(mut inner) = inner else { return MetaReply { result: Err(lost()), requests: 0 } };
-            // If this future is dropped during the call, the guard still holds no session: a reply may then be
-            // on its way, so the session is lost for all.
-            let mut alone = Alone { session_member, inner: None };
+            let Some((mut alone, mut inner)) = take_alone(session_member).await else {
+                return MetaReply { result: Err(lost()), requests: 0 };
+            };
             let reply = inner.call(op).await;
+            alone.inner = Some(inner);
+            reply
+        })
+    }
+
+    fn reads_whole_files(&self) -> bool {
+        self.session_member.shared.borrow().whole_files
+    }
+
+    fn read_file<'a>(&'a mut self, path: &'a str, len: u32) -> LocalBoxFuture<'a, Reply> {
+        let session_member = self.session_member.clone();
+        self.buffer.resize(self.slot_bytes as usize, 0);
+        Box::pin(async move {
+            let Some((mut alone, mut inner)) = take_alone(session_member).await else {
+                return Reply { slot: Slot(0), result: Err(lost()), requests: 0 };
+            };
+            let reply = inner.read_file(path, len).await;
+            if let Ok(bytes) = &reply.result {
+                // A reply must not exceed the buffer, whatever it claims.
+                let bytes = (*bytes).min(len) as usize;
+                self.buffer[..bytes].copy_from_slice(&inner.buffer(Slot(0))[..bytes]);
+            }
             alone.inner = Some(inner);
             reply
         })

@@ -201,7 +201,7 @@ impl ThreadContext<'_> {
         if succeeded {
             outside.operations += 1;
             match kind {
-                OperationKind::Read => outside.bytes.read += bytes,
+                kind if kind.reads() => outside.bytes.read += bytes,
                 OperationKind::Write => outside.bytes.written += bytes,
                 _ => {}
             }

@@ -10,6 +10,7 @@ use crate::load::user::open_file::OpenFile;
 use crate::load::user::requests::Piece;
 use crate::load::user::user_files::OwnFile;
 use crate::load::user::virtual_user::{VirtualUser, loses_session};
+use crate::load::user::whole_file::whole_read;
 use crate::record::operation_kind::OperationKind;
 
 /// A file made by a transaction.
@@ -50,8 +51,12 @@ impl VirtualUser<'_> {
             state.at = self.kept.get(&file).map_or(0, |kept| kept.at);
         }
         let mut result = Ok(());
-        for operation in &transaction.operations {
-            result = self.operation(operation, &mut state).await;
+        let mut operations = &transaction.operations[..];
+        while let Some((operation, rest)) = operations.split_first() {
+            (result, operations) = match self.at_once(operations, file) {
+                Some((file, len, rest)) => (self.read_at_once(file, len).await, rest),
+                None => (self.operation(operation, &mut state).await, rest),
+            };
             if result.is_err() {
                 break;
             }
@@ -65,6 +70,17 @@ impl VirtualUser<'_> {
             self.clean_up(state).await;
         }
         result
+    }
+
+    /// The file, its bytes and the operations afterwards, if one request can perform the next operations.
+    fn at_once<'t>(
+        &mut self,
+        operations: &'t [Operation],
+        file: Option<usize>,
+    ) -> Option<(usize, u32, &'t [Operation])> {
+        let file = file?;
+        let (rest, request) = whole_read(operations, self.thread.work.workload.block.into())?;
+        Some((file, self.bytes_at_once(file, request)?, rest))
     }
 
     /// Closes and removes what a failed transaction left, if the session still can.
@@ -340,6 +356,9 @@ impl VirtualUser<'_> {
             Owner::User => self.own_mut(file).bytes,
             Owner::Shared => described.bytes,
         };
+        if let Some(len) = self.bytes_at_once(file, workload.block.into()) {
+            return self.read_at_once(file, len).await;
+        }
         let handle = self.open(self.path_of(file), OpenHow::Read).await?;
         let mut result = Ok(());
         for (offset, len) in blocks(bytes, workload.block) {

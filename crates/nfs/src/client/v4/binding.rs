@@ -58,7 +58,8 @@ impl Binding {
         let result = |reader: &mut Reader<'_>| Ok(bound(reader.rest()));
         let bound = service.call(Operation::BindConnToSession.name(), COMPOUND, arguments, result).await;
         bound.and_then(|bound| bound).map_err(DialError::blame(part))?;
-        Ok(service.into_stream())
+        let (stream, wire) = service.into_stream();
+        Ok((stream, WireCount { operations: 1, ..wire }))
     }
 }
 

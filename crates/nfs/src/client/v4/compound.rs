@@ -77,13 +77,20 @@ impl<'w> Compound<'w> {
         self.operation(Operation::GetAttr, &GetAttr { wanted })
     }
 
-    /// Completes the call. Returns the largest number of results with which it can be repeated after
-    /// `NFS4ERR_DELAY`, because nothing was changed.
+    /// Completes the call.
     #[inline]
-    pub(crate) fn end(self) -> u32 {
+    pub(crate) fn end(self) -> Encoded {
         self.items.end(self.writer);
-        self.repeatable.unwrap_or(self.count)
+        Encoded { operations: self.count, repeatable: self.repeatable.unwrap_or(self.count) }
     }
+}
+
+/// What an encoded COMPOUND contains.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Encoded {
+    pub(crate) operations: u32,
+    /// The largest number of results with which the call can be repeated after `NFS4ERR_DELAY`, because nothing was changed.
+    pub(crate) repeatable: u32,
 }
 
 /// The results of a COMPOUND, which are read in the order of its operations.

@@ -105,7 +105,7 @@ impl Nfs4Session {
             }
             DataOp::Flush { .. } => (ExpectedReply::Flush { file: file.0 }, StableHow::Unstable),
         };
-        self.operations += 2 + u64::from(sequencing.is_some());
+        self.channel.count_operations(2 + u32::from(sequencing.is_some()));
         let minor = self.minor;
         let arguments = |writer: &mut Writer| {
             // READ, WRITE and COMMIT have the same effect when they are repeated: the server need not keep replies.

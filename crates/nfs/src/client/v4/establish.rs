@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Facts, OpError};
 use sharebench_stream_client::DialError;
-use sharebench_target::{LoginPhase, NOT_GRANTED, SessionSpec, UrlPart};
+use sharebench_target::{LocalBoxFuture, LoginPhase, NOT_GRANTED, SessionSpec, UrlPart};
 use tokio::net::TcpStream;
 
 use crate::client::channel::{Channel, LastLoss};
@@ -14,7 +14,7 @@ use crate::client::directories::Directories;
 use crate::client::mounting::check_limits;
 use crate::client::options::NfsOptions;
 use crate::client::v4::binding::Binding;
-use crate::client::v4::callbacks::CALLBACK_PROGRAM;
+use crate::client::v4::callbacks::{CALLBACK_PROGRAM, CallbackSlot};
 use crate::client::v4::metadata::{required, to_handle};
 use crate::client::v4::requests::Request;
 use crate::client::v4::session::Nfs4Session;
@@ -106,6 +106,7 @@ fn facts(session: &Nfs4Session, granted: &Granted, lease: Duration) -> Facts {
         ("vers", format!("4.{}", session.minor)),
         ("transport", "tcp".to_owned()),
         ("nconnect", session.channel.connections().to_string()),
+        ("compound", if options.compound { "on" } else { "off" }.to_owned()),
         ("sec", "sys".to_owned()),
         ("export", format!("/{}", options.path.trim_matches('/'))),
         ("port", session.address.port().to_string()),
@@ -146,6 +147,24 @@ fn client_name() -> String {
 }
 
 impl Nfs4Session {
+    /// Becomes a new client of the server, on the same connections, after the server has forgotten the earlier one.
+    pub(crate) fn replace_client(&mut self) -> LocalBoxFuture<'_, Result<(), OpError>> {
+        Box::pin(async move {
+            self.owners.restart();
+            if self.minor == 0 {
+                self.set_client_id().await?;
+            } else {
+                self.slots = None;
+                self.callback_slot = CallbackSlot::default();
+                let slots = self.buffers.len() as u32;
+                let slot_bytes = self.slot_bytes as u32;
+                self.create_session(&SessionSpec { slots, slot_bytes, ..SessionSpec::default() }).await?;
+            }
+            self.replaced += 1;
+            Ok(())
+        })
+    }
+
     /// `SETCLIENTID` and `SETCLIENTID_CONFIRM` (RFC 7530, 16.33 and 16.34). The client does not listen for callbacks, so that
     /// the server grants no delegations.
     async fn set_client_id(&mut self) -> Result<Granted, OpError> {
@@ -196,7 +215,7 @@ impl Nfs4Session {
             fore_channel: wanted,
             back_channel,
             callback_program: CALLBACK_PROGRAM,
-            callback_security: CallbackSecurity { none: false, sys: true },
+            callback_security: CallbackSecurity { none: false, sys: Some((0, 0)) },
         };
         let mut results = self
             .request(Request::reading(Operation::CreateSession), |compound, _| {

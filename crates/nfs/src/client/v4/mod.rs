@@ -3,7 +3,7 @@
 //! [`establish`] opens a session: client id, session, the walk from the pseudo root. [`session`] is what the engine
 //! drives; [`data`] encodes its READs, WRITEs and COMMITs and decides what each reply means for the slot of the call, which
 //! [`slots`] keeps. [`compound`] builds calls and reads results, [`requests`] performs them one at a time for [`metadata`]
-//! and [`listing`]. [`recovery`] repeats what the server postponed and connects again, [`binding`] opens further
+//! and [`listing`]; [`whole_file`] reads small files by one call. [`recovery`] repeats what the server postponed and connects again, [`binding`] opens further
 //! connections, and [`callbacks`] answers the server.
 
 mod binding;
@@ -22,6 +22,9 @@ mod session;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod whole_file;
+#[cfg(test)]
+mod whole_file_tests;
 
 pub(crate) use establish::open_session;
 pub(crate) use session::Nfs4Session;

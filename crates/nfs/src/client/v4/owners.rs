@@ -31,6 +31,11 @@ impl Owners {
         self.free.push(owner);
     }
 
+    /// Begins all sequences anew, for a client that the server does not know.
+    pub(crate) fn restart(&mut self) {
+        self.owners.fill(Owner::default());
+    }
+
     /// Sequence number of the owner's next operation.
     pub(crate) fn sequence(&self, owner: u32) -> u32 {
         self.owners.get(owner as usize).map_or(0, |owner| owner.sequence)

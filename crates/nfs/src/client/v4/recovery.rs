@@ -262,7 +262,7 @@ impl Nfs4Session {
         let sequencing = self.sequencing(self.recovery.renewal_position);
         let client_id = self.client_id;
         let minor = self.minor;
-        self.operations += 1;
+        self.channel.count_operations(1);
         let arguments = |writer: &mut Writer| {
             let mut compound = Compound::begin(writer, minor, sequencing, false);
             if sequencing.is_none() {

@@ -9,7 +9,7 @@ use sharebench_stream_client::{connection_error, submit_error};
 
 use crate::client::calls::ExpectedReply;
 use crate::client::dialect::Verdict;
-use crate::client::v4::compound::{Compound, Results, reply_head};
+use crate::client::v4::compound::{Compound, Encoded, Results, reply_head};
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY, Step, step_after};
 use crate::client::v4::session::Nfs4Session;
 use crate::v4::compound::{COMPOUND, OK};
@@ -17,6 +17,26 @@ use crate::v4::operation::Operation;
 use crate::v4::session::{DestroyClientId, DestroySession};
 use crate::v4::status::Nfs4Status;
 use crate::xdr::Writer;
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    /// The server performed it, whether with success or not.
+    Performed,
+    /// The server did nothing and wants it later.
+    Postponed,
+    /// The server did nothing, because it has forgotten the client, which has nothing to lose.
+    Forgotten(Verdict),
+}
+
+/// A reply, and how the call reached the server.
+struct Exchanged {
+    verdict: Verdict,
+    /// Largest number of results with which the call can be repeated.
+    repeatable: u32,
+    /// It was sent more than once.
+    resent: bool,
+}
 
 /// A call: its name in errors, and what the server has to know about it.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +57,12 @@ impl Request {
     /// A call that changes names, attributes or states.
     pub(crate) const fn changing(operation: Operation) -> Self {
         Self { name: operation.name(), cache: true, owner: None }
+    }
+
+    /// A call that opens a file, reads it and closes it. Its reply is too large to be kept, and performing it twice leaves the
+    /// file as it was.
+    pub(crate) const fn whole_file() -> Self {
+        Self { name: Operation::Open.name(), cache: false, owner: None }
     }
 
     /// A call with the sequence number of an open-owner.
@@ -71,10 +97,21 @@ impl Nfs4Session {
         build: impl Fn(&mut Compound<'_>, u32),
     ) -> Result<Results<'_>, OpError> {
         let mut delay = MIN_RETRY_DELAY;
+        let mut replaced = false;
         self.stop_renewal();
-        while self.attempt(request, &build).await? == Step::RepeatLater {
-            tokio::time::sleep(delay).await;
-            delay = (delay * 2).min(MAX_RETRY_DELAY);
+        loop {
+            match self.attempt(request, &build).await? {
+                Attempt::Performed => break,
+                Attempt::Postponed => {
+                    tokio::time::sleep(delay).await;
+                    delay = (delay * 2).min(MAX_RETRY_DELAY);
+                }
+                Attempt::Forgotten(_) if !replaced => {
+                    replaced = true;
+                    self.replace_client().await?;
+                }
+                Attempt::Forgotten(verdict) => return Err(self.lose_session(verdict)),
+            }
         }
         Results::new(self.channel.metadata_result(), self.is_sequenced())
     }
@@ -84,7 +121,7 @@ impl Nfs4Session {
         &mut self,
         request: Request,
         build: &impl Fn(&mut Compound<'_>, u32),
-    ) -> Result<Step, OpError> {
+    ) -> Result<Attempt, OpError> {
         let at_step = |error: OpError| OpError { step: OpStep::Request(request.name), ..error };
         if let Some(error) = self.channel.failure() {
             return Err(at_step(error));
@@ -98,7 +135,7 @@ impl Nfs4Session {
         self.acquire_call_position().await.map_err(at_step)?;
         let mut delay = MIN_RETRY_DELAY;
         loop {
-            let (verdict, repeatable) = match self.exchange(request, build).await {
+            let Exchanged { verdict, repeatable, resent } = match self.exchange(request, build).await {
                 Ok(exchanged) => exchanged,
                 Err(error) => {
                     // The server rejected the call before it looked at the slot, or the session is lost.
@@ -113,10 +150,15 @@ impl Nfs4Session {
                 continue;
             }
             self.release_call_position(step != Step::Lost);
+            // A call that was sent twice may have been performed in the earlier session, and what CLOSE closes is lost with it.
+            let closes = request.name == Operation::Close.name();
+            if !(resent || closes) && self.is_forgotten(verdict) && self.has_no_state() {
+                return Ok(Attempt::Forgotten(verdict));
+            }
             return match step {
                 Step::Lost => Err(at_step(self.lose_session(verdict))),
                 // The server has forgotten the reply to a call that changes nothing.
-                Step::RepeatNow => Ok(Step::RepeatLater),
+                Step::RepeatNow => Ok(Attempt::Postponed),
                 _ => self.accept(request, repeatable, step),
             };
         }
@@ -128,7 +170,7 @@ impl Nfs4Session {
     }
 
     /// Counts the call for its owner, and decides whether it can be repeated.
-    fn accept(&mut self, request: Request, repeatable: u32, step: Step) -> Result<Step, OpError> {
+    fn accept(&mut self, request: Request, repeatable: u32, step: Step) -> Result<Attempt, OpError> {
         let head = reply_head(self.channel.metadata_result())?;
         let count = head.count;
         let status = head.status;
@@ -140,7 +182,29 @@ impl Nfs4Session {
         {
             self.owners.advance(owner);
         }
-        Ok(if step == Step::RepeatLater && count <= repeatable { step } else { Step::Finish })
+        let postponed = step == Step::RepeatLater && count <= repeatable;
+        Ok(if postponed { Attempt::Postponed } else { Attempt::Performed })
+    }
+
+    /// True if the server did nothing because it does not know the session or the client any longer, such as after a lease in
+    /// which the client was idle.
+    fn is_forgotten(&self, verdict: Verdict) -> bool {
+        let status = if self.is_sequenced() { verdict.sequence } else { verdict.status };
+        let forgotten = matches!(
+            Nfs4Status::from_code(status),
+            Some(
+                Nfs4Status::Badsession
+                    | Nfs4Status::Deadsession
+                    | Nfs4Status::Expired
+                    | Nfs4Status::StaleClientid
+            )
+        );
+        forgotten && (self.is_sequenced() || self.minor == 0)
+    }
+
+    /// True if nothing depends on what the server has forgotten: no file is open, and no other call is in flight.
+    fn has_no_state(&self) -> bool {
+        self.files.is_empty() && self.channel.is_idle(self.renewal_index())
     }
 
     #[cold]
@@ -184,22 +248,24 @@ impl Nfs4Session {
         &mut self,
         request: Request,
         build: &impl Fn(&mut Compound<'_>, u32),
-    ) -> Result<(Verdict, u32), OpError> {
+    ) -> Result<Exchanged, OpError> {
         let index = self.channel.metadata_index();
         let sequencing = self.sequencing(self.call_position);
         let sequence = request.owner.map_or(0, |owner| self.owners.sequence(owner));
         // Minor versions with sessions ignore the sequence numbers of owners, which are zero (RFC 8881, 8.8).
         let sequence = if self.minor == 0 { sequence } else { 0 };
         let minor = self.minor;
-        let repeatable = Cell::new(0);
+        let encoded = Cell::new(Encoded::default());
         let arguments = |writer: &mut Writer| {
             let mut compound = Compound::begin(writer, minor, sequencing, request.cache);
             build(&mut compound, sequence);
-            repeatable.set(compound.end());
+            encoded.set(compound.end());
         };
         self.channel.call(index, ExpectedReply::Metadata, COMPOUND, 0, arguments);
-        let verdict = poll_fn(|cx| self.poll_call(cx, index, &arguments)).await?;
-        Ok((verdict, repeatable.get()))
+        self.channel.count_operations(encoded.get().operations);
+        let resent = Cell::new(false);
+        let verdict = poll_fn(|cx| self.poll_call(cx, index, &arguments, (&encoded, &resent))).await?;
+        Ok(Exchanged { verdict, repeatable: encoded.get().repeatable, resent: resent.get() })
     }
 
     fn poll_call(
@@ -207,12 +273,15 @@ impl Nfs4Session {
         cx: &mut Context<'_>,
         index: usize,
         arguments: &impl Fn(&mut Writer),
+        (encoded, resent): (&Cell<Encoded>, &Cell<bool>),
     ) -> Poll<Result<Verdict, OpError>> {
         loop {
             self.recover(cx);
             let mut progress = self.channel.connections() > 0 && self.channel.is_orphan(index);
             if progress {
                 self.channel.call_again(index, COMPOUND, 0, arguments);
+                self.channel.count_operations(encoded.get().operations);
+                resent.set(true);
             }
             let mut completions = std::mem::take(&mut self.completions);
             // The completions show whether there was one.

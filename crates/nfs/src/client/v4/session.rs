@@ -55,7 +55,8 @@ pub(crate) struct Pending {
 /// slots and those of the server's session are different things: a data operation takes a free slot of the server's
 /// session when it is sent, and waits for one in `waiting` if the server has granted fewer than the queue depth.
 ///
-/// Each data operation is one COMPOUND of SEQUENCE, PUTFH and READ, WRITE or COMMIT. If the server postpones it
+/// Each data operation is one COMPOUND of SEQUENCE, PUTFH and READ, WRITE or COMMIT; with `compound=on`, a whole small file
+/// is one COMPOUND as well. If the server postpones it
 /// (`NFS4ERR_DELAY`), or its connection is lost, it is sent again, and its reply counts each time. From minor version 1 on
 /// a repeated call has the slot and the number of the first attempt, so that the server performs it only once. The
 /// session caches no data and no attributes, and it wants no delegations and no layouts, so that every operation is
@@ -91,8 +92,8 @@ pub(crate) struct Nfs4Session {
     pub(crate) verifier: Option<WriteVerifier>,
     pub(crate) policy: PolicyCount,
     pub(crate) listing: Option<Listing>,
-    /// Number of operations in all COMPOUNDs.
-    pub(crate) operations: u64,
+    /// How often the server had forgotten the client while nothing was open.
+    pub(crate) replaced: u32,
 }
 
 impl Nfs4Session {
@@ -131,7 +132,7 @@ impl Nfs4Session {
             verifier: None,
             policy: PolicyCount::default(),
             listing: None,
-            operations: 0,
+            replaced: 0,
         }
     }
 
@@ -161,6 +162,9 @@ impl Session for Nfs4Session {
         }
         if self.channel.losses() > 0 {
             facts.insert("connections_lost".into(), self.channel.losses().to_string());
+        }
+        if self.replaced > 0 {
+            facts.insert("clients_replaced".into(), self.replaced.to_string());
         }
         facts
     }
@@ -216,6 +220,27 @@ impl Session for Nfs4Session {
             self.directories.begin_operation();
             let result = self.perform_once_more(&op).await;
             MetaReply { result, requests: (self.channel.wire().requests - before) as u32 }
+        })
+    }
+
+    fn reads_whole_files(&self) -> bool {
+        self.options.compound
+    }
+
+    /// SEQUENCE, PUTFH of the directory, OPEN, READ and CLOSE as one COMPOUND.
+    fn read_file<'a>(&'a mut self, path: &'a str, len: u32) -> LocalBoxFuture<'a, Reply> {
+        Box::pin(async move {
+            let before = self.channel.wire().requests;
+            self.directories.begin_operation();
+            let mut result = self.read_whole(path, len).await;
+            if result.as_ref().is_err_and(|error| error.class == ErrorClass::Stale)
+                && self.directories.invalidate()
+            {
+                // As with every operation on names: a kept directory handle was stale.
+                result = self.read_whole(path, len).await;
+            }
+            let requests = (self.channel.wire().requests - before) as u32;
+            Reply { slot: Slot(0), result, requests }
         })
     }
 

@@ -23,12 +23,12 @@ const OPERATIONS: u64 = 200;
 
 /// What the server has seen.
 #[derive(Debug, Default)]
-struct Seen {
+pub(super) struct Seen {
     /// The last call of each slot, and the reply to it.
     slots: HashMap<u32, (u32, Vec<u8>)>,
-    performed: u64,
+    pub(super) performed: u64,
     replayed: u64,
-    connections: u64,
+    pub(super) connections: u64,
 }
 
 /// How a connection ends around a call.
@@ -41,7 +41,7 @@ enum Cut {
 }
 
 /// A server that closes the connection around some of the calls.
-fn server(seed: u64, one_in: u64) -> (SocketAddr, Arc<Mutex<Seen>>) {
+pub(super) fn server(seed: u64, one_in: u64) -> (SocketAddr, Arc<Mutex<Seen>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let seen = Arc::new(Mutex::new(Seen::default()));

@@ -116,7 +116,7 @@ fn operations_of_sessions_have_the_bytes_of_rfc_5662() {
         fore_channel: limits(32),
         back_channel: ChannelLimits { rdma_reads: Some(4), ..limits(1) },
         callback_program: 0x4000_0000,
-        callback_security: CallbackSecurity { none: true, sys: false },
+        callback_security: CallbackSecurity { none: true, sys: None },
     };
     let expected = [
         [0, 3, 1, 0].as_slice(),
@@ -152,11 +152,12 @@ fn results_of_sessions_are_read_as_they_were_written() {
 
 #[test]
 fn a_list_of_callback_credentials_is_bounded() {
-    let auth_sys = words(&[2, 0, 1, 9, 1, 0x6100_0000, 0, 0, 1, 5]);
-    let mut reader = Reader::new(&auth_sys);
-    let both = CallbackSecurity { none: true, sys: true };
+    // AUTH_NONE, AUTH_SYS and contexts of RPCSEC_GSS, which are skipped.
+    let all = words(&[3, 0, 1, 9, 1, 0x6100_0000, 7, 8, 1, 5, 6, 1, 1, 0x6100_0000, 1, 0x6200_0000]);
+    let mut reader = Reader::new(&all);
+    let both = CallbackSecurity { none: true, sys: Some((7, 8)) };
     assert_eq!(CallbackSecurity::get(&mut reader), Ok(both));
-    assert_eq!(bytes(&both), words(&[2, 0, 1, 0, 0, 0, 0, 0]));
+    assert_eq!(bytes(&both), words(&[2, 0, 1, 0, 0, 7, 8, 0]));
     assert!(reader.rest().is_empty());
     assert!(CallbackSecurity::get(&mut Reader::new(&words(&[u32::MAX]))).is_err());
     assert!(CallbackSecurity::get(&mut Reader::new(&words(&[1, 1, 0, 0, 0, 0, u32::MAX]))).is_err());

@@ -1,7 +1,7 @@
 //! Calls from the server to a client: what they say, and their bytes.
 
 use sharebench_nfs::record::{begin_record, end_record};
-use sharebench_nfs::rpc::{CallTemplate, get_reply};
+use sharebench_nfs::rpc::{AuthSys, CallTemplate, get_reply};
 use sharebench_nfs::v4::callback::{
     CALLBACK_COMPOUND, CALLBACK_VERSION, CallbackHead, CallbackOperation, CallbackSequence, NotifyLock,
     Recall,
@@ -11,7 +11,7 @@ use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::item::{Item, Opaque};
 use sharebench_nfs::v4::list::List;
 use sharebench_nfs::v4::open::StateOwner;
-use sharebench_nfs::v4::session::SessionId;
+use sharebench_nfs::v4::session::{CallbackSecurity, SessionId};
 use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 
 /// A call to a client.
@@ -33,15 +33,33 @@ pub(in crate::nfs::v4) enum Callback {
     },
 }
 
+/// What a client accepts in callbacks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct CallbackTarget {
+    /// The program of the client.
+    pub(super) program: u32,
+    /// User and group; none for calls without credentials.
+    pub(super) identity: Option<(u32, u32)>,
+}
+
+impl CallbackTarget {
+    /// The program and credentials that a client requests. `AUTH_NONE` is preferred.
+    pub(super) fn new(program: u32, security: &CallbackSecurity) -> Self {
+        Self { program, identity: security.sys.filter(|_| !security.none) }
+    }
+}
+
 /// The complete record of a callback of a session.
 pub(super) fn encode(
-    (xid, program, minor_version): (u32, u32, u32),
+    (xid, target, minor_version): (u32, CallbackTarget, u32),
     (session, sequence): (&SessionId, u32),
     callback: &Callback,
 ) -> Vec<u8> {
     let mut out = Writer::with_capacity(512);
     let at = begin_record(&mut out);
-    CallTemplate::new(program, CALLBACK_VERSION, None).put(&mut out, xid, CALLBACK_COMPOUND);
+    let identity = target.identity;
+    let auth = identity.map(|(uid, gid)| AuthSys { machine: String::new(), uid, gid, groups: Vec::new() });
+    CallTemplate::new(target.program, CALLBACK_VERSION, auth.as_ref()).put(&mut out, xid, CALLBACK_COMPOUND);
     CallbackHead { tag: Opaque(b""), minor_version, ident: 0, count: 2 }.put(&mut out);
     out.u32(CallbackOperation::Sequence as u32);
     CallbackSequence {
@@ -90,10 +108,15 @@ mod tests {
     fn a_recall_is_a_call_of_the_clients_program() {
         let state = StateId { sequence: 1, other: [7; 12] };
         let recall = Callback::Recall { state, handle: b"handle".to_vec() };
-        let record = encode((9, 0x4000_0000, 1), (&[3; 16], 5), &recall);
+        let target = CallbackTarget { program: 0x4000_0000, identity: Some((7, 8)) };
+        let record = encode((9, target, 1), (&[3; 16], 5), &recall);
         let mut reader = Reader::new(&record[4..]);
         let header = CallHeader::get(&mut reader).unwrap();
         assert_eq!((header.xid, header.program, header.procedure), (9, 0x4000_0000, 1));
+        // AUTH_SYS, whose body ends with user, group and no further groups, before an empty verifier.
+        assert_eq!(header.flavor, 1);
+        let end = record.len() - reader.rest().len() - 8;
+        assert_eq!(record[end - 12..end], [7, 8, 0].map(u32::to_be_bytes).concat());
         assert_eq!(CallbackHead::get(&mut reader).unwrap().count, 2);
         reader.u32().unwrap();
         assert_eq!(CallbackSequence::get(&mut reader).unwrap().sequence, 5);

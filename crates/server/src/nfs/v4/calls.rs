@@ -14,6 +14,7 @@ use sharebench_nfs::v4::session::{
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
 
+use crate::nfs::v4::callback::CallbackTarget;
 use crate::nfs::v4::compound::{Compound, RPC_REPLY_BYTES};
 use crate::nfs::v4::errors::OpResult;
 use crate::nfs::v4::state::slot::SlotUse;
@@ -183,7 +184,7 @@ impl Compound<'_> {
     pub(super) fn control_back_channel(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = BackchannelControl::get(call)?;
         let session = self.session.as_ref().ok_or(Nfs4Status::OpNotInSession)?;
-        session.set_callback_program(args.callback_program);
+        session.set_callback_target(CallbackTarget::new(args.callback_program, &args.callback_security));
         Ok(())
     }
 

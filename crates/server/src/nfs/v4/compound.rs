@@ -21,7 +21,7 @@ use crate::nfs::v4::{V4Server, errors};
 use crate::{NodeId, Volume};
 
 /// Highest minor version that is served.
-const MAX_MINOR_VERSION: u32 = 2;
+pub(super) const MAX_MINOR_VERSION: u32 = 2;
 /// Bytes of a reply before the results: the RPC header and the fragment header.
 pub(super) const RPC_REPLY_BYTES: usize = 28;
 
@@ -252,9 +252,7 @@ impl<'a> Compound<'a> {
 
     /// The state id that is meant: from minor version 1 on, a special one stands for the current one.
     pub(super) fn state(&self, state: StateId) -> Result<StateId, Nfs4Status> {
-        /// RFC 8881, 8.2.3.
-        const CURRENT: StateId = StateId { sequence: 1, other: [0; 12] };
-        if self.minor_version == 0 || state != CURRENT {
+        if self.minor_version == 0 || state != StateId::CURRENT {
             return Ok(state);
         }
         self.current_state.ok_or(Nfs4Status::BadStateid)

@@ -57,6 +57,8 @@ impl Compound<'_> {
         let count = count.min(self.max_data());
         let volume = self.volume();
         let attributes = volume.attributes(node).map_err(of_node)?;
+        // Beyond the end there is nothing to read, at any offset.
+        let count = if offset < attributes.size { count } else { 0 };
         let at = out.len();
         // The length is known after the volume has read straight into the reply.
         out.u32(0);

@@ -5,6 +5,8 @@ use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::XdrError;
 
 use crate::VolumeError;
+use crate::nfs::v4::attributes::supported;
+use crate::nfs::v4::compound::MAX_MINOR_VERSION;
 
 /// Why an operation ends its COMPOUND.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +38,12 @@ impl From<Nfs4Status> for OpError {
 impl From<XdrError> for OpError {
     fn from(error: XdrError) -> Self {
         Self::Status(match error {
+            // It is known, and can only be read, or only be set.
+            XdrError::BadValue { field: UNKNOWN_ATTRIBUTE, value }
+                if supported(MAX_MINOR_VERSION).contains(value) =>
+            {
+                Nfs4Status::Inval
+            }
             XdrError::BadValue { field: UNKNOWN_ATTRIBUTE, .. } => Nfs4Status::Attrnotsupp,
             _ => Nfs4Status::Badxdr,
         })

@@ -30,12 +30,20 @@ impl Compound<'_> {
     #[inline]
     pub(super) fn put_handle(&mut self, call: &mut Reader<'_>) -> OpResult {
         let args = PutFh::get(call)?;
-        let place = self.server.handles.find(args.handle.0).map_err(|error| match error {
-            VolumeError::Stale => Nfs4Status::Stale,
-            _ => Nfs4Status::Badhandle,
-        })?;
+        let place = match self.server.handles.find(args.handle.0) {
+            Ok(place) => place,
+            Err(VolumeError::Stale) => self.removed_file(args.handle.0).ok_or(Nfs4Status::Stale)?,
+            Err(_) => return Err(Nfs4Status::Badhandle.into()),
+        };
         self.enter(place);
         Ok(())
+    }
+
+    /// The file of a handle that was removed while it is open: a client still has to close it.
+    #[cold]
+    fn removed_file(&self, handle: &[u8]) -> Option<Place> {
+        let identity = self.server.handles.identity_of(handle)?;
+        self.v4().state.open_file(&identity).map(Place::Node)
     }
 
     /// PUTROOTFH and PUTPUBFH.

@@ -29,7 +29,9 @@ pub(super) const MAX_CONNECTIONS_PER_SESSION: usize = 64;
 /// Bytes of a call or reply besides its data.
 const HEADER_BYTES: u32 = 4 << 10;
 /// Smallest request and reply with which a session is of use, in bytes.
-const MIN_MESSAGE: u32 = 512;
+const MIN_MESSAGE: u32 = 256;
+/// Operations of a callback: `CB_SEQUENCE` and one more.
+const CALLBACK_OPERATIONS: u32 = 2;
 
 /// The limits of the calls of a session; none if those that the client requests are too small to be of use.
 pub(super) fn granted_fore(wanted: &ChannelLimits, max_transfer: u32) -> Option<ChannelLimits> {
@@ -48,15 +50,21 @@ pub(super) fn granted_fore(wanted: &ChannelLimits, max_transfer: u32) -> Option<
     })
 }
 
-/// The limits of callbacks: one at a time.
-pub(super) fn granted_back(wanted: &ChannelLimits) -> ChannelLimits {
-    ChannelLimits {
+/// The limits of callbacks: one at a time. None if no callback fits those that the client requests.
+pub(super) fn granted_back(wanted: &ChannelLimits) -> Option<ChannelLimits> {
+    let too_small = wanted.max_request < MIN_MESSAGE
+        || wanted.max_response < MIN_MESSAGE
+        || wanted.max_operations < CALLBACK_OPERATIONS;
+    if wanted.max_requests > 0 && too_small {
+        return None;
+    }
+    Some(ChannelLimits {
         header_padding: 0,
         max_request: wanted.max_request.min(HEADER_BYTES),
         max_response: wanted.max_response.min(HEADER_BYTES),
         max_cached_response: wanted.max_cached_response.min(HEADER_BYTES),
-        max_operations: wanted.max_operations.min(2),
+        max_operations: wanted.max_operations.min(CALLBACK_OPERATIONS),
         max_requests: wanted.max_requests.min(1),
         rdma_reads: None,
-    }
+    })
 }

@@ -18,6 +18,8 @@ const BATCH: usize = 256;
 const MAX_PAGE_BYTES: u32 = 1 << 20;
 /// End of the list and of the directory.
 const END_BYTES: usize = 8;
+/// Bytes of a result without entries.
+const EMPTY_BYTES: u32 = 8 + END_BYTES as u32;
 /// Cookies 0, 1 and 2 have meanings of their own (RFC 7530, 16.24.4), so that those of the volume are shifted.
 const FIRST_COOKIE: u64 = 2;
 
@@ -36,11 +38,14 @@ impl Compound<'_> {
         let args = ReadDir::get(call)?;
         let place = self.place()?;
         let verifier = self.v4().cookie_verifier;
+        if (1..=FIRST_COOKIE).contains(&args.cookie) {
+            return Err(Nfs4Status::BadCookie.into());
+        }
         if args.cookie != 0 && args.verifier != verifier {
             return Err(Nfs4Status::NotSame.into());
         }
-        if (1..=FIRST_COOKIE).contains(&args.cookie) {
-            return Err(Nfs4Status::BadCookie.into());
+        if args.max_bytes < EMPTY_BYTES {
+            return Err(Nfs4Status::Toosmall.into());
         }
         if args.wanted.contains(48) || args.wanted.contains(54) {
             return Err(Nfs4Status::Inval.into());

@@ -47,6 +47,12 @@ impl Compound<'_> {
         if of_locks != matches!(args.locker, Locker::Known(_)) {
             return Err(Nfs4Status::BadStateid.into());
         }
+        // From minor version 1 on, the session names the client (RFC 8881, 8.8).
+        if self.minor_version == 0
+            && matches!(&args.locker, Locker::New(locker) if locker.owner.client_id != client)
+        {
+            return Err(Nfs4Status::StaleClientid.into());
+        }
         let call = OwnerCall { client, owner: &owner, of_locks, operation: Operation::Lock, sequence };
         self.in_sequence(call, out, |this, out, _| {
             this.v4().state.check_grace(client, args.reclaim)?;

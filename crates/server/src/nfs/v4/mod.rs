@@ -58,6 +58,11 @@ pub(super) struct V4Server {
 }
 
 impl V4Server {
+    /// Number of records of clients: those whose lease has not ended.
+    pub(super) fn clients(&self) -> usize {
+        self.state.clients()
+    }
+
     /// The state of a server that starts now.
     pub(super) fn new(
         volume: Arc<dyn Volume>,

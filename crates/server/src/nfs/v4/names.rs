@@ -170,6 +170,12 @@ impl Compound<'_> {
             if !fits {
                 return Err(Nfs4Status::Exist.into());
             }
+            // Two names of one object: nothing changes (RFC 8881, 18.26.3).
+            if moved.node == replaced.node {
+                let unchanged = |change| change_info(change, change);
+                Renamed { from: unchanged(before.0), to: unchanged(before.1) }.put(out);
+                return Ok(());
+            }
             self.recall(replaced.node)?;
         }
         volume.rename(from, old, to, new).map_err(|error| match of_name(error) {

@@ -8,9 +8,9 @@ use sharebench_nfs::v4::bitmap::Bitmap;
 use sharebench_nfs::v4::data::{Close, StateId};
 use sharebench_nfs::v4::item::{Item, Opaque};
 use sharebench_nfs::v4::open::{
-    DelegReturn, Delegation, DelegationKind, Open, OpenClaim, OpenConfirm, OpenDowngrade, OpenHow, Opened,
-    RESULT_CONFIRM, RESULT_LOCKTYPE_POSIX, RESULT_MAY_NOTIFY_LOCK, ReadDelegation, SHARE_BOTH, SHARE_READ,
-    SHARE_WRITE, WANT_DELEGATION_MASK, WANT_NO_DELEGATION,
+    DelegReturn, Delegation, DelegationKind, NOT_WANTED, Open, OpenClaim, OpenConfirm, OpenDowngrade,
+    OpenHow, Opened, RESULT_CONFIRM, RESULT_LOCKTYPE_POSIX, RESULT_MAY_NOTIFY_LOCK, ReadDelegation,
+    SHARE_BOTH, SHARE_READ, SHARE_WRITE, WANT_DELEGATION_MASK, WANT_NO_DELEGATION,
 };
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::status::Nfs4Status;
@@ -85,6 +85,7 @@ impl Compound<'_> {
             access,
             deny: args.deny,
             needs_confirmation: !confirmed,
+            identity: self.server.handles.persistent_id(node),
         };
         let state = &self.v4().state;
         state.check_share(&wanted)?;
@@ -124,6 +125,9 @@ impl Compound<'_> {
         let granted = possible.then(|| self.v4().state.delegate(client, node)).flatten();
         match granted {
             Some(state) => Delegation::Read(ReadDelegation { state, recall: false, permissions: EVERYBODY }),
+            None if self.minor_version > 0 && wish == WANT_NO_DELEGATION => {
+                Delegation::NoneBecause { reason: NOT_WANTED, later: false }
+            }
             None => Delegation::None,
         }
     }
@@ -236,8 +240,9 @@ impl Compound<'_> {
                 if guarded {
                     return Err(Nfs4Status::Exist.into());
                 }
-                // Of an existing file, only the size is set (RFC 7530, 16.16.5).
-                let truncate = set.size.filter(|_| !attributes.directory && !attributes.link);
+                // An existing file is truncated, or stays as it is (RFC 7530, 16.16.5).
+                let truncate =
+                    set.size.filter(|size| *size == 0 && !attributes.directory && !attributes.link);
                 let set = if truncate.is_some() { Bitmap::of(&[4]) } else { Bitmap::default() };
                 Ok(Found { set, truncate, ..existing(attributes) })
             }

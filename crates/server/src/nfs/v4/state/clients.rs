@@ -144,6 +144,11 @@ impl StateTable {
         Ok(())
     }
 
+    /// Number of records of clients.
+    pub(in crate::nfs::v4) fn clients(&self) -> usize {
+        self.lock().clients.len()
+    }
+
     /// True while other operations than reclaims have to wait.
     pub(in crate::nfs::v4) fn in_grace(&self) -> bool {
         self.lock().grace.is_on(self.now_ms())

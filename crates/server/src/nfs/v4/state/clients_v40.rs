@@ -19,11 +19,13 @@ impl StateTable {
         let mut tables = self.lock();
         let owner: ClientOwner = (true, owner.into());
         let confirmed = tables.owners.get(&owner).and_then(|records| records.confirmed);
+        let confirmation = tables.next();
         if let Some(id) = confirmed
             && let Some(client) = tables.clients.get_mut(&id)
             && client.verifier == verifier
         {
-            // The same boot of the client changes its callback: it keeps its state.
+            // The same boot of the client changes its callback: it keeps its state, and confirms the change.
+            client.confirmation = self.random_bytes(confirmation);
             return Ok(ClientIdConfirm { client_id: id, verifier: client.confirmation });
         }
         let id = self.add_client(&mut tables, owner, verifier)?;

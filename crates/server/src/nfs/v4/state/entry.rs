@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::NodeId;
 use crate::nfs::v4::limits::{MAX_STATES, MAX_STATES_PER_CLIENT};
 use crate::nfs::v4::state::ranges::{ByteRange, LockList};
 use crate::nfs::v4::state::{StateResult, StateTable, Tables};
+use crate::{NodeId, PersistentId};
 
 /// A state of a client: an open, a lock owner's locks on a file, or a delegation.
 #[derive(Debug)]
@@ -68,6 +68,8 @@ pub(in crate::nfs::v4) struct FileState {
     pub(in crate::nfs::v4) waiters: VecDeque<Waiter>,
     /// No delegation before this time in milliseconds, because clients compete for the file.
     pub(in crate::nfs::v4) contended_until_ms: u64,
+    /// What the handle of the file contains, where handles survive a restart.
+    pub(in crate::nfs::v4) identity: Option<PersistentId>,
 }
 
 /// An owner that waits for a lock.

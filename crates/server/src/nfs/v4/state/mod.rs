@@ -143,6 +143,10 @@ impl StateTable {
     /// The number in a state id: an error if it is of another start of the server.
     #[inline]
     pub(super) fn number(&self, state: &StateId, minor_version: u32) -> StateResult<u64> {
+        // Where a state of a client is needed, the special ones are none (RFC 7530, 9.1.4.3).
+        if *state == StateId::ANONYMOUS || *state == StateId::READ_BYPASS {
+            return Err(Nfs4Status::BadStateid);
+        }
         let (boot, number) = state.other.split_first_chunk::<4>().ok_or(Nfs4Status::BadStateid)?;
         if u32::from_be_bytes(*boot) != self.boot {
             return Err(if minor_version == 0 { Nfs4Status::StaleStateid } else { Nfs4Status::BadStateid });

@@ -4,9 +4,9 @@ use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::open::{SHARE_BOTH, SHARE_READ, SHARE_WRITE};
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use crate::NodeId;
 use crate::nfs::v4::state::entry::{Caller, OpenShare, StateKind};
 use crate::nfs::v4::state::{StateResult, StateTable, Tables};
+use crate::{NodeId, PersistentId};
 
 /// Opens of minor version 0 that are known after CLOSE.
 const MAX_CLOSED: usize = 1024;
@@ -21,6 +21,8 @@ pub(in crate::nfs::v4) struct WantedOpen<'a> {
     pub(in crate::nfs::v4) deny: u32,
     /// Minor version 0, and the owner is not confirmed yet.
     pub(in crate::nfs::v4) needs_confirmation: bool,
+    /// What the handle of the file contains, where handles survive a restart.
+    pub(in crate::nfs::v4) identity: Option<PersistentId>,
 }
 
 /// The bit of a pair of access and deny in a set of them.
@@ -29,14 +31,13 @@ fn pair(access: u32, deny: u32) -> u16 {
 }
 
 impl Tables {
-    /// True if an open of another owner denies this access, or has access that `deny` denies.
-    fn conflicts(&self, node: NodeId, (access, deny): (u32, u32), except: Option<u64>) -> bool {
+    /// True if an open denies this access, or has access that `deny` denies. Opens of the same owner count as well (RFC 7530,
+    /// 9.7).
+    fn conflicts(&self, node: NodeId, (access, deny): (u32, u32)) -> bool {
         let Some(file) = self.files.get(&node) else { return false };
-        file.opens.iter().filter(|number| Some(**number) != except).any(|number| {
-            match self.states.get(number).map(|entry| &entry.kind) {
-                Some(StateKind::Open(open)) => open.deny & access != 0 || open.access & deny != 0,
-                _ => false,
-            }
+        file.opens.iter().any(|number| match self.states.get(number).map(|entry| &entry.kind) {
+            Some(StateKind::Open(open)) => open.deny & access != 0 || open.access & deny != 0,
+            _ => false,
         })
     }
 
@@ -60,11 +61,17 @@ impl Tables {
 }
 
 impl StateTable {
-    /// Checks the share reservations of the others before a file is truncated or opened.
-    pub(in crate::nfs::v4) fn check_share(&self, wanted: &WantedOpen<'_>) -> StateResult<()> {
+    /// The file with this identity that a client has open. It may have been removed since, and its handle is still good for
+    /// CLOSE.
+    pub(in crate::nfs::v4) fn open_file(&self, identity: &PersistentId) -> Option<NodeId> {
         let tables = self.lock();
-        let own = tables.open_of(wanted.client, wanted.owner, wanted.node);
-        let conflict = tables.conflicts(wanted.node, (wanted.access, wanted.deny), own);
+        let mut files = tables.files.iter();
+        files.find(|(_, file)| file.identity.as_ref() == Some(identity)).map(|(node, _)| *node)
+    }
+
+    /// Checks the share reservations before a file is truncated or opened.
+    pub(in crate::nfs::v4) fn check_share(&self, wanted: &WantedOpen<'_>) -> StateResult<()> {
+        let conflict = self.lock().conflicts(wanted.node, (wanted.access, wanted.deny));
         if conflict { Err(Nfs4Status::ShareDenied) } else { Ok(()) }
     }
 
@@ -72,7 +79,7 @@ impl StateTable {
     pub(in crate::nfs::v4) fn open(&self, wanted: &WantedOpen<'_>) -> StateResult<StateId> {
         let mut tables = self.lock();
         let own = tables.open_of(wanted.client, wanted.owner, wanted.node);
-        if tables.conflicts(wanted.node, (wanted.access, wanted.deny), own) {
+        if tables.conflicts(wanted.node, (wanted.access, wanted.deny)) {
             return Err(Nfs4Status::ShareDenied);
         }
         let pairs = pair(wanted.access, wanted.deny);
@@ -85,6 +92,9 @@ impl StateTable {
                 confirmed: !wanted.needs_confirmation,
             };
             let number = tables.add_state(wanted.client, wanted.node, StateKind::Open(share))?;
+            if let Some(file) = tables.files.get_mut(&wanted.node) {
+                file.identity = wanted.identity;
+            }
             return Ok(self.state_id(number, 1));
         };
         let share = tables.share(number)?;
@@ -208,7 +218,7 @@ impl StateTable {
         let bypasses = *state == StateId::READ_BYPASS;
         if *state == StateId::ANONYMOUS || bypasses {
             let tables = self.lock();
-            let denied = (writes || !bypasses) && tables.conflicts(node, (access, 0), None);
+            let denied = (writes || !bypasses) && tables.conflicts(node, (access, 0));
             return if denied { Err(Nfs4Status::Locked) } else { Ok(caller.client) };
         }
         let tables = self.lock();

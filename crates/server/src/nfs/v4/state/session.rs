@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use sharebench_nfs::v4::session::{ChannelLimits, SessionId};
 
-use crate::nfs::v4::callback::{Callback, encode};
+use crate::nfs::v4::callback::{Callback, CallbackTarget, encode};
 use crate::nfs::v4::limits::{MAX_CONNECTIONS_PER_SESSION, MAX_QUEUED_CALLBACKS};
 use crate::nfs::v4::peer::Peer;
 use crate::nfs::v4::state::slot::Slots;
@@ -70,7 +70,7 @@ pub(in crate::nfs::v4) struct Session {
 /// The way of callbacks: one in flight, the others wait.
 #[derive(Debug, Default)]
 struct BackChannel {
-    program: u32,
+    target: CallbackTarget,
     sequence: u32,
     connections: Vec<Weak<Peer>>,
     waiting: VecDeque<Callback>,
@@ -86,7 +86,7 @@ impl Session {
         (id, client, minor_version): (SessionId, u64, u32),
         lease: Arc<Lease>,
         fore: ChannelLimits,
-        program: u32,
+        target: CallbackTarget,
     ) -> Self {
         Self {
             id,
@@ -97,7 +97,7 @@ impl Session {
             minor_version,
             dead: AtomicBool::new(false),
             back_down: AtomicBool::new(false),
-            back: Mutex::new(BackChannel { program, ..BackChannel::default() }),
+            back: Mutex::new(BackChannel { target, ..BackChannel::default() }),
         }
     }
 
@@ -136,9 +136,9 @@ impl Session {
         self.back_down.load(Ordering::Relaxed)
     }
 
-    /// Changes the program of callbacks.
-    pub(in crate::nfs::v4) fn set_callback_program(&self, program: u32) {
-        self.back().program = program;
+    /// Changes the program and the credentials of callbacks.
+    pub(in crate::nfs::v4) fn set_callback_target(&self, target: CallbackTarget) {
+        self.back().target = target;
     }
 
     /// True if callbacks can reach the client.
@@ -173,7 +173,7 @@ impl Session {
             let Some(peer) = back.connections.iter().find_map(Weak::upgrade) else { return false };
             let xid = NEXT_XID.fetch_add(1, Ordering::Relaxed);
             let sequence = back.sequence.wrapping_add(1);
-            let head = (xid, back.program, self.minor_version);
+            let head = (xid, back.target, self.minor_version);
             if peer.send(encode(head, (&self.id, sequence), &callback)) {
                 // It stays in flight with its number in the slot until the reply or the loss of the connection.
                 back.sequence = sequence;

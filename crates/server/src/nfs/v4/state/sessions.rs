@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use sharebench_nfs::v4::session::{
-    CONNECTION_BACK_CHANNEL, CONNECTION_RDMA, CreateSession, CreatedSession, PERSIST, SessionId,
+    CONNECTION_BACK_CHANNEL, CONNECTION_RDMA, ChannelLimits, CreateSession, CreatedSession, PERSIST,
+    SessionId,
 };
 use sharebench_nfs::v4::status::Nfs4Status;
 
+use crate::nfs::v4::callback::CallbackTarget;
 use crate::nfs::v4::limits::{MAX_SESSIONS_PER_CLIENT, granted_back, granted_fore};
 use crate::nfs::v4::peer::Peer;
 use crate::nfs::v4::state::session::Session;
@@ -32,8 +34,10 @@ impl StateTable {
         if call.sequence != client.create_sequence {
             return Err(Nfs4Status::SeqMisordered);
         }
-        let created = self.add_session(&mut tables, call, minor_version, (max_transfer, peer));
-        // Some errors leave the sequence as it is: the client may repeat the call with other arguments.
+        // The client may repeat the call with other limits: the sequence stays as it is.
+        let channels = granted_fore(&call.fore_channel, max_transfer).zip(granted_back(&call.back_channel));
+        let channels = channels.ok_or(Nfs4Status::Toosmall)?;
+        let created = self.add_session(&mut tables, call, minor_version, (channels, peer));
         if let Some(client) = tables.clients.get_mut(&call.client_id) {
             client.create_sequence = client.create_sequence.wrapping_add(1);
             client.created = Some(created);
@@ -46,13 +50,11 @@ impl StateTable {
         tables: &mut Tables,
         call: &CreateSession,
         minor_version: u32,
-        (max_transfer, peer): (u32, &Arc<Peer>),
+        ((fore_channel, back_channel), peer): ((ChannelLimits, ChannelLimits), &Arc<Peer>),
     ) -> StateResult<CreatedSession> {
         if call.flags & !(PERSIST | CONNECTION_BACK_CHANNEL | CONNECTION_RDMA) != 0 {
             return Err(Nfs4Status::Inval);
         }
-        let fore_channel = granted_fore(&call.fore_channel, max_transfer).ok_or(Nfs4Status::Toosmall)?;
-        let back_channel = granted_back(&call.back_channel);
         let client = tables.clients.get(&call.client_id).ok_or(Nfs4Status::StaleClientid)?;
         if client.sessions.len() >= MAX_SESSIONS_PER_CLIENT {
             return Err(Nfs4Status::Nospc);
@@ -60,7 +62,8 @@ impl StateTable {
         let lease = Arc::clone(&client.lease);
         let id = self.session_id(tables.next());
         let identity = (id, call.client_id, minor_version);
-        let session = Arc::new(Session::new(identity, lease, fore_channel, call.callback_program));
+        let target = CallbackTarget::new(call.callback_program, &call.callback_security);
+        let session = Arc::new(Session::new(identity, lease, fore_channel, target));
         tables.sessions.insert(id, Arc::clone(&session));
         tables.confirm_client(call.client_id, self.now_ms());
         tables.client(call.client_id)?.sessions.push(id);

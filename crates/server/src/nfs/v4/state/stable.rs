@@ -58,7 +58,8 @@ impl StableStore {
 
     fn begin(path: &Path) -> Self {
         let HandleSecret { instance, key: SipKey([low, high]) } = HandleSecret::random();
-        Self::of(path, [instance, low, high], 0)
+        // The count begins somewhere, so that a state id of a server whose file was lost is not one of this start.
+        Self::of(path, [instance, low, high], (low ^ high) as u32 | 1 << 16)
     }
 
     fn of(path: &Path, secret: [u64; 3], boot: u32) -> Self {

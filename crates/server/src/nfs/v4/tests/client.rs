@@ -208,7 +208,7 @@ impl<'a> Client<'a> {
             fore_channel: limits(8),
             back_channel: limits(1),
             callback_program: 0x4000_0000,
-            callback_security: CallbackSecurity { none: true, sys: false },
+            callback_security: CallbackSecurity { none: true, sys: None },
         };
         let results = server.call(&peer, 2, |call| call.add(Operation::CreateSession, &create).done());
         let created: CreatedSession = results.decode(Operation::CreateSession);

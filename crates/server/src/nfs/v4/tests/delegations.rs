@@ -4,7 +4,8 @@ use sharebench_nfs::v4::callback::Recall;
 use sharebench_nfs::v4::data::StateId;
 use sharebench_nfs::v4::item::Item;
 use sharebench_nfs::v4::open::{
-    DENY_NONE, DelegReturn, OpenHow, Opened, SHARE_BOTH, SHARE_READ, SHARE_WRITE,
+    DENY_NONE, DelegReturn, Delegation, NOT_WANTED, OpenHow, Opened, SHARE_BOTH, SHARE_READ, SHARE_WRITE,
+    WANT_NO_DELEGATION,
 };
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::session::FreeStateId;
@@ -84,4 +85,14 @@ fn a_change_over_another_protocol_recalls() {
     let node = server.state.volume.lookup(ROOT, "f").unwrap().node;
     server.state.v4.changed_elsewhere(&server.state.handles, node);
     assert_eq!(recalled(&mut reader), delegation);
+}
+
+#[test]
+fn a_client_that_wants_no_delegation_learns_that_this_is_why_it_has_none() {
+    let server = Server::new();
+    let mut client = Client::new(&server, "one");
+    client.create("f");
+    let opened = client.open("f", OpenHow::Existing, SHARE_READ | WANT_NO_DELEGATION, DENY_NONE);
+    let opened: Opened<'_> = opened.decode(Operation::Open);
+    assert_eq!(opened.delegation, Delegation::NoneBecause { reason: NOT_WANTED, later: false });
 }

@@ -34,17 +34,21 @@ fn written_bytes_are_read_under_an_open_and_not_after_its_close() {
 }
 
 #[test]
-fn share_reservations_exclude_other_owners_and_a_downgrade_gives_way() {
+fn share_reservations_exclude_opens_of_all_owners_and_a_downgrade_gives_way() {
     let server = Server::new();
     let mut one = Client::new(&server, "one");
     let mut two = Client::new(&server, "two");
-    one.create("f");
+    let close = Close { sequence: 0, state: one.create("f") };
+    one.call(|call| call.path(&["export", "f"]).add(Operation::Close, &close).done());
+    one.open("f", OpenHow::Existing, SHARE_READ, DENY_NONE);
     let both = one.open("f", OpenHow::Existing, SHARE_READ, DENY_WRITE);
     let state = both.decode::<Opened<'_>>(Operation::Open).state;
-    let denied = two.open("f", OpenHow::Existing, SHARE_WRITE, DENY_NONE);
-    assert_eq!(denied.status, Some(Nfs4Status::ShareDenied));
+    for client in [&mut one, &mut two] {
+        let denied = client.open("f", OpenHow::Existing, SHARE_WRITE, DENY_NONE);
+        assert_eq!(denied.status, Some(Nfs4Status::ShareDenied), "also of the same owner");
+    }
     assert_eq!(two.write("f", StateId::ANONYMOUS, b"x"), Some(Nfs4Status::Locked));
-    let downgrade = OpenDowngrade { state, sequence: 0, access: SHARE_BOTH, deny: DENY_NONE };
+    let downgrade = OpenDowngrade { state, sequence: 0, access: SHARE_READ, deny: DENY_NONE };
     let lowered =
         one.call(|call| call.path(&["export", "f"]).add(Operation::OpenDowngrade, &downgrade).done());
     assert_eq!(lowered.status, None);

@@ -5,7 +5,7 @@ use sharebench_nfs::v4::attributes::SetAttributes;
 use sharebench_nfs::v4::bitmap::Bitmap;
 use sharebench_nfs::v4::item::Opaque;
 use sharebench_nfs::v4::listing::{ReadDir, get_listing};
-use sharebench_nfs::v4::names::{Create, Link, LinkContent, NewObject, Remove, Rename};
+use sharebench_nfs::v4::names::{Create, Link, LinkContent, NewObject, Remove, Rename, Renamed};
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::Reader;
@@ -121,4 +121,25 @@ fn a_listing_continues_with_its_verifier_only() {
     assert_eq!(list(cookie, [9; 8], 1000), Some(Nfs4Status::NotSame));
     assert_eq!(list(1, verifier, 1000), Some(Nfs4Status::BadCookie));
     assert_eq!(list(0, [0; 8], 20), Some(Nfs4Status::Toosmall));
+}
+
+#[test]
+fn a_rename_of_a_file_onto_itself_or_its_link_changes_nothing() {
+    let server = Server::new();
+    let mut client = Client::new(&server, "one");
+    client.create("f");
+    let link = Link { name: Opaque(b"g") };
+    client.call(|call| {
+        call.path(&["export", "f"]).add(Operation::SaveFh, &());
+        call.path(&["export"]).add(Operation::Link, &link);
+    });
+    for to in [&b"f"[..], b"g"] {
+        let rename = Rename { from: Opaque(b"f"), to: Opaque(to) };
+        let results = client.call(|call| {
+            call.path(&["export"]).add(Operation::SaveFh, &()).add(Operation::Rename, &rename);
+        });
+        let Renamed { from, to } = results.decode(Operation::Rename);
+        assert_eq!((from.before, to.before), (from.after, to.after));
+    }
+    assert_eq!(server.state.volume.list(crate::ROOT, 0, 10).unwrap().len(), 2);
 }

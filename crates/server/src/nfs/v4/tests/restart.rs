@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sharebench_nfs::v4::data::{PutFh, StateId};
+use sharebench_nfs::v4::data::{Close, PutFh, StateId};
 use sharebench_nfs::v4::item::Opaque;
+use sharebench_nfs::v4::names::Remove;
 use sharebench_nfs::v4::open::{
     DENY_NONE, DelegationKind, Open, OpenClaim, OpenHow, Opened, SHARE_BOTH, StateOwner,
 };
@@ -124,4 +125,23 @@ fn a_removed_file_is_stale_after_a_restart() {
     let mut after = Client::connect(&second, "one", [1; 8]);
     assert_eq!(reclaim(&mut after, &gone), Err(Nfs4Status::Stale));
     assert!(reclaim(&mut after, &kept).is_ok(), "renamed while no server ran");
+}
+
+#[test]
+fn a_file_that_was_removed_while_it_is_open_can_still_be_closed() {
+    let scratch = Scratch::new("removed");
+    let server = scratch.server();
+    let mut client = Client::new(&server, "one");
+    let state = client.create("f");
+    let handle = handle(&mut client, "f");
+    let remove = Remove { name: Opaque(b"f") };
+    let results = client.call(|call| call.path(&["export"]).add(Operation::Remove, &remove).done());
+    assert_eq!(results.status, None);
+    let close = Close { sequence: 0, state };
+    let mut closed = || {
+        let put = PutFh { handle: Opaque(&handle) };
+        client.call(|call| call.add(Operation::PutFh, &put).add(Operation::Close, &close).done()).status
+    };
+    assert_eq!(closed(), None);
+    assert_eq!(closed(), Some(Nfs4Status::Stale), "nobody has it open");
 }

@@ -6,11 +6,12 @@ use sharebench_nfs::v4::item::Opaque;
 use sharebench_nfs::v4::names::{Create, NewObject, Remove};
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::session::{
-    BIND_FORE_OR_BOTH, BindConnection, BoundConnection, DestroyClientId, DestroySession,
+    BIND_FORE_OR_BOTH, BindConnection, BoundConnection, CallbackSecurity, ChannelLimits, CreateSession,
+    DestroyClientId, DestroySession,
 };
 use sharebench_nfs::v4::status::Nfs4Status;
 
-use super::client::{Client, LEASE, Operations, Server};
+use super::client::{Client, LEASE, Operations, Server, limits};
 use crate::nfs::v4::Peer;
 
 fn remove(name: &'static str) -> impl Fn(&mut Operations) {
@@ -129,4 +130,27 @@ fn a_reply_that_a_slot_cannot_keep_is_an_error() {
     assert_eq!(client.write("f", state, &[7; 8000]), None);
     assert_eq!(client.read("f", state), Err(Nfs4Status::RepTooBigToCache));
     client.call(|call| make_directory(call, "d"));
+}
+
+#[test]
+fn limits_that_are_too_small_leave_the_sequence_of_a_client_as_it_is() {
+    let server = Server::new();
+    let client = Client::new(&server, "one");
+    let mut create = CreateSession {
+        client_id: client.id,
+        sequence: 2,
+        flags: 0,
+        fore_channel: limits(8),
+        back_channel: ChannelLimits { max_operations: 1, ..limits(1) },
+        callback_program: 1,
+        callback_security: CallbackSecurity::default(),
+    };
+    let call = |create: &CreateSession| {
+        server.call(&client.peer, 1, |call| call.add(Operation::CreateSession, create).done()).status
+    };
+    assert_eq!(call(&create), Some(Nfs4Status::Toosmall), "a callback has two operations");
+    create.back_channel = ChannelLimits { max_request: 10, ..limits(1) };
+    assert_eq!(call(&create), Some(Nfs4Status::Toosmall));
+    create.back_channel = ChannelLimits { max_requests: 0, max_request: 0, ..limits(0) };
+    assert_eq!(call(&create), None, "no callbacks");
 }

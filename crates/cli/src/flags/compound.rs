@@ -1,0 +1,93 @@
+//! The option for several operations in one call.
+
+use clap::{Args, ValueEnum};
+use sharebench_target::TargetUrl;
+
+use super::heading;
+use crate::exit::Failure;
+
+/// The option of URLs that the axis sets.
+const OPTION: &str = "compound";
+
+/// Several operations per call, of the targets of a run.
+#[derive(Debug, Args, Clone, Default)]
+pub struct CompoundFlags {
+    /// Measure each nfs:// target of version 4.1 or 4.2 with its operations in calls of their own (off), with the open, read and
+    /// close of a small file in one call (on), or with both: off,on. Sets compound= of the URLs. Transactions of loads
+    /// that read a whole file with one request profit.
+    #[arg(
+        long,
+        value_name = "off|on,...",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        help_heading = heading::TARGETS
+    )]
+    pub compound: Option<Vec<Compound>>,
+}
+
+/// Whether several operations share a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Compound {
+    /// Each operation is a call.
+    Off,
+    /// A call opens, reads and closes a small file.
+    On,
+}
+
+impl CompoundFlags {
+    /// The URLs of all targets with all values, with the values of a target next to each other.
+    pub fn apply(&self, urls: &[String]) -> Result<Vec<String>, Failure> {
+        let Some(values) = &self.compound else { return Ok(urls.to_vec()) };
+        if values.len() > 1 && values.iter().all(|value| *value == values[0]) || values.len() > 2 {
+            return Err(Failure::usage("--compound: a value is listed twice".to_owned()));
+        }
+        let pairs = urls.iter().flat_map(|url| values.iter().map(move |value| (url, *value)));
+        pairs.map(|(url, value)| with_compound(url, value)).collect()
+    }
+}
+
+/// A URL with the option. `off` is written too, because the axis has to show it.
+fn with_compound(url: &str, value: Compound) -> Result<String, Failure> {
+    let parsed = TargetUrl::parse(url)?;
+    let vers = parsed.options.get("vers").map_or("", String::as_str);
+    if parsed.scheme != "nfs" || !matches!(vers, "4.1" | "4.2") {
+        let reason = "only nfs:// with vers=4.1 or vers=4.2 has calls of several operations";
+        return Err(Failure::usage(format!("--compound with '{url}': {reason}")));
+    }
+    if parsed.options.contains_key(OPTION) {
+        return Err(Failure::usage(format!("--compound with '{url}': the URL has {OPTION}= already")));
+    }
+    let value = if value == Compound::On { "on" } else { "off" };
+    Ok(format!("{url}&{OPTION}={value}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(values: &[Compound], url: &str) -> Result<Vec<String>, String> {
+        let flags = CompoundFlags { compound: Some(values.to_vec()) };
+        flags.apply(&[url.to_owned()]).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn each_target_is_measured_with_each_value() {
+        let urls = axis(&[Compound::Off, Compound::On], "nfs://nas/x?vers=4.1").unwrap();
+        assert_eq!(urls, ["nfs://nas/x?vers=4.1&compound=off", "nfs://nas/x?vers=4.1&compound=on"]);
+        assert_eq!(CompoundFlags::default().apply(&urls).unwrap(), urls);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (values, url, word) in [
+            (&[Compound::On][..], "smb://nas/x", "only nfs://"),
+            (&[Compound::On], "nfs://nas/x", "vers=4.1 or vers=4.2"),
+            (&[Compound::On], "nfs://nas/x?vers=4.2&compound=off", "compound= already"),
+            (&[Compound::On, Compound::On], "nfs://nas/x?vers=4.2", "listed twice"),
+            (&[Compound::On, Compound::Off, Compound::On], "nfs://nas/x?vers=4.2", "listed twice"),
+        ] {
+            let error = axis(values, url).unwrap_err();
+            assert!(error.contains(word), "{url}: {error}");
+        }
+    }
+}
