@@ -197,7 +197,7 @@ impl Nfs4Session {
             build(&mut compound, sequence);
             repeatable.set(compound.end());
         };
-        self.channel.call(index, ExpectedReply::Metadata, COMPOUND, 0, arguments);
+        self.channel.call(index, ExpectedReply::Metadata, COMPOUND, &[], arguments);
         let verdict = poll_fn(|cx| self.poll_call(cx, index, &arguments)).await?;
         Ok((verdict, repeatable.get()))
     }
@@ -212,7 +212,7 @@ impl Nfs4Session {
             self.recover(cx);
             let mut progress = self.channel.connections() > 0 && self.channel.is_orphan(index);
             if progress {
-                self.channel.call_again(index, COMPOUND, 0, arguments);
+                self.channel.call_again(index, COMPOUND, &[], arguments);
             }
             let mut completions = std::mem::take(&mut self.completions);
             // The completions show whether there was one.
