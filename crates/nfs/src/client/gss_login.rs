@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sharebench_gss::{GssError, Initiator, Service as Principal, SharedCredential, Step};
+use sharebench_gss::{GssError, Initiator, Service as Principal, SharedCredential, Step, TICKET_LIMIT};
 use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_stream_client::{DialError, on_own_thread};
 use sharebench_target::UrlPart;
@@ -119,8 +119,10 @@ impl Login {
             let mut initiator = Initiator::new(tickets.get()?, &principal);
             initiator.step(&[]).map(|step| (initiator, step))
         });
+        let begun = tokio::time::timeout(TICKET_LIMIT, begun).await;
+        let begun = begun.unwrap_or(Some(Err(GssError::KdcSilent { limit: TICKET_LIMIT })));
         let (mut initiator, mut step) =
-            begun.await.unwrap_or(Err(UNFINISHED)).map_err(|error| gss_error(&error))?;
+            begun.unwrap_or(Err(UNFINISHED)).map_err(|error| gss_error(&error))?;
         let mut answer = None;
         for _ in 0..MAX_TOKENS {
             let (Step::Continue(token) | Step::Done(token)) = &step;
@@ -200,6 +202,11 @@ impl Login {
             Rejection::ProgramMismatch { .. } | Rejection::ProgramUnavailable => {
                 let detail = format!("the server does not offer NFS version {} ({rejection})", self.version);
                 DialError::new(UrlPart::Option("vers"), ErrorClass::Unsupported, detail)
+            }
+            // AUTH_BADCRED, AUTH_REJECTEDCRED and AUTH_TOOWEAK: the server knows no credential of this flavor.
+            Rejection::Auth(1 | 2 | 5) => {
+                let detail = format!("the server does not accept Kerberos; try sec=sys ({rejection})");
+                DialError::new(UrlPart::Option("sec"), ErrorClass::Unsupported, detail)
             }
             _ => blame(rejected(rejection, REQUEST)),
         }

@@ -1,14 +1,20 @@
-//! The corpus of the fuzz target `smb_wire` (`fuzz/`), replayed.
+//! The corpora of the fuzz targets `smb_wire` and `spnego` (`fuzz/`), replayed.
 
+mod spnego;
 mod wire;
+
+fn replay(target: &str, run: fn(&[u8])) -> usize {
+    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
+    let inputs = std::fs::read_dir(folder).unwrap();
+    inputs.map(|entry| run(&std::fs::read(entry.unwrap().path()).unwrap())).count()
+}
 
 #[test]
 fn corpus_of_messages() {
-    let folder = format!("{}/../../fuzz/corpus/smb_wire", env!("CARGO_MANIFEST_DIR"));
-    let mut count = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        wire::run(&std::fs::read(entry.unwrap().path()).unwrap());
-        count += 1;
-    }
-    assert!(count >= 50, "{count} inputs");
+    assert!(replay("smb_wire", wire::run) >= 50);
+}
+
+#[test]
+fn corpus_of_login_tokens() {
+    assert!(replay("spnego", spnego::run) >= 3);
 }
