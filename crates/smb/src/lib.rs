@@ -20,7 +20,7 @@ mod status;
 pub mod wire;
 
 pub use auth::{
-    AcceptedLogin, AcceptedTicket, AuthError, DecodedRoles, NtlmAcceptor, ReceivedLogin, ServerMechanisms,
+    AcceptedLogin, AcceptedTicket, AuthError, NtlmAcceptor, ReceivedLogin, ServerMechanisms, TokenRole,
     accept_ticket, decode_in_each_role,
 };
 pub use client::{SmbProbe, SmbTarget};

@@ -23,7 +23,7 @@ pub use error::AuthError;
 pub(crate) use hash::md5;
 pub(crate) use kerberos::KerberosLogin;
 pub(crate) use login::{EPOCH_DIFFERENCE, NtlmLogin};
-pub use roles::{DecodedRoles, decode_in_each_role};
+pub use roles::{TokenRole, decode_in_each_role};
 pub use spnego::ServerMechanisms;
 pub(crate) use spnego::{Mechanism, listed_mechanisms};
 pub use ticket::{AcceptedTicket, accept_ticket};

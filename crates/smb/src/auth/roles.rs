@@ -1,36 +1,35 @@
 //! Arbitrary bytes as SPNEGO tokens in each role, for tests with hostile input.
 
-use super::spnego::{ClientToken, KerberosInit, Response, init, listed_mechanisms, response};
+use super::spnego::{ClientToken, KerberosInit, Response, init, kerberos_list, listed_mechanisms, response};
 
-/// The roles in which bytes are a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DecodedRoles {
+/// A role in which bytes are a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenRole {
     /// The list of a server, in a NEGOTIATE response.
-    pub list: bool,
+    List,
     /// The answer of a server.
-    pub response: bool,
+    Response,
     /// A token of a client, as a server with NTLM receives it.
-    pub client: bool,
+    Client,
     /// The first token of a client that prefers Kerberos.
-    pub ticket: bool,
+    Ticket,
 }
 
-/// Decodes bytes in each role, as a login does, and what both sides encode around them: the bytes come out unchanged.
-/// Returns none if they do not.
-pub fn decode_in_each_role(bytes: &[u8]) -> Option<DecodedRoles> {
+/// Decodes bytes in each role, as a login does, and returns those in which they are a token. None if what one side encodes
+/// around the bytes comes out changed at the other.
+pub fn decode_in_each_role(bytes: &[u8]) -> Option<Vec<TokenRole>> {
     let sent = response(Some(bytes), Some(bytes));
     let received = Response::parse(&sent).ok()?;
-    if received.token != Some(bytes) || received.mic != Some(bytes) {
+    let sent = init(&kerberos_list(), bytes);
+    let ticket = KerberosInit::parse(&sent)?.token;
+    if received.token != Some(bytes) || received.mic != Some(bytes) || ticket != bytes {
         return None;
     }
-    let sent = init(&super::spnego::kerberos_list(), bytes);
-    if KerberosInit::parse(&sent).is_none_or(|found| found.token != bytes) {
-        return None;
-    }
-    Some(DecodedRoles {
-        list: listed_mechanisms(bytes).is_ok(),
-        response: Response::parse(bytes).is_ok(),
-        client: ClientToken::parse(bytes).is_ok(),
-        ticket: KerberosInit::parse(bytes).is_some(),
-    })
+    let decoded = [
+        (TokenRole::List, listed_mechanisms(bytes).is_ok()),
+        (TokenRole::Response, Response::parse(bytes).is_ok()),
+        (TokenRole::Client, ClientToken::parse(bytes).is_ok()),
+        (TokenRole::Ticket, KerberosInit::parse(bytes).is_some()),
+    ];
+    Some(decoded.into_iter().filter(|(_, decoded)| *decoded).map(|(role, _)| role).collect())
 }

@@ -1,6 +1,6 @@
 //! Runs SPNEGO tokens in each role: arbitrary bytes, alone and around a token that is valid but for one change.
 
-use sharebench_smb::decode_in_each_role;
+use sharebench_smb::{TokenRole, decode_in_each_role};
 
 /// A first token of a client with Kerberos and a short ticket, and the answer of a server.
 const VALID: [&[u8]; 2] = [
@@ -21,5 +21,5 @@ pub fn run(input: &[u8]) {
         assert!(decode_in_each_role(&token).is_some());
     }
     let [first, answer] = VALID.map(|valid| decode_in_each_role(valid).unwrap_or_default());
-    assert!(first.ticket && answer.response);
+    assert!(first.contains(&TokenRole::Ticket) && answer.contains(&TokenRole::Response));
 }

@@ -28,7 +28,7 @@ const KERBEROS: [SecurityFlavor<'static>; 3] = [kerberos(1), kerberos(2), kerber
 /// `rdattr_error`, `time_access_set` and `time_modify_set`, which cannot be compared.
 const INCOMPARABLE: [u32; 3] = [11, 48, 54];
 
-/// Kerberos 5 (RFC 1964, 1) with a service of RPCSEC_GSS.
+/// Kerberos 5 (RFC 1964, 1) with a service of `RPCSEC_GSS`.
 const fn kerberos(service: u32) -> SecurityFlavor<'static> {
     const MECHANISM: &[u8] = b"\x2a\x86\x48\x86\xf7\x12\x01\x02\x02";
     SecurityFlavor::Gss(GssMechanism { oid: Opaque(MECHANISM), quality: 0, service })
