@@ -1,6 +1,13 @@
 //! Mistakes with Kerberos: each ends with one sentence that names the cause, and exit code 3.
 
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use sharebench_gss::AcceptorKeys;
+use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
 use sharebench_tests::{Ended, Failing, Realm, Sharebench, Smbd, SmbdOptions, needs};
+
+use crate::tampering::{Sender, Tampering, flipped, tamper};
 
 /// Exit code as `sharebench --help` documents it.
 const TARGET: i32 = 3;
@@ -63,9 +70,10 @@ fn each_mistake_is_one_sentence_and_exit_code_3() {
         &sweep(&sharebench, &own, &[&unknown, a, b, c, d]),
         &["does not know the service cifs/no-such-host"],
     );
-    let keyless = url(&format!("&spn={}", Realm::WITHOUT_KEY));
-    expect(&sweep(&sharebench, &own, &[&keyless, a, b, c, d]), &["no current key", Realm::WITHOUT_KEY]);
-    let unreachable = realm.environment_without_kdc().unwrap();
+    let [keyless_service, _] = Realm::WITHOUT_KEY;
+    let keyless = url(&format!("&spn={keyless_service}"));
+    expect(&sweep(&sharebench, &own, &[&keyless, a, b, c, d]), &["no current key", keyless_service]);
+    let unreachable = realm.environment_with_kdc_at(1).unwrap();
     expect(&sweep(&sharebench, &unreachable, &[&url(""), a, b, c, d]), &["no KDC responds"]);
     realm.log_in_expired("alice").unwrap();
     expect(&sweep(&sharebench, &own, &[&url("")]), &["ticket is expired", "kinit"]);
@@ -86,4 +94,241 @@ fn a_clock_that_differs_is_reported() {
     let keys = realm.user_keytab().display().to_string();
     let arguments = [url.as_str(), "--keytab", &keys, "--principal", "alice"];
     expect(&sweep(&sharebench, &variables, &arguments), &["clock differs"]);
+}
+
+/// Our servers, with the keys of the realm or without Kerberos.
+fn serve(realm: Option<&Realm>) -> (EmbeddedServers, [u16; 2]) {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(64 << 20));
+    let keys = realm.map(|realm| AcceptorKeys::read(&realm.keytab()).unwrap());
+    let any = Some(([127, 0, 0, 1], 0).into());
+    let options = ServeOptions { smb: any, nfs: any, keys, ..ServeOptions::default() };
+    let servers = EmbeddedServers::start(&volume, &options).unwrap();
+    let ports = ["smb", "nfs"].map(|protocol| servers.addr(protocol).unwrap().port());
+    (servers, ports)
+}
+
+fn nfs(port: u16, options: &str) -> String {
+    let mount = if options.contains("vers=4") { String::new() } else { format!("mountport={port}&") };
+    format!("nfs://localhost:{port}/share?{mount}{options}")
+}
+
+fn smb(port: u16) -> String {
+    format!("smb://localhost:{port}/share?auth=kerberos")
+}
+
+#[test]
+fn each_mistake_with_nfs_is_one_sentence_and_exit_code_3() {
+    needs!(Realm::NEEDS);
+    let test = "bad_input::each_mistake_with_nfs_is_one_sentence_and_exit_code_3";
+    let Some(realm) = Realm::enter(test) else { return };
+    let sharebench = Sharebench::new().unwrap();
+    let (_servers, [_, port]) = serve(Some(&realm));
+    let (_without, [_, open]) = serve(None);
+    let keys = realm.user_keytab().display().to_string();
+    let as_alice = ["--keytab", keys.as_str(), "--principal", "alice"];
+    let own = realm.environment();
+    let run = |url: &str| sweep(&sharebench, &own, &[&[url][..], &as_alice].concat());
+    for version in ["vers=3", "vers=4.1"] {
+        let of = |port, options: &str| nfs(port, &format!("{version}&{options}"));
+        expect(&sweep(&sharebench, &own, &[&of(port, "sec=krb5p")]), &["no Kerberos ticket", "kinit"]);
+        let unknown = of(port, "sec=krb5&spn=nfs/no-such-host");
+        expect(&run(&unknown), &["does not know the service nfs/no-such-host"]);
+        let [_, keyless] = Realm::WITHOUT_KEY;
+        expect(&run(&of(port, &format!("sec=krb5i&spn={keyless}"))), &["no current key for its name"]);
+        expect(&sweep(&sharebench, &own, &[&of(port, "sec=sys")]), &["Kerberos only", "krb5i"]);
+        expect(&run(&of(open, "sec=krb5")), &["sec=sys"]);
+    }
+}
+
+#[test]
+fn a_kdc_that_accepts_connections_and_never_answers_is_reported() {
+    needs!(Realm::NEEDS);
+    let Some(realm) = Realm::enter("bad_input::a_kdc_that_accepts_connections_and_never_answers_is_reported")
+    else {
+        return;
+    };
+    let sharebench = Sharebench::new().unwrap();
+    let (_servers, [smb_port, nfs_port]) = serve(Some(&realm));
+    // The kernel accepts what nobody takes from the queue.
+    let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let variables = realm.environment_with_kdc_at(silent.local_addr().unwrap().port()).unwrap();
+    let keys = realm.user_keytab().display().to_string();
+    std::thread::scope(|scope| {
+        for url in [smb(smb_port), nfs(nfs_port, "vers=4.1&sec=krb5")] {
+            let arguments = [url, "--keytab".to_owned(), keys.clone(), "--principal=alice".to_owned()];
+            let sharebench = &sharebench;
+            let variables = &variables;
+            scope.spawn(move || {
+                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+                expect(&sweep(sharebench, variables, &arguments), &["no KDC responds"]);
+            });
+        }
+    });
+}
+
+/// Changes of messages of NFSv4.1: the first of each side carries a token, later ones are protected.
+const NFS: [(&str, Tampering, &[&str]); 8] = [
+    (
+        "a changed ticket",
+        Tampering { sender: Sender::Client, number: 0, change: |message, _| flipped(message, 8) },
+        &["rejects the Kerberos ticket"],
+    ),
+    (
+        "a changed answer to the ticket",
+        Tampering { sender: Sender::Server, number: 0, change: |message, _| flipped(message, 8) },
+        &["Kerberos token has a wrong signature"],
+    ),
+    (
+        "a call with a wrong signature",
+        Tampering {
+            sender: Sender::Client,
+            number: 1,
+            change: |mut message, _| {
+                // The header is followed by flavor and length of the credential, which is in words.
+                let verifier = 32 + u32::from_be_bytes(message[28..32].try_into().unwrap()) as usize;
+                message[verifier + 12] ^= 1;
+                vec![message]
+            },
+        },
+        &["RPCSEC_GSS_CREDPROBLEM"],
+    ),
+    (
+        "a reply with a wrong signature",
+        Tampering {
+            sender: Sender::Server,
+            number: 1,
+            change: |mut message, _| {
+                // The checksum of the token follows the header of the reply and its own.
+                message[40] ^= 1;
+                vec![message]
+            },
+        },
+        &["RPCSEC_GSS", "signature"],
+    ),
+    (
+        "encrypted results with a changed bit",
+        Tampering { sender: Sender::Server, number: 1, change: |message, _| flipped(message, 8) },
+        &["RPCSEC_GSS", "signature"],
+    ),
+    (
+        "truncated encrypted results",
+        Tampering {
+            sender: Sender::Server,
+            number: 1,
+            change: |message, _| vec![message[..message.len() - 8].to_vec()],
+        },
+        &["RPCSEC_GSS"],
+    ),
+    (
+        "the previous reply once more, with the xid of the call",
+        Tampering {
+            sender: Sender::Server,
+            number: 2,
+            change: |message, before| vec![[&message[..4], &before[4..]].concat()],
+        },
+        &["RPCSEC_GSS", "signature"],
+    ),
+    (
+        "truncated encrypted arguments",
+        Tampering {
+            sender: Sender::Client,
+            number: 1,
+            change: |message, _| vec![message[..message.len() - 8].to_vec()],
+        },
+        &["GARBAGE_ARGS"],
+    ),
+];
+
+#[test]
+fn changed_replayed_and_truncated_messages_of_nfs_are_rejected() {
+    needs!(Realm::NEEDS);
+    let test = "bad_input::changed_replayed_and_truncated_messages_of_nfs_are_rejected";
+    let Some(realm) = Realm::enter(test) else { return };
+    let sharebench = Sharebench::new().unwrap();
+    let (_servers, [_, server]) = serve(Some(&realm));
+    let keys = realm.user_keytab().display().to_string();
+    let as_alice = ["--keytab", keys.as_str(), "--principal", "alice"];
+    let own = realm.environment();
+    let run = |tampering| {
+        let url = nfs(tamper(server, tampering).unwrap(), "vers=4.1&sec=krb5p");
+        sweep(&sharebench, &own, &[&[url.as_str()][..], &as_alice].concat())
+    };
+    for (name, tampering, words) in NFS {
+        let ended = run(tampering);
+        println!("{name}: {}", ended.stderr);
+        expect(&ended, words);
+    }
+    // The server performs a replayed call once and does not answer it again (RFC 2203 5.3.3.1).
+    let twice = |message: Vec<u8>, _: &[u8]| vec![message.clone(), message];
+    let ended = run(Tampering { sender: Sender::Client, number: 3, change: twice });
+    assert_eq!(ended.code, Some(0), "{}", ended.text());
+}
+
+/// Changes of the messages of an SMB login: NEGOTIATE is number 0, `SESSION_SETUP` number 1.
+const SMB: [(&str, Tampering, &[&str]); 4] = [
+    (
+        "the choice of another mechanism",
+        Tampering {
+            sender: Sender::Server,
+            number: 1,
+            change: |mut message, _| {
+                // The identifier of Kerberos 5 (RFC 4121 4.1).
+                let kerberos = b"\x2a\x86\x48\x86\xf7\x12\x01\x02\x02";
+                let at = message.windows(9).position(|bytes| bytes == kerberos).unwrap();
+                message[at + 8] ^= 1;
+                vec![message]
+            },
+        },
+        &["requires Kerberos"],
+    ),
+    (
+        "a changed ticket",
+        Tampering { sender: Sender::Client, number: 1, change: |message, _| flipped(message, 8) },
+        &["rejects the Kerberos ticket"],
+    ),
+    (
+        "a changed answer to the ticket",
+        Tampering { sender: Sender::Server, number: 1, change: |message, _| flipped(message, 8) },
+        &["Kerberos token has a wrong signature"],
+    ),
+    (
+        "a truncated answer to the ticket",
+        Tampering {
+            sender: Sender::Server,
+            number: 1,
+            change: |message, _| vec![message[..message.len() - 8].to_vec()],
+        },
+        &["SessionSetupResponse"],
+    ),
+];
+
+#[test]
+fn changed_and_truncated_tokens_of_smb_are_rejected() {
+    needs!(Realm::NEEDS);
+    let Some(realm) = Realm::enter("bad_input::changed_and_truncated_tokens_of_smb_are_rejected") else {
+        return;
+    };
+    let sharebench = Sharebench::new().unwrap();
+    let (_servers, [server, _]) = serve(Some(&realm));
+    let keys = realm.user_keytab().display().to_string();
+    for (name, tampering, words) in SMB {
+        let url = smb(tamper(server, tampering).unwrap());
+        let arguments = [url.as_str(), "--keytab", &keys, "--principal", "alice"];
+        let ended = sweep(&sharebench, &realm.environment(), &arguments);
+        println!("{name}: {}", ended.stderr);
+        expect(&ended, words);
+    }
+}
+
+#[test]
+fn a_server_with_ntlm_only_is_rejected() {
+    needs!(Realm::NEEDS);
+    let Some(realm) = Realm::enter("bad_input::a_server_with_ntlm_only_is_rejected") else { return };
+    let sharebench = Sharebench::new().unwrap();
+    // It has no keytab.
+    let (_servers, [server, _]) = serve(None);
+    let keys = realm.user_keytab().display().to_string();
+    let url = smb(server);
+    let arguments = [url.as_str(), "--keytab", &keys, "--principal", "alice"];
+    expect(&sweep(&sharebench, &realm.environment(), &arguments), &["offers NTLM only", "requires Kerberos"]);
 }

@@ -14,6 +14,7 @@ use sharebench_tests::program::run;
 use sharebench_tests::{Need, Realm, Scratch, needs};
 
 use crate::adapters::{block_on, conform, url};
+use crate::nfs::VERSION_4;
 
 fn serve(realm: &Realm, accounts: Vec<(String, Secret)>) -> (EmbeddedServers, u16) {
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(64 << 20));
@@ -114,13 +115,19 @@ fn nfs_conforms_at_our_server_with_each_flavor() {
         EmbeddedServers::start(&volume, &ServeOptions { nfs, keys, ..ServeOptions::default() }).unwrap();
     let port = servers.addr("nfs").unwrap().port();
     let target = |options: &str| {
-        let text = format!("nfs://localhost:{port}/share?mountport={port}&{options}");
+        let mount = if options.contains("vers=4") { String::new() } else { format!("mountport={port}&") };
+        let text = format!("nfs://localhost:{port}/share?{mount}{options}");
         NfsTarget::from_url(url(&text)).unwrap().with_tickets(tickets(&realm, "alice"))
     };
     for flavor in ["krb5", "krb5i", "krb5p"] {
-        conform(&target(&format!("sec={flavor}")), &Suite::default());
+        conform(&target(&format!("sec={flavor}&nconnect=2")), &Suite::default());
+    }
+    for options in VERSION_4 {
+        conform(&target(options), &Suite::default());
     }
     let spec = SessionSpec::default();
     let error = block_on(async { target("sec=sys").connect(&spec).await.err().unwrap() });
     assert!(error.to_string().contains("accepts sec=krb5:krb5i:krb5p"), "{error}");
+    let error = block_on(async { target("vers=4.1&sec=sys").connect(&spec).await.err().unwrap() });
+    assert!(error.to_string().contains("Kerberos only (sec=krb5, krb5i or krb5p"), "{error}");
 }

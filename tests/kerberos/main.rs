@@ -11,6 +11,14 @@
 mod adapters;
 mod bad_input;
 mod contexts;
+mod costs;
 mod embedded;
+mod everything;
+mod kernel;
 mod nfs;
+mod secrets;
 mod smb;
+#[expect(dead_code, reason = "steps are not summed here")]
+#[path = "../end_to_end/stored.rs"]
+mod stored;
+mod tampering;

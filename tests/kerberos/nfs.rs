@@ -37,13 +37,46 @@ fn connect(target: &NfsTarget) -> Result<Facts, ConnectError> {
     })
 }
 
+/// Versions of NFSv4 with a flavor each; further connections share the security contexts of the first.
+pub const VERSION_4: [&str; 5] = [
+    "vers=4.0&sec=krb5i",
+    "vers=4.1&sec=krb5",
+    "vers=4.1&sec=krb5i&nconnect=3",
+    "vers=4.1&sec=krb5p",
+    "vers=4.2&sec=krb5p&nconnect=2",
+];
+
+/// The URL of the export for version 4, by the name that the realm knows.
+fn named_v4(ganesha: &Ganesha, options: &str) -> String {
+    format!("nfs://localhost:{}/export/?{options}", ganesha.port())
+}
+
+#[test]
+fn nfs4_conforms_at_ganesha_with_each_flavor() {
+    needs!(Realm::NEEDS, Ganesha::NEEDS);
+    let Some(realm) = Realm::enter("nfs::nfs4_conforms_at_ganesha_with_each_flavor") else { return };
+    let server = ganesha(&realm, "krb5,krb5i,krb5p");
+    for options in VERSION_4 {
+        let target = target(&realm, &named_v4(&server, options));
+        let facts = connect(&target).unwrap();
+        for (name, key) in [("vers", "vers"), ("sec", "sec"), ("nconnect", "nconnect")] {
+            let wanted = options.split('&').find_map(|option| option.strip_prefix(&format!("{name}=")));
+            assert!(wanted.is_none_or(|wanted| facts[key] == wanted), "{options}: {facts:?}");
+        }
+        conform(&target, &Suite::default());
+    }
+    let automatic = connect(&target(&realm, &named_v4(&server, "vers=auto&sec=krb5"))).unwrap();
+    assert_eq!(automatic["vers"], "4.2");
+    assert_eq!(std::fs::read_dir(server.directory()).unwrap().count(), 0, "the suite left something");
+}
+
 #[test]
 fn nfs_conforms_at_ganesha_with_each_flavor() {
     needs!(Realm::NEEDS, Ganesha::NEEDS);
     let Some(realm) = Realm::enter("nfs::nfs_conforms_at_ganesha_with_each_flavor") else { return };
     let server = ganesha(&realm, "krb5,krb5i,krb5p");
     for flavor in ["krb5", "krb5i", "krb5p"] {
-        let target = target(&realm, &named(&server, &format!("sec={flavor}")));
+        let target = target(&realm, &named(&server, &format!("sec={flavor}&nconnect=2")));
         assert_eq!(connect(&target).unwrap()["sec"], flavor);
         conform(&target, &Suite::default());
     }
@@ -56,8 +89,12 @@ fn a_flavor_that_the_export_does_not_accept_is_reported_with_those_that_it_accep
     let test = "nfs::a_flavor_that_the_export_does_not_accept_is_reported_with_those_that_it_accepts";
     let Some(realm) = Realm::enter(test) else { return };
     let server = ganesha(&realm, "krb5i,krb5p");
-    for flavor in ["sys", "krb5"] {
-        let error = connect(&target(&realm, &named(&server, &format!("sec={flavor}")))).unwrap_err();
+    let version_3 = ["sys", "krb5"].map(|flavor| (flavor, named(&server, &format!("sec={flavor}"))));
+    let version_4 = [("sys", "4.0"), ("krb5", "4.0"), ("sys", "4.1"), ("krb5", "4.2")];
+    let version_4 = version_4
+        .map(|(flavor, version)| (flavor, named_v4(&server, &format!("vers={version}&sec={flavor}"))));
+    for (flavor, url) in version_3.into_iter().chain(version_4) {
+        let error = connect(&target(&realm, &url)).unwrap_err();
         assert_eq!((error.part, error.class), (UrlPart::Share, ErrorClass::Unsupported), "{error}");
         for word in ["krb5i", "krb5p", &format!("selects sec={flavor}")] {
             assert!(error.to_string().contains(word), "no '{word}' in: {error}");

@@ -40,10 +40,13 @@ impl Realm {
     pub const PASSWORD: &str = "open Sesame 42";
     /// Services with a key in [`Self::keytab`]. The tests reach servers as `localhost`.
     ///
-    /// Samba uses no Kerberos for that name.
-    pub const SERVICES: [&str; 3] = ["cifs/localhost", "nfs/localhost", "cifs/files.lab.test"];
-    /// A service that the KDC knows, and whose key is in no keytab.
-    pub const WITHOUT_KEY: &str = "cifs/keyless";
+    /// Samba uses no Kerberos for that name, and a guest has its own.
+    pub const SERVICES: [&str; 4] =
+        ["cifs/localhost", "nfs/localhost", "cifs/files.lab.test", "nfs/files.lab.test"];
+    /// The machine of a guest, with a key in `machine.keytab`.
+    const GUEST: &str = "host/guest.lab.test";
+    /// Services that the KDC knows, and whose keys are in no keytab.
+    pub const WITHOUT_KEY: [&str; 2] = ["cifs/keyless", "nfs/keyless"];
 
     /// Starts the KDC. The user that this process runs as, and [`Self::USER`], have a password and a key in
     /// [`Self::user_keytab`].
@@ -110,6 +113,13 @@ impl Realm {
         self.directory.join("users.keytab")
     }
 
+    /// TCP port of the KDC on `127.0.0.1`.
+    pub fn port(&self) -> io::Result<u16> {
+        let text = fs::read_to_string(self.directory.join("krb5.conf"))?;
+        let port = text.lines().find_map(|line| line.trim().strip_prefix("kdc = 127.0.0.1:"));
+        port.and_then(|port| port.parse().ok()).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
     /// The directory of the realm, for further files.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -136,13 +146,14 @@ impl Realm {
         if poll(PATIENCE, || !self.has_ticket()) { Ok(()) } else { Err(io::ErrorKind::TimedOut.into()) }
     }
 
-    /// The variables with a KDC at which nobody listens.
-    pub fn environment_without_kdc(&self) -> io::Result<Vec<(&'static str, String)>> {
-        let path = self.directory.join("unreachable.conf");
+    /// The variables with a KDC at another port of `127.0.0.1`.
+    pub fn environment_with_kdc_at(&self, port: u16) -> io::Result<Vec<(&'static str, String)>> {
+        let path = self.directory.join("other-kdc.conf");
+        let kdc = format!("  kdc = 127.0.0.1:{port}");
         let text = fs::read_to_string(self.directory.join("krb5.conf"))?;
         let lines: Vec<&str> = text
             .lines()
-            .map(|line| if line.trim().starts_with("kdc =") { "  kdc = 127.0.0.1:1" } else { line })
+            .map(|line| if line.trim().starts_with("kdc =") { kdc.as_str() } else { line })
             .collect();
         fs::write(&path, lines.join("\n") + "\n")?;
         let mut variables = self.environment();
@@ -243,7 +254,12 @@ fn create_database(directory: &Path) -> io::Result<()> {
         commands.push(format!("addprinc -randkey {service}"));
         commands.push(format!("ktadd -k {home}/services.keytab {service}"));
     }
-    commands.push(format!("addprinc -randkey {}\n", Realm::WITHOUT_KEY));
+    commands.push(format!("addprinc -randkey {}", Realm::GUEST));
+    commands.push(format!("ktadd -k {home}/machine.keytab {}", Realm::GUEST));
+    for service in Realm::WITHOUT_KEY {
+        commands.push(format!("addprinc -randkey {service}"));
+    }
+    commands.push(String::new());
     administer(directory, &commands.join("\n"))
 }
 

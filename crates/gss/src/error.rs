@@ -1,5 +1,7 @@
 //! Why Kerberos fails, as one sentence per cause.
 
+use std::time::Duration;
+
 use sharebench_model::ErrorClass;
 
 /// A status of the library, with the name of the call (RFC 2743 1.2.1.1).
@@ -79,6 +81,12 @@ pub enum GssError {
     /// No KDC responds.
     #[error("no KDC responds ({0})")]
     KdcUnreachable(Status),
+    /// No KDC responds in time, and the library still waits.
+    #[error("no KDC responds within {limit:?}")]
+    KdcSilent {
+        /// How long the login has waited.
+        limit: Duration,
+    },
     /// The server cannot decrypt the ticket.
     #[error("the server has no current key for {service}: check its keytab ({status})")]
     ServerKey {
@@ -134,6 +142,9 @@ pub(crate) struct Names<'a> {
 
 /// First code of the protocol's errors: `KRB5KDC_ERR_NONE` (RFC 4120 7.5.9 counts from here).
 const PROTOCOL: i32 = -1_765_328_384;
+
+/// `KRB_AP_ERR_BAD_INTEGRITY`.
+const BAD_INTEGRITY: i32 = 31;
 
 /// Codes of the library that are not errors of the protocol.
 mod code {
@@ -216,11 +227,24 @@ impl GssError {
         }
     }
 
+    /// The error of a step that had this answer of the server. A ticket that the server cannot decrypt and an answer that was
+    /// changed on the way have the same code; the server reports the former as `KRB_AP_ERR_MODIFIED`.
+    pub(crate) fn of_answer(self, received: &[u8]) -> Self {
+        match self {
+            Self::ServerKey { status, .. }
+                if !received.is_empty() && status.minor == PROTOCOL + BAD_INTEGRITY =>
+            {
+                Self::WrongMic(status)
+            }
+            error => error,
+        }
+    }
+
     /// The class of a failed login.
     pub const fn class(&self) -> ErrorClass {
         match self {
             Self::LibraryMissing { .. } | Self::Unsupported { .. } => ErrorClass::Unsupported,
-            Self::KdcUnreachable(_) => ErrorClass::Timeout,
+            Self::KdcUnreachable(_) | Self::KdcSilent { .. } => ErrorClass::Timeout,
             Self::DefectiveToken(_) | Self::WrongMic(_) | Self::Replay(_) | Self::NotMutual => {
                 ErrorClass::Protocol
             }
@@ -265,5 +289,7 @@ mod tests {
         ] {
             assert!(error.to_string().contains(words), "{error}");
         }
+        let changed = cause(init, 13 << 16, PROTOCOL + BAD_INTEGRITY).of_answer(b"answer");
+        assert!(matches!(changed, GssError::WrongMic(_)), "{changed}");
     }
 }

@@ -49,7 +49,8 @@ impl Initiator {
         let service = self.service.to_string();
         let names = Names { principal: self.credential.principal(), service: &service };
         let name = RawName::import(self.service.import_form(), self.service.is_principal())?;
-        let stepped = self.context.initiate(self.credential.raw(), &name, received, names)?;
+        let stepped = self.context.initiate(self.credential.raw(), &name, received, names);
+        let stepped = stepped.map_err(|error| error.of_answer(received))?;
         self.state = if stepped.complete { State::Established } else { State::InProgress };
         Ok(if stepped.complete { Step::Done(stepped.token) } else { Step::Continue(stepped.token) })
     }

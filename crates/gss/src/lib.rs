@@ -23,6 +23,12 @@
 //! # }
 //! ```
 
+use std::time::Duration;
+
+/// How long a login waits for a ticket. The library waits longer for a KDC that accepts connections and does not answer, and
+/// longer still for several of them.
+pub const TICKET_LIMIT: Duration = Duration::from_secs(20);
+
 mod acceptor;
 mod context;
 mod error;

@@ -20,7 +20,8 @@ mod status;
 pub mod wire;
 
 pub use auth::{
-    AcceptedLogin, AcceptedTicket, AuthError, NtlmAcceptor, ReceivedLogin, ServerMechanisms, accept_ticket,
+    AcceptedLogin, AcceptedTicket, AuthError, NtlmAcceptor, ReceivedLogin, ServerMechanisms, TokenRole,
+    accept_ticket, decode_in_each_role,
 };
 pub use client::{SmbProbe, SmbTarget};
 pub use incompatibility::Incompatibility;

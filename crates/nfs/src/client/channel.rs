@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
+use sharebench_gss::ProtectionError;
 use sharebench_model::{OpError, TcpReading, WireCount};
 use sharebench_stream_client::{GatherBuffer, connection_error, tcp_reading};
 use tokio::net::TcpStream;
@@ -11,13 +12,13 @@ use tokio::net::TcpStream;
 use crate::client::calls::{Calls, ExpectedReply};
 use crate::client::connection::Connection;
 use crate::client::dialect::{Dialect, Places, Verdict};
+use crate::client::protected_call::{CallHead, ProtectedCall};
 use crate::client::receiver::Receiver;
 use crate::client::replies::{Completion, ReplyContent};
-use crate::client::security::{CallHead, ClientSecurity};
+use crate::client::security::ClientSecurity;
 use crate::protocol::NFS_PROGRAM;
 use crate::record::{begin_record, end_record};
 use crate::rpc::{AuthSys, CallTemplate};
-use crate::rpcsec::GssProcedure;
 use crate::xdr::Writer;
 
 /// Largest result of a metadata call.
@@ -222,14 +223,14 @@ impl<D: Dialect> Channel<D> {
         self.lost.get_or_insert(error);
     }
 
-    /// Queues a call at an idle index; `payload` bytes of the slot's buffer follow the arguments.
+    /// Queues a call at an idle index; `payload`, from the beginning of the slot's buffer, follows the arguments.
     #[inline]
     pub(crate) fn call(
         &mut self,
         index: usize,
         expected: ExpectedReply,
         procedure: u32,
-        payload: u32,
+        payload: &[u8],
         arguments: impl FnOnce(&mut Writer),
     ) {
         let xid = self.calls.start(index, expected);
@@ -246,43 +247,17 @@ impl<D: Dialect> Channel<D> {
         self.calls.security().map_or(0, |security| security.contexts())
     }
 
-    /// True if the calls have a security context.
-    #[inline]
-    pub(crate) fn is_secured(&self) -> bool {
-        self.calls.are_protected()
+    /// The protection of a call on a connection that is not attached yet; none without security.
+    pub(crate) fn reserve(&mut self) -> Option<ProtectedCall> {
+        self.calls.security()?.reserve()
     }
 
-    /// Queues a call with protected arguments. The payload is copied, because it is signed or encrypted with them.
-    pub(crate) fn call_protected(
-        &mut self,
-        index: usize,
-        expected: ExpectedReply,
-        (procedure, gss): (u32, GssProcedure),
-        payload: &[u8],
-        arguments: impl FnOnce(&mut Writer),
-    ) {
-        let xid = self.calls.start(index, expected);
-        let head = CallHead { xid, program: NFS_PROGRAM, version: D::VERSION, procedure };
-        self.wire.requests += 1;
-        self.wire.payload_sent += payload.len() as u64;
-        let carrier = self.least_loaded();
-        let Some(connection) = self.connections.get_mut(carrier) else { return };
-        let Some(security) = self.calls.security() else { return };
-        self.carriers[index] = carrier;
-        connection.in_flight += 1;
-        let mut put = Ok(());
-        connection.queue(index, 0, |writer| {
-            let at = begin_record(writer);
-            put = security.put_call(writer, index, head, gss, |writer| {
-                arguments(writer);
-                writer.raw(payload);
-                writer.pad(payload.len());
-            });
-            end_record(writer, at, 0);
-        });
-        if let Err(error) = put {
-            self.give_up(connection_error::protocol_violation(error));
-        }
+    /// Queues the end of a security context, with NULL.
+    pub(crate) fn destroy_context(&mut self, context: usize) {
+        let index = self.calls.metadata_index();
+        let xid = self.calls.start(index, ExpectedReply::Metadata);
+        let head = CallHead { xid, program: NFS_PROGRAM, version: D::VERSION, procedure: 0 };
+        self.queue_protected(index, |security, writer| security.put_destroy(writer, index, head, context));
     }
 
     /// A call whose connection is lost. The session has to pass it to [`Self::call_again`], with the same arguments.
@@ -301,7 +276,7 @@ impl<D: Dialect> Channel<D> {
         &mut self,
         index: usize,
         procedure: u32,
-        payload: u32,
+        payload: &[u8],
         arguments: impl FnOnce(&mut Writer),
     ) {
         self.orphans.retain(|orphan| *orphan != index);
@@ -316,33 +291,68 @@ impl<D: Dialect> Channel<D> {
         index: usize,
         xid: u32,
         procedure: u32,
-        payload: u32,
+        payload: &[u8],
         arguments: impl FnOnce(&mut Writer),
     ) {
-        let payload = payload as usize;
-        // Counted when the call is queued: it cannot be taken back any more, and a lost connection fails it
-        // with its count.
-        self.wire.requests += 1;
-        self.wire.payload_sent += payload as u64;
-        let carrier = self.least_loaded();
-        let Some(connection) = self.connections.get_mut(carrier) else {
-            // All connections are lost and the session will attach another one.
-            self.orphans.push(index);
-            return;
-        };
-        self.carriers[index] = carrier;
-        connection.in_flight += 1;
+        self.wire.payload_sent += payload.len() as u64;
+        if self.calls.are_protected() {
+            let head = CallHead { xid, program: NFS_PROGRAM, version: D::VERSION, procedure };
+            // The payload is copied, because it is signed or encrypted with the arguments.
+            return self.queue_protected(index, |security, writer| {
+                security.put_call(writer, index, head, |writer| {
+                    arguments(writer);
+                    writer.raw(payload);
+                    writer.pad(payload.len());
+                })
+            });
+        }
+        let Some(carrier) = self.assign(index) else { return };
         let template = &self.template;
-        connection.queue(index, payload, |writer| {
+        self.connections[carrier].queue(index, payload.len(), |writer| {
             let at = begin_record(writer);
             template.put(writer, xid, procedure);
             arguments(writer);
             // The record's length includes the payload and its padding, which follow outside the gather buffer.
-            end_record(writer, at, payload.next_multiple_of(4));
+            end_record(writer, at, payload.len().next_multiple_of(4));
         });
     }
 
-    /// The connection with the fewest calls in flight.
+    /// Queues a record that `put` encodes.
+    fn queue_protected(
+        &mut self,
+        index: usize,
+        put: impl FnOnce(&mut ClientSecurity, &mut Writer) -> Result<(), ProtectionError>,
+    ) {
+        let Some(carrier) = self.assign(index) else { return };
+        let Some(security) = self.calls.security() else { return };
+        let mut done = Ok(());
+        self.connections[carrier].queue(index, 0, |writer| {
+            let at = begin_record(writer);
+            done = put(security, writer);
+            end_record(writer, at, 0);
+        });
+        if let Err(error) = done {
+            self.give_up(connection_error::protocol_violation(error));
+        }
+    }
+
+    /// Assigns a call to the connection with the fewest calls in flight; none if all connections are lost and the session
+    /// will attach another one.
+    #[inline]
+    fn assign(&mut self, index: usize) -> Option<usize> {
+        // Counted when the call is queued: it cannot be taken back any more, and a lost connection fails it
+        // with its count.
+        self.wire.requests += 1;
+        let carrier = self.least_loaded();
+        let Some(connection) = self.connections.get_mut(carrier) else {
+            self.orphans.push(index);
+            return None;
+        };
+        connection.in_flight += 1;
+        self.carriers[index] = carrier;
+        Some(carrier)
+    }
+
     #[inline]
     fn least_loaded(&self) -> usize {
         if self.connections.len() < 2 {

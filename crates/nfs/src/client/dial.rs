@@ -11,10 +11,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::client::options::Route;
+use crate::client::protected_call::{CallHead, ProtectedCall};
 use crate::client::replies::{rejected, undecodable};
-use crate::protocol::{MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, PORTMAP_PROGRAM, PORTMAP_VERSION};
+use crate::protocol::{
+    MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, PORTMAP_PROGRAM, PORTMAP_VERSION,
+};
 use crate::record::{RecordReassembly, begin_record, end_record};
 use crate::rpc::{AuthSys, CallTemplate, Rejection, get_reply};
+use crate::rpcsec::GssProcedure;
 use crate::xdr::{Reader, Writer, XdrError};
 
 /// The registered port of the port mapper (RFC 1833, 3).
@@ -164,17 +168,30 @@ impl Service {
                 arguments(writer);
             })
             .await?;
-        let mut reader = Reader::new(&record);
-        let (xid, outcome) = get_reply(&mut reader).map_err(|error| undecodable(error, request))?;
-        // One call at a time on a new connection: any other xid means that the peer is no RPC server.
-        if xid != sent {
-            let detail = format!("a reply to xid {xid:#010x}, which was not sent");
-            return Err(OpError::new(ErrorClass::Protocol, OpStep::Request(request), detail));
-        }
-        match outcome {
-            Ok(()) => get(&mut reader).map(Ok).map_err(|error| undecodable(error, request)),
-            Err(rejection) => Ok(Err(rejection)),
-        }
+        decode(request, sent, &record, get)
+    }
+
+    /// Calls one procedure of a version of the program with protected arguments, and decodes its result.
+    pub(crate) async fn call_protected<T>(
+        &mut self,
+        call: &ProtectedCall,
+        request: &'static str,
+        (version, procedure): (u32, u32),
+        arguments: impl FnOnce(&mut Writer),
+        get: impl FnOnce(&mut Reader<'_>) -> Result<T, XdrError>,
+    ) -> Result<T, OpError> {
+        let broken = |detail: String| OpError::new(ErrorClass::Protocol, OpStep::Request(request), detail);
+        let mut put = Ok(());
+        let (sent, mut record) = self
+            .exchange(request, |writer, xid| {
+                let head = CallHead { xid, program: NFS_PROGRAM, version, procedure };
+                put = call.put(writer, head, GssProcedure::Data, &mut Vec::new(), arguments);
+            })
+            .await?;
+        put.map_err(|error| broken(error.to_string()))?;
+        let place = call.open(&mut record).map_err(|error| broken(error.to_string()))?;
+        let called = decode(request, sent, record.get(place).unwrap_or_default(), get)?;
+        called.map_err(|rejection| rejected(rejection, request))
     }
 
     /// Sends one call, which `encode` encodes with its xid, and returns the xid with the record of the reply.
@@ -207,5 +224,25 @@ impl Service {
                 return Ok((self.xid, reassembly.record().to_vec()));
             }
         }
+    }
+}
+
+/// Decodes the reply to the call `sent`.
+fn decode<T>(
+    request: &'static str,
+    sent: u32,
+    record: &[u8],
+    get: impl FnOnce(&mut Reader<'_>) -> Result<T, XdrError>,
+) -> Result<Result<T, Rejection>, OpError> {
+    let mut reader = Reader::new(record);
+    let (xid, outcome) = get_reply(&mut reader).map_err(|error| undecodable(error, request))?;
+    // One call at a time on a new connection: any other xid means that the peer is no RPC server.
+    if xid != sent {
+        let detail = format!("a reply to xid {xid:#010x}, which was not sent");
+        return Err(OpError::new(ErrorClass::Protocol, OpStep::Request(request), detail));
+    }
+    match outcome {
+        Ok(()) => get(&mut reader).map(Ok).map_err(|error| undecodable(error, request)),
+        Err(rejection) => Ok(Err(rejection)),
     }
 }

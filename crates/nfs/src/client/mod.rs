@@ -20,6 +20,7 @@ mod offers;
 mod open_file;
 mod opening;
 mod options;
+mod protected_call;
 mod receiver;
 mod replies;
 mod security;

@@ -7,23 +7,18 @@ use std::time::Duration;
 use sharebench_model::{ErrorClass, Facts, OpError};
 use sharebench_stream_client::{DialError, connect_first, resolve};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
-use tokio::net::TcpStream;
 
 use crate::attributes::FileKind;
-use crate::client::channel::Channel;
-use crate::client::dial::{self, connect, random};
-use crate::client::dialect::V3;
-use crate::client::gss_login::{log_in, renewal};
+use crate::client::dial::{self, connect};
+use crate::client::gss_login::open_channel;
 use crate::client::options::NfsOptions;
 use crate::client::replies::undecodable;
-use crate::client::security::ClientSecurity;
 use crate::client::session::NfsSession;
 use crate::exports::flavor_name;
 use crate::incompatibility::{Incompatibility, flavor_names};
 use crate::mount::{GETPORT, MNT, Mounted, UMNT, candidates, get_mounted, get_port, put_mapping, put_path};
 use crate::protocol::{MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, NFS_VERSION, Procedure};
 use crate::results::{FsInfo, get_status};
-use crate::rpcsec::Service;
 use crate::status::MountStatus;
 
 /// The registered port of NFS (RFC 1813, 2.1).
@@ -159,18 +154,15 @@ pub(crate) async fn open_mounted(
     let service = SocketAddr::new(host, ports.mount);
     let (export, below, mounted) = mount(service, options).await?;
     reached(LoginPhase::Attached);
-    let slots = spec.slots as usize;
-    let channel = match options.security {
-        None => Channel::new(stream, Some(&options.auth), slots, spec.slot_bytes as usize, random()),
-        Some(service) => {
-            stage.set(UrlPart::Credentials);
-            let address = SocketAddr::new(host, ports.nfs);
-            let channel = secured(stream, address, options, service, spec).await?;
-            reached(LoginPhase::LoggedIn);
-            stage.set(UrlPart::Share);
-            channel
-        }
-    };
+    if options.security.is_some() {
+        stage.set(UrlPart::Credentials);
+    }
+    let address = SocketAddr::new(host, ports.nfs);
+    let channel = open_channel(stream, address, options, spec.slots as usize, spec.slot_bytes).await?;
+    if options.security.is_some() {
+        reached(LoginPhase::LoggedIn);
+    }
+    stage.set(UrlPart::Share);
     let mount = Mount { service, export, options: options.clone() };
     // The session performs its own setup calls, so that they follow the same rules as later ones.
     let mut session = NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, Facts::new(), mount);
@@ -193,23 +185,6 @@ pub(crate) async fn open_mounted(
     session.mounted(root, limits, facts);
     reached(LoginPhase::Opened);
     Ok(session)
-}
-
-/// A channel whose calls a security context protects.
-async fn secured(
-    stream: TcpStream,
-    address: SocketAddr,
-    options: &NfsOptions,
-    service: Service,
-    spec: &SessionSpec,
-) -> Result<Channel<V3>, DialError> {
-    let slots = spec.slots as usize;
-    // One call per slot, and one for metadata.
-    let (stream, contexts) = log_in(stream, options, service, slots + 1).await?;
-    let mut channel = Channel::new(stream, None, slots, spec.slot_bytes as usize, random());
-    let renew = renewal(address, options, service);
-    channel.secure(ClientSecurity::new(service, contexts, slots + 1, renew));
-    Ok(channel)
 }
 
 /// Looks up the names below the export; the last one must be a directory.

@@ -9,6 +9,7 @@ use sharebench_stream_client::{DialError, connect_first, resolve};
 use sharebench_target::{LoginPhase, Session, SessionSpec, UrlPart};
 
 use crate::client::dial::connect;
+use crate::client::gss_login::open_channel;
 use crate::client::mounting::{NFS_PORT, open_mounted};
 use crate::client::options::{NfsOptions, Version};
 use crate::client::session::NfsSession;
@@ -108,6 +109,14 @@ async fn open_minor(
     })
     .await?;
     reached(LoginPhase::Connected);
+    if options.security.is_some() {
+        stage.set(UrlPart::Credentials);
+    }
+    // One more call than slots, for the renewal of the lease.
+    let channel = open_channel(stream, address, options, spec.slots as usize + 1, spec.slot_bytes).await?;
+    if options.security.is_some() {
+        reached(LoginPhase::LoggedIn);
+    }
     stage.set(UrlPart::Share);
-    v4::open_session(stream, address, minor, options, spec, reached).await
+    v4::open_session(channel, address, minor, options, spec, reached).await
 }

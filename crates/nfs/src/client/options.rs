@@ -90,21 +90,11 @@ impl NfsOptions {
             let vers = vers.unwrap_or_default();
             return Err(url.error(format!("vers={vers}: the versions are 3, 4.0, 4.1, 4.2 and auto")));
         };
-        if security.is_some() && version != Version::V3 {
-            return Err(url.error(
-                "sec=krb5, krb5i and krb5p need vers=3: Kerberos is not supported for version 4 yet",
-            ));
-        }
         let mount_port = url.take_number("mountport", 1..=u16::MAX)?;
         if mount_port.is_some() && matches!(version, Version::V4(_)) {
             return Err(url.error("mountport=: NFS version 4 has no MOUNT protocol"));
         }
         let connections = url.take_number("nconnect", 1..=MAX_CONNECTIONS)?.unwrap_or(1);
-        if connections > 1 && security.is_some() {
-            return Err(url.error(format!(
-                "nconnect={connections}: a session with sec=krb5, krb5i or krb5p has one connection"
-            )));
-        }
         let compound = compound(&mut url, version)?;
         let own = own_ids();
         let uid = url.take_number("uid", 0..=u32::MAX)?.unwrap_or(own.0);
@@ -215,7 +205,6 @@ mod tests {
             ("nfs://me@nas/x", "uid="),
             ("nfs://nas/a/../b", ".."),
             ("nfs://nas/x?vers=4", "4.0, 4.1, 4.2"),
-            ("nfs://nas/x?sec=krb5&nconnect=2", "has one connection"),
             ("nfs://nas/x?vers=4.1&mountport=1", "no MOUNT"),
             ("nfs://nas/x?mountport=0", "mountport=0"),
             ("nfs://nas/x?compound=on", "vers=4.1 or vers=4.2"),

@@ -5,41 +5,17 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sharebench_gss::{Protection, ProtectionError};
+use sharebench_gss::ProtectionError;
 
-use crate::rpc::{ReplyVerifier, VerifiedReply};
-use crate::rpcsec::{
-    GSS_FLAVOR, GssCredential, GssProcedure, MAX_SEQUENCE, SecurityError, Service, open_body, put_body,
-};
-use crate::xdr::{Reader, Writer};
-
-/// Bytes of the header of a successful reply with an empty verifier.
-const PLAIN_HEADER: usize = 24;
-
-/// A context that a server has accepted.
-pub(crate) struct EstablishedContext {
-    pub(crate) protection: Protection,
-    /// The server's name of the context.
-    pub(crate) handle: Vec<u8>,
-    /// How many sequence numbers back a call may arrive.
-    pub(crate) window: u32,
-    /// When the server will reject it.
-    pub(crate) lifetime: Duration,
-}
+use crate::client::protected_call::{CallHead, EstablishedContext, ProtectedCall};
+use crate::rpc::is_call;
+use crate::rpcsec::{GssProcedure, MAX_SEQUENCE, SecurityError, Service};
+use crate::xdr::Writer;
 
 /// Starts to establish another context, which arrives in the slot; an error leaves it empty.
 pub(crate) type Renew = Box<dyn Fn(Arc<Mutex<Option<EstablishedContext>>>)>;
 
-/// What a call needs: its place in the header.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CallHead {
-    pub(crate) xid: u32,
-    pub(crate) program: u32,
-    pub(crate) version: u32,
-    pub(crate) procedure: u32,
-}
-
-/// The security of the calls on a connection (RFC 2203 5.3).
+/// The security of the calls of a session, on all its connections (RFC 2203 5.3).
 ///
 /// Each call has the next sequence number of its context, and its reply is verified with the same number. A server drops a
 /// call that later ones overtake by more than its window, without a reply. So a session with many calls in flight has
@@ -56,11 +32,10 @@ pub(crate) struct ClientSecurity {
     mic: Vec<u8>,
 }
 
-/// What opens the reply to a call.
+/// A call in flight.
 #[derive(Clone)]
 struct SentCall {
-    context: Arc<EstablishedContext>,
-    sequence: u32,
+    call: ProtectedCall,
     /// Place of the context among those of the session.
     at: usize,
 }
@@ -147,78 +122,84 @@ impl ClientSecurity {
         self.contexts.len()
     }
 
-    /// Encodes a call with its protected arguments.
+    /// Encodes a call with its protected arguments. A call in flight that is encoded again, because its connection is lost,
+    /// has another number (RFC 2203 5.3.3.1).
     pub(crate) fn put_call(
         &mut self,
         writer: &mut Writer,
         index: usize,
         head: CallHead,
+        arguments: impl FnOnce(&mut Writer),
+    ) -> Result<(), ProtectionError> {
+        self.forget_call(index);
+        let nearest = self.contexts.iter().enumerate().min_by_key(|(_, slot)| slot.answered.len());
+        let at = nearest.map_or(0, |(at, _)| at);
+        self.put(writer, (index, at), head, GssProcedure::Data, arguments)
+    }
+
+    /// Encodes the call that ends a context (RFC 2203 5.4).
+    pub(crate) fn put_destroy(
+        &mut self,
+        writer: &mut Writer,
+        index: usize,
+        head: CallHead,
+        context: usize,
+    ) -> Result<(), ProtectionError> {
+        self.put(writer, (index, context), head, GssProcedure::Destroy, |_| ())
+    }
+
+    fn put(
+        &mut self,
+        writer: &mut Writer,
+        (index, at): (usize, usize),
+        head: CallHead,
         procedure: GssProcedure,
         arguments: impl FnOnce(&mut Writer),
     ) -> Result<(), ProtectionError> {
-        // The end of a context is the business of the call at the index of the same number.
-        let nearest = self.contexts.iter().enumerate().min_by_key(|(_, slot)| slot.answered.len());
-        let at = match procedure {
-            GssProcedure::Destroy => index,
-            _ => nearest.map_or(0, |(at, _)| at),
-        };
+        let service = self.service;
         let Some(slot) = self.contexts.get_mut(at) else { return Ok(()) };
         slot.renew_in_time(&self.renew);
         let sequence = slot.take_number();
-        let context = Arc::clone(&slot.current);
-        let start = writer.len();
-        writer.words(&[head.xid, 0, 2, head.program, head.version, head.procedure]);
-        let service = self.service.number();
-        GssCredential { procedure, sequence, service, handle: &context.handle }.put(writer);
-        // The verifier signs the header from the xid to the end of the credential (RFC 2203 5.3.1).
-        self.mic.clear();
-        context.protection.mic(&[writer.as_slice().get(start..).unwrap_or_default()], &mut self.mic);
-        writer.u32(GSS_FLAVOR);
-        writer.opaque(&self.mic);
-        let put = put_body(writer, &context.protection, self.service, sequence, arguments);
+        let call = ProtectedCall { context: Arc::clone(&slot.current), service, sequence };
+        let put = call.put(writer, head, procedure, &mut self.mic, arguments);
         if let Some(sent) = self.sent.get_mut(index) {
-            *sent = Some(SentCall { context, sequence, at });
+            *sent = Some(SentCall { call, at });
         }
         put
     }
 
+    /// The protection of one call on a connection that does not belong to the session yet. Nothing may overtake it by more
+    /// than the window.
+    pub(crate) fn reserve(&mut self) -> Option<ProtectedCall> {
+        let service = self.service;
+        let slot = self.contexts.first_mut()?;
+        slot.renew_in_time(&self.renew);
+        let sequence = slot.take_number();
+        slot.note_answer(sequence);
+        Some(ProtectedCall { context: Arc::clone(&slot.current), service, sequence })
+    }
+
     /// Verifies and decrypts a reply in place. Afterwards the returned part of the record is the reply as a server without
-    /// security would send it.
+    /// security would send it. Calls of the server have no protection of ours.
     pub(crate) fn open_reply(
         &mut self,
         record: &mut [u8],
         find: impl FnOnce(u32) -> Option<usize>,
     ) -> Result<Range<usize>, SecurityError> {
-        let whole = 0..record.len();
-        let mut reader = Reader::new(record);
-        let VerifiedReply { xid, verifier, outcome } = VerifiedReply::get(&mut reader)?;
-        // Replies that deny a call have no verifier, and a reply to no call is an error of the connection.
-        let (Some(ReplyVerifier { flavor, body }), Some(index)) = (verifier, find(xid)) else {
-            return Ok(whole);
-        };
-        let Some(call) = self.sent.get_mut(index).and_then(Option::take) else { return Ok(whole) };
-        let SentCall { context, sequence, at } = call;
-        if let Some(slot) = self.contexts.get_mut(at).filter(|slot| Arc::ptr_eq(&slot.current, &context)) {
-            slot.note_answer(sequence);
+        let xid = record.first_chunk().copied().map(u32::from_be_bytes);
+        // A reply to no call is an error of the connection, which the receiver reports.
+        let Some(index) = xid.filter(|_| !is_call(record)).and_then(find) else { return Ok(0..record.len()) };
+        self.forget_call(index).ok_or(SecurityError::NotSent)?.open(record)
+    }
+
+    /// Ends the call at an index.
+    fn forget_call(&mut self, index: usize) -> Option<ProtectedCall> {
+        let SentCall { call, at } = self.sent.get_mut(index).and_then(Option::take)?;
+        let current = |slot: &&mut ContextSlot| Arc::ptr_eq(&slot.current, &call.context);
+        if let Some(slot) = self.contexts.get_mut(at).filter(current) {
+            slot.note_answer(call.sequence);
         }
-        if flavor != GSS_FLAVOR {
-            return Err(SecurityError::Verifier { flavor });
-        }
-        context.protection.verify_mic(&[&sequence.to_be_bytes()], body)?;
-        if outcome.is_err() {
-            return Ok(whole);
-        }
-        let at = record.len() - reader.rest().len();
-        let results = record.get_mut(at..).unwrap_or_default();
-        let place = open_body(results, &context.protection, self.service, sequence)?;
-        // The results follow the verifier, which is longer than the rest of the plain header.
-        let start = at + place.start - PLAIN_HEADER;
-        if let Some(header) = record.get_mut(start..start + PLAIN_HEADER) {
-            header.fill(0);
-            header[..4].copy_from_slice(&xid.to_be_bytes());
-            header[7] = 1;
-        }
-        Ok(start..at + place.end)
+        Some(call)
     }
 }
 
@@ -242,10 +223,12 @@ impl std::fmt::Debug for ClientSecurity {
 
 #[cfg(test)]
 mod tests {
-    use sharebench_gss::{Encryption, Role, TokenKeys};
+    use sharebench_gss::{Encryption, Protection, Role, TokenKeys};
 
     use super::*;
     use crate::rpc::get_reply;
+    use crate::rpcsec::{GSS_FLAVOR, put_body};
+    use crate::xdr::Reader;
 
     fn side(role: Role) -> Protection {
         Protection::new(TokenKeys::new(Encryption::Aes256Sha1, &[8; 32], role, true, 0).unwrap())
@@ -260,7 +243,7 @@ mod tests {
 
     fn call(security: &mut ClientSecurity) -> Writer {
         let mut writer = Writer::default();
-        security.put_call(&mut writer, 0, HEAD, GssProcedure::Data, |writer| writer.u32(77)).unwrap();
+        security.put_call(&mut writer, 0, HEAD, |writer| writer.u32(77)).unwrap();
         writer
     }
 
@@ -301,9 +284,23 @@ mod tests {
         call(&mut security);
         let mut denied = [HEAD.xid, 1, 1, 1, 13].map(u32::to_be_bytes).concat();
         assert_eq!(security.open_reply(&mut denied, |_| Some(0)), Ok(0..20));
+        assert_eq!(security.open_reply(&mut denied, |_| Some(0)), Err(SecurityError::NotSent));
+        call(&mut security);
         let mut unsigned = [HEAD.xid, 1, 0, 0, 0, 0].map(u32::to_be_bytes).concat();
         let error = security.open_reply(&mut unsigned, |_| Some(0));
         assert_eq!(error, Err(SecurityError::Verifier { flavor: 0 }));
+    }
+
+    #[test]
+    fn a_call_that_is_sent_again_has_a_new_number_and_does_not_hold_up_the_window() {
+        let mut security = ClientSecurity::new(Service::Integrity, vec![context(1000)], 1, Box::new(|_| ()));
+        call(&mut security);
+        call(&mut security);
+        assert_eq!((security.contexts[0].next, security.contexts[0].answered.len()), (3, 1));
+        let server = side(Role::Acceptor);
+        assert!(security.open_reply(&mut reply(&server, Service::Integrity, 2, 2), |_| Some(0)).is_ok());
+        let mut of_server = [HEAD.xid, 0, 2, 1, 1, 0].map(u32::to_be_bytes).concat();
+        assert_eq!(security.open_reply(&mut of_server, |_| Some(0)), Ok(0..24), "a call of the server");
     }
 
     #[test]
@@ -313,7 +310,7 @@ mod tests {
         let server = side(Role::Acceptor);
         let send = |security: &mut ClientSecurity, index| {
             let mut writer = Writer::default();
-            security.put_call(&mut writer, index, HEAD, GssProcedure::Data, |_| ()).unwrap();
+            security.put_call(&mut writer, index, HEAD, |_| ()).unwrap();
         };
         send(&mut security, 0);
         // The first call stays unanswered: all others use the second context.
@@ -334,7 +331,7 @@ mod tests {
         call(&mut security);
         let first = security.contexts[0].next;
         let mut writer = Writer::default();
-        security.put_call(&mut writer, 1, HEAD, GssProcedure::Data, |_| ()).unwrap();
+        security.put_call(&mut writer, 1, HEAD, |_| ()).unwrap();
         assert_eq!(
             (first, security.contexts[0].next),
             (2, 2),

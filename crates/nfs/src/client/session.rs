@@ -16,13 +16,13 @@ use crate::client::calls::ExpectedReply;
 use crate::client::channel::Channel;
 use crate::client::dialect::V3;
 use crate::client::directories::Directories;
+use crate::client::gss_login::log_out;
 use crate::client::listing::Listing;
 use crate::client::mounting::Mount;
 use crate::client::open_file::OpenFile;
 use crate::client::replies::{Completion, ReplyContent};
 use crate::protocol::{FileHandle, Procedure, StableHow};
 use crate::results::{FsInfo, WriteVerifier};
-use crate::rpcsec::GssProcedure;
 use crate::status::NfsStatus;
 use crate::xdr::{Reader, Writer};
 
@@ -143,12 +143,7 @@ impl NfsSession {
             self.channel.give_up(error.clone());
             return Err(error);
         }
-        if self.channel.is_secured() {
-            let data = (procedure as u32, GssProcedure::Data);
-            self.channel.call_protected(index, ExpectedReply::Metadata, data, &[], arguments);
-        } else {
-            self.channel.call(index, ExpectedReply::Metadata, procedure as u32, 0, arguments);
-        }
+        self.channel.call(index, ExpectedReply::Metadata, procedure as u32, &[], arguments);
         // Reuse the session's list, so that a metadata call allocates nothing for its completion.
         let mut completions = std::mem::take(&mut self.completions);
         poll_fn(|cx| {
@@ -156,7 +151,7 @@ impl NfsSession {
             if !self.channel.is_orphan(index) {
                 return polled;
             }
-            self.channel.call_again(index, procedure as u32, 0, arguments);
+            self.channel.call_again(index, procedure as u32, &[], arguments);
             self.channel.poll(cx, &mut self.buffers, &mut completions)
         })
         .await;
@@ -164,19 +159,6 @@ impl NfsSession {
         completions.clear();
         self.completions = completions;
         result.map(drop).map_err(at_step)
-    }
-
-    /// Ends the security contexts, so that the server need not keep them until they expire (RFC 2203 5.4).
-    pub(crate) async fn destroy_contexts(&mut self) {
-        for index in 0..self.channel.contexts() {
-            if self.channel.failure().is_some() || !self.channel.is_idle(index) {
-                return;
-            }
-            let destroy = (Procedure::Null as u32, GssProcedure::Destroy);
-            self.channel.call_protected(index, ExpectedReply::Metadata, destroy, &[], |_| ());
-            let mut completions = Vec::new();
-            poll_fn(|cx| self.channel.poll(cx, &mut self.buffers, &mut completions)).await;
-        }
     }
 
     fn check_record(
@@ -270,11 +252,9 @@ impl NfsSession {
         again: bool,
         arguments: impl FnOnce(&mut Writer),
     ) {
-        if self.channel.is_secured() {
-            let buffer = self.buffers.get(index).and_then(|buffer| buffer.get(..payload as usize));
-            let data = (procedure as u32, GssProcedure::Data);
-            self.channel.call_protected(index, expected, data, buffer.unwrap_or_default(), arguments);
-        } else if again {
+        let payload =
+            self.buffers.get(index).and_then(|buffer| buffer.get(..payload as usize)).unwrap_or_default();
+        if again {
             self.channel.call_again(index, procedure as u32, payload, arguments);
         } else {
             self.channel.call(index, expected, procedure as u32, payload, arguments);
@@ -460,7 +440,8 @@ impl Session for NfsSession {
 
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         Box::pin(async move {
-            let _ = tokio::time::timeout(DESTROY_TIMEOUT, self.destroy_contexts()).await;
+            let _ =
+                tokio::time::timeout(DESTROY_TIMEOUT, log_out(&mut self.channel, &mut self.buffers)).await;
             // The connection is closed first: UMNT goes to the mount service over a connection of its own.
             drop(self.channel);
             self.mount.unmount().await;

@@ -24,7 +24,7 @@ const MAX_RECORD: u32 = 16 << 20;
 /// The port defaults to the one that the port mapper reports, otherwise to 2049. Options: `mountport=` (default: as the
 /// port mapper reports, otherwise the port of NFS), `uid=` and `gid=` (default: those of this process), `gids=` (a
 /// list), `resvport=1` (connect from a port below 1024), `far=` (a simulated distance, such as `20ms,100Mbit`), `sec=`
-/// (`sys`, `krb5`, `krb5i` or `krb5p`, with version 3 only), `spn=` (the server's principal; default: `nfs/` and the host),
+/// (`sys`, `krb5`, `krb5i` or `krb5p`), `spn=` (the server's principal; default: `nfs/` and the host),
 /// and `vers=` (`3`, which is the default, `4.0`, `4.1`, `4.2`, or `auto` for the highest that the server offers). Version 4
 /// needs no port mapper and no MOUNT: its paths begin at the pseudo root of the server. `nconnect=` is the number of
 /// connections of each session (default 1).

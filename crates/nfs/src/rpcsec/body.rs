@@ -29,6 +29,9 @@ pub enum SecurityError {
         /// Of the call.
         expected: u32,
     },
+    /// The reply answers a call that was not sent on this connection.
+    #[error("RPCSEC_GSS: a reply to a call that was not sent")]
+    NotSent,
     /// The verifier has another flavor.
     #[error("RPCSEC_GSS: a verifier of flavor {flavor}")]
     Verifier {

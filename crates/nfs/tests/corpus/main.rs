@@ -1,14 +1,25 @@
-//! The corpus of the fuzz target `nfs_wire` (`fuzz/`), replayed.
+//! The corpora of the fuzz targets `nfs_wire` and `rpcsec` (`fuzz/`), replayed.
 
+mod secured;
 mod wire;
+
+/// Runs every input of a corpus; how many there are.
+fn replay(target: &str, run: fn(&[u8])) -> std::io::Result<usize> {
+    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder)? {
+        run(&std::fs::read(entry?.path())?);
+        count += 1;
+    }
+    Ok(count)
+}
 
 #[test]
 fn corpus_of_records() {
-    let folder = format!("{}/../../fuzz/corpus/nfs_wire", env!("CARGO_MANIFEST_DIR"));
-    let mut count = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        wire::run(&std::fs::read(entry.unwrap().path()).unwrap());
-        count += 1;
-    }
-    assert!(count >= 50, "{count} inputs");
+    assert!(replay("nfs_wire", wire::run).unwrap() >= 50);
+}
+
+#[test]
+fn corpus_of_protected_bodies() {
+    assert!(replay("rpcsec", secured::run).unwrap() >= 3);
 }

@@ -135,6 +135,15 @@ async fn setup(
 /// The error of a login that the server rejects with a status.
 fn login_error(negotiated: &Negotiated, method: &LoginMethod, header: &Header) -> DialError {
     let status = NtStatus(header.status);
+    if let LoginMethod::Kerberos(_) = method
+        && negotiated.lists_no_kerberos()
+    {
+        let detail = format!(
+            "the server offers {} only, and the URL requires Kerberos (SESSION_SETUP: {status})",
+            negotiated.mechanism_names()
+        );
+        return DialError::new(UrlPart::Credentials, status.class(), detail);
+    }
     if let LoginMethod::Kerberos(login) = method {
         let detail = format!(
             "the server rejects the Kerberos ticket for {}: it has no current key for this name, its clock differs, or it \

@@ -1,6 +1,6 @@
 //! The mechanism of a login: NTLM, or Kerberos if the user requests it or has a ticket.
 
-use sharebench_gss::{GssError, Service};
+use sharebench_gss::{GssError, Service, TICKET_LIMIT};
 use sharebench_stream_client::{DialError, on_own_thread};
 use sharebench_target::UrlPart;
 
@@ -53,7 +53,9 @@ impl LoginMethod {
         };
         let unfinished = GssError::Order { step: "the request for a ticket" };
         let tickets = options.tickets.next().ok_or(unfinished.clone())?;
-        let begun = on_own_thread(move || KerberosLogin::begin(tickets.get()?, &service)).await;
+        let begun = on_own_thread(move || KerberosLogin::begin(tickets.get()?, &service));
+        let begun = tokio::time::timeout(TICKET_LIMIT, begun).await;
+        let begun = begun.unwrap_or(Some(Err(GssError::KdcSilent { limit: TICKET_LIMIT })));
         begun.unwrap_or(Err(unfinished)).map(Self::Kerberos)
     }
 

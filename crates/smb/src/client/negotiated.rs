@@ -121,6 +121,11 @@ impl Negotiated {
         !self.mechanisms.is_empty() && !self.mechanisms.contains(&Mechanism::Ntlm)
     }
 
+    /// True if the server lists login mechanisms, and Kerberos is not among them.
+    pub(crate) fn lists_no_kerberos(&self) -> bool {
+        !self.mechanisms.is_empty() && !self.mechanisms.contains(&Mechanism::Kerberos)
+    }
+
     /// The login mechanisms that the server lists.
     pub(crate) fn mechanism_names(&self) -> String {
         self.mechanisms.iter().map(|mechanism| mechanism.name()).collect::<Vec<_>>().join(", ")

@@ -1,14 +1,25 @@
-//! The corpus of the fuzz target `smb_wire` (`fuzz/`), replayed.
+//! The corpora of the fuzz targets `smb_wire` and `spnego` (`fuzz/`), replayed.
 
+mod spnego;
 mod wire;
+
+/// Runs every input of a corpus; how many there are.
+fn replay(target: &str, run: fn(&[u8])) -> std::io::Result<usize> {
+    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder)? {
+        run(&std::fs::read(entry?.path())?);
+        count += 1;
+    }
+    Ok(count)
+}
 
 #[test]
 fn corpus_of_messages() {
-    let folder = format!("{}/../../fuzz/corpus/smb_wire", env!("CARGO_MANIFEST_DIR"));
-    let mut count = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        wire::run(&std::fs::read(entry.unwrap().path()).unwrap());
-        count += 1;
-    }
-    assert!(count >= 50, "{count} inputs");
+    assert!(replay("smb_wire", wire::run).unwrap() >= 50);
+}
+
+#[test]
+fn corpus_of_login_tokens() {
+    assert!(replay("spnego", spnego::run).unwrap() >= 3);
 }

@@ -9,6 +9,7 @@ use tokio::net::TcpStream;
 
 use crate::client::dial::{Service, connect};
 use crate::client::options::Route;
+use crate::client::protected_call::ProtectedCall;
 use crate::client::v4::compound::{Compound, Results};
 use crate::client::v4::session::Nfs4Session;
 use crate::protocol::NFS_PROGRAM;
@@ -20,7 +21,7 @@ use crate::xdr::{Reader, Writer};
 
 /// How to open a connection of a session. It borrows nothing, so that a lost connection is replaced while the session
 /// continues.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Binding {
     address: SocketAddr,
     route: Route,
@@ -28,16 +29,20 @@ pub(crate) struct Binding {
     minor: u32,
     /// None in minor version 0, where every connection serves the client.
     session: Option<SessionId>,
+    /// What protects the call; none for `sec=sys`.
+    protection: Option<ProtectedCall>,
 }
 
 impl Binding {
-    pub(crate) fn of(session: &Nfs4Session) -> Self {
+    pub(crate) fn of(session: &mut Nfs4Session) -> Self {
+        let id = session.slots.as_ref().map(|slots| slots.session);
         Self {
             address: session.address,
             route: session.options.route.clone(),
             auth: session.options.auth.clone(),
             minor: session.minor,
-            session: session.slots.as_ref().map(|slots| slots.session),
+            session: id,
+            protection: id.and_then(|_| session.channel.reserve()),
         }
     }
 
@@ -56,12 +61,19 @@ impl Binding {
             compound.end();
         };
         let result = |reader: &mut Reader<'_>| Ok(bound(reader.rest()));
-        let bound = service.call(Operation::BindConnToSession.name(), COMPOUND, arguments, result).await;
+        let bound = match &self.protection {
+            None => service.call(REQUEST, COMPOUND, arguments, result).await,
+            Some(call) => {
+                service.call_protected(call, REQUEST, (NFS4_VERSION, COMPOUND), arguments, result).await
+            }
+        };
         bound.and_then(|bound| bound).map_err(DialError::blame(part))?;
         let (stream, wire) = service.into_stream();
         Ok((stream, WireCount { operations: 1, ..wire }))
     }
 }
+
+const REQUEST: &str = Operation::BindConnToSession.name();
 
 fn bound(result: &[u8]) -> Result<(), OpError> {
     Results::new(result, false)?.get::<BoundConnection>(Operation::BindConnToSession).map(drop)

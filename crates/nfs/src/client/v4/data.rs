@@ -125,6 +125,8 @@ impl Nfs4Session {
             }
             compound.end();
         };
+        let buffer = self.buffers.get(index).and_then(|buffer| buffer.get(..payload as usize));
+        let payload = buffer.unwrap_or_default();
         if again {
             self.channel.call_again(index, COMPOUND, payload, arguments);
         } else {

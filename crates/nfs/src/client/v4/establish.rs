@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Facts, OpError};
 use sharebench_stream_client::DialError;
-use sharebench_target::{LocalBoxFuture, LoginPhase, NOT_GRANTED, SessionSpec, UrlPart};
-use tokio::net::TcpStream;
+use sharebench_target::{LoginPhase, NOT_GRANTED, SessionSpec, UrlPart};
 
 use crate::client::channel::{Channel, LastLoss};
 use crate::client::dial::random;
@@ -14,19 +13,21 @@ use crate::client::directories::Directories;
 use crate::client::mounting::check_limits;
 use crate::client::options::NfsOptions;
 use crate::client::v4::binding::Binding;
-use crate::client::v4::callbacks::{CALLBACK_PROGRAM, CallbackSlot};
+use crate::client::v4::callbacks::CALLBACK_PROGRAM;
+use crate::client::v4::dialect::V4;
 use crate::client::v4::metadata::{required, to_handle};
 use crate::client::v4::requests::Request;
 use crate::client::v4::session::Nfs4Session;
 use crate::client::v4::slots::SlotTable;
-use crate::incompatibility::Incompatibility;
+use crate::exports::flavor_name;
 use crate::results::FsInfo;
 use crate::v4::attribute_types::FileType;
+use crate::v4::attributes::Attributes;
 use crate::v4::bitmap::Bitmap;
 use crate::v4::client_id::{ClientIdConfirm, NetworkAddress, SetClientId};
 use crate::v4::data::{FileHandle4, PutFh};
 use crate::v4::item::Opaque;
-use crate::v4::names::{FileAttributes, Lookup, SecurityFlavor, SecurityFlavors};
+use crate::v4::names::FileAttributes;
 use crate::v4::operation::Operation;
 use crate::v4::session::{
     CONNECTION_BACK_CHANNEL, CallbackSecurity, ChannelLimits, CreateSession, CreatedSession, ExchangeId,
@@ -57,18 +58,15 @@ struct Granted {
     facts: Vec<(&'static str, String)>,
 }
 
-/// Opens a session of a minor version on a connected stream.
+/// Opens a session of a minor version on a channel with one connection.
 pub(crate) async fn open_session(
-    stream: TcpStream,
+    channel: Channel<V4>,
     address: SocketAddr,
     minor: u32,
     options: &NfsOptions,
     spec: &SessionSpec,
     reached: &dyn Fn(LoginPhase),
 ) -> Result<Nfs4Session, DialError> {
-    // One more call than slots, for the renewal of the lease.
-    let calls = spec.slots as usize + 1;
-    let channel = Channel::new(stream, Some(&options.auth), calls, spec.slot_bytes as usize, random());
     let mut session = Nfs4Session::new(channel, minor, spec, options, address);
     let granted = if minor == 0 { session.set_client_id().await } else { session.create_session(spec).await };
     let granted = granted.map_err(|error| first_error(error, minor))?;
@@ -82,7 +80,7 @@ pub(crate) async fn open_session(
     if !spec.allow_split {
         check_limits(&session.limits, ("maxread", "maxwrite"), spec)?;
     }
-    session.facts = facts(&session, &granted, lease);
+    session.facts = facts(&mut session, &granted, lease);
     reached(LoginPhase::Opened);
     Ok(session)
 }
@@ -98,7 +96,8 @@ fn limits_of(granted: &Granted, limits: FsInfo) -> FsInfo {
     FsInfo { read_max, write_max, directory_preferred: listing, read_preferred: read_max, ..limits }
 }
 
-fn facts(session: &Nfs4Session, granted: &Granted, lease: Duration) -> Facts {
+fn facts(session: &mut Nfs4Session, granted: &Granted, lease: Duration) -> Facts {
+    let contexts = session.channel.contexts();
     let options = &session.options;
     let limits = &session.limits;
     let local = session.channel.local_addr().map_or_else(String::new, |address| address.to_string());
@@ -107,7 +106,7 @@ fn facts(session: &Nfs4Session, granted: &Granted, lease: Duration) -> Facts {
         ("transport", "tcp".to_owned()),
         ("nconnect", session.channel.connections().to_string()),
         ("compound", if options.compound { "on" } else { "off" }.to_owned()),
-        ("sec", "sys".to_owned()),
+        ("sec", flavor_name(options.flavor())),
         ("export", format!("/{}", options.path.trim_matches('/'))),
         ("port", session.address.port().to_string()),
         ("local_address", local),
@@ -131,6 +130,9 @@ fn facts(session: &Nfs4Session, granted: &Granted, lease: Duration) -> Facts {
             let detail = format!("{} slots (the server grants {})", granted.requested_slots, granted.slots);
             facts.insert(NOT_GRANTED.to_owned(), detail);
         }
+    }
+    if contexts > 0 {
+        facts.insert("sec_contexts".to_owned(), contexts.to_string());
     }
     options.route.far.add_fact(&mut facts);
     facts
@@ -291,7 +293,12 @@ impl Nfs4Session {
     /// lease.
     async fn walk(&mut self) -> Result<(FileHandle4, FsInfo, Duration), DialError> {
         let path = self.options.path.clone();
-        let mut handle = self.pseudo_root().await.map_err(DialError::blame(UrlPart::Share))?;
+        let mut handle = match self.pseudo_root().await {
+            Ok(root) => root,
+            Err(error) => {
+                return Err(self.explain_handle(None, DialError::blame(UrlPart::Share)(error)).await);
+            }
+        };
         for name in path.split('/').filter(|name| !name.is_empty()) {
             handle = match self.lookup(handle, name).await {
                 Ok((found, ..)) => found,
@@ -299,14 +306,10 @@ impl Nfs4Session {
             };
         }
         let blame = DialError::blame(UrlPart::Path);
-        let mut results = self
-            .request(Request::reading(Operation::GetAttr), |compound, _| {
-                compound.handle(&handle).attributes(LIMITS);
-            })
-            .await
-            .map_err(&blame)?;
-        results.done(Operation::PutFh).map_err(&blame)?;
-        let FileAttributes { attributes } = results.get(Operation::GetAttr).map_err(&blame)?;
+        let attributes = match self.root_attributes(&handle).await {
+            Ok(attributes) => attributes,
+            Err(error) => return Err(self.explain_handle(Some(handle), blame(error)).await),
+        };
         let kind = required(attributes.kind, "type").map_err(&blame)?;
         if kind != FileType::Directory {
             return Err(DialError::new(
@@ -329,6 +332,16 @@ impl Nfs4Session {
         Ok((handle, limits, Duration::from_secs(lease.max(1).into())))
     }
 
+    async fn root_attributes(&mut self, root: &FileHandle4) -> Result<Attributes<'_>, OpError> {
+        let mut results = self
+            .request(Request::reading(Operation::GetAttr), |compound, _| {
+                compound.handle(root).attributes(LIMITS);
+            })
+            .await?;
+        results.done(Operation::PutFh)?;
+        Ok(results.get::<FileAttributes>(Operation::GetAttr)?.attributes)
+    }
+
     async fn pseudo_root(&mut self) -> Result<FileHandle4, OpError> {
         let mut results = self
             .request(Request::reading(Operation::PutRootFh), |compound, _| {
@@ -344,38 +357,15 @@ impl Nfs4Session {
         use crate::v4::status::Nfs4Status;
         match self.last_status() {
             Some(Nfs4Status::Moved) => self.referral(parent, name, error).await,
-            Some(Nfs4Status::Wrongsec) => match self.flavors(parent, name).await {
-                Ok(flavors) if !flavors.is_empty() => {
-                    let export = self.options.path.clone();
-                    let selected = self.options.flavor();
-                    Incompatibility::Flavors { export, selected, flavors }.into()
-                }
-                _ => DialError::blame(UrlPart::Share)(error),
-            },
+            Some(Nfs4Status::Wrongsec) => {
+                let flavors = self.flavors_of_name(&parent, name).await;
+                self.other_flavors(flavors, DialError::blame(UrlPart::Share)(error))
+            }
             _ => {
                 let at_name = OpError { detail: format!("'{name}': {}", error.detail), ..error };
                 DialError::blame(UrlPart::Share)(at_name)
             }
         }
-    }
-
-    /// `SECINFO` (RFC 7530, 16.31): the flavors that a name accepts.
-    async fn flavors(&mut self, parent: FileHandle4, name: &str) -> Result<Vec<u32>, OpError> {
-        let mut results = self
-            .request(Request::reading(Operation::SecInfo), |compound, _| {
-                compound
-                    .handle(&parent)
-                    .operation(Operation::SecInfo, &Lookup { name: Opaque(name.as_bytes()) });
-            })
-            .await?;
-        results.done(Operation::PutFh)?;
-        let SecurityFlavors { flavors } = results.get(Operation::SecInfo)?;
-        let number = |flavor| match flavor {
-            SecurityFlavor::Rpc(flavor) => flavor,
-            // The pseudo flavors of RFC 2623, 2.2: none, integrity, privacy.
-            SecurityFlavor::Gss(mechanism) => 390_002 + mechanism.service,
-        };
-        Ok(flavors.iter().map(number).collect())
     }
 }
 

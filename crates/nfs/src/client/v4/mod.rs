@@ -1,6 +1,7 @@
 //! The client of NFS versions 4.0, 4.1 and 4.2.
 //!
-//! [`establish`] opens a session: client id, session, the walk from the pseudo root. [`session`] is what the engine
+//! [`establish`] opens a session: client id, session, the walk from the pseudo root; [`flavors`] explains
+//! a rejected security flavor. [`session`] is what the engine
 //! drives; [`data`] encodes its READs, WRITEs and COMMITs and decides what each reply means for the slot of the call, which
 //! [`slots`] keeps. [`compound`] builds calls and reads results, [`requests`] performs them one at a time for [`metadata`]
 //! and [`listing`]; [`whole_file`] reads small files by one call. [`recovery`] repeats what the server postponed and connects again, [`binding`] opens further
@@ -12,6 +13,7 @@ mod compound;
 mod data;
 mod dialect;
 mod establish;
+mod flavors;
 mod listing;
 mod metadata;
 mod owners;

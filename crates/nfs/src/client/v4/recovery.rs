@@ -271,9 +271,9 @@ impl Nfs4Session {
             compound.end();
         };
         if again {
-            self.channel.call_again(index, COMPOUND, 0, arguments);
+            self.channel.call_again(index, COMPOUND, &[], arguments);
         } else {
-            self.channel.call(index, ExpectedReply::Renewal, COMPOUND, 0, arguments);
+            self.channel.call(index, ExpectedReply::Renewal, COMPOUND, &[], arguments);
         }
     }
 

@@ -261,7 +261,7 @@ impl Nfs4Session {
             build(&mut compound, sequence);
             encoded.set(compound.end());
         };
-        self.channel.call(index, ExpectedReply::Metadata, COMPOUND, 0, arguments);
+        self.channel.call(index, ExpectedReply::Metadata, COMPOUND, &[], arguments);
         self.channel.count_operations(encoded.get().operations);
         let resent = Cell::new(false);
         let verdict = poll_fn(|cx| self.poll_call(cx, index, &arguments, (&encoded, &resent))).await?;
@@ -279,7 +279,7 @@ impl Nfs4Session {
             self.recover(cx);
             let mut progress = self.channel.connections() > 0 && self.channel.is_orphan(index);
             if progress {
-                self.channel.call_again(index, COMPOUND, 0, arguments);
+                self.channel.call_again(index, COMPOUND, &[], arguments);
                 self.channel.count_operations(encoded.get().operations);
                 resent.set(true);
             }

@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 
 use crate::client::channel::Channel;
 use crate::client::directories::Directories;
+use crate::client::gss_login::log_out;
 use crate::client::open_file::OpenFile;
 use crate::client::options::NfsOptions;
 use crate::client::replies::Completion;
@@ -276,7 +277,11 @@ impl Session for Nfs4Session {
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         let mut session = self;
         Box::pin(async move {
-            let _ = tokio::time::timeout(CLOSE_TIMEOUT, session.end()).await;
+            let ending = async {
+                session.end().await;
+                log_out(&mut session.channel, &mut session.buffers).await;
+            };
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, ending).await;
         })
     }
 }

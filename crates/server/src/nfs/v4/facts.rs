@@ -5,7 +5,8 @@ use sharebench_nfs::v4::item::{Item, Opaque};
 use sharebench_nfs::v4::list::List;
 use sharebench_nfs::v4::names::{
     ACCESS_DELETE, ACCESS_EXECUTE, ACCESS_EXTEND, ACCESS_LOOKUP, ACCESS_MODIFY, ACCESS_READ, Access,
-    Accessible, FileAttributes, GetAttr, LinkContent, Lookup, SecInfoNoName, SecurityFlavor, SecurityFlavors,
+    Accessible, FileAttributes, GetAttr, GssMechanism, LinkContent, Lookup, SecInfoNoName, SecurityFlavor,
+    SecurityFlavors,
 };
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
@@ -22,8 +23,16 @@ const FILE_RIGHTS: u32 = ACCESS_READ | ACCESS_MODIFY | ACCESS_EXTEND;
 const DIRECTORY_RIGHTS: u32 = ACCESS_READ | ACCESS_LOOKUP | ACCESS_MODIFY | ACCESS_EXTEND | ACCESS_DELETE;
 /// `AUTH_SYS` and `AUTH_NONE`.
 const FLAVORS: [SecurityFlavor<'static>; 2] = [SecurityFlavor::Rpc(1), SecurityFlavor::Rpc(0)];
+/// Kerberos with signed headers, with signatures of everything, and with encryption (RFC 2203, 5.2.2).
+const KERBEROS: [SecurityFlavor<'static>; 3] = [kerberos(1), kerberos(2), kerberos(3)];
 /// `rdattr_error`, `time_access_set` and `time_modify_set`, which cannot be compared.
 const INCOMPARABLE: [u32; 3] = [11, 48, 54];
+
+/// Kerberos 5 (RFC 1964, 1) with a service of `RPCSEC_GSS`.
+const fn kerberos(service: u32) -> SecurityFlavor<'static> {
+    const MECHANISM: &[u8] = b"\x2a\x86\x48\x86\xf7\x12\x01\x02\x02";
+    SecurityFlavor::Gss(GssMechanism { oid: Opaque(MECHANISM), quality: 0, service })
+}
 
 impl Compound<'_> {
     /// PUTFH.
@@ -167,7 +176,8 @@ impl Compound<'_> {
     }
 
     fn put_flavors(&mut self, out: &mut Writer) {
-        SecurityFlavors { flavors: List::new(&FLAVORS) }.put(out);
+        let flavors: &[SecurityFlavor<'_>] = if self.server.gss.is_some() { &KERBEROS } else { &FLAVORS };
+        SecurityFlavors { flavors: List::new(flavors) }.put(out);
         if self.minor_version > 0 {
             self.current = None;
             self.current_state = None;

@@ -1,0 +1,7 @@
+//! Fuzz target: see `crates/nfs/tests/corpus/secured.rs`.
+#![no_main]
+
+#[path = "../../crates/nfs/tests/corpus/secured.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| body::run(input));

@@ -1,0 +1,47 @@
+//! What security costs, measured: the tables of docs/kerberos.md. They need a quiet machine and ten minutes, so that they are
+//! no part of `./test`:
+//!
+//!     cargo test --release -p sharebench-tests --test kerberos costs -- --ignored --nocapture --test-threads=1
+//!
+//! Rates are compared in paired slices of one run (docs/adr/0050). The CPU time of the client is that of the operations of a
+//! step; that of the server is what its processes consume per further byte.
+
+mod cpu;
+mod logins;
+mod peers;
+mod transfers;
+
+use sharebench_tests::{Ganesha, Realm, Smbd, needs};
+
+use self::peers::Peers;
+
+/// Rounds of every figure, which is the median of them.
+const ROUNDS: usize = 5;
+
+#[test]
+#[ignore = "measures: for a quiet machine"]
+fn what_transfers_cost_at_each_level() {
+    needs!(Realm::NEEDS, Smbd::NEEDS, Ganesha::NEEDS);
+    let Some(realm) = Realm::enter("costs::what_transfers_cost_at_each_level") else { return };
+    println!("{}", transfers::table(&Peers::start(&realm)));
+}
+
+#[test]
+#[ignore = "measures: for a quiet machine"]
+fn what_a_login_costs_by_each_method() {
+    needs!(Realm::NEEDS, Smbd::NEEDS, Ganesha::NEEDS);
+    let Some(realm) = Realm::enter("costs::what_a_login_costs_by_each_method") else { return };
+    println!("{}", logins::table(&realm, &Peers::start(&realm)));
+}
+
+/// The middle of some figures.
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// A figure with three significant digits.
+fn digits(figure: f64) -> String {
+    let magnitude = if figure == 0.0 { 0 } else { figure.abs().log10().floor() as i32 };
+    format!("{figure:.*}", (2 - magnitude).clamp(0, 3) as usize)
+}
