@@ -120,7 +120,7 @@ type RunCells = BTreeMap<Key, BTreeMap<Coordinates, CellLogs>>;
 fn cells(run: &RunData, named: impl Fn(&str) -> String) -> RunCells {
     let mut rates = RunCells::new();
     for step in &run.steps {
-        let unit = if step.measure.bytes.total() > 0 {
+        let unit = if step.is_rated_in_bytes() {
             RateUnit::BytesPerSecond
         } else {
             RateUnit::OperationsPerSecond

@@ -20,15 +20,15 @@ mod text;
 mod values;
 mod workload;
 
-pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
+pub use plan::{Depth, Load, MetadataAxes, Plan, PlannedTarget, Sweep, Verify};
 pub use preset::{Preset, WORKLOADS};
 pub use resolved::{
-    Bounds, CacheProbePlan, Cell, Grid, MAX_WALL, RecordWork, ResolvedPlan, SkippedCells, SlowestTarget,
+    Bounds, CacheProbePlan, Cell, Grid, MAX_WALL, MetadataWork, RecordWork, ResolvedPlan, SkippedCells, SlowestTarget,
     StepOrder, StepPlan, TransactionWork, Work,
 };
 pub use values::{
-    Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, Mistake, Mistakes, Pace,
-    Pattern, Policies, Precision, Repeat, Search, ServerCacheState, Slo, Start, Test, Think, Values,
+    Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, DirectoryLayout, EntryState, MetadataTest, Mistake, Mistakes, Pace,
+    Pattern, Policies, Precision, Repeat, Search, ServerCacheState, Slo, Start, SweepTest, Test, Think, Values,
     target_url,
 };
 pub use workload::{

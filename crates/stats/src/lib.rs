@@ -16,6 +16,7 @@ mod attribution;
 mod bootstrap;
 mod breaks;
 mod cache_cliff;
+mod directory_break;
 mod capacity;
 mod changes;
 mod clock;
@@ -51,6 +52,7 @@ pub use attribution::{Attribution, AttributionError, Confidence, Probes, Share, 
 pub use bootstrap::{Work, total_work_log_ratio};
 pub use breaks::{Break, break_points};
 pub use cache_cliff::{Cliff, SizeCurve, SizedRate, TwoStates};
+pub use directory_break::{DirectoryBreak, DirectoryRate, directory_break};
 pub use capacity::{Capacity, Forecast, ForecastError, fit_capacity, forecast};
 pub use changes::change_points;
 pub use clock::{clock_allowance, widen_by_clock};

@@ -15,7 +15,7 @@ pub(crate) fn cell_widths(run: &RunData) -> Vec<Option<f64>> {
     for step in run.steps.iter().filter(|step| step.coordinates.get(axis::WORKLOAD).is_none()) {
         let systems =
             cells.entry(&step.coordinates).or_insert_with(|| vec![BTreeMap::new(); run.header.targets.len()]);
-        let unit = if step.measure.bytes.total() > 0 {
+        let unit = if step.is_rated_in_bytes() {
             RateUnit::BytesPerSecond
         } else {
             RateUnit::OperationsPerSecond

@@ -103,6 +103,10 @@ pub struct Outcome {
     pub buffering: Buffering,
     /// Bytes on the wire against bytes of the application; none without a count.
     pub wire: Sparse<Option<WireTraffic>>,
+    /// Requests on the wire per operation of a metadata test (system calls for local paths that count no wire); none for
+    /// other steps, and without a count.
+    #[serde(default)]
+    pub requests_per_operation: Sparse<Option<f64>>,
     /// Where the bytes came from, or went to; none where nothing is known.
     #[serde(default)]
     pub cache_shares: Option<Box<CacheShares>>,

@@ -360,7 +360,7 @@ fn is_load(coordinates: &Coordinates) -> bool {
 /// Warm-up and window of the plan's load steps, once per target.
 fn load_windows(plan: &ResolvedPlan) -> Vec<Duration> {
     let window = |work: &Work| match work {
-        Work::Records(_) => Duration::ZERO,
+        Work::Records(_) | Work::Metadata(_) => Duration::ZERO,
         Work::Transactions(work) => work.warm_up + work.measure,
     };
     let windows = plan.loads.iter().map(|(_, work)| window(work));

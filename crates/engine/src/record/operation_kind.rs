@@ -30,10 +30,13 @@ impl OperationKind {
     /// The kind of a metadata operation.
     pub fn of(op: &MetaOp) -> Self {
         match op {
-            MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } => Self::Create,
+            MetaOp::Open { how: OpenHow::CreateNew, .. }
+            | MetaOp::MakeDir { .. }
+            | MetaOp::Link { .. } => Self::Create,
             MetaOp::Open { .. } => Self::Open,
             MetaOp::Close { .. } => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,
+            MetaOp::SetModified { .. } => Self::Stat,
             MetaOp::List { .. } | MetaOp::ListPage { .. } => Self::List,
             MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
             MetaOp::Rename { .. } => Self::Rename,

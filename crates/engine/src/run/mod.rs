@@ -43,6 +43,10 @@ use crate::data::tree_removal::remove_tree;
 use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
 use crate::machine::measuring_machine::Machine;
+use crate::metadata::directory_set::DirectorySet;
+use crate::metadata::step as metadata_step;
+use crate::metadata::step::DirectorySets;
+use crate::metadata::support::unsupported;
 use crate::ranks::agreement::agreed;
 use crate::run::cell_limits::Limits;
 use crate::run::first_connection::connect_first;
@@ -224,6 +228,7 @@ impl Run<'_> {
                     files,
                     set: SharedSet::default(),
                     file_store: UserFileStore::default(),
+                    directories: DirectorySets::default(),
                 });
                 continue;
             }
@@ -246,13 +251,17 @@ impl Run<'_> {
             if self.plan.keeps_users() {
                 files.facts.insert(USERS_BETWEEN_STEPS_FACT.to_owned(), USERS_STAY.to_owned());
             }
-            let exceeding = self.skip_cells(index, &mut files, skipped);
+            let mut exceeding = self.skip_cells(index, &mut files, skipped);
+            if exceeding.is_ok() {
+                exceeding = self.skip_unsupported(index, &mut files, skipped, context).await;
+            }
             let available = files.examine_space(context).await;
             self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
             states.push(TargetState {
                 files,
                 set: SharedSet::default(),
                 file_store: UserFileStore::default(),
+                    directories: DirectorySets::default(),
             });
             exceeding?;
             let needed = self.plan.bytes_needed();
@@ -282,6 +291,11 @@ impl Run<'_> {
                 Ok(()) => self.lay_reserve(step, work, &mut state.files, context).await,
                 Err(end) => Err(end),
             },
+            Work::Metadata(work) => {
+                let set = DirectorySet::of(work, &state.files.directory);
+                let session = state.files.session.as_mut();
+                metadata_step::prepare(work, &set, &mut state.directories, ranks, session, context).await
+            }
             Work::Transactions(work) => self.lay_out(work, step, state, context).await,
         };
         // Open files and sessions keep caches alive and block an unmount.
@@ -333,6 +347,48 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Skips the metadata tests that the target rejects, and reports them. Fails if that leaves nothing to measure.
+    async fn skip_unsupported(
+        &self,
+        index: usize,
+        files: &mut TargetFiles,
+        skipped: &mut SkippedCells,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), StartError> {
+        let name = &self.plan.targets[index].name;
+        let directory = files.directory.clone();
+        let found = unsupported(self.plan, &directory, files.session.as_mut(), context).await;
+        let found = found.map_err(|error| StartError::Prepare {
+            target: name.clone(),
+            directory: directory.clone(),
+            error,
+        })?;
+        let mut reasons: Vec<String> = files.facts.remove(cell_limits::FACT).into_iter().collect();
+        let mut left = false;
+        for (cell, (_, work)) in self.plan.cells.iter().enumerate() {
+            let rejected = |work: &Work| {
+                matches!(work, Work::Metadata(work) if found.iter().any(|(test, _)| *test == work.test))
+            };
+            if rejected(work) {
+                skipped.skip(cell, index as u32);
+            }
+            left |= !skipped.contains(cell, index as u32);
+        }
+        for (test, error) in &found {
+            let reason = format!("{test}: not supported here: {error}");
+            self.emit(RunEvent::Warning(format!("{name}: skipped {reason}")));
+            reasons.push(reason);
+        }
+        if !reasons.is_empty() {
+            files.facts.insert(cell_limits::FACT.to_owned(), reasons.join("; "));
+        }
+        if found.is_empty() || left || !self.plan.loads.is_empty() {
+            return Ok(());
+        }
+        let problem = format!("no cell of the plan can be measured: {}", reasons.join("; "));
+        Err(StartError::Beyond { target: name.clone(), problem })
+    }
+
     /// Reports how blocks of the load are sent that one request does not carry.
     fn report_splitting(&self, name: &str, files: &mut TargetFiles) {
         let slot_bytes = files.session.buffer(Slot(0)).len() as u32;
@@ -348,7 +404,7 @@ impl Run<'_> {
         let carried = target.shared_queue_depth();
         let users = self.plan.works().map(|work| match work {
             Work::Transactions(work) => work.users_per_session,
-            Work::Records(_) => 1,
+            Work::Records(_) | Work::Metadata(_) => 1,
         });
         if let Some(users) = users.max().filter(|users| *users > carried) {
             self.emit(RunEvent::Warning(format!(
@@ -362,7 +418,7 @@ impl Run<'_> {
     fn unit(&self) -> u64 {
         let pieces = self.plan.works().flat_map(|work| match work {
             Work::Records(work) => work.pieces().to_vec(),
-            Work::Transactions(_) => Vec::new(),
+            Work::Metadata(_) | Work::Transactions(_) => Vec::new(),
         });
         pieces.reduce(greatest_common_divisor).unwrap_or(512)
     }

@@ -11,6 +11,7 @@ mod callbacks;
 mod compound;
 mod data;
 mod dialect;
+mod entry_changes;
 mod establish;
 mod listing;
 mod metadata;
