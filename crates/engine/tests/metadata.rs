@@ -56,9 +56,7 @@ fn requests_of(test: MetadataTest) -> f64 {
     match test {
         MetadataTest::Create | MetadataTest::OpenClose => 2.0,
         MetadataTest::CreateWrite | MetadataTest::OpenReadClose | MetadataTest::Truncate => 3.0,
-        MetadataTest::ReadDirectory
-        | MetadataTest::ReadDirectoryAttributes
-        | MetadataTest::TreeWalk => 0.0,
+        MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => 0.0,
         _ => 1.0,
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use sharebench_model::units::{BitRate, ByteSize};
 
 use crate::values::{
-    Arrivals, Auto, CacheProbes, DirectoryLayout, MetadataTest, Policies, Precision, Slo, Test, Think,
+    Arrivals, Auto, CacheProbes, DirectoryLayout, MetadataPreset, MetadataTest, Policies, Precision, Slo,
+    Test, Think,
 };
 use crate::workload::TypedWorkload;
 
@@ -92,6 +93,20 @@ pub struct MetadataAxes {
     pub tree_depth: Option<u32>,
     /// Directories in each directory of a tree.
     pub tree_fan_out: Option<u32>,
+}
+
+impl MetadataAxes {
+    /// The axes with those of a preset where they are not given. Each test works on all entries of its directories, as
+    /// mdtest does.
+    #[must_use]
+    pub fn with_preset(mut self, preset: MetadataPreset) -> Self {
+        self.tests.get_or_insert_with(|| preset.tests());
+        self.layouts.get_or_insert_with(|| vec![preset.layout()]);
+        let entries = self.entries.get_or_insert_with(|| vec![MetadataPreset::ENTRIES]);
+        let most = entries.iter().copied().max();
+        self.batch = self.batch.or(most);
+        self
+    }
 }
 
 /// Request sizes x queue depths x tests on one file.

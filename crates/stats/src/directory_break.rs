@@ -71,7 +71,8 @@ fn linear(rates: &[DirectoryRate]) -> Option<f64> {
     for rate in rates {
         let (entries, time) = (rate.entries as f64, 1.0 / rate.rate);
         let weight = 1.0 / (time * time);
-        let terms = [weight, weight * entries, weight * entries * entries, weight * time, weight * entries * time];
+        let terms =
+            [weight, weight * entries, weight * entries * entries, weight * time, weight * entries * time];
         sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
     }
     let [ones, entries, squares, times, products] = sums;
@@ -81,9 +82,8 @@ fn linear(rates: &[DirectoryRate]) -> Option<f64> {
     if !(base > 0.0 && slope > 0.0) {
         return None;
     }
-    let near = |rate: &DirectoryRate| {
-        ((base + slope * rate.entries as f64) * rate.rate - 1.0).abs() <= LINEAR
-    };
+    let near =
+        |rate: &DirectoryRate| ((base + slope * rate.entries as f64) * rate.rate - 1.0).abs() <= LINEAR;
     rates.iter().all(near).then_some(base / slope)
 }
 
@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn a_step_is_a_fall_without_a_linear_search() {
-        let found = directory_break(&curve(|entries| if entries > 1e4 { 900.0 } else { 100.0 }, 0.02)).unwrap();
+        let found =
+            directory_break(&curve(|entries| if entries > 1e4 { 900.0 } else { 100.0 }, 0.02)).unwrap();
         assert_eq!((found.between, found.doubled_at), ((10_000, 100_000), None));
     }
 

@@ -16,11 +16,11 @@ mod attribution;
 mod bootstrap;
 mod breaks;
 mod cache_cliff;
-mod directory_break;
 mod capacity;
 mod changes;
 mod clock;
 mod dependent;
+mod directory_break;
 mod discovery;
 mod estimate;
 mod least_squares;
@@ -52,7 +52,6 @@ pub use attribution::{Attribution, AttributionError, Confidence, Probes, Share, 
 pub use bootstrap::{Work, total_work_log_ratio};
 pub use breaks::{Break, break_points};
 pub use cache_cliff::{Cliff, SizeCurve, SizedRate, TwoStates};
-pub use directory_break::{DirectoryBreak, DirectoryRate, directory_break};
 pub use capacity::{Capacity, Forecast, ForecastError, fit_capacity, forecast};
 pub use changes::change_points;
 pub use clock::{clock_allowance, widen_by_clock};
@@ -60,6 +59,7 @@ pub use dependent::{
     Batch, EffectiveSampleSize, RESOLVED_TAIL, dependent_quantile_ranks, effective_sample_size,
     is_lower_bound, is_resolved, pooled_sample_size,
 };
+pub use directory_break::{DirectoryBreak, DirectoryRate, directory_break};
 pub use discovery::adjust_p_values;
 pub use estimate::{Estimate, Interval};
 pub use level_shifts::{LevelShift, level_shifts};

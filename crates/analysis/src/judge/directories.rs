@@ -76,6 +76,8 @@ fn ratio(
     });
     let distance = |ratio: &RateRatio| (ratio.rate / ratio.other).ln().abs();
     compared.max_by(|one, another| {
-        (one.differs, distance(one)).partial_cmp(&(another.differs, distance(another))).unwrap_or(std::cmp::Ordering::Equal)
+        (one.differs, distance(one))
+            .partial_cmp(&(another.differs, distance(another)))
+            .unwrap_or(std::cmp::Ordering::Equal)
     })
 }

@@ -44,8 +44,8 @@ use crate::judge::unmatched::unmatched;
 use crate::judge::verdict::{Evidence, verdict};
 use crate::judge::workload_weights::weighed;
 use crate::types::{
-    CacheCurve, CheckSummary, Comparison, DirectoryFinding, MechanismGuess, Options, Overall, Row, Sentence, SystemTimeline,
-    TrustLine, UnlikeCondition, Unmatched, View, WeightedComparison,
+    CacheCurve, CheckSummary, Comparison, DirectoryFinding, MechanismGuess, Options, Overall, Row, Sentence,
+    SystemTimeline, TrustLine, UnlikeCondition, Unmatched, View, WeightedComparison,
 };
 
 /// What the numbers mean.

@@ -49,8 +49,7 @@ fn falls(stages: &Stages<'_>, section: usize, found: &DirectoryBreak) -> String 
 fn compared(stages: &Stages<'_>, section: usize, ratio: &RateRatio, other: &str) -> String {
     let unit = stages.estimated.sections[section].unit;
     let RateRatio { entries, rate, other: than, differs } = *ratio;
-    let numbers =
-        format!("({entries} entries: {} against {})", unit.show(rate), unit.show(than));
+    let numbers = format!("({entries} entries: {} against {})", unit.show(rate), unit.show(than));
     if differs {
         format!("have {} times the rate {other} {numbers}", three_digits(rate / than))
     } else {

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use sharebench_model::units::ByteSize;
-use sharebench_plan::{Auto, DirectoryLayout, MetadataAxes, Plan, ResolvedPlan, Sweep, SweepTest, Values};
+use sharebench_plan::{
+    Auto, DirectoryLayout, MetadataAxes, MetadataPreset, Plan, ResolvedPlan, Sweep, SweepTest, Values,
+};
 
 use crate::commands::cell_args::CellArgs;
 use crate::commands::from_flags::{flat, resolve};
@@ -36,6 +38,9 @@ pub struct SweepAxes {
     /// (docs/metadata.md) [default: usual].
     #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = SweepTest::named)]
     pub tests: Option<Vec<Vec<SweepTest>>>,
+    /// Phases of IO500: mdtest-easy (empty files, own directories), mdtest-hard (3901 bytes, one directory for all jobs).
+    #[arg(long, value_name = "NAME", conflicts_with = "tests")]
+    pub preset: Option<MetadataPreset>,
     /// Queue depths: operations in flight per job [default: 1].
     #[arg(long, value_name = "DEPTHS", value_delimiter = ',')]
     pub depths: Option<Vec<Values<u32>>>,
@@ -96,6 +101,10 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         batch: axes.batch,
         tree_depth: axes.tree_depth,
         tree_fan_out: axes.tree_fan_out,
+    };
+    let metadata = match axes.preset {
+        Some(preset) => metadata.with_preset(preset),
+        None => metadata,
     };
     let sweep = Sweep {
         auto: axes.auto,

@@ -77,7 +77,8 @@ fn filled(plan: &ResolvedPlan) -> Option<String> {
     });
     let directories: BTreeMap<_, u64> = works.collect();
     let entries: u64 = directories.values().sum();
-    (entries > 0).then(|| format!("directories with {entries} entries in all are made on each target, and removed"))
+    (entries > 0)
+        .then(|| format!("directories with {entries} entries in all are made on each target, and removed"))
 }
 
 /// Performed and omitted operations of a loadfile.

@@ -93,7 +93,9 @@ impl Batch<'_> {
     ) -> Result<(), OpError> {
         let path = self.path(number, state);
         match self.work.test {
-            MetadataTest::MakeDirectory => self.timed(MetaOp::MakeDir { path }, session, context, tally).await,
+            MetadataTest::MakeDirectory => {
+                self.timed(MetaOp::MakeDir { path }, session, context, tally).await
+            }
             MetadataTest::Stat => self.timed(MetaOp::Stat { path }, session, context, tally).await,
             MetadataTest::StatMiss => {
                 let path = self.path_in(&self.directory.path, number, EntryKind::Missing);
@@ -115,7 +117,9 @@ impl Batch<'_> {
             MetadataTest::RemoveDirectory => {
                 self.timed(MetaOp::RemoveDir { path }, session, context, tally).await
             }
-            MetadataTest::Create => self.opened(path, OpenHow::CreateNew, number, session, context, tally).await,
+            MetadataTest::Create => {
+                self.opened(path, OpenHow::CreateNew, number, session, context, tally).await
+            }
             MetadataTest::CreateWrite => {
                 self.opened(path, OpenHow::CreateNew, number, session, context, tally).await
             }
@@ -126,9 +130,9 @@ impl Batch<'_> {
                 self.opened(path, OpenHow::ReadWrite, number, session, context, tally).await
             }
             // These work on whole directories.
-            MetadataTest::ReadDirectory
-            | MetadataTest::ReadDirectoryAttributes
-            | MetadataTest::TreeWalk => Ok(()),
+            MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => {
+                Ok(())
+            }
         }
     }
 
@@ -250,7 +254,9 @@ impl Batch<'_> {
 /// True if a batch in `state` needs no preparation for the test.
 fn is_ready(state: &BatchState, work: &MetadataWork) -> bool {
     let wanted = work.test.before();
-    state.entries == wanted && (wanted != EntryState::Filled || state.size == work.entry_size)
+    // The directory of any other test has its entries itself.
+    let in_place = !state.moved || work.test == MetadataTest::RenameAcross;
+    in_place && state.entries == wanted && (wanted != EntryState::Filled || state.size == work.entry_size)
 }
 
 /// The state of a batch when it is prepared for the test.

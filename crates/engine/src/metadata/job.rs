@@ -108,14 +108,14 @@ impl<'a> MetadataJob<'a> {
                 for EntryDirectory { path, .. } in directories {
                     stopped(context)?;
                     let (listed, _) = list(path, attributes, session, context, tally).await?;
-                    tally.outcome(check_count(path, listed, in_directory(work, state)))?;
+                    tally.outcome(check_count(path, listed, work.entries.into()))?;
                 }
             }
             MetadataTest::TreeWalk => {
                 stopped(context)?;
                 let root = cell.set.walk_root(work, *number);
                 let found = walk(root.clone(), session, context, tally).await?;
-                let files = in_directory(work, state) * directories.len() as u64;
+                let files = u64::from(work.entries) * directories.len() as u64;
                 tally.outcome(check_count(&root, found, files + inner_directories(work)))?;
             }
             _ => {
@@ -183,21 +183,10 @@ impl PhasedJob for MetadataJob<'_> {
 }
 
 /// The batch of a job in one of its directories.
-fn batch<'a>(
-    work: &'a MetadataWork,
-    directory: &'a EntryDirectory,
-    job: u32,
-    source: &'a str,
-) -> Batch<'a> {
+fn batch<'a>(work: &'a MetadataWork, directory: &'a EntryDirectory, job: u32, source: &'a str) -> Batch<'a> {
     let count = work.batch_per_directory();
     let first = if work.jobs_per_directory() > 1 { job * count } else { 0 };
     Batch { work, directory, numbers: first..first + count, source }
-}
-
-/// Entries of each directory while the batches exist or not.
-fn in_directory(work: &MetadataWork, state: &BatchState) -> u64 {
-    let all = u64::from(work.entries);
-    if state.moved { u64::from(work.residents()) } else { all }
 }
 
 /// Directories of a tree below its top, which a walk meets as entries.

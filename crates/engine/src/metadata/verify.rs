@@ -2,7 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use sharebench_model::{DataOp, Entry, ErrorClass, MetaOp, MetaYield, OpError, OpStep, OpenHow, Stat, StepError};
+use sharebench_model::{
+    DataOp, Entry, ErrorClass, MetaOp, MetaYield, OpError, OpStep, OpenHow, Stat, StepError,
+};
 use sharebench_plan::{EntryState, MetadataWork, Verify};
 use sharebench_target::Session;
 
@@ -270,7 +272,11 @@ mod tests {
         for foreign in ["b0000000", "b0000002", "n0000000", "core"] {
             let mut expected = complete();
             expected.see(&entry(foreign));
-            assert!(text(&expected).contains(&format!("1 foreign (first: '{foreign}')")), "{}", text(&expected));
+            assert!(
+                text(&expected).contains(&format!("1 foreign (first: '{foreign}')")),
+                "{}",
+                text(&expected)
+            );
         }
         let mut sized = expected();
         sized.see(&Entry { size: Some(7), ..entry("b0000000") });

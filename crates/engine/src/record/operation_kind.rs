@@ -30,9 +30,9 @@ impl OperationKind {
     /// The kind of a metadata operation.
     pub fn of(op: &MetaOp) -> Self {
         match op {
-            MetaOp::Open { how: OpenHow::CreateNew, .. }
-            | MetaOp::MakeDir { .. }
-            | MetaOp::Link { .. } => Self::Create,
+            MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } | MetaOp::Link { .. } => {
+                Self::Create
+            }
             MetaOp::Open { .. } => Self::Open,
             MetaOp::Close { .. } => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,

@@ -261,7 +261,7 @@ impl Run<'_> {
                 files,
                 set: SharedSet::default(),
                 file_store: UserFileStore::default(),
-                    directories: DirectorySets::default(),
+                directories: DirectorySets::default(),
             });
             exceeding?;
             let needed = self.plan.bytes_needed();
@@ -366,9 +366,7 @@ impl Run<'_> {
         let mut reasons: Vec<String> = files.facts.remove(cell_limits::FACT).into_iter().collect();
         let mut left = false;
         for (cell, (_, work)) in self.plan.cells.iter().enumerate() {
-            let rejected = |work: &Work| {
-                matches!(work, Work::Metadata(work) if found.iter().any(|(test, _)| *test == work.test))
-            };
+            let rejected = |work: &Work| matches!(work, Work::Metadata(work) if found.iter().any(|(test, _)| *test == work.test));
             if rejected(work) {
                 skipped.skip(cell, index as u32);
             }

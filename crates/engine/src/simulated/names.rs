@@ -62,7 +62,9 @@ impl NameTimes {
             *entries = if added { *entries + 1 } else { entries.saturating_sub(1) };
         };
         match op {
-            MetaOp::Open { path, how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { path } => change(path, true),
+            MetaOp::Open { path, how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { path } => {
+                change(path, true)
+            }
             MetaOp::Link { to, .. } => change(to, true),
             MetaOp::Remove { path } | MetaOp::RemoveDir { path } => change(path, false),
             MetaOp::Rename { from, to } => {

@@ -24,7 +24,8 @@ impl MetadataAxes {
 
     /// The axes with every default filled.
     fn complete(&self) -> Self {
-        let Self { tests, entries, layouts, name_lengths, entry_sizes, batch, tree_depth, tree_fan_out } = self;
+        let Self { tests, entries, layouts, name_lengths, entry_sizes, batch, tree_depth, tree_fan_out } =
+            self;
         Self {
             tests: tests.clone(),
             entries: Some(entries.clone().unwrap_or_else(|| vec![MetadataWork::ENTRIES])),
@@ -96,7 +97,9 @@ impl Resolver<'_> {
                 );
                 self.blame("sweep.entries", &why, "use more entries or fewer jobs");
             }
-            cells.extend(good.into_iter().filter(is_distinct).map(MetadataWork::into_cell));
+            let has_own = axes.layouts.as_ref().is_some_and(|list| list.contains(&DirectoryLayout::Own));
+            let distinct = good.into_iter().filter(|work| !has_own || is_distinct(work));
+            cells.extend(distinct.map(MetadataWork::into_cell));
         }
         self.typed.sweep.get_or_insert_with(|| sweep.clone()).metadata = axes;
         cells
@@ -184,14 +187,15 @@ impl Resolver<'_> {
     }
 }
 
-/// False for a position that means the same as another one: a single job has its directory for itself.
+/// False for a position that means the same as one with own directories: a single job has its directory for itself.
 fn is_distinct(work: &MetadataWork) -> bool {
     work.layout != DirectoryLayout::Shared || work.jobs() > 1
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{MetadataTest, Plan, ResolvedPlan, Work};
+    use crate::plan::{MetadataAxes, PlannedTarget, Sweep};
+    use crate::{MetadataPreset, MetadataTest, Plan, ResolvedPlan, Work};
 
     fn resolve(sweep: &str) -> Result<ResolvedPlan, String> {
         let text = format!("repetitions = 1\n[[target]]\nurl = '/tmp'\n[sweep]\n{sweep}\n");
@@ -200,7 +204,9 @@ mod tests {
 
     #[test]
     fn the_group_lays_out_every_test_at_every_position() {
-        let plan = resolve("tests = ['metadata']\nentries = ['1..100 x10']\nentry_sizes = ['3901B', '64KiB']").unwrap();
+        let plan =
+            resolve("tests = ['metadata']\nentries = ['1..100 x10']\nentry_sizes = ['3901B', '64KiB']")
+                .unwrap();
         let with_content = MetadataTest::ALL.iter().filter(|test| test.has_content()).count();
         assert_eq!(plan.cells.len(), (MetadataTest::ALL.len() + with_content) * 3);
         assert!(plan.cells.iter().all(|(_, work)| matches!(work, Work::Metadata(_))));
@@ -209,7 +215,9 @@ mod tests {
 
     #[test]
     fn tests_of_both_kinds_go_together_and_are_stored() {
-        let plan = resolve("tests = ['read', 'stat', 'create']\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']").unwrap();
+        let plan =
+            resolve("tests = ['read', 'stat', 'create']\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']")
+                .unwrap();
         assert_eq!(plan.cells.len(), 3);
         let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
         assert_eq!((again.cells, again.typed.sweep), (plan.cells, plan.typed.sweep));
@@ -219,8 +227,23 @@ mod tests {
     fn a_shared_directory_needs_jobs_to_differ_from_an_own_one() {
         let plan = resolve("tests = ['stat']\nlayouts = ['own', 'shared']\njobs = [1, 4]").unwrap();
         assert_eq!(plan.cells.len(), 3);
-        let crowded = resolve("tests = ['stat']\nlayouts = ['shared']\njobs = [4]\nentries = [3]").unwrap_err();
+        let crowded =
+            resolve("tests = ['stat']\nlayouts = ['shared']\njobs = [4]\nentries = [3]").unwrap_err();
         assert!(crowded.contains("4 jobs cannot share the 3 entries"), "{crowded}");
+    }
+
+    #[test]
+    fn a_preset_works_on_whole_directories() {
+        let axes = MetadataAxes::default().with_preset(MetadataPreset::MdtestHard);
+        let sweep = Sweep { metadata: axes, ..Sweep::default() };
+        let targets = vec![PlannedTarget { name: "a".into(), url: "/a".into() }];
+        let plan = Plan { sweep: Some(sweep), targets, ..Plan::default() }.resolve().unwrap();
+        let names: Vec<_> = plan.cells.iter().map(|(at, _)| at.text("test").unwrap()).collect();
+        assert_eq!(names, ["create-write", "stat", "open-read-close", "unlink"]);
+        for (_, work) in &plan.cells {
+            let Work::Metadata(work) = work else { panic!("{work:?}") };
+            assert_eq!((work.residents(), work.batch_per_directory()), (0, 10_000));
+        }
     }
 
     #[test]

@@ -94,9 +94,7 @@ impl MetadataWork {
     /// Operations of a pass of one job.
     pub fn operations_per_pass(&self) -> u64 {
         match self.test {
-            MetadataTest::ReadDirectory
-            | MetadataTest::ReadDirectoryAttributes
-            | MetadataTest::TreeWalk => {
+            MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => {
                 u64::from(self.entries) * u64::from(self.directories_per_job())
             }
             _ => u64::from(self.batch_per_directory()) * u64::from(self.directories_per_job()),
@@ -105,8 +103,8 @@ impl MetadataWork {
 
     /// Bytes of all files that have content at the same time.
     pub fn bytes_on_target(&self) -> u64 {
-        let filled = self.test.before().max(self.test.after()) == EntryState::Filled
-            || self.test.has_content();
+        let filled =
+            self.test.before().max(self.test.after()) == EntryState::Filled || self.test.has_content();
         let files = u64::from(self.batch_per_directory())
             * u64::from(self.jobs_per_directory())
             * u64::from(self.directories());
@@ -129,10 +127,7 @@ impl MetadataWork {
         let tree = self.layout == DirectoryLayout::Tree;
         let further = [
             (axis::JOBS, self.jobs.map(|jobs| Value::Count(u64::from(jobs)))),
-            (
-                axis::LAYOUT,
-                (self.layout != DirectoryLayout::Own).then(|| Value::text(self.layout.name())),
-            ),
+            (axis::LAYOUT, (self.layout != DirectoryLayout::Own).then(|| Value::text(self.layout.name()))),
             (axis::NAME_LENGTH, count(self.name_length, Self::NAME_LENGTH)),
             (axis::FILE_SIZE, self.test.has_content().then_some(Value::Bytes(self.entry_size))),
             (axis::BATCH, count(self.batch, Self::BATCH)),

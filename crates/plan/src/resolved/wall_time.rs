@@ -70,9 +70,10 @@ impl ResolvedPlan {
         };
         // The data that displaces caches is written once per target.
         let laid = self.cells.iter().map(|cell| longest_displacing(cell, slowest)).max().unwrap_or_default();
-        let around =
-            slowest.time(LOGON + AROUND_A_FILE * self.cells.len() as u64, 0) + ON_THIS_MACHINE + laid
-                + longest_filling(self, slowest);
+        let around = slowest.time(LOGON + AROUND_A_FILE * self.cells.len() as u64, 0)
+            + ON_THIS_MACHINE
+            + laid
+            + longest_filling(self, slowest);
         let loads: Duration = self.loads.iter().map(|cell| around_load(cell, slowest)).sum();
         let last = self.loads.last().map_or(Duration::ZERO, |cell| around_load(cell, slowest));
         let searched = last * self.most_searched();
