@@ -245,7 +245,8 @@ impl RunProgress {
             let known = |quantile| Some(step.measure.response.quantile(quantile)).filter(|ns| *ns > 0);
             target.p50_ns = known(0.5);
             target.p99_ns = known(0.99);
-            match step.measure.throughput() {
+            let counts_bytes = step.coordinates.get(axis::ENTRIES).is_none();
+            match step.measure.throughput().filter(|_| counts_bytes) {
                 Some(rate) => target.note(rate),
                 None => target.rate = None,
             }

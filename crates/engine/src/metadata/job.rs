@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_cluster::Ranks;
-use sharebench_model::{JobShare, OpError, StepError};
+use sharebench_model::{ErrorClass, JobShare, MetaOp, OpError, StepError};
 use sharebench_plan::{MetadataTest, MetadataWork, Verify};
 use sharebench_target::{Session, SessionSpec, Target};
 
@@ -11,6 +11,7 @@ use crate::cell::rounds::{Phase, PhasedJob, Span};
 use crate::data::context::PassContext;
 use crate::metadata::directory_set::{BatchState, DirectorySet, EntryDirectory};
 use crate::metadata::entries::{Batch, after_pass, prepared};
+use crate::metadata::entry_names::{EntryKind, entry_name};
 use crate::metadata::listing::{check_count, list, walk};
 use crate::metadata::verify::{verify_attributes, verify_names};
 use crate::record::meter::Meter;
@@ -61,6 +62,24 @@ impl<'a> MetadataJob<'a> {
         let spec =
             SessionSpec { slots: 1, slot_bytes, connect_timeout: self.cell.timeout, allow_split: true };
         self.session = Some(self.cell.target.connect(&spec).await?);
+        Ok(())
+    }
+
+    /// Finds the directories of the job, as a program that works in them has, so that no operation pays for the way to
+    /// them.
+    async fn enter(&mut self) -> Result<(), OpError> {
+        let Self { cell, number, session, context, .. } = self;
+        let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session()) };
+        for EntryDirectory { path, across } in cell.set.of_job(cell.work, *number) {
+            for directory in [path, across] {
+                let missing = entry_name(EntryKind::Missing, 0, cell.work.name_length);
+                let stat = MetaOp::Stat { path: format!("{directory}/{missing}") };
+                match context.deadline.call(session, stat).await {
+                    Err(error) if error.class != ErrorClass::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+        }
         Ok(())
     }
 
@@ -163,7 +182,12 @@ impl PhasedJob for MetadataJob<'_> {
     async fn perform(&mut self, phase: Phase) -> Span {
         match phase {
             Phase::Connect => self.connect().await?,
-            Phase::Prepare { .. } => self.prepare().await?,
+            Phase::Prepare { first } => {
+                if first {
+                    self.enter().await?;
+                }
+                self.prepare().await?;
+            }
             Phase::Run { passes, at } => return self.run(passes, at).await.map(Some),
             Phase::Create | Phase::Release | Phase::Remove => {}
             Phase::Leave => self.leave().await?,
