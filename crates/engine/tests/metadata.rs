@@ -117,9 +117,9 @@ enum Interference {
     Shortens,
     /// Has no links.
     NoLinks,
-    /// Has no inodes left after so many creates.
+    /// Has no inodes left after N creates.
     InodeQuota(u32),
-    /// Denies access after so many stats.
+    /// Denies access after N stats.
     Revoked(u32),
 }
 

@@ -69,7 +69,8 @@ fn linear(rates: &[DirectoryRate]) -> Option<f64> {
     // Weighted least squares of t = a + b e, where each time has the weight 1/t^2: relative deviations count.
     let mut sums = [0.0; 5];
     for rate in rates {
-        let (entries, time) = (rate.entries as f64, 1.0 / rate.rate);
+        let entries = rate.entries as f64;
+        let time = 1.0 / rate.rate;
         let weight = 1.0 / (time * time);
         let terms =
             [weight, weight * entries, weight * entries * entries, weight * time, weight * entries * time];

@@ -68,7 +68,8 @@ fn ratio(
     let compared = section.rows.iter().filter_map(|row| {
         let own = row.outcomes[system].as_ref()?;
         let other = outcomes.get(&other(&row.coordinates)?)?.outcomes[system].as_ref()?;
-        let ((low, high), (other_low, other_high)) = (interval(own)?, interval(other)?);
+        let (low, high) = interval(own)?;
+        let (other_low, other_high) = interval(other)?;
         let ratio = own.rate.value / other.rate.value;
         let differs = (high < other_low || low > other_high) && (ratio - 1.0).abs() > ALIKE;
         let entries = row.coordinates.number(axis::ENTRIES)?;

@@ -105,7 +105,7 @@ pub struct Outcome {
     pub wire: Sparse<Option<WireTraffic>>,
     /// Requests on the wire per operation of a metadata test (system calls for local paths that count no wire); none for
     /// other steps, and without a count.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_not_counted")]
     pub requests_per_operation: Sparse<Option<f64>>,
     /// Where the bytes came from, or went to; none where nothing is known.
     #[serde(default)]
@@ -128,6 +128,10 @@ pub struct Outcome {
     /// Details of a load; none for other steps.
     #[serde(default)]
     pub load: Option<Box<LoadOutcome>>,
+}
+
+fn is_not_counted(figure: &Sparse<Option<f64>>) -> bool {
+    figure.is_none()
 }
 
 impl Outcome {

@@ -20,6 +20,7 @@ pub(crate) mod stopper;
 pub(crate) mod survey;
 pub(crate) mod target_state;
 pub(crate) mod turns;
+pub(crate) mod unsupported_tests;
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -46,7 +47,6 @@ use crate::machine::measuring_machine::Machine;
 use crate::metadata::directory_set::DirectorySet;
 use crate::metadata::step as metadata_step;
 use crate::metadata::step::DirectorySets;
-use crate::metadata::support::unsupported;
 use crate::ranks::agreement::agreed;
 use crate::run::cell_limits::Limits;
 use crate::run::first_connection::connect_first;
@@ -345,46 +345,6 @@ impl Run<'_> {
             files.facts.insert(cell_limits::FACT.to_owned(), reason);
         }
         Ok(())
-    }
-
-    /// Skips the metadata tests that the target rejects, and reports them. Fails if that leaves nothing to measure.
-    async fn skip_unsupported(
-        &self,
-        index: usize,
-        files: &mut TargetFiles,
-        skipped: &mut SkippedCells,
-        context: &mut PassContext<'_>,
-    ) -> Result<(), StartError> {
-        let name = &self.plan.targets[index].name;
-        let directory = files.directory.clone();
-        let found = unsupported(self.plan, &directory, files.session.as_mut(), context).await;
-        let found = found.map_err(|error| StartError::Prepare {
-            target: name.clone(),
-            directory: directory.clone(),
-            error,
-        })?;
-        let mut reasons: Vec<String> = files.facts.remove(cell_limits::FACT).into_iter().collect();
-        let mut left = false;
-        for (cell, (_, work)) in self.plan.cells.iter().enumerate() {
-            let rejected = |work: &Work| matches!(work, Work::Metadata(work) if found.iter().any(|(test, _)| *test == work.test));
-            if rejected(work) {
-                skipped.skip(cell, index as u32);
-            }
-            left |= !skipped.contains(cell, index as u32);
-        }
-        for (test, error) in &found {
-            let reason = format!("{test}: not supported here: {error}");
-            self.emit(RunEvent::Warning(format!("{name}: skipped {reason}")));
-            reasons.push(reason);
-        }
-        if !reasons.is_empty() {
-            files.facts.insert(cell_limits::FACT.to_owned(), reasons.join("; "));
-        }
-        if found.is_empty() || left || !self.plan.loads.is_empty() {
-            return Ok(());
-        }
-        let problem = format!("no cell of the plan can be measured: {}", reasons.join("; "));
-        Err(StartError::Beyond { target: name.clone(), problem })
     }
 
     /// Reports how blocks of the load are sent that one request does not carry.

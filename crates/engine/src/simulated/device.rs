@@ -190,7 +190,7 @@ impl Device {
         self
     }
 
-    /// Directories are searched linearly: an operation on a name takes so many nanoseconds more for each entry of its
+    /// Directories are searched linearly: an operation on a name takes `entry_ns` nanoseconds more for each entry of its
     /// directory.
     #[must_use]
     pub fn linear_directories(mut self, entry_ns: f64) -> Self {
