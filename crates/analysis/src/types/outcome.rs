@@ -103,8 +103,7 @@ pub struct Outcome {
     pub buffering: Buffering,
     /// Bytes on the wire against bytes of the application; none without a count.
     pub wire: Sparse<Option<WireTraffic>>,
-    /// Requests on the wire per operation of a metadata test (system calls for local paths that count no wire); none for
-    /// other steps, and without a count.
+    /// Requests on the wire per operation of a metadata test; none for other steps, and without a count.
     #[serde(default, skip_serializing_if = "is_not_counted")]
     pub requests_per_operation: Sparse<Option<f64>>,
     /// Where the bytes came from, or went to; none where nothing is known.
