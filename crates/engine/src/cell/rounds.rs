@@ -121,7 +121,7 @@ impl RoundContext<'_> {
         &self,
         lent: Vec<(u32, J::Lent)>,
         make: &(impl Fn(u32, J::Lent) -> J + Sync),
-    ) -> Result<(Result<u64, StepError>, Vec<Returned<J::Lent>>), StepError> {
+    ) -> Result<OfThreads<J::Lent>, StepError> {
         let blocking = self.blocking;
         let clock = self.clock;
         let threads = threads(lent.len() as u32, blocking);
@@ -221,6 +221,9 @@ fn joined(a: Span, b: Span) -> Span {
         (a, b) => a.or(b),
     })
 }
+
+/// The sum of the windows, and what the jobs of each thread return.
+type OfThreads<L> = (Result<u64, StepError>, Vec<Returned<L>>);
 
 /// What the jobs of one thread return: their tally, and for each job its number, its share and what it was lent.
 type Returned<L> = (Tally, Vec<(u32, JobShare, L)>);

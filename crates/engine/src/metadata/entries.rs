@@ -117,10 +117,7 @@ impl Batch<'_> {
             MetadataTest::RemoveDirectory => {
                 self.timed(MetaOp::RemoveDir { path }, session, context, tally).await
             }
-            MetadataTest::Create => {
-                self.opened(path, OpenHow::CreateNew, number, session, context, tally).await
-            }
-            MetadataTest::CreateWrite => {
+            MetadataTest::Create | MetadataTest::CreateWrite => {
                 self.opened(path, OpenHow::CreateNew, number, session, context, tally).await
             }
             MetadataTest::OpenClose | MetadataTest::OpenReadClose => {

@@ -36,12 +36,12 @@ impl OperationKind {
             MetaOp::Open { .. } => Self::Open,
             MetaOp::Close { .. } => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,
-            MetaOp::SetModified { .. } => Self::Stat,
             MetaOp::List { .. } | MetaOp::ListPage { .. } => Self::List,
             MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
             MetaOp::Rename { .. } => Self::Rename,
             MetaOp::Space => Self::Space,
             MetaOp::Stat { .. }
+            | MetaOp::SetModified { .. }
             | MetaOp::Map { .. }
             | MetaOp::DropCache { .. }
             | MetaOp::Residency { .. } => Self::Stat,

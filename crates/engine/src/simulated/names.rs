@@ -63,7 +63,7 @@ impl NameTimes {
         };
         match op {
             MetaOp::Open { path, how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { path } => {
-                change(path, true)
+                change(path, true);
             }
             MetaOp::Link { to, .. } => change(to, true),
             MetaOp::Remove { path } | MetaOp::RemoveDir { path } => change(path, false),
