@@ -33,6 +33,8 @@ mod load_watch;
 mod loadfiles;
 mod loads;
 mod lost_server;
+mod metadata;
+mod metadata_breaks;
 mod ncp;
 mod ncp_bindery;
 mod ncp_dos;

@@ -15,6 +15,8 @@ use crate::scratch::Scratch;
 pub enum Disk {
     /// A tmpfs of this number of bytes.
     Memory(u64),
+    /// A tmpfs of this number of inodes.
+    Inodes(u64),
     /// ext4 in a file, which outlives the server.
     Ext4(Arc<Scratch>),
     /// The file system of a block device.
@@ -60,6 +62,7 @@ impl Disk {
     pub fn mount(&self, at: &str) -> String {
         match self {
             Self::Memory(bytes) => format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {at}"),
+            Self::Inodes(count) => format!("mount -t tmpfs -o nr_inodes={count},mode=1777 tmpfs {at}"),
             Self::Ext4(image) => format!("mount -o loop {} {at} && chmod 1777 {at}", image.file(IMAGE)),
             Self::Device(device) => format!("mount {device} {at} && chmod 1777 {at}"),
             Self::Quota(image, bytes) => format!(

@@ -120,11 +120,8 @@ type RunCells = BTreeMap<Key, BTreeMap<Coordinates, CellLogs>>;
 fn cells(run: &RunData, named: impl Fn(&str) -> String) -> RunCells {
     let mut rates = RunCells::new();
     for step in &run.steps {
-        let unit = if step.measure.bytes.total() > 0 {
-            RateUnit::BytesPerSecond
-        } else {
-            RateUnit::OperationsPerSecond
-        };
+        let unit =
+            if step.is_rated_in_bytes() { RateUnit::BytesPerSecond } else { RateUnit::OperationsPerSecond };
         let Some(rate) = rate(&step.measure, unit).filter(|_| usable(step, unit)) else { continue };
         let Some(target) = run.header.targets.get(step.target as usize) else { continue };
         let test = [axis::TEST, axis::WORKLOAD].into_iter().find_map(|axis| step.coordinates.get(axis));

@@ -58,7 +58,7 @@ pub enum Command {
     Demo(DemoArgs),
     /// Measure file sizes x record sizes x tests.
     #[command(after_help = SWEEP_HELP)]
-    Sweep(SweepArgs),
+    Sweep(Box<SweepArgs>),
     /// Measure record sizes x queue depths on direct, mounted and local targets, with CPU time per operation and byte.
     #[command(after_help = DEPTH_HELP)]
     Depth(DepthArgs),

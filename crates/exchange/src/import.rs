@@ -7,7 +7,7 @@ use sharebench_results::FinishedRun;
 use crate::csv::{self, Mapping};
 use crate::iozone::{self, Form};
 use crate::source::{Source, SourceRun};
-use crate::{ImportError, fio, text};
+use crate::{ImportError, fio, io500, mdtest, text};
 
 /// Fact: where the resolution of the clock is known from.
 pub const CLOCK_FROM_FACT: &str = "clock_known_from";
@@ -25,6 +25,10 @@ pub enum Format {
     IozoneMatrices,
     /// fio's JSON.
     Fio,
+    /// The text of mdtest.
+    Mdtest,
+    /// The text of IO500.
+    Io500,
     /// Comma-separated values.
     Csv,
 }
@@ -69,6 +73,8 @@ pub fn import(name: &str, bytes: &[u8], options: &Options) -> Result<Imported, I
         Format::Iozone => iozone::read(text, Form::Table)?,
         Format::IozoneMatrices => iozone::read(text, Form::Matrices)?,
         Format::Fio => fio::read(text)?,
+        Format::Mdtest => mdtest::read(text)?,
+        Format::Io500 => io500::read(text)?,
         Format::Csv => csv::read(text, &options.map)?,
     };
     let steps: usize = source.runs.iter().map(|run| run.steps.len()).sum();
@@ -86,6 +92,10 @@ fn detect(text: &str, options: &Options) -> Result<Format, ImportError> {
         Ok(Format::Fio)
     } else if iozone::looks_like(text) {
         Ok(Format::Iozone)
+    } else if mdtest::looks_like(text) {
+        Ok(Format::Mdtest)
+    } else if io500::looks_like(text) {
+        Ok(Format::Io500)
     } else if fio::looks_like_plain_text(text) {
         let problem = "this is the text that fio prints for people, which lacks the histograms; run fio with \
                        --output-format=json+ and import that";
@@ -93,7 +103,7 @@ fn detect(text: &str, options: &Options) -> Result<Format, ImportError> {
     } else if !options.map.is_empty() || text::lines(text)[0].1.contains(',') {
         Ok(Format::Csv)
     } else {
-        let problem = "neither IOzone's text, nor fio's JSON, nor a table whose first line is headings separated \
+        let problem = "neither the text of IOzone, mdtest or IO500, nor fio's JSON, nor a table whose first line is headings separated \
                        by commas; state what it is with --format";
         Err(ImportError::whole(problem))
     }

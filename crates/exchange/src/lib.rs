@@ -1,6 +1,6 @@
 //! Results of other programs in, runs out for other programs.
 //!
-//! [`import`] reads the text of `IOzone`, the JSON of fio and tables of comma-separated values; all of a file
+//! [`import`] reads the text of `IOzone`, mdtest and IO500, the JSON of fio and tables of comma-separated values; all of a file
 //! becomes runs, or none of it. [`parquet`], [`xlsx`] and [`iozone_text`] write a run.
 //!
 //! ```
@@ -20,7 +20,9 @@ mod error;
 mod export;
 mod fio;
 mod import;
+mod io500;
 mod iozone;
+mod mdtest;
 mod quantiles;
 mod rate;
 mod source;

@@ -49,9 +49,21 @@ pub mod axis {
     pub const READ_PERCENT: &str = "read_percent";
     /// Buffer of a buffered stream, where it is not 64 KiB.
     pub const STREAM_BUFFER: &str = "stream_buffer";
+    /// Entries per directory of a metadata test. Steps with this axis are rated in operations.
+    pub const ENTRIES: &str = "entries";
+    /// Directories of a metadata test, where each job has not one of its own: `shared`, `tree`.
+    pub const LAYOUT: &str = "layout";
+    /// Characters of each name, where it is not 16.
+    pub const NAME_LENGTH: &str = "name_length";
+    /// Entries that a job works on in a pass, where it is not 1000.
+    pub const BATCH: &str = "batch";
+    /// Levels of a tree, where it is not 2.
+    pub const TREE_DEPTH: &str = "tree_depth";
+    /// Directories in each directory of a tree, where it is not 4.
+    pub const TREE_FAN_OUT: &str = "tree_fan_out";
 
     /// All of these.
-    pub(super) const ALL: [&str; 18] = [
+    pub(super) const ALL: [&str; 24] = [
         TEST,
         FILE_SIZE,
         RECORD_SIZE,
@@ -70,6 +82,12 @@ pub mod axis {
         STRIDE,
         READ_PERCENT,
         STREAM_BUFFER,
+        ENTRIES,
+        LAYOUT,
+        NAME_LENGTH,
+        BATCH,
+        TREE_DEPTH,
+        TREE_FAN_OUT,
     ];
 }
 
@@ -100,6 +118,7 @@ impl Value {
             axis::USERS => format!("{self} users"),
             axis::JOBS => format!("{self} jobs"),
             axis::RATE => format!("{self} starts/s"),
+            axis::ENTRIES => format!("{self} entries"),
             axis::QUEUE_DEPTH => format!("depth {self}"),
             other => format!("{} {self}", other.replace('_', " ")),
         }

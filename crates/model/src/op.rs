@@ -151,6 +151,20 @@ pub enum MetaOp {
         /// New name.
         to: String,
     },
+    /// Make a hard link; it is an error if the new name exists. [`ErrorClass::Unsupported`] where the protocol has none.
+    Link {
+        /// The file.
+        from: String,
+        /// Its further name.
+        to: String,
+    },
+    /// Set the time of modification of a file; [`ErrorClass::Unsupported`] where the client cannot.
+    SetModified {
+        /// The file.
+        path: String,
+        /// Seconds since 1970.
+        seconds: u32,
+    },
     /// Free space on the target; returns [`MetaYield::Space`].
     Space,
     /// Drop what the *client* caches of an open file; [`ErrorClass::Unsupported`] where it cannot.
@@ -371,6 +385,18 @@ impl OpError {
     #[cold]
     pub fn no_client_cache() -> Self {
         Self::new(ErrorClass::Unsupported, OpStep::ClientCache, "this client caches no file data")
+    }
+
+    /// The protocol has no hard links, or the client does not make them.
+    #[cold]
+    pub fn no_links() -> Self {
+        Self::new(ErrorClass::Unsupported, OpStep::Submit, "this client makes no hard links")
+    }
+
+    /// The client cannot set times.
+    #[cold]
+    pub fn no_set_times() -> Self {
+        Self::new(ErrorClass::Unsupported, OpStep::Submit, "this client does not set times")
     }
 
     /// The client cannot map files.

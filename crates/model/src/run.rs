@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::sparse::absent;
-use crate::{Check, Coordinates, ErrorClass, Measure, OpError, RepeatRule, Sparse, Verdict};
+use crate::{Check, Coordinates, ErrorClass, Measure, OpError, RepeatRule, Sparse, Verdict, axis};
 
 absent!(Vec<Check>);
 
@@ -89,6 +89,11 @@ impl StepResult {
     /// The worst verdict of the step's checks; what could not be checked does not count.
     pub fn verdict(&self) -> Verdict {
         self.checks.iter().map(|check| check.verdict).max().unwrap_or_default().max(Verdict::Valid)
+    }
+
+    /// True if its rate is one of bytes. Metadata tests count operations, also those that write or read small files.
+    pub fn is_rated_in_bytes(&self) -> bool {
+        self.measure.bytes.total() > 0 && self.coordinates.get(axis::ENTRIES).is_none()
     }
 }
 

@@ -20,16 +20,16 @@ mod text;
 mod values;
 mod workload;
 
-pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
+pub use plan::{Depth, Load, MetadataAxes, Plan, PlannedTarget, Sweep, Verify};
 pub use preset::{Preset, WORKLOADS};
 pub use resolved::{
-    Bounds, CacheProbePlan, Cell, Grid, MAX_WALL, RecordWork, ResolvedPlan, SkippedCells, SlowestTarget,
-    StepOrder, StepPlan, TransactionWork, Work,
+    Bounds, CacheProbePlan, Cell, Grid, MAX_WALL, MetadataWork, RecordWork, ResolvedPlan, SkippedCells,
+    SlowestTarget, StepOrder, StepPlan, TransactionWork, Work,
 };
 pub use values::{
-    Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, Mistake, Mistakes, Pace,
-    Pattern, Policies, Precision, Repeat, Search, ServerCacheState, Slo, Start, Test, Think, Values,
-    target_url,
+    Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, DirectoryLayout, EntryState,
+    MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies, Precision, Repeat, Search,
+    ServerCacheState, Slo, Start, SweepTest, Test, Think, Values, target_url,
 };
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use sharebench_model::units::{BitRate, ByteSize};
 
-use crate::values::{Arrivals, Auto, CacheProbes, Policies, Precision, Slo, Test, Think};
+use crate::values::{
+    Arrivals, Auto, CacheProbes, DirectoryLayout, MetadataPreset, MetadataTest, Policies, Precision, Slo,
+    Test, Think,
+};
 use crate::workload::TypedWorkload;
 
 /// How thoroughly reads are checked.
@@ -67,6 +70,43 @@ pub struct Sweep {
     pub stream_buffer: Option<ByteSize>,
     /// With which caches and which durability.
     pub policies: Policies,
+    /// Tests of names and attributes, with axes of their own.
+    pub metadata: MetadataAxes,
+}
+
+/// Metadata tests x entries per directory x layouts of directories, and further axes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MetadataAxes {
+    /// What to do.
+    pub tests: Option<Vec<MetadataTest>>,
+    /// Entries per directory.
+    pub entries: Option<Vec<u32>>,
+    /// Which directories the jobs work in.
+    pub layouts: Option<Vec<DirectoryLayout>>,
+    /// Characters of each name.
+    pub name_lengths: Option<Vec<u32>>,
+    /// Bytes of each file that has content.
+    pub entry_sizes: Option<Vec<ByteSize>>,
+    /// Most entries that a job works on in a pass.
+    pub batch: Option<u32>,
+    /// Levels of a tree.
+    pub tree_depth: Option<u32>,
+    /// Directories in each directory of a tree.
+    pub tree_fan_out: Option<u32>,
+}
+
+impl MetadataAxes {
+    /// The axes with those of a preset where they are not given. Each test works on all entries of its directories, as
+    /// mdtest does.
+    #[must_use]
+    pub fn with_preset(mut self, preset: MetadataPreset) -> Self {
+        self.tests.get_or_insert_with(|| preset.tests());
+        self.layouts.get_or_insert_with(|| vec![preset.layout()]);
+        let entries = self.entries.get_or_insert_with(|| vec![MetadataPreset::ENTRIES]);
+        let most = entries.iter().copied().max();
+        self.batch = self.batch.or(most);
+        self
+    }
 }
 
 /// Request sizes x queue depths x tests on one file.

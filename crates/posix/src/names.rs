@@ -104,6 +104,36 @@ pub(crate) fn rename(
     Ok(MetaYield::Done)
 }
 
+/// Makes a hard link. A symbolic link in the last place is linked itself.
+pub(crate) fn link(
+    directories: &mut Directories,
+    from: &str,
+    to: &str,
+    requests: &mut u32,
+) -> Result<MetaYield, OpError> {
+    let from = RelativePath::parse(from)?;
+    let to = RelativePath::parse(to)?;
+    let [(old_parent, old), (new_parent, new)] = directories.parents(&from, &to, requests)?;
+    *requests += 1;
+    sys::linkat(old_parent.as_fd(), &c_string(old), new_parent.as_fd(), &c_string(new))
+        .map_err(|errno| errno.at("linkat"))?;
+    Ok(MetaYield::Done)
+}
+
+/// Sets the time of modification, and leaves the time of access.
+pub(crate) fn set_modified(
+    directories: &mut Directories,
+    path: &str,
+    seconds: u32,
+    requests: &mut u32,
+) -> Result<MetaYield, OpError> {
+    let path = RelativePath::parse(path)?;
+    let (parent, name) = directories.parent(&path, requests)?;
+    *requests += 1;
+    sys::set_modified(parent.as_fd(), &c_string(name), seconds).map_err(|errno| errno.at("utimensat"))?;
+    Ok(MetaYield::Done)
+}
+
 /// A directory that is listed page by page: its path, its descriptor, and the buffer of one page.
 #[derive(Debug)]
 pub(crate) struct OpenListing {

@@ -77,6 +77,10 @@ impl SessionCore {
             MetaOp::MakeDir { path } => names::make_dir(directories, &path, requests),
             MetaOp::RemoveDir { path } => names::remove_dir(directories, &path, requests),
             MetaOp::Rename { from, to } => names::rename(directories, &from, &to, requests),
+            MetaOp::Link { from, to } => names::link(directories, &from, &to, requests),
+            MetaOp::SetModified { path, seconds } => {
+                names::set_modified(directories, &path, seconds, requests)
+            }
             MetaOp::Space => names::space(directories.root(), requests),
         }
     }

@@ -103,6 +103,23 @@ pub fn renameat(from: BorrowedFd<'_>, old: &CStr, to: BorrowedFd<'_>, new: &CStr
     done(unsafe { libc::renameat(from.as_raw_fd(), old.as_ptr(), to.as_raw_fd(), new.as_ptr()) })
 }
 
+/// Makes a hard link; a symbolic link in the last place is not followed.
+pub fn linkat(from: BorrowedFd<'_>, old: &CStr, to: BorrowedFd<'_>, new: &CStr) -> Result<()> {
+    // SAFETY: both paths are NUL-terminated.
+    done(unsafe { libc::linkat(from.as_raw_fd(), old.as_ptr(), to.as_raw_fd(), new.as_ptr(), 0) })
+}
+
+/// Sets the time of modification of a name to seconds since 1970; a symbolic link is not followed.
+pub fn set_modified(dir: BorrowedFd<'_>, path: &CStr, seconds: u32) -> Result<()> {
+    let accessed = libc::timespec { tv_sec: 0, tv_nsec: libc::UTIME_OMIT };
+    let modified = libc::timespec { tv_sec: seconds.into(), tv_nsec: 0 };
+    let times = [accessed, modified];
+    // SAFETY: the path is NUL-terminated, and the call reads two times.
+    done(unsafe {
+        libc::utimensat(dir.as_raw_fd(), path.as_ptr(), times.as_ptr(), libc::AT_SYMLINK_NOFOLLOW)
+    })
+}
+
 pub fn fstatvfs(fd: RawFd) -> Result<libc::statvfs64> {
     let mut space = MaybeUninit::uninit();
     // SAFETY: as in `fstat`.

@@ -42,6 +42,11 @@ pub fn cached(outcome: &Outcome) -> String {
     }
 }
 
+/// Requests on the wire per operation of a metadata test; `-` where they are not counted.
+pub fn requests_per_operation(outcome: &Outcome) -> String {
+    outcome.requests_per_operation.map_or_else(|| NOTHING.to_owned(), three_digits)
+}
+
 /// Megabytes (1e6 bytes) per second as a number; `-` for tests that move no file data.
 pub fn megabytes(outcome: &Outcome, unit: RateUnit) -> String {
     match unit {

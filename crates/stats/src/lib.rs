@@ -20,6 +20,7 @@ mod capacity;
 mod changes;
 mod clock;
 mod dependent;
+mod directory_break;
 mod discovery;
 mod estimate;
 mod least_squares;
@@ -58,6 +59,7 @@ pub use dependent::{
     Batch, EffectiveSampleSize, RESOLVED_TAIL, dependent_quantile_ranks, effective_sample_size,
     is_lower_bound, is_resolved, pooled_sample_size,
 };
+pub use directory_break::{DirectoryBreak, DirectoryRate, directory_break};
 pub use discovery::adjust_p_values;
 pub use estimate::{Estimate, Interval};
 pub use level_shifts::{LevelShift, level_shifts};

@@ -203,9 +203,11 @@ impl MemorySession {
     fn list_page(&mut self, path: String, restart: bool) -> Result<MetaYield, OpError> {
         let last = self.listing.take().filter(|(listed, _)| !restart && *listed == path);
         let after = last.map_or_else(String::new, |(_, name)| name);
-        let listed = names(&mut lock(&self.tree), MetaOp::List { path: path.clone() })?;
-        let MetaYield::Entries(mut entries) = listed else { return Ok(listed) };
-        entries.retain(|entry| entry.name > after);
+        let tree = lock(&self.tree);
+        if !is_directory(&tree, &path)? {
+            return fails(ErrorClass::Refused, "list", "not a directory");
+        }
+        let mut entries: Vec<Entry> = below_after(&tree, &path, &after).take(LISTED_ENTRIES + 1).collect();
         let end = entries.len() <= LISTED_ENTRIES;
         entries.truncate(LISTED_ENTRIES);
         if let Some(last) = entries.last().filter(|_| !end) {
@@ -246,21 +248,32 @@ fn check_parent(tree: &Tree, path: &str, request: &'static str) -> Result<(), Op
 }
 
 fn below(tree: &Tree, path: &str) -> Vec<Entry> {
+    below_after(tree, path, "").collect()
+}
+
+/// The entries of a directory whose names come after `last`.
+fn below_after<'t>(tree: &'t Tree, path: &str, last: &str) -> impl Iterator<Item = Entry> + use<'t> {
     let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
-    let child = |(name, content): (&String, &Option<Arc<Mutex<Content>>>)| {
+    let from = format!("{prefix}{last}");
+    let whole = prefix.clone();
+    let names = tree.range(from.clone()..).take_while(move |(name, _)| name.starts_with(&whole));
+    names.filter(move |(name, _)| **name != from).filter_map(move |(name, content)| {
         let rest = name.strip_prefix(&prefix).filter(|rest| !rest.is_empty() && !rest.contains('/'))?;
         let size = content.as_ref().map(|content| lock(content).size);
         Some(Entry { name: rest.to_owned(), directory: content.is_none(), size })
-    };
-    tree.iter().filter_map(child).collect()
+    })
+}
+
+/// True if the path is that of a directory.
+fn is_directory(tree: &Tree, path: &str) -> Result<bool, OpError> {
+    let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
+    if path.is_empty() { Ok(true) } else { Ok(tree.get(path).ok_or_else(missing)?.is_none()) }
 }
 
 /// Operations on names alone.
 fn names(tree: &mut Tree, op: MetaOp) -> Result<MetaYield, OpError> {
     let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
-    let is_dir = |tree: &Tree, path: &str| -> Result<bool, OpError> {
-        if path.is_empty() { Ok(true) } else { Ok(tree.get(path).ok_or_else(missing)?.is_none()) }
-    };
+    let is_dir = is_directory;
     match op {
         MetaOp::Stat { path } => {
             let size = tree.get(&path).and_then(|content| content.as_ref().map(|content| lock(content).size));
@@ -284,7 +297,7 @@ fn names(tree: &mut Tree, op: MetaOp) -> Result<MetaYield, OpError> {
             if !is_dir(tree, &path)? {
                 return fails(ErrorClass::Refused, "remove directory", "a file");
             }
-            if !below(tree, &path).is_empty() {
+            if below_after(tree, &path, "").next().is_some() {
                 return fails(ErrorClass::NotEmpty, "remove directory", "has entries");
             }
             tree.remove(&path);
@@ -297,11 +310,11 @@ fn names(tree: &mut Tree, op: MetaOp) -> Result<MetaYield, OpError> {
         }
         MetaOp::Rename { from, to } => {
             check_parent(tree, &to, "rename")?;
-            let moved: Vec<_> = tree
-                .keys()
-                .filter(|name| **name == from || name.starts_with(&format!("{from}/")))
-                .cloned()
-                .collect();
+            let below = format!("{from}/");
+            let itself = tree.get_key_value(&from).map(|(name, _)| name);
+            let within = tree.range(below.clone()..).map(|(name, _)| name);
+            let within = within.take_while(|name| name.starts_with(&below));
+            let moved: Vec<_> = itself.into_iter().chain(within).cloned().collect();
             if moved.is_empty() {
                 return Err(missing());
             }
@@ -310,6 +323,20 @@ fn names(tree: &mut Tree, op: MetaOp) -> Result<MetaYield, OpError> {
                     tree.insert(format!("{to}{}", &name[from.len()..]), content);
                 }
             }
+        }
+        MetaOp::Link { from, to } => {
+            check_parent(tree, &to, "link")?;
+            if tree.contains_key(&to) {
+                return fails(ErrorClass::Exists, "link", "name exists");
+            }
+            let content = tree.get(&from).ok_or_else(missing)?.clone();
+            if content.is_none() {
+                return fails(ErrorClass::Refused, "link", "a directory");
+            }
+            tree.insert(to, content);
+        }
+        MetaOp::SetModified { path, .. } => {
+            is_dir(tree, &path)?;
         }
         _ => {
             let detail = "not an operation on names";

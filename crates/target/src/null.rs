@@ -86,6 +86,13 @@ impl NullSession {
                 let size = self.names.remove(&from).ok_or_else(missing)?;
                 self.names.insert(to, size);
             }
+            MetaOp::Link { from, to } => {
+                let size = *self.names.get(&from).ok_or_else(missing)?;
+                self.names.insert(to, size);
+            }
+            MetaOp::SetModified { path, .. } => {
+                self.names.get(&path).ok_or_else(missing)?;
+            }
             MetaOp::Space => return Ok(MetaYield::Space(Space { total: u64::MAX, available: u64::MAX })),
             MetaOp::Residency { .. } => {
                 return Err(OpError::no_client_cache());

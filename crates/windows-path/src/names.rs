@@ -3,6 +3,7 @@
 use std::fs::{self, ReadDir};
 use std::io;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use sharebench_model::{Entry, ListedPage, MetaYield, OpError, Stat};
 use sharebench_target::{HeldEntries, ListingGuard};
@@ -44,6 +45,20 @@ pub(crate) fn rename(root: &Path, from: &str, to: &str) -> Result<MetaYield, OpE
     let from = below(root, from)?;
     let to = below(root, to)?;
     fs::rename(from, to).map_err(failed("MoveFileExW"))?;
+    Ok(MetaYield::Done)
+}
+
+/// Makes a hard link.
+pub(crate) fn link(root: &Path, from: &str, to: &str) -> Result<MetaYield, OpError> {
+    fs::hard_link(below(root, from)?, below(root, to)?).map_err(failed("CreateHardLinkW"))?;
+    Ok(MetaYield::Done)
+}
+
+/// Sets the time of modification to seconds since 1970.
+pub(crate) fn set_modified(root: &Path, path: &str, seconds: u32) -> Result<MetaYield, OpError> {
+    let file = fs::File::options().write(true).open(below(root, path)?).map_err(failed("CreateFileW"))?;
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.into());
+    file.set_modified(time).map_err(failed("SetFileTime"))?;
     Ok(MetaYield::Done)
 }
 

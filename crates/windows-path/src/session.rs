@@ -134,6 +134,8 @@ impl OverlappedSession {
             MetaOp::MakeDir { path } => names::make_dir(&self.root, &path),
             MetaOp::RemoveDir { path } => names::remove_dir(&self.root, &path),
             MetaOp::Rename { from, to } => names::rename(&self.root, &from, &to),
+            MetaOp::Link { from, to } => names::link(&self.root, &from, &to),
+            MetaOp::SetModified { path, seconds } => names::set_modified(&self.root, &path, seconds),
             MetaOp::Space => {
                 space(&self.root).map(MetaYield::Space).map_err(|code| code.at("GetDiskFreeSpaceExW"))
             }

@@ -82,7 +82,7 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: 
             sections[index].positions.push(step.coordinates.clone());
             index
         });
-        if step.measure.bytes.total() > 0 {
+        if step.is_rated_in_bytes() {
             sections[index].unit = RateUnit::BytesPerSecond;
         }
     }
@@ -99,7 +99,7 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: 
 
 /// Position of a section's test in the order in which users know them.
 fn rank(section: &Layout) -> usize {
-    const USUAL: [&str; 20] = [
+    const USUAL: [&str; 37] = [
         "write",
         "rewrite",
         "read",
@@ -120,6 +120,23 @@ fn rank(section: &Layout) -> usize {
         "mmap-reread",
         "mmap-random-read",
         "mmap-random-write",
+        "mkdir",
+        "create",
+        "create-write",
+        "open-close",
+        "stat",
+        "stat-miss",
+        "set-attributes",
+        "readdir",
+        "readdir-attributes",
+        "tree-walk",
+        "rename",
+        "rename-across",
+        "link",
+        "truncate",
+        "open-read-close",
+        "unlink",
+        "rmdir",
     ];
     let test = section.positions.first().and_then(|position| position.text(axis::TEST));
     USUAL.iter().position(|usual| Some(*usual) == test).unwrap_or(USUAL.len())
@@ -128,6 +145,7 @@ fn rank(section: &Layout) -> usize {
 fn axes_of(view: View, coordinates: &Coordinates, options: &Options) -> Vec<String> {
     let axes = match view {
         View::Sweep | View::Depth if options.axes.len() == 2 => return options.axes.clone(),
+        View::Sweep if coordinates.get(axis::ENTRIES).is_some() => vec![axis::ENTRIES],
         View::Sweep => vec![axis::FILE_SIZE, axis::RECORD_SIZE],
         // An open load rises by its rate; its users are connections, not users.
         View::Load if coordinates.get(axis::RATE).is_some() => vec![axis::RATE],

@@ -1,6 +1,6 @@
 //! The repetitions of one system at one position, as one outcome.
 
-use sharebench_model::{Histogram, Measure, StepResult, Verdict};
+use sharebench_model::{Histogram, Measure, StepResult, Verdict, axis};
 use sharebench_stats::{RESOLVED_TAIL, median, sample_median};
 
 use crate::align::rates::rate;
@@ -69,6 +69,7 @@ pub(crate) fn outcome(
         measured_ns: steps.iter().map(|step| step.measure.base_ns() as f64).sum::<f64>() / steps.len() as f64,
         buffering: Buffering::default(),
         wire: WireTraffic::of(steps).into(),
+        requests_per_operation: requests_per_operation(steps).into(),
         cache_shares: None,
         reported: figures.map(|measure| measure.reported.clone()),
         operations: total.operations,
@@ -79,6 +80,17 @@ pub(crate) fn outcome(
         load: load_outcome(steps).map(Box::new),
         errors: total.errors,
     })
+}
+
+/// Requests per operation over the repetitions of a metadata test, as far as they are counted.
+fn requests_per_operation(steps: &[&StepResult]) -> Option<f64> {
+    let of_metadata = |step: &&&StepResult| step.coordinates.get(axis::ENTRIES).is_some();
+    let counted = steps.iter().filter(of_metadata).filter_map(|step| {
+        let requests = step.measure.wire.map(|wire| wire.requests)?;
+        Some((requests, step.measure.operations))
+    });
+    let (requests, operations) = counted.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+    (operations > 0).then(|| requests as f64 / operations as f64)
 }
 
 fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> Option<f64> {

@@ -15,11 +15,8 @@ pub(crate) fn cell_widths(run: &RunData) -> Vec<Option<f64>> {
     for step in run.steps.iter().filter(|step| step.coordinates.get(axis::WORKLOAD).is_none()) {
         let systems =
             cells.entry(&step.coordinates).or_insert_with(|| vec![BTreeMap::new(); run.header.targets.len()]);
-        let unit = if step.measure.bytes.total() > 0 {
-            RateUnit::BytesPerSecond
-        } else {
-            RateUnit::OperationsPerSecond
-        };
+        let unit =
+            if step.is_rated_in_bytes() { RateUnit::BytesPerSecond } else { RateUnit::OperationsPerSecond };
         if let (Some(rate), Some(system)) = (rate(&step.measure, unit), systems.get_mut(step.target as usize))
             && usable(step, unit)
         {

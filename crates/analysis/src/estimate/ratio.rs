@@ -38,7 +38,7 @@ impl SingleRun {
 pub fn declared_equal_spread(one: &RunData, other: &RunData) -> Option<f64> {
     let rates = |run: &RunData| -> BTreeMap<Coordinates, f64> {
         let rate = |step: &StepResult| {
-            let unit = if step.measure.bytes.total() > 0 {
+            let unit = if step.is_rated_in_bytes() {
                 RateUnit::BytesPerSecond
             } else {
                 RateUnit::OperationsPerSecond

@@ -6,6 +6,7 @@ mod conditions;
 mod connection_limit;
 mod contradictions;
 pub(crate) mod curves;
+mod directories;
 pub(crate) mod effects;
 mod littles_law;
 mod mechanisms;
@@ -32,6 +33,7 @@ use crate::estimate::pairing::Pairs;
 use crate::estimate::summary::summary;
 use crate::judge::cache_cliffs::cache_curves;
 use crate::judge::conditions::unlike_conditions;
+use crate::judge::directories::directories;
 use crate::judge::mechanisms::mechanisms;
 use crate::judge::regions::differences;
 use crate::judge::self_checks::{summaries, thinned};
@@ -42,8 +44,8 @@ use crate::judge::unmatched::unmatched;
 use crate::judge::verdict::{Evidence, verdict};
 use crate::judge::workload_weights::weighed;
 use crate::types::{
-    CacheCurve, CheckSummary, Comparison, MechanismGuess, Options, Overall, Row, Sentence, SystemTimeline,
-    TrustLine, UnlikeCondition, Unmatched, View, WeightedComparison,
+    CacheCurve, CheckSummary, Comparison, DirectoryFinding, MechanismGuess, Options, Overall, Row, Sentence,
+    SystemTimeline, TrustLine, UnlikeCondition, Unmatched, View, WeightedComparison,
 };
 
 /// What the numbers mean.
@@ -67,6 +69,8 @@ pub(crate) struct Judged {
     pub suspects: Vec<usize>,
     /// Curves of reads that show a server's cache.
     pub cache_curves: Vec<CacheCurve>,
+    /// What metadata tests show of directories.
+    pub directories: Vec<DirectoryFinding>,
     /// Guesses at what limits a system.
     pub mechanisms: Vec<MechanismGuess>,
     /// Round trips, client CPU and what the kernel knows of connections, as reasons of differences.
@@ -98,6 +102,7 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
         settings_without_effect: contradictions::settings_without_effect(aligned, estimated),
         suspects: contradictions::suspects(aligned, estimated),
         cache_curves: cache_curves(aligned, estimated),
+        directories: directories(estimated, aligned.systems.len()),
         time_budgets: time_budgets(aligned, estimated),
         timelines: timelines(aligned, estimated),
         trust: trust::lines(aligned, estimated, &comparisons, &self_checks, contradictions.len(), options),

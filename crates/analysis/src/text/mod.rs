@@ -7,6 +7,7 @@ mod comparisons;
 mod conditions;
 mod curves;
 mod depth;
+mod directories;
 mod effects;
 pub(crate) mod gate;
 mod load;
@@ -151,6 +152,7 @@ fn of_section(
     found.extend(clear);
     open.extend(unclear);
     found.extend(cache_cliffs::sentences(stages, index));
+    found.extend(directories::sentences(stages, index));
     found.extend(curves::sentences(stages, index));
     let guesses = stages.judged.mechanisms.iter().filter(|guess| guess.section == index);
     found.extend(guesses.map(|guess| mechanisms::guess(stages, guess)).map(say(Tone::Note)));

@@ -103,6 +103,9 @@ pub struct Outcome {
     pub buffering: Buffering,
     /// Bytes on the wire against bytes of the application; none without a count.
     pub wire: Sparse<Option<WireTraffic>>,
+    /// Requests on the wire per operation of a metadata test; none for other steps, and without a count.
+    #[serde(default, skip_serializing_if = "is_not_counted")]
+    pub requests_per_operation: Sparse<Option<f64>>,
     /// Where the bytes came from, or went to; none where nothing is known.
     #[serde(default)]
     pub cache_shares: Option<Box<CacheShares>>,
@@ -124,6 +127,10 @@ pub struct Outcome {
     /// Details of a load; none for other steps.
     #[serde(default)]
     pub load: Option<Box<LoadOutcome>>,
+}
+
+fn is_not_counted(figure: &Sparse<Option<f64>>) -> bool {
+    figure.is_none()
 }
 
 impl Outcome {

@@ -23,6 +23,7 @@ const MAX_FILE_BYTES: u64 = 256 << 20;
 pub const IMPORT_HELP: &str = "Examples:
   sharebench import iozone.txt
   sharebench import fio.json --title 'nas, friday'
+  sharebench import mdtest.txt --system nas
   sharebench import old.csv --map test=op --map file_size=mb:MiB --map record_size=kb:KiB \\
       --map rate=speed:KiB/s
   sharebench import wide.csv --map run=server --map rate.write=write:B/s --map rate.read=read:B/s \\
@@ -36,7 +37,7 @@ Units of rates: the same with /s, or ops/s. Units of times: us, ms, s.";
 
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// File with text of IOzone, JSON of fio, or a CSV table.
+    /// File with text of IOzone, mdtest or IO500, JSON of fio, or a CSV table.
     pub file: PathBuf,
     /// Format of the file [default: by its content].
     #[arg(long, value_enum)]
@@ -68,6 +69,10 @@ pub enum ImportFormat {
     IozoneR,
     /// JSON of fio (json or json+).
     Fio,
+    /// Text of mdtest: its table SUMMARY rate.
+    Mdtest,
+    /// Text of IO500: its lines [RESULT].
+    Io500,
     /// CSV as `export` writes it, or any other CSV with --map.
     Csv,
 }
@@ -86,6 +91,8 @@ pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
             ImportFormat::Iozone => Format::Iozone,
             ImportFormat::IozoneR => Format::IozoneMatrices,
             ImportFormat::Fio => Format::Fio,
+            ImportFormat::Mdtest => Format::Mdtest,
+            ImportFormat::Io500 => Format::Io500,
             ImportFormat::Csv => Format::Csv,
         }),
         title: args.title.clone(),

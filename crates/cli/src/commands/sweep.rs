@@ -2,7 +2,9 @@
 
 use clap::Args;
 use sharebench_model::units::ByteSize;
-use sharebench_plan::{Auto, Plan, ResolvedPlan, Sweep, Test, Values};
+use sharebench_plan::{
+    Auto, DirectoryLayout, MetadataAxes, MetadataPreset, Plan, ResolvedPlan, Sweep, SweepTest, Values,
+};
 
 use crate::commands::cell_args::CellArgs;
 use crate::commands::from_flags::{flat, resolve};
@@ -14,7 +16,8 @@ pub const SWEEP_HELP: &str = "Examples:
   sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB
   sharebench sweep /mnt/nas --auto               # IOzone's 126 cells, 13 tests
   sharebench sweep /mnt/nas --tests random-mix --read-percent 30,70 --record-sizes '4KiB..1MiB x4'
-  sharebench sweep smb://alice@nas/share --tests write,read --jobs 1,2,4 --shared-file";
+  sharebench sweep smb://alice@nas/share --tests write,read --jobs 1,2,4 --shared-file
+  sharebench sweep nfs://nas/export --tests metadata --entries '1000..100000 x10' --jobs 4 --layouts own,shared";
 
 pub type SweepArgs = CellArgs<SweepAxes>;
 
@@ -31,9 +34,13 @@ pub struct SweepAxes {
     /// Record sizes: bytes per operation [default: 4KiB,64KiB,1MiB].
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub record_sizes: Option<Vec<Values<ByteSize>>>,
-    /// Tests or groups of tests: usual, requests, streams, mmap, all; docs/sweeps.md lists them [default: usual].
-    #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = Test::named)]
-    pub tests: Option<Vec<Vec<Test>>>,
+    /// Tests or groups of tests: usual, requests, streams, mmap, all (docs/sweeps.md lists them), metadata
+    /// (docs/metadata.md) [default: usual].
+    #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = SweepTest::named)]
+    pub tests: Option<Vec<Vec<SweepTest>>>,
+    /// Phases of IO500: mdtest-easy (empty files, own directories), mdtest-hard (3901 bytes, one directory for all jobs).
+    #[arg(long, value_name = "NAME", conflicts_with = "tests")]
+    pub preset: Option<MetadataPreset>,
     /// Queue depths: operations in flight per job [default: 1].
     #[arg(long, value_name = "DEPTHS", value_delimiter = ',')]
     pub depths: Option<Vec<Values<u32>>>,
@@ -55,16 +62,55 @@ pub struct SweepAxes {
     /// Buffer size of fwrite, frewrite, fread and freread [default: 64KiB].
     #[arg(long, value_name = "SIZE")]
     pub stream_buffer: Option<ByteSize>,
+    /// Entries per directory of the metadata tests; lists and ranges such as 1..1000000 x10 [default: 1000].
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub entries: Option<Vec<Values<u32>>>,
+    /// Directories of the metadata tests: own (one per job), shared (one for all jobs), tree [default: own].
+    #[arg(long, value_name = "LAYOUTS", value_delimiter = ',')]
+    pub layouts: Option<Vec<DirectoryLayout>>,
+    /// Characters of each name in the metadata tests [default: 16].
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub name_lengths: Option<Vec<Values<u32>>>,
+    /// Bytes of each file that create-write, truncate and open-read-close use [default: 3901B].
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub entry_sizes: Option<Vec<Values<ByteSize>>>,
+    /// Maximum number of entries that a job works on in one pass of a metadata test [default: 1000].
+    #[arg(long, value_name = "N")]
+    pub batch: Option<u32>,
+    /// Levels of the tree of --layouts tree [default: 2].
+    #[arg(long, value_name = "N")]
+    pub tree_depth: Option<u32>,
+    /// Directories in each directory of the tree [default: 4].
+    #[arg(long, value_name = "N")]
+    pub tree_fan_out: Option<u32>,
 }
 
 /// The plan of `sharebench sweep`.
 pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
     let axes = &args.axes;
+    let (tests, metadata_tests) = match axes.tests.as_deref() {
+        Some(tests) => SweepTest::divided(&tests.concat()),
+        None => (None, None),
+    };
+    let metadata = MetadataAxes {
+        tests: metadata_tests,
+        entries: flat(axes.entries.as_deref()),
+        layouts: axes.layouts.clone(),
+        name_lengths: flat(axes.name_lengths.as_deref()),
+        entry_sizes: flat(axes.entry_sizes.as_deref()),
+        batch: axes.batch,
+        tree_depth: axes.tree_depth,
+        tree_fan_out: axes.tree_fan_out,
+    };
+    let metadata = match axes.preset {
+        Some(preset) => metadata.with_preset(preset),
+        None => metadata,
+    };
     let sweep = Sweep {
         auto: axes.auto,
         file_sizes: flat(axes.file_sizes.as_deref()),
         record_sizes: flat(axes.record_sizes.as_deref()),
-        tests: axes.tests.as_deref().map(<[_]>::concat),
+        tests,
         depths: flat(axes.depths.as_deref()),
         jobs: flat(axes.jobs.as_deref()),
         shared_file: axes.shared_file.then_some(true),
@@ -73,6 +119,7 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         read_percent: flat(axes.read_percent.as_deref()),
         stream_buffer: axes.stream_buffer,
         policies: args.policies.typed(),
+        metadata,
     };
     resolve(&Plan { sweep: Some(sweep), ..args.plan_without_grid("sweep")? })
 }

@@ -29,7 +29,7 @@ pub fn weights(name: &str) -> Result<Weights, Failure> {
     let plan = plan.resolve().map_err(|mistakes| Failure::usage(format!("--weights {name}: {mistakes}")))?;
     let workload = plan.loads.iter().find_map(|(_, work)| match work {
         Work::Transactions(work) => Some(work.workload.clone()),
-        Work::Records(_) => None,
+        Work::Records(_) | Work::Metadata(_) => None,
     });
     let Some(workload) = workload else {
         return Err(Failure::usage(format!(

@@ -9,8 +9,8 @@ mod screen;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
-use sharebench_model::units::{counted, show_nanos, show_rate, show_seconds};
-use sharebench_model::{Round, RunEvent, StepResult};
+use sharebench_model::units::{counted, show_nanos, show_operation_rate, show_rate, show_seconds};
+use sharebench_model::{Round, RunEvent, StepResult, axis};
 use sharebench_plan::ResolvedPlan;
 use sharebench_report::{columns, wrap};
 
@@ -186,7 +186,12 @@ impl LiveView {
     }
 
     fn finished(&mut self, step: &StepResult, at: Instant) {
-        let rate = step.measure.throughput().map_or_else(|| "no data".into(), show_rate);
+        let rate = if step.coordinates.get(axis::ENTRIES).is_some() {
+            step.measure.operation_rate().map(show_operation_rate)
+        } else {
+            step.measure.throughput().map(show_rate)
+        };
+        let rate = rate.unwrap_or_else(|| "no data".into());
         let response = show_nanos(step.measure.response.quantile(0.5) as f64);
         self.status(&format!("{} {}: {rate}, p50 {response}", self.name(step.target), step.coordinates), at);
     }

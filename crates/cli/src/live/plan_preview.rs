@@ -1,5 +1,6 @@
 //! Preview of a plan: cells, steps, bytes, time; and the precision that a run reached.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sharebench_model::units::{
@@ -24,6 +25,7 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
             show_size(plan.least_bytes_moved()),
             show_size(plan.bytes_needed())
         ));
+        lines.extend(filled(plan));
         lines.extend(displaced(plan));
     }
     if !plan.loads.is_empty() {
@@ -54,7 +56,7 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
 fn displaced(plan: &ResolvedPlan) -> Option<String> {
     let cold = plan.works().filter_map(|work| match work {
         Work::Records(work) => Some(work.displaced).filter(|bytes| *bytes > 0),
-        Work::Transactions(_) => None,
+        Work::Metadata(_) | Work::Transactions(_) => None,
     });
     let bytes = cold.max()?;
     let rate = SlowestTarget::ASSUMED.bytes_per_s as f64;
@@ -67,11 +69,23 @@ fn displaced(plan: &ResolvedPlan) -> Option<String> {
     ))
 }
 
+/// The entries that the directories of metadata tests hold.
+fn filled(plan: &ResolvedPlan) -> Option<String> {
+    let works = plan.works().filter_map(|work| match work {
+        Work::Metadata(work) => Some((work.directory_key(), work.total_entries())),
+        Work::Records(_) | Work::Transactions(_) => None,
+    });
+    let directories: BTreeMap<_, u64> = works.collect();
+    let entries: u64 = directories.values().sum();
+    (entries > 0)
+        .then(|| format!("directories with {entries} entries in all are made on each target, and removed"))
+}
+
 /// Performed and omitted operations of a loadfile.
 fn replayed(plan: &ResolvedPlan) -> Option<String> {
     let file = plan.works().find_map(|work| match work {
         Work::Transactions(work) => work.workload.loadfile.as_deref(),
-        Work::Records(_) => None,
+        Work::Records(_) | Work::Metadata(_) => None,
     })?;
     let left_out = file.left_out();
     let all = file.lines.len();

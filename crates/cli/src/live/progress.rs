@@ -245,7 +245,8 @@ impl RunProgress {
             let known = |quantile| Some(step.measure.response.quantile(quantile)).filter(|ns| *ns > 0);
             target.p50_ns = known(0.5);
             target.p99_ns = known(0.99);
-            match step.measure.throughput() {
+            let counts_bytes = step.coordinates.get(axis::ENTRIES).is_none();
+            match step.measure.throughput().filter(|_| counts_bytes) {
                 Some(rate) => target.note(rate),
                 None => target.rate = None,
             }
@@ -360,7 +361,7 @@ fn is_load(coordinates: &Coordinates) -> bool {
 /// Warm-up and window of the plan's load steps, once per target.
 fn load_windows(plan: &ResolvedPlan) -> Vec<Duration> {
     let window = |work: &Work| match work {
-        Work::Records(_) => Duration::ZERO,
+        Work::Records(_) | Work::Metadata(_) => Duration::ZERO,
         Work::Transactions(work) => work.warm_up + work.measure,
     };
     let windows = plan.loads.iter().map(|(_, work)| window(work));

@@ -62,6 +62,7 @@ impl FixedResults {
                             (self.rate)(target, &step.coordinates) * (1.0 + deviation),
                         )
                     }
+                    Work::Metadata(_) => unreachable!("no plan of these snapshots has metadata tests"),
                     Work::Transactions(work) => load(work, (self.response)(target, work.users)),
                 };
                 let checks = checks(&measure, &step.work);
@@ -246,7 +247,7 @@ fn checks(measure: &Measure, work: &Work) -> Vec<Check> {
         details.push(("verified", format!("{read} of {read} bytes read were verified")));
     }
     match work {
-        Work::Records(_) => {
+        Work::Records(_) | Work::Metadata(_) => {
             details.push(("little", "rate x service time gives 1.00 of 1 in flight".to_owned()));
         }
         Work::Transactions(work) => details.push((

@@ -8,35 +8,12 @@ use crate::cell::access_pattern::FilePart;
 use crate::cell::cell_context::CellContext;
 use crate::cell::policy::CacheObservation;
 use crate::cell::record_pass::RecordPass;
+use crate::cell::rounds::{Phase, PhasedJob};
 use crate::cell::server_cache;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
 use crate::record::tally::Tally;
 use crate::time::deadline::Deadline;
-
-/// A part of a round that every job completes before any job begins the next one. The job that creates a shared file
-/// has to be done before others open it, and a measured pass starts when all jobs are prepared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// Open a session.
-    Connect,
-    /// Make a new file.
-    Create,
-    /// Opens the file and brings it into the state that the test requires.
-    Prepare { first: bool },
-    /// N measured passes.
-    Run {
-        passes: u64,
-        /// The instant of the start; 0 means at once.
-        at: u64,
-    },
-    /// Give back what preparing took; close a new file.
-    Release,
-    /// Remove a new file.
-    Remove,
-    /// Log off.
-    Leave,
-}
 
 /// One of several concurrent jobs of a throughput cell.
 ///
@@ -47,13 +24,13 @@ pub(crate) struct Job<'a> {
     cell: &'a CellContext<'a>,
     number: u32,
     session: Option<Box<dyn Session>>,
-    pub file: FileState,
+    file: FileState,
     handle: Option<FileRef>,
     /// The state of the file's cache before the current passes.
     observation: Option<CacheObservation>,
     context: PassContext<'a>,
     random: Random,
-    pub tally: Tally,
+    tally: Tally,
     worked_ns: u64,
 }
 
@@ -77,38 +54,6 @@ impl<'a> Job<'a> {
             tally: Tally::default(),
             worked_ns: 0,
         }
-    }
-
-    /// The job's contribution so far.
-    pub fn share(&self) -> JobShare {
-        JobShare {
-            bytes: self.tally.bytes.total(),
-            operations: self.tally.operations,
-            passes: self.tally.passes,
-            worked_ns: self.worked_ns,
-        }
-    }
-
-    /// Performs a phase. A measured phase returns its first and last instant.
-    pub async fn perform(&mut self, phase: Phase) -> Result<Option<(u64, u64)>, StepError> {
-        match phase {
-            Phase::Connect => self.connect().await?,
-            Phase::Create if self.creates() => self.handle = Some(self.open(OpenHow::CreateNew).await?),
-            Phase::Prepare { first } => self.prepare(first).await?,
-            Phase::Run { passes, at } => return self.run(passes, at).await.map(Some),
-            Phase::Release => self.release().await?,
-            Phase::Remove if self.creates() => {
-                let path = self.file.path.clone();
-                self.call(MetaOp::Remove { path }).await?;
-            }
-            Phase::Create | Phase::Remove => {}
-            Phase::Leave => {
-                if let Some(session) = self.session.take() {
-                    session.close().await;
-                }
-            }
-        }
-        Ok(None)
     }
 
     fn is_fresh(&self) -> bool {
@@ -212,5 +157,40 @@ impl<'a> Job<'a> {
             Some(session) => context.deadline.call(session, op).await,
             None => Err(OpError::no_session()),
         }
+    }
+}
+
+impl PhasedJob for Job<'_> {
+    type Lent = FileState;
+
+    async fn perform(&mut self, phase: Phase) -> Result<Option<(u64, u64)>, StepError> {
+        match phase {
+            Phase::Connect => self.connect().await?,
+            Phase::Create if self.creates() => self.handle = Some(self.open(OpenHow::CreateNew).await?),
+            Phase::Prepare { first } => self.prepare(first).await?,
+            Phase::Run { passes, at } => return self.run(passes, at).await.map(Some),
+            Phase::Release => self.release().await?,
+            Phase::Remove if self.creates() => {
+                let path = self.file.path.clone();
+                self.call(MetaOp::Remove { path }).await?;
+            }
+            Phase::Create | Phase::Remove => {}
+            Phase::Leave => {
+                if let Some(session) = self.session.take() {
+                    session.close().await;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn end(self) -> (Tally, JobShare, FileState) {
+        let share = JobShare {
+            bytes: self.tally.bytes.total(),
+            operations: self.tally.operations,
+            passes: self.tally.passes,
+            worked_ns: self.worked_ns,
+        };
+        (self.tally, share, self.file)
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod policy;
 pub(crate) mod ranked_files;
 pub(crate) mod record_pass;
 pub(crate) mod record_step;
+pub(crate) mod rounds;
 pub(crate) mod server_cache;
 pub(crate) mod stream;
 pub(crate) mod target_files;

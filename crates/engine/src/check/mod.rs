@@ -58,6 +58,7 @@ pub(crate) fn checks(measure: &Measure, evidence: &StepEvidence<'_>) -> Vec<Chec
     match evidence.work {
         Work::Records(work) if work.jobs.is_some() => checks.extend(throughput(measure, work.queue_depth)),
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
+        Work::Metadata(_) => checks.extend(throughput(measure, 1)),
         Work::Transactions(work) => match &work.pace {
             // Who starts by a pace and comes too late is not late because of us, and thinks not at all.
             Pace::Closed(Think::Every(period)) => checks.push(paced(measure, work.users, *period)),

@@ -1,8 +1,8 @@
 //! Self-checks of throughput mode: whether the jobs worked at once, and whether it was the target they
 //! waited for.
 
-use sharebench_model::units::{show_rate, three_digits};
-use sharebench_model::{Check, Measure, Verdict};
+use sharebench_model::units::{show_operation_rate, show_rate, three_digits};
+use sharebench_model::{Check, JobShare, Measure, Verdict};
 
 use crate::check::LITTLE_TOLERANCE;
 use crate::check::verdict::check;
@@ -33,15 +33,18 @@ pub(crate) fn throughput(measure: &Measure, depth: u32) -> Vec<Check> {
 /// The shares in one sentence; the measure holds their numbers.
 fn job_shares(measure: &Measure) -> Check {
     let rates = measure.shares.iter().filter(|share| share.worked_ns > 0);
-    let rates: Vec<f64> = rates.map(|share| share.bytes as f64 * 1e9 / share.worked_ns as f64).collect();
+    let in_bytes = measure.bytes.total() > 0;
+    let done = |share: &JobShare| if in_bytes { share.bytes } else { share.operations } as f64;
+    let rates: Vec<f64> = rates.map(|share| done(share) * 1e9 / share.worked_ns as f64).collect();
+    let shown = |rate| if in_bytes { show_rate(rate) } else { show_operation_rate(rate) };
     let (least, most) =
         rates.iter().fold((f64::MAX, 0.0_f64), |(least, most), rate| (least.min(*rate), most.max(*rate)));
     let detail = format!(
         "{} of {} jobs took part, the slowest at {}, the fastest at {} while it worked",
         rates.len(),
         measure.users_assigned,
-        show_rate(least),
-        show_rate(most)
+        shown(least),
+        shown(most)
     );
     check("jobs", Verdict::Valid, detail)
 }
@@ -52,7 +55,7 @@ fn together(worked: &[f64], window: f64) -> Option<Check> {
     (mean < window * (1.0 - IDLE_SHARE)).then(|| {
         let fastest = worked.iter().copied().fold(f64::MAX, f64::min);
         let detail = format!(
-            "on average a job worked in {} % of the window, the first to be done in {} %: the rest is idle time that the rate holds (IOzone's stonewall would have stopped everybody there); use larger files",
+            "on average a job worked in {} % of the window, the first to be done in {} %: the rest is idle time that the rate holds (IOzone's stonewall would have stopped everybody there); use larger files, or a larger batch of entries",
             three_digits(100.0 * mean / window),
             three_digits(100.0 * fastest / window)
         );

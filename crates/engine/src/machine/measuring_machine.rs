@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use sharebench_plan::{ResolvedPlan, StepPlan, Work};
+use sharebench_plan::{MetadataTest, ResolvedPlan, StepPlan, Work};
 use sharebench_target::Target;
 
 use crate::machine::clock_facts::ClockFacts;
@@ -17,6 +17,9 @@ use crate::time::clock::Clock;
 
 /// Below this the kernel's ticks are too coarse to distinguish user and kernel time.
 const MIN_CPU_NS: u64 = 50_000_000;
+
+/// Bytes of the request that stands for an operation on a name.
+const MIN_REQUEST: u32 = 512;
 
 /// The measuring machine during a run. It owns the hiccup meter, the facts of the clock, the link to each target and
 /// the generator's ceiling for each kind of cell. It is made when a run starts, after its targets are prepared, and
@@ -53,6 +56,7 @@ impl Machine {
         let work = &step.work;
         let users = match work {
             Work::Records(work) => work.jobs.unwrap_or(1),
+            Work::Metadata(work) => work.jobs(),
             Work::Transactions(work) => work.users,
         };
         let threads = f64::from(crate::threads::count::threads(users, blocking));
@@ -74,6 +78,12 @@ fn kind(work: &Work) -> CeilingKind {
         Work::Records(work) => {
             CeilingKind { record_size: work.record_size, depth: work.queue_depth, writes: work.test.writes() }
         }
+        // A small request is what the generator does for an operation on a name.
+        Work::Metadata(work) => CeilingKind {
+            record_size: (work.entry_size as u32).max(MIN_REQUEST),
+            depth: 1,
+            writes: work.test == MetadataTest::CreateWrite,
+        },
         Work::Transactions(work) => CeilingKind {
             record_size: work.workload.largest_request(),
             depth: 1,

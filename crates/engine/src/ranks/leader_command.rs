@@ -40,7 +40,7 @@ impl LeaderCommand {
     /// The command to measure `step`.
     pub fn step(step: &StepPlan, plan: &ResolvedPlan) -> Self {
         let of = match &step.work {
-            Work::Records(_) => StepOrigin::Cells,
+            Work::Records(_) | Work::Metadata(_) => StepOrigin::Cells,
             Work::Transactions(_) if step.cell < plan.loads.len() => StepOrigin::Loads,
             Work::Transactions(work) => {
                 let open = match work.pace {

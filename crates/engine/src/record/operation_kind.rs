@@ -48,7 +48,9 @@ impl OperationKind {
     /// The kind of a metadata operation.
     pub fn of(op: &MetaOp) -> Self {
         match op {
-            MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } => Self::Create,
+            MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } | MetaOp::Link { .. } => {
+                Self::Create
+            }
             MetaOp::Open { .. } => Self::Open,
             MetaOp::Close { .. } => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,
@@ -57,6 +59,7 @@ impl OperationKind {
             MetaOp::Rename { .. } => Self::Rename,
             MetaOp::Space => Self::Space,
             MetaOp::Stat { .. }
+            | MetaOp::SetModified { .. }
             | MetaOp::Map { .. }
             | MetaOp::DropCache { .. }
             | MetaOp::Residency { .. } => Self::Stat,

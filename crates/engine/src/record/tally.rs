@@ -106,6 +106,15 @@ impl Tally {
         self.response_batches.record(ended, ended - started);
     }
 
+    /// Counts the operations that one request did together, such as the entries of a page of a listing. The request has one
+    /// service time.
+    pub fn operations_of_request(&mut self, operations: u64, started: u64, ended: u64) {
+        self.operations += operations;
+        self.transactions += operations;
+        self.service.record(ended - started);
+        self.response_batches.record(ended, ended - started);
+    }
+
     /// Counts a failure, and keeps its text while there are few.
     pub fn failure(&mut self, error: OpError) {
         *self.errors.entry(error.class).or_default() += 1;

@@ -71,7 +71,7 @@ impl Limits<'_> {
     pub(crate) fn exceeded_by(&self, plan: &ResolvedPlan) -> Vec<(usize, Excess)> {
         let excess = |(cell, (_, work)): (usize, &(_, Work))| match work {
             Work::Records(work) => Some((cell, self.excess(work)?)),
-            Work::Transactions(_) => None,
+            Work::Metadata(_) | Work::Transactions(_) => None,
         };
         plan.cells.iter().enumerate().filter_map(excess).collect()
     }

@@ -20,6 +20,7 @@ pub(crate) mod stopper;
 pub(crate) mod survey;
 pub(crate) mod target_state;
 pub(crate) mod turns;
+pub(crate) mod unsupported_tests;
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -43,6 +44,9 @@ use crate::data::tree_removal::remove_tree;
 use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
 use crate::machine::measuring_machine::Machine;
+use crate::metadata::directory_set::DirectorySet;
+use crate::metadata::step as metadata_step;
+use crate::metadata::step::DirectorySets;
 use crate::ranks::agreement::agreed;
 use crate::run::cell_limits::Limits;
 use crate::run::first_connection::connect_first;
@@ -224,6 +228,7 @@ impl Run<'_> {
                     files,
                     set: SharedSet::default(),
                     file_store: UserFileStore::default(),
+                    directories: DirectorySets::default(),
                 });
                 continue;
             }
@@ -246,13 +251,17 @@ impl Run<'_> {
             if self.plan.keeps_users() {
                 files.facts.insert(USERS_BETWEEN_STEPS_FACT.to_owned(), USERS_STAY.to_owned());
             }
-            let exceeding = self.skip_cells(index, &mut files, skipped);
+            let mut exceeding = self.skip_cells(index, &mut files, skipped);
+            if exceeding.is_ok() {
+                exceeding = self.skip_unsupported(index, &mut files, skipped, context).await;
+            }
             let available = files.examine_space(context).await;
             self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
             states.push(TargetState {
                 files,
                 set: SharedSet::default(),
                 file_store: UserFileStore::default(),
+                directories: DirectorySets::default(),
             });
             exceeding?;
             let needed = self.plan.bytes_needed();
@@ -282,6 +291,11 @@ impl Run<'_> {
                 Ok(()) => self.lay_reserve(step, work, &mut state.files, context).await,
                 Err(end) => Err(end),
             },
+            Work::Metadata(work) => {
+                let set = DirectorySet::of(work, &state.files.directory);
+                let session = state.files.session.as_mut();
+                metadata_step::prepare(work, &set, &mut state.directories, ranks, session, context).await
+            }
             Work::Transactions(work) => self.lay_out(work, step, state, context).await,
         };
         // Open files and sessions keep caches alive and block an unmount.
@@ -348,7 +362,7 @@ impl Run<'_> {
         let carried = target.shared_queue_depth();
         let users = self.plan.works().map(|work| match work {
             Work::Transactions(work) => work.users_per_session,
-            Work::Records(_) => 1,
+            Work::Records(_) | Work::Metadata(_) => 1,
         });
         if let Some(users) = users.max().filter(|users| *users > carried) {
             self.emit(RunEvent::Warning(format!(
@@ -362,7 +376,7 @@ impl Run<'_> {
     fn unit(&self) -> u64 {
         let pieces = self.plan.works().flat_map(|work| match work {
             Work::Records(work) => work.pieces().to_vec(),
-            Work::Transactions(_) => Vec::new(),
+            Work::Metadata(_) | Work::Transactions(_) => Vec::new(),
         });
         pieces.reduce(greatest_common_divisor).unwrap_or(512)
     }

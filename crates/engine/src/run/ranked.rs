@@ -84,6 +84,7 @@ impl Run<'_> {
     ) -> Contribution {
         let numbers = self.own_users(match &step.work {
             Work::Records(work) => work.jobs.unwrap_or(1),
+            Work::Metadata(work) => work.jobs(),
             Work::Transactions(work) => work.users,
         });
         let blocking = self.targets[step.target as usize].capabilities().blocking;

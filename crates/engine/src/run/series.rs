@@ -103,7 +103,7 @@ impl Run<'_> {
 fn works(steps: &[StepPlan]) -> Vec<&TransactionWork> {
     let users = steps.iter().filter_map(|step| match &step.work {
         Work::Transactions(work) => Some(work),
-        Work::Records(_) => None,
+        Work::Records(_) | Work::Metadata(_) => None,
     });
     users.collect()
 }

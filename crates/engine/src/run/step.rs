@@ -13,6 +13,9 @@ use crate::check::steady_state::steadiness;
 use crate::check::{StepEvidence, checks};
 use crate::data::context::PassContext;
 use crate::machine::measuring_machine::Machine;
+use crate::metadata;
+use crate::metadata::directory_set::DirectorySet;
+use crate::metadata::job::MetadataCell;
 use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::target_state::TargetState;
@@ -128,6 +131,21 @@ impl Run<'_> {
                 self.probe_caches(step, work, state, context, &mut tally).await?;
                 Ok(tally)
             }
+            Work::Metadata(work) => {
+                let set = DirectorySet::of(work, &state.files.directory);
+                let cell = MetadataCell {
+                    target: self.targets[step.target as usize].as_ref(),
+                    work,
+                    set: &set,
+                    clock: context.clock,
+                    stop: self.stop,
+                    verify: self.plan.verify,
+                    timeout: self.plan.timeout,
+                    ranks: self.ranks,
+                };
+                let session = state.files.session.as_mut();
+                metadata::step::measure(&cell, &mut state.directories, session, context).await
+            }
             Work::Transactions(work) => self.load(work, step, state, context).await,
         }
     }
@@ -138,6 +156,7 @@ impl Run<'_> {
             Work::Records(work) => {
                 (work.jobs.unwrap_or(1), if work.jobs.is_some() { RateBase::Window } else { RateBase::Busy })
             }
+            Work::Metadata(work) => (work.jobs(), RateBase::Window),
             Work::Transactions(work) => match work.pace {
                 Pace::Closed(_) => (work.users, RateBase::Window),
                 // The users of an open load are a pool: those that were never needed are not missing.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{CellPrecision, Measure, PrecisionReport, Standing, StepResult, Verdict};
+use sharebench_model::{CellPrecision, PrecisionReport, Standing, StepResult, Verdict};
 use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan};
 use sharebench_stats::{Decision, Repetition, StoppingRule, repetitions_needed, widest_half_width};
 
@@ -76,7 +76,7 @@ impl<'p> Stopper<'p> {
 
     /// Adds the result of a step. Steps that are invalid or moved nothing count towards no interval.
     pub fn note(&mut self, step: &StepPlan, result: &StepResult) {
-        let Some(rate) = rate(&result.measure).filter(|_| result.verdict() != Verdict::Invalid) else {
+        let Some(rate) = rate(result).filter(|_| result.verdict() != Verdict::Invalid) else {
             return;
         };
         let repetition = Repetition { rate, time: result.measure.base_ns() as f64 };
@@ -142,9 +142,10 @@ impl<'p> Stopper<'p> {
     }
 }
 
-/// The rate of a measure: bytes per second, or operations per second where no bytes are moved.
-fn rate(measure: &Measure) -> Option<f64> {
-    let rate = if measure.bytes.total() > 0 { measure.throughput() } else { measure.operation_rate() };
+/// The rate of a step: bytes per second, or operations per second where no bytes are moved.
+fn rate(step: &StepResult) -> Option<f64> {
+    let measure = &step.measure;
+    let rate = if step.is_rated_in_bytes() { measure.throughput() } else { measure.operation_rate() };
     rate.filter(|rate| rate.is_finite() && *rate > 0.0)
 }
 

@@ -4,14 +4,16 @@ use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
+use crate::metadata::step::DirectorySets;
 use sharebench_model::StepError;
 
-/// The state of one target during a run: the open session with the files of cells, the shared data set of loads, and
-/// what is known of users' own files between steps.
+/// The state of one target during a run: the open session with the files of cells, the shared data set of loads,
+/// what is known of users' own files between steps, and the directories of metadata cells.
 pub(crate) struct TargetState {
     pub(crate) files: TargetFiles,
     pub(crate) set: SharedSet,
     pub(crate) file_store: UserFileStore,
+    pub(crate) directories: DirectorySets,
 }
 
 /// Closes all files and sessions on all targets, so that the pre-step command finds none open.

@@ -53,7 +53,7 @@ impl Run<'_> {
             let mut context = under_way.context.another();
             let depth = match &step.work {
                 Work::Records(work) => work.queue_depth,
-                Work::Transactions(_) => 1,
+                Work::Metadata(_) | Work::Transactions(_) => 1,
             };
             context.turn = Some(Turn::new(&turns, self.plan.slice_time, depth));
             let turns = &turns;

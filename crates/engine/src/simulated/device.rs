@@ -68,6 +68,9 @@ pub struct Device {
     pub(super) mute_every: Option<u32>,
     pub(super) client_cost: u64,
     pub(super) metadata_ns: u64,
+    /// Spread of the time of operations on names: the standard deviation of its logarithm.
+    pub(super) metadata_spread: f64,
+    pub(super) entry_ns: f64,
     pub(super) logs: bool,
 }
 
@@ -122,6 +125,8 @@ impl Device {
             mute_every: None,
             client_cost: 0,
             metadata_ns: 0,
+            metadata_spread: 0.0,
+            entry_ns: 0.0,
             logs: true,
         }
     }
@@ -177,11 +182,32 @@ impl Device {
         self
     }
 
+    /// Operations on names and handles take a lognormal time with this median, whose logarithm has this standard deviation.
+    #[must_use]
+    pub fn varying_metadata(mut self, median: Duration, sigma: f64) -> Self {
+        self.metadata_ns = median.as_nanos() as u64;
+        self.metadata_spread = sigma;
+        self
+    }
+
+    /// Directories are searched linearly: an operation on a name takes `entry_ns` nanoseconds more for each entry of its
+    /// directory.
+    #[must_use]
+    pub fn linear_directories(mut self, entry_ns: f64) -> Self {
+        self.entry_ns = entry_ns;
+        self
+    }
+
     /// The device keeps no log of its work, for runs of millions of requests.
     #[must_use]
     pub fn without_log(mut self) -> Self {
         self.logs = false;
         self
+    }
+
+    /// The random numbers of the times of operations on names.
+    pub(super) fn metadata_random(&self) -> Random {
+        Random::new(self.seed, 0x51FF)
     }
 
     fn stage_random(&self) -> Random {

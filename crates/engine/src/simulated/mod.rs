@@ -4,6 +4,7 @@
 //! known speed without a network. It keeps a log of what it did.
 
 mod device;
+mod names;
 mod server_cache;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::future::Future;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use sharebench_model::{
@@ -24,6 +25,7 @@ use sharebench_target::{
 use crate::time::clock::Clock;
 use crate::time::sleep::Sleep;
 
+use names::NameTimes;
 use server_cache::Asked;
 
 pub use device::{Delayed, Device, Served, Service};
@@ -43,7 +45,7 @@ struct Shared {
     sessions: AtomicU32,
     mute_every: Option<u32>,
     client_cost: u64,
-    metadata_ns: u64,
+    names: Mutex<NameTimes>,
 }
 
 #[derive(Debug)]
@@ -57,7 +59,7 @@ impl<T: Target> SimulatedTarget<T> {
     pub fn new(inner: T, clock: &Clock, device: Device) -> Self {
         let mute_every = device.mute_every;
         let client_cost = device.client_cost;
-        let metadata_ns = device.metadata_ns;
+        let names = Mutex::new(NameTimes::of(&device));
         let inside = Mutex::new(Inside { device, log: Vec::new() });
         let sessions = AtomicU32::new(0);
         Self {
@@ -68,7 +70,7 @@ impl<T: Target> SimulatedTarget<T> {
                 sessions,
                 mute_every,
                 client_cost,
-                metadata_ns,
+                names,
             }),
         }
     }
@@ -80,6 +82,10 @@ impl<T: Target> SimulatedTarget<T> {
 }
 
 impl Shared {
+    fn names(&self) -> MutexGuard<'_, NameTimes> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The work of one stage; none after the last.
     fn enter(&self, stage: usize, arrival: Option<u64>, flight: &Flight) -> Option<Served> {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
@@ -242,11 +248,13 @@ impl Session for SimulatedSession {
             _ => None,
         };
         Box::pin(async move {
-            if self.shared.metadata_ns > 0 {
-                let done = self.shared.clock.now() + self.shared.metadata_ns;
+            let nanos = self.shared.names().of_operation(&op);
+            if nanos > 0 {
+                let done = self.shared.clock.now() + nanos;
                 self.shared.clock.sleep_precise(done).await;
             }
-            let reply = self.inner.call(op).await;
+            let reply = self.inner.call(op.clone()).await;
+            self.shared.names().note(&op, &reply.result);
             if let (Some(known), Ok(MetaYield::Opened { file, .. })) = (opened, &reply.result) {
                 self.files.insert(*file, known);
             }

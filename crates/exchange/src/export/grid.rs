@@ -57,7 +57,7 @@ impl<'a> Rates<'a> {
 
 /// Bytes per second, or operations where there are none.
 fn rate(step: &StepResult) -> Option<f64> {
-    let bytes = step.measure.bytes.total() > 0;
+    let bytes = step.is_rated_in_bytes();
     let rate = if bytes { step.measure.throughput() } else { step.measure.operation_rate() };
     rate.filter(|rate| *rate > 0.0)
 }

@@ -23,7 +23,7 @@ pub fn xlsx(steps: &dyn Steps) -> Result<Vec<u8>, ExportError> {
     steps.visit(&mut |step| {
         rates.add(step);
         let tests = [axis::TEST, axis::WORKLOAD].into_iter().filter_map(|axis| step.coordinates.text(axis));
-        for test in tests.filter(|_| step.measure.bytes.total() > 0) {
+        for test in tests.filter(|_| step.is_rated_in_bytes()) {
             if !moving.contains(test) {
                 moving.insert(test.to_owned());
             }

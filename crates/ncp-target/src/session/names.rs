@@ -3,8 +3,8 @@
 use sharebench_model::{
     ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
-use sharebench_ncp::client::{Access, Client, ClientError, EntryInfo, Path};
-use sharebench_ncp::wire::Completion;
+use sharebench_ncp::client::{Access, Client, ClientError, EntryInfo, Modification, Path};
+use sharebench_ncp::wire::{Completion, DosTime};
 
 use crate::policy::check_policy;
 use crate::session::NcpSession;
@@ -39,6 +39,13 @@ impl NcpSession {
                 self.done(async |client| client.remove_directory(&path).await).await
             }
             MetaOp::Rename { from, to } => self.rename(from, to).await,
+            MetaOp::Link { .. } => Err(OpError::no_links()),
+            MetaOp::SetModified { path, seconds } => {
+                let path = self.path(path)?;
+                let modified = Some(DosTime::from_unix((*seconds).into()));
+                let wanted = Modification { modified, ..Modification::default() };
+                self.done(async |client| client.modify(&path, &wanted).await).await
+            }
             MetaOp::Space => {
                 let volume = self.volume.clone();
                 let space = self.call_client(async |client| client.volume_space(&volume).await).await?;

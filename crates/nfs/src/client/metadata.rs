@@ -47,7 +47,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), OpError> {
     Ok(())
 }
 
-fn put_name(writer: &mut Writer, directory: &FileHandle, name: &str) {
+pub(crate) fn put_name(writer: &mut Writer, directory: &FileHandle, name: &str) {
     directory.put(writer);
     writer.opaque(name.as_bytes());
 }
@@ -94,6 +94,8 @@ impl NfsSession {
             }
             MetaOp::MakeDir { path } => self.make_directory(path).await,
             MetaOp::Rename { from, to } => self.rename(from, to).await,
+            MetaOp::Link { from, to } => self.link(from, to).await,
+            MetaOp::SetModified { path, seconds } => self.set_modified(path, *seconds).await,
             MetaOp::Space => {
                 let root = self.directories.root();
                 let reader = self.request(Procedure::FsStat, |writer| root.put(writer)).await?;
@@ -106,7 +108,7 @@ impl NfsSession {
     }
 
     /// Performs a call whose result is only `wcc_data`.
-    async fn change(
+    pub(crate) async fn change(
         &mut self,
         procedure: Procedure,
         arguments: impl Fn(&mut Writer),

@@ -12,6 +12,7 @@ mod connection;
 mod dial;
 mod dialect;
 mod directories;
+mod entry_changes;
 mod gss_login;
 mod listing;
 mod metadata;

@@ -2,6 +2,7 @@
 
 mod cache_probes;
 mod load;
+mod metadata;
 mod server_cache;
 mod sweep;
 

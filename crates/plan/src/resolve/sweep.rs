@@ -71,6 +71,7 @@ impl Axes {
             read_percent: any(mixes).then(|| self.read_percent.clone()),
             stream_buffer: any(streams).then_some(self.stream_buffer),
             policies: self.policies.clone(),
+            metadata: sweep.metadata.clone(),
         }
     }
 
@@ -166,6 +167,18 @@ fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)
 impl Resolver<'_> {
     /// Lays out a sweep. Positions without a meaning are left out; a test that has none at all is a mistake.
     pub(crate) fn sweep_cells(&mut self, sweep: &Sweep, min_sample_time: Duration) -> Vec<Cell> {
+        let of_metadata_only = sweep.tests.is_none() && sweep.metadata.tests.is_some();
+        let mut cells = if of_metadata_only {
+            self.blame_axes_of_records(sweep);
+            Vec::new()
+        } else {
+            self.record_cells(sweep, min_sample_time)
+        };
+        cells.extend(self.metadata_cells(sweep, min_sample_time));
+        cells
+    }
+
+    fn record_cells(&mut self, sweep: &Sweep, min_sample_time: Duration) -> Vec<Cell> {
         let mut axes = Axes::of(sweep, &self.typed.targets);
         let largest = axes.files.iter().max().copied().unwrap_or_default();
         self.complete_server_cache("sweep", &mut axes.policies, largest);
@@ -289,7 +302,7 @@ mod tests {
     fn pairs(plan: &ResolvedPlan) -> BTreeSet<(u64, u32)> {
         let works = plan.cells.iter().filter_map(|(_, work)| match work {
             Work::Records(work) => Some((work.file_size, work.record_size)),
-            Work::Transactions(_) => None,
+            Work::Metadata(_) | Work::Transactions(_) => None,
         });
         works.collect()
     }

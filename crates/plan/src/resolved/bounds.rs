@@ -58,7 +58,7 @@ impl ResolvedPlan {
     /// Time of all load steps if each is extended as many times as allowed.
     pub fn extended_time(&self) -> Duration {
         let longest = |(_, work): &Cell| match work {
-            Work::Records(_) => Duration::ZERO,
+            Work::Records(_) | Work::Metadata(_) => Duration::ZERO,
             Work::Transactions(work) => work.longest(),
         };
         let searched = self.loads.last().map_or(Duration::ZERO, longest) * self.most_searched();
@@ -93,6 +93,7 @@ impl ResolvedPlan {
     fn shortest_sample(&self) -> Option<Duration> {
         let samples = self.cells.iter().filter_map(|(_, work)| match work {
             Work::Records(work) => Some(work.min_sample_time),
+            Work::Metadata(work) => Some(work.min_sample_time),
             Work::Transactions(_) => None,
         });
         samples.min()
@@ -102,6 +103,7 @@ impl ResolvedPlan {
 fn time_of(cells: &[Cell]) -> Duration {
     let time = |(_, work): &Cell| match work {
         Work::Records(work) => work.min_sample_time,
+        Work::Metadata(work) => work.min_sample_time,
         Work::Transactions(work) => work.warm_up + work.measure,
     };
     cells.iter().map(time).sum()

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod cache_probe_plan;
+mod metadata_work;
 mod plan;
 mod record_work;
 mod skipped_cells;
@@ -10,6 +11,7 @@ mod wall_time;
 
 pub use bounds::{Bounds, MAX_WALL};
 pub use cache_probe_plan::CacheProbePlan;
+pub use metadata_work::MetadataWork;
 pub use plan::{Cell, ResolvedPlan, StepPlan, TransactionWork, Work};
 pub use record_work::{Grid, RecordWork};
 pub use skipped_cells::SkippedCells;

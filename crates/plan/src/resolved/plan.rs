@@ -7,7 +7,7 @@ use std::time::Duration;
 use sharebench_model::units::BitRate;
 use sharebench_model::{Coordinates, IoPolicy};
 
-use super::{CacheProbePlan, RecordWork};
+use super::{CacheProbePlan, MetadataWork, RecordWork};
 use crate::plan::{Plan, PlannedTarget, Verify};
 use crate::values::{Access, Pace, Repeat, Search, Test};
 use crate::workload::Workload;
@@ -58,6 +58,8 @@ impl TransactionWork {
 pub enum Work {
     /// A cell of a sweep or of a depth study.
     Records(RecordWork),
+    /// A metadata cell of a sweep.
+    Metadata(MetadataWork),
     /// A step of a user load.
     Transactions(TransactionWork),
 }
@@ -119,10 +121,14 @@ impl ResolvedPlan {
     #[must_use]
     pub fn on_ranks(mut self, jobs: u32) -> Self {
         for cell in &mut self.cells {
-            if let Work::Records(work) = &cell.1
-                && work.jobs.is_none()
-            {
-                *cell = RecordWork { jobs: Some(jobs), ..work.clone() }.into_cell();
+            match &cell.1 {
+                Work::Records(work) if work.jobs.is_none() => {
+                    *cell = RecordWork { jobs: Some(jobs), ..work.clone() }.into_cell();
+                }
+                Work::Metadata(work) if work.jobs.is_none() => {
+                    *cell = MetadataWork { jobs: Some(jobs), ..work.clone() }.into_cell();
+                }
+                _ => {}
             }
         }
         self
@@ -140,13 +146,14 @@ impl ResolvedPlan {
 
     /// Largest request of any cell, in bytes; at least 512. It is one request, or the cell is not measured.
     pub fn max_record(&self) -> u32 {
-        self.record_works().map(RecordWork::request_size).max().unwrap_or(512).max(512)
+        let small_files = self.metadata_works().map(|work| work.entry_size as u32).max().unwrap_or(0);
+        self.record_works().map(RecordWork::request_size).max().unwrap_or(512).max(512).max(small_files)
     }
 
     /// Most sessions of any step of users that the plan names; none without users.
     pub fn max_sessions(&self) -> Option<u32> {
         let users = self.loads.iter().map(|(_, work)| match work {
-            Work::Records(_) => 0,
+            Work::Records(_) | Work::Metadata(_) => 0,
             Work::Transactions(work) => work.users.div_ceil(work.users_per_session),
         });
         users.max()
@@ -155,7 +162,7 @@ impl ResolvedPlan {
     /// Largest block of any step of users, in bytes; 0 without users. It may take several requests.
     pub fn max_block(&self) -> u32 {
         let blocks = self.works().map(|work| match work {
-            Work::Records(_) => 0,
+            Work::Records(_) | Work::Metadata(_) => 0,
             Work::Transactions(work) => work.workload.largest_request(),
         });
         blocks.max().unwrap_or(0)
@@ -191,6 +198,7 @@ impl ResolvedPlan {
         let displaced = self.record_works().map(|work| work.displaced).max().unwrap_or(0);
         let loads = self.works().map(|work| match work {
             Work::Records(_) => 0,
+            Work::Metadata(work) => work.bytes_on_target(),
             Work::Transactions(work) => work.workload.bytes_on_target(work.users),
         });
         records.saturating_add(probe_files).saturating_add(displaced).max(loads.max().unwrap_or(0))
@@ -204,7 +212,14 @@ impl ResolvedPlan {
     fn record_works(&self) -> impl Iterator<Item = &RecordWork> {
         self.works().filter_map(|work| match work {
             Work::Records(work) => Some(work),
-            Work::Transactions(_) => None,
+            Work::Metadata(_) | Work::Transactions(_) => None,
+        })
+    }
+
+    fn metadata_works(&self) -> impl Iterator<Item = &MetadataWork> {
+        self.works().filter_map(|work| match work {
+            Work::Metadata(work) => Some(work),
+            Work::Records(_) | Work::Transactions(_) => None,
         })
     }
 }

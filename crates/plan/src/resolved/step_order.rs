@@ -74,7 +74,7 @@ impl<'p> StepOrder<'p> {
     fn layout(&self, cell: usize) -> Option<(u64, u32)> {
         match &self.plan.cells.get(cell)?.1 {
             Work::Records(work) => Some((work.file_size, work.record_size)),
-            Work::Transactions(_) => None,
+            Work::Metadata(_) | Work::Transactions(_) => None,
         }
     }
 

@@ -1,9 +1,10 @@
 //! The time of a whole run, with everything around the measured time.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::bounds::{Bounds, MAX_WALL};
-use super::{CacheProbePlan, Cell, RecordWork, ResolvedPlan, TransactionWork, Work};
+use super::{CacheProbePlan, Cell, MetadataWork, RecordWork, ResolvedPlan, TransactionWork, Work};
 use crate::values::{Cold, Start};
 use crate::workload::Owner;
 
@@ -38,6 +39,10 @@ const AROUND_A_PASS: u64 = 20;
 const LOGON: u64 = 20;
 /// Requests about names for one file of a data set: directories, making, closing, removing.
 const AROUND_A_FILE: u64 = 8;
+/// Requests about one entry of a directory: making, closing, looking at it, removing.
+const AROUND_AN_ENTRY: u64 = 6;
+/// Entries that one request of a listing returns at least.
+const LISTED_PER_REQUEST: u64 = 20;
 /// Times that a whole file is moved before a pass: read back after it was rewritten, laid out, used for the first time,
 /// read before a test of rereads.
 const PASSES_BEFORE: u64 = 4;
@@ -65,8 +70,10 @@ impl ResolvedPlan {
         };
         // The data that displaces caches is written once per target.
         let laid = self.cells.iter().map(|cell| longest_displacing(cell, slowest)).max().unwrap_or_default();
-        let around =
-            slowest.time(LOGON + AROUND_A_FILE * self.cells.len() as u64, 0) + ON_THIS_MACHINE + laid;
+        let around = slowest.time(LOGON + AROUND_A_FILE * self.cells.len() as u64, 0)
+            + ON_THIS_MACHINE
+            + laid
+            + longest_filling(self, slowest);
         let loads: Duration = self.loads.iter().map(|cell| around_load(cell, slowest)).sum();
         let last = self.loads.last().map_or(Duration::ZERO, |cell| around_load(cell, slowest));
         let searched = last * self.most_searched();
@@ -101,7 +108,11 @@ fn whole_file(work: &RecordWork, slowest: SlowestTarget) -> Duration {
 
 /// The longest time of one repetition of a cell on one target.
 fn longest_cell((_, work): &Cell, slowest: SlowestTarget) -> Duration {
-    let Work::Records(work) = work else { return Duration::ZERO };
+    let work = match work {
+        Work::Records(work) => work,
+        Work::Metadata(work) => return longest_metadata_cell(work, slowest),
+        Work::Transactions(_) => return Duration::ZERO,
+    };
     let before = if work.test.start() == Start::Fresh { 1 } else { PASSES_BEFORE };
     let before = before + u64::from(work.is_warmed());
     // The last pass begins before the sample is full.
@@ -132,6 +143,27 @@ fn around_load((_, work): &Cell, slowest: SlowestTarget) -> Duration {
     let users = u64::from(work.users);
     let windows = work.max_extensions + 1;
     slowest.time(LOGON * users, 0) + set + slowest_transaction(work, slowest) * windows
+}
+
+/// The longest time of one repetition of a metadata cell on one target: the last pass begins before the sample is full,
+/// and every pass may make, remove and look at the entries that it works on.
+fn longest_metadata_cell(work: &MetadataWork, slowest: SlowestTarget) -> Duration {
+    let worked_on = work.operations_per_pass().saturating_mul(u64::from(work.jobs()));
+    let requests = AROUND_AN_ENTRY.saturating_mul(worked_on.saturating_mul(2));
+    let listed = work.total_entries() / LISTED_PER_REQUEST;
+    let bytes = work.bytes_on_target().saturating_mul(2);
+    work.min_sample_time * MAX_WALL + slowest.time(requests + listed + LOGON * u64::from(work.jobs()), bytes)
+}
+
+/// The longest time to fill and to remove the directories of metadata cells, each once.
+fn longest_filling(plan: &ResolvedPlan, slowest: SlowestTarget) -> Duration {
+    let works = plan.cells.iter().filter_map(|(_, work)| match work {
+        Work::Metadata(work) => Some((work.directory_key(), work.total_entries())),
+        Work::Records(_) | Work::Transactions(_) => None,
+    });
+    let directories: BTreeMap<_, u64> = works.collect();
+    let entries = directories.values().fold(0u64, |sum, entries| sum.saturating_add(*entries));
+    slowest.time(entries.saturating_mul(2 * AROUND_AN_ENTRY), 0)
 }
 
 /// The longest time to lay out and remove the shared files, and those of each user.

@@ -6,9 +6,9 @@ use toml::de::DeValue;
 
 use super::parse::{Item, Reader};
 use crate::plan::Sweep;
-use crate::values::{Countable, Test, Values};
+use crate::values::{Countable, SweepTest, Test, Values};
 
-const SWEEP: [&str; 17] = [
+const SWEEP: [&str; 24] = [
     "auto",
     "file_sizes",
     "record_sizes",
@@ -26,6 +26,13 @@ const SWEEP: [&str; 17] = [
     "displace",
     "include_close",
     "include_flush",
+    "entries",
+    "layouts",
+    "name_lengths",
+    "entry_sizes",
+    "batch",
+    "tree_depth",
+    "tree_fan_out",
 ];
 
 /// The tests that one word of a list names.
@@ -36,6 +43,17 @@ impl FromStr for Named {
 
     fn from_str(text: &str) -> Result<Self, String> {
         Test::named(text).map(Self)
+    }
+}
+
+/// The tests of a sweep that one word of a list names.
+struct NamedOfSweep(Vec<SweepTest>);
+
+impl FromStr for NamedOfSweep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        SweepTest::named(text).map(Self)
     }
 }
 
@@ -50,7 +68,7 @@ impl Reader<'_> {
             "auto" => sweep.auto = self.parsed("sweep.auto", value),
             "file_sizes" => sweep.file_sizes = self.values("sweep.file_sizes", value),
             "record_sizes" => sweep.record_sizes = self.values("sweep.record_sizes", value),
-            "tests" => sweep.tests = self.tests("sweep.tests", value),
+            "tests" => self.sweep_tests(sweep, value),
             "depths" => sweep.depths = self.values("sweep.depths", value),
             "jobs" => sweep.jobs = self.values("sweep.jobs", value),
             "shared_file" => sweep.shared_file = self.flag("sweep.shared_file", value),
@@ -58,9 +76,22 @@ impl Reader<'_> {
             "stride" => sweep.stride = self.values("sweep.stride", value),
             "read_percent" => sweep.read_percent = self.values("sweep.read_percent", value),
             "stream_buffer" => sweep.stream_buffer = self.parsed("sweep.stream_buffer", value),
+            "entries" => sweep.metadata.entries = self.values("sweep.entries", value),
+            "layouts" => sweep.metadata.layouts = self.items("sweep.layouts", value),
+            "name_lengths" => sweep.metadata.name_lengths = self.values("sweep.name_lengths", value),
+            "entry_sizes" => sweep.metadata.entry_sizes = self.values("sweep.entry_sizes", value),
+            "batch" => sweep.metadata.batch = self.count("sweep.batch", value),
+            "tree_depth" => sweep.metadata.tree_depth = self.count("sweep.tree_depth", value),
+            "tree_fan_out" => sweep.metadata.tree_fan_out = self.count("sweep.tree_fan_out", value),
             other => self.policies(&mut sweep.policies, "sweep", other, value),
         }
         &SWEEP
+    }
+
+    fn sweep_tests(&mut self, sweep: &mut Sweep, value: &Item<'_>) {
+        let Some(items) = self.items::<NamedOfSweep>("sweep.tests", value) else { return };
+        let tests: Vec<SweepTest> = items.into_iter().flat_map(|named| named.0).collect();
+        (sweep.tests, sweep.metadata.tests) = SweepTest::divided(&tests);
     }
 
     /// A list of values and ranges. A single value is a list of one.

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
-use crate::plan::{Plan, Verify};
+use crate::plan::{MetadataAxes, Plan, Sweep, Verify};
 use crate::values::{Arrivals, Policies, duration_text};
 use crate::workload::TypedWorkload;
 
@@ -40,7 +40,7 @@ impl Plan {
                 ("auto", sweep.auto.map(quoted)),
                 ("file_sizes", sweep.file_sizes.as_deref().map(quoted_list)),
                 ("record_sizes", sweep.record_sizes.as_deref().map(quoted_list)),
-                ("tests", sweep.tests.as_deref().map(quoted_list)),
+                ("tests", sweep_tests(sweep)),
                 ("depths", sweep.depths.as_deref().map(numbers)),
                 ("jobs", sweep.jobs.as_deref().map(numbers)),
                 ("shared_file", sweep.shared_file.map(|shared| shared.to_string())),
@@ -50,6 +50,7 @@ impl Plan {
                 ("stream_buffer", sweep.stream_buffer.map(quoted)),
             ];
             fields(text, &lists);
+            metadata_axes(text, &sweep.metadata);
             policies(text, &sweep.policies);
         }
         if let Some(depth) = &self.depth {
@@ -102,6 +103,29 @@ impl Plan {
             workload_text(text, workload);
         }
     }
+}
+
+/// The tests of a sweep, those of records first.
+fn sweep_tests(sweep: &Sweep) -> Option<String> {
+    let records = sweep.tests.as_deref();
+    let metadata = sweep.metadata.tests.as_deref();
+    let names = records.unwrap_or_default().iter().map(ToString::to_string);
+    let names: Vec<String> =
+        names.chain(metadata.unwrap_or_default().iter().map(ToString::to_string)).collect();
+    (records.is_some() || metadata.is_some()).then(|| quoted_list(&names))
+}
+
+fn metadata_axes(text: &mut String, axes: &MetadataAxes) {
+    let lists = [
+        ("entries", axes.entries.as_deref().map(numbers)),
+        ("layouts", axes.layouts.as_deref().map(quoted_list)),
+        ("name_lengths", axes.name_lengths.as_deref().map(numbers)),
+        ("entry_sizes", axes.entry_sizes.as_deref().map(quoted_list)),
+        ("batch", axes.batch.map(|n| n.to_string())),
+        ("tree_depth", axes.tree_depth.map(|n| n.to_string())),
+        ("tree_fan_out", axes.tree_fan_out.map(|n| n.to_string())),
+    ];
+    fields(text, &lists);
 }
 
 fn workload_text(text: &mut String, workload: &TypedWorkload) {

@@ -2,9 +2,12 @@
 
 mod auto;
 mod cache_probes;
+mod directory_layout;
 mod duration_text;
 mod limits;
 mod lognormal;
+mod metadata_preset;
+mod metadata_test;
 mod mistake;
 mod pace;
 mod policies;
@@ -17,9 +20,12 @@ mod test;
 
 pub use auto::Auto;
 pub use cache_probes::{Bypass, CacheProbes, Cold};
+pub use directory_layout::DirectoryLayout;
 pub(crate) use duration_text::duration_text;
 pub(crate) use limits::{MAX_FILE, MAX_RECORD};
 pub(crate) use lognormal::{lognormal, lognormal_mean};
+pub use metadata_preset::MetadataPreset;
+pub use metadata_test::{EntryState, MetadataTest, SweepTest};
 pub(crate) use mistake::nearest;
 pub use mistake::{Mistake, Mistakes};
 pub use pace::{Arrivals, Pace, Think};

@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap().cells, plan.cells);
         let policy = |work: &Work| match work {
             Work::Records(work) => format!("{} {}", work.policy.cache, work.policy.sync),
-            Work::Transactions(_) => String::new(),
+            Work::Metadata(_) | Work::Transactions(_) => String::new(),
         };
         let common = "file_size=4KiB queue_depth=1 record_size=4KiB ";
         let shown = |at: String| at.replace(common, "").replace("queue_depth=1 record_size=4KiB ", "");

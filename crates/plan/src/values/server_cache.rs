@@ -89,7 +89,7 @@ mod tests {
     fn states(plan: &ResolvedPlan) -> Vec<String> {
         let of = |work: &Work| match work {
             Work::Records(work) => format!("{} {} {}", work.test, work.server_cache, work.displaced >> 20),
-            Work::Transactions(_) => String::new(),
+            Work::Metadata(_) | Work::Transactions(_) => String::new(),
         };
         plan.cells.iter().map(|(at, work)| format!("{} {:?}", of(work), at.text("server_cache"))).collect()
     }

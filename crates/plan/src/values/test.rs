@@ -172,10 +172,22 @@ impl Test {
 
     /// The tests of a name: one test, or a group of them (`usual`, `requests`, `streams`, `mmap`, `all`).
     pub fn named(text: &str) -> Result<Vec<Self>, String> {
-        match GROUPS.iter().find(|group| group.0 == text) {
-            Some(Group(_, belongs)) => Ok(Self::ALL.into_iter().filter(|test| belongs(*test)).collect()),
-            None => text.parse().map(|test| vec![test]),
+        Self::named_among(text, [])
+    }
+
+    /// As [`Self::named`], where the caller knows `further` names, which an error then offers.
+    pub(crate) fn named_among(
+        text: &str,
+        further: impl IntoIterator<Item = &'static str>,
+    ) -> Result<Vec<Self>, String> {
+        if let Some(Group(_, belongs)) = GROUPS.iter().find(|group| group.0 == text) {
+            return Ok(Self::ALL.into_iter().filter(|test| belongs(*test)).collect());
         }
+        Self::found(text).map(|test| vec![test]).ok_or_else(|| unknown(text, further))
+    }
+
+    fn found(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|test| test.name() == text)
     }
 }
 
@@ -189,14 +201,16 @@ impl FromStr for Test {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|test| test.name() == text).ok_or_else(|| {
-            let known: Vec<&str> =
-                Self::ALL.map(Self::name).into_iter().chain(GROUPS.map(|group| group.0)).collect();
-            let meant =
-                super::nearest(text, &known).map_or(String::new(), |name| format!("did you mean '{name}'? "));
-            format!("'{text}' is no test; {meant}known are {}", known.join(", "))
-        })
+        Self::found(text).ok_or_else(|| unknown(text, []))
     }
+}
+
+/// The error of a name that is no test, with the names that are.
+fn unknown(text: &str, further: impl IntoIterator<Item = &'static str>) -> String {
+    let names = Test::ALL.map(Test::name).into_iter().chain(GROUPS.map(|group| group.0));
+    let known: Vec<&str> = names.chain(further).collect();
+    let meant = super::nearest(text, &known).map_or(String::new(), |name| format!("did you mean '{name}'? "));
+    format!("'{text}' is no test; {meant}known are {}", known.join(", "))
 }
 
 #[cfg(test)]

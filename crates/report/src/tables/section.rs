@@ -27,6 +27,10 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
     if section.rows.iter().flat_map(|row| row.outcomes.iter().flatten()).any(|o| server(o).is_some()) {
         columns.push(("server CPU", |o, _| show::server_cpu(o)));
     }
+    let mut outcomes = section.rows.iter().flat_map(|row| row.outcomes.iter().flatten());
+    if outcomes.any(|o| o.requests_per_operation.is_some()) {
+        columns.push(("requests/op", |o, _| show::requests_per_operation(o)));
+    }
     let caption = match section.view {
         View::Sweep => "Median throughput with its interval; ratios with theirs.",
         View::Load => {

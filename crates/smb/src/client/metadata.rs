@@ -56,6 +56,8 @@ impl SmbSession {
             MetaOp::RemoveDir { path } => self.remove(path, options::DIRECTORY_FILE).await,
             MetaOp::MakeDir { path } => self.make_directory(path).await,
             MetaOp::Rename { from, to } => self.rename(from, to).await,
+            MetaOp::Link { .. } => Err(OpError::no_links()),
+            MetaOp::SetModified { path, seconds } => self.set_modified(path, *seconds).await,
             MetaOp::Space => self.space().await,
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
             MetaOp::Map { .. } => Err(OpError::cannot_map()),
@@ -202,7 +204,7 @@ impl SmbSession {
     }
 
     /// Changes a file and closes it, even if the change fails; then the error of the change is reported.
-    async fn change_and_close(
+    pub(crate) async fn change_and_close(
         &mut self,
         file: FileId,
         class: u8,

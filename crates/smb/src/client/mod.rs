@@ -34,6 +34,7 @@ mod session_counts;
 mod share_paths;
 mod slot_buffers;
 mod target;
+mod times;
 
 #[cfg(test)]
 mod tests;

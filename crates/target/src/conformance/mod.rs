@@ -10,6 +10,7 @@
 
 mod data;
 mod depth;
+mod entry_changes;
 mod ground;
 mod mapping;
 mod names;
@@ -97,6 +98,8 @@ const STEPS: &[(&str, StepFn)] = &[
     ("remove", |ground| Box::pin(trees::remove(ground))),
     ("rename", |ground| Box::pin(names::rename(ground))),
     ("stat", |ground| Box::pin(names::stat(ground))),
+    ("link", |ground| Box::pin(entry_changes::link(ground))),
+    ("set modified", |ground| Box::pin(entry_changes::set_modified(ground))),
     ("space", |ground| Box::pin(sharing::space(ground))),
     ("names", |ground| Box::pin(names::unusual(ground))),
     ("close", |ground| Box::pin(sharing::close(ground))),

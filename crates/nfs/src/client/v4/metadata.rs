@@ -73,6 +73,8 @@ impl Nfs4Session {
             }
             MetaOp::MakeDir { path } => self.make_directory(path).await,
             MetaOp::Rename { from, to } => self.rename(from, to).await,
+            MetaOp::Link { from, to } => self.link(from, to).await,
+            MetaOp::SetModified { path, seconds } => self.set_modified(path, *seconds).await,
             MetaOp::Space => self.space().await,
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
             MetaOp::Map { .. } => Err(OpError::cannot_map()),

@@ -12,6 +12,7 @@ mod callbacks;
 mod compound;
 mod data;
 mod dialect;
+mod entry_changes;
 mod establish;
 mod flavors;
 mod listing;

@@ -68,6 +68,8 @@ impl Nt1Session {
             MetaOp::RemoveDir { path } => self.on_name(command::DELETE_DIRECTORY, &NoWords {}, path).await,
             MetaOp::MakeDir { path } => self.on_name(command::CREATE_DIRECTORY, &NoWords {}, path).await,
             MetaOp::Rename { from, to } => self.rename(from, to).await,
+            MetaOp::Link { .. } => Err(OpError::no_links()),
+            MetaOp::SetModified { .. } => Err(OpError::no_set_times()),
             MetaOp::Space => {
                 let level = QUERY_FS_SIZE_INFO.to_le_bytes();
                 self.transact(subcommand::QUERY_FS_INFORMATION, &level, &[]).await?;

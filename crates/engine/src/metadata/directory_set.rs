@@ -1,0 +1,145 @@
+//! The directories of metadata cells: which there are, who works in them, and in what state they are.
+
+use sharebench_model::{MetaOp, MetaYield, OpError, OpenHow, StepError};
+use sharebench_plan::{DirectoryLayout, EntryState, MetadataWork};
+use sharebench_target::Session;
+
+use crate::data::context::PassContext;
+use crate::metadata::entry_names::{EntryKind, entry_name};
+
+/// The batches of a set of directories, as the last cell left them. All jobs of a cell perform the same passes, so that
+/// one state describes all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BatchState {
+    pub entries: EntryState,
+    /// Bytes of each entry that has content.
+    pub size: u64,
+    /// The entries have their other names.
+    pub renamed: bool,
+    /// The entries are in the other directory.
+    pub moved: bool,
+    /// The time of modification that was set, seconds since 1970.
+    pub modified: Option<u32>,
+}
+
+impl BatchState {
+    /// Nothing exists.
+    pub const ABSENT: Self =
+        Self { entries: EntryState::Absent, size: 0, renamed: false, moved: false, modified: None };
+
+    /// The kind of names that the entries have.
+    pub fn kind(&self) -> EntryKind {
+        if self.renamed { EntryKind::Renamed } else { EntryKind::Batch }
+    }
+}
+
+/// A directory with entries, and the directory into which entries are moved from there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EntryDirectory {
+    pub path: String,
+    pub across: String,
+}
+
+/// The directories of a cell: what its work says of them, and where they are.
+#[derive(Debug, Clone)]
+pub(crate) struct DirectorySet {
+    top: String,
+    /// Every directory with entries, in the order of their numbers.
+    pub directories: Vec<EntryDirectory>,
+    /// Directories above them, each after the one that it is in.
+    above: Vec<String>,
+}
+
+impl DirectorySet {
+    /// The directories of `work` below the directory of the run.
+    pub fn of(work: &MetadataWork, run: &str) -> Self {
+        let MetadataWork { layout, entries, name_length, .. } = work;
+        let top = format!("{run}/{layout}-{entries}-{name_length}-{}", work.jobs());
+        let mut above = vec![top.clone()];
+        let paths = match layout {
+            DirectoryLayout::Own => (0..work.jobs()).map(|job| format!("{top}/d{job}")).collect(),
+            DirectoryLayout::Shared => vec![format!("{top}/d0")],
+            DirectoryLayout::Tree => {
+                let mut level = vec![format!("{top}/t")];
+                for _ in 0..work.tree_depth {
+                    above.extend(level.iter().cloned());
+                    let below = |parent: &String| {
+                        let parent = parent.clone();
+                        (0..work.tree_fan_out).map(move |number| format!("{parent}/{number}"))
+                    };
+                    level = level.iter().flat_map(below).collect();
+                }
+                level
+            }
+        };
+        let directory = |(number, path)| EntryDirectory { path, across: format!("{top}/x{number}") };
+        let directories = paths.into_iter().enumerate().map(directory).collect();
+        Self { top, directories, above }
+    }
+
+    /// Where a walk of a job begins.
+    pub fn walk_root(&self, work: &MetadataWork, job: u32) -> String {
+        match work.layout {
+            DirectoryLayout::Tree => format!("{}/t", self.top),
+            DirectoryLayout::Own | DirectoryLayout::Shared => {
+                self.of_job(work, job).first().map_or_else(|| self.top.clone(), |one| one.path.clone())
+            }
+        }
+    }
+
+    /// The directories that a job works in.
+    pub fn of_job(&self, work: &MetadataWork, job: u32) -> &[EntryDirectory] {
+        match work.layout {
+            DirectoryLayout::Own => {
+                let job = job as usize;
+                self.directories.get(job..=job).unwrap_or_default()
+            }
+            DirectoryLayout::Shared | DirectoryLayout::Tree => &self.directories,
+        }
+    }
+
+    /// The directories that a job verifies for all that work in them.
+    pub fn verified_by(&self, work: &MetadataWork, job: u32) -> &[EntryDirectory] {
+        if work.layout == DirectoryLayout::Own || job == 0 { self.of_job(work, job) } else { &[] }
+    }
+
+    /// The file to which links are made.
+    pub fn source(&self) -> String {
+        format!("{}/source", self.top)
+    }
+
+    /// Makes the directories and fills them with their residents.
+    pub async fn fill(
+        &self,
+        work: &MetadataWork,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), StepError> {
+        let entered = self.directories.iter().flat_map(|one| [&one.path, &one.across]);
+        for path in self.above.iter().chain(entered) {
+            context.deadline.call(session, MetaOp::MakeDir { path: path.clone() }).await?;
+        }
+        create_empty(session, self.source(), context).await?;
+        for directory in &self.directories {
+            for number in 0..work.residents() {
+                if context.stop.is_stopped() {
+                    return Err(StepError::Stopped);
+                }
+                let name = entry_name(EntryKind::Resident, number, work.name_length);
+                create_empty(session, format!("{}/{name}", directory.path), context).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Creates an empty file, unmeasured.
+pub(crate) async fn create_empty(
+    session: &mut dyn Session,
+    path: String,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    let open = MetaOp::open(path, OpenHow::CreateNew);
+    let (file, _) = context.deadline.call(session, open).await.and_then(MetaYield::into_opened)?;
+    context.deadline.call(session, MetaOp::Close { file }).await.map(drop)
+}

@@ -1,0 +1,306 @@
+//! The operations of the tests on single entries, and bringing a batch into the state that a test requires.
+
+use std::ops::Range;
+
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep, OpenHow, StepError};
+use sharebench_plan::{EntryState, MetadataTest, MetadataWork, Verify};
+use sharebench_target::Session;
+
+use crate::data::context::PassContext;
+use crate::data::stamp::{self, Content};
+use crate::metadata::directory_set::{BatchState, EntryDirectory, create_empty};
+use crate::metadata::entry_names::{EntryKind, entry_name};
+use crate::record::request::{SLOT, exchange, write_next};
+use crate::record::tally::Tally;
+
+/// The time of modification that the first pass sets, in seconds since 1970; each further pass sets a later one. Times of
+/// DOS have a resolution of two seconds.
+const FIRST_MODIFIED: u32 = 1_000_000_000;
+/// Seconds from the time that one pass sets to that of the next.
+const MODIFIED_STEP: u32 = 2;
+
+/// The batch of a job in one directory.
+pub(crate) struct Batch<'a> {
+    pub work: &'a MetadataWork,
+    pub directory: &'a EntryDirectory,
+    /// Numbers of its entries.
+    pub numbers: Range<u32>,
+    pub source: &'a str,
+}
+
+impl Batch<'_> {
+    /// The path that an entry has in a state of the batch.
+    pub fn path(&self, number: u32, state: &BatchState) -> String {
+        let directory = if state.moved { &self.directory.across } else { &self.directory.path };
+        self.path_in(directory, number, state.kind())
+    }
+
+    fn path_in(&self, directory: &str, number: u32, kind: EntryKind) -> String {
+        format!("{directory}/{}", entry_name(kind, number, self.work.name_length))
+    }
+
+    /// The content of an entry: that of a file of its number, so that a mix-up of two entries is found.
+    pub fn content(number: u32) -> Content {
+        Content { file: number, generation: 1, kind: None }
+    }
+
+    /// Brings the entries from `state` into the state that the test requires, unmeasured.
+    pub async fn prepare(
+        &self,
+        state: BatchState,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), StepError> {
+        let wanted = self.work.test.before();
+        if is_ready(&state, self.work) {
+            return Ok(());
+        }
+        for number in self.numbers.clone() {
+            if context.stop.is_stopped() {
+                return Err(StepError::Stopped);
+            }
+            let path = self.path(number, &state);
+            match state.entries {
+                EntryState::Absent => {}
+                EntryState::Empty | EntryState::Filled => {
+                    context.deadline.call(session, MetaOp::Remove { path }).await?;
+                }
+                EntryState::Directories => {
+                    context.deadline.call(session, MetaOp::RemoveDir { path }).await?;
+                }
+            }
+            let path = self.path(number, &BatchState::ABSENT);
+            match wanted {
+                EntryState::Absent => {}
+                EntryState::Empty => create_empty(session, path, context).await?,
+                EntryState::Filled => self.create_filled(number, path, session, context).await?,
+                EntryState::Directories => {
+                    context.deadline.call(session, MetaOp::MakeDir { path }).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The operation of the test on one entry, whose result is the bytes that it moved.
+    pub async fn operate(
+        &self,
+        number: u32,
+        state: &BatchState,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), OpError> {
+        let path = self.path(number, state);
+        match self.work.test {
+            MetadataTest::MakeDirectory => {
+                self.timed(MetaOp::MakeDir { path }, session, context, tally).await
+            }
+            MetadataTest::Stat => self.timed(MetaOp::Stat { path }, session, context, tally).await,
+            MetadataTest::StatMiss => {
+                let path = self.path_in(&self.directory.path, number, EntryKind::Missing);
+                self.timed(MetaOp::Stat { path }, session, context, tally).await
+            }
+            MetadataTest::SetAttributes => {
+                let seconds = next_modified(state);
+                self.timed(MetaOp::SetModified { path, seconds }, session, context, tally).await
+            }
+            MetadataTest::Rename | MetadataTest::RenameAcross => {
+                let to = self.path(number, &after_pass(state, self.work));
+                self.timed(MetaOp::Rename { from: path, to }, session, context, tally).await
+            }
+            MetadataTest::Link => {
+                let from = self.source.to_owned();
+                self.timed(MetaOp::Link { from, to: path }, session, context, tally).await
+            }
+            MetadataTest::Unlink => self.timed(MetaOp::Remove { path }, session, context, tally).await,
+            MetadataTest::RemoveDirectory => {
+                self.timed(MetaOp::RemoveDir { path }, session, context, tally).await
+            }
+            MetadataTest::Create | MetadataTest::CreateWrite => {
+                self.opened(path, OpenHow::CreateNew, number, session, context, tally).await
+            }
+            MetadataTest::OpenClose | MetadataTest::OpenReadClose => {
+                self.opened(path, OpenHow::Read, number, session, context, tally).await
+            }
+            MetadataTest::Truncate => {
+                self.opened(path, OpenHow::ReadWrite, number, session, context, tally).await
+            }
+            // These work on whole directories.
+            MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => {
+                Ok(())
+            }
+        }
+    }
+
+    /// One operation on a name.
+    async fn timed(
+        &self,
+        op: MetaOp,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), OpError> {
+        let started = context.clock.now();
+        let result = context.deadline.call(session, op).await;
+        tally.operation(started, context.clock.now());
+        tally.outcome(judged(self.work.test, result))
+    }
+
+    /// An operation that opens a file, does what the test does with it, and closes it. It is timed as one.
+    async fn opened(
+        &self,
+        path: String,
+        how: OpenHow,
+        number: u32,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), OpError> {
+        let shown = (context.verify != Verify::Off).then(|| path.clone());
+        let started = context.clock.now();
+        let result = self.within_open(path, how, number, session, context).await;
+        tally.operation(started, context.clock.now());
+        let size = self.work.entry_size;
+        match (&result, self.work.test) {
+            (Ok(()), MetadataTest::CreateWrite) => tally.bytes.written += size,
+            (Ok(()), MetadataTest::OpenReadClose) => {
+                tally.bytes.read += size;
+                let buffer = session.buffer(SLOT).get(..size as usize).unwrap_or_default();
+                if let Some(path) = shown {
+                    let verified = verified(buffer, number, &path, context.verify);
+                    tally.verified += if verified.is_ok() { size } else { 0 };
+                    return tally.outcome(verified);
+                }
+            }
+            _ => {}
+        }
+        tally.outcome(result)
+    }
+
+    async fn within_open(
+        &self,
+        path: String,
+        how: OpenHow,
+        number: u32,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), OpError> {
+        let open = MetaOp::open(path, how);
+        let (file, size) = context.deadline.call(session, open).await.and_then(MetaYield::into_opened)?;
+        let done = match self.work.test {
+            MetadataTest::CreateWrite => self.write(file, number, session, context).await,
+            MetadataTest::OpenReadClose => self.read(file, size, session, context).await,
+            MetadataTest::Truncate => {
+                context.deadline.call(session, MetaOp::SetSize { file, size: 0 }).await.map(drop)
+            }
+            _ => Ok(()),
+        };
+        let closed = context.deadline.call(session, MetaOp::Close { file }).await.map(drop);
+        done.and(closed)
+    }
+
+    async fn write(
+        &self,
+        file: FileRef,
+        number: u32,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), OpError> {
+        let mut at = 0;
+        while at < self.work.entry_size {
+            let bytes = at..self.work.entry_size;
+            let content = Self::content(number);
+            at += u64::from(write_next(session, &mut context.deadline, file, bytes, content).await?);
+        }
+        Ok(())
+    }
+
+    /// Reads the whole file by one request; a shorter file is an error.
+    async fn read(
+        &self,
+        file: FileRef,
+        size: u64,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), OpError> {
+        let len = self.work.entry_size as u32;
+        let op = DataOp::Read { file, offset: 0, len };
+        let read = exchange(session, &mut context.deadline, op).await?;
+        if read == len && size == self.work.entry_size {
+            return Ok(());
+        }
+        let detail = format!("{read} of {len} bytes read from a file of {size}");
+        Err(OpError::new(ErrorClass::DataMismatch, OpStep::Reply, detail))
+    }
+
+    async fn create_filled(
+        &self,
+        number: u32,
+        path: String,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), OpError> {
+        let open = MetaOp::open(path, OpenHow::CreateNew);
+        let (file, _) = context.deadline.call(session, open).await.and_then(MetaYield::into_opened)?;
+        self.write(file, number, session, context).await?;
+        context.deadline.call(session, MetaOp::Close { file }).await.map(drop)
+    }
+}
+
+/// True if a batch in `state` needs no preparation for the test.
+fn is_ready(state: &BatchState, work: &MetadataWork) -> bool {
+    let wanted = work.test.before();
+    // The directory of any other test has its entries itself.
+    let in_place = !state.moved || work.test == MetadataTest::RenameAcross;
+    in_place && state.entries == wanted && (wanted != EntryState::Filled || state.size == work.entry_size)
+}
+
+/// The state of a batch when it is prepared for the test.
+pub(crate) fn prepared(state: BatchState, work: &MetadataWork) -> BatchState {
+    if is_ready(&state, work) {
+        return state;
+    }
+    let entries = work.test.before();
+    let size = if entries == EntryState::Filled { work.entry_size } else { 0 };
+    BatchState { entries, size, ..BatchState::ABSENT }
+}
+
+/// The state that a pass of the test leaves.
+pub(crate) fn after_pass(state: &BatchState, work: &MetadataWork) -> BatchState {
+    let entries = work.test.after();
+    let size = if entries == EntryState::Filled { work.entry_size } else { 0 };
+    let next = BatchState { entries, size, ..*state };
+    match work.test {
+        MetadataTest::Rename => BatchState { renamed: !state.renamed, ..next },
+        MetadataTest::RenameAcross => BatchState { moved: !state.moved, ..next },
+        MetadataTest::SetAttributes => BatchState { modified: Some(next_modified(state)), ..next },
+        _ if entries == EntryState::Absent => BatchState::ABSENT,
+        // Another change sets the time as well.
+        MetadataTest::Truncate => BatchState { modified: None, ..next },
+        _ => next,
+    }
+}
+
+fn next_modified(state: &BatchState) -> u32 {
+    state.modified.map_or(FIRST_MODIFIED, |seconds| seconds + MODIFIED_STEP)
+}
+
+/// The result of an operation on a name, compared with what the test expects.
+fn judged(test: MetadataTest, result: Result<MetaYield, OpError>) -> Result<(), OpError> {
+    let wrong = |detail: &str| Err(OpError::new(ErrorClass::DataMismatch, OpStep::Reply, detail));
+    match (test, result) {
+        (MetadataTest::StatMiss, Err(error)) if error.class == ErrorClass::NotFound => Ok(()),
+        (MetadataTest::StatMiss, Ok(_)) => wrong("a name exists that was never created"),
+        (MetadataTest::Stat, Ok(MetaYield::Stat(stat))) if stat.directory || stat.size != 0 => {
+            wrong("the attributes of an empty file are those of something else")
+        }
+        (_, result) => result.map(drop),
+    }
+}
+
+/// Compares what was read from an entry with its content.
+pub(crate) fn verified(buffer: &[u8], number: u32, path: &str, verify: Verify) -> Result<(), OpError> {
+    stamp::verify(buffer, Batch::content(number), 0, verify)
+        .map_err(|mismatch| crate::data::mismatch::mismatch_error(path, &mismatch))
+}

@@ -1,0 +1,228 @@
+//! A job of a metadata cell: a session of its own, its batches, and a tally.
+
+use std::time::Duration;
+
+use sharebench_cluster::Ranks;
+use sharebench_model::{ErrorClass, JobShare, MetaOp, OpError, StepError};
+use sharebench_plan::{MetadataTest, MetadataWork, Verify};
+use sharebench_target::{Session, SessionSpec, Target};
+
+use crate::cell::rounds::{Phase, PhasedJob, Span};
+use crate::data::context::PassContext;
+use crate::metadata::directory_set::{BatchState, DirectorySet, EntryDirectory};
+use crate::metadata::entries::{Batch, after_pass, prepared};
+use crate::metadata::entry_names::{EntryKind, entry_name};
+use crate::metadata::listing::{check_count, list, walk};
+use crate::metadata::verify::{verify_attributes, verify_names};
+use crate::record::meter::Meter;
+use crate::record::tally::Tally;
+use crate::time::clock::Clock;
+use crate::time::deadline::Deadline;
+use crate::time::stop::StopSignal;
+
+/// Smallest buffer of a session.
+const MIN_SLOT_BYTES: u32 = 4096;
+
+/// What all jobs of a metadata cell share.
+pub(crate) struct MetadataCell<'a> {
+    pub target: &'a dyn Target,
+    pub work: &'a MetadataWork,
+    pub set: &'a DirectorySet,
+    pub clock: &'a Clock,
+    pub stop: &'a StopSignal,
+    pub verify: Verify,
+    pub timeout: Duration,
+    /// The other processes of the cell; none for one that is alone.
+    pub ranks: Option<&'a Ranks>,
+}
+
+/// One of the jobs of a metadata cell. It performs the operations of the test on its batches, one at a time.
+pub(crate) struct MetadataJob<'a> {
+    cell: &'a MetadataCell<'a>,
+    number: u32,
+    session: Option<Box<dyn Session>>,
+    state: BatchState,
+    context: PassContext<'a>,
+    tally: Tally,
+    worked_ns: u64,
+    /// `set.source()`, once.
+    source: String,
+}
+
+impl<'a> MetadataJob<'a> {
+    pub fn new(cell: &'a MetadataCell<'a>, number: u32, state: BatchState) -> Self {
+        let deadline = Deadline::new(cell.clock, cell.timeout);
+        let context = PassContext::new(cell.clock, cell.stop, cell.verify, deadline);
+        let source = cell.set.source();
+        Self { cell, number, session: None, state, context, tally: Tally::default(), worked_ns: 0, source }
+    }
+
+    async fn connect(&mut self) -> Result<(), OpError> {
+        let slot_bytes = (self.cell.work.entry_size as u32).max(MIN_SLOT_BYTES);
+        let spec =
+            SessionSpec { slots: 1, slot_bytes, connect_timeout: self.cell.timeout, allow_split: true };
+        self.session = Some(self.cell.target.connect(&spec).await?);
+        Ok(())
+    }
+
+    /// Finds the directories of the job, as a program that works in them has, so that no operation pays for the way to
+    /// them.
+    async fn enter(&mut self) -> Result<(), OpError> {
+        let Self { cell, number, session, context, .. } = self;
+        let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session()) };
+        for EntryDirectory { path, across } in cell.set.of_job(cell.work, *number) {
+            for directory in [path, across] {
+                let missing = entry_name(EntryKind::Missing, 0, cell.work.name_length);
+                let stat = MetaOp::Stat { path: format!("{directory}/{missing}") };
+                match context.deadline.call(session, stat).await {
+                    Err(error) if error.class != ErrorClass::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn prepare(&mut self) -> Result<(), StepError> {
+        let Self { cell, number, session, state, context, source, .. } = self;
+        let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
+        for directory in cell.set.of_job(cell.work, *number) {
+            batch(cell.work, directory, *number, source).prepare(*state, session, context).await?;
+        }
+        *state = prepared(*state, cell.work);
+        Ok(())
+    }
+
+    async fn run(&mut self, passes: u64, at: u64) -> Result<(u64, u64), StepError> {
+        if at > 0 {
+            self.context.clock.sleep_precise(at).await;
+            self.tally.late_ns = self.tally.late_ns.max(self.context.clock.now().saturating_sub(at));
+        }
+        let started = self.context.clock.now();
+        for _ in 0..passes {
+            let Self { session, context, .. } = self;
+            let Some(connected) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
+            let meter = Meter::start(context.clock, connected);
+            let result = self.pass().await;
+            if let Some(session) = self.session.as_deref() {
+                meter.stop(self.context.clock, session, &mut self.tally);
+            }
+            result?;
+            self.tally.passes += 1;
+        }
+        let ended = self.context.clock.now();
+        self.worked_ns += ended - started;
+        Ok((started, ended))
+    }
+
+    /// One pass over all entries of the job.
+    async fn pass(&mut self) -> Result<(), StepError> {
+        let Self { cell, number, session, state, context, tally, source, .. } = self;
+        let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
+        let work = cell.work;
+        let directories = cell.set.of_job(work, *number);
+        match work.test {
+            MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes => {
+                let attributes = work.test == MetadataTest::ReadDirectoryAttributes;
+                for EntryDirectory { path, .. } in directories {
+                    stopped(context)?;
+                    let (listed, _) = list(path, attributes, session, context, tally).await?;
+                    tally.outcome(check_count(path, listed, work.entries.into()))?;
+                }
+            }
+            MetadataTest::TreeWalk => {
+                stopped(context)?;
+                let root = cell.set.walk_root(work, *number);
+                let found = walk(root.clone(), session, context, tally).await?;
+                let files = u64::from(work.entries) * directories.len() as u64;
+                tally.outcome(check_count(&root, found, files + inner_directories(work)))?;
+            }
+            _ => {
+                for directory in directories {
+                    let batch = batch(work, directory, *number, source);
+                    for entry in batch.numbers.clone() {
+                        stopped(context)?;
+                        batch.operate(entry, state, session, context, tally).await?;
+                    }
+                }
+            }
+        }
+        *state = after_pass(state, work);
+        Ok(())
+    }
+
+    /// Compares the directories with what the passes should have left.
+    async fn verify(&mut self) -> Result<(), StepError> {
+        let Self { cell, number, session, state, context, tally, source, .. } = self;
+        let Some(session) = session.as_deref_mut().filter(|_| cell.verify != Verify::Off) else {
+            return Ok(());
+        };
+        for directory in cell.set.verified_by(cell.work, *number) {
+            verify_names(cell.work, directory, state, session, context, tally).await?;
+        }
+        for directory in cell.set.of_job(cell.work, *number) {
+            let batch = batch(cell.work, directory, *number, source);
+            verify_attributes(&batch, state, session, context, tally).await?;
+        }
+        Ok(())
+    }
+
+    async fn leave(&mut self) -> Result<(), StepError> {
+        let verified = self.verify().await;
+        if let Some(session) = self.session.take() {
+            session.close().await;
+        }
+        verified
+    }
+}
+
+impl PhasedJob for MetadataJob<'_> {
+    type Lent = BatchState;
+
+    async fn perform(&mut self, phase: Phase) -> Span {
+        match phase {
+            Phase::Connect => self.connect().await?,
+            Phase::Prepare { first } => {
+                if first {
+                    self.enter().await?;
+                }
+                self.prepare().await?;
+            }
+            Phase::Run { passes, at } => return self.run(passes, at).await.map(Some),
+            Phase::Create | Phase::Release | Phase::Remove => {}
+            Phase::Leave => self.leave().await?,
+        }
+        Ok(None)
+    }
+
+    fn end(self) -> (Tally, JobShare, BatchState) {
+        let share = JobShare {
+            bytes: self.tally.bytes.total(),
+            operations: self.tally.operations,
+            passes: self.tally.passes,
+            worked_ns: self.worked_ns,
+        };
+        (self.tally, share, self.state)
+    }
+}
+
+/// The batch of a job in one of its directories.
+fn batch<'a>(work: &'a MetadataWork, directory: &'a EntryDirectory, job: u32, source: &'a str) -> Batch<'a> {
+    let count = work.batch_per_directory();
+    let first = if work.jobs_per_directory() > 1 { job * count } else { 0 };
+    Batch { work, directory, numbers: first..first + count, source }
+}
+
+/// Directories of a tree below its top, which a walk meets as entries.
+fn inner_directories(work: &MetadataWork) -> u64 {
+    match work.layout {
+        sharebench_plan::DirectoryLayout::Tree => {
+            (1..=work.tree_depth).map(|level| u64::from(work.tree_fan_out).saturating_pow(level)).sum()
+        }
+        _ => 0,
+    }
+}
+
+fn stopped(context: &PassContext<'_>) -> Result<(), StepError> {
+    if context.stop.is_stopped() { Err(StepError::Stopped) } else { Ok(()) }
+}

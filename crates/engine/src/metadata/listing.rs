@@ -1,0 +1,90 @@
+//! The tests that list directories. Their operations are entries, and their times those of a page of a listing.
+
+use sharebench_model::{Entry, ErrorClass, ListedPage, MetaOp, OpError, OpStep};
+use sharebench_target::Session;
+
+use crate::data::context::PassContext;
+use crate::data::listed_pages::{ListedPages, child_path};
+use crate::record::tally::Tally;
+
+/// Lists a directory to its end and counts its entries. With `attributes`, those of entries that the listing leaves out
+/// are requested one by one, as `ls -l` does.
+///
+/// # Errors
+/// What ends the step. Anything else is counted.
+pub(crate) async fn list(
+    path: &str,
+    attributes: bool,
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+    tally: &mut Tally,
+) -> Result<(u64, Vec<String>), OpError> {
+    let mut pages = ListedPages::of(path);
+    let mut entries = 0;
+    let mut directories = Vec::new();
+    loop {
+        let started = context.clock.now();
+        let page = page(&mut pages, path, attributes, session, context).await;
+        let ended = context.clock.now();
+        let page = match page {
+            Ok(None) => return Ok((entries, directories)),
+            Ok(Some(page)) => page,
+            Err(error) => {
+                tally.operation(started, ended);
+                // The rest of a listing that failed is not known.
+                tally.outcome(Err(error))?;
+                return Ok((entries, directories));
+            }
+        };
+        let count = page.entries.len() as u64 + page.unnamed;
+        tally.operations_of_request(count, started, ended);
+        entries += count;
+        let below = page.entries.into_iter().filter(|entry| entry.directory).map(|entry| entry.name);
+        directories.extend(below);
+    }
+}
+
+async fn page(
+    pages: &mut ListedPages,
+    path: &str,
+    attributes: bool,
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+) -> Result<Option<ListedPage>, OpError> {
+    let Some(page) = pages.next(session, context).await? else { return Ok(None) };
+    if attributes {
+        for Entry { name, .. } in page.entries.iter().filter(|entry| entry.size.is_none()) {
+            let path = child_path(path, name)?;
+            context.deadline.call(session, MetaOp::Stat { path }).await?;
+        }
+    }
+    Ok(Some(page))
+}
+
+/// Walks all directories below `root` with the attributes of every entry, as `find` by size or time does.
+pub(crate) async fn walk(
+    root: String,
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+    tally: &mut Tally,
+) -> Result<u64, OpError> {
+    let mut pending = vec![root];
+    let mut entries = 0;
+    while let Some(path) = pending.pop() {
+        let (count, below) = list(&path, true, session, context, tally).await?;
+        entries += count;
+        for name in below {
+            pending.push(child_path(&path, &name)?);
+        }
+    }
+    Ok(entries)
+}
+
+/// The error of a listing with another number of entries than the directory has.
+pub(crate) fn check_count(path: &str, listed: u64, expected: u64) -> Result<(), OpError> {
+    if listed == expected {
+        return Ok(());
+    }
+    let detail = format!("the listing of '{path}' has {listed} entries instead of {expected}");
+    Err(OpError::new(ErrorClass::DataMismatch, OpStep::Reply, detail))
+}

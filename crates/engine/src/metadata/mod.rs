@@ -1,0 +1,14 @@
+//! Metadata cells: tests on the entries of directories (docs/adr/0110).
+//!
+//! A cell works on a *set* of directories with a number of entries each. Most entries are residents, which only fill a
+//! directory; each job has a batch of entries in each of its directories, on which it performs the operations of the
+//! test. The set stays on the target for the other cells that need it, with the batch as the last cell left it.
+
+pub(crate) mod directory_set;
+pub(crate) mod entries;
+pub(crate) mod entry_names;
+pub(crate) mod job;
+pub(crate) mod listing;
+pub(crate) mod step;
+pub(crate) mod support;
+pub(crate) mod verify;

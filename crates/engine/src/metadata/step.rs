@@ -1,0 +1,81 @@
+//! A metadata cell, by one job or by several.
+
+use std::collections::BTreeMap;
+
+use sharebench_cluster::Ranks;
+use sharebench_model::StepError;
+use sharebench_plan::{DirectoryLayout, MetadataWork};
+use sharebench_target::Session;
+
+use crate::cell::rounds::{RoundContext, RoundRules, RoundsDone};
+use crate::data::context::PassContext;
+use crate::metadata::directory_set::{BatchState, DirectorySet};
+use crate::metadata::job::{MetadataCell, MetadataJob};
+use crate::ranks::agreement::agreed;
+use crate::record::tally::Tally;
+
+/// What distinguishes two sets of directories.
+type Key = (DirectoryLayout, u32, u32, u32);
+
+/// The sets of directories that exist on a target, each with the state of its batches.
+#[derive(Debug, Default)]
+pub(crate) struct DirectorySets(BTreeMap<Key, BatchState>);
+
+/// Makes sure that the directories of a cell exist with their residents. The leader of several ranks makes them.
+pub(crate) async fn prepare(
+    work: &MetadataWork,
+    set: &DirectorySet,
+    sets: &mut DirectorySets,
+    ranks: Option<&Ranks>,
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+) -> Result<(), StepError> {
+    if sets.0.contains_key(&work.directory_key()) {
+        return Ok(());
+    }
+    let filled = match ranks {
+        Some(ranks) if !ranks.is_leader() => Ok(()),
+        _ => set.fill(work, session, context).await,
+    };
+    agreed(ranks, filled)?;
+    sets.0.insert(work.directory_key(), BatchState::ABSENT);
+    Ok(())
+}
+
+/// Measures a metadata cell. In real time it blocks the calling thread until the last job has left, because jobs have
+/// threads of their own.
+pub(crate) async fn measure(
+    cell: &MetadataCell<'_>,
+    sets: &mut DirectorySets,
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+) -> Result<Tally, StepError> {
+    let work = cell.work;
+    prepare(work, cell.set, sets, cell.ranks, session, context).await?;
+    let state = sets.0.get(&work.directory_key()).copied().unwrap_or(BatchState::ABSENT);
+    let numbers = cell.ranks.map_or_else(|| (0..work.jobs()).collect(), |ranks| ranks.users(work.jobs()));
+    let rounds = RoundContext {
+        clock: cell.clock,
+        ranks: cell.ranks,
+        blocking: cell.target.capabilities().blocking,
+        rules: RoundRules {
+            creates: false,
+            alone: !work.test.repeats(),
+            once: false,
+            sample_ns: work.min_sample_time.as_nanos() as u64,
+        },
+    };
+    let lent = numbers.into_iter().map(|number| (number, state)).collect();
+    let done = rounds.measure(lent, |number, state| MetadataJob::new(cell, number, state)).await?;
+    let RoundsDone { mut tally, returned, window } = done;
+    for (_, share, state) in returned {
+        tally.users_reported += u32::from(share.passes > 0);
+        tally.shares.push(share);
+        sets.0.insert(work.directory_key(), state);
+    }
+    tally.window_ns = window?;
+    // The window divides the operations, with one job as with several.
+    tally.busy_ns = 0;
+    tally.response = tally.service.clone();
+    Ok(tally)
+}

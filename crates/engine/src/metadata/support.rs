@@ -1,0 +1,45 @@
+//! Which metadata tests a target supports: tried once in the directory of the run, because servers and file systems
+//! differ within one protocol.
+
+use sharebench_model::{MetaOp, OpError};
+use sharebench_plan::{MetadataTest, ResolvedPlan, Work};
+use sharebench_target::Session;
+
+use crate::data::context::PassContext;
+use crate::metadata::directory_set::create_empty;
+
+/// The tests of the plan that the target does not support, each with the server's reason.
+pub(crate) async fn unsupported(
+    plan: &ResolvedPlan,
+    directory: &str,
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+) -> Result<Vec<(MetadataTest, OpError)>, OpError> {
+    let wanted = |test: MetadataTest| {
+        plan.works().any(|work| matches!(work, Work::Metadata(work) if work.test == test))
+    };
+    let mut found = Vec::new();
+    let path = format!("{directory}/probe");
+    let to = format!("{directory}/link");
+    let trials = [
+        (MetadataTest::Link, MetaOp::Link { from: path.clone(), to: to.clone() }),
+        (MetadataTest::SetAttributes, MetaOp::SetModified { path: path.clone(), seconds: 1_000_000_000 }),
+    ];
+    let trials: Vec<_> = trials.into_iter().filter(|(test, _)| wanted(*test)).collect();
+    if trials.is_empty() {
+        return Ok(found);
+    }
+    create_empty(session, path.clone(), context).await?;
+    for (test, op) in trials {
+        match context.deadline.call(session, op).await {
+            Ok(_) if test == MetadataTest::Link => {
+                context.deadline.call(session, MetaOp::Remove { path: to.clone() }).await?;
+            }
+            Ok(_) => {}
+            Err(error) if error.class.ends_connection() => return Err(error),
+            Err(error) => found.push((test, error)),
+        }
+    }
+    context.deadline.call(session, MetaOp::Remove { path }).await?;
+    Ok(found)
+}

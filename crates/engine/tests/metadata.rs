@@ -1,0 +1,285 @@
+//! Metadata cells on doubles: every test, what is counted, what is verified, and what is left.
+
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use sharebench_engine::simulated::{Device, SimulatedTarget};
+use sharebench_engine::{Clock, Run, RunEnd, StopSignal};
+use sharebench_model::{
+    ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, OpenHow, RateBase, Reply, RunEvent, RunOutcome,
+    Slot, StepError, StepResult, Verdict, WireCount,
+};
+use sharebench_plan::{MetadataTest, Plan};
+use sharebench_target::{
+    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
+};
+
+struct Ran {
+    end: RunEnd,
+    steps: Vec<StepResult>,
+    failures: Vec<String>,
+    warnings: Vec<String>,
+}
+
+fn run(sweep: &str, target: impl Target + 'static, clock: &Clock) -> Ran {
+    let text = format!(
+        "seed = 3\nrepetitions = 1\nmin_sample_time = '1ms'\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}\n"
+    );
+    let plan = Plan::parse(&text).unwrap().resolve().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let run = Run {
+        plan: &plan,
+        targets: &[Arc::new(target)],
+        done: &[],
+        directory: ".sharebench-meta",
+        resumed: false,
+        stop: &StopSignal::default(),
+        clock,
+        events: &sender,
+        ranks: None,
+    };
+    let end = run.execute().unwrap();
+    let mut ran = Ran { end, steps: Vec::new(), failures: Vec::new(), warnings: Vec::new() };
+    for event in receiver.try_iter() {
+        match event {
+            RunEvent::StepFinished(step) => ran.steps.push(*step),
+            RunEvent::Failure { detail, .. } => ran.failures.push(detail),
+            RunEvent::Warning(warning) => ran.warnings.push(warning),
+            _ => {}
+        }
+    }
+    ran
+}
+
+/// Requests to a target without a protocol, where each call of a session is one.
+fn requests_of(test: MetadataTest) -> f64 {
+    match test {
+        MetadataTest::Create | MetadataTest::OpenClose => 2.0,
+        MetadataTest::CreateWrite | MetadataTest::OpenReadClose | MetadataTest::Truncate => 3.0,
+        MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => 0.0,
+        _ => 1.0,
+    }
+}
+
+#[test]
+fn every_test_runs_in_every_layout_and_leaves_nothing() {
+    let target = MemoryTarget::new();
+    let sweep = "tests = ['metadata']\nentries = [8, 150]\njobs = [1, 2]\nlayouts = ['own', 'shared', 'tree']\n\
+                 batch = 20\ntree_fan_out = 2";
+    let ran = run(sweep, target.clone(), &Clock::start());
+    assert_eq!((ran.end.outcome, ran.failures), (RunOutcome::Complete, vec![]));
+    assert_eq!(ran.steps.len(), MetadataTest::ALL.len() * 2 * 5, "one job shares with nobody");
+    for step in &ran.steps {
+        let at = &step.coordinates;
+        let invalid = step.checks.iter().find(|check| check.verdict == Verdict::Invalid);
+        assert_eq!(invalid, None, "{at}");
+        let measure = &step.measure;
+        let test: MetadataTest = at.text("test").unwrap().parse().unwrap();
+        assert!(measure.operations > 0 && measure.window_ns > 0, "{at}");
+        assert_eq!(measure.rate_base, RateBase::Window);
+        assert!(!step.is_rated_in_bytes() && measure.operation_rate() > Some(0.0), "{at}");
+        let requests = measure.wire.map_or(0, |wire| wire.requests);
+        let wanted = requests_of(test);
+        if wanted > 0.0 {
+            assert_eq!(requests as f64, wanted * measure.operations as f64, "{at}");
+            assert_eq!(measure.service.len(), measure.operations, "{at}");
+        } else {
+            assert!(requests > 0 && requests < measure.operations, "{at}: {requests}");
+        }
+        assert_eq!(measure.verified, measure.bytes.read, "{at}");
+    }
+    assert_eq!(target.names(), Vec::<String>::new());
+}
+
+#[test]
+fn virtual_time_gives_the_rate_of_the_device() {
+    let clock = Clock::virtual_at(0);
+    let device = Device::new(5).metadata(Duration::from_millis(1));
+    let target = SimulatedTarget::new(MemoryTarget::new(), &clock, device);
+    let ran = run("tests = ['stat', 'create', 'unlink']\nentries = [50]\njobs = [1, 4]", target, &clock);
+    assert_eq!(ran.end.outcome, RunOutcome::Complete);
+    for step in &ran.steps {
+        let jobs = step.coordinates.number("jobs").unwrap() as f64;
+        // A create is an open and a close.
+        let calls = if step.coordinates.text("test") == Some("create") { 2.0 } else { 1.0 };
+        assert_eq!(step.measure.operation_rate(), Some(jobs * 1000.0 / calls), "{}", step.coordinates);
+    }
+}
+
+/// A target that works on entries as another user would, while a test runs, or that is not able to do something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Interference {
+    /// Adds a name to the directory of the first stat.
+    Adds,
+    /// Removes the name after it was found.
+    Removes,
+    /// Loses the second half of each write of a small file.
+    Shortens,
+    /// Has no links.
+    NoLinks,
+    /// Has no inodes left after N creates.
+    InodeQuota(u32),
+    /// Denies access after N stats.
+    Revoked(u32),
+}
+
+struct Interfering {
+    inner: MemoryTarget,
+    how: Interference,
+}
+
+impl Target for Interfering {
+    fn url(&self) -> String {
+        self.inner.url()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move {
+            let inner = self.inner.connect(spec).await?;
+            let session = InterferingSession { inner, how: self.how, seen: 0 };
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+}
+
+struct InterferingSession {
+    inner: Box<dyn Session>,
+    how: Interference,
+    /// Operations of the kind that matters.
+    seen: u32,
+}
+
+fn refused(class: ErrorClass, detail: &str) -> MetaReply {
+    MetaReply { result: Err(OpError::new(class, OpStep::Request("test"), detail)), requests: 1 }
+}
+
+impl Session for InterferingSession {
+    fn facts(&self) -> Facts {
+        self.inner.facts()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.inner.buffer(slot)
+    }
+
+    fn submit(&mut self, slot: Slot, op: sharebench_model::DataOp) {
+        self.inner.submit(slot, op);
+    }
+
+    fn poll_replies(
+        &mut self,
+        cx: &mut std::task::Context<'_>,
+        replies: &mut Vec<Reply>,
+    ) -> std::task::Poll<()> {
+        self.inner.poll_replies(cx, replies)
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        Box::pin(async move {
+            let concerns = match self.how {
+                Interference::Adds | Interference::Removes | Interference::Revoked(_) => {
+                    matches!(op, MetaOp::Stat { .. })
+                }
+                Interference::Shortens => matches!(op, MetaOp::Close { .. }),
+                Interference::NoLinks => matches!(op, MetaOp::Link { .. }),
+                Interference::InodeQuota(_) => matches!(op, MetaOp::Open { how: OpenHow::CreateNew, .. }),
+            };
+            self.seen += u32::from(concerns);
+            let first = concerns && self.seen == 1;
+            match (self.how, &op) {
+                (Interference::Adds, MetaOp::Stat { path }) if first => {
+                    let foreign = format!("{path}.foreign");
+                    let _ = self.inner.call(MetaOp::open(foreign, OpenHow::CreateNew)).await;
+                }
+                (Interference::Removes, MetaOp::Stat { path }) if first => {
+                    let path = path.clone();
+                    let reply = self.inner.call(op).await;
+                    let _ = self.inner.call(MetaOp::Remove { path }).await;
+                    return reply;
+                }
+                (Interference::Shortens, MetaOp::Close { file }) => {
+                    let file = *file;
+                    let _ = self.inner.call(MetaOp::SetSize { file, size: 100 }).await;
+                }
+                (Interference::NoLinks, MetaOp::Link { .. }) => {
+                    return refused(ErrorClass::Unsupported, "no links on this volume");
+                }
+                (Interference::InodeQuota(most), _) if concerns && self.seen > most => {
+                    return refused(ErrorClass::NoSpace, "no inodes left");
+                }
+                (Interference::Revoked(most), _) if concerns && self.seen > most => {
+                    return refused(ErrorClass::Refused, "permission denied");
+                }
+                _ => {}
+            }
+            self.inner.call(op).await
+        })
+    }
+
+    fn wire(&self) -> WireCount {
+        self.inner.wire()
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        self.inner.close()
+    }
+}
+
+fn interfered(how: Interference, sweep: &str) -> (Ran, Vec<String>) {
+    let inner = MemoryTarget::new();
+    // In virtual time each test has one pass.
+    let ran = run(sweep, Interfering { inner: inner.clone(), how }, &Clock::virtual_at(0));
+    (ran, inner.names())
+}
+
+#[test]
+fn names_that_others_add_are_reported_as_foreign() {
+    let (ran, left) = interfered(Interference::Adds, "tests = ['stat']\nentries = [30]");
+    assert!(ran.failures[0].contains("1 foreign (first: 'b000000000000000.foreign')"), "{:?}", ran.failures);
+    assert_eq!(ran.steps[0].verdict(), Verdict::Invalid);
+    assert_eq!((ran.end.outcome, left), (RunOutcome::Complete, vec![]));
+}
+
+#[test]
+fn names_that_are_missing_are_reported() {
+    let (ran, _) = interfered(Interference::Removes, "tests = ['stat']\nentries = [30]");
+    assert!(ran.failures[0].contains("1 missing (first: 'b000000000000000')"), "{:?}", ran.failures);
+    assert_eq!(ran.steps[0].verdict(), Verdict::Invalid);
+}
+
+#[test]
+fn content_that_was_lost_is_reported() {
+    let (ran, _) = interfered(Interference::Shortens, "tests = ['create-write']\nentries = [3]");
+    assert!(ran.failures.iter().any(|failure| failure.contains("size: 100")), "{:?}", ran.failures);
+    assert_eq!(ran.steps[0].verdict(), Verdict::Invalid);
+}
+
+#[test]
+fn a_test_that_the_server_rejects_is_skipped_with_its_reason() {
+    let (ran, left) = interfered(Interference::NoLinks, "tests = ['link', 'stat']\nentries = [3]");
+    assert_eq!(ran.steps.len(), 1);
+    assert!(ran.warnings[0].contains("skipped link: not supported here"), "{:?}", ran.warnings);
+    assert_eq!((ran.end.outcome, left), (RunOutcome::Complete, vec![]));
+}
+
+#[test]
+fn a_run_without_inodes_or_permission_ends_with_the_reason_and_cleans_up() {
+    for (how, test, reason) in [
+        (Interference::InodeQuota(40), "create", "no inodes left"),
+        (Interference::Revoked(10), "stat", "permission denied"),
+    ] {
+        let (ran, left) = interfered(how, &format!("tests = ['{test}']\nentries = [100]"));
+        let RunOutcome::Incomplete(StepError::TargetLost { reason: found, .. }) = ran.end.outcome else {
+            panic!("{:?}", ran.end.outcome)
+        };
+        assert!(found.contains(reason), "{found}");
+        assert_eq!((ran.end.leftovers, left), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,265 @@
+//! The metadata cells of a sweep: every position of their axes that has a meaning.
+
+use std::time::Duration;
+
+use sharebench_model::units::ByteSize;
+
+use super::Resolver;
+use crate::plan::{MetadataAxes, Sweep};
+use crate::resolved::{Cell, MetadataWork};
+use crate::values::{DirectoryLayout, MAX_RECORD, MetadataTest};
+
+/// Most entries of a directory.
+const MAX_ENTRIES: u64 = 10_000_000;
+/// Most directories of a tree.
+const MAX_LEAVES: u64 = 100_000;
+/// Shortest name, which holds the number of an entry and fits DOS names; and the longest that file systems allow.
+const NAME_LENGTHS: (u64, u64) = (8, 255);
+
+impl MetadataAxes {
+    /// True if nothing of it is given.
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The axes with every default filled.
+    fn complete(&self) -> Self {
+        let Self { tests, entries, layouts, name_lengths, entry_sizes, batch, tree_depth, tree_fan_out } =
+            self;
+        Self {
+            tests: tests.clone(),
+            entries: Some(entries.clone().unwrap_or_else(|| vec![MetadataWork::ENTRIES])),
+            layouts: Some(layouts.clone().unwrap_or_else(|| vec![DirectoryLayout::Own])),
+            name_lengths: Some(name_lengths.clone().unwrap_or_else(|| vec![MetadataWork::NAME_LENGTH])),
+            entry_sizes: Some(
+                entry_sizes.clone().unwrap_or_else(|| vec![ByteSize(MetadataWork::ENTRY_SIZE)]),
+            ),
+            batch: Some(batch.unwrap_or(MetadataWork::BATCH)),
+            tree_depth: Some(tree_depth.unwrap_or(MetadataWork::TREE_DEPTH)),
+            tree_fan_out: Some(tree_fan_out.unwrap_or(MetadataWork::TREE_FAN_OUT)),
+        }
+    }
+
+    /// The cells of one test, those without a meaning included.
+    fn works(&self, test: MetadataTest, jobs: Option<u32>, min_sample_time: Duration) -> Vec<MetadataWork> {
+        let layouts = self.layouts.as_deref().unwrap_or_default();
+        let sizes = self.entry_sizes.as_deref().unwrap_or_default();
+        let sizes = if test.has_content() { sizes } else { &[ByteSize(0)] };
+        let mut works = Vec::new();
+        for &layout in layouts {
+            for &name_length in self.name_lengths.as_deref().unwrap_or_default() {
+                for &entries in self.entries.as_deref().unwrap_or_default() {
+                    works.extend(sizes.iter().map(|size| MetadataWork {
+                        test,
+                        entries,
+                        layout,
+                        name_length,
+                        entry_size: size.0,
+                        batch: self.batch.unwrap_or(MetadataWork::BATCH),
+                        tree_depth: self.tree_depth.unwrap_or(MetadataWork::TREE_DEPTH),
+                        tree_fan_out: self.tree_fan_out.unwrap_or(MetadataWork::TREE_FAN_OUT),
+                        jobs,
+                        min_sample_time,
+                    }));
+                }
+            }
+        }
+        works
+    }
+}
+
+impl Resolver<'_> {
+    /// Lays out the metadata cells of a sweep. Positions without a meaning are left out; a test that has none at all is a
+    /// mistake.
+    pub(crate) fn metadata_cells(&mut self, sweep: &Sweep, min_sample_time: Duration) -> Vec<Cell> {
+        let Some(tests) = sweep.metadata.tests.clone() else {
+            if !sweep.metadata.is_empty() {
+                self.blame_axes_without_tests(&sweep.metadata);
+            }
+            return Vec::new();
+        };
+        let axes = sweep.metadata.complete();
+        self.check_metadata_axes(&axes);
+        let jobs: Vec<Option<u32>> = match &sweep.jobs {
+            None => vec![None],
+            Some(list) => list.iter().copied().map(Some).collect(),
+        };
+        let mut cells = Vec::new();
+        for test in tests {
+            let of = |jobs: &Option<u32>| axes.works(test, *jobs, min_sample_time);
+            let (good, bad): (Vec<_>, Vec<_>) =
+                jobs.iter().flat_map(of).partition(|work| work.batch_per_directory() > 0);
+            if let (true, Some(work)) = (good.is_empty(), bad.first()) {
+                let why = format!(
+                    "{test} has no cell: {} jobs cannot share the {} entries of a directory",
+                    work.jobs(),
+                    work.entries
+                );
+                self.blame("sweep.entries", &why, "use more entries or fewer jobs");
+            }
+            let has_own = axes.layouts.as_ref().is_some_and(|list| list.contains(&DirectoryLayout::Own));
+            let distinct = good.into_iter().filter(|work| !has_own || is_distinct(work));
+            cells.extend(distinct.map(MetadataWork::into_cell));
+        }
+        self.typed.sweep.get_or_insert_with(|| sweep.clone()).metadata = axes;
+        cells
+    }
+
+    fn check_metadata_axes(&mut self, axes: &MetadataAxes) {
+        let counts = |list: &Option<Vec<u32>>| list.clone().unwrap_or_default();
+        self.check_distinct("sweep.tests", axes.tests.as_deref().unwrap_or_default());
+        for (field, list, (least, most)) in [
+            ("sweep.entries", counts(&axes.entries), (1, MAX_ENTRIES)),
+            ("sweep.name_lengths", counts(&axes.name_lengths), NAME_LENGTHS),
+        ] {
+            self.check_counts(field, &list, most);
+            for value in list {
+                self.within(field, value.into(), least, most);
+            }
+        }
+        let layouts = axes.layouts.as_deref().unwrap_or_default();
+        if layouts.is_empty() {
+            self.blame("sweep.layouts", "the list is empty", "name own, shared or tree");
+        }
+        self.check_distinct("sweep.layouts", layouts);
+        let sizes = axes.entry_sizes.as_deref().unwrap_or_default();
+        self.check_list("sweep.entry_sizes", sizes, 1, MAX_RECORD);
+        self.within("sweep.batch", axes.batch.unwrap_or(1).into(), 1, MAX_ENTRIES);
+        let depth = axes.tree_depth.unwrap_or(1);
+        let fan_out = axes.tree_fan_out.unwrap_or(1);
+        self.within("sweep.tree_depth", depth.into(), 1, 16);
+        self.within("sweep.tree_fan_out", fan_out.into(), 1, 1024);
+        let leaves = u64::from(fan_out).saturating_pow(depth);
+        if layouts.contains(&DirectoryLayout::Tree) && leaves > MAX_LEAVES {
+            let why = format!("{fan_out} directories in {depth} levels are {leaves}, more than {MAX_LEAVES}");
+            self.blame("sweep.tree_depth", &why, "use fewer levels or a smaller fan-out");
+        }
+    }
+
+    /// An axis that none of the selected tests uses is an error.
+    fn blame_axes_without_tests(&mut self, axes: &MetadataAxes) {
+        let given = [
+            ("sweep.entries", axes.entries.is_some()),
+            ("sweep.layouts", axes.layouts.is_some()),
+            ("sweep.name_lengths", axes.name_lengths.is_some()),
+            ("sweep.entry_sizes", axes.entry_sizes.is_some()),
+            ("sweep.batch", axes.batch.is_some()),
+            ("sweep.tree_depth", axes.tree_depth.is_some()),
+            ("sweep.tree_fan_out", axes.tree_fan_out.is_some()),
+        ];
+        for (field, _) in given.into_iter().filter(|(_, given)| *given) {
+            self.blame(field, "none of the tests has a use for it", "add 'metadata' to the tests");
+        }
+    }
+
+    /// Reports what is given for records by a sweep whose tests are all of metadata.
+    pub(crate) fn blame_axes_of_records(&mut self, sweep: &Sweep) {
+        let policies = &sweep.policies;
+        let given = [
+            ("sweep.auto", sweep.auto.is_some()),
+            ("sweep.file_sizes", sweep.file_sizes.is_some()),
+            ("sweep.record_sizes", sweep.record_sizes.is_some()),
+            ("sweep.shared_file", sweep.shared_file == Some(true)),
+            ("sweep.align", sweep.align.is_some()),
+            ("sweep.stride", sweep.stride.is_some()),
+            ("sweep.read_percent", sweep.read_percent.is_some()),
+            ("sweep.stream_buffer", sweep.stream_buffer.is_some()),
+            ("sweep.cache", policies.cache.is_some()),
+            ("sweep.sync", policies.sync.is_some()),
+            ("sweep.server_cache", policies.server_cache.is_some()),
+            ("sweep.displace", policies.displace.is_some()),
+            ("sweep.include_close", policies.include_close == Some(true)),
+            ("sweep.include_flush", policies.include_flush == Some(true)),
+        ];
+        for (field, _) in given.into_iter().filter(|(_, given)| *given) {
+            self.blame(field, "metadata tests have no use for it", "add tests such as 'read' and 'write'");
+        }
+        if sweep.depths.as_ref().is_some_and(|depths| depths != &[1]) {
+            self.blame(
+                "sweep.depths",
+                "a job of a metadata test has one operation in flight",
+                "use jobs for more at once",
+            );
+        }
+        if let Some(jobs) = &sweep.jobs {
+            self.check_counts("sweep.jobs", jobs, 1024);
+        }
+    }
+}
+
+/// False for a position that means the same as one with own directories: a single job has its directory for itself.
+fn is_distinct(work: &MetadataWork) -> bool {
+    work.layout != DirectoryLayout::Shared || work.jobs() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{MetadataAxes, PlannedTarget, Sweep};
+    use crate::{MetadataPreset, MetadataTest, Plan, ResolvedPlan, Work};
+
+    fn resolve(sweep: &str) -> Result<ResolvedPlan, String> {
+        let text = format!("repetitions = 1\n[[target]]\nurl = '/tmp'\n[sweep]\n{sweep}\n");
+        Plan::parse(&text).map_err(|e| e.to_string())?.resolve().map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_group_lays_out_every_test_at_every_position() {
+        let plan =
+            resolve("tests = ['metadata']\nentries = ['1..100 x10']\nentry_sizes = ['3901B', '64KiB']")
+                .unwrap();
+        let with_content = MetadataTest::ALL.iter().filter(|test| test.has_content()).count();
+        assert_eq!(plan.cells.len(), (MetadataTest::ALL.len() + with_content) * 3);
+        assert!(plan.cells.iter().all(|(_, work)| matches!(work, Work::Metadata(_))));
+        assert_eq!(plan.max_record(), 64 << 10, "a small file is written in one request");
+    }
+
+    #[test]
+    fn tests_of_both_kinds_go_together_and_are_stored() {
+        let plan =
+            resolve("tests = ['read', 'stat', 'create']\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']")
+                .unwrap();
+        assert_eq!(plan.cells.len(), 3);
+        let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
+        assert_eq!((again.cells, again.typed.sweep), (plan.cells, plan.typed.sweep));
+    }
+
+    #[test]
+    fn a_shared_directory_needs_jobs_to_differ_from_an_own_one() {
+        let plan = resolve("tests = ['stat']\nlayouts = ['own', 'shared']\njobs = [1, 4]").unwrap();
+        assert_eq!(plan.cells.len(), 3);
+        let crowded =
+            resolve("tests = ['stat']\nlayouts = ['shared']\njobs = [4]\nentries = [3]").unwrap_err();
+        assert!(crowded.contains("4 jobs cannot share the 3 entries"), "{crowded}");
+    }
+
+    #[test]
+    fn a_preset_works_on_whole_directories() {
+        let axes = MetadataAxes::default().with_preset(MetadataPreset::MdtestHard);
+        let sweep = Sweep { metadata: axes, ..Sweep::default() };
+        let targets = vec![PlannedTarget { name: "a".into(), url: "/a".into() }];
+        let plan = Plan { sweep: Some(sweep), targets, ..Plan::default() }.resolve().unwrap();
+        let names: Vec<_> = plan.cells.iter().map(|(at, _)| at.text("test").unwrap()).collect();
+        assert_eq!(names, ["create-write", "stat", "open-read-close", "unlink"]);
+        for (_, work) in &plan.cells {
+            let Work::Metadata(work) = work else { panic!("{work:?}") };
+            assert_eq!((work.residents(), work.batch_per_directory()), (0, 10_000));
+        }
+    }
+
+    #[test]
+    fn axes_without_a_use_are_mistakes() {
+        for (sweep, part) in [
+            ("tests = ['stat']\nfile_sizes = ['1MiB']", "sweep.file_sizes"),
+            ("tests = ['stat']\ndepths = [4]", "one operation in flight"),
+            ("tests = ['stat']\nsync = ['write-through']", "sweep.sync"),
+            ("tests = ['read']\nentries = [10]", "add 'metadata'"),
+            ("tests = ['stat']\nname_lengths = [300]", "300 is outside of 8..255"),
+            ("tests = ['stat']\nentries = [0]", "sweep.entries"),
+            ("tests = ['stat']\nlayouts = ['tree']\ntree_depth = 9\ntree_fan_out = 9", "sweep.tree_depth"),
+            ("tests = ['stat', 'stat']", "stat is listed twice"),
+        ] {
+            let mistake = resolve(sweep).unwrap_err();
+            assert!(mistake.contains(part), "{sweep}: {mistake}");
+        }
+    }
+}

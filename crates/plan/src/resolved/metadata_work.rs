@@ -1,0 +1,195 @@
+//! A metadata cell: one test on the entries of directories of one size.
+
+use std::time::Duration;
+
+use sharebench_model::{Coordinates, Value, axis};
+
+use super::plan::{Cell, Work};
+use crate::values::{DirectoryLayout, EntryState, MetadataTest};
+
+/// One test on directories with a number of entries (docs/adr/0110).
+///
+/// A directory holds `entries` names. The test works on a part of them, the *batch* of each job; the others, the
+/// *residents*, only fill the directory, so that the cost of a pass does not grow with the directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetadataWork {
+    /// What to do.
+    pub test: MetadataTest,
+    /// Entries of each directory, those of the batches included.
+    pub entries: u32,
+    /// Which directories there are.
+    pub layout: DirectoryLayout,
+    /// Characters of each name.
+    pub name_length: u32,
+    /// Bytes of each file that has content; 0 for tests without content.
+    pub entry_size: u64,
+    /// Most entries that a job works on in a pass.
+    pub batch: u32,
+    /// Levels of a tree below its top.
+    pub tree_depth: u32,
+    /// Directories in each directory of a tree.
+    pub tree_fan_out: u32,
+    /// Jobs at work at once; none where the cell names no number, which means one.
+    pub jobs: Option<u32>,
+    /// Least measured time; whole passes are repeated until it is reached.
+    pub min_sample_time: Duration,
+}
+
+impl MetadataWork {
+    /// Entries per directory.
+    pub const ENTRIES: u32 = 1000;
+    /// Most entries that a job works on in a pass.
+    pub const BATCH: u32 = 1000;
+    /// Characters of a name.
+    pub const NAME_LENGTH: u32 = 16;
+    /// Bytes of a small file, as in the hard phase of IO500.
+    pub const ENTRY_SIZE: u64 = 3901;
+    /// Levels of a tree.
+    pub const TREE_DEPTH: u32 = 2;
+    /// Directories in each directory of a tree.
+    pub const TREE_FAN_OUT: u32 = 4;
+
+    /// Jobs at work at once.
+    pub fn jobs(&self) -> u32 {
+        self.jobs.unwrap_or(1)
+    }
+
+    /// Directories with entries that one job works in.
+    pub fn directories_per_job(&self) -> u32 {
+        match self.layout {
+            DirectoryLayout::Own | DirectoryLayout::Shared => 1,
+            DirectoryLayout::Tree => self.tree_fan_out.saturating_pow(self.tree_depth).max(1),
+        }
+    }
+
+    /// Directories with entries.
+    pub fn directories(&self) -> u32 {
+        match self.layout {
+            DirectoryLayout::Own => self.jobs(),
+            DirectoryLayout::Shared | DirectoryLayout::Tree => self.directories_per_job(),
+        }
+    }
+
+    /// Jobs that work in each directory.
+    pub fn jobs_per_directory(&self) -> u32 {
+        if self.layout == DirectoryLayout::Own { 1 } else { self.jobs() }
+    }
+
+    /// Entries of each directory that one job works on: at least one, if there are enough for all jobs.
+    pub fn batch_per_directory(&self) -> u32 {
+        let share = self.entries / self.jobs_per_directory().max(1);
+        share.min((self.batch / self.directories_per_job()).max(1))
+    }
+
+    /// Entries of each directory that no job works on.
+    pub fn residents(&self) -> u32 {
+        self.entries - self.batch_per_directory() * self.jobs_per_directory()
+    }
+
+    /// Entries of all directories.
+    pub fn total_entries(&self) -> u64 {
+        u64::from(self.entries) * u64::from(self.directories())
+    }
+
+    /// Operations of a pass of one job.
+    pub fn operations_per_pass(&self) -> u64 {
+        match self.test {
+            MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => {
+                u64::from(self.entries) * u64::from(self.directories_per_job())
+            }
+            _ => u64::from(self.batch_per_directory()) * u64::from(self.directories_per_job()),
+        }
+    }
+
+    /// Bytes of all files that have content at the same time.
+    pub fn bytes_on_target(&self) -> u64 {
+        let filled =
+            self.test.before().max(self.test.after()) == EntryState::Filled || self.test.has_content();
+        let files = u64::from(self.batch_per_directory())
+            * u64::from(self.jobs_per_directory())
+            * u64::from(self.directories());
+        if filled { files.saturating_mul(self.entry_size) } else { 0 }
+    }
+
+    /// What the directories of the cell have in common with those of other cells, which use them again.
+    pub fn directory_key(&self) -> (DirectoryLayout, u32, u32, u32) {
+        (self.layout, self.entries, self.name_length, self.jobs())
+    }
+
+    /// The cell with its coordinates.
+    pub(crate) fn into_cell(self) -> Cell {
+        (self.coordinates(), Work::Metadata(self))
+    }
+
+    /// The coordinates of the cell: test and entries always, further axes where they are not at their default.
+    pub fn coordinates(&self) -> Coordinates {
+        let count = |value: u32, usual: u32| (value != usual).then(|| Value::Count(u64::from(value)));
+        let tree = self.layout == DirectoryLayout::Tree;
+        let further = [
+            (axis::JOBS, self.jobs.map(|jobs| Value::Count(u64::from(jobs)))),
+            (axis::LAYOUT, (self.layout != DirectoryLayout::Own).then(|| Value::text(self.layout.name()))),
+            (axis::NAME_LENGTH, count(self.name_length, Self::NAME_LENGTH)),
+            (axis::FILE_SIZE, self.test.has_content().then_some(Value::Bytes(self.entry_size))),
+            (axis::BATCH, count(self.batch, Self::BATCH)),
+            (axis::TREE_DEPTH, count(self.tree_depth, Self::TREE_DEPTH).filter(|_| tree)),
+            (axis::TREE_FAN_OUT, count(self.tree_fan_out, Self::TREE_FAN_OUT).filter(|_| tree)),
+        ];
+        let coordinates = Coordinates::new()
+            .with(axis::TEST, Value::text(self.test.name()))
+            .with(axis::ENTRIES, Value::Count(u64::from(self.entries)));
+        let named = further.into_iter().filter_map(|(axis, value)| Some((axis, value?)));
+        named.fold(coordinates, |coordinates, (axis, value)| coordinates.with(axis, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(entries: u32, layout: DirectoryLayout, jobs: u32) -> MetadataWork {
+        MetadataWork {
+            test: MetadataTest::Create,
+            entries,
+            layout,
+            name_length: MetadataWork::NAME_LENGTH,
+            entry_size: 0,
+            batch: MetadataWork::BATCH,
+            tree_depth: MetadataWork::TREE_DEPTH,
+            tree_fan_out: MetadataWork::TREE_FAN_OUT,
+            jobs: Some(jobs),
+            min_sample_time: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_directory_holds_its_entries_whatever_the_layout() {
+        for layout in [DirectoryLayout::Own, DirectoryLayout::Shared, DirectoryLayout::Tree] {
+            for (entries, jobs) in [(4, 4), (7, 3), (1000, 1), (100_000, 4)] {
+                let work = work(entries, layout, jobs);
+                let batches = work.batch_per_directory() * work.jobs_per_directory();
+                assert_eq!(work.residents() + batches, entries);
+                assert!(work.batch_per_directory() >= 1 && work.operations_per_pass() <= 1000.max(16));
+            }
+        }
+    }
+
+    #[test]
+    fn small_directories_are_created_whole() {
+        assert_eq!(work(1, DirectoryLayout::Own, 8).residents(), 0);
+        assert_eq!(work(1000, DirectoryLayout::Own, 8).residents(), 0);
+        assert_eq!(work(10_000, DirectoryLayout::Own, 8).residents(), 9000);
+        assert_eq!(work(10_000, DirectoryLayout::Shared, 8).residents(), 2000);
+        assert_eq!(work(1000, DirectoryLayout::Tree, 1).directories(), 16);
+    }
+
+    #[test]
+    fn only_unusual_positions_are_named() {
+        let usual = MetadataWork { jobs: None, ..work(1000, DirectoryLayout::Own, 1) };
+        assert_eq!(usual.coordinates().to_string(), "entries=1000 test=create");
+        let far = MetadataWork { name_length: 8, batch: 5, ..work(9, DirectoryLayout::Shared, 2) };
+        assert_eq!(
+            far.coordinates().to_string(),
+            "batch=5 entries=9 jobs=2 layout=shared name_length=8 test=create"
+        );
+    }
+}

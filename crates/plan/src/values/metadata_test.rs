@@ -1,0 +1,181 @@
+//! Metadata tests: what a cell does to the entries of a directory.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Test;
+
+/// What the entries that a job works on are before a pass of a test, and after it. The other entries of the directory
+/// only fill it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryState {
+    /// They do not exist.
+    Absent,
+    /// Empty files.
+    Empty,
+    /// Files with content.
+    Filled,
+    /// Empty directories.
+    Directories,
+}
+
+/// All there is to know of a test: its name, the entries before and after a pass, and what it does.
+struct Form(&'static str, EntryState, EntryState, &'static str);
+
+macro_rules! tests {
+    ($($variant:ident: $name:literal $before:ident $after:ident $about:literal;)+) => {
+        /// What a cell does to the entries of a directory, in the terms of mdtest.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum MetadataTest {
+            $(#[doc = $about] $variant,)+
+        }
+
+        impl MetadataTest {
+            /// Every test, in the order in which reports list them.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            const fn form(self) -> Form {
+                match self {
+                    $(Self::$variant => Form($name, EntryState::$before, EntryState::$after, $about),)+
+                }
+            }
+        }
+    };
+}
+
+tests! {
+    MakeDirectory: "mkdir" Absent Directories "Makes directories.";
+    Create: "create" Absent Empty "Creates empty files: opens each with a new name and closes it.";
+    CreateWrite: "create-write" Absent Filled "Creates files, writes each in one go, and closes it.";
+    OpenClose: "open-close" Empty Empty "Opens existing files and closes them.";
+    Stat: "stat" Empty Empty "Reads the attributes of existing files.";
+    StatMiss: "stat-miss" Empty Empty "Requests the attributes of names that do not exist.";
+    SetAttributes: "set-attributes" Empty Empty "Sets the time of modification of existing files.";
+    ReadDirectory: "readdir" Empty Empty "Lists the directory; an operation is an entry.";
+    ReadDirectoryAttributes: "readdir-attributes" Empty Empty
+        "Lists the directory with the attributes of every entry, as `ls -l` does; an operation is an entry.";
+    TreeWalk: "tree-walk" Empty Empty
+        "Walks all directories of the cell with the attributes of every entry, as `find` by size or time does; an operation is an entry.";
+    Rename: "rename" Empty Empty "Renames files within their directory.";
+    RenameAcross: "rename-across" Empty Empty "Renames files into another directory.";
+    Link: "link" Absent Empty "Makes hard links to one file.";
+    Truncate: "truncate" Filled Empty "Opens files with content, sets their length to 0, and closes them.";
+    OpenReadClose: "open-read-close" Filled Filled "Opens small files, reads each whole, and closes it.";
+    Unlink: "unlink" Empty Absent "Removes files.";
+    RemoveDirectory: "rmdir" Directories Absent "Removes empty directories.";
+}
+
+impl MetadataTest {
+    /// Name of the group of all of them.
+    pub const GROUP: &'static str = "metadata";
+
+    /// The name in plans, tables and stores.
+    pub const fn name(self) -> &'static str {
+        self.form().0
+    }
+
+    /// The entries that a pass needs.
+    pub const fn before(self) -> EntryState {
+        self.form().1
+    }
+
+    /// The entries that a pass leaves.
+    pub const fn after(self) -> EntryState {
+        self.form().2
+    }
+
+    /// One sentence on it.
+    pub const fn about(self) -> &'static str {
+        self.form().3
+    }
+
+    /// True if a pass finds what the pass before it left, so that passes follow each other without preparation.
+    pub fn repeats(self) -> bool {
+        self.before() == self.after()
+    }
+
+    /// True if the size of the entries matters.
+    pub fn has_content(self) -> bool {
+        matches!(self.before(), EntryState::Filled) || matches!(self.after(), EntryState::Filled)
+    }
+}
+
+impl fmt::Display for MetadataTest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for MetadataTest {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|test| test.name() == text);
+        found.ok_or_else(|| format!("'{text}' is no metadata test"))
+    }
+}
+
+/// A test of a sweep: of the content of a file, or of names and attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SweepTest {
+    /// Reads or writes records.
+    Records(Test),
+    /// Works on the entries of a directory.
+    Metadata(MetadataTest),
+}
+
+impl SweepTest {
+    /// The tests of a name: one test, or a group of them (those of [`Test::named`], or `metadata`).
+    pub fn named(text: &str) -> Result<Vec<Self>, String> {
+        if text == MetadataTest::GROUP {
+            return Ok(MetadataTest::ALL.map(Self::Metadata).to_vec());
+        }
+        if let Ok(test) = text.parse() {
+            return Ok(vec![Self::Metadata(test)]);
+        }
+        let further = MetadataTest::ALL.map(MetadataTest::name).into_iter().chain([MetadataTest::GROUP]);
+        let tests = Test::named_among(text, further)?;
+        Ok(tests.into_iter().map(Self::Records).collect())
+    }
+
+    /// Divides a list into its two kinds; none of a kind that it does not name.
+    pub fn divided(list: &[Self]) -> (Option<Vec<Test>>, Option<Vec<MetadataTest>>) {
+        let records = list.iter().filter_map(|test| match test {
+            Self::Records(test) => Some(*test),
+            Self::Metadata(_) => None,
+        });
+        let metadata = list.iter().filter_map(|test| match test {
+            Self::Records(_) => None,
+            Self::Metadata(test) => Some(*test),
+        });
+        let records: Vec<Test> = records.collect();
+        let metadata: Vec<MetadataTest> = metadata.collect();
+        // An empty list is an error of its own, which is reported for the tests of records.
+        let some = |is_empty: bool| !is_empty || list.is_empty();
+        (some(records.is_empty()).then_some(records), (!metadata.is_empty()).then_some(metadata))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metadata_test_is_found_by_its_name_and_in_its_group() {
+        for test in MetadataTest::ALL {
+            assert_eq!(SweepTest::named(test.name()), Ok(vec![SweepTest::Metadata(test)]));
+            assert!(Test::ALL.iter().all(|records| records.name() != test.name()), "{test} is used twice");
+        }
+        assert_eq!(SweepTest::named("metadata").unwrap().len(), MetadataTest::ALL.len());
+        assert_eq!(SweepTest::named("read"), Ok(vec![SweepTest::Records(Test::Read)]));
+        assert!(SweepTest::named("creat").unwrap_err().contains("did you mean 'create'?"));
+    }
+
+    #[test]
+    fn a_list_is_divided_by_kind() {
+        let list = [SweepTest::Metadata(MetadataTest::Stat), SweepTest::Records(Test::Read)];
+        assert_eq!(SweepTest::divided(&list), (Some(vec![Test::Read]), Some(vec![MetadataTest::Stat])));
+        assert_eq!(SweepTest::divided(&list[..1]), (None, Some(vec![MetadataTest::Stat])));
+        assert_eq!(SweepTest::divided(&[]), (Some(vec![]), None));
+    }
+}

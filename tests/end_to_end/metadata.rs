@@ -1,0 +1,204 @@
+//! Metadata tests on every kind of target: no error, the requests that the documentation states, and nothing left.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use sharebench_plan::MetadataTest;
+use sharebench_tests::program::poll;
+use sharebench_tests::{
+    Capture, Disk, Ganesha, GaneshaOptions, Need, Sharebench, Signal, Smbd, SmbdOptions, needs,
+};
+
+use crate::plans::left_in;
+use crate::stored::Stored;
+
+// RFC 1813, 3.3.
+const SETATTR: u16 = 2;
+const MKDIR: u16 = 9;
+const RENAME: u16 = 14;
+const LINK: u16 = 15;
+
+fn test_of(step: &Value) -> MetadataTest {
+    step["coordinates"]["test"]["text"].as_str().unwrap().parse().unwrap()
+}
+
+/// Requests per operation of one target in the order of the tests; those of listings are below one.
+fn requests(stored: &Stored, target: usize) -> BTreeMap<MetadataTest, f64> {
+    let of_target = stored.steps.iter().filter(|step| step["target"] == target);
+    let ratio = |step: &Value| {
+        step["wire"]["requests"].as_f64().unwrap_or(0.0) / step["operations"].as_f64().unwrap()
+    };
+    of_target.map(|step| (test_of(step), ratio(step))).collect()
+}
+
+/// The requests of the table in docs/metadata.md.
+fn documented(protocol: &str, test: MetadataTest) -> Option<f64> {
+    let number = match (protocol, test) {
+        (_, MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk) => {
+            return None;
+        }
+        ("nfs3", MetadataTest::CreateWrite)
+        | ("nfs3", MetadataTest::SetAttributes | MetadataTest::Link)
+        | ("nfs3", MetadataTest::Truncate | MetadataTest::OpenReadClose) => 2,
+        ("nfs3", _) => 1,
+        ("nfs4", MetadataTest::CreateWrite | MetadataTest::Truncate | MetadataTest::OpenReadClose) => 3,
+        ("nfs4", MetadataTest::Create | MetadataTest::OpenClose) => 2,
+        ("nfs4", _) => 1,
+        ("smb", MetadataTest::StatMiss) => 1,
+        (
+            "smb",
+            MetadataTest::MakeDirectory | MetadataTest::Create | MetadataTest::OpenClose | MetadataTest::Stat,
+        ) => 2,
+        ("smb", _) => 3,
+        _ => return None,
+    };
+    Some(f64::from(number))
+}
+
+#[test]
+fn every_metadata_test_is_clean_on_every_target() {
+    needs!(Smbd::NEEDS, Ganesha::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    fs::create_dir(sharebench.home().join("local")).unwrap();
+    let served = sharebench.serve("served").unwrap();
+    for name in ["smb", "nfs", "nfs4", "ncp"] {
+        fs::create_dir(served.directory().join(name)).unwrap();
+    }
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    // Version 4 has no mount service.
+    let nfs4 = served.nfs_url("nfs4").split('?').next().unwrap().to_owned() + "?vers=4.1";
+    let targets = [
+        ("local", "./local".to_owned()),
+        ("smb", served.smb_url("smb")),
+        ("nfs3", served.nfs_url("nfs") + "&vers=3"),
+        ("nfs4", nfs4),
+        ("ncp", served.ncp_url("ncp")),
+        ("smb", smbd.url("", "")),
+        ("nfs3", ganesha.url("", "vers=3")),
+    ];
+    let target = |(number, (kind, url)): (usize, &(&str, String))| {
+        format!("[[target]]\nname = '{kind}-{number}'\nurl = '{url}'\n")
+    };
+    let sections: String = targets.iter().enumerate().map(target).collect();
+    let plan = format!(
+        "seed = 7\nrepetitions = 1\nmin_sample_time = '2ms'\nverify = 'full'\n{sections}[sweep]\n\
+         tests = ['metadata']\nentries = [25]\nbatch = 10\njobs = [2]\nlayouts = ['own', 'shared']\n"
+    );
+    sharebench.write("plan.toml", &plan).unwrap();
+    let ended = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
+    let stored = Stored::read(&sharebench, 1);
+    for step in &stored.steps {
+        assert_eq!(step["errors"], serde_json::json!({}), "{step}");
+        assert_ne!(step["verdict"], "invalid", "{step}");
+        assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{step}");
+    }
+    for (number, (kind, _)) in targets.iter().enumerate() {
+        let requests = requests(&stored, number);
+        println!("{kind}-{number}: {requests:.2?}");
+        for test in MetadataTest::ALL {
+            let Some(found) = requests.get(&test) else {
+                // Not every server has links.
+                let reason = format!("{kind}-{number}: skipped {test}: not supported here");
+                assert!(ended.text().contains(&reason), "{reason}: {}", ended.text());
+                assert_eq!(test, MetadataTest::Link, "{kind}-{number}");
+                continue;
+            };
+            if let Some(documented) = documented(kind, test) {
+                assert_eq!(*found, documented, "{kind}-{number} {test}");
+            }
+        }
+    }
+    let directories = ["smb", "nfs", "nfs4", "ncp"].map(|name| served.directory().join(name));
+    let others = [sharebench.home().join("local"), smbd.share(), ganesha.directory()];
+    for directory in directories.into_iter().chain(others) {
+        assert_eq!(left_in(&directory), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn requests_of_metadata_tests_are_those_that_tshark_counts() {
+    needs!(Ganesha::NEEDS, Capture::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    let capture = Capture::start(ganesha.port()).unwrap();
+    let flags = ["--repetitions", "1", "--min-sample-time", "1ms", "--verify", "off", "--entries", "40"];
+    let url = ganesha.url("", "vers=3");
+    let tests = ["sweep", &url, "--tests", "mkdir,rename,link,set-attributes"];
+    let _ = sharebench.run(&[&tests[..], &flags[..]].concat()).unwrap().expect_success();
+    let calls = capture.stop().unwrap().nfs3_calls().unwrap();
+    let stored = Stored::read(&sharebench, 1);
+    let operations = |name| stored.operations(0, name);
+    println!("{calls:?}");
+    // The directory of the run, the set's top, and the directories of its job.
+    assert_eq!(calls[&MKDIR], operations("mkdir") + 4);
+    assert_eq!(calls[&RENAME], operations("rename"));
+    // One of each is the trial whether the server supports it.
+    assert_eq!(calls[&LINK], operations("link") + 1);
+    assert_eq!(calls[&SETATTR], operations("set-attributes") + 1);
+}
+
+/// Starts a run that fills a directory, and returns when it has a part of its entries.
+fn interrupted(sharebench: &Sharebench, signal: Signal) {
+    let local = sharebench.home().join("local");
+    let arguments = ["sweep", "./local", "--tests", "stat", "--entries", "100000", "--repetitions", "1"];
+    let mut running = sharebench.start(&arguments, "run.log").unwrap();
+    let filled = || entries(&local) > 20_000;
+    assert!(poll(Duration::from_secs(120), filled), "{}", running.output());
+    running.signal_group(signal);
+    let _ = running.wait(Duration::from_secs(120)).unwrap();
+}
+
+/// Files below a directory.
+fn entries(directory: &Path) -> usize {
+    let Ok(listed) = fs::read_dir(directory) else { return 0 };
+    let below = listed.flatten().map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => entries(&entry.path()),
+        _ => 1,
+    });
+    below.sum()
+}
+
+#[test]
+fn clean_removes_what_a_killed_run_left_of_a_large_directory() {
+    let sharebench = Sharebench::new().unwrap();
+    let local = sharebench.home().join("local");
+    fs::create_dir(&local).unwrap();
+    interrupted(&sharebench, Signal::KILL);
+    assert!(entries(&local) > 20_000);
+    let cleaned = sharebench.run(&["clean", "./local"]).unwrap().expect_success();
+    assert!(cleaned.stdout.contains("removed .sharebench-"), "{}", cleaned.text());
+    assert_eq!(left_in(&local), Vec::<String>::new());
+}
+
+#[test]
+fn an_interrupted_run_removes_a_large_directory_itself() {
+    let sharebench = Sharebench::new().unwrap();
+    let local = sharebench.home().join("local");
+    fs::create_dir(&local).unwrap();
+    interrupted(&sharebench, Signal::INT);
+    assert_eq!(left_in(&local), Vec::<String>::new());
+}
+
+#[test]
+fn servers_without_inodes_or_permission_are_reported() {
+    needs!(Ganesha::NEEDS, [Need::Root]);
+    let sharebench = Sharebench::new().unwrap();
+    let disk = Some(Disk::Inodes(300));
+    let full = Ganesha::start(&GaneshaOptions { disk, ..GaneshaOptions::default() }).unwrap();
+    let tests = ["--tests", "create", "--entries", "1000", "--repetitions", "1"];
+    let url = full.url("", "");
+    let ended = sharebench.run(&[&["sweep", &url], &tests[..]].concat()).unwrap();
+    assert_eq!(ended.code, Some(3), "{}", ended.text());
+    assert!(ended.text().contains("no space"), "{}", ended.text());
+    assert_eq!(left_in(&full.directory()), Vec::<String>::new());
+
+    let read_only = Ganesha::start(&GaneshaOptions { read_only: true, ..GaneshaOptions::default() }).unwrap();
+    let url = read_only.url("", "");
+    let ended = sharebench.run(&[&["sweep", &url], &tests[..]].concat()).unwrap();
+    assert_ne!(ended.code, Some(0), "{}", ended.text());
+    assert!(ended.text().contains("read-only"), "{}", ended.text());
+}
