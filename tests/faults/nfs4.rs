@@ -119,7 +119,7 @@ fn is_of_data(message: &[u8]) -> bool {
     matches!(operation, Some(READ | WRITE))
 }
 
-/// Replaces the next reply to a READ or WRITE by one that knows no session. A client without open files would not mind.
+/// Replaces the next reply to a READ or WRITE by one that knows no session. A client without open files would become a new one.
 fn destroy_session(test: &mut FaultTest) {
     let mut struck = false;
     test.proxy().tamper(move |way, mut message| {
