@@ -140,7 +140,9 @@ fn small_files_take_one_call_with_compounds_and_three_without() {
         let _ = sharebench.run(&line).unwrap().expect_success();
         let stored = Stored::read(&sharebench, run);
         assert_clean(&stored);
-        let [off, on] = stored.steps.as_slice() else { panic!("{} steps", stored.steps.len()) };
+        let of = |target: u64| stored.steps.iter().find(|step| step["target"] == target).unwrap();
+        let off = of(0);
+        let on = of(1);
         for (step, kind, calls, per_transaction) in [(off, "read", 3, 11), (on, "open-read-close", 1, 5)] {
             let done = operations(step, kind);
             let requests = step["wire"]["requests"].as_u64().unwrap();

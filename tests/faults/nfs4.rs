@@ -20,6 +20,8 @@ const COMPOUND: usize = PREFIX + 24;
 /// Offset of the first result: operation, status, and of SEQUENCE the session.
 const RESULTS: usize = COMPOUND + 12;
 const SESSION: std::ops::Range<usize> = RESULTS + 8..RESULTS + 24;
+const READ: u32 = 25;
+const WRITE: u32 = 38;
 const SEQUENCE: u32 = 53;
 const BADSESSION: u32 = 10_052;
 /// Program of callbacks of this client.
@@ -109,11 +111,19 @@ fn lose_reply(test: &mut FaultTest) {
     test.proxy().reset();
 }
 
-/// Replaces the next reply by one that knows no session.
+/// True for a reply to a READ or WRITE: a file is open.
+fn is_of_data(message: &[u8]) -> bool {
+    // After the results of SEQUENCE and PUTFH.
+    let at = RESULTS + 8 + 36 + 8;
+    let operation = message.get(at..at + 4).map(|bytes| u32::from_be_bytes(bytes.try_into().unwrap()));
+    matches!(operation, Some(READ | WRITE))
+}
+
+/// Replaces the next reply to a READ or WRITE by one that knows no session. A client without open files would become a new one.
 fn destroy_session(test: &mut FaultTest) {
     let mut struck = false;
     test.proxy().tamper(move |way, mut message| {
-        if !struck && is_in_session(way, &message) {
+        if !struck && is_in_session(way, &message) && is_of_data(&message) {
             struck = true;
             message.truncate(COMPOUND);
             for word in [BADSESSION, 0, 1, SEQUENCE, BADSESSION] {

@@ -141,6 +141,7 @@ fn cell(work: &RecordWork, coordinates: &Coordinates, rate: f64) -> Measure {
             received: read + operations * 90,
             payload_sent: written,
             payload_received: read,
+            ..WireCount::default()
         })
         .into(),
         passes: (bytes / work.file_size).max(1),
@@ -198,6 +199,7 @@ fn load(work: &TransactionWork, response: Duration) -> Measure {
             received: bytes + transactions * 1_080,
             payload_sent: bytes,
             payload_received: bytes,
+            ..WireCount::default()
         })
         .into(),
         users_assigned: work.users,

@@ -75,7 +75,7 @@ impl Client {
             fore_channel: limits,
             back_channel: limits,
             callback_program: 0x4000_0000,
-            callback_security: CallbackSecurity { none: true, sys: false },
+            callback_security: CallbackSecurity { none: true, sys: None },
         };
         let reply = client.outside(Operation::CreateSession, &create);
         client.session = CreatedSession::get(&mut Reader::new(&reply)).unwrap().session;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Facts, OpError};
 use sharebench_stream_client::DialError;
-use sharebench_target::{LoginPhase, NOT_GRANTED, SessionSpec, UrlPart};
+use sharebench_target::{LocalBoxFuture, LoginPhase, NOT_GRANTED, SessionSpec, UrlPart};
 
 use crate::client::channel::{Channel, LastLoss};
 use crate::client::dial::random;
@@ -13,7 +13,7 @@ use crate::client::directories::Directories;
 use crate::client::mounting::check_limits;
 use crate::client::options::NfsOptions;
 use crate::client::v4::binding::Binding;
-use crate::client::v4::callbacks::CALLBACK_PROGRAM;
+use crate::client::v4::callbacks::{CALLBACK_PROGRAM, CallbackSlot};
 use crate::client::v4::dialect::V4;
 use crate::client::v4::metadata::{required, to_handle};
 use crate::client::v4::requests::Request;

@@ -58,9 +58,10 @@ pub(crate) const fn step_after(verdict: Verdict, sequenced: bool) -> Step {
     let sequence = if sequenced { verdict.sequence } else { OK };
     match (sequence, verdict.status) {
         (OK, DELAY | GRACE) => Step::RepeatLater,
+        // A server says so for SEQUENCE or for the operation after it (RFC 8881, 2.10.6.1.3).
+        (OK | RETRY_UNCACHED, RETRY_UNCACHED) | (RETRY_UNCACHED, _) => Step::RepeatNow,
         (OK, _) => Step::Finish,
         (DELAY, _) => Step::RepeatCall,
-        (RETRY_UNCACHED, _) => Step::RepeatNow,
         _ => Step::Lost,
     }
 }
@@ -289,5 +290,22 @@ impl Nfs4Session {
     /// The channel's index of the renewal, after those of the data operations.
     pub(crate) fn renewal_index(&self) -> usize {
         self.buffers.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_that_was_not_kept_is_a_new_call_wherever_the_server_says_so() {
+        for sequence in [OK, RETRY_UNCACHED] {
+            let verdict = Verdict { sequence, status: RETRY_UNCACHED };
+            assert_eq!(step_after(verdict, true), Step::RepeatNow);
+        }
+        assert_eq!(step_after(Verdict { sequence: OK, status: DELAY }, true), Step::RepeatLater);
+        assert_eq!(step_after(Verdict { sequence: DELAY, status: DELAY }, true), Step::RepeatCall);
+        assert_eq!(step_after(Verdict { sequence: 10_052, status: 10_052 }, true), Step::Lost);
+        assert_eq!(step_after(Verdict { sequence: OK, status: 70 }, true), Step::Finish);
     }
 }
