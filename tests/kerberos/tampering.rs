@@ -56,7 +56,8 @@ fn open(server_port: u16, on_message: OnMessage) -> io::Result<u16> {
             let Ok(client) = client else { return };
             let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, server_port)) else { return };
             let (Ok(from_client), Ok(from_server)) = (client.try_clone(), server.try_clone()) else { return };
-            let (of_client, of_server) = (Arc::clone(&on_message), Arc::clone(&on_message));
+            let of_client = Arc::clone(&on_message);
+            let of_server = Arc::clone(&on_message);
             thread::spawn(move || relay(from_client, server, Sender::Client, &of_client));
             thread::spawn(move || relay(from_server, client, Sender::Server, &of_server));
         }

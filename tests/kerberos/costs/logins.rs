@@ -31,14 +31,14 @@ struct Method {
 fn methods(peers: &Peers) -> Vec<Method> {
     let user = peers.smbd.user();
     let smbd = peers.smbd.port();
-    let (with_keys, own, open) = (peers.kerberos.pid(), peers.ours.pid(), peers.open.pid());
-    let [ntlm, smb, sys, nfs] =
-        [peers.smb_port, peers.kerberos_smb_port, peers.open_port, peers.kerberos_nfs_port];
+    let with_keys = peers.kerberos.pid();
+    let smb = peers.kerberos_smb_port;
+    let nfs = peers.kerberos_nfs_port;
     let method = |name, url: &str, port, pid| Method { name, url: url.to_owned(), port, pid, fresh: false };
     let mut methods = vec![
         method("smbd, NTLM", &format!("smb://{user}@localhost:PORT/share?auth=ntlm"), smbd, peers.smbd.pid()),
         method("smbd, Kerberos", "smb://localhost:PORT/share?auth=kerberos", smbd, peers.smbd.pid()),
-        method("our SMB, NTLM", "smb://lab@localhost:PORT/share?auth=ntlm", ntlm, own),
+        method("our SMB, NTLM", "smb://lab@localhost:PORT/share?auth=ntlm", peers.smb_port, peers.ours.pid()),
         method("our SMB, Kerberos", "smb://localhost:PORT/share?auth=kerberos", smb, with_keys),
         method(
             "our SMB, Kerberos with new tickets",
@@ -46,7 +46,7 @@ fn methods(peers: &Peers) -> Vec<Method> {
             smb,
             with_keys,
         ),
-        method("our NFSv4.1, sys", "nfs://localhost:PORT/share?vers=4.1", sys, open),
+        method("our NFSv4.1, sys", "nfs://localhost:PORT/share?vers=4.1", peers.open_port, peers.open.pid()),
         method("our NFSv4.1, krb5", "nfs://localhost:PORT/share?vers=4.1&sec=krb5", nfs, with_keys),
         method("our NFSv4.1, krb5p", "nfs://localhost:PORT/share?vers=4.1&sec=krb5p", nfs, with_keys),
     ];

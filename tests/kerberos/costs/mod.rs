@@ -1,5 +1,5 @@
-//! What security costs, measured: the tables of docs/kerberos.md. They need a quiet machine and ten minutes, so that they are
-//! no part of `./test`:
+//! What security costs, measured (docs/kerberos.md). The figures need a quiet machine, so that these tests are no part of
+//! `./test`:
 //!
 //!     cargo test --release -p sharebench-tests --test kerberos costs -- --ignored --nocapture --test-threads=1
 //!

@@ -277,11 +277,11 @@ impl Session for Nfs4Session {
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         let mut session = self;
         Box::pin(async move {
-            let ending = async {
+            let closing = async {
                 session.end().await;
                 log_out(&mut session.channel, &mut session.buffers).await;
             };
-            let _ = tokio::time::timeout(CLOSE_TIMEOUT, ending).await;
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
         })
     }
 }
