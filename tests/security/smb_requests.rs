@@ -65,7 +65,7 @@ pub const ATTACKS: &[Attack] = &[
         what: "a connection bound to a session (`channels=2`) without the key of the session",
         on: "smbd",
         needs: &Smbd::NEEDS,
-        act: || bind_without_key(Some(Smbd::start(&SmbdOptions::default()).unwrap())),
+        act: || bind_without_key(Some(&Smbd::start(&SmbdOptions::default()).unwrap())),
     },
     Attack {
         what: "100,000 locks of one client on 25 files",
@@ -169,12 +169,12 @@ fn force_smb1() -> String {
 }
 
 /// Changes the signature with which the second connection proves that it knows the key of the session (MS-SMB2 3.3.5.5.2).
-fn bind_without_key(smbd: Option<Smbd>) -> String {
+fn bind_without_key(smbd: Option<&Smbd>) -> String {
     const SESSION_SETUP: u8 = 1;
     const BINDING: u8 = 1;
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    let (port, url) = match &smbd {
+    let (port, url) = match smbd {
         Some(smbd) => (smbd.port(), smbd.url("", "channels=2")),
         None => (served.smb_port, served.smb_url("?channels=2")),
     };
