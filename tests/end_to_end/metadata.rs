@@ -40,9 +40,14 @@ fn documented(protocol: &str, test: MetadataTest) -> Option<f64> {
         (_, MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk) => {
             return None;
         }
-        ("nfs3", MetadataTest::CreateWrite)
-        | ("nfs3", MetadataTest::SetAttributes | MetadataTest::Link)
-        | ("nfs3", MetadataTest::Truncate | MetadataTest::OpenReadClose) => 2,
+        (
+            "nfs3",
+            MetadataTest::CreateWrite
+            | MetadataTest::SetAttributes
+            | MetadataTest::Link
+            | MetadataTest::Truncate
+            | MetadataTest::OpenReadClose,
+        ) => 2,
         ("nfs3", _) => 1,
         ("nfs4", MetadataTest::CreateWrite | MetadataTest::Truncate | MetadataTest::OpenReadClose) => 3,
         ("nfs4", MetadataTest::Create | MetadataTest::OpenClose) => 2,
