@@ -35,6 +35,7 @@ fn requests(stored: &Stored, target: usize) -> BTreeMap<MetadataTest, f64> {
 }
 
 /// The requests of the table in docs/metadata.md.
+#[expect(clippy::match_same_arms, reason = "the numbers of each protocol in one place")]
 fn documented(protocol: &str, test: MetadataTest) -> Option<f64> {
     let number = match (protocol, test) {
         (_, MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk) => {
@@ -113,7 +114,7 @@ fn every_metadata_test_is_clean_on_every_target() {
                 continue;
             };
             if let Some(documented) = documented(kind, test) {
-                assert_eq!(*found, documented, "{kind}-{number} {test}");
+                assert!((found - documented).abs() < 1e-9, "{kind}-{number} {test}: {found}");
             }
         }
     }
