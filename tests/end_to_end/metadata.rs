@@ -35,14 +35,20 @@ fn requests(stored: &Stored, target: usize) -> BTreeMap<MetadataTest, f64> {
 }
 
 /// The requests of the table in docs/metadata.md.
+#[expect(clippy::match_same_arms, reason = "the numbers of each protocol in one place")]
 fn documented(protocol: &str, test: MetadataTest) -> Option<f64> {
     let number = match (protocol, test) {
         (_, MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk) => {
             return None;
         }
-        ("nfs3", MetadataTest::CreateWrite)
-        | ("nfs3", MetadataTest::SetAttributes | MetadataTest::Link)
-        | ("nfs3", MetadataTest::Truncate | MetadataTest::OpenReadClose) => 2,
+        (
+            "nfs3",
+            MetadataTest::CreateWrite
+            | MetadataTest::SetAttributes
+            | MetadataTest::Link
+            | MetadataTest::Truncate
+            | MetadataTest::OpenReadClose,
+        ) => 2,
         ("nfs3", _) => 1,
         ("nfs4", MetadataTest::CreateWrite | MetadataTest::Truncate | MetadataTest::OpenReadClose) => 3,
         ("nfs4", MetadataTest::Create | MetadataTest::OpenClose) => 2,
@@ -108,7 +114,7 @@ fn every_metadata_test_is_clean_on_every_target() {
                 continue;
             };
             if let Some(documented) = documented(kind, test) {
-                assert_eq!(*found, documented, "{kind}-{number} {test}");
+                assert!((found - documented).abs() < 1e-9, "{kind}-{number} {test}: {found}");
             }
         }
     }
