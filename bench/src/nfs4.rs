@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use sharebench_model::{DataOp, MetaOp, OpenHow, Slot, Stability};
-use sharebench_target::{Session, SessionSpec, Target, call, reply_for};
+use sharebench_target::{SessionSpec, call, reply_for};
 use sharebench_tests::{Disk, Ganesha, GaneshaOptions};
 
 use crate::load_server::Served;

@@ -142,6 +142,7 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         window_unix_ms: numbers[3],
         timeline,
         split,
+        wire_operations: numbers[6],
         server: Some(ServerLoad { cpu: 0.25, cores: numbers[4].is_multiple_of(2).then_some(4), source }),
         transactions: vec![part.clone()],
         operations: vec![part],

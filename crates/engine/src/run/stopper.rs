@@ -151,7 +151,7 @@ fn rate(step: &StepResult) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use sharebench_model::{Coordinates, IoBytes, Random};
+    use sharebench_model::{Coordinates, IoBytes, Measure, Random};
     use sharebench_plan::{Plan, StepOrder};
 
     use super::*;
