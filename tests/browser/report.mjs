@@ -37,7 +37,8 @@ async function drawn(figure) {
 async function download(figure, label) {
   // Chromium drops, without a word, what a page downloads beyond ten files in a second; no reader is that fast.
   await page.waitForTimeout(200);
-  const [file] = await Promise.all([page.waitForEvent('download', { timeout: 120000 }), figure.getByRole('button', { name: label, exact: false }).press('Enter')]);
+  const button = figure.getByRole('button', { name: label, exact: false });
+  const [file] = await Promise.all([page.waitForEvent('download', { timeout: 120000 }), button.press('Enter')]);
   found.downloads++;
   return readFile(await file.path());
 }

@@ -52,8 +52,8 @@ fn quota(condition: Condition) -> io::Result<Planted> {
     if condition.is_faulty() {
         let script = "g=/sys/fs/cgroup; [ -e $g/cgroup.controllers ] && { echo +cpu >$g/cgroup.subtree_control; } || g=$g/cpu; \
                       g=$g/sharebench-quota-$$; mkdir $g; \
-                      if [ -e $g/cpu.max ]; then echo '10000 100000' >$g/cpu.max; else echo 100000 >$g/cpu.cfs_period_us; \
-                      echo 10000 >$g/cpu.cfs_quota_us; fi; \
+                      if [ -e $g/cpu.max ]; then echo '30000 100000' >$g/cpu.max; else echo 100000 >$g/cpu.cfs_period_us; \
+                      echo 30000 >$g/cpu.cfs_quota_us; fi; \
                       (echo $(exec sh -c 'echo $PPID') >$g/cgroup.procs; exec \"$@\"); s=$?; rmdir $g; exit $s";
         planted.words = ["sh", "-c", script, "sh"].map(str::to_owned).to_vec();
     }
@@ -127,7 +127,7 @@ pub const FAULTS: &[Fault] = &[
         id: "crowded-client",
         server: "smbd",
         what: "four loops on two CPUs",
-        causes: &["client-busy", "foreign-load"],
+        causes: &["client-busy"],
         known: &[],
         gain: None,
         needs: SMBD,
@@ -136,7 +136,7 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         id: "quota-client",
         server: "smbd",
-        what: "a quota of 10 % of one CPU",
+        what: "a quota of 30 % of one CPU",
         causes: &["client-throttled"],
         known: &[],
         gain: None,

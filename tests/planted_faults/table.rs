@@ -55,17 +55,15 @@ fn text_of(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The predicted factor, the ratio of the costs with and without the fault, and the error of the prediction: of the time that is
-/// saved, because a factor of 100 and one of 300 both say that nearly all of it is.
+/// The predicted factor, and the ratio of the costs with and without the fault.
 fn gain(fault: &Fault, runs: &[&Record], records: &Records) -> String {
     let figures = |name: &str| median(runs.iter().filter_map(|run| run.0[name].as_f64()).collect());
     let fixed = records.all.iter().filter(|record| record.is_of(fault.id, Condition::Fixed));
     let fixed = median(fixed.filter_map(|record| record.0["cost"].as_f64()).collect());
     match (figures("predicted"), figures("cost"), fixed) {
         (Some(predicted), Some(faulty), Some(fixed)) => {
-            let saved = faulty * (1.0 - 1.0 / predicted);
-            let error = saved / (faulty - fixed) - 1.0;
-            format!("{predicted:.2} / {:.2} ({:+.0} %)", faulty / fixed, error * 100.0)
+            let actual = faulty / fixed;
+            format!("{predicted:.2} / {actual:.2} ({:+.0} %)", (predicted / actual - 1.0) * 100.0)
         }
         _ => String::new(),
     }
