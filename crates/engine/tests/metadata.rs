@@ -184,9 +184,11 @@ impl Session for InterferingSession {
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
         Box::pin(async move {
             let concerns = match self.how {
-                Interference::Adds | Interference::Removes | Interference::Revoked(_) => {
-                    matches!(op, MetaOp::Stat { .. })
+                // A job also asks for a missing name, to find its directory before the first pass.
+                Interference::Adds | Interference::Removes => {
+                    matches!(&op, MetaOp::Stat { path } if path.rsplit('/').next().is_some_and(|name| name.starts_with('b')))
                 }
+                Interference::Revoked(_) => matches!(op, MetaOp::Stat { .. }),
                 Interference::Shortens => matches!(op, MetaOp::Close { .. }),
                 Interference::NoLinks => matches!(op, MetaOp::Link { .. }),
                 Interference::InodeQuota(_) => matches!(op, MetaOp::Open { how: OpenHow::CreateNew, .. }),

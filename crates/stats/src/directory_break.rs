@@ -66,6 +66,10 @@ pub fn directory_break(rates: &[DirectoryRate]) -> Option<DirectoryBreak> {
 
 /// Entries at which the time is twice that of an empty directory, if all times are near one line.
 fn linear(rates: &[DirectoryRate]) -> Option<f64> {
+    // Two times are always on a line.
+    if rates.len() < FEWEST {
+        return None;
+    }
     // Weighted least squares of t = a + b e, where each time has the weight 1/t^2: relative deviations count.
     let mut sums = [0.0; 5];
     for rate in rates {

@@ -7,6 +7,7 @@
 
 mod budgets;
 mod caches;
+mod directories;
 mod gates;
 mod imports;
 mod loads;

@@ -48,7 +48,7 @@ pub(super) async fn set_modified(ground: &Ground<'_>) -> Result<(), String> {
         set => set.map_err(|error| error.to_string())?,
     };
     let wanted = SystemTime::UNIX_EPOCH + Duration::from_secs(SECONDS.into());
-    let found = probe.session.modified(&path).await;
+    let found = probe.modified(&path).await;
     if found.is_some_and(|found| found != wanted) {
         ground.find(format!("a file of {wanted:?} has the time {found:?}"));
     }

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
+use std::time::SystemTime;
 
 use sharebench_model::{
     DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot,
@@ -92,6 +93,14 @@ impl Probe {
             Ok(MetaYield::Stat(stat)) => Ok(stat),
             other => Err(format!("stat {path}: {other:?}")),
         }
+    }
+
+    /// The time of modification, for which the session alone counts the requests.
+    pub async fn modified(&mut self, path: &str) -> Option<SystemTime> {
+        let before = self.session.wire().requests;
+        let modified = self.session.modified(path).await;
+        self.counted.requests += self.session.wire().requests - before;
+        modified
     }
 
     /// Lists a directory as a whole and page by page, which must be the same. The sizes that the target returns are

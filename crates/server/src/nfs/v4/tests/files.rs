@@ -8,6 +8,7 @@ use sharebench_nfs::v4::item::Opaque;
 use sharebench_nfs::v4::names::{Access, Accessible, GetAttr, SetAttr};
 use sharebench_nfs::v4::open::{
     DENY_NONE, ExclusiveCreate, OpenDowngrade, OpenHow, Opened, SHARE_BOTH, SHARE_READ, SHARE_WRITE,
+    WANT_NO_DELEGATION,
 };
 use sharebench_nfs::v4::operation::Operation;
 use sharebench_nfs::v4::status::Nfs4Status;
@@ -40,8 +41,10 @@ fn share_reservations_exclude_opens_of_all_owners_and_a_downgrade_gives_way() {
     let mut two = Client::new(&server, "two");
     let close = Close { sequence: 0, state: one.create("f") };
     one.call(|call| call.path(&["export", "f"]).add(Operation::Close, &close).done());
-    one.open("f", OpenHow::Existing, SHARE_READ, DENY_NONE);
-    let both = one.open("f", OpenHow::Existing, SHARE_READ, DENY_WRITE);
+    // Without a delegation, of which an open for writing would wait for the return.
+    let reading = SHARE_READ | WANT_NO_DELEGATION;
+    one.open("f", OpenHow::Existing, reading, DENY_NONE);
+    let both = one.open("f", OpenHow::Existing, reading, DENY_WRITE);
     let state = both.decode::<Opened<'_>>(Operation::Open).state;
     for client in [&mut one, &mut two] {
         let denied = client.open("f", OpenHow::Existing, SHARE_WRITE, DENY_NONE);
