@@ -184,7 +184,7 @@ impl Session for InterferingSession {
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
         Box::pin(async move {
             let concerns = match self.how {
-                // A job also asks for a missing name, to find its directory before the first pass.
+                // A job also sends requests for a missing name, to find its directory before the first pass.
                 Interference::Adds | Interference::Removes => {
                     matches!(&op, MetaOp::Stat { path } if path.rsplit('/').next().is_some_and(|name| name.starts_with('b')))
                 }
