@@ -159,7 +159,9 @@ fn restart(test: &mut FaultTest) {
 /// A call that recalls a delegation in the only slot of the back channel (RFC 8881, 20.2 and 20.9).
 fn recall_call(session: &[u8], number: u32) -> Vec<u8> {
     let words = |out: &mut Vec<u8>, words: &[u32]| {
-        words.iter().for_each(|word| out.extend_from_slice(&word.to_be_bytes()));
+        for word in words {
+            out.extend_from_slice(&word.to_be_bytes());
+        }
     };
     let mut call = vec![0; PREFIX];
     // Identifier, call, RPC 2, program, version, CB_COMPOUND, empty credential and verifier.

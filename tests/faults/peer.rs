@@ -60,8 +60,13 @@ impl Kind {
         match self {
             Self::Smbd => &Smbd::NEEDS,
             Self::Ganesha | Self::Ganesha4 => &Ganesha::NEEDS,
-            Self::Smb | Self::Nfs | Self::Nfs4 | Self::Nfs4Connections => &[],
-            Self::Ncp | Self::NcpDos | Self::Local => &[],
+            Self::Smb
+            | Self::Nfs
+            | Self::Nfs4
+            | Self::Nfs4Connections
+            | Self::Ncp
+            | Self::NcpDos
+            | Self::Local => &[],
         }
     }
 }

@@ -8,7 +8,7 @@ use sharebench_stats::Shape;
 use crate::judge::curves::{Kind, Line, grouped, lines};
 use crate::text::stages::Stages;
 use crate::types::span::position_words;
-use crate::types::{Section, Sentence, Tone, View};
+use crate::types::{DirectoryFact, Section, Sentence, Tone, View};
 
 /// The sentences of one section.
 pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
@@ -22,13 +22,20 @@ pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
         let systems: Vec<Vec<Line>> = (0..stages.aligned.systems.len())
             .map(|system| lines(stages.aligned, section, along, system))
             .collect();
-        // The pooled curve has a sentence of its own, with one number for one claim.
-        let pooled = |system: usize| {
-            let mut curves = stages.judged.cache_curves.iter();
-            axis == axis::FILE_SIZE && curves.any(|curve| (curve.section, curve.system) == (index, system))
+        // What has a sentence of its own: one number for one claim.
+        let has_own = |system: usize| match axis.as_str() {
+            axis::FILE_SIZE => {
+                let mut curves = stages.judged.cache_curves.iter();
+                curves.any(|curve| (curve.section, curve.system) == (index, system))
+            }
+            axis::ENTRIES => {
+                let mut found = stages.judged.directories.iter().filter(|found| found.system == system);
+                found.any(|found| found.section == index && matches!(found.fact, DirectoryFact::Falls(_)))
+            }
+            _ => false,
         };
         found.extend(
-            systems.iter().enumerate().filter(|(system, _)| !pooled(*system)).flat_map(|(system, lines)| {
+            systems.iter().enumerate().filter(|(system, _)| !has_own(*system)).flat_map(|(system, lines)| {
                 falls(section, axis, &stages.aligned.systems[system].name, lines)
             }),
         );

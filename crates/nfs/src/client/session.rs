@@ -373,16 +373,26 @@ impl Session for NfsSession {
         while self.send_orphans() {
             let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
         }
+        let mut dropped = false;
         for Completion { index, expected, result, .. } in completions.drain(..) {
             // The caller of a metadata call may have dropped its future: its reply belongs to no slot.
-            if expected != ExpectedReply::Metadata {
+            if expected == ExpectedReply::Metadata {
+                dropped = true;
+            } else {
                 let result = result.and_then(|content| self.check_reply(expected, content));
                 // 1, even if the connection broke before its reply, unless the call was sent again on another one.
                 replies.push(Reply { slot: Slot(index as u32), result, requests: self.sent[index] });
             }
         }
         self.completions = completions;
-        if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
+        if replies.len() > before {
+            return Poll::Ready(());
+        }
+        if dropped {
+            // Nothing waits for the socket after a turn with a completion.
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {

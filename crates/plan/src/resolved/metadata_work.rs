@@ -168,7 +168,7 @@ mod tests {
                 let work = work(entries, layout, jobs);
                 let batches = work.batch_per_directory() * work.jobs_per_directory();
                 assert_eq!(work.residents() + batches, entries);
-                assert!(work.batch_per_directory() >= 1 && work.operations_per_pass() <= 1000.max(16));
+                assert!(work.batch_per_directory() >= 1 && work.operations_per_pass() <= 1000);
             }
         }
     }

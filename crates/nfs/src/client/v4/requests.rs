@@ -291,6 +291,8 @@ impl Nfs4Session {
                 if completion.index == index {
                     own = Some(completion.result.map(|_| completion.verdict));
                 } else {
+                    // Nothing waits for the socket after a turn with a completion, also of a renewal.
+                    progress = true;
                     self.finish(completion);
                 }
             }

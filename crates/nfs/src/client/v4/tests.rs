@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use sharebench_model::{DataOp, FileRef, MetaOp, OpenHow, Random, Slot, Stability};
 use sharebench_target::{Session, SessionSpec, Target, TargetUrl, call, reply_for};
@@ -171,6 +172,30 @@ async fn renewals_of_an_idle_session_leave_its_slots_free() {
     // More renewals than the session has slots: each has returned its slot.
     let reply = reply_for(&mut *session, Slot(0), DataOp::Read { file, offset: 0, len: 512 }).await;
     assert_eq!(reply.result, Ok(512));
+}
+
+#[tokio::test]
+async fn a_call_gets_its_reply_after_that_of_a_renewal_in_flight() {
+    let (address, _) = server(0, u64::MAX);
+    let (mut session, file) = connect(address, "").await;
+    call(&mut *session, MetaOp::Close { file }).await.unwrap();
+    for _ in 0..200 {
+        let before = session.wire().requests;
+        tokio::time::pause();
+        std::future::poll_fn(|cx| {
+            session.poll_keepalive(cx);
+            if session.wire().requests == before {
+                std::task::Poll::Pending
+            } else {
+                std::task::Poll::Ready(())
+            }
+        })
+        .await;
+        tokio::time::resume();
+        // The server writes the two replies one after the other, so that often only the first one is there to be read.
+        let removed = call(&mut *session, MetaOp::Remove { path: "data".into() });
+        tokio::time::timeout(Duration::from_secs(60), removed).await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]
