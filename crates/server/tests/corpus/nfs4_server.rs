@@ -4,7 +4,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sharebench_nfs::compound::{COMPOUND, NFS4_VERSION};
@@ -197,16 +197,36 @@ fn put(out: &mut Writer, choice: u8, state: &[u8; 16]) {
     }
 }
 
-/// Calls that the input describes: for each operation its choice, a number of changed bytes, and their places and values.
-/// A choice from 128 on also ends the call.
-pub fn run(input: &[u8]) {
-    static SERVER: OnceLock<(NfsServer, Arc<dyn Volume>)> = OnceLock::new();
-    let (server, volume) = SERVER.get_or_init(|| {
+/// Runs on one server: each adds two clients, of which a server has at most 20,000.
+const RUNS: u32 = 5_000;
+
+/// A server and what it exports.
+struct Served {
+    runs: u32,
+    server: NfsServer,
+    volume: Arc<dyn Volume>,
+}
+
+impl Served {
+    fn start() -> Self {
         let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(8 << 20));
         let options = NfsServerOptions { threads: 1, workers: 1, ..NfsServerOptions::default() };
         let addr = "127.0.0.1:0".parse().unwrap();
-        (NfsServer::start(addr, Arc::clone(&volume), options).unwrap(), volume)
-    });
+        let server = NfsServer::start(addr, Arc::clone(&volume), options).unwrap();
+        Self { runs: 0, server, volume }
+    }
+}
+
+/// Calls that the input describes: for each operation its choice, a number of changed bytes, and their places and values.
+/// A choice from 128 on also ends the call.
+pub fn run(input: &[u8]) {
+    static SERVER: Mutex<Option<Served>> = Mutex::new(None);
+    let mut served = SERVER.lock().unwrap();
+    let Served { runs, server, volume } = match &mut *served {
+        Some(served) if served.runs < RUNS => served,
+        served => served.insert(Served::start()),
+    };
+    *runs += 1;
     let mut client = Client::connect(server);
     let mut bytes = input.iter().copied();
     let mut operations = Writer::default();
