@@ -7,7 +7,7 @@ use sharebench_model::{SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT};
 use crate::types::{Access, SettingChange, System};
 
 /// Facts about place and time, and facts that follow from others: no settings.
-const NO_SETTINGS: [&str; 28] = [
+const NO_SETTINGS: [&str; 29] = [
     "access",
     "block_size",
     "boot",
@@ -20,6 +20,7 @@ const NO_SETTINGS: [&str; 28] = [
     "connections_requested",
     "credits",
     "direct_io_unit",
+    "logins_renewed",
     "mount_point",
     "mount_source",
     "names_requested",

@@ -310,6 +310,10 @@ impl Connection {
         if session.is_closed() {
             return Err(NtStatus::USER_SESSION_DELETED);
         }
+        // A request that has waited was accepted before.
+        if request.resumed.is_none() && session.expiry.rejects(header.command, || self.server.now()) {
+            return Err(NtStatus::NETWORK_SESSION_EXPIRED);
+        }
         if out.len() - frame.start > MAX_COMPOUND_REPLY_BYTES {
             return Err(NtStatus::INSUFFICIENT_RESOURCES);
         }

@@ -1,6 +1,8 @@
 //! `SESSION_SETUP`: logins with `NTLMv2`, as a guest and anonymously (MS-SMB2 3.3.5.5).
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use sharebench_ncp::server::LoginSource;
 use sharebench_smb::crypto::{PreauthHash, SealingKey, SessionKeys, SigningAlgorithm, SigningKey};
@@ -39,6 +41,8 @@ pub(super) struct Accepted {
     /// None for guests and anonymous users.
     pub(super) key: Option<Vec<u8>>,
     pub(super) token: Vec<u8>,
+    /// Time until the session expires, if it does.
+    pub(super) lifetime: Option<Duration>,
 }
 
 impl Connection {
@@ -77,6 +81,12 @@ impl Connection {
                 (Channel::of_session(&session), flags)
             }
         };
+        // A further connection does not prolong a session.
+        if login.binding.is_none() {
+            let end = accepted.lifetime.map(|lifetime| self.server.now() + lifetime);
+            let requests = self.server.requests_per_login.load(Ordering::Relaxed);
+            channel.session.expiry.set(end, requests);
+        }
         SessionSetupResponse { flags: session_flags, token: accepted.token.clone() }.encode(body);
         self.establish(channel, &request, reply)?;
         Ok(Answer::Now(NtStatus::SUCCESS))
@@ -236,7 +246,7 @@ impl Connection {
             // Everybody may log in: there is no password to check, and no key.
             let flags = if received.is_anonymous() { flags::IS_NULL } else { flags::IS_GUEST };
             let token = received.accept_without_key();
-            return Ok(Accepted { account: String::new(), flags, key: None, token });
+            return Ok(Accepted { account: String::new(), flags, key: None, token, lifetime: None });
         }
         let name = received.user();
         let source = LoginSource::Ip(self.remote);
@@ -261,7 +271,8 @@ impl Connection {
         };
         throttle.note_success(source, name.as_bytes());
         let token = accepted.token.clone();
-        Ok(Accepted { account: folded, flags: 0, key: Some(accepted.session_key.to_vec()), token })
+        let key = Some(accepted.session_key.to_vec());
+        Ok(Accepted { account: folded, flags: 0, key, token, lifetime: None })
     }
 
     /// The session of an accepted login, and its flags.

@@ -20,6 +20,7 @@ mod credits;
 mod data;
 mod descriptors;
 mod durable;
+mod expiry;
 mod file_control;
 mod file_info;
 mod frames;
@@ -150,6 +151,12 @@ impl SmbServer {
     /// Sets the maximum number of open files per connection. Files that are open stay open.
     pub fn limit_opens(&self, max: usize) {
         self.state.max_opens.store(max, Ordering::Relaxed);
+    }
+
+    /// Lets each later login, also a renewed one, expire after this many requests. It is for tests of clients, which must renew
+    /// their logins meanwhile: as a rule a session expires with the Kerberos ticket of its login only.
+    pub fn expire_logins_after(&self, requests: Option<u64>) {
+        self.state.requests_per_login.store(requests.unwrap_or(expiry::NEVER), Ordering::Relaxed);
     }
 
     /// Closes the listener and every connection, and returns when its threads have ended.

@@ -11,6 +11,7 @@ use sharebench_smb::wire::transform::{self, TransformHeader};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::smb::client_connections::ClientConnections;
+use crate::smb::expiry::Expiry;
 use crate::smb::open_files::OpenFile;
 use crate::smb::pipe::Pipe;
 use crate::smb::status::Outcome;
@@ -74,8 +75,8 @@ pub(super) struct Origin {
 
 /// A session (MS-SMB2 3.3.1.8).
 ///
-/// It exists from a successful login to LOGOFF or the end of its last connection. Its keys never change, so that they are
-/// used without a lock; trees and open files have one lock, which each request takes once for a lookup.
+/// It exists from a successful login to LOGOFF or the end of its last connection; a renewed login does not replace it. Its keys
+/// never change, so that they are used without a lock; trees and open files have one lock, which each request takes once for a lookup.
 pub(super) struct Session {
     pub(super) id: u64,
     /// The account in folded form; empty for guests and anonymous users.
@@ -86,6 +87,7 @@ pub(super) struct Session {
     pub(super) requires_signing: bool,
     pub(super) sealing: Option<Sealing>,
     pub(super) requires_sealing: bool,
+    pub(super) expiry: Expiry,
     table: Mutex<Table>,
     channels: ClientConnections,
 }
@@ -109,6 +111,7 @@ impl Session {
             requires_signing: false,
             sealing: None,
             requires_sealing: false,
+            expiry: Expiry::default(),
             table: Mutex::default(),
             channels: ClientConnections::default(),
         }

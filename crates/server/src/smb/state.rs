@@ -15,6 +15,7 @@ use crate::change_reports::VolumeObserver;
 use crate::refusal_log::RefusalLog;
 use crate::smb::client_connections::ClientConnections;
 use crate::smb::durable::LostOpens;
+use crate::smb::expiry::NEVER;
 use crate::smb::open_files::OpenFiles;
 use crate::smb::session::Session;
 use crate::smb::workers::Delivery;
@@ -33,6 +34,8 @@ pub(super) struct ServerState {
     pub(super) lost: LostOpens,
     /// Maximum number of open files per connection.
     pub(super) max_opens: AtomicUsize,
+    /// Requests after which a session expires, for tests; [`NEVER`] otherwise.
+    pub(super) requests_per_login: AtomicU64,
     /// The sessions of all connections, so that a client that has lost its connection can close the session of it.
     sessions: Mutex<HashMap<u64, Weak<Session>>>,
     /// The connections of each client.
@@ -63,6 +66,7 @@ impl ServerState {
             files: OpenFiles::default(),
             lost: LostOpens::default(),
             max_opens: AtomicUsize::new(options.max_opens),
+            requests_per_login: AtomicU64::new(NEVER),
             sessions: Mutex::default(),
             clients: Mutex::default(),
             // Identifiers of two instances differ, so that a client cannot use one after a restart of the server.

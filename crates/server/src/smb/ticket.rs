@@ -1,5 +1,7 @@
 //! Logins with Kerberos: who may log in with a ticket.
 
+use std::time::Duration;
+
 use sharebench_ncp::server::LoginSource;
 use sharebench_smb::{NtStatus, accept_ticket};
 
@@ -32,6 +34,7 @@ impl Connection {
             return Err(NtStatus::LOGON_FAILURE);
         }
         let key = Some(ticket.session_key.clone());
-        Ok(Some(Accepted { account, flags: 0, key, token: ticket.token.clone() }))
+        let lifetime = Some(Duration::from_secs(ticket.lifetime_s.into()));
+        Ok(Some(Accepted { account, flags: 0, key, token: ticket.token.clone(), lifetime }))
     }
 }

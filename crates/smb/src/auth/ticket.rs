@@ -11,6 +11,8 @@ pub struct AcceptedTicket {
     pub principal: String,
     /// The key that both sides share.
     pub session_key: Vec<u8>,
+    /// Time until the ticket ends, in seconds, with the difference of clocks that the library allows.
+    pub lifetime_s: u32,
     /// The token of the last response, which authenticates the server.
     pub token: Vec<u8>,
 }
@@ -31,6 +33,7 @@ fn accept(keys: &AcceptorKeys, init: &KerberosInit<'_>) -> Result<AcceptedTicket
     Ok(AcceptedTicket {
         token: spnego::accept_kerberos(init.mechanism, &answer),
         session_key: context.session_key()?,
+        lifetime_s: context.lifetime_s()?,
         principal: context.client().to_owned(),
     })
 }

@@ -13,6 +13,7 @@ use crate::client::message_security::MessageSecurity;
 use crate::client::metadata_exchange::MetadataExchange;
 use crate::client::pending_replies::{Completion, PendingReplies};
 use crate::client::receiver::Receiver;
+use crate::client::renewal::RenewalExchange;
 use crate::client::requests::{InFlight, Queued, Request, Requests};
 use crate::client::session_counts::SessionCounts;
 use crate::client::slot_buffers::SlotBuffers;
@@ -66,6 +67,8 @@ pub(crate) struct Channel {
     pub(crate) credits: Credits,
     pub(crate) security: MessageSecurity,
     pub(crate) exchange: MetadataExchange,
+    /// The renewal of the session's login. While it is needed, only its own requests are sent.
+    pub(crate) renewal: RenewalExchange,
     pub(crate) session_id: u64,
     pub(crate) tree_id: u32,
     /// The session's `ChannelSequence`, which each lost channel increments (MS-SMB2 2.2.1.2).
@@ -101,6 +104,7 @@ impl Channel {
             credits: Credits::new(credits),
             security: MessageSecurity::default(),
             exchange: MetadataExchange::default(),
+            renewal: RenewalExchange::default(),
             session_id: 0,
             tree_id: 0,
             sequence: 0,
@@ -193,7 +197,7 @@ impl Channel {
     /// Queues a request at an idle index.
     #[inline]
     pub(crate) fn submit(&mut self, index: usize, request: Request) {
-        self.resubmit(Queued { index, request, times_sent: 0 });
+        self.resubmit(Queued { index, request, times_sent: 0, replayed: false });
     }
 
     /// Queues a request that may have been sent before, at an idle index.
@@ -201,6 +205,18 @@ impl Channel {
     pub(crate) fn resubmit(&mut self, queued: Queued) {
         self.requests.reserve(queued.index);
         self.waiting.push_back(queued);
+    }
+
+    /// Queues the next request of a login that renews the session, before everything that waits for the renewal.
+    pub(crate) fn submit_login(&mut self) {
+        let index = self.requests.login_index();
+        self.requests.reserve(index);
+        self.waiting.push_front(Queued { index, request: Request::LogIn, times_sent: 0, replayed: false });
+    }
+
+    /// True if no request awaits its reply.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.requests.in_flight() == 0 && self.send_queue.is_empty()
     }
 
     /// Sends what credits allow, then receives until at least one request completes, or nothing more arrives. After an
@@ -257,6 +273,7 @@ impl Channel {
             metadata_reply: &mut self.exchange.reply,
             after_loss: self.sequence != 0,
             to_repeat: &mut self.to_repeat,
+            renewal: &mut self.renewal,
             holds_leases: self.holds_leases,
             breaks: &mut self.breaks,
             completions,
@@ -324,7 +341,7 @@ impl Channel {
     /// later ones, so that a large one is not starved by small ones.
     fn dispatch(&mut self, buffers: &mut SlotBuffers) {
         while let Some(&queued) = self.waiting.front() {
-            if self.send_queue.is_full() {
+            if self.send_queue.is_full() || (self.renewal.needed && queued.request != Request::LogIn) {
                 return;
             }
             let charge = self.credits.charge(queued.request.payload());
@@ -336,8 +353,12 @@ impl Channel {
 
     #[inline]
     fn send(&mut self, queued: Queued, charge: u16, message_id: u64, buffers: &mut SlotBuffers) {
-        let Queued { index, request, times_sent } = queued;
-        let always_sign = matches!(request, Request::Metadata { .. }) && self.exchange.always_sign;
+        let Queued { index, request, times_sent, replayed } = queued;
+        let always_sign = match request {
+            Request::Metadata { .. } => self.exchange.always_sign,
+            Request::LogIn => true,
+            _ => false,
+        };
         let signed = self.security.signs(always_sign);
         let header = Header {
             // CreditCharge is 0 where the connection has no requests of several credits (MS-SMB2 3.2.4.1.5).
@@ -347,9 +368,9 @@ impl Channel {
             command: request.command(),
             credits: self.credits.request(charge),
             flags: if signed { flags::SIGNED } else { 0 }
-                | if times_sent > 0 { flags::REPLAY_OPERATION } else { 0 },
+                | if replayed { flags::REPLAY_OPERATION } else { 0 },
             message_id,
-            tree_id: self.tree_id,
+            tree_id: if request == Request::LogIn { 0 } else { self.tree_id },
             session_id: self.session_id,
             ..Header::default()
         };
@@ -370,10 +391,10 @@ impl Channel {
         } else {
             self.counts.request_repeated();
         }
-        // An acknowledgment belongs to no operation; the fact of the acknowledged breaks counts it.
-        self.wire.requests += u64::from(!matches!(request, Request::Acknowledge { .. }));
+        // An acknowledgment and a renewed login belong to no operation; facts of the run count them.
+        self.wire.requests += u64::from(!request.is_internal());
         let times_sent = times_sent + 1;
-        self.requests.start(index, message_id, InFlight { request, times_sent, charge, signed });
+        self.requests.start(index, message_id, InFlight { request, times_sent, replayed, charge, signed });
     }
 
     /// Puts the header of a WRITE in front of its payload, so that both are sent from where they are.
@@ -399,7 +420,7 @@ impl Channel {
     }
 
     fn send_gathered(&mut self, index: usize, header: &Header, request: Request, buffers: &mut SlotBuffers) {
-        let Self { send_queue, security, exchange, .. } = self;
+        let Self { send_queue, security, exchange, renewal, .. } = self;
         send_queue.gather(|bytes, start| {
             // Prefix and transform header come first on the wire but are known last (length, nonce, tag): their
             // space is reserved now and filled below.
@@ -409,6 +430,7 @@ impl Channel {
             header.encode(bytes);
             match request {
                 Request::Metadata { .. } => bytes.extend_from_slice(&exchange.body),
+                Request::LogIn => bytes.extend_from_slice(&renewal.body),
                 Request::Write { len, .. } => {
                     encode_data(request, bytes);
                     bytes.extend_from_slice(buffers.payload_of(index, len as usize).unwrap_or_default());
@@ -439,35 +461,46 @@ impl Channel {
         if !self.send_queue.is_empty() {
             return;
         }
-        let Some(Queued { index, request, times_sent }) = self.waiting.pop_front() else { return };
+        // What waits for the renewal of the login is affordable after it.
+        let waits =
+            self.renewal.needed && self.waiting.front().is_none_or(|next| next.request != Request::LogIn);
+        if waits {
+            return;
+        }
+        let Some(Queued { index, request, times_sent, .. }) = self.waiting.pop_front() else { return };
         self.requests.finish(index);
         let charge = self.credits.charge(request.payload());
         let available = self.credits.available();
         let detail = format!("the request costs {charge} credits, the server grants {available}");
         let step = OpStep::Request(command::name(request.command()));
         let error = OpError::new(ErrorClass::Unsupported, step, detail);
+        if request.is_internal() {
+            return self.give_up(error);
+        }
         // As a rule 0 requests: it never reached the wire, and the wire counts must agree with the operations' counts.
         completions.push(Completion { index, request, result: Err(error), requests: times_sent });
     }
 
-    /// Removes and returns every request without a final response, those in flight first.
+    /// Removes and returns every request without a final response, those in flight first. The renewal of a login is not among
+    /// them: it begins again on another channel.
     #[cold]
     pub(crate) fn take_unfinished(&mut self) -> Vec<Queued> {
         let mut taken = Vec::new();
         for index in 0..=self.requests.metadata_index() {
             if let Some(InFlight { request, times_sent, .. }) = self.requests.finish(index) {
-                taken.push(Queued { index, request, times_sent });
+                taken.push(Queued { index, request, times_sent, replayed: true });
             }
         }
         taken.extend(self.waiting.drain(..));
+        taken.retain(|queued| queued.request != Request::LogIn);
         taken
     }
 
     /// Completes every request without a final response with `error`.
     #[cold]
     pub(crate) fn fail_all(&mut self, error: &OpError, completions: &mut Vec<Completion>) {
-        for Queued { index, request, times_sent } in self.take_unfinished() {
-            if matches!(request, Request::Acknowledge { .. }) {
+        for Queued { index, request, times_sent, .. } in self.take_unfinished() {
+            if request.is_internal() {
                 continue;
             }
             let result = Err(error.clone());
@@ -493,6 +526,6 @@ fn encode_data(request: Request, out: &mut Vec<u8>) {
         Request::Acknowledge { key, state } => {
             LeaseAcknowledgment { key, state, ..LeaseAcknowledgment::default() }.encode(out);
         }
-        Request::Metadata { .. } => {}
+        Request::LogIn | Request::Metadata { .. } => {}
     }
 }

@@ -9,7 +9,10 @@ use sharebench_stream_client::submit_error::abandoned_request;
 use tokio::net::TcpStream;
 
 use crate::client::channel::Channel;
+use crate::client::negotiated::Negotiated;
+use crate::client::options::SmbOptions;
 use crate::client::pending_replies::Completion;
+use crate::client::renewal::{Progress, Renewal};
 use crate::client::requests::Request;
 use crate::client::session_counts::SessionCounts;
 use crate::client::slot_buffers::SlotBuffers;
@@ -37,6 +40,8 @@ pub(crate) struct Channels {
     metadata: usize,
     /// True if the last metadata request was sent more than once.
     repeated: bool,
+    /// How the login of an expired session is renewed; none while the session is being opened.
+    renewal: Option<Renewal>,
     /// Counts of the channels that were lost.
     lost_wire: WireCount,
     lost_policy: PolicyCount,
@@ -52,6 +57,7 @@ impl Channels {
             counts,
             metadata: 0,
             repeated: false,
+            renewal: None,
             lost_wire: WireCount::default(),
             lost_policy: PolicyCount::default(),
         }
@@ -74,6 +80,12 @@ impl Channels {
     pub(crate) fn primary(&mut self) -> &mut Channel {
         let place = self.least_busy();
         &mut self.live[place]
+    }
+
+    /// Changes every channel.
+    #[cfg(test)]
+    pub(crate) fn for_each(&mut self, change: impl FnMut(&mut Channel)) {
+        self.live.iter_mut().for_each(change);
     }
 
     /// The channel of a session that has only one.
@@ -168,10 +180,10 @@ impl Channels {
         let mut intact = true;
         for channel in &mut self.live {
             channel.poll(cx, &mut self.buffers, completions);
-            intact &= channel.cause().is_none();
+            intact &= channel.cause().is_none() && !channel.renewal.needed;
         }
         if !intact {
-            self.handle_losses(cx, completions);
+            self.restore(cx, completions);
         }
         if completions.is_empty() { Poll::Pending } else { Poll::Ready(()) }
     }
@@ -181,6 +193,74 @@ impl Channels {
         for channel in &mut self.live {
             channel.listen(cx, &mut self.buffers);
         }
+        if self.live.iter().any(|channel| channel.renewal.needed) {
+            self.restore(cx, &mut Vec::new());
+        }
+    }
+
+    /// Renews the login from now on whenever the server states that the session is expired.
+    pub(crate) fn renew_logins(&mut self, options: &SmbOptions, negotiated: &Negotiated) {
+        self.renewal = Some(Renewal::new(options, negotiated));
+        for channel in &mut self.live {
+            channel.renewal.possible = true;
+        }
+    }
+
+    /// Handles lost channels and an expired session, as far as that is possible without waiting.
+    #[cold]
+    fn restore(&mut self, cx: &mut Context<'_>, completions: &mut Vec<Completion>) {
+        loop {
+            self.handle_losses(cx, completions);
+            if self.failure().is_some() || !self.advance_renewal(cx, completions) {
+                return;
+            }
+        }
+    }
+
+    /// Does the next step of the renewal of the login, if one is needed; false if it has to wait, or there is none.
+    ///
+    /// Nothing else is sent meanwhile: a server rejects the requests of an expired session. The login begins when every
+    /// request has its reply, so that no rejection from before the renewal arrives after it and causes another one.
+    fn advance_renewal(&mut self, cx: &mut Context<'_>, completions: &mut Vec<Completion>) -> bool {
+        let Self { live, buffers, renewal, counts, .. } = self;
+        let Some(renewal) = renewal.as_mut().filter(|_| live.iter().any(|channel| channel.renewal.needed))
+        else {
+            return false;
+        };
+        live.iter_mut().for_each(|channel| channel.renewal.needed = true);
+        if !renewal.has_begun() && !live.iter().all(Channel::is_drained) {
+            return false;
+        }
+        let Some(carrier) = live.first_mut() else { return false };
+        match renewal.advance(cx, &mut carrier.renewal) {
+            Progress::Waiting => return false,
+            Progress::Send => {
+                carrier.submit_login();
+                carrier.poll(cx, buffers, completions);
+            }
+            Progress::Renewed => {
+                counts.login_renewed();
+                for channel in live {
+                    channel.renewal.needed = false;
+                    channel.poll(cx, buffers, completions);
+                }
+            }
+            Progress::Failed(error) => self.end(&error, completions),
+        }
+        true
+    }
+
+    /// Ends the session, and fails all of its requests. Its channels are not lost one by one: one of them keeps the error.
+    fn end(&mut self, error: &OpError, completions: &mut Vec<Completion>) {
+        for channel in &mut self.live {
+            channel.give_up(error.clone());
+            channel.fail_all(error, completions);
+        }
+        for channel in self.live.drain(1..) {
+            self.lost_wire += channel.wire();
+            self.lost_policy += channel.policy_count();
+        }
+        self.metadata = 0;
     }
 
     /// Moves the requests of lost channels to the others, or fails all requests if the session is lost.
@@ -189,11 +269,7 @@ impl Channels {
         while let Some(place) = self.live.iter().position(|channel| channel.cause().is_some()) {
             let Some(cause) = self.live[place].cause().cloned() else { return };
             if self.live.len() == 1 || cause.class != ErrorClass::Disconnected {
-                for channel in &mut self.live {
-                    channel.give_up(cause.clone());
-                    channel.fail_all(&cause, completions);
-                }
-                return;
+                return self.end(&cause, completions);
             }
             self.remove(place);
             // The repeated requests leave now, and each connection registers its waker.
@@ -209,6 +285,10 @@ impl Channels {
         self.lost_wire += lost.wire();
         self.lost_policy += lost.policy_count();
         self.counts.channel_lost();
+        // A login that was on its way over the lost channel begins again on another one.
+        if let (0, Some(renewal)) = (place, &mut self.renewal) {
+            renewal.begin_again();
+        }
         let sequence = lost.sequence.wrapping_add(1);
         for channel in &mut self.live {
             channel.sequence = sequence;
@@ -220,7 +300,7 @@ impl Channels {
             let to = self.least_busy();
             if queued.index == lost.metadata_index() {
                 self.metadata = to;
-                self.repeated |= queued.times_sent > 0;
+                self.repeated |= queued.replayed;
                 self.live[to].exchange.continue_with(&mut lost.exchange);
             }
             self.live[to].resubmit(queued);

@@ -70,6 +70,7 @@ pub(crate) async fn open_session(
     let grant =
         bind_channels(&mut channels, options, spec, &negotiated, keys.session.as_ref(), address).await;
     reached(LoginPhase::Attached);
+    channels.renew_logins(options, &negotiated);
     let paths = SharePaths::new(&options.directory);
     let mut session = SmbSession::new(channels, paths, negotiated, options.far.clone());
     session.lease = options.lease;

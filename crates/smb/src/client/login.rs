@@ -20,7 +20,7 @@ use crate::wire::header::{Header, command, flags as header_flags};
 use crate::wire::session_setup::{SessionSetupRequest, SessionSetupResponse, flags};
 
 /// Most requests of a login: Kerberos needs at most two, NTLM two.
-const MAX_ROUNDS: usize = 4;
+pub(crate) const MAX_ROUNDS: usize = 4;
 
 /// What a login leaves to the steps after it.
 #[derive(Debug, Default)]
@@ -90,24 +90,47 @@ pub(crate) async fn exchange_tokens(
         // The server assigns the session id with its first response; later requests must carry it.
         channel.session_id = header.session_id;
         hash.update(&channel.exchange.request);
-        let failed = |error: &AuthError| token_error(negotiated, mechanism, error);
-        match NtStatus(header.status) {
-            // The last response is not part of the hash: it is signed with a key derived from that hash.
-            NtStatus::SUCCESS => {
-                let is_guest = response.flags & (flags::IS_GUEST | flags::IS_NULL) != 0;
-                // A guest of NTLM has no key, and so nothing that its token could prove. A ticket always has one.
-                if !is_guest || mechanism == Mechanism::Kerberos {
-                    method.check_final(&response.token).map_err(|error| failed(&error))?;
-                }
-                let key = method.session_key().map_err(|error| failed(&error))?;
+        // The last response is not part of the hash: it is signed with a key derived from that hash.
+        if NtStatus(header.status) == NtStatus::MORE_PROCESSING_REQUIRED {
+            hash.update(&channel.exchange.reply);
+        }
+        match next_token(negotiated, &mut method, &header, &response)? {
+            Some(next) => token = next,
+            None => {
+                let key = method.session_key().map_err(|error| token_error(negotiated, mechanism, &error))?;
                 return Ok(Admitted { header, flags: response.flags, key, mechanism });
             }
-            NtStatus::MORE_PROCESSING_REQUIRED => hash.update(&channel.exchange.reply),
-            _ => return Err(login_error(negotiated, &method, &header)),
         }
-        token = method.next_token(&response.token).map_err(|error| failed(&error))?;
     }
-    Err(DialError::protocol_violation("the server does not complete the login"))
+    Err(not_completed())
+}
+
+/// The error of a server that wants more tokens than a login has.
+pub(crate) fn not_completed() -> DialError {
+    DialError::protocol_violation("the server does not complete the login")
+}
+
+/// Checks a response of the server: the next token of the client, or none if the server has accepted the login.
+pub(crate) fn next_token(
+    negotiated: &Negotiated,
+    method: &mut LoginMethod,
+    header: &Header,
+    response: &SessionSetupResponse,
+) -> Result<Option<Vec<u8>>, DialError> {
+    let mechanism = method.mechanism();
+    let failed = |error: AuthError| token_error(negotiated, mechanism, &error);
+    match NtStatus(header.status) {
+        NtStatus::SUCCESS => {
+            let is_guest = response.flags & (flags::IS_GUEST | flags::IS_NULL) != 0;
+            // A guest of NTLM has no key, and so nothing that its token could prove. A ticket always has one.
+            if !is_guest || mechanism == Mechanism::Kerberos {
+                method.check_final(&response.token).map_err(failed)?;
+            }
+            Ok(None)
+        }
+        NtStatus::MORE_PROCESSING_REQUIRED => method.next_token(&response.token).map(Some).map_err(failed),
+        _ => Err(login_error(negotiated, method, header)),
+    }
 }
 
 async fn setup(
@@ -116,20 +139,29 @@ async fn setup(
     setup_flags: u8,
     token: Vec<u8>,
 ) -> Result<(Header, SessionSetupResponse), DialError> {
-    let security_mode = negotiated.offer.security_mode as u8;
-    let request =
-        SessionSetupRequest { flags: setup_flags, security_mode, token, ..SessionSetupRequest::default() };
+    let request = setup_request(negotiated, setup_flags, token);
     let header = channel
         .exchange(command::SESSION_SETUP, |body| request.encode(body))
         .await
         .map_err(blame(UrlPart::Credentials))?;
-    let response = match NtStatus(header.status) {
-        NtStatus::SUCCESS | NtStatus::MORE_PROCESSING_REQUIRED => {
-            SessionSetupResponse::decode(&channel.exchange.reply).map_err(DialError::protocol_violation)?
-        }
-        _ => SessionSetupResponse::default(),
-    };
+    let response = setup_response(&header, &channel.exchange.reply)?;
     Ok((header, response))
+}
+
+/// The request that carries a token.
+pub(crate) fn setup_request(negotiated: &Negotiated, setup_flags: u8, token: Vec<u8>) -> SessionSetupRequest {
+    let security_mode = negotiated.offer.security_mode as u8;
+    SessionSetupRequest { flags: setup_flags, security_mode, token, ..SessionSetupRequest::default() }
+}
+
+/// The body of a response; empty if the server rejects the login.
+pub(crate) fn setup_response(header: &Header, reply: &[u8]) -> Result<SessionSetupResponse, DialError> {
+    match NtStatus(header.status) {
+        NtStatus::SUCCESS | NtStatus::MORE_PROCESSING_REQUIRED => {
+            SessionSetupResponse::decode(reply).map_err(DialError::protocol_violation)
+        }
+        _ => Ok(SessionSetupResponse::default()),
+    }
 }
 
 /// The error of a login that the server rejects with a status.

@@ -64,8 +64,13 @@ impl MessageSecurity {
     #[inline]
     pub(crate) fn verify(&self, header: &Header, signed: bool, message: &mut [u8]) -> Result<(), OpError> {
         let status = NtStatus(header.status);
-        if !header.is(flags::SIGNED) && session_expired(status) {
-            // A server that no longer has the session has no key to protect this status.
+        // A server that no longer has the session has no key to protect this status. One that has it protects the status of
+        // an expired session like every other reply, and an unprotected one must not make this client repeat a request that
+        // was performed.
+        let protected = signed || self.encryption.is_some();
+        let lost = status == NtStatus::USER_SESSION_DELETED
+            || (status == NtStatus::NETWORK_SESSION_EXPIRED && protected);
+        if !header.is(flags::SIGNED) && lost {
             return Err(disconnected(status.to_string()));
         }
         if self.encryption.is_some() {
@@ -123,10 +128,6 @@ impl MessageEncryption {
             self.to_server.seal(head, message);
         }
     }
-}
-
-const fn session_expired(status: NtStatus) -> bool {
-    matches!(status, NtStatus::USER_SESSION_DELETED | NtStatus::NETWORK_SESSION_EXPIRED)
 }
 
 #[cold]

@@ -28,6 +28,7 @@ mod options;
 mod pending_replies;
 mod policy;
 mod receiver;
+mod renewal;
 mod requests;
 mod session;
 mod session_counts;

@@ -8,6 +8,7 @@ use sharebench_stream_client::submit_error;
 
 use crate::client::credits::Credits;
 use crate::client::message_security::MessageSecurity;
+use crate::client::renewal::RenewalExchange;
 use crate::client::requests::{InFlight, Queued, Request, Requests};
 use crate::client::slot_buffers::SlotBuffers;
 use crate::status::NtStatus;
@@ -17,7 +18,8 @@ use crate::wire::header::{Header, UNSOLICITED, command, flags};
 use crate::wire::lease::{LeaseAcknowledgment, LeaseBreak};
 use crate::wire::simple::{Empty, ErrorResponse};
 
-/// Most requests for one operation after the loss of a channel, if the server rejects them for the time being.
+/// Most requests for one operation, if the server rejects them for the time being: after the loss of a channel, or because
+/// the session is expired again and again.
 const MAX_TIMES_SENT: u32 = 64;
 
 /// Most breaks that wait for their acknowledgment.
@@ -51,6 +53,8 @@ pub(crate) struct PendingReplies<'a> {
     pub(crate) after_loss: bool,
     /// Requests to send again, see [`MAX_TIMES_SENT`].
     pub(crate) to_repeat: &'a mut Vec<Queued>,
+    /// The renewal of the session's login on this connection.
+    pub(crate) renewal: &'a mut RenewalExchange,
     /// The session requests leases, so that a break may concern one of them.
     pub(crate) holds_leases: bool,
     /// Breaks of leases that the server announces.
@@ -99,12 +103,16 @@ impl PendingReplies<'_> {
             }
             return Ok(());
         };
-        if !encrypted {
+        let status = NtStatus(header.status);
+        // A rejected login ends the session, as a lost connection does, whoever sent the rejection. Nothing else about it has to
+        // be believed, and a server that has removed the session cannot sign it.
+        let rejected_login = sent.request == Request::LogIn
+            && !matches!(status, NtStatus::SUCCESS | NtStatus::MORE_PROCESSING_REQUIRED | NtStatus::PENDING);
+        if !encrypted && !rejected_login {
             self.security.verify(&header, sent.signed, message)?;
         }
         // Interim responses grant credits as well, so they are counted before the status is looked at.
         self.credits.granted(header.credits);
-        let status = NtStatus(header.status);
         // An interim response: the final one follows under the same message id (MS-SMB2 3.2.5.1.5).
         if status == NtStatus::PENDING && header.is(flags::ASYNC) {
             return Ok(());
@@ -112,15 +120,31 @@ impl PendingReplies<'_> {
         // After the loss of a channel the server answers so to a repeated change while it still performs the first one,
         // and to a change with the channel sequence from before the loss (MS-SMB2 3.3.5.2.10).
         if status == NtStatus::FILE_NOT_AVAILABLE && self.after_loss && sent.times_sent < MAX_TIMES_SENT {
-            self.credits.answered(sent.charge);
-            self.requests.finish(index);
-            let InFlight { request, times_sent, .. } = sent;
-            self.to_repeat.push(Queued { index, request, times_sent });
+            self.repeat(index, InFlight { replayed: true, ..sent });
+            return Ok(());
+        }
+        // The server has not performed the request (MS-SMB2 3.3.5.2.9).
+        if status == NtStatus::NETWORK_SESSION_EXPIRED
+            && self.renewal.possible
+            && sent.request.survives_expiry()
+            && sent.times_sent < MAX_TIMES_SENT
+        {
+            self.renewal.needed = true;
+            self.repeat(index, sent);
             return Ok(());
         }
         let result = self.read(index, sent.request, status, message).map_err(protocol_violation)?;
         self.complete(index, sent, result);
         Ok(())
+    }
+
+    /// Has a request sent again.
+    #[cold]
+    fn repeat(&mut self, index: usize, sent: InFlight) {
+        self.credits.answered(sent.charge);
+        self.requests.finish(index);
+        let InFlight { request, times_sent, replayed, .. } = sent;
+        self.to_repeat.push(Queued { index, request, times_sent, replayed });
     }
 
     /// Completes a request.
@@ -129,7 +153,7 @@ impl PendingReplies<'_> {
         self.credits.answered(sent.charge);
         self.requests.finish(index);
         let InFlight { request, times_sent, .. } = sent;
-        if matches!(request, Request::Acknowledge { .. }) {
+        if request.is_internal() {
             return;
         }
         self.completions.push(Completion { index, request, result, requests: times_sent });
@@ -148,6 +172,10 @@ impl PendingReplies<'_> {
             // The whole message is kept, because the handshake hashes it and each command decodes its own body.
             self.metadata_reply.clear();
             self.metadata_reply.extend_from_slice(message);
+            return Ok(Ok(0));
+        }
+        if request == Request::LogIn {
+            self.renewal.reply = Some(message.to_vec());
             return Ok(Ok(0));
         }
         if status != NtStatus::SUCCESS {
@@ -175,7 +203,9 @@ impl PendingReplies<'_> {
                 Ok(if count == len { Ok(len) } else { Err(submit_error::short_write(count, len)) })
             }
             Request::Acknowledge { .. } => LeaseAcknowledgment::decode(message).map(|_| Ok(0)),
-            Request::Flush { .. } | Request::Metadata { .. } => Empty::decode(message).map(|_| Ok(0)),
+            Request::Flush { .. } | Request::LogIn | Request::Metadata { .. } => {
+                Empty::decode(message).map(|_| Ok(0))
+            }
         }
     }
 }

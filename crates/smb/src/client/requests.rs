@@ -1,4 +1,4 @@
-//! Requests in flight: one per slot, one acknowledgment, and one for metadata; found again by their message id.
+//! Requests in flight: one per slot, one login, one acknowledgment, and one for metadata; found again by their message id.
 
 use sharebench_model::{CachePolicy, PolicyCount};
 use sharebench_stream_client::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
@@ -19,6 +19,11 @@ pub(crate) enum Request {
     Flush { file: FileId },
     /// The acknowledgment of the break of a lease. No caller waits for it.
     Acknowledge { key: [u8; 16], state: u32 },
+    /// `SESSION_SETUP` that renews the login of an expired session. No caller waits for it; its body waits in the
+    /// channel's [`RenewalExchange`].
+    ///
+    /// [`RenewalExchange`]: crate::client::renewal::RenewalExchange
+    LogIn,
     /// Any other command. Its body waits in the channel's [`MetadataExchange`].
     ///
     /// [`MetadataExchange`]: crate::client::metadata_exchange::MetadataExchange
@@ -32,6 +37,7 @@ impl Request {
             Self::Write { .. } => command::WRITE,
             Self::Flush { .. } => command::FLUSH,
             Self::Acknowledge { .. } => command::OPLOCK_BREAK,
+            Self::LogIn => command::SESSION_SETUP,
             Self::Metadata { command, .. } => command,
         }
     }
@@ -41,8 +47,19 @@ impl Request {
         match self {
             Self::Read { len, .. } | Self::Write { len, .. } => len,
             Self::Metadata { reply_bytes, .. } => reply_bytes,
-            Self::Flush { .. } | Self::Acknowledge { .. } => 0,
+            Self::Flush { .. } | Self::Acknowledge { .. } | Self::LogIn => 0,
         }
+    }
+
+    /// True if it belongs to the session itself, so that no caller waits for it and no operation counts it.
+    pub(crate) const fn is_internal(self) -> bool {
+        matches!(self, Self::Acknowledge { .. } | Self::LogIn)
+    }
+
+    /// True if it can be sent again after a server has rejected it because its session is expired. A log-off then has
+    /// nothing left to end.
+    pub(crate) const fn survives_expiry(self) -> bool {
+        !matches!(self, Self::LogIn | Self::Metadata { command: command::LOGOFF, .. })
     }
 
     /// The policies that the request applies, by its own flags or by those of its open file.
@@ -58,7 +75,9 @@ impl Request {
                     ..PolicyCount::default()
                 }
             }
-            Self::Flush { .. } | Self::Acknowledge { .. } | Self::Metadata { .. } => PolicyCount::default(),
+            Self::Flush { .. } | Self::Acknowledge { .. } | Self::LogIn | Self::Metadata { .. } => {
+                PolicyCount::default()
+            }
         }
     }
 }
@@ -70,6 +89,9 @@ pub(crate) struct Queued {
     pub(crate) request: Request,
     /// How often it was sent before, on this channel or on another one of its session.
     pub(crate) times_sent: u32,
+    /// The server may have performed it already, because the connection was lost before its reply arrived. A request that the
+    /// server has rejected is sent again without this mark.
+    pub(crate) replayed: bool,
 }
 
 /// A request that was sent and has no final response yet.
@@ -78,6 +100,8 @@ pub(crate) struct InFlight {
     pub(crate) request: Request,
     /// How often it was sent.
     pub(crate) times_sent: u32,
+    /// It was sent with the mark of [`Queued::replayed`].
+    pub(crate) replayed: bool,
     /// Credits that were paid for it.
     pub(crate) charge: u16,
     /// The request was signed, so its response must be signed too.
@@ -104,11 +128,11 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Makes a table for `slots` data operations, one acknowledgment and one metadata request.
+    /// Makes a table for `slots` data operations, one login, one acknowledgment and one metadata request.
     pub(crate) fn new(slots: usize) -> Self {
         // Requests that cost several credits take several ids, so the ring is larger than the table.
         let ring = (4 * (slots + 1)).next_power_of_two();
-        Self { table: RequestTable::new(slots + 1), ring: vec![0; ring] }
+        Self { table: RequestTable::new(slots + 2), ring: vec![0; ring] }
     }
 
     pub(crate) fn metadata_index(&self) -> usize {
@@ -118,6 +142,11 @@ impl Requests {
     /// Index of the acknowledgment.
     pub(crate) fn acknowledgment_index(&self) -> usize {
         self.table.metadata_index() - 1
+    }
+
+    /// Index of the login that renews the session.
+    pub(crate) fn login_index(&self) -> usize {
+        self.table.metadata_index() - 2
     }
 
     pub(crate) fn in_flight(&self) -> usize {
@@ -174,7 +203,7 @@ mod tests {
         let read = |len: u32| {
             let file = OpenFile { id: FileId::default(), policy: sharebench_model::IoPolicy::default() };
             let request = Request::Read { file, offset: 0, len, flags: 0 };
-            InFlight { request, times_sent: 1, charge: 1, signed: false }
+            InFlight { request, times_sent: 1, replayed: false, charge: 1, signed: false }
         };
         let mut requests = Requests::new(3);
         // The ring has 16 places: these ids meet in place 5.
@@ -192,7 +221,9 @@ mod tests {
     #[test]
     fn only_reads_of_at_least_the_direct_size_are_direct() {
         let file = OpenFile { id: FileId::default(), policy: sharebench_model::IoPolicy::default() };
-        let direct = |request| InFlight { request, times_sent: 1, charge: 1, signed: false }.is_direct_read();
+        let direct = |request| {
+            InFlight { request, times_sent: 1, replayed: false, charge: 1, signed: false }.is_direct_read()
+        };
         let read = |len| Request::Read { file, offset: 0, len, flags: 0 };
         assert!(direct(read(MIN_DIRECT_BYTES)));
         assert!(!direct(read(MIN_DIRECT_BYTES - 1)));

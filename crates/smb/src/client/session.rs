@@ -196,7 +196,7 @@ impl Session for SmbSession {
         let _ = self.channels.poll(cx, &mut completions);
         for Completion { index, request, result, requests } in completions.drain(..) {
             // The caller of a metadata request may have dropped its future: its reply belongs to no slot.
-            if !matches!(request, Request::Metadata { .. } | Request::Acknowledge { .. }) {
+            if !matches!(request, Request::Metadata { .. }) {
                 replies.push(Reply { slot: Slot(index as u32), result, requests });
             }
         }

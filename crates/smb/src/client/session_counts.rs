@@ -11,6 +11,7 @@ use crate::client::leases::state_name;
 pub(crate) struct SessionCounts {
     channels_lost: AtomicU64,
     requests_repeated: AtomicU64,
+    logins_renewed: AtomicU64,
     /// Opens by the state of the lease that the server granted.
     leases: [AtomicU64; LEASE_STATES],
     leases_broken: AtomicU64,
@@ -28,7 +29,12 @@ impl SessionCounts {
         self.channels_lost.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A request was sent again, because its channel was lost.
+    /// The login of an expired session was renewed.
+    pub(crate) fn login_renewed(&self) {
+        self.logins_renewed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A request was sent again, because its channel was lost or its session was expired.
     pub(crate) fn request_repeated(&self) {
         self.requests_repeated.fetch_add(1, Ordering::Relaxed);
     }
@@ -71,6 +77,16 @@ impl SessionCounts {
         let granted = self.durables_granted.load(Ordering::Relaxed);
         let requested = self.durables_requested.load(Ordering::Relaxed);
         facts.insert("durable_handles_granted".into(), format!("{granted} of {requested}"));
+    }
+
+    /// Adds the facts of sessions that were expired, if there were any.
+    pub(crate) fn add_renewal_facts(&self, facts: &mut Facts) {
+        let renewed = self.logins_renewed.load(Ordering::Relaxed);
+        if renewed > 0 {
+            facts.insert("logins_renewed".into(), renewed.to_string());
+            let repeated = self.requests_repeated.load(Ordering::Relaxed);
+            facts.insert("requests_repeated".into(), repeated.to_string());
+        }
     }
 
     /// Adds the facts of sessions with several channels.

@@ -125,6 +125,7 @@ impl Target for SmbTarget {
 
     fn final_facts(&self) -> Facts {
         let mut facts = Facts::new();
+        self.counts.add_renewal_facts(&mut facts);
         if self.options.channels > 1 {
             self.counts.add_channel_facts(&mut facts);
         }

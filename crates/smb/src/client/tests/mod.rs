@@ -2,6 +2,7 @@
 
 mod broken;
 mod channels;
+mod expiry;
 mod leases;
 mod policies;
 mod protection;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sharebench_model::{DataOp, ErrorClass, FileRef, IoPolicy, Reply, Slot, Stability};
+use sharebench_model::{DataOp, ErrorClass, FileRef, IoPolicy, OpError, Reply, Slot, Stability};
 use sharebench_relay::Far;
 use sharebench_target::Session;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
