@@ -43,6 +43,7 @@ mod ncp_judges;
 mod ncp_locks;
 mod nfs4;
 mod nfs4_servers;
+mod nfs_tls;
 mod peers;
 mod plans;
 mod policies;

@@ -15,6 +15,7 @@
 
 mod browser;
 mod capture;
+mod certificates;
 mod control_group;
 mod disk;
 mod domain_controller;
@@ -42,6 +43,7 @@ mod terminal;
 
 pub use browser::{Browser, Page};
 pub use capture::{Capture, Captured, Payload};
+pub use certificates::Certificates;
 pub use control_group::ControlGroup;
 pub use disk::Disk;
 pub use domain_controller::DomainController;

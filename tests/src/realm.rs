@@ -183,6 +183,16 @@ impl Realm {
         fs::write(path, lines.join("\n") + "\n")
     }
 
+    /// Makes clients and servers that start from now on tolerate clocks that differ by this many seconds.
+    pub fn tolerate(&self, seconds: u32) -> io::Result<()> {
+        let path = self.directory.join("krb5.conf");
+        let text = fs::read_to_string(&path)?;
+        fs::write(
+            path,
+            text.replacen("[libdefaults]\n", &format!("[libdefaults]\n clockskew = {seconds}\n"), 1),
+        )
+    }
+
     /// Runs commands of kadmin, one per line.
     pub fn administer(&self, commands: &str) -> io::Result<()> {
         administer(&self.directory, commands)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Each crate with the crates of the workspace that it may depend on. An unlisted crate may depend on none.
-const ALLOWED: [(&str, &[&str]); 26] = [
+const ALLOWED: [(&str, &[&str]); 27] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("plan", &["model"]),
@@ -20,8 +20,10 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("stream-client", &["model", "target"]),
     // Kerberos; passwords are `Secret`s of `target`.
     ("gss", &["model", "target"]),
+    // TLS of NFS connections, for client and server.
+    ("tls", &[]),
     ("smb", &["model", "target", "relay", "stream-client", "gss"]),
-    ("nfs", &["model", "target", "relay", "stream-client", "gss"]),
+    ("nfs", &["model", "target", "relay", "stream-client", "gss", "tls"]),
     // The NCP library is independent of benchmarks; `ncp-target` adapts its client.
     ("ncp", &[]),
     ("ncp-target", &["model", "target", "relay", "ncp"]),
@@ -34,7 +36,7 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("analysis", &["model", "stats"]),
     ("report", &["model", "analysis", "stats"]),
     // The embedded servers use the codecs of the clients; passwords are `Secret`s of `target`.
-    ("server", &["model", "ncp", "nfs", "smb", "target", "beneath", "gss"]),
+    ("server", &["model", "ncp", "nfs", "smb", "target", "beneath", "gss", "tls"]),
     // Known-answer tests run the engine against embedded servers over NFS or SMB.
     ("doctor", &["model", "stats", "plan", "target", "nfs", "smb", "engine", "server"]),
     ("diagnose", &["model", "stats", "target", "engine"]),
@@ -42,7 +44,7 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("tests", &EVERY_CRATE),
 ];
 
-const EVERY_CRATE: [&str; 24] = [
+const EVERY_CRATE: [&str; 25] = [
     "model",
     "stats",
     "plan",
@@ -53,6 +55,7 @@ const EVERY_CRATE: [&str; 24] = [
     "relay",
     "stream-client",
     "gss",
+    "tls",
     "smb",
     "nfs",
     "ncp",

@@ -29,5 +29,5 @@ pub mod status;
 pub mod v4;
 pub mod xdr;
 
-pub use client::{NfsProbe, NfsTarget};
+pub use client::{NfsProbe, NfsTarget, Xprtsec};
 pub use incompatibility::Incompatibility;

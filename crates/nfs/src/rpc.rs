@@ -11,8 +11,13 @@ pub const MAX_GROUPS: usize = 16;
 const CALL: u32 = 0;
 const REPLY: u32 = 1;
 const RPC_VERSION: u32 = 2;
-const AUTH_NONE: u32 = 0;
+/// No credential, or no verifier.
+pub const AUTH_NONE: u32 = 0;
 const AUTH_SYS: u32 = 1;
+/// Flavor of the call that requests TLS (RFC 9289, 4.1).
+pub const AUTH_TLS: u32 = 7;
+/// Verifier of the reply with which a server begins TLS (RFC 9289, 4.1).
+pub const STARTTLS: &[u8] = b"STARTTLS";
 
 /// Identity of the caller in `AUTH_SYS` (RFC 5531, appendix A).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -190,7 +195,7 @@ fn auth_error_text(status: u32) -> String {
         2 => "AUTH_REJECTEDCRED: the server requires a new session",
         5 => {
             "AUTH_TOOWEAK: the server does not accept this security flavor here: Kerberos only (sec=krb5, krb5i or \
-             krb5p), or a port below 1024 (resvport=1)"
+             krb5p), TLS only (xprtsec=tls), or a port below 1024 (resvport=1)"
         }
         13 => "RPCSEC_GSS_CREDPROBLEM: the server does not know the security context (any more)",
         14 => "RPCSEC_GSS_CTXPROBLEM: the server rejects the security context",

@@ -50,7 +50,7 @@ pub use name::{MAX_NAME_BYTES, check_name};
 pub use ncp::{
     BinderyProfile, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions,
 };
-pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
+pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions, NfsTls};
 pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions, WriteTimes};
 pub use volume::{

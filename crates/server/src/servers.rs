@@ -15,7 +15,7 @@ use crate::read_only::ReadOnlyVolume;
 use crate::volume_view::VolumeView;
 use crate::{
     BinderyProfile, ChangeReports, CommitPolicy, NameSpaces, NcpEtherOptions, NcpEtherServer, NcpServer,
-    NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions, Volume, WriteTimes,
+    NcpServerOptions, NfsServer, NfsServerOptions, NfsTls, SmbServer, SmbServerOptions, Volume, WriteTimes,
 };
 
 /// Protocols and rules with which a volume is served.
@@ -62,6 +62,8 @@ pub struct ServeOptions {
     pub log: EventLog,
     /// Serve NFS on an address that other machines can reach, although NFS has no passwords.
     pub expose_nfs: bool,
+    /// TLS of NFS for clients that request it.
+    pub nfs_tls: Option<NfsTls>,
     /// File that NFS keeps for the next start over the same volume; see [`NfsServerOptions::state`].
     pub nfs_state: Option<PathBuf>,
 }
@@ -89,6 +91,7 @@ impl Default for ServeOptions {
             max_clients: None,
             log: EventLog::default(),
             expose_nfs: false,
+            nfs_tls: None,
             nfs_state: None,
         }
     }
@@ -123,6 +126,7 @@ impl ServeOptions {
             state: self.nfs_state.clone(),
             changes,
             keys: self.keys.clone(),
+            tls: self.nfs_tls.clone(),
             log: self.log.clone(),
             ..NfsServerOptions::default()
         };

@@ -220,7 +220,8 @@ impl<'a> Stated<'a> {
         }
         match (self.fact("encryption"), self.protocol()) {
             (Some(kind), _) => Some(kind.to_owned()),
-            (None, "nfs" | "ncp") => switch(false),
+            (None, "nfs") => switch(self.fact("xprtsec").is_some() || self.fact("sec") == Some("krb5p")),
+            (None, "ncp") => switch(false),
             _ => self.described(&["encryption"]).map(str::to_owned),
         }
     }

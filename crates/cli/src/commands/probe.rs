@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sharebench_engine::Clock;
 use sharebench_model::units::parse_duration;
 use sharebench_ncp_target::NcpProbe;
-use sharebench_nfs::NfsProbe;
+use sharebench_nfs::{NfsProbe, Xprtsec};
 use sharebench_plan::target_url;
 use sharebench_report::plain;
 use sharebench_smb::SmbProbe;
@@ -19,7 +19,7 @@ use sharebench_target::{Secret, TargetUrl};
 use crate::exit::{self, Failure};
 use crate::flags::login::LoginFlags;
 use crate::output::{print_object, print_out};
-use crate::run::credentials;
+use crate::run::{credentials, tls};
 use crate::system::{local_offers, local_path};
 
 pub const PROBE_HELP: &str = "The share, export or volume may be left out. Nothing is written to the
@@ -62,7 +62,14 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     let clock = Clock::start();
     let (report, elapsed) = match url.scheme.as_str() {
         "file" => timed(&clock, local_offers(local_path(url)?))?,
-        "nfs" => timed(&clock, NfsProbe::from_url(url)?.run(args.timeout))?,
+        "nfs" => {
+            let probe = NfsProbe::from_url(url.clone())?;
+            let probe = match probe.xprtsec() {
+                Xprtsec::None => probe,
+                requested => probe.with_tls(tls::client(&args.login.tls, requested, &url)?),
+            };
+            timed(&clock, probe.run(args.timeout))?
+        }
         "smb" => {
             // Report errors of the URL before a prompt for the password.
             SmbProbe::from_url(url.clone(), None)?;

@@ -15,7 +15,7 @@ use sharebench_report::plain;
 use sharebench_server::{
     BinderyProfile, CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions,
     DirectoryVolume, EmbeddedServers, EventLog, MemoryVolume, NameSpaces, NcpEtherOptions, NcpEtherServer,
-    ServeOptions, ServiceTime, Volume, WriteTimes, share_arenas,
+    NfsTls, ServeOptions, ServiceTime, Volume, WriteTimes, share_arenas,
 };
 
 use crate::exit::Failure;
@@ -24,6 +24,7 @@ use crate::output::{message, print_out};
 use crate::run::accounts_file::{self, Account};
 use crate::run::credentials::{self, VARIABLE};
 use crate::run::interrupts::Interrupts;
+use crate::run::tls;
 
 pub const SERVE_HELP: &str = "Examples:
   SHAREBENCH_PASSWORD=... sharebench serve /srv --smb 127.0.0.1:4450 --nfs 127.0.0.1:2049 --account alice
@@ -129,6 +130,18 @@ pub struct AccessFlags {
     /// account if there are accounts; without accounts, a ticket is required and suffices.
     #[arg(long, value_name = "FILE")]
     pub keytab: Option<PathBuf>,
+    /// Serve NFS with TLS (RFC 9289) to clients that request it: the certificate with its chain (PEM).
+    #[arg(long, value_name = "FILE", requires = "nfs", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of --tls-cert (PEM). Only the owner may read FILE.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// With TLS, require a certificate of the client that an authority of FILE (PEM) has signed.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_client_ca: Option<PathBuf>,
+    /// Deny NFS calls without TLS.
+    #[arg(long, requires = "tls_cert")]
+    pub tls_required: bool,
     #[command(flatten)]
     pub password: PasswordFlags,
     /// Print successful logins over NCP; failed and rejected ones are always printed.
@@ -226,6 +239,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         read_only: args.read_only,
         name: args.name.clone(),
         nfs_state: args.protocols.nfs_state.clone(),
+        nfs_tls: nfs_tls(&args.access)?,
         expose_nfs: args.access.expose_nfs,
         max_clients: args.access.max_clients,
         log: EventLog::new(|text| message(plain(text))),
@@ -252,6 +266,22 @@ fn keys(access: &AccessFlags) -> Result<Option<AcceptorKeys>, Failure> {
     let Some(path) = &access.keytab else { return Ok(None) };
     let keys = AcceptorKeys::read(path);
     keys.map(Some).map_err(|error| Failure::usage(format!("--keytab {}: {error}", path.display())))
+}
+
+/// The certificate of --tls-cert.
+fn nfs_tls(access: &AccessFlags) -> Result<Option<NfsTls>, Failure> {
+    let (Some(certificate), Some(key)) = (&access.tls_cert, &access.tls_key) else { return Ok(None) };
+    let tls = tls::server(certificate, key, access.tls_client_ca.as_deref())?;
+    Ok(Some(NfsTls { tls, required: access.tls_required }))
+}
+
+/// The option of an NFS URL that the server requires.
+fn nfs_option(access: &AccessFlags) -> &'static str {
+    match (access.tls_required, &access.tls_client_ca) {
+        (false, _) => "",
+        (true, None) => "&xprtsec=tls",
+        (true, Some(_)) => "&xprtsec=mtls",
+    }
 }
 
 /// The account of --account and those of --accounts, with their passwords.
@@ -294,7 +324,10 @@ fn urls(servers: &EmbeddedServers, account: Option<&str>, args: &ServeArgs) -> S
                 urls.push(format!("ncp://{account}{addr}/{volume}?transport=udp"));
             }
             "ncp-ipx" => urls.push(format!("ncp://{account}{addr}/{volume}?transport=ipx")),
-            _ => urls.push(format!("nfs://{addr}/{}?mountport={}", args.name, addr.port())),
+            _ => {
+                let option = nfs_option(&args.access);
+                urls.push(format!("nfs://{addr}/{}?mountport={}{option}", args.name, addr.port()));
+            }
         }
     }
     if let Some(ether) = &args.protocols.ncp_ether {

@@ -1,4 +1,4 @@
-//! The options for logins: passwords and Kerberos.
+//! The options for logins: passwords, Kerberos and certificates.
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,29 @@ pub struct LoginFlags {
     /// PRINCIPAL with its key in --keytab. Only the owner may read FILE.
     #[arg(long, value_name = "FILE")]
     pub credentials: Option<PathBuf>,
+    #[command(flatten)]
+    pub tls: TlsFlags,
+}
+
+/// Certificates for NFS targets with `xprtsec=tls` or `xprtsec=mtls`.
+#[derive(Debug, Args, Clone, Default)]
+pub struct TlsFlags {
+    /// For xprtsec=tls and xprtsec=mtls: trust the certificate authorities of FILE (PEM), instead of those of the system.
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
+    /// For xprtsec=mtls: the certificate of this client with its chain (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of --tls-cert (PEM). Only the owner may read FILE.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+}
+
+impl TlsFlags {
+    /// True if one of them was given.
+    pub fn any(&self) -> bool {
+        self.tls_ca.is_some() || self.tls_cert.is_some()
+    }
 }
 
 impl LoginFlags {

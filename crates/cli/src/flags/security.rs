@@ -10,7 +10,7 @@ use crate::exit::Failure;
 #[derive(Debug, Args, Clone, Default)]
 pub struct SecurityFlags {
     /// Measure each target at these security levels. SMB: none, sign, encrypt, or one with its algorithm, such as
-    /// sign:aes-cmac and encrypt:aes-256-gcm; NFS: sys, krb5, krb5i, krb5p; NCP: signatures 0 to 3. A target takes the
+    /// sign:aes-cmac and encrypt:aes-256-gcm; NFS: sys, krb5, krb5i, krb5p, tls; NCP: signatures 0 to 3. A target takes the
     /// levels of its protocol.
     #[arg(long, value_name = "LEVEL,...", value_parser = levels, help_heading = heading::TARGETS)]
     pub security: Option<Levels>,
@@ -25,7 +25,7 @@ fn levels(text: &str) -> Result<Levels, String> {
     for (at, level) in levels.iter().enumerate() {
         if !["smb", "nfs", "ncp"].iter().any(|scheme| options(scheme, level).is_some()) {
             return Err(format!(
-                "'{level}' is no security level: use none, sign and encrypt for SMB, sys, krb5, krb5i and krb5p for NFS, \
+                "'{level}' is no security level: use none, sign and encrypt for SMB, sys, krb5, krb5i, krb5p and tls for NFS, \
                  and 0 to 3 for NCP"
             ));
         }
@@ -45,6 +45,8 @@ fn options(scheme: &str, level: &str) -> Option<String> {
         ("smb", "sign", _) => Some(format!("sign=required&encrypt=off{}", chosen("signing"))),
         ("smb", "encrypt", _) => Some(format!("sign=auto&encrypt=required{}", chosen("cipher"))),
         ("nfs", "sys" | "krb5" | "krb5i" | "krb5p", None) => Some(format!("sec={base}")),
+        // The identities of `sec=sys`, which TLS protects with everything else.
+        ("nfs", "tls", None) => Some("sec=sys&xprtsec=tls".to_owned()),
         ("ncp", "0" | "1" | "2" | "3", None) => Some(format!("sign={base}")),
         _ => None,
     }
@@ -106,8 +108,9 @@ mod tests {
             "smb://a@nas/s?sign=auto&encrypt=required",
             "nfs://nas/x?vers=3&sec=sys",
             "nfs://nas/x?vers=3&sec=krb5p",
+            "nfs://nas/x?vers=3&sec=sys&xprtsec=tls",
         ];
-        assert_eq!(axis("none,sign:aes-cmac,encrypt,sys,krb5p", &urls).unwrap(), expected);
+        assert_eq!(axis("none,sign:aes-cmac,encrypt,sys,krb5p,tls", &urls).unwrap(), expected);
         assert_eq!(
             axis("0,3", &["ncp://nas/SYS"]).unwrap(),
             ["ncp://nas/SYS?sign=0", "ncp://nas/SYS?sign=3"]
@@ -117,7 +120,9 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, url, word) in [
-            ("tls", "smb://nas/x", "'tls' is no security level"),
+            ("ssl", "smb://nas/x", "'ssl' is no security level"),
+            ("tls", "smb://nas/x", "no level is of this protocol"),
+            ("tls", "nfs://nas/x?xprtsec=mtls", "has xprtsec= already"),
             ("none:aes", "smb://nas/x", "no security level"),
             ("sign,sign", "smb://nas/x", "listed twice"),
             ("sign", "/mnt/nas", "no level is of this protocol"),

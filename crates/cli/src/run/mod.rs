@@ -14,3 +14,4 @@ pub mod run_store;
 pub mod run_summary;
 pub mod targets;
 pub mod tickets;
+pub mod tls;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use sharebench_gss::{Identity, SharedCredential};
 use sharebench_ncp_target::NcpTarget;
-use sharebench_nfs::NfsTarget;
+use sharebench_nfs::{NfsTarget, Xprtsec};
 use sharebench_plan::{PlannedTarget, ResolvedPlan};
 use sharebench_smb::SmbTarget;
 use sharebench_target::{NullTarget, Secret, Target, TargetUrl, WithBypass};
 
 use crate::exit::Failure;
-use crate::flags::login::LoginFlags;
-use crate::run::{credentials, tickets};
+use crate::flags::login::{LoginFlags, TlsFlags};
+use crate::run::{credentials, tickets, tls};
 use crate::system::local_target;
 
 /// Opens all targets of a plan, without connecting.
@@ -30,6 +30,7 @@ pub fn open_all(plan: &ResolvedPlan, login: &LoginFlags) -> Result<Vec<Arc<dyn T
         }
     };
     reject_one_directory_twice(&plan.targets)?;
+    reject_unused_certificates(plan, &login.tls)?;
     plan.targets.iter().map(with_bypass).collect()
 }
 
@@ -52,6 +53,20 @@ fn reject_one_directory_twice(targets: &[PlannedTarget]) -> Result<(), Failure> 
             )));
         }
         found.push((path, url.options, &target.url));
+    }
+    Ok(())
+}
+
+/// Rejects certificates that no target uses: the user believes that the connections are protected.
+fn reject_unused_certificates(plan: &ResolvedPlan, flags: &TlsFlags) -> Result<(), Failure> {
+    let uses = |target: &PlannedTarget| {
+        let url = TargetUrl::parse(&target.url).ok();
+        url.and_then(|url| url.options.get("xprtsec").cloned()).is_some_and(|value| value != "none")
+    };
+    if flags.any() && !plan.targets.iter().any(uses) {
+        return Err(Failure::usage(
+            "--tls-ca, --tls-cert and --tls-key need xprtsec=tls or xprtsec=mtls in the URL of a target",
+        ));
     }
     Ok(())
 }
@@ -100,6 +115,10 @@ fn open_smb(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failu
 /// An NFS target. Only Kerberos has accounts.
 fn open_nfs(url: &TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
     let target = NfsTarget::from_url(url.clone())?;
+    let target = match target.xprtsec() {
+        Xprtsec::None => target,
+        requested => target.with_tls(tls::client(&login.tls, requested, url)?),
+    };
     let selected = tickets::selected(login)?;
     if !target.uses_kerberos() {
         return match selected {

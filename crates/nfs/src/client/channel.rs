@@ -16,6 +16,7 @@ use crate::client::protected_call::{CallHead, ProtectedCall};
 use crate::client::receiver::Receiver;
 use crate::client::replies::{Completion, ReplyContent};
 use crate::client::security::ClientSecurity;
+use crate::client::transport::Stream;
 use crate::protocol::NFS_PROGRAM;
 use crate::record::{begin_record, end_record};
 use crate::rpc::{AuthSys, CallTemplate};
@@ -94,7 +95,7 @@ pub(crate) struct Channel<D> {
 impl<D: Dialect> Channel<D> {
     /// Takes a connected stream; `slots` of `slot_bytes` limit what can be in flight.
     pub(crate) fn new(
-        stream: TcpStream,
+        stream: Stream,
         auth: Option<&AuthSys>,
         slots: usize,
         slot_bytes: usize,
@@ -121,7 +122,7 @@ impl<D: Dialect> Channel<D> {
     }
 
     /// Adds a connection. Calls that wait for one become orphans of the lost connection.
-    pub(crate) fn attach(&mut self, stream: TcpStream) {
+    pub(crate) fn attach(&mut self, stream: Stream) {
         let max_record = self.slot_bytes.max(MAX_METADATA_BYTES) + HEADER_ALLOWANCE;
         let receiver = Receiver::new(self.slots, self.slot_bytes, max_record);
         self.connections.push(Connection::new(stream, receiver));
@@ -154,7 +155,7 @@ impl<D: Dialect> Channel<D> {
 
     /// The socket of the first connection.
     pub(crate) fn socket(&self) -> Option<&TcpStream> {
-        self.connections.first().map(|connection| &connection.stream)
+        self.connections.first().map(|connection| connection.stream.tcp())
     }
 
     /// Requests arrival times of the kernel for all connections; false if it has none.
@@ -180,12 +181,17 @@ impl<D: Dialect> Channel<D> {
 
     /// The kernel's figures of all connections as one.
     pub(crate) fn tcp(&self) -> Option<TcpReading> {
-        let readings = self.connections.iter().map(|connection| tcp_reading(&connection.stream));
+        let readings = self.connections.iter().map(|connection| tcp_reading(connection.stream.tcp()));
         readings.reduce(|sum, next| Some(sum?.and(next?)))?
     }
 
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
-        self.connections.first()?.stream.local_addr().ok()
+        self.connections.first()?.stream.tcp().local_addr().ok()
+    }
+
+    /// Name of the cipher suite of TLS; none without TLS.
+    pub(crate) fn cipher(&self) -> Option<String> {
+        self.connections.first()?.stream.cipher()
     }
 
     /// Returns the memory that only calls need. If a call is in flight, it does nothing and returns false.

@@ -13,6 +13,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use crate::client::options::Route;
 use crate::client::protected_call::{CallHead, ProtectedCall};
 use crate::client::replies::{rejected, undecodable};
+use crate::client::transport::Stream;
 use crate::protocol::{
     MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, PORTMAP_PROGRAM, PORTMAP_VERSION,
 };
@@ -38,11 +39,7 @@ pub(crate) fn random() -> u32 {
 }
 
 /// Connects. `part` is the part of the URL to check if nobody listens at `address`.
-pub(crate) async fn connect(
-    address: SocketAddr,
-    route: &Route,
-    part: UrlPart,
-) -> Result<TcpStream, DialError> {
+pub(crate) async fn connect(address: SocketAddr, route: &Route, part: UrlPart) -> Result<Stream, DialError> {
     let reserved = route.reserved_port;
     let stream = if reserved { connect_reserved(address).await } else { route.far.connect(address).await };
     let failed = |error: io::Error| match error.kind() {
@@ -55,7 +52,10 @@ pub(crate) async fn connect(
     let stream = stream.map_err(failed)?;
     // Calls are small and each one is awaited: Nagle's algorithm would delay them.
     stream.set_nodelay(true).map_err(failed)?;
-    Ok(stream)
+    match &route.tls {
+        None => Ok(Stream::Plain(stream)),
+        Some(tls) => Box::pin(tls.protect(stream)).await,
+    }
 }
 
 async fn connect_reserved(address: SocketAddr) -> io::Result<TcpStream> {
@@ -88,7 +88,7 @@ async fn connect_reserved(address: SocketAddr) -> io::Result<TcpStream> {
 
 /// A connection to an RPC program that answers one call at a time: the port mapper, or the mount service.
 pub(crate) struct Service {
-    stream: TcpStream,
+    stream: Stream,
     template: CallTemplate,
     xid: u32,
     max_reply: usize,
@@ -98,8 +98,8 @@ pub(crate) struct Service {
 impl Service {
     /// The port mapper of a host.
     pub(crate) async fn portmap(host: IpAddr, route: &Route) -> Result<Self, DialError> {
-        // It answers every port, and those below 1024 are scarce.
-        let route = Route { reserved_port: false, ..route.clone() };
+        // It answers every port, and those below 1024 are scarce. It has no TLS (RFC 9289, 5).
+        let route = Route { reserved_port: false, tls: None, ..route.clone() };
         let stream = connect((host, PORTMAP_PORT).into(), &route, UrlPart::Option("mountport")).await?;
         Ok(Self::on(stream, CallTemplate::new(PORTMAP_PROGRAM, PORTMAP_VERSION, None)))
     }
@@ -122,12 +122,12 @@ impl Service {
     }
 
     /// The program of a template on a connected stream.
-    pub(crate) fn on(stream: TcpStream, template: CallTemplate) -> Self {
+    pub(crate) fn on(stream: Stream, template: CallTemplate) -> Self {
         Self { stream, template, xid: random(), max_reply: MAX_REPLY_BYTES, wire: WireCount::default() }
     }
 
     /// The stream, and what crossed it.
-    pub(crate) fn into_stream(self) -> (TcpStream, WireCount) {
+    pub(crate) fn into_stream(self) -> (Stream, WireCount) {
         (self.stream, self.wire)
     }
 
@@ -208,21 +208,50 @@ impl Service {
         let at = begin_record(&mut writer);
         encode(&mut writer, self.xid);
         end_record(&mut writer, at, 0);
-        self.stream.write_all(writer.as_slice()).await.map_err(lost)?;
+        let before = self.stream.tls_wire();
+        if let Err(error) = self.send(writer.as_slice()).await {
+            return Err(lost(self.reason(error).await));
+        }
         self.wire.requests += 1;
         self.wire.sent += writer.len() as u64;
 
         let mut reassembly = RecordReassembly::new(self.max_reply);
         let mut piece = [0; 1024];
+        let mut received = 0;
         loop {
             let count = self.stream.read(&mut piece).await.map_err(lost)?;
             if count == 0 {
                 return Err(lost(io::ErrorKind::UnexpectedEof.into()));
             }
             self.wire.received += count as u64;
+            received += count as u64;
             if reassembly.push(&piece[..count]).map_err(|error| broken(error.to_string()))?.1 {
+                self.count_tls(before, writer.len() as u64, received);
                 return Ok((self.xid, reassembly.record().to_vec()));
             }
+        }
+    }
+}
+
+impl Service {
+    async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
+    }
+
+    /// Why a call could not be sent: within TLS, a server states its reason before it closes the connection.
+    async fn reason(&mut self, error: io::Error) -> io::Error {
+        match &mut self.stream {
+            Stream::Plain(_) => error,
+            Stream::Tls(tls) => tls.read(&mut [0]).await.err().unwrap_or(error),
+        }
+    }
+
+    /// Counts the bytes below TLS instead of those of a call and its reply.
+    fn count_tls(&mut self, before: Option<(u64, u64)>, sent: u64, received: u64) {
+        if let (Some(before), Some(after)) = (before, self.stream.tls_wire()) {
+            self.wire.sent += (after.0 - before.0).saturating_sub(sent);
+            self.wire.received += (after.1 - before.1).saturating_sub(received);
         }
     }
 }

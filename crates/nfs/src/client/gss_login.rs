@@ -9,7 +9,6 @@ use sharebench_gss::{GssError, Initiator, Service as Principal, SharedCredential
 use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_stream_client::{DialError, on_own_thread};
 use sharebench_target::UrlPart;
-use tokio::net::TcpStream;
 
 use crate::client::channel::Channel;
 use crate::client::dial::{Service, connect, random};
@@ -18,6 +17,7 @@ use crate::client::options::NfsOptions;
 use crate::client::protected_call::EstablishedContext;
 use crate::client::replies::{rejected, undecodable};
 use crate::client::security::{ClientSecurity, Renew, contexts_for, deliver};
+use crate::client::transport::Stream;
 use crate::protocol::NFS_PROGRAM;
 use crate::rpc::{CallTemplate, Rejection, ReplyVerifier, VerifiedReply};
 use crate::rpcsec::{GSS_FLAVOR, GssCredential, GssProcedure, InitResult, Service as Protected};
@@ -50,7 +50,7 @@ struct Answer {
 
 /// A channel for `slots` operations and one other call at the same time, whose calls are protected as the URL requires.
 pub(crate) async fn open_channel<D: Dialect>(
-    stream: TcpStream,
+    stream: Stream,
     address: SocketAddr,
     options: &NfsOptions,
     slots: usize,
@@ -96,9 +96,9 @@ impl Login {
     /// Establishes contexts for `calls` calls at the same time on a new connection, which is returned for the calls.
     async fn perform(
         &self,
-        stream: TcpStream,
+        stream: Stream,
         calls: usize,
-    ) -> Result<(TcpStream, Vec<EstablishedContext>), DialError> {
+    ) -> Result<(Stream, Vec<EstablishedContext>), DialError> {
         let mut connection = Service::on(stream, CallTemplate::new(NFS_PROGRAM, self.version, None));
         let first = self.establish(&mut connection).await?;
         let count = contexts_for(calls, first.window);

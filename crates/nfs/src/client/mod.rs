@@ -27,7 +27,9 @@ mod replies;
 mod security;
 mod session;
 mod target;
+mod transport;
 mod v4;
 
 pub use offers::NfsProbe;
+pub use options::Xprtsec;
 pub use target::NfsTarget;

@@ -9,9 +9,11 @@ use sharebench_stream_client::{DialError, connect_first, resolve};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
 use crate::attributes::FileKind;
+use crate::client::channel::Channel;
 use crate::client::dial::{self, connect};
+use crate::client::dialect::Dialect;
 use crate::client::gss_login::open_channel;
-use crate::client::options::NfsOptions;
+use crate::client::options::{NfsOptions, Route};
 use crate::client::replies::undecodable;
 use crate::client::session::NfsSession;
 use crate::exports::flavor_name;
@@ -30,6 +32,8 @@ const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Mount {
     service: SocketAddr,
+    /// The mount service has the port of NFS.
+    is_nfs_server: bool,
     export: String,
     pub(crate) options: NfsOptions,
 }
@@ -39,8 +43,8 @@ impl Mount {
     /// (RFC 1813, 5.2.3).
     pub(crate) async fn unmount(self) {
         let unmounting = async {
-            let options = &self.options;
-            let mut service = dial::Service::mount(self.service, &options.auth, &options.route).await.ok()?;
+            let route = self.options.mount_route(self.is_nfs_server);
+            let mut service = dial::Service::mount(self.service, &self.options.auth, &route).await.ok()?;
             service.call("UMNT", UMNT, |writer| put_path(writer, &self.export), |_| Ok(())).await.ok()
         };
         let _ = tokio::time::timeout(UNMOUNT_TIMEOUT, unmounting).await;
@@ -91,8 +95,9 @@ async fn registered(portmap: &mut dial::Service, program: u32, version: u32) -> 
 async fn mount(
     service: SocketAddr,
     options: &NfsOptions,
+    route: &Route,
 ) -> Result<(String, Vec<String>, Mounted), DialError> {
-    let mut mounting = dial::Service::mount(service, &options.auth, &options.route).await?;
+    let mut mounting = dial::Service::mount(service, &options.auth, route).await?;
     let mut failure: Option<MountStatus> = None;
     if options.path.len() > MAX_PATH_BYTES {
         return Err(DialError::new(UrlPart::Path, ErrorClass::Unsupported, "longer than 1024 bytes"));
@@ -152,7 +157,8 @@ pub(crate) async fn open_mounted(
     reached(LoginPhase::Connected);
     stage.set(UrlPart::Share);
     let service = SocketAddr::new(host, ports.mount);
-    let (export, below, mounted) = mount(service, options).await?;
+    let is_nfs_server = ports.mount == ports.nfs;
+    let (export, below, mounted) = mount(service, options, &options.mount_route(is_nfs_server)).await?;
     reached(LoginPhase::Attached);
     if options.security.is_some() {
         stage.set(UrlPart::Credentials);
@@ -163,7 +169,7 @@ pub(crate) async fn open_mounted(
         reached(LoginPhase::LoggedIn);
     }
     stage.set(UrlPart::Share);
-    let mount = Mount { service, export, options: options.clone() };
+    let mount = Mount { service, is_nfs_server, export, options: options.clone() };
     // The session performs its own setup calls, so that they follow the same rules as later ones.
     let mut session = NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, Facts::new(), mount);
     let root = walk(&mut session, mounted.handle, &below).await.map_err(|mut error| {
@@ -261,8 +267,17 @@ fn facts(session: &mut NfsSession, options: &NfsOptions, limits: &FsInfo, ports:
     if contexts > 0 {
         facts.insert("sec_contexts".into(), contexts.to_string());
     }
+    add_tls_facts(&session.channel, options, &mut facts);
     options.route.far.add_fact(&mut facts);
     facts
+}
+
+/// Adds the facts of connections that TLS protects.
+pub(crate) fn add_tls_facts<D: Dialect>(channel: &Channel<D>, options: &NfsOptions, facts: &mut Facts) {
+    if let (Some(tls), Some(cipher)) = (&options.route.tls, channel.cipher()) {
+        facts.insert("xprtsec".into(), tls.requested.name().into());
+        facts.insert("tls_cipher".into(), cipher);
+    }
 }
 
 impl NfsSession {

@@ -4,6 +4,7 @@ use sharebench_gss::{Identity, SharedCredential, TicketPool};
 use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{TargetUrl, UrlError};
 
+use crate::client::transport::TlsRoute;
 use crate::exports::AUTH_SYS;
 use crate::rpc::{AuthSys, MAX_GROUPS};
 use crate::rpcsec::Service;
@@ -11,7 +12,8 @@ use crate::rpcsec::Service;
 /// Maximum number of connections of a session, as in the Linux kernel's client.
 const MAX_CONNECTIONS: u32 = 16;
 
-const KNOWN: &str = "vers=, nconnect=, compound=, mountport=, sec=, spn=, uid=, gid=, gids=, resvport=, far=";
+const KNOWN: &str =
+    "vers=, nconnect=, compound=, mountport=, sec=, spn=, xprtsec=, uid=, gid=, gids=, resvport=, far=";
 
 /// The version of NFS that a URL requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +37,37 @@ impl Version {
             Some("auto") => Self::Auto,
             Some(_) => return None,
         })
+    }
+
+    /// The version of the program to begin with.
+    const fn number(self) -> u32 {
+        match self {
+            Self::V3 => 3,
+            Self::V4(_) | Self::Auto => 4,
+        }
+    }
+}
+
+/// What protects the connections, by the values of the mount option of Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Xprtsec {
+    /// Nothing: plain TCP.
+    #[default]
+    None,
+    /// TLS with the certificate of the server (RFC 9289).
+    Tls,
+    /// TLS with certificates of both sides.
+    Mtls,
+}
+
+impl Xprtsec {
+    /// Name of the value.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Tls => "tls",
+            Self::Mtls => "mtls",
+        }
     }
 }
 
@@ -66,6 +99,8 @@ pub(crate) struct Route {
     /// Connect from a port below 1024, as exports without `insecure` require.
     pub(crate) reserved_port: bool,
     pub(crate) far: Far,
+    /// Protect the connections by TLS.
+    pub(crate) tls: Option<TlsRoute>,
 }
 
 impl NfsOptions {
@@ -94,6 +129,10 @@ impl NfsOptions {
         if mount_port.is_some() && matches!(version, Version::V4(_)) {
             return Err(url.error("mountport=: NFS version 4 has no MOUNT protocol"));
         }
+        let tls = match xprtsec(&mut url)? {
+            Xprtsec::None => None,
+            requested => Some(TlsRoute::of_nfs(requested, &url.host, version.number())),
+        };
         let connections = url.take_number("nconnect", 1..=MAX_CONNECTIONS)?.unwrap_or(1);
         let compound = compound(&mut url, version)?;
         let own = own_ids();
@@ -116,7 +155,7 @@ impl NfsOptions {
             spn,
             tickets: SharedCredential::new(identity).into(),
             auth: AuthSys { machine: "sharebench".into(), uid, gid, groups },
-            route: Route { reserved_port, far },
+            route: Route { reserved_port, far, tls },
             connections,
             compound,
         })
@@ -124,9 +163,24 @@ impl NfsOptions {
 }
 
 impl NfsOptions {
+    /// The route to a mount service; `is_nfs_server` if it has the port of NFS.
+    pub(crate) fn mount_route(&self, is_nfs_server: bool) -> Route {
+        let tls = self.route.tls.clone().map(|tls| tls.of_mount(is_nfs_server));
+        Route { tls, ..self.route.clone() }
+    }
+
     /// The flavor that the calls have, as MOUNT lists it.
     pub(crate) fn flavor(&self) -> u32 {
         self.security.map_or(AUTH_SYS, Service::flavor)
+    }
+}
+
+fn xprtsec(url: &mut TargetUrl) -> Result<Xprtsec, UrlError> {
+    match url.take("xprtsec").as_deref() {
+        None | Some("none") => Ok(Xprtsec::None),
+        Some("tls") => Ok(Xprtsec::Tls),
+        Some("mtls") => Ok(Xprtsec::Mtls),
+        Some(other) => Err(url.error(format!("xprtsec={other}: the choices are none, tls and mtls"))),
     }
 }
 
@@ -218,6 +272,7 @@ mod tests {
             ("nfs://nas/x?resvport=yes", "resvport"),
             ("nfs://nas/x?sec=ntlm", "sys, krb5, krb5i and krb5p"),
             ("nfs://nas/x?spn=nfs/nas", "sec=krb5"),
+            ("nfs://nas/x?xprtsec=ssl", "none, tls and mtls"),
             ("nfs://nas/x?rsize=1", "rsize"),
             ("nfs://nas/x?far=1h", "longest round trip"),
             ("nfs://nas/x?far=20ms&resvport=1", "one of the two"),

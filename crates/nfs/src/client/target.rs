@@ -9,10 +9,11 @@ use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Session, SessionSpec,
     Target, TargetUrl, UrlError,
 };
+use sharebench_tls::ClientTls;
 
 use crate::client::offers::explain;
 use crate::client::opening::open_session;
-use crate::client::options::NfsOptions;
+use crate::client::options::{NfsOptions, Xprtsec};
 
 /// Maximum number of data operations in flight per session.
 const MAX_QUEUE_DEPTH: u32 = 1024;
@@ -24,7 +25,8 @@ const MAX_RECORD: u32 = 16 << 20;
 /// The port defaults to the one that the port mapper reports, otherwise to 2049. Options: `mountport=` (default: as the
 /// port mapper reports, otherwise the port of NFS), `uid=` and `gid=` (default: those of this process), `gids=` (a
 /// list), `resvport=1` (connect from a port below 1024), `far=` (a simulated distance, such as `20ms,100Mbit`), `sec=`
-/// (`sys`, `krb5`, `krb5i` or `krb5p`), `spn=` (the server's principal; default: `nfs/` and the host),
+/// (`sys`, `krb5`, `krb5i` or `krb5p`), `spn=` (the server's principal; default: `nfs/` and the host), `xprtsec=` (`none`, `tls`
+/// or `mtls`: TLS for the connections, RFC 9289),
 /// and `vers=` (`3`, which is the default, `4.0`, `4.1`, `4.2`, or `auto` for the highest that the server offers). Version 4
 /// needs no port mapper and no MOUNT: its paths begin at the pseudo root of the server. `nconnect=` is the number of
 /// connections of each session (default 1).
@@ -48,6 +50,20 @@ impl NfsTarget {
     pub fn with_tickets(mut self, tickets: impl Into<TicketPool>) -> Self {
         self.options.tickets = tickets.into();
         self
+    }
+
+    /// Trusts the authorities of this configuration, and uses its certificate, where the URL requests TLS.
+    #[must_use]
+    pub fn with_tls(mut self, tls: ClientTls) -> Self {
+        if let Some(route) = &mut self.options.route.tls {
+            route.tls = Some(tls);
+        }
+        self
+    }
+
+    /// What the URL requests to protect the connections.
+    pub fn xprtsec(&self) -> Xprtsec {
+        self.options.route.tls.as_ref().map_or(Xprtsec::None, |route| route.requested)
     }
 
     /// True if the calls are protected by Kerberos.

@@ -57,6 +57,10 @@ fn security_of(url: &str) -> Option<String> {
         Some(algorithm) => format!("{level}-{}", algorithm.to_ascii_lowercase()),
         None => level.to_owned(),
     };
+    if let Some(transport) = option("xprtsec").filter(|value| *value != "none") {
+        let flavor = option("sec").filter(|flavor| *flavor != "sys");
+        return Some(flavor.map_or_else(|| transport.to_owned(), |flavor| format!("{flavor}-{transport}")));
+    }
     match (option("sec"), option("sign"), option("encrypt")) {
         (Some(flavor), ..) => Some(flavor.to_owned()),
         (_, Some("off"), Some("off")) => Some("none".to_owned()),

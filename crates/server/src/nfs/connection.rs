@@ -4,15 +4,15 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_nfs::xdr::{Writer, XdrError};
+use sharebench_nfs::xdr::XdrError;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::time::{Instant, timeout_at};
 
 use crate::admission::Admission;
 use crate::nfs::buffers::{return_job, return_replies, take_job, take_replies};
 use crate::nfs::frames::{Frame, Frames};
 use crate::nfs::state::ServerState;
+use crate::nfs::transport::{Stream, open};
 use crate::nfs::v4::{Callbacks, Peer};
 use crate::nfs::workers::{Job, Workers};
 
@@ -44,14 +44,17 @@ pub(super) async fn serve(
     let peer = stream.peer_addr().ok();
     let (way_back, callbacks) = Peer::new();
     let connection = ClosingPeer(way_back);
-    let ended = match workers {
-        None => serve_inline(stream, &state, &admission, (&connection.0, callbacks)).await,
-        Some(workers) => {
-            let way_back = (Arc::clone(&connection.0), callbacks);
-            WorkerConnection::new(stream, state, admission, workers, way_back).serve().await
+    let ended = async {
+        let Some(opened) = open(stream, &state, &connection.0).await? else { return Ok(()) };
+        match workers {
+            None => serve_inline(opened, &state, &admission, (&connection.0, callbacks)).await,
+            Some(workers) => {
+                let way_back = (Arc::clone(&connection.0), callbacks);
+                WorkerConnection::new(opened, state, admission, workers, way_back).serve().await
+            }
         }
     };
-    if let Err(error) = ended {
+    if let Err(error) = ended.await {
         tracing::debug!(?peer, %error, "NFS connection ended");
     }
 }
@@ -66,26 +69,13 @@ impl Drop for ClosingPeer {
 }
 
 async fn serve_inline(
-    mut stream: TcpStream,
+    (mut stream, mut frames): (Stream, Frames),
     state: &ServerState,
     admission: &Admission,
     (peer, mut callbacks): (&Arc<Peer>, Callbacks),
 ) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut frames = Frames::new(Arc::clone(&state.counters.buffers));
     let io_timeout = state.options.io_timeout;
     loop {
-        let received = tokio::select! {
-            biased;
-            received = frames.receive_within(&mut stream, io_timeout) => received?,
-            Some(callback) = callbacks.recv() => {
-                send_callback(&stream, &callback, io_timeout).await?;
-                continue;
-            }
-        };
-        if !received {
-            return Ok(());
-        }
         let mut out = take_replies();
         while let Some(frame) = frames.next()? {
             let record = match &frame {
@@ -96,46 +86,46 @@ async fn serve_inline(
             note_call(admission);
             // A client that sends many calls at once must not make the server hold all of their replies.
             if out.len() >= SEND_BYTES {
-                send(&stream, &mut out, io_timeout).await?;
+                stream.send(&mut out, io_timeout).await?;
             }
         }
-        send(&stream, &mut out, io_timeout).await?;
+        stream.send(&mut out, io_timeout).await?;
         return_replies(out);
+        if !receive(&mut stream, &mut frames, &mut callbacks, io_timeout).await? {
+            return Ok(());
+        }
+    }
+}
+
+/// Receives from the client, and sends the callbacks that are due meanwhile; false at the end of the stream.
+async fn receive(
+    stream: &mut Stream,
+    frames: &mut Frames,
+    callbacks: &mut Callbacks,
+    io_timeout: Duration,
+) -> io::Result<bool> {
+    loop {
+        let callback = tokio::select! {
+            biased;
+            received = frames.receive_within(stream, io_timeout) => return received,
+            Some(callback) = callbacks.recv() => callback,
+        };
+        send_callback(stream, &callback, io_timeout).await?;
     }
 }
 
 /// Sends a callback of the server.
-async fn send_callback(stream: &TcpStream, callback: &[u8], io_timeout: Duration) -> io::Result<()> {
+async fn send_callback(stream: &mut Stream, callback: &[u8], io_timeout: Duration) -> io::Result<()> {
     let mut out = take_replies();
     out.raw(callback);
-    send(stream, &mut out, io_timeout).await?;
+    stream.send(&mut out, io_timeout).await?;
     return_replies(out);
-    Ok(())
-}
-
-/// Sends waiting replies; an error if the client does not receive them in time.
-async fn send(stream: &TcpStream, out: &mut Writer, io_timeout: Duration) -> io::Result<()> {
-    let mut unsent = out.as_slice();
-    let mut deadline = None;
-    while !unsent.is_empty() {
-        match stream.try_write(unsent) {
-            Ok(count) => unsent = unsent.get(count..).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let deadline = *deadline.get_or_insert_with(|| Instant::now() + io_timeout);
-                let late =
-                    || io::Error::new(io::ErrorKind::TimedOut, "the client does not receive its replies");
-                timeout_at(deadline, stream.writable()).await.map_err(|_| late())??;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    out.clear();
     Ok(())
 }
 
 /// A connection whose calls run on workers.
 struct WorkerConnection {
-    stream: TcpStream,
+    stream: Stream,
     state: Arc<ServerState>,
     admission: Admission,
     workers: Arc<Workers>,
@@ -149,25 +139,24 @@ struct WorkerConnection {
 
 impl WorkerConnection {
     fn new(
-        stream: TcpStream,
+        (stream, frames): (Stream, Frames),
         state: Arc<ServerState>,
         admission: Admission,
         workers: Arc<Workers>,
         (peer, callbacks): (Arc<Peer>, Callbacks),
     ) -> Self {
         let (back, done) = unbounded_channel();
-        let frames = Frames::new(Arc::clone(&state.counters.buffers));
         Self { stream, state, admission, workers, frames, back, done, in_flight: 0, peer, callbacks }
     }
 
     async fn serve(mut self) -> io::Result<()> {
-        self.stream.set_nodelay(true)?;
         loop {
+            self.start_calls()?;
             let has_capacity = self.in_flight < self.state.options.max_in_flight.max(1);
             tokio::select! {
                 Some(job) = self.done.recv() => self.send_replies(job).await?,
                 Some(callback) = self.callbacks.recv() => {
-                    send_callback(&self.stream, &callback, self.state.options.io_timeout).await?;
+                    send_callback(&mut self.stream, &callback, self.state.options.io_timeout).await?;
                 }
                 // Without capacity nothing is read: further calls wait in the socket, and TCP slows the client
                 // down.
@@ -177,7 +166,6 @@ impl WorkerConnection {
                     }
                 }
             }
-            self.start_calls()?;
         }
     }
 
@@ -223,15 +211,15 @@ impl WorkerConnection {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "not an RPC call"));
             }
             if job.reply.len() >= LARGE_REPLY_BYTES {
-                send(&self.stream, &mut out, io_timeout).await?;
-                send(&self.stream, &mut job.reply, io_timeout).await?;
+                self.stream.send(&mut out, io_timeout).await?;
+                self.stream.send(&mut job.reply, io_timeout).await?;
             } else {
                 out.raw(job.reply.as_slice());
             }
             return_job(job);
             next = self.done.try_recv().ok();
         }
-        send(&self.stream, &mut out, io_timeout).await?;
+        self.stream.send(&mut out, io_timeout).await?;
         return_replies(out);
         Ok(())
     }

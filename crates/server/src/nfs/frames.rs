@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use sharebench_nfs::record::{FRAGMENT_HEADER_BYTES, NextRecord, RecordReassembly, next_record};
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
 use crate::nfs::buffers::{return_receive_buffer, take_receive_buffer};
+use crate::nfs::transport::Stream;
 
 /// Largest call: a WRITE of 1 MiB with its header.
 pub(super) const MAX_CALL_BYTES: usize = (1 << 20) + (64 << 10);
@@ -64,10 +64,20 @@ impl Frames {
         }
     }
 
+    /// Adds bytes that were received already. It may only be called before anything is received.
+    pub(super) fn prefill(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.acquire();
+            let tail = bytes.len().min(self.buffer.len());
+            self.buffer[..tail].copy_from_slice(&bytes[..tail]);
+            self.tail = tail;
+        }
+    }
+
     /// Reads once; false at the end of the stream, an error if a record is incomplete for too long. It is cancel-safe.
     pub(super) async fn receive_within(
         &mut self,
-        stream: &mut TcpStream,
+        stream: &mut Stream,
         io_timeout: Duration,
     ) -> io::Result<bool> {
         if self.head == self.tail && !self.reassembly.in_progress() {
@@ -80,7 +90,7 @@ impl Frames {
     }
 
     /// Reads once; false at the end of the stream. It is cancel-safe.
-    async fn receive(&mut self, stream: &mut TcpStream) -> io::Result<bool> {
+    async fn receive(&mut self, stream: &mut Stream) -> io::Result<bool> {
         loop {
             if self.head == self.tail {
                 self.release();

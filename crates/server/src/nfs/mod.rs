@@ -15,6 +15,7 @@ mod reply;
 mod secured;
 mod sip;
 mod state;
+mod transport;
 mod v4;
 mod workers;
 
@@ -41,6 +42,7 @@ use crate::nfs::workers::Workers;
 
 pub use options::NfsServerOptions;
 pub use state::NfsServerCounts;
+pub use transport::NfsTls;
 
 const PROTOCOL: &str = "nfs";
 

@@ -8,6 +8,7 @@ use sharebench_gss::AcceptorKeys;
 use crate::change_reports::ChangeReports;
 use crate::front_end::{EventLog, IDLE_TIMEOUT, LOGIN_TIMEOUT, ServeError};
 use crate::nfs::PROTOCOL;
+use crate::nfs::transport::NfsTls;
 
 /// Options of [`NfsServer`](crate::NfsServer).
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct NfsServerOptions {
     pub expose: bool,
     /// Keys for which Kerberos tickets are accepted. With them, every call needs `sec=krb5`, `krb5i` or `krb5p`.
     pub keys: Option<AcceptorKeys>,
+    /// TLS for clients that request it.
+    pub tls: Option<NfsTls>,
     /// Largest READ and WRITE, in bytes: 4 KiB to 1 MiB.
     pub max_transfer: u32,
     /// Maximum number of connections. A client needs two while it mounts. At the limit, the oldest connection without a
@@ -55,6 +58,7 @@ impl Default for NfsServerOptions {
             export: "/export".to_owned(),
             expose: false,
             keys: None,
+            tls: None,
             max_transfer: 1 << 20,
             max_connections: 20_000,
             max_in_flight: 256,

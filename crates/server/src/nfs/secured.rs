@@ -12,7 +12,7 @@ use crate::nfs::state::ServerState;
 use crate::nfs::v4::Peer;
 
 /// `AUTH_TOOWEAK` (RFC 5531, 9).
-const TOO_WEAK: u32 = 5;
+pub(super) const TOO_WEAK: u32 = 5;
 
 impl ServerState {
     /// As [`ServerState::answer`] for a server with keys: opens the call, and seals its reply. A call of NFS without Kerberos

@@ -60,7 +60,7 @@ async fn find(options: &NfsOptions, limit: Duration) -> Option<Incompatibility> 
     let nfs = SocketAddr::new(host, ports.nfs);
     let mount = SocketAddr::new(host, ports.mount);
     // A silent server leaves half of the time to find out what it speaks.
-    let versions = call_each(nfs, mount, &options.auth, deadline - limit / 2).await;
+    let versions = call_each(nfs, mount, options, deadline - limit / 2).await;
     if versions.is_rpc() {
         return incompatibility(&versions, ports, options);
     }

@@ -39,7 +39,9 @@ pub(super) struct MountFindings {
 pub(super) async fn examine(service: SocketAddr, options: &NfsOptions, deadline: Instant) -> MountFindings {
     let mut findings = MountFindings::default();
     let listing = async {
-        let mounting = Service::mount(service, &options.auth, &options.route).await;
+        let is_nfs_server = options.port.is_none_or(|port| port == service.port());
+        let route = options.mount_route(is_nfs_server);
+        let mounting = Service::mount(service, &options.auth, &route).await;
         let mut mounting = match mounting {
             Ok(mounting) => mounting,
             Err(error) => {

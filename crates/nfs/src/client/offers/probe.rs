@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sharebench_target::offers::{OfferReport, add_addresses, identify_peer};
 use sharebench_target::{TargetUrl, UrlError};
+use sharebench_tls::ClientTls;
 use tokio::time::{Instant, timeout_at};
 
 use super::explain::incompatibility;
@@ -13,7 +14,7 @@ use super::rows;
 use super::session::{self, SessionFindings};
 use super::versions::{self, VersionOffers};
 use crate::client::mounting::{Ports, find_ports};
-use crate::client::options::NfsOptions;
+use crate::client::options::{NfsOptions, Xprtsec};
 use crate::incompatibility::Incompatibility;
 use crate::port_mapper::Registration;
 
@@ -41,6 +42,20 @@ impl NfsProbe {
     /// Checks a URL.
     pub fn from_url(url: TargetUrl) -> Result<Self, UrlError> {
         Ok(Self { url: url.to_string(), options: NfsOptions::from_url(url)? })
+    }
+
+    /// Trusts the authorities of this configuration, where the URL requests TLS.
+    #[must_use]
+    pub fn with_tls(mut self, tls: ClientTls) -> Self {
+        if let Some(route) = &mut self.options.route.tls {
+            route.tls = Some(tls);
+        }
+        self
+    }
+
+    /// What the URL requests to protect the connections.
+    pub fn xprtsec(&self) -> Xprtsec {
+        self.options.route.tls.as_ref().map_or(Xprtsec::None, |route| route.requested)
     }
 
     /// Probes the server for at most `limit`. It uses about ten connections at the same time, each with a few calls.
@@ -82,7 +97,7 @@ impl NfsProbe {
         // A quarter of the time is left to identify another protocol.
         let answered_by = deadline - limit / 4;
         let (versions, mounts, session) = tokio::join!(
-            versions::call_each(nfs, mount, &self.options.auth, answered_by),
+            versions::call_each(nfs, mount, &self.options, answered_by),
             mounts::examine(mount, &self.options, answered_by),
             session::examine(&self.options, nfs, answered_by),
         );

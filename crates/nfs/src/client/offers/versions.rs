@@ -6,10 +6,10 @@ use sharebench_model::OpError;
 use tokio::time::{Instant, timeout_at};
 
 use crate::client::dial::Service;
-use crate::client::options::Route;
+use crate::client::options::{NfsOptions, Route};
 use crate::compound::{COMPOUND, NFS4_VERSION, offers_minor_version, put_root_selection};
 use crate::protocol::{MOUNT_PROGRAM, NFS_PROGRAM};
-use crate::rpc::{AuthSys, Rejection};
+use crate::rpc::Rejection;
 use crate::xdr::Writer;
 
 /// `NFSPROC_NULL` of every program and version (RFC 5531, 12.1).
@@ -76,14 +76,14 @@ impl VersionOffers {
 pub(super) async fn call_each(
     nfs: SocketAddr,
     mount: SocketAddr,
-    auth: &AuthSys,
+    options: &NfsOptions,
     deadline: Instant,
 ) -> VersionOffers {
     let ((nfs, minor), mount) = tokio::join!(
         async {
             tokio::join!(
                 call_versions(nfs, NFS_PROGRAM, [2, 3, NFS4_VERSION], deadline),
-                minor_versions(nfs, auth, deadline)
+                minor_versions(nfs, options, deadline)
             )
         },
         call_versions(mount, MOUNT_PROGRAM, [1, 2, 3], deadline),
@@ -117,12 +117,13 @@ async fn call_null(address: SocketAddr, program: u32, version: u32, deadline: In
 }
 
 /// The minor versions of NFSv4 that a server offers; empty if it rejects COMPOUND.
-async fn minor_versions(address: SocketAddr, auth: &AuthSys, deadline: Instant) -> Vec<u32> {
+async fn minor_versions(address: SocketAddr, options: &NfsOptions, deadline: Instant) -> Vec<u32> {
     let mut offered = Vec::new();
     let calling = async {
-        let mut service =
-            Service::program(address, NFS_PROGRAM, NFS4_VERSION, &Route::default()).await.ok()?;
-        service.select(NFS_PROGRAM, NFS4_VERSION, Some(auth));
+        // Unlike NULL, COMPOUND needs TLS where the server requires it.
+        let route = Route { tls: options.route.tls.clone(), ..Route::default() };
+        let mut service = Service::program(address, NFS_PROGRAM, NFS4_VERSION, &route).await.ok()?;
+        service.select(NFS_PROGRAM, NFS4_VERSION, Some(&options.auth));
         for minor in MINOR_VERSIONS {
             let put = |writer: &mut Writer| put_root_selection(writer, minor);
             let called = service.try_call("COMPOUND", COMPOUND, put, offers_minor_version).await.ok()?;

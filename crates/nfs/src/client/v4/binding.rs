@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use sharebench_model::{OpError, WireCount};
 use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
-use tokio::net::TcpStream;
 
 use crate::client::dial::{Service, connect};
 use crate::client::options::Route;
 use crate::client::protected_call::ProtectedCall;
+use crate::client::transport::Stream;
 use crate::client::v4::compound::{Compound, Results};
 use crate::client::v4::session::Nfs4Session;
 use crate::protocol::NFS_PROGRAM;
@@ -47,7 +47,7 @@ impl Binding {
     }
 
     /// Connects and binds the connection to the session (RFC 8881, 18.34). Returns what crossed the wire as well.
-    pub(crate) async fn connect(&self) -> Result<(TcpStream, WireCount), DialError> {
+    pub(crate) async fn connect(&self) -> Result<(Stream, WireCount), DialError> {
         let part = UrlPart::Option("nconnect");
         let stream = connect(self.address, &self.route, part).await?;
         let Some(session) = self.session else { return Ok((stream, WireCount::default())) };

@@ -10,7 +10,7 @@ use sharebench_target::{LocalBoxFuture, LoginPhase, NOT_GRANTED, SessionSpec, Ur
 use crate::client::channel::{Channel, LastLoss};
 use crate::client::dial::random;
 use crate::client::directories::Directories;
-use crate::client::mounting::check_limits;
+use crate::client::mounting::{add_tls_facts, check_limits};
 use crate::client::options::NfsOptions;
 use crate::client::v4::binding::Binding;
 use crate::client::v4::callbacks::{CALLBACK_PROGRAM, CallbackSlot};
@@ -134,6 +134,7 @@ fn facts(session: &mut Nfs4Session, granted: &Granted, lease: Duration) -> Facts
     if contexts > 0 {
         facts.insert("sec_contexts".to_owned(), contexts.to_string());
     }
+    add_tls_facts(&session.channel, options, &mut facts);
     options.route.far.add_fact(&mut facts);
     facts
 }

@@ -5,6 +5,10 @@ mod end_to_end;
 mod hostile;
 mod peers;
 mod policies;
+mod tls;
+
+#[path = "../../../../../tests/src/certificates.rs"]
+mod certificates;
 
 use std::sync::Arc;
 
