@@ -144,3 +144,33 @@ fn each_cause_of_a_failed_login_has_its_error() {
     let error = login.step(b"no token at all").unwrap_err();
     assert!(matches!(error, GssError::DefectiveToken(_)), "{error:?}");
 }
+
+#[test]
+fn tokens_of_other_logins_and_in_another_order_are_rejected() {
+    needs!(Realm::NEEDS);
+    let Some(realm) = Realm::enter("contexts::tokens_of_other_logins_and_in_another_order_are_rejected")
+    else {
+        return;
+    };
+    let keys = AcceptorKeys::read(&realm.keytab()).unwrap();
+    let credential = Arc::new(Identity::keytab(&realm.user_keytab(), "alice").acquire().unwrap());
+    let begin = || {
+        let mut client = Initiator::new(Arc::clone(&credential), &service());
+        let Step::Continue(token) = client.step(&[]).unwrap() else { panic!("authentication is mutual") };
+        let mut server = Acceptor::new(keys.clone());
+        let Step::Done(answer) = server.step(&token).unwrap() else { panic!("Kerberos has one round trip") };
+        (client, server, token, answer)
+    };
+    let (mut first, _, first_token, first_answer) = begin();
+    let (mut second, _, _, second_answer) = begin();
+    // The answers of two logins of one account, exchanged.
+    let exchanged = [first.step(&second_answer).unwrap_err(), second.step(&first_answer).unwrap_err()];
+    println!("{exchanged:?}");
+    // The client's own token as the answer; an answer after the last one; a token to a server that has answered.
+    let (mut reflected, _, token, _) = begin();
+    println!("{}", reflected.step(&token).unwrap_err());
+    let (mut repeated, mut server, _, answer) = begin();
+    assert_eq!(repeated.step(&answer).unwrap(), Step::Done(Vec::new()));
+    println!("{}", repeated.step(&answer).unwrap_err());
+    println!("{}", server.step(&first_token).unwrap_err());
+}

@@ -6,12 +6,12 @@ use std::time::Duration;
 use sharebench_gss::{AcceptorKeys, Identity, SharedCredential};
 use sharebench_model::ErrorClass;
 use sharebench_nfs::NfsTarget;
-use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
+use sharebench_server::{EmbeddedServers, MemoryVolume, NfsTls, ServeOptions, Volume};
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target};
 use sharebench_tests::program::run;
-use sharebench_tests::{Need, Realm, Scratch, needs};
+use sharebench_tests::{Certificates, Need, Realm, Scratch, needs};
 
 use crate::adapters::{block_on, conform, url};
 use crate::nfs::VERSION_4;
@@ -130,4 +130,27 @@ fn nfs_conforms_at_our_server_with_each_flavor() {
     assert!(error.to_string().contains("accepts sec=krb5:krb5i:krb5p"), "{error}");
     let error = block_on(async { target("vers=4.1&sec=sys").connect(&spec).await.err().unwrap() });
     assert!(error.to_string().contains("Kerberos only (sec=krb5, krb5i or krb5p"), "{error}");
+}
+
+#[test]
+fn nfs_conforms_at_our_server_with_kerberos_within_tls() {
+    needs!(Realm::NEEDS);
+    let Some(realm) = Realm::enter("embedded::nfs_conforms_at_our_server_with_kerberos_within_tls") else {
+        return;
+    };
+    let certificates = Certificates::new().unwrap();
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(64 << 20));
+    let keys = Some(AcceptorKeys::read(&realm.keytab()).unwrap());
+    let nfs_tls = Some(NfsTls { tls: certificates.server(Certificates::SERVER, None), required: true });
+    let nfs = Some(([127, 0, 0, 1], 0).into());
+    let options = ServeOptions { nfs, keys, nfs_tls, ..ServeOptions::default() };
+    let servers = EmbeddedServers::start(&volume, &options).unwrap();
+    let port = servers.addr("nfs").unwrap().port();
+    for options in
+        [&format!("mountport={port}&sec=krb5p"), "vers=4.1&sec=krb5i&nconnect=2", "vers=4.2&sec=krb5"]
+    {
+        let text = format!("nfs://localhost:{port}/share?xprtsec=tls&{options}");
+        let target = NfsTarget::from_url(url(&text)).unwrap().with_tickets(tickets(&realm, "alice"));
+        conform(&target.with_tls(certificates.client(Certificates::AUTHORITY, None)), &Suite::default());
+    }
 }

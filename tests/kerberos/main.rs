@@ -14,6 +14,7 @@ mod contexts;
 mod costs;
 mod embedded;
 mod everything;
+mod expiry;
 mod kernel;
 mod nfs;
 mod secrets;

@@ -12,12 +12,12 @@ use sharebench_tests::{Realm, Smbd};
 
 use super::cpu::spent_ns;
 use super::peers::Peers;
-use super::{digits, median};
+use super::{ROUNDS, digits, median};
 use crate::adapters::{block_on, url};
 use crate::tampering::count_messages;
 
-/// Logins of one method, one after the other.
-const LOGINS: usize = 300;
+/// Logins of one method in one round, one after the other: enough for counters of CPU time in ticks of 10 ms.
+const LOGINS: usize = 100;
 
 struct Method {
     name: &'static str,
@@ -54,39 +54,96 @@ fn methods(peers: &Peers) -> Vec<Method> {
     methods
 }
 
+/// The figures of one method.
+pub struct Row {
+    pub name: &'static str,
+    /// Requests until a session is open.
+    round_trips: u64,
+    ms: f64,
+    client_us: f64,
+    server_us: f64,
+    /// Logins per second of CPU time of both sides.
+    pub per_cpu_second: f64,
+}
+
+/// The logins of one method in one round.
+struct Round {
+    ms: f64,
+    client_us: f64,
+    server_us: f64,
+}
+
 /// The table of all methods.
-pub fn table(realm: &Realm, peers: &Peers) -> String {
+pub fn table(rows: &[Row]) -> String {
     let mut table = String::from(
         "| login | ms | round trips | client us | server us | logins per second of CPU |\n|---|---|---|---|---|---|\n",
     );
-    for method in methods(peers) {
-        let shared = SharedCredential::new(Identity::keytab(&realm.user_keytab(), &peers.principal));
-        let target = |port: u16| {
-            target(&method.url.replace("PORT", &port.to_string()), realm, peers, &method, &shared)
-        };
-        let messages = Arc::new(AtomicU64::new(0));
-        let counting = count_messages(method.port, &messages).unwrap();
-        // The first login requests the ticket.
-        log_in(&*target(method.port), || ());
-        let mut round_trips = 0;
-        log_in(&*target(counting), || round_trips = messages.load(Ordering::SeqCst));
-        let own = std::process::id();
-        let before = (spent_ns(own), spent_ns(method.pid));
-        let times = (0..LOGINS).map(|_| log_in(&*target(method.port), || ())).collect();
-        let client_us = (spent_ns(own) - before.0) / 1e3 / LOGINS as f64;
-        let server_us = (spent_ns(method.pid) - before.1) / 1e3 / LOGINS as f64;
-        let row = format!(
-            "| {} | {} | {round_trips} | {} | {} | {:.0} |\n",
-            method.name,
-            digits(median(times)),
-            digits(client_us),
-            digits(server_us),
-            1e6 / (client_us + server_us)
-        );
-        print!("{row}");
-        table += &row;
+    for Row { name, round_trips, ms, client_us, server_us, per_cpu_second } in rows {
+        let [ms, client_us, server_us] = [*ms, *client_us, *server_us].map(digits);
+        table +=
+            &format!("| {name} | {ms} | {round_trips} | {client_us} | {server_us} | {per_cpu_second:.0} |\n");
     }
     table
+}
+
+/// Measures all methods in turn, in several rounds; each figure is the median of the rounds.
+pub fn rows(realm: &Realm, peers: &Peers) -> Vec<Row> {
+    let methods = methods(peers);
+    let shared: Vec<SharedCredential> = methods
+        .iter()
+        .map(|_| SharedCredential::new(Identity::keytab(&realm.user_keytab(), &peers.principal)))
+        .collect();
+    let at = |number: usize, port: u16| {
+        let method = &methods[number];
+        target(&method.url.replace("PORT", &port.to_string()), realm, peers, method, &shared[number])
+    };
+    let round_trips: Vec<u64> = methods
+        .iter()
+        .enumerate()
+        .map(|(number, method)| {
+            // The first login requests the ticket.
+            log_in(&*at(number, method.port), || ());
+            let messages = Arc::new(AtomicU64::new(0));
+            let counting = count_messages(method.port, &messages).unwrap();
+            let mut round_trips = 0;
+            log_in(&*at(number, counting), || round_trips = messages.load(Ordering::SeqCst));
+            round_trips
+        })
+        .collect();
+    let mut rounds: Vec<Vec<Round>> = methods.iter().map(|_| Vec::new()).collect();
+    for _ in 0..ROUNDS {
+        for (number, method) in methods.iter().enumerate() {
+            rounds[number].push(round(method, &|| at(number, method.port)));
+        }
+    }
+    let row = |((method, rounds), round_trips): ((&Method, Vec<Round>), u64)| {
+        let of = |figure: fn(&Round) -> f64| median(rounds.iter().map(figure).collect());
+        let row = Row {
+            name: method.name,
+            round_trips,
+            ms: of(|round| round.ms),
+            client_us: of(|round| round.client_us),
+            server_us: of(|round| round.server_us),
+            per_cpu_second: of(|round| 1e6 / (round.client_us + round.server_us)),
+        };
+        print!("{}", table(std::slice::from_ref(&row)).lines().last().unwrap_or_default());
+        println!();
+        row
+    };
+    methods.iter().zip(rounds).zip(round_trips).map(row).collect()
+}
+
+/// Logs in with one method, one login after the other.
+fn round(method: &Method, target: &dyn Fn() -> Box<dyn Target>) -> Round {
+    let own = std::process::id();
+    let before = (spent_ns(own), spent_ns(method.pid));
+    let times = (0..LOGINS).map(|_| log_in(&*target(), || ())).collect();
+    let per_login = |spent: f64| spent / 1e3 / LOGINS as f64;
+    Round {
+        ms: median(times),
+        client_us: per_login(spent_ns(own) - before.0),
+        server_us: per_login(spent_ns(method.pid) - before.1),
+    }
 }
 
 fn target(

@@ -7,6 +7,7 @@
 //! step; that of the server is what its processes consume per further byte.
 
 mod cpu;
+mod goals;
 mod logins;
 mod peers;
 mod transfers;
@@ -31,7 +32,16 @@ fn what_transfers_cost_at_each_level() {
 fn what_a_login_costs_by_each_method() {
     needs!(Realm::NEEDS, Smbd::NEEDS, Ganesha::NEEDS);
     let Some(realm) = Realm::enter("costs::what_a_login_costs_by_each_method") else { return };
-    println!("{}", logins::table(&realm, &Peers::start(&realm)));
+    println!("{}", logins::table(&logins::rows(&realm, &Peers::start(&realm))));
+}
+
+#[test]
+#[ignore = "measures: for a quiet machine"]
+fn the_figures_that_have_a_goal() {
+    needs!(Realm::NEEDS, Smbd::NEEDS, Ganesha::NEEDS);
+    let Some(realm) = Realm::enter("costs::the_figures_that_have_a_goal") else { return };
+    let peers = Peers::start(&realm);
+    println!("{}", goals::table(&peers, &logins::rows(&realm, &peers)));
 }
 
 /// The middle of some figures.

@@ -7,7 +7,7 @@ use super::peers::Peers;
 use super::{ROUNDS, digits, median};
 use crate::stored::Stored;
 
-const MIB: f64 = (1 << 20) as f64;
+pub const MIB: f64 = (1 << 20) as f64;
 
 /// A server, with the levels of its protocol.
 struct Case {
@@ -162,11 +162,11 @@ fn server_us(peers: &Peers, case: &Case, shape: &Shape, level: &str, runs: &mut 
     (long.0 - short.0) / 1e3 / ((long.1 - short.1) / MIB)
 }
 
-fn bytes(step: &Value) -> f64 {
+pub fn bytes(step: &Value) -> f64 {
     step["bytes"]["read"].as_f64().unwrap()
 }
 
-fn client_ns(step: &Value) -> f64 {
+pub fn client_ns(step: &Value) -> f64 {
     let cpu = &step["client_cpu"];
     cpu["user_ns"].as_f64().unwrap() + cpu["kernel_ns"].as_f64().unwrap()
 }
