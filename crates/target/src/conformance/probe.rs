@@ -24,7 +24,12 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    pub fn new(session: Box<dyn Session>, wire_counted: bool, caches: bool, durable_write_requests: u32) -> Self {
+    pub fn new(
+        session: Box<dyn Session>,
+        wire_counted: bool,
+        caches: bool,
+        durable_write_requests: u32,
+    ) -> Self {
         let start = session.wire();
         let counted = WireCount::default();
         Self { start, session, mapped: false, wire_counted, caches, durable_write_requests, counted }
