@@ -298,8 +298,9 @@ fn a_command_runs_before_each_step() {
 #[test]
 fn a_command_that_fails_ends_the_run_names_the_flag_and_leaves_nothing() {
     let target = MemoryTarget::new();
-    let head = "pre_step_cmd = 'echo busy >&2; exit 32'";
-    let (end, steps) = run(head, "", &[Arc::new(target.clone())]);
+    let command = if cfg!(windows) { "echo busy>&2& exit 32" } else { "echo busy >&2; exit 32" };
+    let head = format!("pre_step_cmd = '{command}'");
+    let (end, steps) = run(&head, "", &[Arc::new(target.clone())]);
     let RunOutcome::Incomplete(StepError::PreStepCommandFailed(why)) = end.unwrap().outcome else {
         panic!("it continued")
     };
@@ -352,7 +353,7 @@ fn cached_pages_of_jobs_are_found_after_they_closed_their_files() {
 fn a_command_runs_before_cells_of_several_jobs_too() {
     let target = MemoryTarget::new();
     let sweep = "tests = ['write', 'rewrite', 'read']\njobs = [1, 2]\n";
-    let (end, steps) = run("pre_step_cmd = 'true'", sweep, &[Arc::new(target.clone())]);
+    let (end, steps) = run("pre_step_cmd = 'exit 0'", sweep, &[Arc::new(target.clone())]);
     assert_eq!((end.unwrap().outcome, steps.len()), (RunOutcome::Complete, 6));
     assert!(steps.iter().all(|step| step.measure.errors.is_empty() && step.measure.operations > 0));
     assert!(target.names().is_empty());

@@ -25,6 +25,11 @@ impl Drop for Scratch {
     }
 }
 
+/// A durable write is followed by FlushFileBuffers.
+fn suite() -> Suite {
+    Suite { durable_write_requests: 2, ..Suite::default() }
+}
+
 async fn passes(target: WindowsTarget, suite: Suite) -> Summary {
     let summary = suite.run(&target).await.unwrap_or_else(|failures| panic!("{failures}"));
     assert_eq!(summary.passed.len(), Suite::step_names().count());
@@ -34,13 +39,13 @@ async fn passes(target: WindowsTarget, suite: Suite) -> Summary {
 #[tokio::test]
 async fn overlapped_io_conforms_to_a_depth_of_200() {
     let place = Scratch::new("cached");
-    let summary = passes(WindowsTarget::new(&place.0), Suite { max_depth: 200, ..Suite::default() }).await;
+    let summary = passes(WindowsTarget::new(&place.0), Suite { max_depth: 200, ..suite() }).await;
     assert!(summary.counted.requests > 3000, "{summary:?}");
 }
 
 #[tokio::test]
 async fn unbuffered_io_conforms_with_aligned_records() {
     let place = Scratch::new("unbuffered");
-    let suite = Suite { alignment: 4096, ..Suite::default() };
+    let suite = Suite { alignment: 4096, ..suite() };
     passes(WindowsTarget::new(&place.0).with_direct(true), suite).await;
 }

@@ -13,7 +13,8 @@ pub const MAX_SIZE: u64 = 22_000_000;
 /// Builds a program from the sources below `root` and returns its path below `root`.
 ///
 /// Paths of this machine are replaced, so that they do not become part of the program. `--target` keeps the flags from
-/// build scripts, which run on this machine.
+/// build scripts, which run on this machine. The program for x86_64 is position-independent; its relocations
+/// are in the packed form, which saves a third of a megabyte.
 pub fn program(release: &Release, root: &Path, kind: Kind) -> io::Result<PathBuf> {
     let cargo = env::var("CARGO_HOME").or_else(|_| env::var("HOME").map(|home| home + "/.cargo"));
     let cargo = cargo.map_err(|_| io::Error::other("neither CARGO_HOME nor HOME is set"))?;
@@ -46,7 +47,7 @@ pub fn program(release: &Release, root: &Path, kind: Kind) -> io::Result<PathBuf
         .env(format!("CFLAGS_{}", kind.target().replace('-', "_")), c.join(" "));
     let mut flags = rust;
     match kind {
-        Kind::X86_64 => {}
+        Kind::X86_64 => flags.push("-Clink-arg=-Wl,-z,pack-relative-relocs".into()),
         Kind::Aarch64 => flags.extend(cross::prepare(&mut build, release, root, kind)?),
         Kind::Mpi => {
             build.args(["--features", "mpi"]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sharebench_ncp::wire::TransportKind;
 use sharebench_target::offers::{OfferReport, add_addresses, identify_peer};
-use sharebench_target::{Secret, TargetUrl, UrlError};
+use sharebench_target::{LocalBoxFuture, Secret, TargetUrl, UrlError};
 use tokio::time::Instant;
 
 use super::negotiation::{self, NegotiationFindings};
@@ -46,7 +46,12 @@ impl NcpProbe {
     }
 
     /// Probes the server for at most `limit`. It uses two connections at the same time, because some servers admit few.
-    pub async fn run(&self, limit: Duration) -> OfferReport {
+    pub fn run(&self, limit: Duration) -> LocalBoxFuture<'_, OfferReport> {
+        // Not an async function: the crate that awaits it would compile a second copy of the client.
+        Box::pin(self.report(limit))
+    }
+
+    async fn report(&self, limit: Duration) -> OfferReport {
         let deadline = Instant::now() + limit;
         let mut report = OfferReport::new(self.url.clone(), "ncp");
         let mut server = None;

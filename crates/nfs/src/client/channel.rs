@@ -276,14 +276,14 @@ impl<D: Dialect> Channel<D> {
         self.orphans.contains(&index)
     }
 
-    /// Queues a call in flight again, under its xid.
+    /// Queues a call in flight again, under its xid. Rare, so that one copy serves all calls.
     #[cold]
     pub(crate) fn call_again(
         &mut self,
         index: usize,
         procedure: u32,
         payload: &[u8],
-        arguments: impl FnOnce(&mut Writer),
+        arguments: &dyn Fn(&mut Writer),
     ) {
         self.orphans.retain(|orphan| *orphan != index);
         if let Some(xid) = self.calls.xid(index) {

@@ -131,7 +131,8 @@ impl NfsSession {
     async fn request_once(
         &mut self,
         procedure: Procedure,
-        arguments: &impl Fn(&mut Writer),
+        // Not generic: one copy for all procedures.
+        arguments: &dyn Fn(&mut Writer),
     ) -> Result<(), OpError> {
         let at_step = |error: OpError| OpError { step: OpStep::Request(procedure.name()), ..error };
         if let Some(error) = self.channel.failure() {
@@ -250,12 +251,12 @@ impl NfsSession {
         procedure: Procedure,
         payload: u32,
         again: bool,
-        arguments: impl FnOnce(&mut Writer),
+        arguments: impl Fn(&mut Writer),
     ) {
         let payload =
             self.buffers.get(index).and_then(|buffer| buffer.get(..payload as usize)).unwrap_or_default();
         if again {
-            self.channel.call_again(index, procedure as u32, payload, arguments);
+            self.channel.call_again(index, procedure as u32, payload, &arguments);
         } else {
             self.channel.call(index, expected, procedure as u32, payload, arguments);
         }

@@ -84,7 +84,8 @@ impl<'t> Ground<'t> {
     pub async fn connect(&self, slots: u32) -> Result<Probe, String> {
         let spec = SessionSpec { slots, slot_bytes: self.max_record(), ..SessionSpec::default() };
         let session = self.target.connect(&spec).await.map_err(|error| format!("connect: {error}"))?;
-        Ok(Probe::new(session, self.target.capabilities().wire_counted, self.target.caches()))
+        let durable = self.suite.durable_write_requests;
+        Ok(Probe::new(session, self.target.capabilities().wire_counted, self.target.caches(), durable))
     }
 
     /// A session of one slot, with this step's directory made.

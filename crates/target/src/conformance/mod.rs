@@ -38,6 +38,8 @@ pub struct Suite {
     pub alignment: u32,
     /// Most operations in flight tried; also limited by the target's capabilities.
     pub max_depth: u32,
+    /// Requests of a durable write: 2 where the system has no single call for it.
+    pub durable_write_requests: u32,
     /// Deadline of one step; a target that blocks its thread escapes it.
     pub deadline: Duration,
     /// A text, such as the password, that no fact, URL or error may show.
@@ -52,6 +54,7 @@ impl Default for Suite {
             max_record: 1 << 20,
             alignment: 1,
             max_depth: 32,
+            durable_write_requests: 1,
             deadline: Duration::from_secs(60),
             secret: None,
             skip: &[],

@@ -18,15 +18,21 @@ pub(super) struct Probe {
     wire_counted: bool,
     /// The session keeps data itself: operations need no request, and bytes not cross the wire.
     caches: bool,
+    durable_write_requests: u32,
     start: WireCount,
     counted: WireCount,
 }
 
 impl Probe {
-    pub fn new(session: Box<dyn Session>, wire_counted: bool, caches: bool) -> Self {
+    pub fn new(
+        session: Box<dyn Session>,
+        wire_counted: bool,
+        caches: bool,
+        durable_write_requests: u32,
+    ) -> Self {
         let start = session.wire();
         let counted = WireCount::default();
-        Self { start, session, mapped: false, wire_counted, caches, counted }
+        Self { start, session, mapped: false, wire_counted, caches, durable_write_requests, counted }
     }
 
     /// Requests of all replies; bytes written as `payload_sent`, bytes read as `payload_received`.
@@ -157,7 +163,8 @@ impl Probe {
         replies
     }
 
-    /// Counts a reply's bytes by the operation it answers; a successful one took exactly one request.
+    /// Counts a reply's bytes by the operation it answers; a successful one took exactly one request, or as many as the
+    /// suite allows for a durable write.
     pub fn settle(&mut self, op: DataOp, reply: &Reply) -> Result<u32, String> {
         let bytes = reply.result.clone().map_err(|error| format!("{op:?}: {error}"))?;
         match op {
@@ -166,7 +173,11 @@ impl Probe {
             DataOp::Flush { .. } => {}
         }
         let free = self.mapped && reply.requests == 0;
-        if self.caches || free || reply.requests == 1 {
+        let due = match op {
+            DataOp::Write { stability: Stability::Durable, .. } => self.durable_write_requests,
+            _ => 1,
+        };
+        if self.caches || free || reply.requests == due {
             Ok(bytes)
         } else {
             Err(format!("{op:?} took {} requests", reply.requests))

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sharebench_target::offers::{OfferReport, add_addresses, identify_peer};
-use sharebench_target::{TargetUrl, UrlError};
+use sharebench_target::{LocalBoxFuture, TargetUrl, UrlError};
 use sharebench_tls::ClientTls;
 use tokio::time::{Instant, timeout_at};
 
@@ -59,7 +59,12 @@ impl NfsProbe {
     }
 
     /// Probes the server for at most `limit`. It uses about ten connections at the same time, each with a few calls.
-    pub async fn run(&self, limit: Duration) -> OfferReport {
+    pub fn run(&self, limit: Duration) -> LocalBoxFuture<'_, OfferReport> {
+        // Not an async function: the crate that awaits it would compile a second copy of the client.
+        Box::pin(self.report(limit))
+    }
+
+    async fn report(&self, limit: Duration) -> OfferReport {
         let deadline = Instant::now() + limit;
         let mut report = OfferReport::new(self.url.clone(), "nfs");
         let port = self.options.port.unwrap_or_default();

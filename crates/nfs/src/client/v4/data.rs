@@ -128,7 +128,7 @@ impl Nfs4Session {
         let buffer = self.buffers.get(index).and_then(|buffer| buffer.get(..payload as usize));
         let payload = buffer.unwrap_or_default();
         if again {
-            self.channel.call_again(index, COMPOUND, payload, arguments);
+            self.channel.call_again(index, COMPOUND, payload, &arguments);
         } else {
             self.channel.call(index, expected, COMPOUND, payload, arguments);
         }

@@ -272,7 +272,7 @@ impl Nfs4Session {
             compound.end();
         };
         if again {
-            self.channel.call_again(index, COMPOUND, &[], arguments);
+            self.channel.call_again(index, COMPOUND, &[], &arguments);
         } else {
             self.channel.call(index, ExpectedReply::Renewal, COMPOUND, &[], arguments);
         }

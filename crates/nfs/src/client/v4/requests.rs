@@ -96,12 +96,22 @@ impl Nfs4Session {
         request: Request,
         build: impl Fn(&mut Compound<'_>, u32),
     ) -> Result<Results<'_>, OpError> {
+        self.perform_request(request, &build).await?;
+        Results::new(self.channel.metadata_result(), self.is_sequenced())
+    }
+
+    // One function for all operations: a copy for each would add a quarter of a megabyte to the program.
+    async fn perform_request(
+        &mut self,
+        request: Request,
+        build: &dyn Fn(&mut Compound<'_>, u32),
+    ) -> Result<(), OpError> {
         let mut delay = MIN_RETRY_DELAY;
         let mut replaced = false;
         self.stop_renewal();
         loop {
-            match self.attempt(request, &build).await? {
-                Attempt::Performed => break,
+            match self.attempt(request, build).await? {
+                Attempt::Performed => return Ok(()),
                 Attempt::Postponed => {
                     tokio::time::sleep(delay).await;
                     delay = (delay * 2).min(MAX_RETRY_DELAY);
@@ -113,14 +123,13 @@ impl Nfs4Session {
                 Attempt::Forgotten(verdict) => return Err(self.lose_session(verdict)),
             }
         }
-        Results::new(self.channel.metadata_result(), self.is_sequenced())
     }
 
     /// Performs a call until the server has accepted its slot and number.
     async fn attempt(
         &mut self,
         request: Request,
-        build: &impl Fn(&mut Compound<'_>, u32),
+        build: &dyn Fn(&mut Compound<'_>, u32),
     ) -> Result<Attempt, OpError> {
         let at_step = |error: OpError| OpError { step: OpStep::Request(request.name), ..error };
         if let Some(error) = self.channel.failure() {
@@ -247,7 +256,7 @@ impl Nfs4Session {
     async fn exchange(
         &mut self,
         request: Request,
-        build: &impl Fn(&mut Compound<'_>, u32),
+        build: &dyn Fn(&mut Compound<'_>, u32),
     ) -> Result<Exchanged, OpError> {
         let index = self.channel.metadata_index();
         let sequencing = self.sequencing(self.call_position);
@@ -272,7 +281,7 @@ impl Nfs4Session {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        arguments: &impl Fn(&mut Writer),
+        arguments: &dyn Fn(&mut Writer),
         (encoded, resent): (&Cell<Encoded>, &Cell<bool>),
     ) -> Poll<Result<Verdict, OpError>> {
         loop {

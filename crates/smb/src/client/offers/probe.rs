@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sharebench_target::offers::{OfferReport, add_addresses, identify_peer};
-use sharebench_target::{Secret, TargetUrl, UrlError};
+use sharebench_target::{LocalBoxFuture, Secret, TargetUrl, UrlError};
 use tokio::time::Instant;
 
 use super::dialects::{self, DialectOffers};
@@ -38,7 +38,12 @@ impl SmbProbe {
 
     /// Probes the server for at most `limit`. It uses about ten connections at the same time, each with one request, and
     /// one session.
-    pub async fn run(&self, limit: Duration) -> OfferReport {
+    pub fn run(&self, limit: Duration) -> LocalBoxFuture<'_, OfferReport> {
+        // Not an async function: the crate that awaits it would compile a second copy of the client.
+        Box::pin(self.report(limit))
+    }
+
+    async fn report(&self, limit: Duration) -> OfferReport {
         let deadline = Instant::now() + limit;
         let mut report = OfferReport::new(self.url.clone(), "smb");
         let server = match add_addresses(&mut report, &self.options.host, self.options.port, deadline).await {
