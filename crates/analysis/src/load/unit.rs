@@ -154,7 +154,7 @@ fn pace(measures: &[&Measure]) -> Option<Estimate> {
         let series = &measure.load.timeline.transactions;
         batch_error(measure, &series.iter().map(|count| *count as f64).collect::<Vec<_>>())
     });
-    Some(bounded(value, errors.collect(), completed(measures)))
+    Some(bounded(value, errors.collect(), requested, completed(measures)))
 }
 
 /// Time that users spend on what their pauses stand for, as a share of the window.
@@ -184,7 +184,8 @@ fn busy(measures: &[&Measure]) -> Option<Estimate> {
         capacity += users * each_s * whole as f64;
         errors.push(batch_error(measure, &series));
     }
-    (capacity > 0.0).then(|| bounded(worked / capacity, errors, completed(measures)))
+    let possible: f64 = measures.iter().map(|measure| due(measure)).sum();
+    (capacity > 0.0).then(|| bounded(worked / capacity, errors, possible, completed(measures)))
 }
 
 /// Intervals of the timeline that lie in the window as a whole.
@@ -198,7 +199,8 @@ fn whole_intervals(measure: &Measure) -> usize {
 /// window has too few transactions for batches.
 fn batch_error(measure: &Measure, series: &[f64]) -> Option<(f64, f64)> {
     let whole = whole_intervals(measure);
-    let each = measure.transactions / u64::from(measure.users_assigned.max(1));
+    // What each user could complete, so that a window is long enough for a verdict on a target that is too slow.
+    let each = measure.window_ns.checked_div(measure.load.think_ns).unwrap_or(0);
     let batches = (each / PER_BATCH).min(MAX_BATCHES).min(whole as u64);
     if batches < MIN_BATCHES {
         return None;
@@ -206,8 +208,12 @@ fn batch_error(measure: &Measure, series: &[f64]) -> Option<(f64, f64)> {
     Some((relative_error(&series[..whole.min(series.len())], batches as usize)?, (batches - 1) as f64))
 }
 
-/// A share with the interval of its relative errors, neither of which exceeds all of it.
-fn bounded(value: f64, errors: Vec<Option<(f64, f64)>>, n: u64) -> Estimate {
+/// A share with the interval of its relative errors, neither of which exceeds all of it. Nothing of what was `possible` has
+/// no scatter, and the interval of a count of 0.
+fn bounded(value: f64, errors: Vec<Option<(f64, f64)>>, possible: f64, n: u64) -> Estimate {
+    if n == 0 && possible >= (PER_BATCH * MIN_BATCHES) as f64 {
+        return Estimate { value: 0.0, interval: Some(wilson(0.0, possible)), n: 0 };
+    }
     let errors: Option<Vec<(f64, f64)>> = errors.into_iter().collect();
     let interval = errors.map(|errors| {
         let share = errors.iter().map(|(share, _)| share.powi(2)).sum::<f64>().sqrt() / errors.len() as f64;
