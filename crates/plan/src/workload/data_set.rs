@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use sharebench_model::Random;
+use sharebench_model::units::ByteSize;
 
 use super::{DataType, Sizes};
 use crate::values::Scale;
-use sharebench_model::units::ByteSize;
 
 /// Stream of the seed that decides sizes of files.
 const SIZE_STREAM: u64 = 0xF11E;
