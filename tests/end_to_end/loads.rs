@@ -151,6 +151,35 @@ fn test_of_1997_runs_as_published_on_every_embedded_server() {
     }
 }
 
+#[test]
+fn presets_after_a_source_run_at_one_percent_and_state_their_verdict_or_why_there_is_none() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let url = served.smb_url("");
+    let presets: Vec<&str> = WORKLOADS.iter().map(|preset| preset.name).collect();
+    let mut run = 0;
+    for preset in presets.into_iter().filter(|name| name.contains("-after-")) {
+        run += 1;
+        let line = ["load", &url, "--preset", preset, "--scale", "1%", "--users", "1"];
+        let times = ["--warm-up", "100ms", "--measure", "900ms", "--seed", "26"];
+        let ended = sharebench.run(&[&line[..], &times].concat()).unwrap().expect_success();
+        let step = &Stored::read(&sharebench, run).steps[0];
+        assert_eq!(step["errors"], serde_json::json!({}), "{preset}: {step}");
+        assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{preset}: {step}");
+        let unit = &step["load"]["unit"];
+        assert_eq!(unit["scale"], "1%", "{preset}: {step}");
+        let named = format!("1 {}", unit["name"].as_str().unwrap());
+        let said =
+            |line: &str| line.contains(&named) && (line.contains("sustained") || line.contains("no verdict"));
+        let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said(&text), "{preset}: {}", ended.text());
+    }
+    let wrong = sharebench.run(&["load", &url, "--preset", "office", "--scale", "0%"]).unwrap();
+    assert!(wrong.code == Some(2) && wrong.stderr.contains("--scale"), "{}", wrong.text());
+    assert!(wrong.stderr.contains("'0%' is not a share from 0.01% to 10000%"), "{}", wrong.text());
+    assert_eq!(left_in(served.directory()), Vec::<String>::new());
+}
+
 /// A server on that port over the directory `served`.
 fn serve(sharebench: &Sharebench, port: u16, log: &str) -> Program {
     let at = format!("127.0.0.1:{port}");

@@ -65,9 +65,16 @@ fn loads(urls: &[String]) -> Vec<String> {
     let short = ["build-tree", "dbench"];
     let presets = WORKLOADS.iter().filter(|preset| is_long() || short.contains(&preset.name));
     let line = |preset: &sharebench_plan::Preset| {
-        let replays = preset.plan().unwrap().workload.is_some_and(|workload| workload.script.is_some());
+        let plan = preset.plan().unwrap();
+        let replays = plan.workload.as_ref().is_some_and(|workload| workload.script.is_some());
         // A loadfile has sizes of its own.
-        let scale = if replays { "" } else { "--scale 600KB " };
+        let files = plan.workload.iter().flat_map(|workload| &workload.files);
+        let many = files.map(|class| class.count.unwrap_or(1)).sum::<u32>() > 5_000;
+        let scale = match (replays, many) {
+            (true, _) => "",
+            (false, true) => "--scale 1% ",
+            (false, false) => "--scale 600KB ",
+        };
         let times = "--think exp:5ms --warm-up 100ms --measure 700ms";
         let name = preset.name;
         format!(

@@ -6,8 +6,8 @@ mod synthetic;
 
 use sharebench_analysis::{Analysis, Options, Sentence, analyse};
 use sharebench_model::{
-    Check, Coordinates, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, RateBase, Timeline, Value,
-    Verdict, axis,
+    Check, Coordinates, Fairness, Histogram, LoadDetail, LoadUnit, ObjectiveReport, Part, RateBase, Timeline,
+    UnitObjective, Value, Verdict, axis,
 };
 use sharebench_stats::mean_value_analysis;
 use synthetic::Synthetic;
@@ -252,4 +252,161 @@ fn a_decline_within_the_scatter_of_the_transactions_is_no_stress_point() {
     );
     let uneven = declining(25);
     assert!(uneven.contains("nas reached no stress point up to 8 users"), "{uneven}");
+}
+
+/// Steps of streams that start 24 frames a second for 16 s, or what `objective` needs: per number of users the frames that
+/// were completed in each tenth of a second, and those that were late.
+fn units(objective: UnitObjective, paced: bool, steps: &[(u64, &dyn Fn(usize) -> u64, u64)]) -> Synthetic {
+    let mut run = Synthetic::new("frames", &["nas"], 4);
+    for (number, law, late) in steps {
+        run.step(0, 0, users(*number), 1e8);
+        let mut timeline = Timeline::over(16_000_000_000);
+        for (index, count) in timeline.transactions.iter_mut().enumerate() {
+            *count = law(index);
+        }
+        timeline.bytes = timeline.transactions.clone();
+        let total = timeline.transactions.iter().sum();
+        let measure = &mut run.run.steps.last_mut().unwrap().measure;
+        measure.rate_base = RateBase::Window;
+        measure.window_ns = 16_000_000_000;
+        measure.transactions = total;
+        let response = measure.response.clone();
+        let part = Part { count: total, missed: *late, response, ..Part::named("frame") };
+        *measure.load = LoadDetail {
+            transactions: vec![part],
+            think_ns: 50_000_000,
+            timeline,
+            unit: Some(LoadUnit {
+                name: "stream".into(),
+                transaction: "frame".into(),
+                objective,
+                with_deadline: vec!["frame".into()],
+                paced,
+                scale: Some("1%".into()),
+            }),
+            ..LoadDetail::default()
+        };
+    }
+    run
+}
+
+const LATE: UnitObjective = UnitObjective::Missed { most_ppm: 10_000 };
+const PACE: UnitObjective = UnitObjective::Pace { least_ppm: 950_000 };
+const BUSY: UnitObjective = UnitObjective::Busy { least_ppm: 900_000 };
+
+/// The share of the only system in each step, with its verdict.
+fn verdicts(analysis: &Analysis) -> Vec<(f64, Option<bool>)> {
+    let rows = analysis.sections[0].rows.iter();
+    let unit = |row: &sharebench_analysis::Row| {
+        let unit = row.outcomes[0].as_ref().unwrap().load.as_ref().unwrap().unit.clone().unwrap();
+        (unit.share.map_or(f64::NAN, |share| share.value), unit.sustained)
+    };
+    rows.map(unit).collect()
+}
+
+#[test]
+fn streams_are_sustained_while_few_enough_frames_are_late() {
+    // Two frames of each stream in each tenth of a second: 320 frames of each stream, all that are due.
+    let run = units(LATE, true, &[(2, &|_| 4, 0), (4, &|_| 8, 1), (8, &|_| 16, 900), (16, &|_| 32, 2000)]);
+    let analysis = analysed(run);
+    let found = said(&analysis.findings);
+    assert!(
+        found.contains(
+            "nas: 4 streams sustained: 0.08 % [0.01 %, 0.44 %] of 1280 frames late; 8 streams not sustained: 35.16 %"
+        ),
+        "{found}"
+    );
+    assert!(found.contains("of 2560 frames late (missed<=1% with 1% of the data set)."), "{found}");
+    let shares = verdicts(&analysis);
+    assert_eq!(
+        shares.iter().map(|(_, sustained)| *sustained).collect::<Vec<_>>(),
+        [Some(true), Some(true), Some(false), Some(false)]
+    );
+}
+
+#[test]
+fn frames_that_were_due_and_never_came_are_late() {
+    // Nothing comes in the second half of the window, and no frame that came was late.
+    let stopped: &dyn Fn(usize) -> u64 = &|at| if at < 80 { 8 } else { 0 };
+    let analysis = analysed(units(LATE, true, &[(4, stopped, 0)]));
+    let found = said(&analysis.findings);
+    assert!(found.contains("nas: 4 streams not sustained: 49.8"), "{found}");
+    // Without a pace it is not known how many were due.
+    assert_eq!(verdicts(&analysed(units(LATE, false, &[(4, stopped, 0)]))), [(0.0, Some(true))]);
+}
+
+#[test]
+fn a_verdict_that_the_counts_cannot_support_is_refused_with_the_reason() {
+    // 160 frames: up to 2.3 % may be late by chance.
+    let few = analysed(units(LATE, false, &[(1, &|_| 1, 0)]));
+    let open = said(&few.not_resolved);
+    assert!(
+        open.contains(
+            "no verdict on missed<=1% for 1 stream of nas (0.00 % [0.00 %, 2.34 %] of 160 frames late): the interval \
+             contains the limit; raise --measure"
+        ),
+        "{open}"
+    );
+    assert!(!said(&few.findings).contains("sustained"), "{}", said(&few.findings));
+    let paused = analysed(units(PACE, false, &[(1, &|_| 2, 0), (2, &|_| 4, 0)]));
+    let open = said(&paused.not_resolved);
+    assert!(
+        open.contains(
+            "no verdict on pace>=95% for 1, 2 streams of nas: users pause instead of keeping a pace"
+        ),
+        "{open}"
+    );
+    // Sixteen frames of each stream.
+    let mut short = units(PACE, true, &[(10, &|_| 1, 0)]);
+    short.run.steps[0].measure.load.think_ns = 1_000_000_000;
+    let open = said(&analysed(short).not_resolved);
+    assert!(
+        open.contains(
+            "for 10 streams of nas (100.0 % of the requested frames completed): the window is too short"
+        ),
+        "{open}"
+    );
+}
+
+#[test]
+fn a_pace_is_kept_by_completed_transactions() {
+    let run =
+        units(PACE, true, &[(2, &|_| 4, 0), (4, &|at| if at % 10 == 0 { 4 } else { 8 }, 0), (8, &|_| 12, 0)]);
+    let analysis = analysed(run);
+    let found = said(&analysis.findings);
+    assert!(found.contains("nas: 2 streams sustained: 100.0 %"), "{found}");
+    assert!(found.contains("8 streams not sustained: 75.0 %"), "{found}");
+    // 95 % is the limit.
+    assert_eq!(verdicts(&analysis)[1].1, None);
+    assert!(
+        said(&analysis.not_resolved).contains("for 4 streams of nas (95.0 %"),
+        "{}",
+        said(&analysis.not_resolved)
+    );
+}
+
+#[test]
+fn a_target_that_completes_nothing_sustains_nothing() {
+    for objective in [LATE, PACE] {
+        let analysis = analysed(units(objective, true, &[(2, &|_| 0, 0)]));
+        let found = said(&analysis.findings);
+        assert!(found.contains("nas: 2 streams not sustained: "), "{found}");
+        assert_eq!(verdicts(&analysis)[0].1, Some(false));
+    }
+}
+
+#[test]
+fn accelerators_that_catch_up_after_a_stall_have_been_idle_in_it() {
+    // Each user computes 50 ms for each record. For 8 s nothing comes, then twice as much comes to catch up.
+    let stalled: &dyn Fn(usize) -> u64 = &|at| match at {
+        40..120 => 0,
+        120.. => 8,
+        _ => 4,
+    };
+    let analysis = analysed(units(BUSY, true, &[(2, stalled, 0), (4, &|_| 8, 0)]));
+    let shares = verdicts(&analysis);
+    assert!((shares[0].0 - 0.5).abs() < 0.02 && shares[0].1 == Some(false), "{shares:?}");
+    assert!((shares[1].0 - 1.0).abs() < 1e-9 && shares[1].1 == Some(true), "{shares:?}");
+    let found = said(&analysis.findings);
+    assert!(found.contains("nas: 2 streams not sustained: busy 50."), "{found}");
 }

@@ -10,10 +10,10 @@ use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::units::ByteSize;
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, Reply, RunEvent, RunOutcome, Slot, StepResult, Verdict,
-    WireCount,
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, Part, Reply, RunEvent, RunOutcome, Slot, StepResult,
+    UnitObjective, Verdict, WireCount,
 };
-use sharebench_plan::{Load, Plan, PlannedTarget, Think, Verify, WORKLOADS};
+use sharebench_plan::{Load, Plan, PlannedTarget, Preset, Scale, Think, Verify, WORKLOADS};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
 };
@@ -57,9 +57,13 @@ fn tiny(plan: Plan) -> Plan {
     let load = plan.load.unwrap();
     // A loadfile has sizes of its own.
     let replays = plan.workload.as_ref().is_some_and(|workload| workload.script.is_some());
+    let files = plan.workload.iter().flat_map(|workload| &workload.files);
+    let many = files.map(|class| class.count.unwrap_or(1)).sum::<u32>() > 5_000;
+    let scale = if many { Scale::Share(10_000) } else { ByteSize(200_000).into() };
     let think = match load.think {
         _ if replays => Think::Constant(Duration::ZERO),
-        Some(Think::Every(_)) => Think::Every(Duration::from_millis(50)),
+        // So fast that each user performs the rarest transaction of a round of a thousand.
+        Some(Think::Every(_)) => Think::Every(Duration::from_millis(3)),
         _ => Think::Exponential(Duration::from_millis(20)),
     };
     let load = Load {
@@ -67,7 +71,7 @@ fn tiny(plan: Plan) -> Plan {
         think: Some(think),
         warm_up: Some(Duration::from_millis(500)),
         measure: Some(Duration::from_secs(4)),
-        scale: Some(ByteSize(200_000)).filter(|_| !replays),
+        scale: Some(scale).filter(|_| !replays),
         ..load
     };
     let targets = vec![PlannedTarget { name: "memory".into(), url: "/memory".into() }];
@@ -98,6 +102,115 @@ fn every_preset_runs_and_cleans_up() {
         assert!(seen.iter().all(|part| part.count > 0), "{}: {seen:?}", preset.name);
         assert_eq!(memory.names(), Vec::<String>::new(), "{}", preset.name);
     }
+}
+
+/// Percent of the transactions of each kind: as the sources publish it, or, from `build-` on, as we chose it.
+const MIXES: [(&str, &[(&str, f64)]); 19] = [
+    ("database-after-sfs2014", &[("random-read", 79.0), ("read", 1.0), ("random-write", 20.0)]),
+    ("database-log-after-sfs2014", &[("write", 80.0), ("random-write", 20.0)]),
+    ("genomics-after-park2013", &[("read-hot", 80.0), ("read-other", 10.0), ("write-output", 10.0)]),
+    ("backup-full-after-veeam", &[("write-block", 100.0)]),
+    ("backup-incremental-after-veeam", &[("read-block", 100.0 / 3.0), ("write-block", 200.0 / 3.0)]),
+    ("backup-synthetic-after-veeam", &[("read-block", 50.0), ("write-block", 50.0)]),
+    ("backup-restore-after-veeam", &[("read-block", 100.0)]),
+    ("frames-2k-24-after-quantel", &[("frame", 100.0)]),
+    ("frames-2k-30-after-quantel", &[("frame", 100.0)]),
+    ("frames-4k-24-after-quantel", &[("frame", 100.0)]),
+    ("frames-4k-30-after-quantel", &[("frame", 100.0)]),
+    ("training-after-mlperf", &[("record", 100.0)]),
+    (
+        "build-after-sfs2014",
+        &[
+            ("check-source", 60.0),
+            ("check-object", 16.0),
+            ("read-source", 10.0),
+            ("write-object", 10.0),
+            ("list", 4.0),
+        ],
+    ),
+    (
+        "eda-after-sfs2014",
+        &[
+            ("look-up", 38.0),
+            ("check", 22.0),
+            ("open-empty", 5.0),
+            ("read", 15.0),
+            ("write", 8.0),
+            ("append", 6.0),
+            ("list", 6.0),
+        ],
+    ),
+    ("desktop-after-virtana", &[("write-clone", 70.0), ("read-clone", 15.0), ("read-replica", 15.0)]),
+    ("git-status-after-git", &[("look-up", 1600.0 / 17.0), ("list", 100.0 / 17.0)]),
+    ("package-install-after-npm", &[("install-file", 100.0)]),
+    ("sqlite-wal-after-sqlite", &[("query", 74.9), ("commit", 25.0), ("checkpoint", 0.1)]),
+    ("bands-after-time-machine", &[("change", 70.0), ("create", 15.0), ("delete", 5.0), ("read", 10.0)]),
+];
+
+/// Shares in percent, by name.
+fn shares(parts: &[Part]) -> Vec<(&str, f64)> {
+    let all: u64 = parts.iter().map(|part| part.count).sum();
+    parts.iter().map(|part| (part.name.as_str(), part.count as f64 * 100.0 / all as f64)).collect()
+}
+
+#[test]
+fn the_measured_mix_of_each_published_preset_is_within_a_point_of_its_table() {
+    let listed = WORKLOADS.iter().filter(|preset| preset.name.contains("-after-")).count();
+    assert_eq!(listed, MIXES.len(), "each preset after a source has its table here");
+    for (name, table) in MIXES {
+        let plan = tiny(Preset::named(name).unwrap().plan().unwrap());
+        let (steps, _) = run(&Plan { seed: Some(26), ..plan }, &MemoryTarget::new());
+        let load = &steps[1].measure.load;
+        let found = shares(&load.transactions);
+        assert_eq!(found.len(), table.len(), "{name}: {found:?}");
+        for ((transaction, share), (wanted, percent)) in found.iter().zip(table) {
+            assert_eq!(transaction, wanted, "{name}");
+            assert!(
+                (share - percent).abs() <= 1.0,
+                "{name}: {share:.2} % {transaction}, and {percent:.2} % wanted"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_database_reads_and_writes_as_often_as_published_and_nearly_always_eight_kibibytes() {
+    let plan = Preset::named("database-after-sfs2014").unwrap().plan().unwrap();
+    let mut plan = tiny(plan);
+    // Files of the database have at least the size of its largest requests.
+    plan.load.as_mut().unwrap().scale = Some(ByteSize(20 << 20).into());
+    let (steps, _) = run(&Plan { seed: Some(26), ..plan }, &MemoryTarget::new());
+    let load = &steps[1].measure.load;
+    let operations: Vec<(&str, f64)> =
+        shares(&load.operations).into_iter().filter(|(_, share)| *share > 0.0).collect();
+    assert_eq!(operations.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["read", "write"]);
+    assert!((operations[0].1 - 80.0).abs() <= 1.0, "{operations:?}");
+    let count: u64 = load.operations.iter().map(|part| part.count).sum();
+    let bytes: u64 = load.operations.iter().map(|part| part.bytes).sum();
+    // The share of the large requests, from the mean size.
+    let large = (bytes as f64 / count as f64 - 8192.0) / f64::from((1 << 20) - 8192);
+    assert!((0.0..=0.02).contains(&large), "{large}");
+}
+
+#[test]
+fn streams_and_accelerators_that_a_link_carries_are_in_the_step_with_their_unit() {
+    let preset = Preset::named("frames-2k-24-after-quantel").unwrap().plan().unwrap();
+    let load =
+        Load { users: Some(vec![2, 4]), scale: Some(Scale::Share(10_000)), ..preset.load.clone().unwrap() };
+    let targets = vec![PlannedTarget { name: "memory".into(), url: "/memory".into() }];
+    let plan = Plan { load: Some(load), targets, verify: Some(Verify::Off), ..preset };
+    // One stream needs 302 MB/s.
+    let (steps, _) = run_by(&plan, MemoryTarget::new(), Device::new(1).link(1_000_000_000, 0));
+    let [few, many] = [&steps[0], &steps[1]].map(|step| &step.measure.load);
+    assert_eq!((few.missed(), few.transactions[0].count), (0, 768));
+    assert!(many.missed() > 700, "{}", many.missed());
+    let unit = few.unit.as_ref().unwrap();
+    assert_eq!((unit.name.as_str(), unit.transaction.as_str(), unit.paced), ("stream", "frame", true));
+    assert_eq!(unit.objective, UnitObjective::Missed { most_ppm: 10_000 });
+    assert_eq!(
+        (unit.with_deadline.as_slice(), unit.scale.as_deref()),
+        (&["frame".to_owned()][..], Some("1%"))
+    );
 }
 
 /// A target whose requests carry at most 60 KiB, and end at each multiple of it, as calls of NCP do.
@@ -221,7 +334,7 @@ fn films_that_fit_the_link_miss_no_deadline_and_those_that_do_not_are_counted() 
         users: Some(vec![5, 12]),
         warm_up: Some(Duration::from_secs(20)),
         measure: Some(Duration::from_secs(30)),
-        scale: Some(ByteSize(16_000_000)),
+        scale: Some(ByteSize(16_000_000).into()),
         ..preset.load.clone().unwrap()
     };
     let targets = vec![PlannedTarget { name: "memory".into(), url: "/memory".into() }];

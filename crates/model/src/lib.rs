@@ -17,6 +17,7 @@ mod event;
 mod evidence;
 mod histogram;
 mod load_detail;
+mod load_unit;
 mod measure;
 mod op;
 mod op_step;
@@ -42,6 +43,7 @@ pub use histogram::{Histogram, HistogramError};
 pub use load_detail::{
     Fairness, LoadCounts, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks,
 };
+pub use load_unit::{LoadUnit, UnitObjective};
 pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, JobShare, Measure, RateBase, ReportedFigures, ResponseSampleSize,
 };

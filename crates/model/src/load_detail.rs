@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Histogram, IoBytes, Timeline, WireCount};
+use crate::{ErrorClass, Histogram, IoBytes, LoadUnit, Timeline, WireCount};
 
 /// The results of one transaction type, or of one operation type, within the measured window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -212,6 +212,8 @@ pub struct LoadDetail {
     pub think_ns: u64,
     /// The objective, where the plan has one.
     pub objective: Option<ObjectiveReport>,
+    /// What each user stands for, where the workload states it.
+    pub unit: Option<LoadUnit>,
     /// Start of the window, milliseconds since 1970 (UTC), to match it with records of other programs.
     pub window_unix_ms: u64,
     /// The results over time within the window.
@@ -244,6 +246,7 @@ impl LoadDetail {
         self.without_session_ns += other.without_session_ns;
         self.think_ns = self.think_ns.max(other.think_ns);
         self.objective = self.objective.take().or(other.objective);
+        self.unit = self.unit.take().or(other.unit);
         self.window_unix_ms = self.window_unix_ms.max(other.window_unix_ms);
         self.timeline.merge(&other.timeline);
         self.split.merge(other.split);

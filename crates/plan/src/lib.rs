@@ -28,11 +28,11 @@ pub use resolved::{
 };
 pub use values::{
     Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, DirectoryLayout, EntryState,
-    MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies, Precision, Repeat, Search,
-    ServerCacheState, Slo, Start, SweepTest, Test, Think, Values, target_url,
+    MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies, Precision, Repeat, Scale,
+    Search, ServerCacheState, Slo, Start, SweepTest, Test, Think, Values, WantedObjective, target_url,
 };
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,
     LoadfileLine, Operation, Owner, RequestPattern, Requests, Sizes, Times, Transaction, TransactionOrder,
-    TypedTransaction, TypedWorkload, Workload, matches_mask,
+    TypedTransaction, TypedUnit, TypedWorkload, Unit, Workload, matches_mask,
 };

@@ -6,8 +6,8 @@ use std::time::Duration;
 use sharebench_model::units::{BitRate, ByteSize};
 
 use crate::values::{
-    Arrivals, Auto, CacheProbes, DirectoryLayout, MetadataPreset, MetadataTest, Policies, Precision, Slo,
-    Test, Think,
+    Arrivals, Auto, CacheProbes, DirectoryLayout, MetadataPreset, MetadataTest, Policies, Precision, Scale,
+    Slo, Test, Think,
 };
 use crate::workload::TypedWorkload;
 
@@ -149,8 +149,8 @@ pub struct Load {
     pub measure: Option<Duration>,
     /// Maximum number of extensions of a step that has not reached steady state; each doubles the window.
     pub max_extensions: Option<u32>,
-    /// Bytes of the whole data set.
-    pub scale: Option<ByteSize>,
+    /// Size of the data set.
+    pub scale: Option<Scale>,
     /// Bytes per operation where the workload does not set them.
     pub block: Option<ByteSize>,
     /// Steps are added until throughput falls.

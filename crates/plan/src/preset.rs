@@ -1,5 +1,7 @@
 //! Built-in presets: plans without targets, embedded in the program.
 
+use sharebench_model::units::ByteSize;
+
 use crate::plan::Plan;
 use crate::values::Mistakes;
 use crate::workload::Workload;
@@ -20,7 +22,7 @@ macro_rules! preset {
 }
 
 /// Every preset; the first one is the workload of loads that name none.
-pub const WORKLOADS: [Preset; 23] = [
+pub const WORKLOADS: [Preset; 42] = [
     preset!("copy-all-bidirectional"),
     preset!("copy-all-to-server"),
     preset!("copy-all-from-server"),
@@ -44,6 +46,25 @@ pub const WORKLOADS: [Preset; 23] = [
     preset!("oplock-effect"),
     preset!("leases"),
     preset!("dbench"),
+    preset!("database-after-sfs2014"),
+    preset!("database-log-after-sfs2014"),
+    preset!("eda-after-sfs2014"),
+    preset!("build-after-sfs2014"),
+    preset!("desktop-after-virtana"),
+    preset!("genomics-after-park2013"),
+    preset!("frames-2k-24-after-quantel"),
+    preset!("frames-2k-30-after-quantel"),
+    preset!("frames-4k-24-after-quantel"),
+    preset!("frames-4k-30-after-quantel"),
+    preset!("backup-full-after-veeam"),
+    preset!("backup-incremental-after-veeam"),
+    preset!("backup-synthetic-after-veeam"),
+    preset!("backup-restore-after-veeam"),
+    preset!("training-after-mlperf"),
+    preset!("git-status-after-git"),
+    preset!("package-install-after-npm"),
+    preset!("sqlite-wal-after-sqlite"),
+    preset!("bands-after-time-machine"),
 ];
 
 impl Preset {
@@ -60,7 +81,7 @@ impl Preset {
     /// Its workload over a data set of `scale` bytes; none if the block does not fit its files.
     pub fn workload(self, scale: u64, block: u32) -> Option<Workload> {
         let typed = self.plan().ok()?.workload?;
-        Workload::resolved(&typed, Some(scale), block, 0).ok()
+        Workload::resolved(&typed, Some(ByteSize(scale).into()), block, 0).ok()
     }
 
     /// Where its facts come from, and what is a reconstruction.
@@ -88,6 +109,33 @@ mod tests {
             let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
             assert_eq!(again.loads, resolved.loads, "{}", preset.name);
             assert_eq!(again.typed.to_toml(), resolved.typed.to_toml());
+        }
+    }
+
+    #[test]
+    fn presets_after_a_source_state_what_is_published_and_a_unit_and_run_in_a_minute_at_one_percent() {
+        for preset in WORKLOADS.into_iter().filter(|preset| preset.name.contains("-after-")) {
+            let source = preset.source();
+            for part in ["After ", " Published: ", " Ours: "] {
+                assert!(source.contains(part), "{}: {part} is missing in {source}", preset.name);
+            }
+            let mut plan = preset.plan().unwrap();
+            plan.targets = vec![PlannedTarget { name: "a".into(), url: "/a".into() }];
+            plan.load.as_mut().unwrap().scale = Some("1%".parse().unwrap());
+            let resolved = plan.resolve().unwrap_or_else(|mistakes| panic!("{}: {mistakes}", preset.name));
+            let works = resolved.loads.iter().map(|(_, work)| match work {
+                Work::Transactions(work) => work,
+                _ => panic!("{}: no users", preset.name),
+            });
+            let time: std::time::Duration = works.clone().map(|work| work.warm_up + work.measure).sum();
+            // The rest is for logging on and laying out.
+            assert!(time.as_secs() <= 52, "{}: {time:?}", preset.name);
+            for work in works {
+                assert!(work.workload.unit.is_some(), "{} has no unit", preset.name);
+                let bytes = work.workload.bytes_on_target(work.users);
+                assert!(bytes <= 400_000_000, "{} lays out {bytes} bytes", preset.name);
+                assert!(work.workload.set.files.len() <= 1_000, "{}", preset.name);
+            }
         }
     }
 

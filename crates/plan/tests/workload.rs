@@ -1,6 +1,6 @@
 //! A workload with each of its fields wrong in turn: line, field, and what to write instead.
 
-use sharebench_plan::Plan;
+use sharebench_plan::{Plan, Work};
 
 /// A valid plan. The tests replace one line of it.
 const GOOD: &str = "\
@@ -53,7 +53,7 @@ fn the_plan_that_is_spoilt_below_is_valid_and_survives_a_round_trip() {
 }
 
 /// A line of [`GOOD`], its replacement, and the expected message.
-const SPOILT: [(&str, &str, &str); 47] = [
+const SPOILT: [(&str, &str, &str); 48] = [
     ("name = 'mine'", "name = 5", "line 9: workload.name: is not a text"),
     ("source = 'ours'", "source = true", "line 10: workload.source: is not a text"),
     (
@@ -90,8 +90,13 @@ const SPOILT: [(&str, &str, &str); 47] = [
     ),
     (
         "size = 'lognormal(16KiB,256KiB)'",
+        "size = '0..4KiB'",
+        "line 15: workload.files.0.size: 0B..4KiB goes outside of 1B..16TiB\n    hint: files have",
+    ),
+    (
+        "size = 'lognormal(16KiB,256KiB)'",
         "size = 0",
-        "line 15: workload.files.0.size: 0B goes outside of 1B..16TiB\n    hint: files have",
+        "line 28: workload.transactions.0.operations: 'read 4KiB random x4': its files are empty",
     ),
     ("size = '64KiB'", "", "workload.files.1.size: no size\n    hint: such as size = \"64KiB\""),
     (
@@ -208,7 +213,7 @@ const SPOILT: [(&str, &str, &str); 47] = [
     ("operations = ['copy-from-server', 'connect']", "operations = ['write']", "these files are shared"),
     ("operations = ['copy-from-server', 'connect']", "operations = ['rename']", "these files are shared"),
     ("block = '4KiB'", "block = '1B'", "line 6: load.block: 1B is outside of 512B..64MiB"),
-    ("scale = '1MiB'", "scale = 'large'", "line 5: load.scale: 'large' is not a size"),
+    ("scale = '1MiB'", "scale = 'large'", "line 5: load.scale: 'large' is not a scale"),
     (
         "think = 'lognormal 1s 5s'",
         "think = 'gamma 1s'",
@@ -231,6 +236,106 @@ fn an_error_in_any_field_is_reported_with_its_line_and_a_hint() {
         let shown = mistakes(&text);
         assert!(shown.contains(said), "{instead}:\n{shown}\ninstead of\n{said}");
     }
+}
+
+/// A workload of streams with this section of the load and this unit.
+fn streams(load: &str, unit: &str, transactions: &str) -> String {
+    format!(
+        "[[target]]\nurl = '/tmp'\n[load]\n{load}\n[workload]\nname = 'films'\n{unit}\n[[workload.files]]\n\
+         name = 'film'\ncount = 4\nsize = '1MiB'\n[[workload.transactions]]\n{transactions}\n"
+    )
+}
+
+#[test]
+fn a_unit_survives_a_round_trip_and_says_what_does_not_fit() {
+    const FRAME: &str = "deadline = '40ms'\noperations = ['read 64KiB']";
+    let unit = |fields: &str| format!("[workload.unit]\n{fields}");
+    let good = unit("name = 'stream'\ntransactions = 'frame'\nobjective = 'missed<=0.5%'");
+    let plan = Plan::parse(&streams("think = 'every 40ms'\nscale = '50%'", &good, FRAME))
+        .unwrap()
+        .resolve()
+        .unwrap();
+    let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
+    assert_eq!((again.loads == plan.loads, again.typed.to_toml()), (true, plan.typed.to_toml()));
+    let Work::Transactions(work) = &plan.loads[0].1 else { panic!("no users") };
+    let found = work.workload.unit.as_ref().unwrap();
+    assert_eq!((found.name.as_str(), found.transaction.as_str()), ("stream", "frame"));
+    assert_eq!((found.objective.to_string().as_str(), work.workload.set.files.len()), ("missed<=0.5%", 2));
+    for (fields, transaction, said) in [
+        ("name = 'stream'", FRAME, "workload.unit.objective: there is none\n    hint: such as objective"),
+        ("objective = 'missed<=1%'", FRAME, "workload.unit.name: '' is no noun"),
+        ("name = 'a;b'\nobjective = 'missed<=1%'", FRAME, "line 8: workload.unit.name: 'a;b' is no noun"),
+        (
+            "name = 'x'\nobjective = 'late<1%'",
+            FRAME,
+            "line 9: workload.unit.objective: 'late<1%' is no objective",
+        ),
+        ("nam = 'x'", FRAME, "line 8: workload.unit.nam: unknown field\n    hint: did you mean 'name'?"),
+        (
+            "name = 'x'\nobjective = 'missed<=1%'",
+            "operations = ['read 64KiB']",
+            "workload.unit.objective: no transaction has a deadline",
+        ),
+    ] {
+        let shown = mistakes(&streams("", &unit(fields), transaction));
+        assert!(shown.contains(said), "{fields}:\n{shown}\ninstead of\n{said}");
+    }
+    let shown = mistakes(&streams("", "unit = 'streams'", FRAME));
+    assert!(shown.contains("workload.unit: is not a section\n    hint: write [workload.unit]"), "{shown}");
+    // Other pauses, or a schedule, leave the report without a verdict, and are no mistake.
+    for (load, objective) in [
+        ("arrivals = 'poisson'\nrates = [5]", "pace>=95%"),
+        ("think = '1s'", "pace>=95%"),
+        ("think = '0s'", "busy>=90%"),
+    ] {
+        let text = streams(load, &unit(&format!("name = 'x'\nobjective = '{objective}'")), FRAME);
+        assert!(Plan::parse(&text).unwrap().resolve().is_ok(), "{load}");
+    }
+}
+
+#[test]
+fn empty_files_are_looked_up_and_written_next_to_and_scales_have_limits() {
+    let empty = |operations: &str| {
+        streams("", "", &format!("operations = [{operations}]"))
+            .replace("size = '1MiB'", "size = 0\nowner = 'user'")
+    };
+    for good in ["'stat'", "'list'", "'open', 'close'", "'create', 'write 4KiB x2', 'close', 'delete'"] {
+        let plan = Plan::parse(&empty(good)).unwrap().resolve();
+        assert!(plan.is_ok(), "{good}: {plan:?}");
+    }
+    for bad in [
+        "'open', 'read 4KiB', 'close'",
+        "'read 4KiB'",
+        "'write 4KiB'",
+        "'open write', 'write 4KiB', 'close'",
+        "'create', 'write 4KiB all', 'close', 'delete'",
+        "'create', 'write 4KiB random', 'close', 'delete'",
+        "'rename'",
+        "'copy-from-server'",
+    ] {
+        let shown = mistakes(&empty(bad));
+        assert!(shown.contains("its files are empty\n    hint: look them up"), "{bad}: {shown}");
+    }
+    for (scale, said) in [
+        ("0%", "line 4: load.scale: '0%' is not a share from 0.01% to 10000%"),
+        ("101000000B", ""),
+        ("2000000%", "is not a share from 0.01% to 10000%"),
+    ] {
+        let text = streams(&format!("scale = '{scale}'"), "", "operations = ['stat']");
+        let resolved = Plan::parse(&text).and_then(|plan| plan.resolve());
+        assert_eq!(resolved.is_ok(), said.is_empty());
+        assert!(resolved.is_ok() || mistakes(&text).contains(said), "{scale}: {}", mistakes(&text));
+    }
+    let many =
+        streams("scale = '10000%'", "", "operations = ['stat']").replace("count = 4", "count = 900000");
+    assert!(
+        mistakes(&many).contains("load.scale: 90000000 files are more than 1000000"),
+        "{}",
+        mistakes(&many)
+    );
+    let large = streams("scale = '10000%'", "", "operations = ['stat']");
+    let large = large.replace("count = 4", "count = 1").replace("1MiB", "1TiB");
+    assert!(mistakes(&large).contains("load.scale: film would have more than 16TiB"), "{}", mistakes(&large));
 }
 
 #[test]

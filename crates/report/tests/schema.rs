@@ -7,7 +7,8 @@ mod validator;
 use serde_json::{Value as Json, json};
 use sharebench_analysis::{Options, RunData, Weight, Weights, analyse, series};
 use sharebench_model::{
-    IoBytes, Measure, ProbeTimes, RateBase, ReportedFigures, ServerEvidence, WhileProbed, WireCount, axis,
+    IoBytes, LoadDetail, LoadUnit, Measure, Part, ProbeTimes, RateBase, ReportedFigures, ServerEvidence,
+    UnitObjective, WhileProbed, WireCount, axis,
 };
 use sharebench_report::{csv, json as to_json, markdown, series_json};
 use synthetic::{Synthetic, depths, everything, grid, load, plausible, plausible_load, with_a_cache};
@@ -58,6 +59,27 @@ fn ranked() -> RunData {
     let mut run = Synthetic::new("ranks", &["smb", "nfs"], 9);
     run.sweep(&load(&[10, 30]), 6, plausible_load);
     run.ranks(4, 2);
+    run.run
+}
+
+/// Loads of users that stand for streams: with a verdict, without one, and by a schedule.
+fn in_units() -> RunData {
+    let mut run = Synthetic::new("streams", &["nas"], 11);
+    run.sweep(&load(&[1, 30]), 1, plausible_load);
+    for step in &mut run.run.steps {
+        let count = if step.index == 0 { 0 } else { 5_000 };
+        let part = Part { count, missed: count / 1000, ..Part::named("frame") };
+        let unit = LoadUnit {
+            name: "stream".into(),
+            transaction: "frame".into(),
+            objective: UnitObjective::Missed { most_ppm: 10_000 },
+            with_deadline: vec!["frame".into()],
+            paced: false,
+            scale: (step.index == 0).then(|| "1%".into()),
+        };
+        *step.measure.load =
+            LoadDetail { transactions: vec![part], unit: Some(unit), ..LoadDetail::default() };
+    }
     run.run
 }
 
@@ -150,10 +172,25 @@ fn the_json_of_every_kind_of_run_matches_the_schema() {
         (vec![ranked()], Options::default()),
         (vec![with_a_cache(24 << 20)], Options::default()),
         (vec![imported()], Options::default()),
+        (vec![in_units()], Options::default()),
         (Vec::new(), Options::default()),
     ] {
         holds(COMPARE, &to_json(&analyse(&runs, &options)).expect("JSON"));
     }
+}
+
+#[test]
+fn the_json_has_the_verdict_in_the_unit_of_a_preset() {
+    let printed = read(&to_json(&analyse(&[in_units()], &Options::default())).expect("JSON"));
+    let rows = printed["sections"][0]["rows"].as_array().expect("rows");
+    let [few, many] = [0, 1].map(|row| &rows[row]["outcomes"][0]["load"]["unit"]);
+    assert_eq!(
+        (&many["number"], &many["sustained"], &many["kind"], &many["objective"]),
+        (&json!(30), &json!(true), &json!("missed"), &json!("missed<=1%"))
+    );
+    assert!(many["share"]["interval"]["high"].as_f64() > Some(0.001) && many["refused"].is_null(), "{many}");
+    assert_eq!((&few["sustained"], &few["share"], &few["scale"]), (&Json::Null, &Json::Null, &json!("1%")));
+    assert_eq!(few["refused"], json!("no frame is known to have been due"));
 }
 
 #[test]

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, JobShare, LoadCounts,
-    LoadDetail, Measure, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase,
+    LoadDetail, LoadUnit, Measure, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase,
     ReportedFigures, Residency, ResponseSampleSize, ServerEvidence, ServerLoad, SetCheck, SplitBlocks,
-    StepResult, TcpCounts, TcpReading, Timeline, Value, Verdict, WhileProbed, WireCount,
+    StepResult, TcpCounts, TcpReading, Timeline, UnitObjective, Value, Verdict, WhileProbed, WireCount,
 };
 use sharebench_results::Store;
 
@@ -151,6 +151,14 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         without_session_ns: numbers[8],
         think_ns: numbers[9],
         objective: Some(objective),
+        unit: numbers[7].is_multiple_of(2).then(|| LoadUnit {
+            name: "stream".into(),
+            transaction: "frame".into(),
+            objective: UnitObjective::Missed { most_ppm: numbers[8] as u32 },
+            with_deadline: vec!["read \"x\"".into()],
+            paced: true,
+            scale: numbers[9].is_multiple_of(2).then(|| "1%".into()),
+        }),
         set_check: SetCheck { files: numbers[0], bytes: numbers[1], wrong: numbers[2], unread: numbers[3] },
         users_per_session: 4,
         left_out: [("Deltree: \"x\"".to_owned(), numbers[4])].into(),

@@ -5,3 +5,4 @@ pub(crate) mod lines;
 pub(crate) mod outcome;
 pub(crate) mod stress;
 pub(crate) mod support;
+pub(crate) mod unit;

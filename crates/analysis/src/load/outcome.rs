@@ -3,6 +3,7 @@
 use sharebench_model::{LoadDetail, Part, StepResult};
 
 use crate::load::support::load_support;
+use crate::load::unit::unit_outcome;
 use crate::types::{CallsPerTransaction, LoadOutcome, PartOutcome};
 
 /// Puts the repetitions of a load together; none for steps that are no load's.
@@ -31,6 +32,7 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
         think_ns: total.think_ns,
         objective: total.objective,
         server: total.server,
+        unit: unit_outcome(steps),
         support,
         calls: calls_per_transaction(steps),
     })

@@ -65,17 +65,20 @@ fn rate_error(measure: &Measure) -> Option<RateError> {
         return Some(RateError { share, degrees_of_freedom: transactions.max(2) - 1 });
     }
     let series = [&timeline.transactions, &timeline.bytes];
-    let shares = series.map(|series| relative_error(&series[..whole.min(series.len())], batches as usize));
+    let shares = series.map(|series| {
+        let counts: Vec<f64> = series.iter().take(whole).map(|count| *count as f64).collect();
+        relative_error(&counts, batches as usize)
+    });
     let share = shares.into_iter().flatten().fold(0.0, f64::max);
     Some(RateError { share, degrees_of_freedom: batches - 1 })
 }
 
 /// Standard error of the mean of a series as a share of it, from this number of batches.
-fn relative_error(series: &[u64], batches: usize) -> Option<f64> {
+pub(crate) fn relative_error(series: &[f64], batches: usize) -> Option<f64> {
     let sums: Vec<f64> = series
         .chunks_exact((series.len() / batches).max(1))
         .take(batches)
-        .map(|batch| batch.iter().sum::<u64>() as f64)
+        .map(|batch| batch.iter().sum::<f64>())
         .collect();
     let n = sums.len() as f64;
     let mean = sums.iter().sum::<f64>() / n;

@@ -5,6 +5,7 @@ use sharebench_model::units::{percent, show_nanos, three_digits};
 use sharebench_stats::Estimate;
 
 use crate::load::support::is_supported;
+use crate::text::load_unit;
 use crate::text::position::position;
 use crate::text::stages::Stages;
 use crate::types::{CapacityReport, LoadOutcome, Outcome, Section, StressPoint};
@@ -21,7 +22,10 @@ pub(crate) fn load_sentences(stages: &Stages<'_>, section: &Section) -> Vec<Stri
     for system in 0..stages.aligned.systems.len() {
         let name = &stages.aligned.systems[system].name;
         sentences.extend(kept(section, system, name));
-        sentences.extend(paced(section, system, name));
+        sentences.extend(load_unit::sustained(section, system, name));
+        if !load_unit::judges_pace(section, system) {
+            sentences.extend(paced(section, system, name));
+        }
     }
     for report in &section.capacity {
         let name = &stages.aligned.systems[report.system].name;
@@ -41,6 +45,12 @@ pub(crate) fn load_sentences(stages: &Stages<'_>, section: &Section) -> Vec<Stri
         }
     }
     sentences
+}
+
+/// Units without a verdict, with the reason.
+pub(crate) fn refused_units(stages: &Stages<'_>, section: &Section) -> Vec<String> {
+    let systems = stages.aligned.systems.iter().enumerate();
+    systems.flat_map(|(system, described)| load_unit::unresolved(section, system, &described.name)).collect()
 }
 
 /// Rejected forecasts with the reason.

@@ -12,6 +12,7 @@ mod effects;
 pub(crate) mod gate;
 mod load;
 mod load_limits;
+mod load_unit;
 mod mechanisms;
 mod position;
 mod regions;
@@ -31,7 +32,7 @@ use crate::judge::best::{spoken_of, widest};
 use crate::text::claims::single_run_caveat;
 use crate::text::comparisons::{open_cells, overall_sentence, section_sentence, settings_sentence};
 use crate::text::depth::depth_sentences;
-use crate::text::load::{load_sentences, refused_forecasts};
+use crate::text::load::{load_sentences, refused_forecasts, refused_units};
 use crate::text::stages::Stages;
 use crate::text::verdict::{VerdictLine, verdict_line};
 use crate::text::weights::weights_sentence;
@@ -159,6 +160,7 @@ fn of_section(
     found.extend(time_budgets::sentences(stages, index));
     limits_of_load(stages, index, answer, found, open);
     open.extend(refused_forecasts(stages, section).into_iter().map(say(Tone::NotResolved)));
+    open.extend(refused_units(stages, section).into_iter().map(say(Tone::NotResolved)));
 }
 
 /// Reports load steps whose rates support no comparison, once per load instead of once per pair of systems.

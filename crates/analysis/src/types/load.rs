@@ -48,6 +48,9 @@ pub struct LoadOutcome {
     pub think_ns: u64,
     /// The objective of the last repetition.
     pub objective: Option<ObjectiveReport>,
+    /// Whether the system sustains these users, in the unit of the workload; none where it states no unit.
+    #[serde(default)]
+    pub unit: Option<UnitOutcome>,
     /// The server during the last window in which somebody measured it.
     #[serde(default)]
     pub server: Option<ServerLoad>,
@@ -57,6 +60,43 @@ pub struct LoadOutcome {
     /// Calls and operations per transaction, where a call may carry several operations (NFSv4).
     #[serde(default)]
     pub calls: Option<CallsPerTransaction>,
+}
+
+/// Which share the objective of a unit limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnitShare {
+    /// Transactions that were late, failed or never completed, of those that have a deadline.
+    Missed,
+    /// Completed transactions, of those that the pace requests.
+    Pace,
+    /// Time that users spend on what their pauses stand for, of the window.
+    Busy,
+}
+
+/// Whether a system sustains the users of a load step, in the unit in which they think.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UnitOutcome {
+    /// What one user is, in the singular, such as `stream`.
+    pub name: String,
+    /// What one of its transactions is, in the singular, such as `frame`.
+    pub transaction: String,
+    /// The objective as plans write it, such as `missed<=1%`.
+    pub objective: String,
+    /// What the objective limits.
+    pub kind: UnitShare,
+    /// The share of the data set that was laid out, such as `1%`; none for all of it.
+    pub scale: Option<String>,
+    /// Units of the step: its users.
+    pub number: u64,
+    /// Transactions that the share is of, or that were completed.
+    pub transactions: u64,
+    /// The measured share; none where nothing was due.
+    pub share: Option<Estimate>,
+    /// True if the objective is met; none where the data support no verdict.
+    pub sustained: Option<bool>,
+    /// Why there is no verdict.
+    pub refused: Option<String>,
 }
 
 /// Requests of a load, and what they contain.

@@ -44,7 +44,7 @@ pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
 pub(crate) use load::RateLimit;
 pub use load::{
     CallsPerTransaction, CapacityReport, LoadLines, LoadOutcome, LoadSupport, PartOutcome, ResponseLimit,
-    Scalability, StressPoint,
+    Scalability, StressPoint, UnitOutcome, UnitShare,
 };
 pub use mechanism::{Mechanism, MechanismGuess};
 pub use outcome::{ClientCpuCost, Curve, FlushedRates, Outcome};

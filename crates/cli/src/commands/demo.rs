@@ -139,7 +139,7 @@ pub fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
         think: Some(Think::Constant(Duration::from_millis(50))),
         warm_up: Some(Duration::from_millis(200)),
         measure: Some(Duration::from_millis(800)),
-        scale: Some(ByteSize(5_600_000)),
+        scale: Some(ByteSize(5_600_000).into()),
         block: Some(ByteSize(100_000)),
         ..Load::default()
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_plan::{
-    Arrivals, Load, Plan, Preset, ResolvedPlan, Slo, Think, Values, WORKLOADS, target_url,
+    Arrivals, Load, Plan, Preset, ResolvedPlan, Scale, Slo, Think, Values, WORKLOADS, target_url,
 };
 
 use crate::commands::from_flags::{base, flat, resolve};
@@ -90,9 +90,10 @@ pub struct LoadFlags {
     /// Measured window of each step [default: 10s].
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub measure: Option<Duration>,
-    /// Size of the data set: the shared files and the files of one user [default: as in the preset].
-    #[arg(long, value_name = "SIZE")]
-    pub scale: Option<ByteSize>,
+    /// Size of the data set: of the shared files and the files of one user, such as 24.2MB; or a share of the data set of
+    /// the preset, such as 1% [default: as in the preset].
+    #[arg(long, value_name = "SIZE|PERCENT")]
+    pub scale: Option<Scale>,
     /// Bytes per operation where the workload does not define them [default: 100KB; single-read and single-write: 4KiB].
     #[arg(long, value_name = "SIZE")]
     pub block: Option<ByteSize>,
@@ -141,7 +142,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         warm_up: flags.warm_up.or(usual.warm_up),
         measure: flags.measure.or(usual.measure),
         max_extensions: flags.max_extensions.or(usual.max_extensions),
-        scale: flags.scale.or(usual.scale),
+        scale: flags.scale.map(|scale| scale.of(usual.scale)).or(usual.scale),
         block: flags.block.or(usual.block),
         until_stress: flags.until_stress.then_some(true).or(usual.until_stress),
         find_knee: flags.find_knee.then_some(true).or(usual.find_knee),

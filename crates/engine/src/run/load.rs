@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicU32;
 
-use sharebench_model::{Measure, ObjectiveReport, RunEvent, StepError, Verdict};
-use sharebench_plan::{Pace, StepPlan, TransactionWork};
+use sharebench_model::{LoadUnit, Measure, ObjectiveReport, RunEvent, StepError, Verdict};
+use sharebench_plan::{Pace, Scale, StepPlan, Think, TransactionWork};
 
 use crate::check::steady_state::steadiness;
 use crate::data::context::PassContext;
@@ -86,6 +86,21 @@ impl Run<'_> {
             Pace::Closed(_) | Pace::Visits { .. } => slo.judge(measure),
         };
         Some(ObjectiveReport { wanted: slo.to_string(), kept, detail })
+    }
+
+    /// What each user of a step stands for; none where the workload does not state it.
+    pub(crate) fn load_unit(&self, work: &TransactionWork) -> Option<LoadUnit> {
+        let unit = work.workload.unit.as_ref()?;
+        let scale = self.plan.typed.load.as_ref().and_then(|load| load.scale);
+        let timed = work.workload.transactions.iter().filter(|transaction| transaction.deadline.is_some());
+        Some(LoadUnit {
+            name: unit.name.clone(),
+            transaction: unit.transaction.clone(),
+            objective: unit.objective,
+            with_deadline: timed.map(|transaction| transaction.name.clone()).collect(),
+            paced: matches!(work.pace, Pace::Closed(Think::Every(_))),
+            scale: scale.filter(|scale| *scale != Scale::WHOLE).map(|scale| scale.to_string()),
+        })
     }
 
     /// Lays out the shared data set, unless an earlier step of the run has done so.

@@ -85,6 +85,7 @@ impl Run<'_> {
         unfinished.count_in(&mut measure);
         if let Work::Transactions(work) = work {
             measure.load.objective = self.objective(work, &measure);
+            measure.load.unit = self.load_unit(work);
         }
         if let Some((shares, machines)) = ranked {
             // Each rank has read its own machine; of each check the worst is reported with its rank

@@ -10,7 +10,7 @@ use super::{KIB, Resolver};
 use crate::plan::Load;
 use crate::preset::{Preset, WORKLOADS};
 use crate::resolved::{Cell, TransactionWork, Work};
-use crate::values::{Arrivals, MAX_FILE, MAX_RECORD, Pace, Search, Think, nearest};
+use crate::values::{Arrivals, MAX_FILE, MAX_RECORD, Pace, Scale, Search, Think, nearest};
 use crate::workload::{Loadfile, Operation, Workload};
 
 /// Most starts per second of an open load: beyond it the schedule itself would be what is measured.
@@ -33,10 +33,10 @@ impl Resolver<'_> {
         let warm_up = load.warm_up.unwrap_or(Duration::from_secs(2));
         let measure = load.measure.unwrap_or(Duration::from_secs(10));
         let max_extensions = load.max_extensions.unwrap_or(0);
-        let scale = load.scale.or(usual.scale);
+        let scale = load.scale.map(|scale| scale.of(usual.scale)).or(usual.scale);
         let block = load.block.or(usual.block).unwrap_or(ByteSize(100_000));
         self.check_counts("load.users", &users, 100_000);
-        if let Some(scale) = scale {
+        if let Some(Scale::Bytes(scale)) = scale {
             self.check_list("load.scale", &[scale], 8 * KIB, MAX_FILE);
         }
         self.check_list("load.block", &[block], 512, MAX_RECORD);
@@ -277,7 +277,7 @@ impl Resolver<'_> {
         rates.iter().map(|&rate| Pace::Open { poisson: arrivals == Arrivals::Poisson, rate }).collect()
     }
 
-    fn workload(&mut self, name: &str, scale: Option<ByteSize>, block: ByteSize) -> Option<Workload> {
+    fn workload(&mut self, name: &str, scale: Option<Scale>, block: ByteSize) -> Option<Workload> {
         let own = self.plan.workload.as_ref();
         let own_name = own.map(|own| own.name.as_deref().unwrap_or("workload"));
         let typed = if own_name == Some(name) {
@@ -294,7 +294,6 @@ impl Resolver<'_> {
             self.blame("load.workload", &format!("'{name}' is no workload"), &hint);
             return None;
         };
-        let scale = scale.map(|scale| scale.0);
         let block = block.0.min(MAX_RECORD) as u32;
         match Workload::resolved(&typed, scale, block, self.typed.seed.unwrap_or(0)) {
             Ok(workload) => self.fitting(workload),

@@ -6,9 +6,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::parse::{Item, Reader};
 use crate::plan::Load;
-use crate::workload::{FileClass, TypedTransaction, TypedWorkload};
+use crate::workload::{FileClass, TypedTransaction, TypedUnit, TypedWorkload};
 
 const FILES: [&str; 7] = ["name", "count", "size", "data", "owner", "fan_out", "depth"];
+const UNIT: [&str; 3] = ["name", "transactions", "objective"];
 const TRANSACTIONS: [&str; 5] = ["name", "weight", "files", "deadline", "operations"];
 
 impl Reader<'_> {
@@ -70,6 +71,7 @@ impl Reader<'_> {
             "order" => workload.order = self.text("workload.order", value),
             "loadfile" => workload.loadfile = self.string("workload.loadfile", value),
             "script" => workload.script = self.string("workload.script", value),
+            "unit" => workload.unit = self.unit(value),
             "files" => {
                 for (index, table) in self.tables("workload.files", value) {
                     let class = self.file_class(index, table);
@@ -84,7 +86,32 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        &["name", "source", "order", "loadfile", "script", "files", "transactions"]
+        &["name", "source", "unit", "order", "loadfile", "script", "files", "transactions"]
+    }
+
+    fn unit(&mut self, value: &Item<'_>) -> Option<TypedUnit> {
+        let DeValue::Table(table) = value.get_ref() else {
+            self.blame(
+                "workload.unit",
+                value,
+                "is not a section",
+                "write [workload.unit] on a line of its own",
+            );
+            return None;
+        };
+        let mut unit = TypedUnit::default();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            let field = format!("workload.unit.{name}");
+            self.note_line(&field, value);
+            match name {
+                "name" => unit.name = self.string(&field, value),
+                "transactions" => unit.transactions = self.string(&field, value),
+                "objective" => unit.objective = self.text(&field, value),
+                other => self.unknown("workload.unit.", other, key.span().start, &UNIT),
+            }
+        }
+        Some(unit)
     }
 
     /// The tables of a list; what is none is blamed.

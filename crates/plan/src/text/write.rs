@@ -138,6 +138,15 @@ fn workload_text(text: &mut String, workload: &TypedWorkload) {
         ("script", workload.script.as_deref().map(lines)),
     ];
     fields(text, &top);
+    if let Some(unit) = &workload.unit {
+        text.push_str("\n[workload.unit]\n");
+        let lines = [
+            ("name", unit.name.as_ref().map(quoted)),
+            ("transactions", unit.transactions.as_ref().map(quoted)),
+            ("objective", unit.objective.map(quoted)),
+        ];
+        fields(text, &lines);
+    }
     for class in &workload.files {
         text.push_str("\n[[workload.files]]\n");
         let lines = [

@@ -6,7 +6,7 @@ use super::{
     DataSet, FileClass, Operation, Owner, Requests, Sizes, Transaction, TransactionOrder, TypedTransaction,
     TypedWorkload, Workload,
 };
-use crate::values::{MAX_FILE, MAX_RECORD, nearest};
+use crate::values::{MAX_FILE, MAX_RECORD, Scale, nearest};
 
 /// Most files of a set: their names and sizes are kept in memory.
 const MAX_FILES: u32 = 1_000_000;
@@ -20,7 +20,7 @@ impl Workload {
     /// Fills defaults and checks everything; all mistakes at once.
     pub(crate) fn resolved(
         typed: &TypedWorkload,
-        scale: Option<u64>,
+        scale: Option<Scale>,
         block: u32,
         seed: u64,
     ) -> Result<Self, Vec<Wrong>> {
@@ -30,11 +30,21 @@ impl Workload {
         }
         checker.files();
         let transactions = checker.transactions();
+        let unit = checker.unit();
         if checker.wrong.is_empty() {
+            let files = DataSet::number_of_files(&typed.files, scale);
+            if files > u64::from(MAX_FILES) {
+                let problem = format!("{files} files are more than {MAX_FILES}");
+                return Err(vec![("load.scale".into(), problem, "use a smaller scale".into())]);
+            }
             let set = DataSet::lay_out(&typed.files, scale, seed);
+            if let Some(file) = set.files.iter().find(|file| file.bytes > MAX_FILE) {
+                let problem = format!("{} would have more than {}", file.path, ByteSize(MAX_FILE));
+                return Err(vec![("load.scale".into(), problem, "use a smaller scale".into())]);
+            }
             let name = typed.name.clone().unwrap_or_else(|| "workload".into());
             let order = typed.order.unwrap_or_default();
-            let workload = Self { name, order, set, transactions, block, loadfile: None };
+            let workload = Self { name, unit, order, set, transactions, block, loadfile: None };
             checker.fits(&workload);
             if checker.wrong.is_empty() {
                 return Ok(workload);
@@ -109,9 +119,13 @@ impl Checker<'_> {
             None => {
                 self.blame(&at("size"), "no size", "such as size = \"64KiB\" or \"lognormal(16KiB,256KiB)\"");
             }
-            Some(size) if size.least() == 0 || size.most() > MAX_FILE => {
+            Some(size) if (size.least() == 0 && !size.is_empty()) || size.most() > MAX_FILE => {
                 let problem = format!("{size} goes outside of 1B..{}", ByteSize(MAX_FILE));
-                self.blame(&at("size"), problem, "files have at least one byte");
+                self.blame(
+                    &at("size"),
+                    problem,
+                    "files have at least one byte, or all of them none: size = 0",
+                );
             }
             Some(_) => {}
         }
@@ -153,6 +167,9 @@ impl Checker<'_> {
             }
             let owner = class.map(|class| typed.files[class].owner.unwrap_or_default());
             self.sequence(&at("operations"), &operations, owner);
+            if class.is_some_and(|class| typed.files[class].size.as_ref().is_some_and(Sizes::is_empty)) {
+                self.on_empty_files(&at("operations"), &operations);
+            }
             let deadline = transaction.deadline;
             found.push(Transaction { name, weight, class, deadline, operations });
         }
@@ -197,8 +214,13 @@ impl Checker<'_> {
     /// Walks through the operations as a user would.
     fn sequence(&mut self, field: &str, operations: &[Operation], owner: Option<Owner>) {
         let opens = operations.iter().any(|op| matches!(op, Operation::Open { .. } | Operation::Create));
+        let writes = operations.iter().any(|op| matches!(op, Operation::Write(_)));
         let mut standing = Standing::Nothing;
         for operation in operations {
+            // The flush of a file that stays open, after a write to it.
+            if *operation == Operation::Flush && !opens && writes {
+                continue;
+            }
             match step(standing, operation, opens, owner) {
                 Ok(next) => standing = next,
                 Err((problem, hint)) => return self.blame(field, format!("'{operation}': {problem}"), hint),
@@ -210,6 +232,26 @@ impl Checker<'_> {
                 self.blame(field, "a file made by 'create' is left over", "end with 'delete' or 'rename'");
             }
             _ => self.blame(field, "a file is open at the end", "end with 'close'"),
+        }
+    }
+
+    /// Empty files have no data to request, determine no size of a new file, and stay empty.
+    fn on_empty_files(&mut self, field: &str, operations: &[Operation]) {
+        let mut created = false;
+        for operation in operations {
+            let does_not_fit = match operation {
+                // A new name would leave a file with content in the place of an empty one.
+                Operation::Rename => true,
+                Operation::Read(_) | Operation::CopyToServer | Operation::CopyFromServer => true,
+                Operation::Write(requests) => !created || !requests.fit_an_empty_file(),
+                _ => false,
+            };
+            if does_not_fit {
+                let hint =
+                    "look them up, open and close them, or write a new file ('create') sequentially, N times";
+                return self.blame(field, format!("'{operation}': its files are empty"), hint);
+            }
+            created |= *operation == Operation::Create;
         }
     }
 

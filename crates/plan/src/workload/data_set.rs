@@ -5,8 +5,10 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use sharebench_model::Random;
+use sharebench_model::units::ByteSize;
 
 use super::{DataType, Sizes};
+use crate::values::Scale;
 
 /// Stream of the seed that decides sizes of files.
 const SIZE_STREAM: u64 = 0xF11E;
@@ -84,15 +86,24 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// Lays out names and sizes; with a `scale`, all sizes are multiplied so that they sum up to about that.
-    pub(crate) fn lay_out(classes: &[FileClass], scale: Option<u64>, seed: u64) -> Self {
+    /// How many files [`Self::lay_out`] would lay out.
+    pub(crate) fn number_of_files(classes: &[FileClass], scale: Option<Scale>) -> u64 {
+        classes.iter().map(|class| u64::from(class.scaled(scale).0)).sum()
+    }
+
+    /// Lays out names and sizes. A scale in bytes multiplies all sizes so that they sum up to about that; a share changes the
+    /// number of files of each kind, and the size of a kind of which less than one file would be left.
+    pub(crate) fn lay_out(classes: &[FileClass], scale: Option<Scale>, seed: u64) -> Self {
         let mut set = Self::default();
         for (number, class) in classes.iter().enumerate() {
             let mut random = Random::new(seed, SIZE_STREAM + number as u64);
             let from = set.files.len();
             let name = class.name.clone().unwrap_or_default();
-            for index in 0..class.count.unwrap_or(1) {
+            let (count, smaller) = class.scaled(scale);
+            let class = &FileClass { count: Some(count), ..class.clone() };
+            for index in 0..count {
                 let bytes = class.size.as_ref().map_or(0, |size| size.draw(&mut random));
+                let bytes = if bytes > 0 { (bytes as f64 * smaller).round().max(1.0) as u64 } else { 0 };
                 let path = class.path(index);
                 let data = class.data.unwrap_or_default();
                 set.files.push(DataFile { path, bytes, data, owner: class.owner.unwrap_or_default() });
@@ -100,10 +111,10 @@ impl DataSet {
             set.classes.push((name, from..set.files.len()));
         }
         let all: u128 = set.files.iter().map(|file| u128::from(file.bytes)).sum();
-        if let Some(scale) = scale
+        if let Some(Scale::Bytes(ByteSize(scale))) = scale
             && all > 0
         {
-            for file in &mut set.files {
+            for file in set.files.iter_mut().filter(|file| file.bytes > 0) {
                 let bytes = u128::from(file.bytes) * u128::from(scale) / all;
                 file.bytes = u64::try_from(bytes).unwrap_or(u64::MAX).max(1);
             }
@@ -128,6 +139,14 @@ impl DataSet {
 }
 
 impl FileClass {
+    /// The number of files at this scale, and the factor of their sizes.
+    fn scaled(&self, scale: Option<Scale>) -> (u32, f64) {
+        let count = self.count.unwrap_or(1);
+        let Some(Scale::Share(share)) = scale else { return (count, 1.0) };
+        let left = f64::from(count) * share as f64 / 1e6;
+        if count == 1 || left < 1.0 { (1, left) } else { (left.round() as u32, 1.0) }
+    }
+
     /// `name`, or `name/d3/d1/f31`.
     fn path(&self, index: u32) -> String {
         let name = self.name.as_deref().unwrap_or_default();
@@ -169,10 +188,32 @@ mod tests {
     }
 
     #[test]
+    fn a_share_changes_the_number_of_files_and_the_size_of_a_single_one() {
+        let classes =
+            [class("16KiB", 1200, 1), class("100MB", 1, 0), class("4KiB", 12, 0), class("0", 500, 0)];
+        let laid_out = |scale: &str| {
+            let set = DataSet::lay_out(&classes, Some(scale.parse().unwrap()), 1);
+            let of = |(_, files): &(String, Range<usize>)| (files.len(), set.files[files.start].bytes);
+            set.classes.iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(laid_out("1%"), [(12, 16_384), (1, 1_000_000), (1, 492), (5, 0)]);
+        assert_eq!(laid_out("200%"), [(2400, 16_384), (1, 200_000_000), (24, 4096), (1000, 0)]);
+        assert_eq!(laid_out("100%"), [(1200, 16_384), (1, 100_000_000), (12, 4096), (500, 0)]);
+        // Bytes keep the number of files, and leave empty files empty.
+        assert_eq!(laid_out("1MB").iter().map(|(count, _)| *count).collect::<Vec<_>>(), [1200, 1, 12, 500]);
+        assert_eq!(laid_out("1MB")[3], (500, 0));
+    }
+
+    #[test]
     fn a_scale_is_shared_out_as_the_sizes_are() {
-        let set = DataSet::lay_out(&[class("230KB", 1, 0), class("770KB", 1, 0)], Some(5_600_000), 1);
+        let set = DataSet::lay_out(
+            &[class("230KB", 1, 0), class("770KB", 1, 0)],
+            Some(ByteSize(5_600_000).into()),
+            1,
+        );
         assert_eq!(set.files.iter().map(|file| file.bytes).collect::<Vec<_>>(), [1_288_000, 4_312_000]);
-        let drawn = |seed| DataSet::lay_out(&[class("1KiB..1MiB", 50, 1)], Some(1 << 20), seed);
+        let drawn =
+            |seed| DataSet::lay_out(&[class("1KiB..1MiB", 50, 1)], Some(ByteSize(1 << 20).into()), seed);
         assert_eq!(drawn(7), drawn(7));
         assert_ne!(drawn(7), drawn(8));
         let sum: u64 = drawn(7).files.iter().map(|file| file.bytes).sum();

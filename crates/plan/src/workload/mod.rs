@@ -7,6 +7,7 @@ mod loadfile;
 mod operation;
 mod replay;
 mod sizes;
+mod unit;
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,6 +22,7 @@ pub use data_type::{DataKind, DataType};
 pub use loadfile::{Call, Disposition, Expected, Given, LeftOut, Loadfile, LoadfileLine, matches_mask};
 pub use operation::{Operation, RequestPattern, Requests, Times};
 pub use sizes::Sizes;
+pub use unit::{TypedUnit, Unit};
 
 /// Which transaction a user performs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,6 +78,8 @@ pub struct TypedWorkload {
     pub name: Option<String>,
     /// Where its facts come from, and what is a reconstruction.
     pub source: Option<String>,
+    /// What its users stand for, and when a target sustains them.
+    pub unit: Option<TypedUnit>,
     /// Which transaction comes next.
     pub order: Option<TransactionOrder>,
     /// Files, each kind of them in one entry.
@@ -131,6 +135,8 @@ impl Transaction {
 pub struct Workload {
     /// Name in plans.
     pub name: String,
+    /// What its users stand for; none where they are users.
+    pub unit: Option<Unit>,
     /// Which transaction comes next.
     pub order: TransactionOrder,
     /// The files.
@@ -213,7 +219,7 @@ impl Workload {
         })
     }
 
-    /// Bytes that are shared or one user's: what `scale` is about.
+    /// Bytes that are shared or one user's: what a scale in bytes is about.
     pub fn scale(&self) -> ByteSize {
         ByteSize(self.set.files.iter().map(|file| file.bytes).sum())
     }

@@ -36,6 +36,13 @@ pub struct Requests {
     pub times: Times,
 }
 
+impl Requests {
+    /// True if they need no length of a file: N requests, one after the other.
+    pub(crate) fn fit_an_empty_file(&self) -> bool {
+        self.pattern == RequestPattern::Sequential && matches!(self.times, Times::Count(_))
+    }
+}
+
 /// One operation on the file of the transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {

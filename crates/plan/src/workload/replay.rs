@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::check::Checker;
 use super::{DataSet, Loadfile, Transaction, Workload};
+use crate::values::Scale;
 
 /// Name of the transaction that puts things back between two passes.
 pub(crate) const RESTORE: &str = "restore";
 
 impl Checker<'_> {
     /// A workload that replays; none where something is wrong.
-    pub(super) fn replay(&mut self, scale: Option<u64>, block: u32) -> Option<Workload> {
+    pub(super) fn replay(&mut self, scale: Option<Scale>, block: u32) -> Option<Workload> {
         let typed = self.typed;
         if !typed.files.is_empty() {
             self.blame("files", "a loadfile defines its own files", "leave files out");
@@ -20,6 +21,9 @@ impl Checker<'_> {
         }
         if typed.order.is_some() {
             self.blame("order", "a loadfile fixes the order of its lines", "leave order out");
+        }
+        if typed.unit.is_some() {
+            self.blame("unit", "the lines of a loadfile have neither deadlines nor a pace", "leave unit out");
         }
         if scale.is_some() {
             self.wrong.push((
@@ -63,7 +67,7 @@ impl Checker<'_> {
         let name = typed.name.clone().unwrap_or_else(|| "workload".into());
         let order = super::TransactionOrder::Sequence;
         let set = DataSet::default();
-        Some(Workload { name, order, set, transactions, block, loadfile: Some(Arc::new(file)) })
+        Some(Workload { name, unit: None, order, set, transactions, block, loadfile: Some(Arc::new(file)) })
     }
 }
 

@@ -69,6 +69,11 @@ impl Sizes {
         }
     }
 
+    /// True for files that are all empty.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::Fixed(0)
+    }
+
     /// What offsets of requests of these sizes are multiples of: the size itself, or a sector where sizes vary.
     pub fn grain(&self) -> u64 {
         match self {

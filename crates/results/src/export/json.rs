@@ -192,6 +192,7 @@ fn load_json(load: &LoadDetail) -> Json {
         "without_session_ns": load.without_session_ns,
         "think_ns": load.think_ns,
         "objective": load.objective,
+        "unit": load.unit,
         "window_unix_ms": load.window_unix_ms,
         "timeline": load.timeline,
         "split": load.split,

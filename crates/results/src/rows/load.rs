@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
-    ErrorClass, Fairness, LoadCounts, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks,
-    Timeline,
+    ErrorClass, Fairness, LoadCounts, LoadDetail, LoadUnit, ObjectiveReport, Part, ServerLoad, SetCheck,
+    SplitBlocks, Timeline,
 };
 use std::collections::BTreeMap;
 
@@ -31,6 +31,8 @@ struct Row {
     without_session_ns: u64,
     think_ns: u64,
     objective: Option<ObjectiveReport>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unit: Option<LoadUnit>,
     window_unix_ms: u64,
     timeline: Timeline,
     split: SplitBlocks,
@@ -78,6 +80,7 @@ pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
         without_session_ns: load.without_session_ns,
         think_ns: load.think_ns,
         objective: load.objective.clone(),
+        unit: load.unit.clone(),
         window_unix_ms: load.window_unix_ms,
         timeline: load.timeline.clone(),
         split: load.split,
@@ -104,6 +107,7 @@ pub(crate) fn from_column(text: Option<String>) -> Result<LoadDetail, Problem> {
         without_session_ns: row.without_session_ns,
         think_ns: row.think_ns,
         objective: row.objective,
+        unit: row.unit,
         window_unix_ms: row.window_unix_ms,
         timeline: row.timeline,
         split: row.split,

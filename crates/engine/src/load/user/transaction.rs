@@ -177,7 +177,8 @@ impl VirtualUser<'_> {
                 }
             }
             Operation::Flush => {
-                if let Some(file) = state.handle {
+                let kept = self.kept.get(&file).map(|kept| kept.handle);
+                if let Some(file) = state.handle.or(kept) {
                     self.flush(file).await?;
                 }
             }
@@ -283,9 +284,14 @@ impl VirtualUser<'_> {
             Owner::User if !growing => self.own_mut(file).bytes,
             _ => described.bytes,
         };
-        let mut left = if let Times::Count(n) = requests.times { n } else { u32::MAX };
+        let mut left = match requests.times {
+            Times::Count(n) if bytes > 0 || growing => n,
+            Times::All if bytes > 0 => u32::MAX,
+            // An empty file has nothing to request.
+            _ => 0,
+        };
         let mut moved = 0;
-        while left > 0 && bytes > 0 {
+        while left > 0 {
             let drawn =
                 requests.size.as_ref().map_or(u64::from(workload.block), |s| s.draw(&mut self.random));
             let wanted = match requests.times {
