@@ -38,7 +38,7 @@ fn a_lost_connection_is_replaced_with_tls_and_no_operation_is_lost() {
         for slot in 0..DEPTH {
             session.buffer(Slot(slot)).fill(slot as u8 + 1);
             let offset = u64::from(slot * RECORD);
-            let write = DataOp::Write { file, offset, len: RECORD, stability: Stability::FileSync };
+            let write = DataOp::Write { file, offset, len: RECORD, stability: Stability::Durable };
             session.submit(Slot(slot), write);
         }
         proxy.reset();
@@ -70,11 +70,9 @@ fn every_test_of_a_sweep_is_verified_over_tls() {
     let certificates = Certificates::new().unwrap();
     let sharebench = Sharebench::new().unwrap();
     let file = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
-    let (certificate, key, ca) = (
-        file(certificates.certificate(Certificates::SERVER)),
-        file(certificates.key(Certificates::SERVER)),
-        file(certificates.certificate(Certificates::AUTHORITY)),
-    );
+    let certificate = file(certificates.certificate(Certificates::SERVER));
+    let key = file(certificates.key(Certificates::SERVER));
+    let ca = file(certificates.certificate(Certificates::AUTHORITY));
     let flags = ["--tls-cert", &certificate, "--tls-key", &key, "--tls-required"];
     let served = sharebench.serve_by(&[], "served", &flags).unwrap();
     let sweep_of = |tests: &str, url: &str, more: &[&str]| {

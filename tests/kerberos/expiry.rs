@@ -56,7 +56,7 @@ async fn work(session: &mut dyn Session, file: FileRef, round: u64) -> Result<()
             session.submit(Slot(slot), op);
         }
         for reply in replies(session).await {
-            assert_eq!(reply.result?, RECORD);
+            assert_eq!(reply.result.clone()?, RECORD);
             assert!(session.buffer(reply.slot).iter().all(|found| *found == byte(reply.slot.0)), "{reply:?}");
         }
     }

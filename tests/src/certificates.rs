@@ -67,6 +67,9 @@ impl Certificates {
     }
 
     /// A client that trusts an authority; `identity` is the name of its own certificate.
+    ///
+    /// # Panics
+    /// If a file of that name was not made.
     pub fn client(&self, authority: &str, identity: Option<&str>) -> ClientTls {
         let files = identity.map(|name| (self.certificate(name), self.key(name)));
         let files = files.as_ref().map(|(certificate, key)| (certificate.as_path(), key.as_path()));
@@ -74,6 +77,9 @@ impl Certificates {
     }
 
     /// A server with this certificate; `client_ca` is the authority of its clients.
+    ///
+    /// # Panics
+    /// If a file of that name was not made.
     pub fn server(&self, name: &str, client_ca: Option<&str>) -> ServerTls {
         let authority = client_ca.map(|name| self.certificate(name));
         let tls = ServerTls::new(&self.certificate(name), &self.key(name), authority.as_deref());

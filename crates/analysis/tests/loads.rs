@@ -254,9 +254,12 @@ fn a_decline_within_the_scatter_of_the_transactions_is_no_stress_point() {
     assert!(uneven.contains("nas reached no stress point up to 8 users"), "{uneven}");
 }
 
+/// Users, the frames that were completed in each tenth of a second, and those that were late.
+type StreamStep<'a> = (u64, &'a dyn Fn(usize) -> u64, u64);
+
 /// Steps of streams that start 24 frames a second for 16 s, or what `objective` needs: per number of users the frames that
 /// were completed in each tenth of a second, and those that were late.
-fn units(objective: UnitObjective, paced: bool, steps: &[(u64, &dyn Fn(usize) -> u64, u64)]) -> Synthetic {
+fn units(objective: UnitObjective, paced: bool, steps: &[StreamStep<'_>]) -> Synthetic {
     let mut run = Synthetic::new("frames", &["nas"], 4);
     for (number, law, late) in steps {
         run.step(0, 0, users(*number), 1e8);
@@ -264,7 +267,7 @@ fn units(objective: UnitObjective, paced: bool, steps: &[(u64, &dyn Fn(usize) ->
         for (index, count) in timeline.transactions.iter_mut().enumerate() {
             *count = law(index);
         }
-        timeline.bytes = timeline.transactions.clone();
+        timeline.bytes.clone_from(&timeline.transactions);
         let total = timeline.transactions.iter().sum();
         let measure = &mut run.run.steps.last_mut().unwrap().measure;
         measure.rate_base = RateBase::Window;

@@ -30,13 +30,12 @@ impl ServerTls {
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&TLS13])
             .map_err(|error| pair(error.to_string()))?;
-        let builder = match client_ca {
-            None => builder.with_no_client_auth(),
-            Some(_) => {
-                let roots = Arc::new(authorities(client_ca)?);
-                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
-                builder.with_client_cert_verifier(verifier.map_err(|error| pair(error.to_string()))?)
-            }
+        let builder = if client_ca.is_some() {
+            let roots = Arc::new(authorities(client_ca)?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
+            builder.with_client_cert_verifier(verifier.map_err(|error| pair(error.to_string()))?)
+        } else {
+            builder.with_no_client_auth()
         };
         let certificates = certificates(certificate)?;
         let config = builder.with_single_cert(certificates, private_key(key)?);

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Bytes that one system call receives. The library itself asks for one record of at most 16 KiB at a time.
+/// Bytes that one system call receives. The library itself requests one record of at most 16 KiB at a time.
 const READ_AHEAD_BYTES: usize = 64 << 10;
 
 /// A TCP connection with the counts of its bytes.

@@ -13,7 +13,7 @@ pub const MAX_SIZE: u64 = 22_000_000;
 /// Builds a program from the sources below `root` and returns its path below `root`.
 ///
 /// Paths of this machine are replaced, so that they do not become part of the program. `--target` keeps the flags from
-/// build scripts, which run on this machine. The program for x86_64 is position-independent; its relocations
+/// build scripts, which run on this machine. The program for `x86_64` is position-independent; its relocations
 /// are in the packed form, which saves a third of a megabyte.
 pub fn program(release: &Release, root: &Path, kind: Kind) -> io::Result<PathBuf> {
     let cargo = env::var("CARGO_HOME").or_else(|_| env::var("HOME").map(|home| home + "/.cargo"));

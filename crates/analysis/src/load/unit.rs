@@ -12,7 +12,7 @@ const Z: f64 = 1.959_964;
 const MAX_BATCHES: u64 = 20;
 /// Fewest batches whose scatter can be measured.
 const MIN_BATCHES: u64 = 4;
-/// Fewest transactions of each user in a batch: whether one falls before or behind an edge must not count for much.
+/// Fewest transactions of each user in a batch: whether one falls before or after an edge must not count for much.
 const PER_BATCH: u64 = 10;
 
 /// The verdict of all repetitions of a load step; none where the workload states no unit, or the steps state several.
@@ -101,7 +101,8 @@ fn missed(unit: &LoadUnit, measures: &[&Measure]) -> (Option<Estimate>, u64) {
     for measure in measures {
         let failed = |part: &sharebench_model::Part| part.errors.values().sum::<u64>();
         let timed = measure.load.transactions.iter().filter(|part| unit.with_deadline.contains(&part.name));
-        let (mut ended, mut lost) = (0.0, 0.0);
+        let mut ended = 0.0;
+        let mut lost = 0.0;
         for part in timed {
             ended += part.count as f64;
             lost += (part.missed + failed(part)) as f64;

@@ -29,20 +29,20 @@ pub struct LoginFlags {
 #[derive(Debug, Args, Clone, Default)]
 pub struct TlsFlags {
     /// For xprtsec=tls and xprtsec=mtls: trust the certificate authorities of FILE (PEM), instead of those of the system.
-    #[arg(long, value_name = "FILE")]
-    pub tls_ca: Option<PathBuf>,
+    #[arg(id = "tls_ca", long = "tls-ca", value_name = "FILE")]
+    pub ca: Option<PathBuf>,
     /// For xprtsec=mtls: the certificate of this client with its chain (PEM).
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    pub tls_cert: Option<PathBuf>,
+    #[arg(id = "tls_cert", long = "tls-cert", value_name = "FILE", requires = "tls_key")]
+    pub certificate: Option<PathBuf>,
     /// The private key of --tls-cert (PEM). Only the owner may read FILE.
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub tls_key: Option<PathBuf>,
+    #[arg(id = "tls_key", long = "tls-key", value_name = "FILE", requires = "tls_cert")]
+    pub key: Option<PathBuf>,
 }
 
 impl TlsFlags {
     /// True if one of them was given.
     pub fn any(&self) -> bool {
-        self.tls_ca.is_some() || self.tls_cert.is_some()
+        self.ca.is_some() || self.certificate.is_some()
     }
 }
 

@@ -12,14 +12,14 @@ use crate::run::accounts_file::check_readers;
 
 /// The certificates of a client, for a URL with `xprtsec=tls` or `xprtsec=mtls`.
 pub fn client(flags: &TlsFlags, requested: Xprtsec, url: &TargetUrl) -> Result<ClientTls, Failure> {
-    let identity = flags.tls_cert.as_deref().zip(flags.tls_key.as_deref());
+    let identity = flags.certificate.as_deref().zip(flags.key.as_deref());
     if requested == Xprtsec::Mtls && identity.is_none() {
         return Err(Failure::usage(format!("{url}: xprtsec=mtls needs --tls-cert FILE and --tls-key FILE")));
     }
     if let Some((_, key)) = identity {
         check_key(key)?;
     }
-    ClientTls::new(flags.tls_ca.as_deref(), identity).map_err(|error| failure(&error))
+    ClientTls::new(flags.ca.as_deref(), identity).map_err(|error| failure(&error))
 }
 
 /// The certificate of a server, and the authority of its clients.

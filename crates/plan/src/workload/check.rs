@@ -241,8 +241,10 @@ impl Checker<'_> {
         for operation in operations {
             let does_not_fit = match operation {
                 // A new name would leave a file with content in the place of an empty one.
-                Operation::Rename => true,
-                Operation::Read(_) | Operation::CopyToServer | Operation::CopyFromServer => true,
+                Operation::Rename
+                | Operation::Read(_)
+                | Operation::CopyToServer
+                | Operation::CopyFromServer => true,
                 Operation::Write(requests) => !created || !requests.fit_an_empty_file(),
                 _ => false,
             };

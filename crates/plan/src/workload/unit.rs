@@ -50,7 +50,7 @@ impl Checker<'_> {
         Some(Unit { name, transaction, objective })
     }
 
-    /// A noun that takes an s in the plural, as it stands in sentences.
+    /// A noun that takes an s in the plural, as sentences need it.
     fn noun(&mut self, field: &str, noun: Option<&str>, hint: &str) -> Option<String> {
         let noun = noun.unwrap_or_default();
         let plain = |c: char| c.is_ascii_alphanumeric() || c == ' ' || c == '-';

@@ -227,7 +227,9 @@ impl Channels {
         else {
             return false;
         };
-        live.iter_mut().for_each(|channel| channel.renewal.needed = true);
+        for channel in live.iter_mut() {
+            channel.renewal.needed = true;
+        }
         if !renewal.has_begun() && !live.iter().all(Channel::is_drained) {
             return false;
         }

@@ -94,13 +94,11 @@ pub(crate) async fn exchange_tokens(
         if NtStatus(header.status) == NtStatus::MORE_PROCESSING_REQUIRED {
             hash.update(&channel.exchange.reply);
         }
-        match next_token(negotiated, &mut method, &header, &response)? {
-            Some(next) => token = next,
-            None => {
-                let key = method.session_key().map_err(|error| token_error(negotiated, mechanism, &error))?;
-                return Ok(Admitted { header, flags: response.flags, key, mechanism });
-            }
-        }
+        let Some(next) = next_token(negotiated, &mut method, &header, &response)? else {
+            let key = method.session_key().map_err(|error| token_error(negotiated, mechanism, &error))?;
+            return Ok(Admitted { header, flags: response.flags, key, mechanism });
+        };
+        token = next;
     }
     Err(not_completed())
 }

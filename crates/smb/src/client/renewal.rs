@@ -94,7 +94,8 @@ impl Renewal {
         let state = std::mem::replace(&mut self.state, State::Idle);
         let advanced = match state {
             State::Idle => {
-                let (options, negotiated) = (Arc::clone(&self.options), Arc::clone(&self.negotiated));
+                let options = Arc::clone(&self.options);
+                let negotiated = Arc::clone(&self.negotiated);
                 let begun = async move { LoginMethod::choose(&options, &negotiated).await };
                 self.poll_method(cx, Box::pin(begun), exchange)
             }
@@ -138,18 +139,14 @@ impl Renewal {
     ) -> Result<Progress, DialError> {
         let header = Header::decode(reply).map_err(DialError::protocol_violation)?;
         let response = setup_response(&header, reply)?;
-        match next_token(&self.negotiated, &mut method, &header, &response)? {
-            Some(token) => self.send(method, sent, token, exchange),
-            None => {
-                let guest = flags::IS_GUEST | flags::IS_NULL;
-                if (response.flags ^ self.negotiated.session_flags) & guest != 0 {
-                    return Err(DialError::protocol_violation(
-                        "the server renews it as another kind of user",
-                    ));
-                }
-                Ok(Progress::Renewed)
-            }
+        if let Some(token) = next_token(&self.negotiated, &mut method, &header, &response)? {
+            return self.send(method, sent, token, exchange);
         }
+        let guest = flags::IS_GUEST | flags::IS_NULL;
+        if (response.flags ^ self.negotiated.session_flags) & guest != 0 {
+            return Err(DialError::protocol_violation("the server renews it as another kind of user"));
+        }
+        Ok(Progress::Renewed)
     }
 
     fn send(

@@ -232,7 +232,7 @@ fn hostile_bytes_before_and_within_a_handshake_end_their_connection_only() {
     let certificates = Certificates::new().unwrap();
     let server = required(&certificates, Certificates::SERVER, None);
     let starttls = reply_with(b"STARTTLS", &[0]);
-    // A call in plain text behind the request must not be performed within TLS: it is no handshake.
+    // A call in plain text after the request must not be performed within TLS: it is no handshake.
     let call: Vec<u8> = [0x8000_0028u32, 8, 0, 2, 100_003, 3, 1, 0, 0, 0, 0]
         .iter()
         .flat_map(|word| word.to_be_bytes())
