@@ -1,5 +1,7 @@
 //! Figures that have a goal: transfers after each login, protection next to that of SMB, and the rate of logins.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::peers::Peers;
@@ -27,8 +29,9 @@ pub fn table(peers: &Peers, logins: &[logins::Row]) -> String {
         table += &row;
     }
     for login in logins {
-        table += &format!(
-            "| {}: logins per second of CPU, both sides | {:.0} | at least {LOGIN_RATE:.0} |\n",
+        let _ = writeln!(
+            table,
+            "| {}: logins per second of CPU, both sides | {:.0} | at least {LOGIN_RATE:.0} |",
             login.name, login.per_cpu_second
         );
     }
@@ -42,7 +45,7 @@ fn transfers_by_login(peers: &Peers, runs: &mut u32) -> Vec<String> {
     let url = |auth: &str| {
         format!("smb://{user}@localhost:{}/share?encrypt=required&auth={auth}", peers.smbd.port())
     };
-    let [ntlm, kerberos] = measure(peers, [url("ntlm"), url("kerberos")], "", runs);
+    let [ntlm, kerberos] = measure(peers, &[url("ntlm"), url("kerberos")], "", runs);
     let rates = ratios(&kerberos.rates, &ntlm.rates);
     let cpu = ratios(&kerberos.client_us, &ntlm.client_us);
     vec![
@@ -60,7 +63,7 @@ fn protection(peers: &Peers, runs: &mut u32) -> Vec<String> {
         format!("nfs://localhost:{port}/share?mountport={port}&sec={flavor}")
     };
     let urls = [smb("sign=required"), nfs("krb5i"), smb("encrypt=required"), nfs("krb5p")];
-    let [sign, krb5i, encrypt, krb5p] = measure(peers, urls, &peers.tickets(), runs);
+    let [sign, krb5i, encrypt, krb5p] = measure(peers, &urls, &peers.tickets(), runs);
     vec![
         row(
             "our servers, 1 MiB reads: client CPU of krb5i next to SMB signing",
@@ -76,7 +79,7 @@ fn protection(peers: &Peers, runs: &mut u32) -> Vec<String> {
 }
 
 /// Measures all targets in one run, so that their slices are paired.
-fn measure<const N: usize>(peers: &Peers, urls: [String; N], login: &str, runs: &mut u32) -> [Measured; N] {
+fn measure<const N: usize>(peers: &Peers, urls: &[String; N], login: &str, runs: &mut u32) -> [Measured; N] {
     let list = urls.join(" ");
     peers.run(&format!("sweep {list} {READS} --repetitions {ROUNDS} {login}"));
     *runs += 1;

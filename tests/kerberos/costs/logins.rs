@@ -1,5 +1,6 @@
 //! What a login costs by each method: time, round trips, CPU time of both sides.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -80,8 +81,8 @@ pub fn table(rows: &[Row]) -> String {
     );
     for Row { name, round_trips, ms, client_us, server_us, per_cpu_second } in rows {
         let [ms, client_us, server_us] = [*ms, *client_us, *server_us].map(digits);
-        table +=
-            &format!("| {name} | {ms} | {round_trips} | {client_us} | {server_us} | {per_cpu_second:.0} |\n");
+        let figures = format!("{ms} | {round_trips} | {client_us} | {server_us} | {per_cpu_second:.0}");
+        let _ = writeln!(table, "| {name} | {figures} |");
     }
     table
 }
