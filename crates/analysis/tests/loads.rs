@@ -6,11 +6,12 @@ mod synthetic;
 
 use sharebench_analysis::{Analysis, Options, Sentence, analyse};
 use sharebench_model::{
-    Check, Coordinates, Fairness, Histogram, LoadDetail, LoadUnit, ObjectiveReport, Part, RateBase, Timeline,
-    UnitObjective, Value, Verdict, axis,
+    Check, Coordinates, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, RateBase, Timeline, Value,
+    Verdict, axis,
 };
 use sharebench_stats::mean_value_analysis;
 use synthetic::Synthetic;
+use synthetic::streams::{BUSY, LATE, PACE, units};
 
 fn users(n: u64) -> Coordinates {
     Coordinates::new().with(axis::WORKLOAD, Value::text("office")).with(axis::USERS, Value::Count(n))
@@ -253,49 +254,6 @@ fn a_decline_within_the_scatter_of_the_transactions_is_no_stress_point() {
     let uneven = declining(25);
     assert!(uneven.contains("nas reached no stress point up to 8 users"), "{uneven}");
 }
-
-/// Users, the frames that were completed in each tenth of a second, and those that were late.
-type StreamStep<'a> = (u64, &'a dyn Fn(usize) -> u64, u64);
-
-/// Steps of streams that start 24 frames a second for 16 s, or what `objective` needs: per number of users the frames that
-/// were completed in each tenth of a second, and those that were late.
-fn units(objective: UnitObjective, paced: bool, steps: &[StreamStep<'_>]) -> Synthetic {
-    let mut run = Synthetic::new("frames", &["nas"], 4);
-    for (number, law, late) in steps {
-        run.step(0, 0, users(*number), 1e8);
-        let mut timeline = Timeline::over(16_000_000_000);
-        for (index, count) in timeline.transactions.iter_mut().enumerate() {
-            *count = law(index);
-        }
-        timeline.bytes.clone_from(&timeline.transactions);
-        let total = timeline.transactions.iter().sum();
-        let measure = &mut run.run.steps.last_mut().unwrap().measure;
-        measure.rate_base = RateBase::Window;
-        measure.window_ns = 16_000_000_000;
-        measure.transactions = total;
-        let response = measure.response.clone();
-        let part = Part { count: total, missed: *late, response, ..Part::named("frame") };
-        *measure.load = LoadDetail {
-            transactions: vec![part],
-            think_ns: 50_000_000,
-            timeline,
-            unit: Some(LoadUnit {
-                name: "stream".into(),
-                transaction: "frame".into(),
-                objective,
-                with_deadline: vec!["frame".into()],
-                paced,
-                scale: Some("1%".into()),
-            }),
-            ..LoadDetail::default()
-        };
-    }
-    run
-}
-
-const LATE: UnitObjective = UnitObjective::Missed { most_ppm: 10_000 };
-const PACE: UnitObjective = UnitObjective::Pace { least_ppm: 950_000 };
-const BUSY: UnitObjective = UnitObjective::Busy { least_ppm: 900_000 };
 
 /// The share of the only system in each step, with its verdict.
 fn verdicts(analysis: &Analysis) -> Vec<(f64, Option<bool>)> {

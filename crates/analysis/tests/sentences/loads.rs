@@ -6,6 +6,7 @@ use sharebench_model::{
 };
 use sharebench_stats::mean_value_analysis;
 
+use crate::synthetic::streams::{BUSY, LATE, PACE, units};
 use crate::synthetic::{Synthetic, load as steps_of, plausible_load};
 use crate::{check, quick};
 
@@ -166,4 +167,27 @@ fn users_that_stay_logged_on_between_steps() {
     run.sweep(&[users(5), users(10)], 1, |_, _| 1e8);
     run.run.facts[0].insert(USERS_BETWEEN_STEPS_FACT.to_owned(), USERS_STAY.to_owned());
     check("users_between_steps", &[run.run], &quick());
+}
+
+#[test]
+fn units_that_are_sustained_or_not_and_those_without_a_verdict() {
+    let late = units(LATE, true, &[(2, &|_| 4, 0), (4, &|_| 8, 1), (8, &|_| 16, 900)]);
+    check("units_sustained_up_to", &[late.run], &quick());
+    check("units_sustained", &[units(LATE, true, &[(2, &|_| 4, 0)]).run], &quick());
+    let pace = units(PACE, true, &[(8, &|_| 12, 0)]);
+    check("units_not_sustained", &[pace.run], &quick());
+    let few = units(LATE, false, &[(1, &|_| 1, 0)]);
+    check("units_within_the_interval", &[few.run], &quick());
+    check("units_of_nothing", &[units(LATE, false, &[(1, &|_| 0, 0)]).run], &quick());
+    let mut short = units(PACE, true, &[(10, &|_| 1, 0)]);
+    short.run.steps[0].measure.load.think_ns = 1_000_000_000;
+    check("units_in_a_short_window", &[short.run], &quick());
+    check("units_without_a_pace", &[units(PACE, false, &[(1, &|_| 2, 0), (2, &|_| 4, 0)]).run], &quick());
+    let mut busy = units(BUSY, true, &[(1, &|_| 2, 0)]);
+    busy.run.steps[0].measure.load.think_ns = 0;
+    check("units_without_computation", &[busy.run], &quick());
+    let mut open = units(LATE, true, &[(2, &|_| 4, 0)]);
+    let at = open.run.steps[0].coordinates.clone();
+    open.run.steps[0].coordinates = at.with(axis::RATE, Value::Count(48));
+    check("units_of_a_schedule", &[open.run], &quick());
 }

@@ -72,8 +72,7 @@ fn nfs_conforms_over_tls_with_each_version_and_volume() {
             assert!(facts["tls_cipher"].starts_with("TLS13_"), "{facts:?}");
             let suite = Suite { max_depth: 64, ..Suite::default() };
             let counted = run(suite.run(&target)).unwrap_or_else(|failures| panic!("{failures}")).counted;
-            // Records and their tags cross the wire as well.
-            assert!(counted.sent > counted.payload_sent && counted.received > counted.payload_received);
+            assert!(counted.requests > 1000, "{version}: {counted:?}");
         }
         server.stop();
     }
