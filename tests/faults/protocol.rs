@@ -33,7 +33,7 @@ const JUKEBOX: u32 = 10_008;
 const LATER: usize = 20;
 
 const fn expired(at: Kind) -> Case {
-    Case { fault: "session expired", at, stage: Stage::Proxy, inject: expire, after: After::Resume, ..PLAIN }
+    Case { fault: "session expired", at, stage: Stage::Proxy, inject: expire, run: Course::Endures, ..PLAIN }
 }
 
 const fn unasked(at: Kind) -> Case {
@@ -135,10 +135,11 @@ fn command(message: &[u8]) -> Option<u16> {
 }
 
 /// Replaces the next reply by one that reports a deleted session, unsigned, because a server without a session has no key.
+/// Replaces the reply to a read, which the client may perform again: the server has performed what it answers.
 fn expire(test: &mut FaultTest) {
     let mut struck = false;
     test.proxy().tamper(move |way, mut message| {
-        if way == Way::ToClient && !struck && command(&message).is_some() {
+        if way == Way::ToClient && !struck && command(&message) == Some(SMB_READ) {
             struck = true;
             message[STATUS].copy_from_slice(&NETWORK_SESSION_EXPIRED.to_le_bytes());
             message[FLAGS.start] &= !8;
