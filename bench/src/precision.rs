@@ -63,7 +63,7 @@ impl Known {
             let times = self.cells.get(cell)?.len();
             (times > 0).then(|| spent.mul_f64((most / times as f64 - 1.0).max(0.0)))
         });
-        self.wall + more.sum()
+        self.wall + more.sum::<Duration>()
     }
 }
 
