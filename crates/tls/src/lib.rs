@@ -14,11 +14,13 @@ mod files;
 mod server;
 mod socket;
 mod stream;
+mod transport;
 
 pub use client::ClientTls;
 pub use error::{FileError, TlsError};
 pub use server::ServerTls;
 pub use stream::TlsStream;
+pub use transport::Stream;
 
 /// Name of RPC in the negotiation of the protocol (RFC 9289, 8.2).
 const ALPN: &[u8] = b"sunrpc";

@@ -19,13 +19,16 @@ pub fn client(flags: &TlsFlags, requested: Xprtsec, url: &TargetUrl) -> Result<C
     if let Some((_, key)) = identity {
         check_key(key)?;
     }
-    ClientTls::new(flags.ca.as_deref(), identity).map_err(|error| failure(&error))
+    let files = [("--tls-ca", &flags.ca), ("--tls-cert", &flags.certificate), ("--tls-key", &flags.key)]
+        .map(|(flag, file)| (flag, file.as_deref()));
+    ClientTls::new(flags.ca.as_deref(), identity).map_err(|error| failure(&error, &files))
 }
 
 /// The certificate of a server, and the authority of its clients.
 pub fn server(certificate: &Path, key: &Path, client_ca: Option<&Path>) -> Result<ServerTls, Failure> {
     check_key(key)?;
-    ServerTls::new(certificate, key, client_ca).map_err(|error| failure(&error))
+    let files = [("--tls-cert", Some(certificate)), ("--tls-key", Some(key)), ("--tls-client-ca", client_ca)];
+    ServerTls::new(certificate, key, client_ca).map_err(|error| failure(&error, &files))
 }
 
 /// Rejects a key that others can read.
@@ -33,9 +36,31 @@ fn check_key(key: &Path) -> Result<(), Failure> {
     check_readers(key).map_err(|detail| Failure::usage(format!("--tls-key {}: {detail}", key.display())))
 }
 
-fn failure(error: &FileError) -> Failure {
+/// Names the flag whose file is at fault.
+fn failure(error: &FileError, files: &[(&str, Option<&Path>)]) -> Failure {
+    let of_file = |path: &Path| files.iter().find(|(_, file)| *file == Some(path)).map(|(flag, _)| *flag);
     match error {
         FileError::NoAuthorities => Failure::usage(format!("{error}; give --tls-ca FILE")),
-        error => Failure::usage(format!("--tls-ca, --tls-cert, --tls-key: {error}")),
+        FileError::Pair { .. } => Failure::usage(format!("--tls-cert and --tls-key: {error}")),
+        FileError::Read { path, .. } | FileError::Content { path, .. } => {
+            let flag = of_file(path).map_or_else(String::new, |flag| format!("{flag} "));
+            Failure::usage(format!("{flag}{error}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flag_of_the_file_at_fault_is_named() {
+        let files = [("--tls-cert", Some(Path::new("a.pem"))), ("--tls-client-ca", Some(Path::new("b.pem")))];
+        let content = |path: &str| FileError::Content { path: path.into(), detail: "no certificate".into() };
+        let shown = |error: FileError| failure(&error, &files).to_string();
+        assert_eq!(shown(content("b.pem")), "--tls-client-ca b.pem: no certificate");
+        // One of the lists of the system.
+        assert_eq!(shown(content("c.pem")), "c.pem: no certificate");
+        assert!(shown(FileError::Pair { detail: String::new() }).starts_with("--tls-cert and --tls-key: "));
     }
 }

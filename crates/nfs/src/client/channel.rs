@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use sharebench_gss::ProtectionError;
 use sharebench_model::{OpError, TcpReading, WireCount};
 use sharebench_stream_client::{GatherBuffer, connection_error, tcp_reading};
+use sharebench_tls::Stream;
 use tokio::net::TcpStream;
 
 use crate::client::calls::{Calls, ExpectedReply};
@@ -16,7 +17,6 @@ use crate::client::protected_call::{CallHead, ProtectedCall};
 use crate::client::receiver::Receiver;
 use crate::client::replies::{Completion, ReplyContent};
 use crate::client::security::ClientSecurity;
-use crate::client::transport::Stream;
 use crate::protocol::NFS_PROGRAM;
 use crate::record::{begin_record, end_record};
 use crate::rpc::{AuthSys, CallTemplate};

@@ -6,14 +6,13 @@ use std::task::{Context, Poll};
 
 use sharebench_model::{OpError, WireCount};
 use sharebench_stream_client::{Arrivals, SendQueue, connection_error};
-use sharebench_tls::TlsStream;
+use sharebench_tls::{Stream, TlsStream};
 use tokio::io::AsyncWrite as _;
 
 use crate::client::calls::Calls;
 use crate::client::dialect::{Dialect, Places};
 use crate::client::receiver::Receiver;
 use crate::client::replies::Completion;
-use crate::client::transport::Stream;
 use crate::xdr::{Writer, padding};
 
 /// A connected stream with its send queue and its receiver. The calls belong to the channel.

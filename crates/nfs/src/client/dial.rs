@@ -7,13 +7,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use sharebench_model::{ErrorClass, OpError, OpStep, WireCount};
 use sharebench_stream_client::{DialError, connect_error};
 use sharebench_target::UrlPart;
+use sharebench_tls::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::client::options::Route;
 use crate::client::protected_call::{CallHead, ProtectedCall};
 use crate::client::replies::{rejected, undecodable};
-use crate::client::transport::Stream;
 use crate::protocol::{
     MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, PORTMAP_PROGRAM, PORTMAP_VERSION,
 };

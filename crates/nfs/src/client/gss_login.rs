@@ -9,6 +9,7 @@ use sharebench_gss::{GssError, Initiator, Service as Principal, SharedCredential
 use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_stream_client::{DialError, on_own_thread};
 use sharebench_target::UrlPart;
+use sharebench_tls::Stream;
 
 use crate::client::channel::Channel;
 use crate::client::dial::{Service, connect, random};
@@ -17,7 +18,6 @@ use crate::client::options::NfsOptions;
 use crate::client::protected_call::EstablishedContext;
 use crate::client::replies::{rejected, undecodable};
 use crate::client::security::{ClientSecurity, Renew, contexts_for, deliver};
-use crate::client::transport::Stream;
 use crate::protocol::NFS_PROGRAM;
 use crate::rpc::{CallTemplate, Rejection, ReplyVerifier, VerifiedReply};
 use crate::rpcsec::{GSS_FLAVOR, GssCredential, GssProcedure, InitResult, Service as Protected};

@@ -1,14 +1,9 @@
-//! The stream of a connection: TCP, or TLS over it (RFC 9289).
-
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+//! How a connection becomes a TLS connection (RFC 9289).
 
 use sharebench_model::ErrorClass;
 use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
-use sharebench_tls::{ClientTls, TlsError, TlsStream};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use sharebench_tls::{ClientTls, Stream, TlsError};
 use tokio::net::TcpStream;
 
 use crate::client::dial::Service;
@@ -21,76 +16,6 @@ use crate::xdr::{Reader, Writer};
 /// The step in errors.
 const REQUEST: &str = "AUTH_TLS probe";
 const OPTION: UrlPart = UrlPart::Option("xprtsec");
-
-/// A connected stream. Plain TCP, which is what measurements use as a rule, has no memory and no call between it and the
-/// socket.
-#[derive(Debug)]
-pub(crate) enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream>),
-}
-
-impl Stream {
-    /// The socket.
-    pub(crate) fn tcp(&self) -> &TcpStream {
-        match self {
-            Self::Plain(tcp) => tcp,
-            Self::Tls(tls) => tls.tcp(),
-        }
-    }
-
-    /// Bytes that were sent and received so far, as far as TLS changes them.
-    pub(crate) fn tls_wire(&self) -> Option<(u64, u64)> {
-        match self {
-            Self::Plain(_) => None,
-            Self::Tls(tls) => Some(tls.wire()),
-        }
-    }
-
-    /// Name of the cipher suite; none without TLS.
-    pub(crate) fn cipher(&self) -> Option<String> {
-        match self {
-            Self::Plain(_) => None,
-            Self::Tls(tls) => Some(tls.cipher()),
-        }
-    }
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        space: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, space),
-            Self::Tls(tls) => Pin::new(tls).poll_read(cx, space),
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_write(cx, bytes),
-            Self::Tls(tls) => Pin::new(tls).poll_write(cx, bytes),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
-            Self::Tls(tls) => Pin::new(tls).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
-            Self::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
-        }
-    }
-}
 
 /// How the connections of a URL with `xprtsec=tls` or `xprtsec=mtls` are protected.
 #[derive(Debug, Clone)]

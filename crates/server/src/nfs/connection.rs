@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_nfs::xdr::XdrError;
+use sharebench_tls::Stream;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -12,7 +13,7 @@ use crate::admission::Admission;
 use crate::nfs::buffers::{return_job, return_replies, take_job, take_replies};
 use crate::nfs::frames::{Frame, Frames};
 use crate::nfs::state::ServerState;
-use crate::nfs::transport::{Stream, open};
+use crate::nfs::transport::{open, send};
 use crate::nfs::v4::{Callbacks, Peer};
 use crate::nfs::workers::{Job, Workers};
 
@@ -86,10 +87,10 @@ async fn serve_inline(
             note_call(admission);
             // A client that sends many calls at once must not make the server hold all of their replies.
             if out.len() >= SEND_BYTES {
-                stream.send(&mut out, io_timeout).await?;
+                send(&mut stream, &mut out, io_timeout).await?;
             }
         }
-        stream.send(&mut out, io_timeout).await?;
+        send(&mut stream, &mut out, io_timeout).await?;
         return_replies(out);
         if !receive(&mut stream, &mut frames, &mut callbacks, io_timeout).await? {
             return Ok(());
@@ -118,7 +119,7 @@ async fn receive(
 async fn send_callback(stream: &mut Stream, callback: &[u8], io_timeout: Duration) -> io::Result<()> {
     let mut out = take_replies();
     out.raw(callback);
-    stream.send(&mut out, io_timeout).await?;
+    send(stream, &mut out, io_timeout).await?;
     return_replies(out);
     Ok(())
 }
@@ -211,15 +212,15 @@ impl WorkerConnection {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "not an RPC call"));
             }
             if job.reply.len() >= LARGE_REPLY_BYTES {
-                self.stream.send(&mut out, io_timeout).await?;
-                self.stream.send(&mut job.reply, io_timeout).await?;
+                send(&mut self.stream, &mut out, io_timeout).await?;
+                send(&mut self.stream, &mut job.reply, io_timeout).await?;
             } else {
                 out.raw(job.reply.as_slice());
             }
             return_job(job);
             next = self.done.try_recv().ok();
         }
-        self.stream.send(&mut out, io_timeout).await?;
+        send(&mut self.stream, &mut out, io_timeout).await?;
         return_replies(out);
         Ok(())
     }

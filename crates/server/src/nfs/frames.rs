@@ -10,11 +10,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 use sharebench_nfs::record::{FRAGMENT_HEADER_BYTES, NextRecord, RecordReassembly, next_record};
+use sharebench_tls::Stream;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::{Instant, timeout_at};
 
 use crate::nfs::buffers::{return_receive_buffer, take_receive_buffer};
-use crate::nfs::transport::Stream;
 
 /// Largest call: a WRITE of 1 MiB with its header.
 pub(super) const MAX_CALL_BYTES: usize = (1 << 20) + (64 << 10);

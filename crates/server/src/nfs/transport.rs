@@ -1,17 +1,15 @@
-//! The stream of a connection: TCP, or TLS over it (RFC 9289).
+//! How a connection begins, with TLS or without (RFC 9289), and how replies leave it.
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_nfs::protocol::{MOUNT_PROGRAM, NFS_PROGRAM};
 use sharebench_nfs::record::{begin_record, end_record};
 use sharebench_nfs::rpc::{AUTH_NONE, AUTH_TLS, Rejection, STARTTLS};
 use sharebench_nfs::xdr::{Reader, Writer, XdrError};
-use sharebench_tls::{ServerTls, TlsStream};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
+use sharebench_tls::{ServerTls, Stream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -35,51 +33,21 @@ pub struct NfsTls {
     pub required: bool,
 }
 
-/// A connected stream. Plain TCP has no memory and no call between it and the socket.
-pub(super) enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream>),
-}
-
-impl Stream {
-    /// Waits until bytes may have arrived.
-    pub(super) async fn readable(&mut self) -> io::Result<()> {
-        match self {
-            Self::Plain(tcp) => tcp.readable().await,
-            Self::Tls(tls) => tls.readable().await,
+/// Sends replies; an error if the client does not receive them in time.
+pub(super) async fn send(stream: &mut Stream, out: &mut Writer, io_timeout: Duration) -> io::Result<()> {
+    match stream {
+        Stream::Plain(tcp) => send_plain(tcp, out.as_slice(), io_timeout).await?,
+        Stream::Tls(_) if out.as_slice().is_empty() => {}
+        Stream::Tls(tls) => {
+            let sent = async {
+                tls.write_all(out.as_slice()).await?;
+                tls.flush().await
+            };
+            timeout(io_timeout, sent).await.map_err(|_| late())??;
         }
     }
-
-    /// Sends replies; an error if the client does not receive them in time.
-    pub(super) async fn send(&mut self, out: &mut Writer, io_timeout: Duration) -> io::Result<()> {
-        match self {
-            Self::Plain(tcp) => send_plain(tcp, out.as_slice(), io_timeout).await?,
-            Self::Tls(_) if out.as_slice().is_empty() => {}
-            Self::Tls(tls) => {
-                let sent = async {
-                    tls.write_all(out.as_slice()).await?;
-                    tls.flush().await
-                };
-                timeout(io_timeout, sent).await.map_err(|_| late())??;
-            }
-        }
-        out.clear();
-        Ok(())
-    }
-}
-
-impl AsyncRead for Stream {
-    #[inline]
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        space: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, space),
-            Self::Tls(tls) => Pin::new(tls).poll_read(cx, space),
-        }
-    }
+    out.clear();
+    Ok(())
 }
 
 fn late() -> io::Error {
@@ -174,14 +142,14 @@ async fn deny(
             let mut out = Writer::default();
             if is_null(record).map_err(garbage)? {
                 state.answer_plain(peer, record, &mut out).map_err(garbage)?;
-                stream.send(&mut out, io_timeout).await?;
+                send(stream, &mut out, io_timeout).await?;
                 continue;
             }
             let xid = Reader::new(record).u32().map_err(garbage)?;
             let at = begin_record(&mut out);
             Rejection::Auth(TOO_WEAK).put(&mut out, xid);
             end_record(&mut out, at, 0);
-            return stream.send(&mut out, io_timeout).await;
+            return send(stream, &mut out, io_timeout).await;
         }
         if !frames.receive_within(stream, io_timeout).await? {
             return Ok(());

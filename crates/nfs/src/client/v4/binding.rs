@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use sharebench_model::{OpError, WireCount};
 use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
+use sharebench_tls::Stream;
 
 use crate::client::dial::{Service, connect};
 use crate::client::options::Route;
 use crate::client::protected_call::ProtectedCall;
-use crate::client::transport::Stream;
 use crate::client::v4::compound::{Compound, Results};
 use crate::client::v4::session::Nfs4Session;
 use crate::protocol::NFS_PROGRAM;

@@ -8,11 +8,11 @@ use std::time::Duration;
 use sharebench_model::{OpError, WireCount};
 use sharebench_stream_client::connection_error;
 use sharebench_target::LocalBoxFuture;
+use sharebench_tls::Stream;
 use tokio::time::Sleep;
 
 use crate::client::calls::ExpectedReply;
 use crate::client::dialect::Verdict;
-use crate::client::transport::Stream;
 use crate::client::v4::binding::Binding;
 use crate::client::v4::compound::Compound;
 use crate::client::v4::session::Nfs4Session;
