@@ -46,6 +46,8 @@ pub fn program(release: &Release, root: &Path, kind: Kind) -> io::Result<PathBuf
         .env("SOURCE_DATE_EPOCH", &release.epoch)
         .env(format!("CFLAGS_{}", kind.target().replace('-', "_")), c.join(" "));
     let mut flags = rust;
+    // Cargo does not strip a program whose own crate has an entry in `profile.dist.package`.
+    flags.push("-Cstrip=symbols".into());
     match kind {
         Kind::X86_64 => flags.push("-Clink-arg=-Wl,-z,pack-relative-relocs".into()),
         Kind::Aarch64 => flags.extend(cross::prepare(&mut build, release, root, kind)?),
