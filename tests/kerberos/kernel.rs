@@ -7,7 +7,7 @@ use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
 use sharebench_tests::{KernelGuest, Need, Realm, Scratch, needs};
 
 /// By this name the guest reaches this machine.
-const NAME: &str = "files.lab.test";
+pub const NAME: &str = "files.lab.test";
 /// Size of the copied file; it is not a multiple of any record or block.
 const SIZE: usize = 3_000_001;
 
@@ -52,8 +52,9 @@ fn kernel_mounts_our_servers_with_tickets() {
         ("SOURCE", &source),
         ("MOUNTS", &mounts.join("\n")),
     ];
-    let printed =
-        guest.run(include_str!("../kernel-guest/kerberos-mounts"), &env, KernelGuest::LONG).unwrap();
+    let script =
+        [include_str!("../kernel-guest/kerberos-login"), include_str!("../kernel-guest/kerberos-mounts")];
+    let printed = guest.run(&script.concat(), &env, KernelGuest::LONG).unwrap();
     assert_eq!(printed.matches(&format!("same: {SIZE} bytes")).count(), mounts.len(), "{printed}");
     for security in ["vers=3.1.1,sec=krb5,", "vers=4.1,", "sec=krb5p,"] {
         assert!(printed.contains(security), "no '{security}' in: {printed}");

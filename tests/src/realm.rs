@@ -83,7 +83,7 @@ impl Realm {
         let realm = Self::start().expect("a realm");
         let binary = env::current_exe().expect("the path of this test");
         let status = Command::new(binary)
-            .args(["--exact", test, "--nocapture", "--test-threads=1"])
+            .args(["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"])
             .envs(realm.environment())
             .env(DIRECTORY, &realm.directory)
             .stdin(Stdio::null())

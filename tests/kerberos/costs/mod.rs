@@ -8,11 +8,12 @@
 
 mod cpu;
 mod goals;
+mod kernel;
 mod logins;
 mod peers;
 mod transfers;
 
-use sharebench_tests::{Ganesha, Realm, Smbd, needs};
+use sharebench_tests::{Ganesha, KernelGuest, Need, Realm, Smbd, needs};
 
 use self::peers::Peers;
 
@@ -42,6 +43,14 @@ fn the_figures_that_have_a_goal() {
     let Some(realm) = Realm::enter("costs::the_figures_that_have_a_goal") else { return };
     let peers = Peers::start(&realm);
     println!("{}", goals::table(&peers, &logins::rows(&realm, &peers)));
+}
+
+#[test]
+#[ignore = "measures: for a quiet machine"]
+fn reads_next_to_the_kernel_client() {
+    needs!(Realm::NEEDS, Smbd::NEEDS, Ganesha::NEEDS, KernelGuest::NEEDS, [Need::Program("rpc.gssd")]);
+    let Some(realm) = Realm::enter("costs::reads_next_to_the_kernel_client") else { return };
+    println!("{}", kernel::table(&realm, &Peers::start(&realm)));
 }
 
 /// The middle of some figures.
