@@ -84,14 +84,20 @@ pub fn next_record(bytes: &[u8], max: usize) -> Result<NextRecord, RecordTooLong
     Ok(NextRecord::Partial(fragment))
 }
 
+/// Least space that a record gets at once.
+const GROWTH_BYTES: usize = 64 << 10;
+
 /// Collects one record that has several fragments, or that is too long for its receiver's buffer.
 ///
-/// [`Self::push`] takes bytes as they arrive, until the record is complete; the caller then processes [`Self::record`]
-/// and calls [`Self::reset`]. Memory grows with the bytes that arrived, never with a length that a peer announced, and
-/// the sum of all fragments is limited.
+/// [`Self::push`] takes bytes that have arrived, until the record is complete; the rest of a large fragment can also be
+/// received in place, into [`Self::space`]. The caller then processes [`Self::record`] and calls [`Self::reset`]. Memory
+/// grows with the bytes that arrived, never with a length that a peer announced, and the sum of all fragments is limited.
 #[derive(Debug, Default)]
 pub struct RecordReassembly {
-    record: Vec<u8>,
+    /// Longer than the record, so that memory that is used again is not cleared again.
+    memory: Vec<u8>,
+    /// Bytes of the record.
+    len: usize,
     /// Missing bytes of the current fragment; none between fragments.
     missing: Option<FragmentHeader>,
     header: [u8; FRAGMENT_HEADER_BYTES],
@@ -102,12 +108,19 @@ pub struct RecordReassembly {
 impl RecordReassembly {
     /// Accepts records of at most `max` bytes.
     pub const fn new(max: usize) -> Self {
-        Self { record: Vec::new(), missing: None, header: [0; FRAGMENT_HEADER_BYTES], header_len: 0, max }
+        Self {
+            memory: Vec::new(),
+            len: 0,
+            missing: None,
+            header: [0; FRAGMENT_HEADER_BYTES],
+            header_len: 0,
+            max,
+        }
     }
 
     /// True while a record is incomplete.
     pub fn in_progress(&self) -> bool {
-        self.missing.is_some() || self.header_len > 0 || !self.record.is_empty()
+        self.missing.is_some() || self.header_len > 0 || self.len > 0
     }
 
     /// Takes bytes from the front of `bytes`. Returns the number of bytes taken, and true if [`Self::record`] is
@@ -116,7 +129,7 @@ impl RecordReassembly {
         let mut taken = 0;
         loop {
             let rest = &bytes[taken..];
-            let Some(fragment) = &mut self.missing else {
+            let Some(fragment) = self.missing else {
                 if rest.is_empty() {
                     return Ok((taken, false));
                 }
@@ -130,15 +143,15 @@ impl RecordReassembly {
                 continue;
             };
             let count = fragment.len.min(rest.len());
-            self.record.extend_from_slice(&rest[..count]);
+            self.grow(count);
+            self.memory[self.len..self.len + count].copy_from_slice(&rest[..count]);
             taken += count;
-            fragment.len -= count;
-            if fragment.len > 0 {
+            self.received(count);
+            if count < fragment.len {
                 return Ok((taken, false));
             }
-            let last = fragment.last;
             self.missing = None;
-            if last {
+            if fragment.last {
                 return Ok((taken, true));
             }
         }
@@ -147,7 +160,7 @@ impl RecordReassembly {
     fn begin_fragment(&mut self) -> Result<(), RecordTooLong> {
         let fragment = FragmentHeader::from_bytes(self.header);
         self.header_len = 0;
-        let len = self.record.len() + fragment.len;
+        let len = self.len + fragment.len;
         if len > self.max {
             return Err(RecordTooLong { len, max: self.max });
         }
@@ -155,20 +168,50 @@ impl RecordReassembly {
         Ok(())
     }
 
+    /// Makes the memory at least `count` bytes longer than the record.
+    fn grow(&mut self, count: usize) {
+        if self.memory.len() < self.len + count {
+            self.memory.resize(self.len + count, 0);
+        }
+    }
+
+    /// Space for missing bytes of the current fragment, for a read that needs no copy; none if all have arrived. The
+    /// caller reports by [`Self::received`] what it has read, and continues with [`Self::push`].
+    pub fn space(&mut self) -> Option<&mut [u8]> {
+        let missing = self.missing?.len;
+        if missing == 0 {
+            return None;
+        }
+        let spare = self.memory.len() - self.len;
+        let count = missing.min(spare.max(self.len).max(GROWTH_BYTES));
+        self.grow(count);
+        self.memory.get_mut(self.len..self.len + count)
+    }
+
+    /// Records that `count` bytes were received into [`Self::space`].
+    pub fn received(&mut self, count: usize) {
+        if let Some(fragment) = &mut self.missing {
+            let count = count.min(fragment.len);
+            self.len += count;
+            fragment.len -= count;
+        }
+    }
+
     /// The bytes collected so far.
     pub fn record(&self) -> &[u8] {
-        &self.record
+        &self.memory[..self.len]
     }
 
     /// The bytes collected so far, for decoding in place.
     pub fn record_mut(&mut self) -> &mut [u8] {
-        &mut self.record
+        &mut self.memory[..self.len]
     }
 
     /// Prepares for the next record and keeps up to `keep` bytes of memory.
     pub fn reset(&mut self, keep: usize) {
-        self.record.clear();
-        self.record.shrink_to(keep);
+        self.len = 0;
+        self.memory.truncate(keep);
+        self.memory.shrink_to(keep);
         self.missing = None;
         self.header_len = 0;
     }
@@ -232,6 +275,35 @@ mod tests {
                 let (taken, done) = reassembly.push(&stream[at..end]).unwrap();
                 at += taken;
                 whole = done;
+            }
+            prop_assert_eq!(reassembly.record(), &record[..]);
+            prop_assert_eq!(&stream[at..], &b"next"[..]);
+        }
+
+        #[test]
+        fn a_record_received_in_place_is_the_one_that_was_pushed(
+            record in proptest::collection::vec(any::<u8>(), 0..400),
+            sizes in proptest::collection::vec(0usize..90, 0..6),
+            piece in 1usize..50,
+        ) {
+            let mut stream = fragments(&record, &sizes);
+            stream.extend_from_slice(b"next");
+            let mut reassembly = RecordReassembly::new(400);
+            let mut at = 0;
+            // Memory of an earlier record, which is longer.
+            reassembly.grow(500);
+            loop {
+                if let Some(space) = reassembly.space() {
+                    let count = space.len().min(piece);
+                    space[..count].copy_from_slice(&stream[at..at + count]);
+                    reassembly.received(count);
+                    at += count;
+                }
+                // A header, or nothing.
+                let end = if reassembly.space().is_some() { at } else { at + 1 };
+                let (taken, whole) = reassembly.push(&stream[at..end]).unwrap();
+                at += taken;
+                if whole { break }
             }
             prop_assert_eq!(reassembly.record(), &record[..]);
             prop_assert_eq!(&stream[at..], &b"next"[..]);

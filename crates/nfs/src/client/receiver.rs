@@ -31,7 +31,7 @@ struct DirectRead {
 /// A record takes one of three ways. Small records arrive in bursts in `buffer` and are decoded there. The data of a
 /// large READ reply go from the socket straight into their slot, which saves one copy of each byte on the path that the
 /// benchmark measures. Any other record that is larger than the buffer, or comes in several fragments, is collected in
-/// `reassembly`. While a large READ is in flight, the receiver reads no more ahead than it needs to see where the data
+/// `reassembly`, a protected READ reply too, because its signature is verified first. While a large READ is in flight, the receiver reads no more ahead than it needs to see where the data
 /// belong.
 #[derive(Debug)]
 pub(crate) struct Receiver {
@@ -98,6 +98,7 @@ impl Receiver {
             *received += count as u64;
             match &mut self.direct {
                 Some(direct) if direct.filled < direct.len => direct.filled += count,
+                _ if self.reassembly.space().is_some() => self.reassembly.received(count),
                 _ => self.buffer.received(count),
             }
             self.parse::<D>(calls, places, completions)?;
@@ -105,13 +106,18 @@ impl Receiver {
         Poll::Ready(Ok(()))
     }
 
-    /// Where the next bytes go: into a slot while its data arrive, otherwise into the buffer.
+    /// Where the next bytes go: into a slot while its data arrive, into a record that is collected, otherwise into the
+    /// buffer.
     fn space<'a>(&'a mut self, calls: &Calls, buffers: &'a mut [Box<[u8]>]) -> &'a mut [u8] {
         if let Some(direct) = self.direct
             && direct.filled < direct.len
             && let Some(space) = buffers[direct.index].get_mut(direct.filled..direct.len)
         {
             return space;
+        }
+        // The buffer is empty then: what it held has moved into the record.
+        if self.reassembly.space().is_some() {
+            return self.reassembly.space().unwrap_or_default();
         }
         // While a large READ is in flight, read only as much as shows where its data belong.
         let wanted =
@@ -260,8 +266,9 @@ impl Receiver {
                 Received::Callback => keep_callback(&mut self.callbacks, record)?,
             }
             // Memory above the buffer's size is freed, because one listing of a large directory must not stay
-            // allocated for the whole run.
-            self.reassembly.reset(self.buffer.capacity());
+            // allocated for the whole run. Every large READ that is protected needs it again.
+            let keep = if calls.are_protected() { self.max_record } else { self.buffer.capacity() };
+            self.reassembly.reset(keep);
         }
         Ok(whole)
     }
