@@ -51,4 +51,9 @@ impl LoginFlags {
     pub fn file(&self) -> Option<&Path> {
         self.password.file()
     }
+
+    /// The same without what only Kerberos uses.
+    pub fn without_tickets(&self) -> Self {
+        Self { keytab: None, principal: None, credentials: None, ..self.clone() }
+    }
 }

@@ -19,7 +19,9 @@ use crate::system::local_target;
 /// Opens all targets of a plan, without connecting.
 pub fn open_all(plan: &ResolvedPlan, login: &LoginFlags) -> Result<Vec<Arc<dyn Target>>, Failure> {
     let bypasses = plan.cache_probes.as_ref().map_or(&[][..], |probes| &probes.bypass);
+    let without_tickets = login.without_tickets();
     let with_bypass = |target: &PlannedTarget| {
+        let login = if is_baseline(target, &plan.targets) { &without_tickets } else { login };
         let opened = open(&target.url, login)?;
         match bypasses.iter().find(|bypass| bypass.target == target.name) {
             Some(bypass) => {
@@ -55,6 +57,16 @@ fn reject_one_directory_twice(targets: &[PlannedTarget]) -> Result<(), Failure> 
         found.push((path, url.options, &target.url));
     }
     Ok(())
+}
+
+/// True for a target with `sec=sys` next to one that logs in with Kerberos: the tickets are for the other one, and this one
+/// shows what it costs.
+fn is_baseline(target: &PlannedTarget, targets: &[PlannedTarget]) -> bool {
+    let option = |target: &PlannedTarget, name: &str| {
+        TargetUrl::parse(&target.url).ok().and_then(|url| url.options.get(name).cloned()).unwrap_or_default()
+    };
+    let logs_in = |target| option(target, "sec").starts_with("krb5") || option(target, "auth") == "kerberos";
+    option(target, "sec") == "sys" && targets.iter().any(logs_in)
 }
 
 /// Rejects certificates that no target uses: the user believes that the connections are protected.
@@ -145,5 +157,23 @@ fn secret_for(url: &TargetUrl, login: &LoginFlags) -> Result<Secret, Failure> {
     match url.user {
         Some(_) => credentials::for_target(url, login.file()),
         None => Ok(Secret::default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_without_kerberos_is_a_baseline_only_next_to_one_with_it() {
+        let targets = |urls: &[&str]| -> Vec<PlannedTarget> {
+            urls.iter().map(|url| PlannedTarget { name: (*url).into(), url: (*url).into() }).collect()
+        };
+        let levels = targets(&["nfs://nas/x?sec=sys", "nfs://nas/x?sec=krb5i", "nfs://nas/x"]);
+        let baselines: Vec<bool> = levels.iter().map(|target| is_baseline(target, &levels)).collect();
+        // A target that does not say what it wants is no baseline: the tickets may be meant for it.
+        assert_eq!(baselines, [true, false, false]);
+        let alone = targets(&["nfs://nas/x?sec=sys"]);
+        assert!(!is_baseline(&alone[0], &alone));
     }
 }

@@ -6,6 +6,7 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::memory::budget::Budget;
+use crate::memory::copy::copy;
 use crate::{VolumeError, VolumeResult};
 
 /// Bytes per page. A page uses memory only up to its last written 4 KiB.
@@ -149,7 +150,7 @@ impl Content {
         if end > page.len() {
             self.grow_page(&mut page, end, budget)?;
         }
-        page[within..end].copy_from_slice(bytes);
+        copy(bytes, &mut page[within..end]);
         Ok(())
     }
 
@@ -288,8 +289,7 @@ fn cut_page(page: &mut Vec<u8>, keep: usize) -> u64 {
 /// Copies from `page` at `within`; bytes after its end are zeros.
 fn copy_padded(page: &[u8], within: usize, into: &mut [u8]) {
     let from = page.get(within..).unwrap_or_default();
-    let count = from.len().min(into.len());
-    into[..count].copy_from_slice(&from[..count]);
+    let count = copy(from, into);
     into[count..].fill(0);
 }
 

@@ -2,6 +2,7 @@
 
 mod budget;
 mod content;
+mod copy;
 mod names;
 mod node;
 mod streams;
