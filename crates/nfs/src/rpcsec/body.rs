@@ -61,9 +61,11 @@ pub fn put_body(
     writer.u32(sequence);
     encode(writer);
     if service == Service::Integrity {
-        writer.patch(at, (writer.len() - start) as u32);
+        let len = writer.len() - start;
+        writer.patch(at, len as u32);
         let mut mic = Vec::with_capacity(protection.mic_len());
         protection.mic(&[&writer.as_slice()[start..]], &mut mic);
+        writer.pad(len);
         writer.opaque(&mic);
         return Ok(());
     }
@@ -122,7 +124,7 @@ mod tests {
         let mic = protection.mic_len();
         match service {
             Service::None => 0,
-            Service::Integrity => LENGTH + SEQUENCE + LENGTH + mic + padding(mic),
+            Service::Integrity => LENGTH + SEQUENCE + padding(len) + LENGTH + mic + padding(mic),
             Service::Privacy => {
                 let added = WRAP_HEADER_LEN + SEQUENCE + protection.wrap_trailer_len();
                 LENGTH + added + padding(added + len)
@@ -141,7 +143,7 @@ mod tests {
             let client = side(encryption, Role::Initiator);
             let server = side(encryption, Role::Acceptor);
             for service in Service::ALL {
-                for len in [0, 4, 4096] {
+                for len in [0, 4, 6, 4096] {
                     let mut writer = Writer::default();
                     writer.u32(7);
                     put_body(&mut writer, &client, service, 42, |writer| writer.raw(&vec![5; len])).unwrap();
