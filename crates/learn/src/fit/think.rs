@@ -16,6 +16,8 @@ const MEAN_WITHIN: f64 = 0.03;
 const LISTED: usize = 100;
 /// Draws that represent a law.
 const DRAWS: u32 = 20_000;
+/// The 95 % quantile of the standard normal distribution.
+const NORMAL_P95: f64 = 1.644_853_626_951_472_7;
 /// Longest mean of a plan, ns: pauses beyond it count as this long.
 const MAX_PAUSE: u64 = 3_600_000_000_000;
 
@@ -30,15 +32,17 @@ pub fn fit_think(pauses: &mut [u64]) -> Fit<Think> {
         return Fit { law: Think::Constant(Duration::ZERO), n, ks: 0.0 };
     };
     let mean = pauses.iter().map(|pause| *pause as f64).sum::<f64>() / n as f64;
-    let (median, p95) = (at(pauses, 0.5), at(pauses, 0.95));
+    let median = at(pauses, 0.5) as f64;
     let mut laws = vec![Think::Constant(rounded(mean)), Think::Exponential(rounded(mean))];
-    if median > 0 && longest > median {
-        laws.push(Think::Lognormal(rounded(median as f64), rounded(p95.max(median) as f64)));
+    if median > 0.0 && mean > median {
+        // The lognormal distribution with this median and this mean.
+        let sigma = (2.0 * (mean / median).ln()).sqrt();
+        laws.push(Think::Lognormal(rounded(median), rounded(median * (NORMAL_P95 * sigma).exp())));
     }
     let sample: Vec<(u64, u64)> = pauses.iter().map(|pause| (*pause, 1)).collect();
     let mut best: Option<Fit<Think>> = None;
     for law in laws {
-        let fit = fitted(law, &sample, n, at(pauses, 0.5));
+        let fit = fitted(law, &sample, n, median as u64);
         let off = fit.law.mean().as_nanos() as f64 / mean - 1.0;
         let is_better = best.as_ref().is_none_or(|best| fit.ks < best.ks);
         if fit.ks <= CLOSE && off.abs() <= MEAN_WITHIN && is_better {
