@@ -134,7 +134,10 @@ fn file_sizes(work: &TransactionWork) -> Vec<f64> {
             Operation::Read(requests) | Operation::Write(requests) => requests.times == Times::All,
             _ => false,
         };
-        let Some(class) = transaction.class.filter(|_| transaction.operations.iter().any(|op| whole(&op))) else { continue };
+        let Some(class) = transaction.class.filter(|_| transaction.operations.iter().any(|op| whole(&op)))
+        else {
+            continue;
+        };
         let files = &work.workload.set.files[work.workload.set.classes[class].1.clone()];
         let weight = f64::from(transaction.weight) / files.len() as f64;
         sizes.extend(files.iter().map(|file| (file.bytes, weight)));
@@ -227,11 +230,13 @@ fn builds_and_chip_design_are_learned() {
 
 #[test]
 fn a_capture_becomes_a_loadfile_that_plans_accept() {
-    for (text, protocol) in [(OFFICE, Protocol::Smb2), (LIBRARY, Protocol::Nfs3), (DATABASE, Protocol::Nfs4)] {
+    for (text, protocol) in [(OFFICE, Protocol::Smb2), (LIBRARY, Protocol::Nfs3), (DATABASE, Protocol::Nfs4)]
+    {
         let simulation = Simulation { protocol, users: 3, seconds: 60, seed: 5 };
         let (observed, _) = simulate(&load(text), &simulation);
         let written = loadfile(&observed);
-        let toml = format!("[load]\nusers = [1]\n[workload]\nname = 'a'\nscript = '''\n{}'''\n", written.text);
+        let toml =
+            format!("[load]\nusers = [1]\n[workload]\nname = 'a'\nscript = '''\n{}'''\n", written.text);
         let work = load(&toml);
         let file = work.workload.loadfile.clone().unwrap();
         assert!(file.is_stamped());

@@ -60,7 +60,8 @@ pub fn run(args: &LearnArgs) -> Result<ExitCode, Failure> {
     check_outputs(args)?;
     let observed = read(args)?;
     if observed.operations.is_empty() {
-        let names: Vec<String> = args.captures.iter().map(|path| plain(&path.display().to_string())).collect();
+        let names: Vec<String> =
+            args.captures.iter().map(|path| plain(&path.display().to_string())).collect();
         return Err(Failure::usage(format!("{}: no operation of a file server is in it", names.join(", "))));
     }
     let report = server_report(&observed);
@@ -170,14 +171,16 @@ fn write_loadfile(path: &Path, observed: &Observed, quiet: QuietFlags) -> Result
 /// Writes an output; whether it replaced a file.
 fn write(flag: &str, path: &Path, bytes: &[u8]) -> Result<&'static str, Failure> {
     let existed = path.exists();
-    files::write(path, bytes).map_err(|error| Failure::usage(format!("{flag} {}: {error}", path.display())))?;
+    files::write(path, bytes)
+        .map_err(|error| Failure::usage(format!("{flag} {}: {error}", path.display())))?;
     Ok(if existed { "replaced" } else { "written" })
 }
 
 /// The name of the file without its extension, as far as names of workloads have its letters.
 fn workload_name(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let name: String = stem.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(64).collect();
+    let name: String =
+        stem.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(64).collect();
     let is_preset = sharebench_plan::Preset::named(&name).is_some();
     if name.is_empty() || name.starts_with('.') || is_preset { USUAL_NAME.to_owned() } else { name }
 }
@@ -188,7 +191,9 @@ mod tests {
 
     #[test]
     fn a_workload_is_named_after_its_file() {
-        for (path, name) in [("/tmp/mine.toml", "mine"), ("mo n\u{e4}.toml", "mon"), ("-", "-"), ("office.toml", "learned")] {
+        for (path, name) in
+            [("/tmp/mine.toml", "mine"), ("mo n\u{e4}.toml", "mon"), ("-", "-"), ("office.toml", "learned")]
+        {
             assert_eq!(workload_name(Path::new(path)), name);
         }
     }
@@ -204,7 +209,8 @@ mod tests {
             json: false,
             quiet: QuietFlags { quiet: true },
         };
-        let problem = |output: &str, loadfile: &str| check_outputs(&args(output, loadfile)).unwrap_err().to_string();
+        let problem =
+            |output: &str, loadfile: &str| check_outputs(&args(output, loadfile)).unwrap_err().to_string();
         assert!(problem("a.pcap", "b").contains("--output a.pcap: it would replace a capture"));
         assert!(problem("b", "a.pcap").contains("--loadfile a.pcap"));
         assert!(problem("b", "b").contains("the file of --output too"));

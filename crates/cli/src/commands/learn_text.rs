@@ -56,7 +56,15 @@ fn server(out: &mut Lines, report: &ServerReport, learned: &Learned) {
         .iter()
         .map(|(protocol, users)| format!("{} over {}", counted(*users, "user"), protocol_name(*protocol)))
         .collect();
-    out.wrapped(0, &format!("{} of {} in {seconds:.1} s: {}", counted(report.operations, "operation"), counted(report.clients, "client"), protocols.join(", ")));
+    out.wrapped(
+        0,
+        &format!(
+            "{} of {} in {seconds:.1} s: {}",
+            counted(report.operations, "operation"),
+            counted(report.clients, "client"),
+            protocols.join(", ")
+        ),
+    );
     out.wrapped(
         0,
         &format!(
@@ -80,7 +88,10 @@ fn responses(out: &mut Lines, report: &ServerReport) {
         });
         out.line(&format!("{name:NAME$}{:>NUMBER$}{times}{}", kind.count, failures(kind)));
     }
-    out.wrapped(0, "In brackets: the 95 % interval, where there are enough replies for one; ? where there are not.");
+    out.wrapped(
+        0,
+        "In brackets: the 95 % interval, where there are enough replies for one; ? where there are not.",
+    );
 }
 
 fn failures(kind: &KindReport) -> String {
@@ -123,7 +134,13 @@ fn caches(out: &mut Lines, report: &ServerReport) {
     out.line("\nCACHES, as far as the wire shows them");
     if caches.opens_to_read > 0 {
         let part = share(caches.opens_without_read, caches.opens_to_read);
-        out.wrapped(0, &format!("{part} of {} opens to read were closed without a read: the client had the data", caches.opens_to_read));
+        out.wrapped(
+            0,
+            &format!(
+                "{part} of {} opens to read were closed without a read: the client had the data",
+                caches.opens_to_read
+            ),
+        );
     }
     if caches.bytes_read > 0 {
         let part = share(caches.bytes_read_again, caches.bytes_read);
@@ -181,10 +198,16 @@ fn workload(out: &mut Lines, learned: &Learned) {
             learned.think.ks
         ),
     );
-    out.line(&format!("\n{:NAME$}{:>NUMBER$}{:>NUMBER$}{:>NUMBER$}", "OPERATION", "captured", "share", "preset"));
+    out.line(&format!(
+        "\n{:NAME$}{:>NUMBER$}{:>NUMBER$}{:>NUMBER$}",
+        "OPERATION", "captured", "share", "preset"
+    ));
     for row in &learned.mix {
         let (captured, preset) = (percent(row.captured_share, 1), percent(row.preset_share, 1));
-        out.line(&format!("{:NAME$}{:>NUMBER$}{captured:>NUMBER$}{preset:>NUMBER$}", row.operation, row.captured));
+        out.line(&format!(
+            "{:NAME$}{:>NUMBER$}{captured:>NUMBER$}{preset:>NUMBER$}",
+            row.operation, row.captured
+        ));
     }
     out.line(&format!("\n{:>NUMBER$}  TRANSACTION", "weight"));
     for transaction in &learned.transactions {

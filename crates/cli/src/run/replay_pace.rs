@@ -81,7 +81,10 @@ mod tests {
         assert_eq!(workload.script.as_deref(), Some(expected));
         assert_eq!("as-recorded".parse::<ReplayPace>().unwrap().apply(&mut workload), Think::Stamps);
         assert_eq!(workload.script.as_deref(), Some(expected));
-        assert_eq!("closed".parse::<ReplayPace>().unwrap().apply(&mut workload), Think::Constant(Duration::ZERO));
+        assert_eq!(
+            "closed".parse::<ReplayPace>().unwrap().apply(&mut workload),
+            Think::Constant(Duration::ZERO)
+        );
         for wrong in ["", "2", "x0", "x-1", "xx", "xNaN", "x1e9", "fast"] {
             assert!(wrong.parse::<ReplayPace>().is_err(), "{wrong}");
         }

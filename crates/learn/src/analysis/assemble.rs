@@ -138,16 +138,11 @@ impl Assembly<'_> {
         if !is_carrier {
             self.count(&mut group, operation, file);
         }
-        let ends = matches!(operation.action, Action::Remove { .. });
-        if ends {
-            self.complete(group);
-        } else {
-            let state = &mut self.users[user as usize];
-            if group.depth == 0 {
-                state.idle.insert((group.whole.end, file));
-            }
-            state.groups.insert(file, group);
+        let state = &mut self.users[user as usize];
+        if group.depth == 0 {
+            state.idle.insert((group.whole.end, file));
         }
+        state.groups.insert(file, group);
     }
 
     /// The group of a file, or a new one where this operation begins another sequence.
@@ -265,7 +260,10 @@ impl Assembly<'_> {
                 group.whole.name = NameChange::Renamed;
                 group.done = true;
             }
-            Action::Remove { .. } => group.whole.name = NameChange::Removed,
+            Action::Remove { .. } => {
+                group.whole.name = NameChange::Removed;
+                group.done = true;
+            }
             _ => {}
         }
     }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use sharebench_learn::{Action, File, Observed, Operation, Outcome, Person, Protocol};
 use sharebench_model::Random;
 use sharebench_plan::{
-    Operation as Op, Owner, Pace, Plan, PlannedTarget, RequestPattern, Requests, Think, Times, TransactionWork, Work,
+    Operation as Op, Owner, Pace, Plan, PlannedTarget, RequestPattern, Requests, Think, Times,
+    TransactionWork, Work,
 };
 
 /// Between two operations of a transaction, ns.
@@ -90,14 +91,24 @@ pub fn simulate(work: &TransactionWork, simulation: &Simulation) -> (Observed, B
 }
 
 impl World<'_> {
-    fn transaction(&mut self, user: u32, index: usize, mut now: u64, performed: &mut BTreeMap<&'static str, u64>) -> u64 {
+    fn transaction(
+        &mut self,
+        user: u32,
+        index: usize,
+        mut now: u64,
+        performed: &mut BTreeMap<&'static str, u64>,
+    ) -> u64 {
         let transaction = &self.work.workload.transactions[index];
         let picked = transaction.class.map(|class| {
             let files = self.work.workload.set.classes[class].1.clone();
-            let place = if transaction.keeps_open() { u64::from(user) } else { self.random.below(files.len() as u64) };
+            let place = if transaction.keeps_open() {
+                u64::from(user)
+            } else {
+                self.random.below(files.len() as u64)
+            };
             files.start + (place % files.len() as u64) as usize
         });
-        let number = picked.map(|picked| self.number(user, picked));
+        let mut number = picked.map(|picked| self.number(user, picked));
         let mut made: Option<u32> = None;
         let mut at = 0;
         for operation in &transaction.operations {
@@ -122,6 +133,7 @@ impl World<'_> {
                     if let (Some(made), Some(picked)) = (made.take(), picked) {
                         let owner = self.owner(user, picked);
                         self.numbers.insert((owner, picked), made);
+                        number = Some(made);
                     }
                 }
                 Op::Delete => {
@@ -220,7 +232,13 @@ impl World<'_> {
         let service = 100_000 + (self.random.exponential() * 200_000.0) as u64;
         let start = *now;
         let end = start + service;
-        self.observed.operations.push(Operation { user, start, end: Some(end), action, outcome: Outcome::Done });
+        self.observed.operations.push(Operation {
+            user,
+            start,
+            end: Some(end),
+            action,
+            outcome: Outcome::Done,
+        });
         *now = end + TURNAROUND / 2 + self.random.below(TURNAROUND);
     }
 
