@@ -68,9 +68,6 @@ pub enum Command {
     Load(LoadArgs),
     /// List the presets of `load`, with their sources.
     Presets(PresetsArgs),
-    /// Learn a workload from captures of a server or traces of a client, and report on that server.
-    #[command(after_help = LEARN_HELP)]
-    Learn(LearnArgs),
     /// Survey a share and write a workload file with its file sizes, types and depths, but no names.
     #[command(after_help = SURVEY_HELP)]
     Survey(SurveyArgs),

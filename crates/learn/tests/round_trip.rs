@@ -253,6 +253,9 @@ fn learning_is_deterministic_and_says_nothing_of_what_is_not_there() {
     assert_eq!(first, second);
     let report = server_report(&observed);
     assert_eq!(report.operations, observed.operations.len() as u64);
+    // The office reads every file that it opens to read; renames and removals are no opens to read.
+    assert!(report.caches.opens_to_read > 0);
+    assert_eq!(report.caches.opens_without_read, 0);
     assert_eq!(to_json(&report, &first)["schema"], sharebench_learn::SCHEMA);
     let nothing = sharebench_learn::Observed::default();
     assert_eq!(preset(&learn(&nothing), "mine"), None);

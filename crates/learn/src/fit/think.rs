@@ -28,9 +28,9 @@ pub fn fit_think(pauses: &mut [u64]) -> Fit<Think> {
     }
     pauses.sort_unstable();
     let n = pauses.len() as u64;
-    let Some(longest) = pauses.last().copied().filter(|longest| *longest > 0) else {
+    if pauses.last().is_none_or(|longest| *longest == 0) {
         return Fit { law: Think::Constant(Duration::ZERO), n, ks: 0.0 };
-    };
+    }
     let mean = pauses.iter().map(|pause| *pause as f64).sum::<f64>() / n as f64;
     let median = at(pauses, 0.5) as f64;
     let mut laws = vec![Think::Constant(rounded(mean)), Think::Exponential(rounded(mean))];

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::analysis::carriers;
 use crate::operation::{Action, Observed, Outcome};
 
 /// Most ranges of a file and user that are remembered; beyond it the oldest are given up, and repeated reads are at least what
@@ -35,7 +36,10 @@ pub fn cache_use(observed: &Observed) -> CacheUse {
     let mut read: BTreeMap<(u32, u32), Ranges> = BTreeMap::new();
     let mut fresh: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     let mut versions: BTreeMap<u32, u32> = BTreeMap::new();
-    for operation in observed.operations.iter().filter(|operation| operation.outcome == Outcome::Done) {
+    // An open that only carries a request by name is no open to read.
+    let carriers = carriers(observed);
+    let operations = observed.operations.iter().zip(carriers).filter(|(_, is_carrier)| !is_carrier);
+    for operation in operations.map(|(operation, _)| operation).filter(|o| o.outcome == Outcome::Done) {
         let user = operation.user;
         match operation.action {
             Action::Open { file: Some(file), created: false, write: false }
@@ -63,8 +67,6 @@ pub fn cache_use(observed: &Observed) -> CacheUse {
                 *versions.entry(file).or_default() += 1
             }
             Action::Stat { file: Some(file) } | Action::Lookup { file: Some(file) } => {
-                // An open that only asks for attributes is no open to read.
-                open.remove(&(user, file));
                 found.attribute_requests += 1;
                 let before = fresh.insert((user, file), operation.start);
                 let is_again = before.is_some_and(|before| operation.start.saturating_sub(before) < FRESH);
