@@ -35,7 +35,7 @@ struct UserState {
     connects: u32,
 }
 
-struct Assembly<'a> {
+struct Assembler<'a> {
     observed: &'a Observed,
     gap: u64,
     users: Vec<UserState>,
@@ -50,7 +50,7 @@ struct Assembly<'a> {
 /// The sequences of all users, by their start. What belongs to none is counted.
 pub fn sequences(observed: &Observed, gap: u64, counts: &mut Counts) -> Vec<Sequence> {
     let carriers = carriers(observed);
-    let mut assembly = Assembly {
+    let mut assembly = Assembler {
         observed,
         gap,
         users: observed.users.iter().map(|_| UserState::default()).collect(),
@@ -65,7 +65,7 @@ pub fn sequences(observed: &Observed, gap: u64, counts: &mut Counts) -> Vec<Sequ
     assembly.finish()
 }
 
-impl Assembly<'_> {
+impl Assembler<'_> {
     fn operation(&mut self, operation: &Operation, is_carrier: bool) {
         let user = operation.user;
         if self.users.get(user as usize).is_none() {

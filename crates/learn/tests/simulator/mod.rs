@@ -37,7 +37,7 @@ pub fn resolved(plan: Plan) -> TransactionWork {
     work.clone()
 }
 
-struct World<'a> {
+struct Simulator<'a> {
     simulation: &'a Simulation,
     work: &'a TransactionWork,
     random: Random,
@@ -53,7 +53,7 @@ struct World<'a> {
 /// Performs the load, and notes what a capture would show; also the operations of plans that were performed, by name.
 pub fn simulate(work: &TransactionWork, simulation: &Simulation) -> (Observed, BTreeMap<&'static str, u64>) {
     let person = |user| Person { client: user, protocol: simulation.protocol };
-    let mut world = World {
+    let mut world = Simulator {
         simulation,
         work,
         random: Random::new(simulation.seed, 1),
@@ -90,7 +90,7 @@ pub fn simulate(work: &TransactionWork, simulation: &Simulation) -> (Observed, B
     (world.observed, performed)
 }
 
-impl World<'_> {
+impl Simulator<'_> {
     fn transaction(
         &mut self,
         user: u32,
@@ -216,7 +216,7 @@ impl World<'_> {
         }
     }
 
-    /// SMB opens what it asks about.
+    /// SMB opens a file for a request by name.
     fn by_name(&mut self, user: u32, file: u32, action: Action, now: &mut u64) {
         let opens = self.simulation.protocol == Protocol::Smb2;
         if opens {
