@@ -1,5 +1,8 @@
 //! Readers of captures and traces.
 
+mod protocols;
+mod recorder;
+
 use std::io::Read;
 
 use crate::operation::Observed;
