@@ -129,3 +129,145 @@ impl Stream {
 
 /// Keeps positions from becoming negative when a segment before the first one is repeated.
 const FIRST: u64 = 1 << 32;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A message of SMB 2 from the server, in its frame.
+    fn message(len: usize, mark: u8) -> Vec<u8> {
+        let mut message = vec![mark; len.max(64)];
+        message[..4].copy_from_slice(b"\xFESMB");
+        message[16..20].copy_from_slice(&1u32.to_le_bytes());
+        [&(message.len() as u32).to_be_bytes()[..], &message].concat()
+    }
+
+    /// Messages with these lengths, one after the other, and where each begins.
+    fn conversation(lengths: &[usize]) -> (Vec<u8>, Vec<usize>) {
+        let mut bytes = Vec::new();
+        let mut starts = Vec::new();
+        for (at, len) in lengths.iter().enumerate() {
+            starts.push(bytes.len());
+            bytes.extend(message(*len, at as u8));
+        }
+        (bytes, starts)
+    }
+
+    type Found = Vec<(usize, Vec<u8>)>;
+
+    /// The messages that come out; `segments` are ranges of the bytes, and how much of each was captured.
+    fn read(bytes: &[u8], first: u32, segments: &[(usize, usize, usize)]) -> (Found, Stream) {
+        let mut stream = Stream::default();
+        let mut all = Vec::new();
+        let mut found = |framed: &Framed<'_>| all.push((framed.len, framed.head.to_vec()));
+        stream.begin(first.wrapping_sub(1));
+        for (time, (from, to, captured)) in segments.iter().enumerate() {
+            let piece = &bytes[*from..*to];
+            let payload = Payload {
+                time: time as u64,
+                sequence: first.wrapping_add(*from as u32),
+                bytes: &piece[..piece.len().min(*captured)],
+                len: piece.len(),
+            };
+            stream.segment(payload, &mut found);
+        }
+        stream.end(&mut found);
+        (all, stream)
+    }
+
+    /// Ranges of `size` bytes that begin anew with each message, as senders make them.
+    fn segments(bytes: &[u8], starts: &[usize], size: usize, captured: usize) -> Vec<(usize, usize, usize)> {
+        let ends = starts.iter().skip(1).copied().chain([bytes.len()]);
+        let mut all = Vec::new();
+        for (start, end) in starts.iter().zip(ends) {
+            let mut from = *start;
+            while from < end {
+                let to = (from + size).min(end);
+                all.push((from, to, captured));
+                from = to;
+            }
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn messages_survive_any_segments_repetitions_and_a_new_order(
+            lengths in proptest::collection::vec(64usize..3000, 1..12),
+            size in 20usize..1500,
+            first in any::<u32>(),
+            swaps in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..10),
+        ) {
+            let (bytes, starts) = conversation(&lengths);
+            let mut order = segments(&bytes, &starts, size, usize::MAX);
+            // The first segment shows where the stream begins to be understood.
+            for (a, b) in &swaps {
+                if order.len() > 1 {
+                    let [a, b] = [1 + a.index(order.len() - 1), 1 + b.index(order.len() - 1)];
+                    order.swap(a, b);
+                    order.push(order[a]);
+                }
+            }
+            let (found, stream) = read(&bytes, first, &order);
+            prop_assert_eq!(found.len(), lengths.len());
+            for ((len, head), (start, expected)) in found.iter().zip(starts.iter().zip(&lengths)) {
+                prop_assert_eq!(len, expected);
+                prop_assert_eq!(&head[..], &bytes[start + 4..start + 4 + len]);
+            }
+            prop_assert_eq!((stream.lost_bytes, stream.damage.cut), (0, 0));
+        }
+
+        #[test]
+        fn short_captures_of_segments_still_give_every_message(
+            lengths in proptest::collection::vec(64usize..3000, 1..12),
+            size in 200usize..1500,
+        ) {
+            let (bytes, starts) = conversation(&lengths);
+            // Headers alone: the 4 bytes of the frame and 38 of the message.
+            let (found, _) = read(&bytes, 7, &segments(&bytes, &starts, size, 42));
+            let found: Vec<usize> = found.iter().map(|(len, _)| *len).collect();
+            prop_assert_eq!(found, lengths);
+        }
+
+        #[test]
+        fn no_bytes_are_a_panic(
+            pieces in proptest::collection::vec((any::<u32>(), proptest::collection::vec(any::<u8>(), 0..80), 0usize..5000), 0..40),
+        ) {
+            let mut stream = Stream::default();
+            let mut count = 0;
+            for (sequence, bytes, more) in &pieces {
+                let payload = Payload { time: 0, sequence: *sequence, bytes, len: bytes.len() + more };
+                stream.segment(payload, &mut |_| count += 1);
+                stream.acknowledged(sequence.wrapping_add(9), &mut |_| count += 1);
+            }
+            stream.end(&mut |_| count += 1);
+        }
+    }
+
+    #[test]
+    fn after_a_loss_reading_continues_with_the_next_message() {
+        let (bytes, starts) = conversation(&[500, 600, 700, 800]);
+        let mut order = segments(&bytes, &starts, 300, usize::MAX);
+        // The end of the first message and the beginning of the second.
+        order.drain(1..3);
+        let (found, stream) = read(&bytes, 1, &order);
+        let lengths: Vec<usize> = found.iter().map(|(len, _)| *len).collect();
+        assert_eq!(lengths, [500, 700, 800]);
+        assert_eq!(stream.lost_bytes, 504);
+        assert_eq!(stream.damage.cut, 1);
+    }
+
+    #[test]
+    fn a_loss_within_a_large_message_loses_only_data() {
+        let (bytes, starts) = conversation(&[200_000, 64]);
+        let mut order = segments(&bytes, &starts, 1400, usize::MAX);
+        order.drain(100..110);
+        let (found, stream) = read(&bytes, u32::MAX - 70_000, &order);
+        let lengths: Vec<usize> = found.iter().map(|(len, _)| *len).collect();
+        assert_eq!(lengths, [200_000, 64]);
+        assert_eq!(stream.lost_bytes, 14_000);
+        assert_eq!(stream.damage.cut, 0);
+    }
+}
