@@ -50,6 +50,11 @@ impl Recorder {
         self.files.get(&hash(server, identity)).copied()
     }
 
+    /// Notes that a file is known by this name too.
+    pub(crate) fn link(&mut self, server: SocketAddr, identity: &[u8], file: u32) {
+        self.files.insert(hash(server, identity), file);
+    }
+
     /// Gives a file another handle or path; the one that had it until now is returned, and has none afterwards.
     pub(crate) fn rename(&mut self, server: SocketAddr, from: &[u8], to: &[u8]) -> Option<u32> {
         let file = self.files.remove(&hash(server, from))?;
