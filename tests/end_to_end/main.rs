@@ -28,6 +28,7 @@ mod kernel_guest;
 mod kernel_guest_bands;
 mod kernel_guest_mounts;
 mod kill9;
+mod learning;
 mod live;
 mod load_watch;
 mod loadfiles;

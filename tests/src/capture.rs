@@ -91,6 +91,11 @@ impl Capture {
 }
 
 impl Captured {
+    /// Path of the file, in the format pcapng.
+    pub fn path(&self) -> String {
+        self.scratch.file("packets.pcapng")
+    }
+
     /// Declares that each request begins in a new segment, as with one request in flight. tshark then does not reassemble
     /// streams, which would lose requests in captures of gigabytes.
     #[must_use]

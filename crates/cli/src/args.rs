@@ -11,6 +11,7 @@ use crate::commands::doctor::{DOCTOR_HELP, DoctorArgs};
 use crate::commands::export::{EXPORT_HELP, ExportArgs};
 use crate::commands::gate::{GATE_HELP, GateArgs};
 use crate::commands::import::{IMPORT_HELP, ImportArgs};
+use crate::commands::learn::{LEARN_HELP, LearnArgs};
 use crate::commands::load::{LOAD_HELP, LoadArgs};
 use crate::commands::plan::PlanArgs;
 use crate::commands::presets::PresetsArgs;
@@ -70,6 +71,9 @@ pub enum Command {
     /// Survey a share and write a workload file with its file sizes, types and depths, but no names.
     #[command(after_help = SURVEY_HELP)]
     Survey(SurveyArgs),
+    /// Learn a workload from captures of a server or traces of a client, and report on that server.
+    #[command(after_help = LEARN_HELP)]
+    Learn(LearnArgs),
     /// Report what a server offers and which of it a run can use.
     #[command(after_help = PROBE_HELP)]
     Probe(ProbeArgs),

@@ -79,6 +79,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Probe(probe) => commands::probe::run(&probe),
         Command::Diagnose(diagnose) => commands::diagnose::run(&diagnose),
         Command::Survey(survey) => commands::survey::run(&survey),
+        Command::Learn(learn) => commands::learn::run(&learn),
         Command::Run(run) => commands::run::file(&run),
         Command::Plan(plan) => commands::plan::check(&plan),
         Command::Gate(gate) => commands::gate::gate(&gate),

@@ -44,7 +44,10 @@ fn a_command_lists_only_options_that_it_honours() {
             .map(|command| command.get_name().to_owned())
             .collect()
     };
-    assert_eq!(commands_with("json"), ["demo", "sweep", "depth", "load", "probe", "diagnose", "run", "gate"]);
+    assert_eq!(
+        commands_with("json"),
+        ["demo", "sweep", "depth", "load", "learn", "probe", "diagnose", "run", "gate"]
+    );
     assert_eq!(commands_with("repetitions"), ["sweep", "depth"]);
     assert_eq!(
         commands_with("password-file"),

@@ -17,6 +17,7 @@ use crate::flags::plan_flags::PlanFlags;
 use crate::flags::ranks::RankWeightFlags;
 use crate::flags::run_flags::RunFlags;
 use crate::run::loadfile;
+use crate::run::replay_pace::ReplayPace;
 
 /// Examples of `load --help`.
 pub const LOAD_HELP: &str = "Examples:
@@ -24,6 +25,7 @@ pub const LOAD_HELP: &str = "Examples:
   sharebench load smb://alice@nas/share --preset office
   sharebench load smb://alice@nas/share --preset copy-all-bidirectional --until-stress
   sharebench load smb://alice@nas/share --loadfile /usr/share/dbench/client.txt --users 1,10,50
+  sharebench load nfs://nas/export --loadfile mine.load --pace x2 --users 1
   sharebench load smb://alice@nas/share --workload single-read --find-knee --slo 'p95<20ms,errors<0.1%'
 
 A preset is a workload with steps, think times and windows; `sharebench presets` lists them. Other options replace
@@ -60,6 +62,10 @@ pub struct LoadFlags {
     /// of the time stamps, or without pauses if it has none or if --think is given.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "workload", "scale"])]
     pub loadfile: Option<String>,
+    /// Pace of the loadfile's time stamps: as-recorded, x2 (twice as fast; x0.01 to x1000), or closed (each operation when
+    /// the one before has ended) [default: as-recorded, if it has time stamps].
+    #[arg(long, value_name = "PACE", requires = "loadfile", conflicts_with_all = ["think", "arrivals", "find_knee"])]
+    pub pace: Option<ReplayPace>,
     /// Number of virtual users in each step [default: 1,2,5,10; with --arrivals constant or poisson: 32].
     #[arg(long, value_name = "USERS", value_delimiter = ',')]
     pub users: Option<Vec<Values<u32>>>,
@@ -121,12 +127,13 @@ pub struct LoadFlags {
 /// The plan of `sharebench load`.
 pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
     let flags = &args.load;
-    let preset = match (&flags.preset, &flags.loadfile) {
+    let mut preset = match (&flags.preset, &flags.loadfile) {
         (Some(name), _) => preset(name)?,
         (None, Some(path)) => Plan { workload: Some(loadfile::workload(path)?), ..Plan::default() },
         (None, None) => Plan::default(),
     };
-    let usual = preset.load.unwrap_or_default();
+    let usual = preset.load.take().unwrap_or_default();
+    let pace = flags.pace.zip(preset.workload.as_mut()).map(|(pace, workload)| pace.apply(workload));
     let open = matches!(flags.arrivals, Some(Arrivals::Constant | Arrivals::Poisson | Arrivals::Visits));
     // An arrival schedule and a search choose users and think times themselves, so those of a preset do not apply.
     let own_pace = open || flags.find_knee;
@@ -136,7 +143,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         users_per_session: flags.users_per_session.or(usual.users_per_session),
         arrivals: flags.arrivals.or(usual.arrivals),
         rates: flat(flags.rates.as_deref()).or(usual.rates),
-        think: flags.think.clone().or(usual.think.filter(|_| !own_pace)),
+        think: flags.think.clone().or(pace).or(usual.think.filter(|_| !own_pace)),
         visit: flags.visit.or(usual.visit),
         ramp: flags.ramp.or(usual.ramp),
         warm_up: flags.warm_up.or(usual.warm_up),

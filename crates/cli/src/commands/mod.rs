@@ -14,6 +14,8 @@ pub mod export;
 mod from_flags;
 pub mod gate;
 pub mod import;
+pub mod learn;
+mod learn_text;
 pub mod load;
 pub mod plan;
 pub mod presets;

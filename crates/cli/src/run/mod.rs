@@ -10,6 +10,7 @@ pub mod loadfile;
 pub mod measure;
 pub mod plan_file;
 pub mod ranks;
+pub mod replay_pace;
 pub mod run_store;
 pub mod run_summary;
 pub mod targets;

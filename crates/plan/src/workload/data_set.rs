@@ -101,8 +101,9 @@ impl DataSet {
             let name = class.name.clone().unwrap_or_default();
             let (count, smaller) = class.scaled(scale);
             let class = &FileClass { count: Some(count), ..class.clone() };
+            let sizes = class.size.as_ref().map(|size| size.draw_all(count, &mut random)).unwrap_or_default();
             for index in 0..count {
-                let bytes = class.size.as_ref().map_or(0, |size| size.draw(&mut random));
+                let bytes = sizes.get(index as usize).copied().unwrap_or(0);
                 let bytes = if bytes > 0 { (bytes as f64 * smaller).round().max(1.0) as u64 } else { 0 };
                 let path = class.path(index);
                 let data = class.data.unwrap_or_default();

@@ -51,6 +51,30 @@ impl Sizes {
         }
     }
 
+    /// The sizes of that many files, in random order. Of sizes with weights each is there as often as its weight requires, to
+    /// within one file, so that a small data set has the mean that its law has.
+    pub fn draw_all(&self, count: u32, random: &mut Random) -> Vec<u64> {
+        let Self::Choice(choices) = self else {
+            return (0..count).map(|_| self.draw(random)).collect();
+        };
+        // Systematic sampling (Cochran: Sampling Techniques, 3rd ed., 8): equal steps from a random start.
+        let all: f64 = choices.iter().map(|(_, weight)| f64::from(*weight)).sum();
+        let start = random.unit();
+        let mut next = choices.iter();
+        let (mut size, mut end) = (0, 0.0);
+        let mut sizes = Vec::with_capacity(count as usize);
+        for index in 0..count {
+            let place = (f64::from(index) + start) / f64::from(count) * all;
+            while place >= end {
+                let Some((following, weight)) = next.next() else { break };
+                (size, end) = (*following, end + f64::from(*weight));
+            }
+            sizes.push(size);
+        }
+        random.shuffle(&mut sizes);
+        sizes
+    }
+
     /// Smallest size that can be drawn.
     pub fn least(&self) -> u64 {
         match self {
@@ -194,5 +218,19 @@ mod tests {
         let small = choice.iter().filter(|size| **size == 1024).count();
         assert!((31_500..32_500).contains(&small), "{small}");
         assert!(near(drawn("1000..3000")[20_000], 2000.0));
+    }
+
+    #[test]
+    fn a_small_set_has_the_sizes_that_its_weights_require() {
+        let sizes: Sizes = "1KiB:6,10KiB:3,0:0,50KiB:1".parse().unwrap();
+        for seed in 0..50 {
+            let mut drawn = sizes.draw_all(20, &mut Random::new(seed, 1));
+            let mut again = sizes.draw_all(20, &mut Random::new(seed, 1));
+            assert_eq!(drawn, again);
+            drawn.sort_unstable();
+            again.sort_unstable();
+            let count = |size: u64| drawn.iter().filter(|drawn| **drawn == size).count();
+            assert_eq!((count(1024), count(10_240), count(51_200)), (12, 6, 2));
+        }
     }
 }

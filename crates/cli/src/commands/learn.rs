@@ -1,0 +1,219 @@
+//! `sharebench learn`: captures and traces as a preset, a loadfile and a report on the captured server.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use sharebench_learn::{
+    Learned, Observed, ReadOptions, learn, loadfile, observe, preset, server_report, to_json,
+};
+use sharebench_report::plain;
+
+use crate::commands::learn_text::text;
+use crate::exit::Failure;
+use crate::files;
+use crate::flags::output::QuietFlags;
+use crate::output::{line, print_object, print_out, style};
+
+/// Name of the workload in a preset whose file name has no letters for one.
+const USUAL_NAME: &str = "learned";
+
+/// Examples of `learn --help`.
+pub const LEARN_HELP: &str = "Names and data of the users are in none of the outputs. docs/learn.md describes
+what is learned, how well it fits, and what a capture cannot show.
+
+Examples:
+  sharebench learn monday.pcapng -o mine.toml
+  sharebench load smb://alice@nas/share --preset mine.toml
+  tcpdump -w - port 2049 | sharebench learn - --loadfile mine.load
+  sharebench load nfs://nas/export --loadfile mine.load --pace x2 --users 1
+  sharebench learn monday.pcapng --json";
+
+#[derive(Debug, Args)]
+pub struct LearnArgs {
+    /// Captures or traces, in the order of their time; - for standard input.
+    #[arg(required = true, value_name = "CAPTURE")]
+    pub captures: Vec<PathBuf>,
+    /// Write the learned workload as a preset to FILE, which is replaced if it exists.
+    #[arg(long, short, value_name = "FILE.toml")]
+    pub output: Option<PathBuf>,
+    /// Write all operations with their time stamps as a loadfile to FILE, which is replaced if it exists.
+    #[arg(long, value_name = "FILE.load")]
+    pub loadfile: Option<PathBuf>,
+    /// Address of the server, if the captures show several.
+    #[arg(long, value_name = "ADDRESS")]
+    pub server: Option<String>,
+    /// Keys of encrypted sessions, in the format of Wireshark.
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+    /// Print the report and the learned workload as one JSON object (docs/schemas/learn-1.json).
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub quiet: QuietFlags,
+}
+
+/// Learns from the inputs, writes what is requested and prints the report.
+pub fn run(args: &LearnArgs) -> Result<ExitCode, Failure> {
+    check_outputs(args)?;
+    let observed = read(args)?;
+    if observed.operations.is_empty() {
+        let names: Vec<String> =
+            args.captures.iter().map(|path| plain(&path.display().to_string())).collect();
+        return Err(Failure::usage(format!("{}: no operation of a file server is in it", names.join(", "))));
+    }
+    let report = server_report(&observed);
+    let learned = learn(&observed);
+    if let Some(path) = &args.output {
+        write_preset(path, &learned, args.quiet)?;
+    }
+    if let Some(path) = &args.loadfile {
+        write_loadfile(path, &observed, args.quiet)?;
+    }
+    if args.json {
+        print_object(&to_json(&report, &learned));
+        return Ok(ExitCode::SUCCESS);
+    }
+    print_out(&text(&report, &learned, style()))
+}
+
+/// An output must be neither an input nor the other output.
+fn check_outputs(args: &LearnArgs) -> Result<(), Failure> {
+    let outputs = [("--output", &args.output), ("--loadfile", &args.loadfile)];
+    for (flag, path) in outputs.iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
+        let is_same = |other: &Path| other == path || same_file(other, path);
+        if args.captures.iter().any(|capture| is_same(capture)) {
+            return Err(Failure::usage(format!("{flag} {}: it would replace a capture", path.display())));
+        }
+    }
+    match (&args.output, &args.loadfile) {
+        (Some(preset), Some(loadfile)) if preset == loadfile || same_file(preset, loadfile) => {
+            Err(Failure::usage(format!("--loadfile {}: it is the file of --output too", loadfile.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn same_file(first: &Path, second: &Path) -> bool {
+    match (first.canonicalize(), second.canonicalize()) {
+        (Ok(first), Ok(second)) => first == second,
+        _ => false,
+    }
+}
+
+fn read(args: &LearnArgs) -> Result<Observed, Failure> {
+    let keys = match &args.keys {
+        Some(path) => Some(
+            files::read_text(path)
+                .map_err(|error| Failure::usage(format!("--keys {}: {error}", path.display())))?,
+        ),
+        None => None,
+    };
+    let options = ReadOptions { server: args.server.clone(), keys };
+    let mut inputs: Vec<(String, Box<dyn Read>)> = Vec::new();
+    for path in &args.captures {
+        let input: Box<dyn Read> = if path.as_os_str() == "-" {
+            Box::new(std::io::stdin().lock())
+        } else {
+            let file = File::open(path).and_then(|file| {
+                let is_directory = file.metadata()?.is_dir();
+                if is_directory { Err(std::io::ErrorKind::IsADirectory.into()) } else { Ok(file) }
+            });
+            Box::new(file.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?)
+        };
+        inputs.push((path.display().to_string(), input));
+    }
+    observe(inputs.into_iter(), &options).map_err(Failure::usage)
+}
+
+fn write_preset(path: &Path, learned: &Learned, quiet: QuietFlags) -> Result<(), Failure> {
+    let Some(text) = preset(learned, &workload_name(path)) else {
+        return Err(Failure::usage(format!(
+            "--output {}: none of the operations is one that a preset can have",
+            path.display()
+        )));
+    };
+    let verb = write("--output", path, text.as_bytes())?;
+    if !quiet.quiet {
+        line(format_args!(
+            "{}: {verb}; use it with: sharebench load TARGET --preset {0}",
+            plain(&path.display().to_string())
+        ));
+    }
+    Ok(())
+}
+
+fn write_loadfile(path: &Path, observed: &Observed, quiet: QuietFlags) -> Result<(), Failure> {
+    let written = loadfile(observed);
+    if written.lines == 0 {
+        return Err(Failure::usage(format!(
+            "--loadfile {}: none of the operations is one that a loadfile can have",
+            path.display()
+        )));
+    }
+    let verb = write("--loadfile", path, written.text.as_bytes())?;
+    if quiet.quiet {
+        return Ok(());
+    }
+    let name = plain(&path.display().to_string());
+    line(format_args!(
+        "{name}: {verb}, {} operations; use it with: sharebench load TARGET --loadfile {name} --users 1",
+        written.lines
+    ));
+    for left_out in &written.left_out {
+        line(format_args!("note: {name}: not in it: {}: {}", left_out.what, left_out.operations));
+    }
+    Ok(())
+}
+
+/// Writes an output; whether it replaced a file.
+fn write(flag: &str, path: &Path, bytes: &[u8]) -> Result<&'static str, Failure> {
+    let existed = path.exists();
+    files::write(path, bytes)
+        .map_err(|error| Failure::usage(format!("{flag} {}: {error}", path.display())))?;
+    Ok(if existed { "replaced" } else { "written" })
+}
+
+/// The name of the file without its extension, as far as names of workloads have its letters.
+fn workload_name(path: &Path) -> String {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let name: String =
+        stem.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(64).collect();
+    let is_preset = sharebench_plan::Preset::named(&name).is_some();
+    if name.is_empty() || name.starts_with('.') || is_preset { USUAL_NAME.to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workload_is_named_after_its_file() {
+        for (path, name) in
+            [("/tmp/mine.toml", "mine"), ("mo n\u{e4}.toml", "mon"), ("-", "-"), ("office.toml", "learned")]
+        {
+            assert_eq!(workload_name(Path::new(path)), name);
+        }
+    }
+
+    #[test]
+    fn an_output_never_replaces_an_input() {
+        let args = |output: &str, loadfile: &str| LearnArgs {
+            captures: vec!["a.pcap".into()],
+            output: Some(output.into()),
+            loadfile: Some(loadfile.into()),
+            server: None,
+            keys: None,
+            json: false,
+            quiet: QuietFlags { quiet: true },
+        };
+        let problem =
+            |output: &str, loadfile: &str| check_outputs(&args(output, loadfile)).unwrap_err().to_string();
+        assert!(problem("a.pcap", "b").contains("--output a.pcap: it would replace a capture"));
+        assert!(problem("b", "a.pcap").contains("--loadfile a.pcap"));
+        assert!(problem("b", "b").contains("the file of --output too"));
+        assert!(check_outputs(&args("b", "c")).is_ok());
+    }
+}

@@ -1,0 +1,186 @@
+//! All connections of an input.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use super::capture::Segment;
+use super::frames::Framed;
+use super::protocols::{Decoder, Ends, Message, Side, decoder, sender};
+use super::recorder::Recorder;
+use super::stream::{Payload, Stream};
+
+/// Most connections at a time. The others are counted as not understood.
+const MAX_CONNECTIONS: usize = 1 << 20;
+
+/// Which server's connections are decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chosen {
+    /// Those of every server.
+    Any,
+    /// Those of a machine.
+    Machine(std::net::IpAddr),
+    /// Those of one port of a machine.
+    Port(SocketAddr),
+}
+
+impl Chosen {
+    fn includes(self, server: SocketAddr) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Machine(address) => server.ip() == address,
+            Self::Port(address) => server == address,
+        }
+    }
+}
+
+/// The decoder of a connection.
+#[derive(Default)]
+enum Decoding {
+    /// No message was recognised yet.
+    #[default]
+    Unknown,
+    /// The connection of another server than the chosen one.
+    Ignored,
+    /// The direction of the client, and the decoder.
+    Known(usize, Box<dyn Decoder>),
+}
+
+struct Connection {
+    /// Addresses of the senders of both directions.
+    addresses: [SocketAddr; 2],
+    streams: [Stream; 2],
+    decoding: Decoding,
+}
+
+/// The connections, with what their decoders found.
+pub(super) struct Connections {
+    chosen: Chosen,
+    table: HashMap<(SocketAddr, SocketAddr), Connection>,
+    pub(super) recorder: Recorder,
+    /// Connections of servers that were not chosen.
+    pub(super) ignored: Vec<SocketAddr>,
+    /// Connections so far.
+    pub(super) count: u64,
+}
+
+impl Connections {
+    pub(super) fn new(chosen: Chosen) -> Self {
+        Self { chosen, table: HashMap::new(), recorder: Recorder::default(), ignored: Vec::new(), count: 0 }
+    }
+
+    /// Takes the next segment, `time` ns after the start of the input.
+    pub(super) fn segment(&mut self, time: u64, segment: &Segment<'_>) {
+        let forward = segment.from <= segment.to;
+        let key = if forward { (segment.from, segment.to) } else { (segment.to, segment.from) };
+        let direction = usize::from(!forward);
+        if segment.syn && segment.acknowledged.is_none() {
+            // The ports of an earlier connection are used again, unless this is the same SYN again.
+            if self.table.get(&key).is_some_and(|connection| !connection.streams[direction].is_new()) {
+                self.close(key);
+            }
+        }
+        if !self.table.contains_key(&key) {
+            if segment.len == 0 && !segment.syn {
+                return;
+            }
+            if self.table.len() >= MAX_CONNECTIONS {
+                self.recorder.unseen().not_understood += 1;
+                return;
+            }
+            self.count += 1;
+            let addresses = [key.0, key.1];
+            let connection =
+                Connection { addresses, streams: [Stream::default(), Stream::default()], decoding: Decoding::Unknown };
+            self.table.insert(key, connection);
+        }
+        let Some(connection) = self.table.get_mut(&key) else { return };
+        if matches!(connection.decoding, Decoding::Ignored) {
+            return;
+        }
+        let sink = Sink { chosen: self.chosen, recorder: &mut self.recorder, ignored: &mut self.ignored };
+        connection.take(direction, time, segment, sink);
+    }
+
+    fn close(&mut self, key: (SocketAddr, SocketAddr)) {
+        let Some(mut connection) = self.table.remove(&key) else { return };
+        connection.finish(Sink { chosen: self.chosen, recorder: &mut self.recorder, ignored: &mut self.ignored });
+    }
+
+    /// Ends all connections.
+    pub(super) fn end(&mut self) {
+        let mut keys: Vec<_> = self.table.keys().copied().collect();
+        keys.sort_unstable();
+        for key in keys {
+            self.close(key);
+        }
+    }
+}
+
+/// Where messages go.
+struct Sink<'a> {
+    chosen: Chosen,
+    recorder: &'a mut Recorder,
+    ignored: &'a mut Vec<SocketAddr>,
+}
+
+impl Connection {
+    fn take(&mut self, direction: usize, time: u64, segment: &Segment<'_>, mut sink: Sink<'_>) {
+        let Self { addresses, streams, decoding } = self;
+        let other = 1 - direction;
+        if segment.syn {
+            if streams[direction].is_new() {
+                streams[direction].begin(segment.sequence);
+            }
+        } else if streams[direction].is_new() && streams[other].is_new() && segment.len > 0 {
+            sink.recorder.unseen().began_before += 1;
+        }
+        if let Some(sequence) = segment.acknowledged {
+            let mut found = |framed: &Framed<'_>| dispatch(*addresses, decoding, other, framed, &mut sink);
+            streams[other].acknowledged(sequence, &mut found);
+        }
+        let payload = Payload { time, sequence: segment.sequence, bytes: segment.payload, len: segment.len };
+        let mut found = |framed: &Framed<'_>| dispatch(*addresses, decoding, direction, framed, &mut sink);
+        streams[direction].segment(payload, &mut found);
+    }
+
+    fn finish(&mut self, mut sink: Sink<'_>) {
+        let Self { addresses, streams, decoding } = self;
+        for (direction, stream) in streams.iter_mut().enumerate() {
+            stream.end(&mut |framed| dispatch(*addresses, decoding, direction, framed, &mut sink));
+        }
+        let Decoding::Known(_, decoder) = decoding else { return };
+        decoder.end(sink.recorder);
+        let unseen = sink.recorder.unseen();
+        for stream in streams {
+            unseen.lost_bytes += stream.lost_bytes;
+            unseen.cut += stream.damage.cut;
+        }
+    }
+}
+
+/// Gives a message to the decoder of its connection, which the first message that is recognised decides.
+fn dispatch(
+    addresses: [SocketAddr; 2],
+    decoding: &mut Decoding,
+    direction: usize,
+    framed: &Framed<'_>,
+    sink: &mut Sink<'_>,
+) {
+    if matches!(decoding, Decoding::Unknown) {
+        let Some(side) = sender(framed.head) else { return };
+        let client = if side == Side::Client { direction } else { 1 - direction };
+        let ends = Ends { client: addresses[client], server: addresses[1 - client] };
+        *decoding = match decoder(framed.head, ends) {
+            _ if !sink.chosen.includes(ends.server) => {
+                sink.ignored.push(ends.server);
+                Decoding::Ignored
+            }
+            Some(decoder) => Decoding::Known(client, decoder),
+            None => return,
+        };
+    }
+    let Decoding::Known(client, decoder) = decoding else { return };
+    let side = if direction == *client { Side::Client } else { Side::Server };
+    let Framed { start, end, len, head } = *framed;
+    decoder.message(&Message { side, start, end, len, head }, sink.recorder);
+}

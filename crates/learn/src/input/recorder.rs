@@ -1,0 +1,164 @@
+//! Collects what decoders find: operations, users and files, without names.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::{IpAddr, SocketAddr};
+
+use crate::operation::{File, Observed, Operation, Outcome, Person, Protocol};
+
+/// Most operations that are kept: 4 GiB of memory. Later ones are counted as not understood.
+const MAX_OPERATIONS: usize = 1 << 26;
+
+/// The operations of all connections of one server or several.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    observed: Observed,
+    clients: HashMap<IpAddr, u32>,
+    users: HashMap<(u32, u64, Protocol), u32>,
+    /// By the hash of server and handle or path.
+    files: HashMap<u64, u32>,
+    /// Operations of each server.
+    servers: HashMap<SocketAddr, u64>,
+}
+
+impl Recorder {
+    /// The user of a client with this identity: the uid of a credential, the number of a session.
+    pub(crate) fn user(&mut self, client: IpAddr, identity: u64, protocol: Protocol) -> u32 {
+        let next = self.clients.len() as u32;
+        let client = *self.clients.entry(client).or_insert(next);
+        let next = self.users.len() as u32;
+        let user = *self.users.entry((client, identity, protocol)).or_insert(next);
+        if user == next {
+            self.observed.users.push(Person { client, protocol });
+        }
+        user
+    }
+
+    /// The number of a file of a server with this handle or path.
+    pub(crate) fn file(&mut self, server: SocketAddr, identity: &[u8]) -> u32 {
+        let key = hash(server, identity);
+        let next = self.observed.files.len() as u32;
+        let file = *self.files.entry(key).or_insert(next);
+        if file == next {
+            self.observed.files.push(File::default());
+        }
+        file
+    }
+
+    /// The file that has this handle or path, if it was seen before.
+    pub(crate) fn known_file(&self, server: SocketAddr, identity: &[u8]) -> Option<u32> {
+        self.files.get(&hash(server, identity)).copied()
+    }
+
+    /// Notes that a file is known by this name too.
+    pub(crate) fn link(&mut self, server: SocketAddr, identity: &[u8], file: u32) {
+        self.files.insert(hash(server, identity), file);
+    }
+
+    /// Gives a file another handle or path; the one that had it until now is returned, and has none afterwards.
+    pub(crate) fn rename(&mut self, server: SocketAddr, from: &[u8], to: &[u8]) -> Option<u32> {
+        let file = self.files.remove(&hash(server, from))?;
+        self.files.insert(hash(server, to), file)
+    }
+
+    /// Forgets a handle or path: a file that gets it later is another one.
+    pub(crate) fn forget(&mut self, server: SocketAddr, identity: &[u8]) {
+        self.files.remove(&hash(server, identity));
+    }
+
+    /// Notes where a file is and, from its name, its type. The name is not kept.
+    pub(crate) fn name(&mut self, file: u32, parent: Option<u32>, name: &[u8]) {
+        if let Some(facts) = self.observed.files.get_mut(file as usize) {
+            facts.parent = parent.or(facts.parent);
+            facts.extension = data_type(name).or(facts.extension);
+        }
+    }
+
+    /// Notes that it is a directory.
+    pub(crate) fn directory(&mut self, file: u32) {
+        if let Some(facts) = self.observed.files.get_mut(file as usize) {
+            facts.directory = true;
+        }
+    }
+
+    /// Notes its length in bytes before its first change; later lengths are ignored.
+    pub(crate) fn size(&mut self, file: u32, bytes: u64) {
+        if let Some(facts) = self.observed.files.get_mut(file as usize)
+            && !facts.created
+        {
+            facts.size.get_or_insert(bytes);
+        }
+    }
+
+    /// Notes that it was made within the input.
+    pub(crate) fn created(&mut self, file: u32) {
+        if let Some(facts) = self.observed.files.get_mut(file as usize)
+            && facts.size.is_none()
+        {
+            facts.created = true;
+        }
+    }
+
+    /// Adds a complete operation, in any order.
+    pub(crate) fn add(&mut self, server: SocketAddr, operation: Operation) {
+        if self.observed.operations.len() >= MAX_OPERATIONS {
+            self.observed.unseen.not_understood += 1;
+            return;
+        }
+        if operation.outcome == Outcome::NoReply {
+            self.observed.unseen.without_reply += 1;
+        }
+        *self.servers.entry(server).or_default() += 1;
+        self.observed.operations.push(operation);
+    }
+
+    /// What could not be seen.
+    pub(crate) fn unseen(&mut self) -> &mut crate::operation::Unseen {
+        &mut self.observed.unseen
+    }
+
+    /// Servers with the numbers of their operations, the busiest first.
+    pub(crate) fn servers(&self) -> Vec<(SocketAddr, u64)> {
+        let mut servers: Vec<_> = self.servers.iter().map(|(server, count)| (*server, *count)).collect();
+        servers.sort_by_key(|(server, count)| (std::cmp::Reverse(*count), *server));
+        servers
+    }
+
+    /// Everything, by time.
+    pub(crate) fn finish(mut self, duration: u64, started: u64) -> Observed {
+        self.observed.operations.sort_by_key(|operation| operation.start);
+        Observed { duration, started, ..self.observed }
+    }
+}
+
+fn hash(server: SocketAddr, identity: &[u8]) -> u64 {
+    // The same server may be reached at several ports; its files are the same.
+    let mut hasher = DefaultHasher::new();
+    server.ip().hash(&mut hasher);
+    identity.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The type of data (docs/loads.md) of a file with this name; none if its extension says nothing.
+fn data_type(name: &[u8]) -> Option<&'static str> {
+    let dot = name.iter().rposition(|byte| *byte == b'.')?;
+    let extension = name.get(dot + 1..)?.to_ascii_lowercase();
+    Some(match extension.as_slice() {
+        b"txt" | b"log" | b"csv" | b"htm" | b"html" | b"xml" | b"json" | b"md" | b"c" | b"h" | b"cpp" | b"rs" | b"py"
+        | b"js" | b"ts" | b"java" | b"sh" | b"toml" | b"yaml" | b"yml" | b"ini" | b"conf" | b"tex" | b"rtf" | b"eml"
+        | b"sql" => "text",
+        b"docx" | b"odt" | b"pdf" | b"epub" => "text-compressed",
+        b"bmp" | b"tif" | b"tiff" | b"dpx" | b"raw" | b"dng" | b"psd" | b"wav" | b"ppm" => "image",
+        b"jpg" | b"jpeg" | b"png" | b"gif" | b"webp" | b"heic" | b"mp3" | b"mp4" | b"mkv" | b"mov" | b"avi" | b"m4a"
+        | b"flac" | b"ogg" => "image-compressed",
+        b"exe" | b"dll" | b"so" | b"o" | b"a" | b"obj" | b"lib" | b"bin" | b"img" | b"iso" | b"vmdk" | b"vdi" | b"qcow2"
+        | b"vhd" | b"vhdx" | b"class" | b"pyc" => "binary",
+        b"zip" | b"gz" | b"xz" | b"zst" | b"bz2" | b"7z" | b"rar" | b"tgz" | b"jar" | b"deb" | b"rpm" | b"cab" | b"msi" => {
+            "binary-compressed"
+        }
+        b"db" | b"sqlite" | b"mdb" | b"accdb" | b"dbf" | b"mdf" | b"ldf" | b"xls" | b"doc" | b"ppt" | b"pst" | b"ost"
+        | b"ibd" | b"dat" => "data",
+        b"xlsx" | b"pptx" | b"ods" | b"parquet" | b"npz" => "data-compressed",
+        _ => return None,
+    })
+}

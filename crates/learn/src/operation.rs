@@ -1,0 +1,214 @@
+//! What an input shows, operation by operation, whatever its protocol: the border between the readers of captures and
+//! traces, which make it, and the analysis, which only reads it.
+
+/// Everything that the inputs show, in the order of the requests.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// By time of the request.
+    pub operations: Vec<Operation>,
+    /// What [`Operation::user`] is an index into.
+    pub users: Vec<Person>,
+    /// What the file numbers of [`Action`] are indices into.
+    pub files: Vec<File>,
+    /// From the first packet or line to the last, ns.
+    pub duration: u64,
+    /// The wall clock at its start, s since 1970; 0 where the input has none.
+    pub started: u64,
+    /// What could not be seen.
+    pub unseen: Unseen,
+}
+
+/// One user: the session or the credential of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// The number of the client machine, in the order of appearance.
+    pub client: u32,
+    /// How it spoke.
+    pub protocol: Protocol,
+}
+
+/// The protocol of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protocol {
+    /// NFS version 3.
+    Nfs3,
+    /// NFS version 4.0, 4.1 or 4.2.
+    Nfs4,
+    /// SMB 2 or 3.
+    Smb2,
+    /// SMB 1 (CIFS).
+    Smb1,
+    /// NetWare Core Protocol.
+    Ncp,
+    /// Calls of a program on its own system (`strace`).
+    SystemCalls,
+}
+
+/// A file or directory. Its name is not kept.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct File {
+    /// A directory.
+    pub directory: bool,
+    /// Its directory, where the input shows it.
+    pub parent: Option<u32>,
+    /// The class of its extension, by the types of `sharebench load` (docs/loads.md); none where no name was seen.
+    pub extension: Option<&'static str>,
+    /// Length at its first operation, bytes, where the input shows it (attributes of a reply).
+    pub size: Option<u64>,
+    /// It was made within the input.
+    pub created: bool,
+}
+
+/// One operation of one user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// Index into [`Observed::users`].
+    pub user: u32,
+    /// When its request was sent, ns since the start of the input.
+    pub start: u64,
+    /// When its reply had arrived, ns since the start; none where the reply was not seen.
+    pub end: Option<u64>,
+    /// What it did.
+    pub action: Action,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// How an operation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// As asked.
+    Done,
+    /// The name is not there.
+    NotFound,
+    /// With another error, by the number of its protocol.
+    Failed(u32),
+    /// The reply was not seen.
+    NoReply,
+}
+
+/// What an operation did. Numbers of files are indices into [`Observed::files`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Open.
+    Open {
+        /// What; none where it does not exist and its name was never seen to exist.
+        file: Option<u32>,
+        /// For writing too.
+        write: bool,
+        /// It was made, or emptied.
+        created: bool,
+    },
+    /// Close. NFS version 3 has none.
+    Close {
+        /// What.
+        file: u32,
+    },
+    /// Read.
+    Read {
+        /// What.
+        file: u32,
+        /// From, bytes.
+        offset: u64,
+        /// Bytes asked for.
+        asked: u32,
+        /// Bytes delivered; as many as asked for where the reply was not seen.
+        bytes: u32,
+    },
+    /// Write.
+    Write {
+        /// What.
+        file: u32,
+        /// From, bytes.
+        offset: u64,
+        /// Bytes.
+        bytes: u32,
+        /// The reply had to wait for stable storage.
+        stable: bool,
+    },
+    /// Bring what was written to stable storage (COMMIT, FLUSH).
+    Flush {
+        /// What.
+        file: u32,
+    },
+    /// Ask for attributes.
+    Stat {
+        /// What; none where it does not exist.
+        file: Option<u32>,
+    },
+    /// Set attributes other than the size.
+    SetAttributes {
+        /// What.
+        file: u32,
+    },
+    /// Set the size.
+    SetSize {
+        /// What.
+        file: u32,
+        /// Bytes.
+        size: u64,
+    },
+    /// Look a name up.
+    Lookup {
+        /// What it names; none where it does not exist.
+        file: Option<u32>,
+    },
+    /// Read a part of a directory.
+    List {
+        /// The directory.
+        directory: u32,
+        /// Entries of the reply.
+        entries: u32,
+    },
+    /// Make a directory.
+    MakeDirectory {
+        /// Which.
+        directory: Option<u32>,
+    },
+    /// Remove a file or directory.
+    Remove {
+        /// Which.
+        file: Option<u32>,
+    },
+    /// Give it another name.
+    Rename {
+        /// What.
+        file: Option<u32>,
+        /// What had the new name until now.
+        replaced: Option<u32>,
+    },
+    /// Lock or unlock a range.
+    Lock {
+        /// What.
+        file: u32,
+        /// Unlocked.
+        release: bool,
+    },
+    /// Query the free space.
+    Space,
+    /// Log on: connect, session, mount.
+    Connect,
+    /// Anything else, by its name in the protocol's specification.
+    Other(&'static str),
+}
+
+/// What the inputs could not show.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Unseen {
+    /// Bytes of connections that are missing in the input.
+    pub lost_bytes: u64,
+    /// Connections whose start is not in the input.
+    pub began_before: u64,
+    /// Messages that are encrypted and have no key.
+    pub encrypted: u64,
+    /// Messages that were cut short by the capture (`snaplen`).
+    pub cut: u64,
+    /// Messages that no reader understood.
+    pub not_understood: u64,
+    /// Requests without a reply.
+    pub without_reply: u64,
+    /// Replies without a request.
+    pub without_request: u64,
+    /// Times at which the clock of the capture stepped back.
+    pub clock_steps: u64,
+}

@@ -1,0 +1,10 @@
+//! The captured server: how fast it was, for whom, and what its caches saved.
+
+mod caches;
+mod percentile;
+mod report;
+mod responses;
+
+pub use caches::CacheUse;
+pub use percentile::Percentile;
+pub use report::{KindReport, ServerReport, UserReport, server_report};

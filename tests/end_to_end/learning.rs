@@ -1,0 +1,112 @@
+//! `learn` on captures of loads: counts next to those of tshark, and the learned workload on the same server.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::Value;
+use sharebench_tests::{Capture, Captured, Sharebench, needs};
+
+use crate::stored::Stored;
+
+/// The load that is captured.
+const LOAD: &str =
+    "load --preset fsct-homefolders --users 4 --think 20ms --scale 1MB --warm-up 100ms --measure 3s --seed 7 --quiet";
+
+/// What `learn` says of a capture, with the preset `mine.toml`.
+fn learned(sharebench: &Sharebench, captured: &Captured) -> Value {
+    let path = captured.path();
+    let ended = sharebench.run(&["learn", &path, "-o", "mine.toml", "--json"]).unwrap().expect_success();
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+/// Operations by kind, over all sizes.
+fn kinds(learned: &Value) -> BTreeMap<&str, u64> {
+    let mut kinds = BTreeMap::new();
+    for kind in learned["server"]["kinds"].as_array().unwrap() {
+        *kinds.entry(kind["operation"].as_str().unwrap()).or_default() += kind["count"].as_u64().unwrap();
+    }
+    kinds
+}
+
+/// Runs the learned workload on the server that it was captured from; every operation succeeds.
+fn run_again(sharebench: &Sharebench, url: &str, number: u32) {
+    let line = format!("load {url} --preset mine.toml --warm-up 100ms --measure 1s --quiet");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let _ = sharebench.run(&words).unwrap().expect_success();
+    for step in &Stored::read(sharebench, number).steps {
+        assert_eq!(step["errors"].to_string(), "{}", "{step}");
+    }
+}
+
+fn capture(sharebench: &Sharebench, url: &str) -> Captured {
+    let port = url.split(':').nth(2).and_then(|rest| rest.split('/').next()?.parse().ok());
+    let capture = Capture::start(port.unwrap()).unwrap();
+    let words: Vec<&str> = LOAD.split_whitespace().chain([url]).collect();
+    let _ = sharebench.run(&words).unwrap().expect_success();
+    capture.stop().unwrap()
+}
+
+#[test]
+fn a_captured_load_over_nfs_is_counted_as_tshark_does_and_runs_again() {
+    needs!(Capture::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let urls = [("3", served.nfs_url("")), ("4.1", served.nfs4_url("", "vers=4.1"))];
+    for ((version, url), number) in urls.into_iter().zip([1, 3]) {
+        let captured = capture(&sharebench, &url);
+        let learned = learned(&sharebench, &captured);
+        let kinds = kinds(&learned);
+        let expected: BTreeMap<&str, u64> = if version == "3" {
+            let calls = captured.nfs3_calls().unwrap();
+            let count = |procedure| calls.get(&procedure).copied().unwrap_or(0);
+            BTreeMap::from([("read", count(6)), ("make directory", count(9)), ("rename", count(14))])
+        } else {
+            let (_, calls) = captured.nfs4_calls().unwrap();
+            let count = |operation| calls.get(&operation).copied().unwrap_or(0);
+            BTreeMap::from([("read", count(25)), ("close", count(4)), ("rename", count(29))])
+        };
+        for (kind, count) in expected {
+            assert_eq!(kinds.get(kind).copied().unwrap_or(0), count, "{kind} over NFSv{version}: {kinds:?}");
+        }
+        assert!(kinds["read"] > 0, "{kinds:?}");
+        let unseen = &learned["server"]["unseen"];
+        for what in ["lost_bytes", "cut", "not_understood", "without_reply"] {
+            assert_eq!(unseen[what], 0, "{unseen}");
+        }
+        run_again(&sharebench, &url, number + 1);
+    }
+}
+
+#[test]
+fn a_captured_load_over_smb_is_counted_as_tshark_does_and_runs_again() {
+    needs!(Capture::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let url = served.smb_url("");
+    let captured = capture(&sharebench, &url);
+    let learned = learned(&sharebench, &captured);
+    let kinds = kinds(&learned);
+    let requests = captured.smb_requests().unwrap();
+    for (kind, command) in [("close", 6), ("read", 8), ("list", 14)] {
+        let count = requests.get(&command).copied().unwrap_or(0);
+        assert_eq!(kinds.get(kind).copied().unwrap_or(0), count, "{kind}: {kinds:?}");
+    }
+    assert!(kinds["read"] > 0, "{kinds:?}");
+    assert_eq!(learned["server"]["unseen"]["lost_bytes"], 0);
+    run_again(&sharebench, &url, 2);
+}
+
+#[test]
+fn inputs_that_are_no_captures_are_named() {
+    let sharebench = Sharebench::new().unwrap();
+    sharebench.write("text", "0.1 open(...)\n").unwrap();
+    let refused = sharebench.run(&["learn", "text"]).unwrap();
+    assert!(refused.text().contains("text: no capture"), "{}", refused.text());
+    // The head of a capture without packets.
+    let head = [0xA1B2_C3D4u32, 0x0002_0004, 0, 0, 65_535, 1].map(u32::to_be_bytes).concat();
+    fs::write(sharebench.home().join("empty.pcap"), head).unwrap();
+    let refused = sharebench.run(&["learn", "empty.pcap"]).unwrap();
+    assert!(refused.text().contains("in 0 TCP connections"), "{}", refused.text());
+    let refused = sharebench.run(&["learn", "empty.pcap", "--server", "nas"]).unwrap();
+    assert!(refused.text().contains("--server nas"), "{}", refused.text());
+}
