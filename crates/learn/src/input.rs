@@ -26,11 +26,11 @@ pub enum InputError {
 
 /// Reads the inputs in the given order.
 pub fn observe(
-    inputs: impl Iterator<Item = (String, Box<dyn Read>)>,
+    mut inputs: impl Iterator<Item = (String, Box<dyn Read>)>,
     _options: &ReadOptions,
 ) -> Result<Observed, InputError> {
-    for (name, _) in inputs {
-        return Err(InputError::NotUnderstood { name });
+    match inputs.next() {
+        Some((name, _)) => Err(InputError::NotUnderstood { name }),
+        None => Ok(Observed::default()),
     }
-    Ok(Observed::default())
 }
