@@ -185,7 +185,8 @@ fn round_trip(text: &str, simulation: &Simulation) -> (Learned, TransactionWork,
 }
 
 fn assert_sizes(work: &TransactionWork, again: &TransactionWork) {
-    let (wanted, found) = (file_sizes(work), file_sizes(again));
+    let wanted = file_sizes(work);
+    let found = file_sizes(again);
     println!("sizes {wanted:?} {found:?}");
     for (wanted, found) in wanted.iter().zip(&found) {
         assert!((0.9..=1.1).contains(&(found / wanted)), "{wanted:?} {found:?}");
@@ -249,7 +250,8 @@ fn a_capture_becomes_a_loadfile_that_plans_accept() {
 fn learning_is_deterministic_and_says_nothing_of_what_is_not_there() {
     let simulation = Simulation { protocol: Protocol::Smb2, users: 5, seconds: 300, seed: 6 };
     let (observed, _) = simulate(&load(OFFICE), &simulation);
-    let (first, second) = (learn(&observed), learn(&observed));
+    let first = learn(&observed);
+    let second = learn(&observed);
     assert_eq!(first, second);
     let report = server_report(&observed);
     assert_eq!(report.operations, observed.operations.len() as u64);

@@ -203,7 +203,8 @@ fn workload(out: &mut Lines, learned: &Learned) {
         "OPERATION", "captured", "share", "preset"
     ));
     for row in &learned.mix {
-        let (captured, preset) = (percent(row.captured_share, 1), percent(row.preset_share, 1));
+        let captured = percent(row.captured_share, 1);
+        let preset = percent(row.preset_share, 1);
         out.line(&format!(
             "{:NAME$}{:>NUMBER$}{captured:>NUMBER$}{preset:>NUMBER$}",
             row.operation, row.captured

@@ -184,13 +184,12 @@ impl Assembler<'_> {
             && let Some(listed) = state.groups.get(&parent)
             && matches!(listed.whole.subject, Subject::Directory(_))
             && listed.whole.lists > 0
+            && let Some(listed) = state.groups.remove(&parent)
         {
-            if let Some(listed) = state.groups.remove(&parent) {
-                state.idle.remove(&(listed.whole.end, parent));
-                whole.lists = listed.whole.lists;
-                whole.start = listed.whole.start;
-                whole.operations = listed.whole.operations;
-            }
+            state.idle.remove(&(listed.whole.end, parent));
+            whole.lists = listed.whole.lists;
+            whole.start = listed.whole.start;
+            whole.operations = listed.whole.operations;
         }
         Group { whole, burst, bursts: Vec::new(), depth: 0, done: false }
     }
@@ -235,7 +234,7 @@ impl Assembler<'_> {
                 group.burst.reads.add(offset, asked, bytes, expected);
             }
             Action::Write { offset, bytes, stable, .. } => {
-                self.write(group, user, file, (offset, bytes, stable))
+                self.write(group, user, file, (offset, bytes, stable));
             }
             Action::Flush { .. } => both(group, |sequence| sequence.flushes += 1),
             Action::SetSize { size, .. } => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::operation::{Action, Observed, Outcome};
+use crate::operation::{Action, Observed, Outcome, Protocol};
 
 /// An open that has not been closed yet.
 struct Pending {
@@ -36,7 +36,10 @@ pub fn carriers(observed: &Observed) -> Vec<bool> {
                     open.remove(&(user, file));
                 }
                 let is_directory = observed.files.get(file as usize).is_some_and(|file| file.directory);
-                if !closed.has_data && !closed.created && (closed.has_names || is_directory) {
+                // Other protocols have requests by name: there, an open without data is one whose data a cache has.
+                let protocol = observed.users.get(user as usize).map(|user| user.protocol);
+                let needs_open = matches!(protocol, Some(Protocol::Smb1 | Protocol::Smb2));
+                if !closed.has_data && !closed.created && (closed.has_names && needs_open || is_directory) {
                     for at in [closed.index, index] {
                         if let Some(carrier) = carriers.get_mut(at) {
                             *carrier = true;

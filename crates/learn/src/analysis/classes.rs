@@ -246,7 +246,8 @@ fn keys(observed: &Observed, facts: &BTreeMap<u32, FileFacts>) -> Vec<(u32, Key)
     }
     let users: BTreeSet<u32> = facts.values().flat_map(|facts| &facts.users).copied().collect();
     let key = |(file, facts): (&u32, &FileFacts)| {
-        let (data, stratum) = (data(*file), stratum(facts));
+        let data = data(*file);
+        let stratum = stratum(facts);
         let by_one = again.get(&(data, stratum)).is_some_and(|(one, several)| one > several);
         (*file, (data, stratum, facts.changed || users.len() > 1 && by_one))
     };

@@ -18,8 +18,11 @@ pub fn gap(observed: &Observed) -> u64 {
     let histogram = histogram(observed);
     let pauses: f64 = histogram.iter().map(|count| *count as f64).sum();
     let total: f64 = histogram.iter().enumerate().map(|(bin, count)| bin as f64 * *count as f64).sum();
-    let (mut below, mut sum_below) = (0.0, 0.0);
-    let (mut best, mut first, mut last) = (0.0_f64, 0, 0);
+    let mut below = 0.0;
+    let mut sum_below = 0.0;
+    let mut best = 0.0_f64;
+    let mut first = 0;
+    let mut last = 0;
     let mut means = (0.0, 0.0);
     for (bin, count) in histogram.iter().enumerate() {
         below += *count as f64;
@@ -28,7 +31,8 @@ pub fn gap(observed: &Observed) -> u64 {
         if below <= 0.0 || above <= 0.0 {
             continue;
         }
-        let (mean_below, mean_above) = (sum_below / below, (total - sum_below) / above);
+        let mean_below = sum_below / below;
+        let mean_above = (total - sum_below) / above;
         let between = below * above * (mean_below - mean_above).powi(2);
         if between > best * (1.0 + 1e-12) {
             (best, first, last, means) = (between, bin, bin, (mean_below, mean_above));

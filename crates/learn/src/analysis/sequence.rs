@@ -32,6 +32,7 @@ pub enum NameChange {
 /// Where the protocol has no open and close, or the file stays open, a sequence is what happens to the file without a pause
 /// longer than the gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, in any combination")]
 pub struct Sequence {
     /// Who.
     pub user: u32,

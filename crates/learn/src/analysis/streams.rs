@@ -106,7 +106,9 @@ fn split(own: &[&Sequence], (slots, slot_ns): (usize, u64), found: &mut Streams)
 
 /// Transactions of a user at a time, while there are any.
 fn concurrency(own: &[&Sequence]) -> usize {
-    let (mut sum, mut union, mut until) = (0u128, 0u128, 0u64);
+    let mut sum = 0u128;
+    let mut union = 0u128;
+    let mut until = 0u64;
     for sequence in own {
         let end = sequence.end.saturating_sub(sequence.paused).max(sequence.start);
         sum += u128::from(end - sequence.start);

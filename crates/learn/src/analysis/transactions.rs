@@ -234,7 +234,8 @@ fn named(
         let number = names.entry(name.clone()).or_default();
         *number += 1;
         let name = if *number == 1 { name } else { format!("{name}-{number}") };
-        let (read_sizes, write_sizes) = (cluster.read_sizes.fit(), cluster.write_sizes.fit());
+        let read_sizes = cluster.read_sizes.fit();
+        let write_sizes = cluster.write_sizes.fit();
         let operations = operations(&pattern, &cluster, read_sizes.as_ref(), write_sizes.as_ref());
         found.push(Transaction {
             name,

@@ -6,12 +6,15 @@
 /// Source: Smirnov, Annals of Mathematical Statistics 19 (1948) 279.
 pub fn ks_distance(first: &[(u64, u64)], second: &[(u64, u64)]) -> f64 {
     let sum = |sample: &[(u64, u64)]| sample.iter().map(|(_, weight)| *weight as f64).sum::<f64>();
-    let (all_first, all_second) = (sum(first), sum(second));
+    let all_first = sum(first);
+    let all_second = sum(second);
     if all_first <= 0.0 || all_second <= 0.0 {
         return 0.0;
     }
     let mut rest = (first.iter().peekable(), second.iter().peekable());
-    let (mut below_first, mut below_second, mut largest) = (0.0, 0.0, 0.0_f64);
+    let mut below_first = 0.0;
+    let mut below_second = 0.0;
+    let mut largest = 0.0_f64;
     loop {
         let next = match (rest.0.peek(), rest.1.peek()) {
             (Some((a, _)), Some((b, _))) => *a.min(b),

@@ -34,7 +34,8 @@ pub fn fit_sizes(seen: &BTreeMap<u64, u64>, most: u64) -> Option<Fit<Sizes>> {
     if sample.len() <= MAX_EXACT {
         return Some(fitted(choice(&sample), &sample, n));
     }
-    let (median, p95) = (quantile(&sample, n, 0.5), quantile(&sample, n, 0.95));
+    let median = quantile(&sample, n, 0.5);
+    let p95 = quantile(&sample, n, 0.95);
     if n >= ENOUGH && median > 0 && *only > 0 && p95.saturating_mul(4) <= most {
         let smooth = fitted(Sizes::Lognormal(median, p95), &sample, n);
         let mean = mean_of(&smooth.law) / mean(&sample);
@@ -106,7 +107,9 @@ fn binned(sample: &[(u64, u64)], n: u64) -> Vec<(u64, u64)> {
         cuts.extend((1..=count).map(|index| (n as f64 * (from + step * f64::from(index))).round() as u64));
     }
     let mut bins: Vec<(u64, u64)> = Vec::new();
-    let (mut sum, mut held, mut below) = (0u128, 0u64, 0u64);
+    let mut sum = 0u128;
+    let mut held = 0u64;
+    let mut below = 0u64;
     let mut cuts = cuts.into_iter().peekable();
     for (size, count) in sample {
         sum += u128::from(*size) * u128::from(*count);

@@ -54,7 +54,7 @@ pub fn fit_think(pauses: &mut [u64]) -> Fit<Think> {
 
 /// Pauses that are constant but for the clock count as constant: both samples are rounded to 2 % of the median.
 fn fitted(law: Think, sample: &[(u64, u64)], n: u64, median: u64) -> Fit<Think> {
-    let mut random = Random::new(0x7B1_4B, 1);
+    let mut random = Random::new(0x0007_B14B, 1);
     let mut drawn: Vec<(u64, u64)> = match &law {
         Think::Constant(pause) => vec![(pause.as_nanos() as u64, 1)],
         Think::List(list) => list.iter().map(|pause| (pause.as_nanos() as u64, 1)).collect(),

@@ -64,7 +64,7 @@ pub fn cache_use(observed: &Observed) -> CacheUse {
                     ranges.add(version, offset, offset.saturating_add(u64::from(bytes)));
             }
             Action::Write { file, .. } | Action::SetSize { file, .. } => {
-                *versions.entry(file).or_default() += 1
+                *versions.entry(file).or_default() += 1;
             }
             Action::Stat { file: Some(file) } | Action::Lookup { file: Some(file) } => {
                 found.attribute_requests += 1;
@@ -101,7 +101,8 @@ impl Ranges {
             return 0;
         }
         let mut known = 0;
-        let (mut first, mut last) = (from, to);
+        let mut first = from;
+        let mut last = to;
         let before = self.held.range(..=from).next_back().map(|(start, end)| (*start, *end));
         let touching: Vec<(u64, u64)> = before
             .into_iter()

@@ -61,7 +61,8 @@ impl Sizes {
         let all: f64 = choices.iter().map(|(_, weight)| f64::from(*weight)).sum();
         let start = random.unit();
         let mut next = choices.iter();
-        let (mut size, mut end) = (0, 0.0);
+        let mut size = 0;
+        let mut end = 0.0;
         let mut sizes = Vec::with_capacity(count as usize);
         for index in 0..count {
             let place = (f64::from(index) + start) / f64::from(count) * all;
