@@ -31,6 +31,11 @@ impl FileKind {
         }
     }
 
+    /// Why a walk cannot continue at the name of a node of this kind.
+    pub fn not_a_directory(self, name: &str) -> String {
+        format!("'{name}' is not a directory but {}", self.name())
+    }
+
     const fn code(self) -> u32 {
         match self {
             Self::Regular => 1,

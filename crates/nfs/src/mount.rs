@@ -1,6 +1,6 @@
 //! MOUNT version 3 (RFC 1813, 5) and the port mapper's `GETPORT` (RFC 1833, 3.2).
 
-use crate::exports::{AUTH_NONE, AUTH_SYS};
+use crate::exports::AUTH_NONE;
 use crate::protocol::{FileHandle, MAX_PATH_BYTES};
 use crate::status::MountStatus;
 use crate::xdr::{Reader, Writer, XdrError};
@@ -46,10 +46,10 @@ impl Mounted {
     }
 }
 
-/// True if a list of flavors in the reply to MNT accepts a flavor: it is empty, or includes the flavor. `AUTH_NONE` in it
-/// accepts `AUTH_SYS` too: the server ignores credentials, as the Linux client understands it.
+/// True if a list of flavors in the reply to MNT accepts a flavor: it is empty, includes the flavor, or includes `AUTH_NONE`.
+/// A server that lists `AUTH_NONE` ignores credentials, so that every flavor works, as the Linux client understands it.
 pub fn accepts(flavors: &[u32], flavor: u32) -> bool {
-    flavors.is_empty() || flavors.contains(&flavor) || flavor == AUTH_SYS && flavors.contains(&AUTH_NONE)
+    flavors.is_empty() || flavors.contains(&flavor) || flavors.contains(&AUTH_NONE)
 }
 
 /// Decodes the result of MNT (RFC 1813, 5.2.1: `mountres3`).
@@ -105,16 +105,18 @@ mod tests {
 
     #[test]
     fn a_mount_result_lists_its_flavors() {
-        let result = |flavors: &[u32]| {
+        let accepts = |flavors: &[u32], flavor| {
             let mut writer = Writer::default();
             writer.u32(0);
             writer.opaque(b"root");
             writer.u32(flavors.len() as u32);
             writer.words(flavors);
-            get_mounted(&mut Reader::new(writer.as_slice())).unwrap().unwrap().accepts(1)
+            get_mounted(&mut Reader::new(writer.as_slice())).unwrap().unwrap().accepts(flavor)
         };
-        assert!(result(&[]) && result(&[390_003, 1]));
-        assert!(!result(&[390_003]));
+        assert!(accepts(&[], 1) && accepts(&[390_003, 1], 1));
+        assert!(!accepts(&[390_003], 1) && !accepts(&[1], 390_003));
+        // A server that ignores credentials takes those of any flavor.
+        assert!(accepts(&[0], 1) && accepts(&[0], 390_003) && accepts(&[390_003, 0], 1));
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(crate) struct Connection {
     pub(crate) receiver: Receiver,
     /// Calls that were assigned to this connection and not answered.
     pub(crate) in_flight: usize,
+    /// Why nothing can be sent any longer. What the server has answered before still arrives, up to the end of the stream.
+    send_failure: Option<OpError>,
 }
 
 impl Connection {
@@ -38,6 +40,7 @@ impl Connection {
             send_queue: SendQueue::default(),
             receiver,
             in_flight: 0,
+            send_failure: None,
         }
     }
 
@@ -115,9 +118,15 @@ impl Connection {
         wire: &mut WireCount,
         listen: bool,
     ) -> Result<(), OpError> {
-        self.poll_send(cx, places.buffers, wire)?;
-        if self.in_flight == 0 && !listen {
-            return Ok(());
+        if self.send_failure.is_none() {
+            self.send_failure = self.poll_send(cx, places.buffers, wire).err();
+        }
+        // The library of TLS does not continue after an error.
+        let ended = self.in_flight == 0 && !listen || matches!(self.stream, Stream::Tls(_));
+        match self.send_failure.take_if(|_| ended) {
+            Some(failure) => return Err(failure),
+            None if self.in_flight == 0 && !listen => return Ok(()),
+            None => {}
         }
         let polled = match &mut self.stream {
             Stream::Plain(tcp) => {
@@ -133,7 +142,7 @@ impl Connection {
             }
         };
         match polled {
-            Poll::Ready(Err(error)) => Err(error),
+            Poll::Ready(Err(error)) => Err(self.send_failure.take().unwrap_or(error)),
             Poll::Ready(Ok(())) | Poll::Pending => Ok(()),
         }
     }

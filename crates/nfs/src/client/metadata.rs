@@ -168,7 +168,8 @@ impl NfsSession {
         for name in rest.split('/').filter(|_| !rest.is_empty()) {
             let (found, attributes) = self.lookup(handle, name).await?;
             if attributes.kind != FileKind::Directory {
-                return Err(NfsStatus::NotDir.failure("LOOKUP"));
+                let detail = attributes.kind.not_a_directory(name);
+                return Err(OpError { detail, ..NfsStatus::NotDir.failure("LOOKUP") });
             }
             handle = found;
             let end = known + name.len();

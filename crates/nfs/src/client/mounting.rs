@@ -202,18 +202,23 @@ async fn walk(
     let attributes = session.attributes(root).await;
     let attributes =
         attributes.map_err(|error| DialError::blame(UrlPart::Share)(error).before_first_reply())?;
-    let mut kind = attributes.kind;
+    let export = session.export().to_owned();
+    check_directory(&export, attributes.kind)?;
     for name in below {
         let (handle, attributes) =
             session.lookup(root, name).await.map_err(DialError::blame(UrlPart::Path))?;
         root = handle;
-        kind = attributes.kind;
-    }
-    if kind != FileKind::Directory {
-        let detail = format!("not a directory but {}", kind.name());
-        return Err(DialError::new(UrlPart::Path, ErrorClass::NotFound, detail));
+        check_directory(name, attributes.kind)?;
     }
     Ok(root)
+}
+
+/// A server would answer a LOOKUP below a link or a special file with `NFS3ERR_NOTDIR`, which does not state what it is.
+fn check_directory(name: &str, kind: FileKind) -> Result<(), DialError> {
+    if kind == FileKind::Directory {
+        return Ok(());
+    }
+    Err(DialError::new(UrlPart::Path, ErrorClass::NotFound, kind.not_a_directory(name)))
 }
 
 async fn fs_info(session: &mut NfsSession) -> Result<FsInfo, OpError> {

@@ -2,6 +2,8 @@
 
 use sharebench_model::{OpError, OpStep};
 
+use crate::v4::attribute_types::FileType;
+
 crate::status::statuses! {
     /// The failure of an NFSv4 operation (RFC 7531, RFC 5662 and RFC 7863: `nfsstat4`). Codes that mean the loss of a
     /// client, a session or a state have the class of a lost connection, because no later operation on it can succeed.
@@ -123,7 +125,12 @@ impl Nfs4Status {
     /// The error of `request` if the server answers with this status.
     #[cold]
     pub fn failure(self, request: &'static str) -> OpError {
-        OpError::new(self.class(), OpStep::Request(request), self.to_string())
+        let detail = match self {
+            Self::Symlink => format!("{self}: {}", FileType::SymbolicLink.name()),
+            Self::WrongType => format!("{self}: a device, a socket or a named pipe"),
+            _ => self.to_string(),
+        };
+        OpError::new(self.class(), OpStep::Request(request), detail)
     }
 }
 
@@ -143,6 +150,13 @@ mod tests {
         for code in [10_002, 10_073, 10_095] {
             assert_eq!(Nfs4Status::from_code(code), Some(Nfs4Status::Other(code)));
         }
+    }
+
+    #[test]
+    fn links_and_special_files_are_reported_as_such() {
+        let link = Nfs4Status::Symlink.failure("OPEN");
+        assert_eq!(link.detail, "NFS4ERR_SYMLINK: a symbolic link, which sharebench does not follow");
+        assert!(Nfs4Status::WrongType.failure("OPEN").detail.contains("named pipe"));
     }
 
     #[test]

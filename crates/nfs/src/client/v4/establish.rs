@@ -316,7 +316,7 @@ impl Nfs4Session {
             return Err(DialError::new(
                 UrlPart::Path,
                 ErrorClass::NotFound,
-                format!("not a directory but {}", kind.name()),
+                format!("'/{path}' is not a directory but {}", kind.name(), path = path.trim_matches('/')),
             ));
         }
         let bounded =

@@ -112,7 +112,8 @@ impl Nfs4Session {
         for name in rest.split('/').filter(|_| !rest.is_empty()) {
             let (found, kind, _) = self.lookup(handle, name).await?;
             if kind != FileType::Directory {
-                return Err(Nfs4Status::Notdir.failure("LOOKUP"));
+                let detail = format!("'{name}' is not a directory but {}", kind.name());
+                return Err(OpError { detail, ..Nfs4Status::Notdir.failure("LOOKUP") });
             }
             handle = found;
             let end = known + name.len();

@@ -2,7 +2,9 @@
 
 mod calls;
 mod end_to_end;
+mod half_close;
 mod hostile;
+mod kinds;
 mod peers;
 mod policies;
 mod tls;

@@ -12,7 +12,7 @@ use sharebench_target::{Session, SessionSpec, Target, call};
 
 use super::{run, target_at};
 
-const READ: u32 = 6;
+pub const READ: u32 = 6;
 
 /// What a peer does with the READs that it has collected.
 type Deed = fn(&mut TcpStream, &[Vec<u8>]);
@@ -26,7 +26,7 @@ pub fn record(stream: &mut TcpStream) -> Option<Vec<u8>> {
 }
 
 /// A READ reply of `len` bytes, each the low byte of the call's offset.
-fn reply(call: &[u8]) -> Vec<u8> {
+pub fn reply(call: &[u8]) -> Vec<u8> {
     let mut out = Writer::default();
     canned::answer(call, &mut out).unwrap();
     let mut bytes = out.as_slice().to_vec();
@@ -83,7 +83,7 @@ async fn reads(session: &mut dyn Session, file: FileRef, depth: u32, len: u32) -
     replies
 }
 
-async fn open(port: u16, slots: u32, slot_bytes: u32) -> (Box<dyn Session>, FileRef) {
+pub async fn open(port: u16, slots: u32, slot_bytes: u32) -> (Box<dyn Session>, FileRef) {
     let spec = SessionSpec { slots, slot_bytes, ..SessionSpec::default() };
     let mut session = target_at(port, "/any").connect(&spec).await.unwrap();
     let opened = call(&mut *session, MetaOp::open("f", OpenHow::Read)).await.unwrap();
