@@ -28,7 +28,7 @@ pub struct Person {
 }
 
 /// The protocol of a user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// NFS version 3.
     Nfs3,

@@ -1,4 +1,4 @@
-//! `sharebench learn`: captures and traces as a preset, a loadfile and a report on the captured server.
+//! `sharebench learn`: captures as a preset, a loadfile and a report on the captured server.
 
 use std::fs::File;
 use std::io::Read;
@@ -33,7 +33,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub struct LearnArgs {
-    /// Captures or traces, in the order of their time; - for standard input.
+    /// Captures (pcap, pcapng, also with gzip), in the order of their time; - for standard input.
     #[arg(required = true, value_name = "CAPTURE")]
     pub captures: Vec<PathBuf>,
     /// Write the learned workload as a preset to FILE, which is replaced if it exists.
@@ -45,9 +45,6 @@ pub struct LearnArgs {
     /// Address of the server, if the captures show several.
     #[arg(long, value_name = "ADDRESS")]
     pub server: Option<String>,
-    /// Keys of encrypted sessions, in the format of Wireshark.
-    #[arg(long, value_name = "FILE")]
-    pub keys: Option<PathBuf>,
     /// Print the report and the learned workload as one JSON object (docs/schemas/learn-1.json).
     #[arg(long)]
     pub json: bool,
@@ -104,14 +101,7 @@ fn same_file(first: &Path, second: &Path) -> bool {
 }
 
 fn read(args: &LearnArgs) -> Result<Observed, Failure> {
-    let keys = match &args.keys {
-        Some(path) => Some(
-            files::read_text(path)
-                .map_err(|error| Failure::usage(format!("--keys {}: {error}", path.display())))?,
-        ),
-        None => None,
-    };
-    let options = ReadOptions { server: args.server.clone(), keys };
+    let options = ReadOptions { server: args.server.clone() };
     let mut inputs: Vec<(String, Box<dyn Read>)> = Vec::new();
     for path in &args.captures {
         let input: Box<dyn Read> = if path.as_os_str() == "-" {
@@ -205,7 +195,6 @@ mod tests {
             output: Some(output.into()),
             loadfile: Some(loadfile.into()),
             server: None,
-            keys: None,
             json: false,
             quiet: QuietFlags { quiet: true },
         };

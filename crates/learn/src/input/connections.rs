@@ -89,8 +89,11 @@ impl Connections {
             }
             self.count += 1;
             let addresses = [key.0, key.1];
-            let connection =
-                Connection { addresses, streams: [Stream::default(), Stream::default()], decoding: Decoding::Unknown };
+            let connection = Connection {
+                addresses,
+                streams: [Stream::default(), Stream::default()],
+                decoding: Decoding::Unknown,
+            };
             self.table.insert(key, connection);
         }
         let Some(connection) = self.table.get_mut(&key) else { return };
@@ -103,7 +106,11 @@ impl Connections {
 
     fn close(&mut self, key: (SocketAddr, SocketAddr)) {
         let Some(mut connection) = self.table.remove(&key) else { return };
-        connection.finish(Sink { chosen: self.chosen, recorder: &mut self.recorder, ignored: &mut self.ignored });
+        connection.finish(Sink {
+            chosen: self.chosen,
+            recorder: &mut self.recorder,
+            ignored: &mut self.ignored,
+        });
     }
 
     /// Ends all connections.

@@ -59,11 +59,6 @@ pub(super) struct Damage {
 }
 
 impl Frames {
-    /// True while it is unknown where the next message begins.
-    pub(super) const fn is_lost(&self) -> bool {
-        self.framing.is_none()
-    }
-
     /// Takes the bytes of one segment, and gives the messages that are complete to `found`.
     pub(super) fn bytes(&mut self, time: u64, mut bytes: &[u8], found: &mut dyn FnMut(&Framed<'_>)) {
         if self.framing.is_none() {
@@ -140,7 +135,13 @@ impl Frames {
     }
 
     /// `len` bytes were there, and are not in the input.
-    pub(super) fn hole(&mut self, time: u64, len: usize, damage: &mut Damage, found: &mut dyn FnMut(&Framed<'_>)) {
+    pub(super) fn hole(
+        &mut self,
+        time: u64,
+        len: usize,
+        damage: &mut Damage,
+        found: &mut dyn FnMut(&Framed<'_>),
+    ) {
         if self.framing.is_none() || len == 0 {
             return;
         }

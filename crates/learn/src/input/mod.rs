@@ -31,8 +31,6 @@ const INPUT_BUFFER_BYTES: usize = 1 << 20;
 pub struct ReadOptions {
     /// Address of the server, where the inputs show several: `ADDRESS` or `ADDRESS:PORT`.
     pub server: Option<String>,
-    /// Text of a file with session keys.
-    pub keys: Option<String>,
 }
 
 /// Why an input cannot be read.
@@ -79,16 +77,15 @@ pub enum InputError {
         servers: String,
     },
     /// Nothing that this program decodes is in it.
-    #[error("no SMB 2 or 3, NFSv3 or NFSv4 in {connections} TCP connections{other}")]
+    #[error(
+        "no SMB 2 or 3 and no NFSv3 in {connections} TCP connections{other}; other protocols are not decoded"
+    )]
     Nothing {
         /// Number of connections.
         connections: u64,
         /// Servers that were not chosen.
         other: String,
     },
-    /// Keys were given, and no reader uses them.
-    #[error("--keys: encrypted SMB is not decrypted")]
-    Keys,
 }
 
 /// Reads the inputs in the given order.
@@ -96,9 +93,6 @@ pub fn observe(
     inputs: impl Iterator<Item = (String, Box<dyn Read>)>,
     options: &ReadOptions,
 ) -> Result<Observed, InputError> {
-    if options.keys.is_some() {
-        return Err(InputError::Keys);
-    }
     let chosen = options.server.as_deref().map_or(Ok(Chosen::Any), chosen)?;
     let mut reader = Reader { connections: Connections::new(chosen), clock: Clock::default() };
     for (name, input) in inputs {
@@ -136,7 +130,9 @@ impl Clock {
             let back = self.now - at;
             if back > CLOCK_STEP {
                 self.steps += 1;
-                self.offset = self.offset.saturating_add(self.now.saturating_add(first).saturating_sub(time + self.offset));
+                self.offset = self
+                    .offset
+                    .saturating_add(self.now.saturating_add(first).saturating_sub(time + self.offset));
             }
             return self.now;
         }
@@ -186,7 +182,9 @@ impl Reader {
                     }
                 }
                 Err(CaptureEnd::Complete) => return Ok(()),
-                Err(CaptureEnd::Failed(error)) => return Err(InputError::Io { name: name.to_owned(), error }),
+                Err(CaptureEnd::Failed(error)) => {
+                    return Err(InputError::Io { name: name.to_owned(), error });
+                }
                 Err(CaptureEnd::Damaged(what)) if packets == 0 => {
                     return Err(InputError::Damaged { name: name.to_owned(), what });
                 }

@@ -144,20 +144,19 @@ fn data_type(name: &[u8]) -> Option<&'static str> {
     let dot = name.iter().rposition(|byte| *byte == b'.')?;
     let extension = name.get(dot + 1..)?.to_ascii_lowercase();
     Some(match extension.as_slice() {
-        b"txt" | b"log" | b"csv" | b"htm" | b"html" | b"xml" | b"json" | b"md" | b"c" | b"h" | b"cpp" | b"rs" | b"py"
-        | b"js" | b"ts" | b"java" | b"sh" | b"toml" | b"yaml" | b"yml" | b"ini" | b"conf" | b"tex" | b"rtf" | b"eml"
-        | b"sql" => "text",
+        b"txt" | b"log" | b"csv" | b"htm" | b"html" | b"xml" | b"json" | b"md" | b"c" | b"h" | b"cpp"
+        | b"rs" | b"py" | b"js" | b"ts" | b"java" | b"sh" | b"toml" | b"yaml" | b"yml" | b"ini" | b"conf"
+        | b"tex" | b"rtf" | b"eml" | b"sql" => "text",
         b"docx" | b"odt" | b"pdf" | b"epub" => "text-compressed",
         b"bmp" | b"tif" | b"tiff" | b"dpx" | b"raw" | b"dng" | b"psd" | b"wav" | b"ppm" => "image",
-        b"jpg" | b"jpeg" | b"png" | b"gif" | b"webp" | b"heic" | b"mp3" | b"mp4" | b"mkv" | b"mov" | b"avi" | b"m4a"
-        | b"flac" | b"ogg" => "image-compressed",
-        b"exe" | b"dll" | b"so" | b"o" | b"a" | b"obj" | b"lib" | b"bin" | b"img" | b"iso" | b"vmdk" | b"vdi" | b"qcow2"
-        | b"vhd" | b"vhdx" | b"class" | b"pyc" => "binary",
-        b"zip" | b"gz" | b"xz" | b"zst" | b"bz2" | b"7z" | b"rar" | b"tgz" | b"jar" | b"deb" | b"rpm" | b"cab" | b"msi" => {
-            "binary-compressed"
-        }
-        b"db" | b"sqlite" | b"mdb" | b"accdb" | b"dbf" | b"mdf" | b"ldf" | b"xls" | b"doc" | b"ppt" | b"pst" | b"ost"
-        | b"ibd" | b"dat" => "data",
+        b"jpg" | b"jpeg" | b"png" | b"gif" | b"webp" | b"heic" | b"mp3" | b"mp4" | b"mkv" | b"mov"
+        | b"avi" | b"m4a" | b"flac" | b"ogg" => "image-compressed",
+        b"exe" | b"dll" | b"so" | b"o" | b"a" | b"obj" | b"lib" | b"bin" | b"img" | b"iso" | b"vmdk"
+        | b"vdi" | b"qcow2" | b"vhd" | b"vhdx" | b"class" | b"pyc" => "binary",
+        b"zip" | b"gz" | b"xz" | b"zst" | b"bz2" | b"7z" | b"rar" | b"tgz" | b"jar" | b"deb" | b"rpm"
+        | b"cab" | b"msi" => "binary-compressed",
+        b"db" | b"sqlite" | b"mdb" | b"accdb" | b"dbf" | b"mdf" | b"ldf" | b"xls" | b"doc" | b"ppt"
+        | b"pst" | b"ost" | b"ibd" | b"dat" => "data",
         b"xlsx" | b"pptx" | b"ods" | b"parquet" | b"npz" => "data-compressed",
         _ => return None,
     })

@@ -196,7 +196,8 @@ mod tests {
         #[test]
         fn messages_survive_any_segments_repetitions_and_a_new_order(
             lengths in proptest::collection::vec(64usize..3000, 1..12),
-            size in 20usize..1500,
+            // At most as many segments as may wait.
+            size in 200usize..1500,
             first in any::<u32>(),
             swaps in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..10),
         ) {

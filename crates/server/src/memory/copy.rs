@@ -8,7 +8,7 @@ const LEAST: usize = 1024;
 /// Copies `from` to the front of `to`, as far as both reach, and returns the number of bytes.
 ///
 /// `memcpy` of musl moves words with one string instruction. Where source and destination differ in their position within a
-/// word, as they do behind the headers of replies, the processor needs 1.7 times as long for that (docs/adr/0077). Blocks that
+/// word, as they do behind the headers of replies, the processor needs a fifth longer for that (docs/adr/0077). Blocks that
 /// the compiler moves by itself do not have this weakness; it must not see that they are neighbours, because it would call
 /// `memcpy` for all of them.
 #[inline]

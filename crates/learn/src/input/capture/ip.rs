@@ -17,7 +17,6 @@ pub(crate) struct Segment<'a> {
     pub(crate) sequence: u32,
     pub(crate) acknowledged: Option<u32>,
     pub(crate) syn: bool,
-    pub(crate) end: bool,
     /// What was captured of the payload.
     pub(crate) payload: &'a [u8],
     /// Bytes of the payload on the wire.
@@ -44,7 +43,6 @@ pub(super) fn segment(bytes: &[u8], wire: usize) -> Option<Segment<'_>> {
         sequence: word(transport, 4)?,
         acknowledged: if flags & 0x10 != 0 { word(transport, 8) } else { None },
         syn: flags & 0x02 != 0,
-        end: flags & 0x05 != 0,
         payload,
         len,
     })

@@ -57,20 +57,25 @@ impl<R: Read> PcapNg<R> {
             let kind = self.read_block()?;
             match kind {
                 INTERFACE => {
-                    let interface = self.interface().ok_or(CaptureEnd::Damaged("an interface without a link type"))?;
+                    let interface =
+                        self.interface().ok_or(CaptureEnd::Damaged("an interface without a link type"))?;
                     // A section has few; a damaged one must not fill the memory.
                     if self.interfaces.len() < 1 << 16 {
                         self.interfaces.push(interface);
                     }
                 }
                 ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET => {
-                    break self.place(kind).ok_or(CaptureEnd::Damaged("a packet that is shorter than its header"))?;
+                    break self
+                        .place(kind)
+                        .ok_or(CaptureEnd::Damaged("a packet that is shorter than its header"))?;
                 }
                 _ => {}
             }
         };
-        let interface =
-            *self.interfaces.get(place.interface).ok_or(CaptureEnd::Damaged("a packet of an unknown interface"))?;
+        let interface = *self
+            .interfaces
+            .get(place.interface)
+            .ok_or(CaptureEnd::Damaged("a packet of an unknown interface"))?;
         if let Some(ticks) = place.ticks {
             self.time = time(ticks, &interface);
         }
@@ -138,7 +143,8 @@ impl<R: Read> PcapNg<R> {
                 (0, _) => break,
                 (IF_TSRESOL, [power]) => {
                     let base: u64 = if power & 0x80 == 0 { 10 } else { 2 };
-                    interface.per_second = base.checked_pow(u32::from(power & 0x7F)).filter(|units| *units > 0)?;
+                    interface.per_second =
+                        base.checked_pow(u32::from(power & 0x7F)).filter(|units| *units > 0)?;
                 }
                 (IF_TSOFFSET, value) => {
                     let bytes = *value.first_chunk::<8>()?;

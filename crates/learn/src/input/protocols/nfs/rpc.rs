@@ -64,7 +64,7 @@ pub(super) struct Reply<'a> {
 }
 
 /// Who sends a record that begins like this.
-pub(super) fn sender(head: &[u8]) -> Option<Side> {
+pub(in crate::input::protocols) fn sender(head: &[u8]) -> Option<Side> {
     let mut head = Xdr(head);
     let _xid = head.u32()?;
     match head.u32()? {

@@ -56,20 +56,31 @@ pub(super) enum Call {
     /// On a handle, complete.
     Known(Action, Attributes),
     Lookup(Entry),
-    Read { file: u32, offset: u64, asked: u32 },
+    Read {
+        file: u32,
+        offset: u64,
+        asked: u32,
+    },
     /// CREATE, MKDIR, SYMLINK, MKNOD.
-    Make { entry: Entry, directory: bool },
+    Make {
+        entry: Entry,
+        directory: bool,
+    },
     /// REMOVE, RMDIR.
     Remove(Entry, Option<u32>),
-    Rename { from: Entry, to: Entry },
-    List { directory: u32, plus: bool },
+    Rename {
+        from: Entry,
+        to: Entry,
+    },
+    List {
+        directory: u32,
+        plus: bool,
+    },
 }
 
 /// Where the attributes of a reply are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attributes {
-    /// Nowhere, or not needed.
-    None,
     /// `fattr3`, of this file.
     Plain(u32),
     /// `post_op_attr`, of this file.
@@ -247,10 +258,13 @@ impl Attributes {
     /// Notes kind and size; none if the results end before.
     fn note(self, results: &mut Xdr<'_>, recorder: &mut Recorder) -> Option<()> {
         match self {
-            Self::None => Some(()),
             Self::Plain(file) => note(file, results, recorder),
             Self::After(file) => {
-                if results.flag()? { note(file, results, recorder) } else { Some(()) }
+                if results.flag()? {
+                    note(file, results, recorder)
+                } else {
+                    Some(())
+                }
             }
             Self::Both(file) => {
                 if results.flag()? {

@@ -1,0 +1,153 @@
+//! SMB 2 and 3 (MS-SMB2), plain and signed. Encrypted messages are counted.
+
+mod bytes;
+mod files;
+mod header;
+mod requests;
+
+use std::collections::{HashMap, HashSet};
+
+use self::files::{FileId, Files};
+use self::header::{Header, messages};
+use self::requests::Request;
+use crate::input::protocols::{Decoder, Ends, Message, Side};
+use crate::input::recorder::Recorder;
+use crate::operation::{Action, Operation, Outcome, Protocol};
+
+pub(super) use self::header::sender;
+
+/// Most requests of a connection that wait for a reply, and most sessions.
+const MAX_PENDING: usize = 1 << 16;
+const STATUS_PENDING: u32 = 0x0000_0103;
+const STATUS_MORE_PROCESSING_REQUIRED: u32 = 0xC000_0016;
+/// The file of the message before, in a related request.
+const PREVIOUS: FileId = [0xFF; 16];
+
+/// A request that waits for its reply.
+struct Pending {
+    session: u64,
+    tree: u32,
+    start: u64,
+    request: Request,
+}
+
+pub(super) struct Smb2Decoder {
+    ends: Ends,
+    pending: HashMap<u64, Pending>,
+    files: Files,
+    /// Sessions whose log-on was seen.
+    sessions: HashSet<u64>,
+    /// The file of the last reply, for related requests of one compound.
+    last: FileId,
+}
+
+impl Smb2Decoder {
+    pub(super) fn new(ends: Ends) -> Self {
+        Self {
+            ends,
+            pending: HashMap::new(),
+            files: Files::default(),
+            sessions: HashSet::new(),
+            last: PREVIOUS,
+        }
+    }
+
+    fn request(
+        &mut self,
+        header: Header,
+        bytes: &[u8],
+        message: &Message<'_>,
+        before: &mut Option<Header>,
+        recorder: &mut Recorder,
+    ) {
+        let Some(request) = Request::decode(header.command, bytes) else {
+            let unseen = recorder.unseen();
+            *(if message.head.len() < message.len { &mut unseen.cut } else { &mut unseen.not_understood }) +=
+                1;
+            return;
+        };
+        if self.pending.len() >= MAX_PENDING {
+            self.end(recorder);
+        }
+        // Related requests take over session and tree (MS-SMB2 3.3.5.2.7.2).
+        let owner = if header.related { before.unwrap_or(header) } else { header };
+        *before = Some(owner);
+        let pending = Pending { session: owner.session, tree: owner.tree, start: message.start, request };
+        self.pending.entry(header.message).or_insert(pending);
+    }
+
+    fn reply(&mut self, header: Header, bytes: &[u8], message: &Message<'_>, recorder: &mut Recorder) {
+        if header.status == STATUS_PENDING && header.is_async {
+            return;
+        }
+        let Some(Pending { session, tree, start, request }) = self.pending.remove(&header.message) else {
+            recorder.unseen().without_request += 1;
+            return;
+        };
+        let server = self.ends.server;
+        let end = Some(message.end.max(start));
+        let session = if session == 0 { header.session } else { session };
+        match request {
+            Request::Setup => {
+                let ended = header.status != STATUS_MORE_PROCESSING_REQUIRED;
+                let is_new = self.sessions.len() < MAX_PENDING && !self.sessions.contains(&session);
+                if ended && is_new {
+                    let outcome = requests::outcome(header.status);
+                    if outcome == Outcome::Done {
+                        self.sessions.insert(session);
+                    }
+                    let user = recorder.user(self.ends.client.ip(), session, Protocol::Smb2);
+                    recorder.add(server, Operation { user, start, end, action: Action::Connect, outcome });
+                }
+                return;
+            }
+            Request::Tree { share } => {
+                if header.status == 0 {
+                    self.files.connect(session, header.tree, &share);
+                }
+                return;
+            }
+            Request::Nothing => return,
+            _ => {}
+        }
+        let reply = requests::Reply { status: header.status, bytes, session, tree };
+        let user = recorder.user(self.ends.client.ip(), session, Protocol::Smb2);
+        let done = request.finish(&reply, &mut self.files, &mut self.last, server, recorder);
+        for (action, outcome) in done.into_iter().flatten() {
+            recorder.add(server, Operation { user, start, end, action, outcome });
+        }
+    }
+}
+
+impl Decoder for Smb2Decoder {
+    fn message(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
+        match message.head {
+            [0xFD, b'S', b'M', b'B', ..] => recorder.unseen().encrypted += 1,
+            [0xFF, b'S', b'M', b'B', ..] => {}
+            [0xFE, b'S', b'M', b'B', ..] => {
+                let mut before = None;
+                let whole = messages(message.head, message.len, |header, bytes| match message.side {
+                    Side::Client => self.request(header, bytes, message, &mut before, recorder),
+                    Side::Server => self.reply(header, bytes, message, recorder),
+                });
+                if !whole {
+                    recorder.unseen().cut += 1;
+                }
+            }
+            _ => recorder.unseen().not_understood += 1,
+        }
+    }
+
+    fn end(&mut self, recorder: &mut Recorder) {
+        let mut pending: Vec<(u64, Pending)> = self.pending.drain().collect();
+        pending.sort_by_key(|(message, pending)| (pending.start, *message));
+        for (_, Pending { session, start, request, .. }) in pending {
+            let Some(action) = request.unanswered(&mut self.files, self.ends.server, recorder) else {
+                continue;
+            };
+            let user = recorder.user(self.ends.client.ip(), session, Protocol::Smb2);
+            let operation = Operation { user, start, end: None, action, outcome: Outcome::NoReply };
+            recorder.add(self.ends.server, operation);
+        }
+    }
+}
