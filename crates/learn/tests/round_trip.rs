@@ -1,5 +1,7 @@
 //! Known workloads, simulated, captured and learned: the preset that comes out is the workload that went in.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, which print what they found")]
+
 mod simulator;
 
 use std::collections::BTreeMap;
