@@ -28,9 +28,10 @@ fn kinds(learned: &Value) -> BTreeMap<&str, u64> {
     kinds
 }
 
-/// Runs the learned workload on the server that it was captured from; every operation succeeds.
+/// Runs the learned workload on the server that it was captured from; every operation succeeds. One user: over NFS, files that
+/// another user replaces are stale.
 fn run_again(sharebench: &Sharebench, url: &str, number: u32) {
-    let line = format!("load {url} --preset mine.toml --warm-up 100ms --measure 1s --quiet");
+    let line = format!("load {url} --preset mine.toml --users 1 --warm-up 100ms --measure 1s --quiet");
     let words: Vec<&str> = line.split_whitespace().collect();
     let _ = sharebench.run(&words).unwrap().expect_success();
     for step in &Stored::read(sharebench, number).steps {

@@ -55,7 +55,7 @@ fn transfers_by_login(peers: &Peers, runs: &mut u32) -> Vec<String> {
 }
 
 /// The client's CPU time of protected NFS next to that of protected SMB: by default, and with algorithms of the same kind,
-/// because RPCSEC_GSS has none that signs and encrypts at once.
+/// because `RPCSEC_GSS` has none that signs and encrypts at once.
 fn protection(peers: &Peers, runs: &mut u32) -> Vec<String> {
     let smb =
         |options: &str| format!("smb://localhost:{}/share?auth=kerberos&{options}", peers.kerberos_smb_port);

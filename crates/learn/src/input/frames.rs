@@ -9,7 +9,7 @@ use crate::input::protocols::{HEAD_BYTES, sender};
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// Memory for a head that stays with its connection.
 const KEPT_BYTES: usize = 4 << 10;
-/// A keep-alive of the NetBIOS session service, which has no content.
+/// A keep-alive of the `NetBIOS` session service, which has no content.
 const KEEP_ALIVE: u8 = 0x85;
 
 /// How lengths are written.

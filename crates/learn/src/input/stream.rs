@@ -57,7 +57,7 @@ impl Stream {
             return;
         }
         let next = *self.next.get_or_insert(FIRST | u64::from(sequence));
-        let distance = sequence.wrapping_sub(next as u32) as i32;
+        let distance = sequence.wrapping_sub(next as u32).cast_signed();
         let at = next.wrapping_add_signed(i64::from(distance));
         if distance <= 0 {
             self.deliver(at, time, bytes, len, found);
@@ -112,7 +112,7 @@ impl Stream {
     /// in the input.
     pub(super) fn acknowledged(&mut self, sequence: u32, found: &mut dyn FnMut(&Framed<'_>)) {
         let Some(next) = self.next else { return };
-        if self.waiting.len() > 2 && (sequence.wrapping_sub(next as u32) as i32) > 0 {
+        if self.waiting.len() > 2 && sequence.wrapping_sub(next as u32).cast_signed() > 0 {
             self.skip(found);
             self.follow(found);
         }
@@ -206,7 +206,8 @@ mod tests {
             // The first segment shows where the stream begins to be understood.
             for (a, b) in &swaps {
                 if order.len() > 1 {
-                    let [a, b] = [1 + a.index(order.len() - 1), 1 + b.index(order.len() - 1)];
+                    let a = 1 + a.index(order.len() - 1);
+                    let b = 1 + b.index(order.len() - 1);
                     order.swap(a, b);
                     order.push(order[a]);
                 }

@@ -8,13 +8,14 @@ const LEAST: usize = 1024;
 /// Copies `from` to the front of `to`, as far as both reach, and returns the number of bytes.
 ///
 /// `memcpy` of musl moves words with one string instruction. Where source and destination differ in their position within a
-/// word, as they do behind the headers of replies, the processor needs a fifth longer for that (docs/adr/0077). Blocks that
+/// word, as they do after the headers of replies, the processor needs a fifth longer for that (docs/adr/0077). Blocks that
 /// the compiler moves by itself do not have this weakness; it must not see that they are neighbours, because it would call
 /// `memcpy` for all of them.
 #[inline]
 pub(super) fn copy(from: &[u8], to: &mut [u8]) -> usize {
     let count = from.len().min(to.len());
-    let (from, to) = (&from[..count], &mut to[..count]);
+    let from = &from[..count];
+    let to = &mut to[..count];
     if cfg!(not(target_env = "musl")) || count < LEAST {
         to.copy_from_slice(from);
         return count;

@@ -30,7 +30,8 @@ pub(super) fn segment(bytes: &[u8], wire: usize) -> Option<Segment<'_>> {
         6 => version_6(bytes, wire)?,
         _ => return None,
     };
-    let [from_port, to_port] = [short(transport, 0)?, short(transport, 2)?];
+    let from_port = short(transport, 0)?;
+    let to_port = short(transport, 2)?;
     let header = usize::from(transport.get(12)? >> 4) * 4;
     let flags = *transport.get(13)?;
     let len = wire.checked_sub(header)?;

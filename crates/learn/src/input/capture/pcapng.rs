@@ -190,5 +190,5 @@ impl<R: Read> PcapNg<R> {
 fn time(ticks: u64, interface: &Interface) -> u64 {
     let nanoseconds = u128::from(ticks) * 1_000_000_000 / u128::from(interface.per_second);
     let offset = i128::from(interface.offset_seconds) * 1_000_000_000;
-    u64::try_from(nanoseconds as i128 + offset).unwrap_or(0)
+    u64::try_from(nanoseconds.cast_signed() + offset).unwrap_or(0)
 }

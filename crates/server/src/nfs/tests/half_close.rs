@@ -25,7 +25,8 @@ fn peer(end: fn(TcpStream)) -> (u16, Receiver<()>) {
     let first = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let (ended, first) = (ended.clone(), first.clone());
+            let ended = ended.clone();
+            let first = first.clone();
             thread::spawn(move || serve(stream.unwrap(), end, &ended, &first));
         }
     });

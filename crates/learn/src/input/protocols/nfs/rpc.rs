@@ -13,7 +13,7 @@ const MAX_AUTH_BYTES: usize = 400;
 const MAX_MACHINE_BYTES: usize = 255;
 const AUTH_SYS: u32 = 1;
 const RPCSEC_GSS: u32 = 6;
-/// Services of RPCSEC_GSS (RFC 2203 5.3.1).
+/// Services of `RPCSEC_GSS` (RFC 2203 5.3.1).
 const INTEGRITY: u32 = 2;
 const PRIVACY: u32 = 3;
 

@@ -118,7 +118,8 @@ impl Call {
             5 => other("READLINK"),
             6 => Self::Read { file, offset: body.u64()?, asked: body.u32()? },
             7 => {
-                let (offset, bytes) = (body.u64()?, body.u32()?);
+                let offset = body.u64()?;
+                let bytes = body.u32()?;
                 let stable = body.u32()? != UNSTABLE;
                 Self::Known(Action::Write { file, offset, bytes, stable }, Attributes::Both(file))
             }

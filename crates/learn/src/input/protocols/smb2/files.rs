@@ -79,7 +79,7 @@ fn lower(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
 /// Where a name in UTF-16LE begins its last component, in bytes, with the separator before it.
 pub(super) fn separator(name: &[u8]) -> Option<usize> {
     let units = name.chunks_exact(2);
-    units.enumerate().filter(|(_, unit)| *unit == [b'\\', 0]).last().map(|(at, _)| at * 2)
+    units.enumerate().rfind(|(_, unit)| *unit == [b'\\', 0]).map(|(at, _)| at * 2)
 }
 
 /// The last component of a name in UTF-16LE.

@@ -8,7 +8,7 @@ use super::header::HEADER_BYTES;
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Outcome};
 
-/// Rights to change what a file holds (MS-SMB2 2.2.13.1.1): FILE_WRITE_DATA, FILE_APPEND_DATA, GENERIC_ALL, GENERIC_WRITE.
+/// Rights to change what a file holds (MS-SMB2 2.2.13.1.1): `FILE_WRITE_DATA`, `FILE_APPEND_DATA`, `GENERIC_ALL`, `GENERIC_WRITE`.
 const WRITE_ACCESS: u32 = 0x0000_0002 | 0x0000_0004 | 0x1000_0000 | 0x4000_0000;
 const DELETE_ON_CLOSE: u32 = 0x0000_1000;
 const DIRECTORY_FILE: u32 = 0x0000_0001;
@@ -21,7 +21,7 @@ const STATUS_END_OF_FILE: u32 = 0xC000_0011;
 const STATUS_NO_SUCH_FILE: u32 = 0xC000_000F;
 const STATUS_OBJECT_NAME_NOT_FOUND: u32 = 0xC000_0034;
 const STATUS_OBJECT_PATH_NOT_FOUND: u32 = 0xC000_003A;
-/// `InfoType` of QUERY_INFO and SET_INFO (2.2.37): of a file, of a file system.
+/// `InfoType` of `QUERY_INFO` and `SET_INFO` (2.2.37): of a file, of a file system.
 const INFO_FILE: u8 = 1;
 const INFO_FILESYSTEM: u8 = 2;
 /// Classes of MS-FSCC 2.4.
@@ -78,7 +78,7 @@ pub(super) enum Request {
         class: u8,
         value: Vec<u8>,
     },
-    /// IOCTL and CHANGE_NOTIFY.
+    /// IOCTL and `CHANGE_NOTIFY`.
     Other {
         name: &'static str,
     },
