@@ -31,6 +31,10 @@ use exit::Failure;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+// Its copies and comparisons are slow too.
+#[cfg(target_env = "musl")]
+use sharebench_musl_memory as _;
+
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,

@@ -6,7 +6,6 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::memory::budget::Budget;
-use crate::memory::copy::copy;
 use crate::{VolumeError, VolumeResult};
 
 /// Bytes per page. A page uses memory only up to its last written 4 KiB.
@@ -150,7 +149,7 @@ impl Content {
         if end > page.len() {
             self.grow_page(&mut page, end, budget)?;
         }
-        copy(bytes, &mut page[within..end]);
+        page[within..end].copy_from_slice(bytes);
         Ok(())
     }
 
@@ -289,7 +288,8 @@ fn cut_page(page: &mut Vec<u8>, keep: usize) -> u64 {
 /// Copies from `page` at `within`; bytes after its end are zeros.
 fn copy_padded(page: &[u8], within: usize, into: &mut [u8]) {
     let from = page.get(within..).unwrap_or_default();
-    let count = copy(from, into);
+    let count = from.len().min(into.len());
+    into[..count].copy_from_slice(&from[..count]);
     into[count..].fill(0);
 }
 

@@ -2,7 +2,6 @@
 
 mod budget;
 mod content;
-mod copy;
 mod names;
 mod node;
 mod streams;
