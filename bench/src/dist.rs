@@ -17,6 +17,10 @@ use crate::table::{Bar, Opponent, Table};
 const RATE: Bar = Bar::AtLeast(0.95);
 const CPU: Bar = Bar::AtMost(1.05);
 const PASSWORD: [(&str, &str); 1] = [("SHAREBENCH_PASSWORD", "laboratory")];
+/// Client and server get a processor each. Otherwise the scheduler puts them on one or on two by chance, which changes the CPU
+/// time of an operation by more than the bars allow.
+const CLIENT: [&str; 3] = ["taskset", "--cpu-list", "1"];
+const SERVER: [&str; 3] = ["taskset", "--cpu-list", "0"];
 /// Resolutions per measurement.
 const NAMES: u64 = 10;
 
@@ -120,7 +124,8 @@ fn client(program: &Path, scratch: &Path, url: &str, work: &Work, time: Duration
     let database = scratch.join("runs.db");
     let _ = std::fs::remove_file(&database);
     let line = format!(
-        "exec \"$0\" {} {} {}ms --seed 1 --quiet --db '{}' '{url}'",
+        "exec {} \"$0\" {} {} {}ms --seed 1 --quiet --db '{}' '{url}'",
+        CLIENT.join(" "),
         work.line,
         work.time,
         time.as_millis(),
@@ -163,7 +168,7 @@ fn probe(program: &Path, url: &str) -> Result<Sample, Failure> {
     let before = cpu_of_children();
     let started = Instant::now();
     for _ in 0..NAMES {
-        run(Command::new(program).args(["probe", url]))?;
+        run(Command::new(CLIENT[0]).args(&CLIENT[1..]).arg(program).args(["probe", url]))?;
     }
     let wall_ns = started.elapsed().as_nanos() as u64;
     let cpu_ns = cpu_of_children().saturating_sub(before).as_nanos() as u64;
@@ -173,14 +178,10 @@ fn probe(program: &Path, url: &str) -> Result<Sample, Failure> {
 impl Server {
     fn start(program: &Path, scratch: &Path) -> Result<Self, Failure> {
         let [smb, nfs] = free_ports()?;
-        let line = [
-            &program.display().to_string(),
-            "serve",
-            "--memory=512MiB",
-            "--account=lab",
-            &format!("--smb=127.0.0.1:{smb}"),
-            &format!("--nfs=127.0.0.1:{nfs}"),
-        ];
+        let program = program.display().to_string();
+        let addresses = [format!("--smb=127.0.0.1:{smb}"), format!("--nfs=127.0.0.1:{nfs}")];
+        let serve = [&program, "serve", "--memory=512MiB", "--account=lab", &addresses[0], &addresses[1]];
+        let line = [&SERVER[..], &serve].concat();
         let mut program = Program::start(&line, &PASSWORD, &scratch.join("serve.log"))?;
         program.wait_for_output("serving", PATIENCE)?;
         Ok(Self { program, smb, nfs })
