@@ -22,8 +22,11 @@ pub fn measure(url: &str, shape: &Shape) -> Result<Sample, Failure> {
         let meter = Rc::new(RefCell::new(Meter::start(shape)));
         let mut tasks = Vec::new();
         for _ in 0..shape.depth {
-            let (mount, file, record) = (Rc::clone(&mount), file.clone(), shape.record);
-            let (offsets, meter) = (Rc::clone(&offsets), Rc::clone(&meter));
+            let mount = Rc::clone(&mount);
+            let file = file.clone();
+            let record = shape.record;
+            let offsets = Rc::clone(&offsets);
+            let meter = Rc::clone(&meter);
             tasks.push(tokio::task::spawn_local(async move {
                 while !meter.borrow().is_over() {
                     let offset = offsets.borrow_mut().next();

@@ -19,6 +19,8 @@ use crate::{
 };
 
 /// Protocols and rules with which a volume is served.
+// Each of them is a flag of its own.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
     /// Address for SMB, if it is served.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UdpSocket;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::record::{FRAGMENT_HEADER_BYTES, LAST_FRAGMENT, NextRecord, next_record};
 use crate::rpc::is_reply;
@@ -89,7 +89,7 @@ impl Datagrams {
             calls: HashMap::new(),
             unsent: VecDeque::new(),
             resent: Vec::new(),
-            timer: Box::pin(sleep_until(Instant::now())),
+            timer: Box::pin(sleep(Duration::ZERO)),
             armed: None,
             reply: Vec::new(),
             unread: 0..0,
@@ -383,7 +383,9 @@ mod tests {
         client.write_all(&framed(&message(1, 0, b""))).await.unwrap();
         let error = poll_fn(|cx| match client.poll_progress(cx) {
             Err(error) => Poll::Ready(error),
-            Ok(()) => Pin::new(&mut client).poll_read(cx, &mut ReadBuf::new(&mut [0; 8])).map(Result::unwrap_err),
+            Ok(()) => {
+                Pin::new(&mut client).poll_read(cx, &mut ReadBuf::new(&mut [0; 8])).map(Result::unwrap_err)
+            }
         })
         .await;
         assert!(matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset));

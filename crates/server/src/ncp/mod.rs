@@ -21,7 +21,6 @@ mod threads;
 mod volume;
 
 use std::collections::HashSet;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

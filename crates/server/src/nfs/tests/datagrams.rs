@@ -209,7 +209,8 @@ fn root(socket: &UdpSocket) -> Vec<u8> {
 #[test]
 fn a_repeated_call_gets_the_reply_of_the_first_time() {
     let server = serve(memory());
-    let (one, two) = (client(&server), client(&server));
+    let one = client(&server);
+    let two = client(&server);
     let root = root(&one);
     let make = |xid| {
         encoded(NFS_PROGRAM, 3, Procedure::MkDir as u32, xid, |writer| {

@@ -63,7 +63,8 @@ fn the_facts_of_sessions_with_one_and_with_four_connections_differ_in_their_numb
                 facts
             })
         };
-        let (one, four) = (facts(1), facts(4));
+        let one = facts(1);
+        let four = facts(4);
         assert!(one.keys().eq(four.keys()), "{one:?} {four:?}");
         // The report names one connection as the limit only where nothing else differs.
         let differ: Vec<_> =

@@ -32,7 +32,8 @@ impl LossyRelay {
         let front = UdpSocket::bind("127.0.0.1:0").unwrap();
         let port = front.local_addr().unwrap().port();
         let relay = Self { port, calls: Arc::default(), replies: Arc::default() };
-        let (calls, replies) = (Arc::clone(&relay.calls), Arc::clone(&relay.replies));
+        let calls = Arc::clone(&relay.calls);
+        let replies = Arc::clone(&relay.replies);
         thread::spawn(move || {
             let mut random = Random::new(seed, 0);
             let mut clients: HashMap<SocketAddr, UdpSocket> = HashMap::new();
@@ -43,10 +44,12 @@ impl LossyRelay {
                 let back = clients.entry(client).or_insert_with(|| {
                     let back = UdpSocket::bind("127.0.0.1:0").unwrap();
                     back.connect(("127.0.0.1", server)).unwrap();
-                    let (from, to) = (back.try_clone().unwrap(), front.try_clone().unwrap());
-                    let (replies, random) = (Arc::clone(&replies), Random::new(seed, 1));
+                    let from = back.try_clone().unwrap();
+                    let to = front.try_clone().unwrap();
+                    let replies = Arc::clone(&replies);
+                    let random = Random::new(seed, 1);
                     thread::spawn(move || {
-                        return_replies(&from, &to, client, &replies, random, (loses, doubles))
+                        return_replies(&from, &to, client, &replies, random, (loses, doubles));
                     });
                     back
                 });
