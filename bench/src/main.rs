@@ -20,6 +20,7 @@ mod ncp_server;
 mod nfs;
 mod nfs3;
 mod nfs4;
+mod nfs_rs;
 mod ours;
 mod precision;
 mod recording;
@@ -265,6 +266,7 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
         ("nfs3_client", export) => {
             nfs3::measure(&nfs::Export::from_words(export)?, &Shape::from_words(shape)?)
         }
+        ("nfs-rs", [url]) => nfs_rs::measure(url, &Shape::from_words(shape)?),
         ("smb2", [port, user]) => {
             smb2::measure(port.parse()?, user, sharebench_tests::Smbd::PASSWORD, &Shape::from_words(shape)?)
         }

@@ -1,4 +1,4 @@
-//! NFSv4 next to version 3, to libnfs, and with several connections per session.
+//! NFSv4 next to version 3, to libnfs and `nfs-rs`, and with several connections per session.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -63,6 +63,8 @@ fn on_ganesha(table: &mut Table, directory: &Path, time: Duration) -> Result<(),
     let export = Export { port: ganesha.port(), mount_port: ganesha.mount_port(), path: ganesha.export() };
     let v3 = format!("{}&uid=0&gid=0", ganesha.url("", ""));
     let v41 = format!("{}&uid=0&gid=0", ganesha.url4("", "4.1"));
+    let port = ganesha.port();
+    let nfs_rs = format!("nfs://127.0.0.1/export?version=4.1&nfsport={port}&uid=0&gid=0&noresvport=true");
     Table::head("NFSv4.1 on nfs-ganesha (FSAL VFS on tmpfs)");
     for depth in [1, 8, 32] {
         let shape = Shape::random_reads(4 << 10, depth, time);
@@ -70,6 +72,7 @@ fn on_ganesha(table: &mut Table, directory: &Path, time: Duration) -> Result<(),
         let opponents = [
             against("our NFSv3", None, None, own(&v3, &shape)),
             against("libnfs 4.0", None, bar, Box::new(|| export.libnfs_4(&libnfs, &shape))),
+            against("nfs-rs 4.1", None, bar, Box::new(|| client::own("nfs-rs", &[&nfs_rs], &shape))),
         ];
         table.contest(&shape.name(), &own(&v41, &shape), &opponents)?;
     }

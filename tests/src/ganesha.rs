@@ -37,6 +37,8 @@ pub struct GaneshaOptions {
     pub flavor: Option<&'static str>,
     /// Accepts tickets for the keys of this keytab, of a [`Realm`](crate::Realm) that this process runs in.
     pub keytab: Option<PathBuf>,
+    /// Answers version 3 and MOUNT over UDP as well.
+    pub udp: bool,
 }
 
 /// A running ganesha with one export, for NFS v3 and v4 over TCP.
@@ -206,6 +208,8 @@ fn configuration(options: &GaneshaOptions, scratch: &Path, port: u16, mount_port
     let transfer = options.transfer.unwrap_or(1 << 20);
     let squash = options.squash.unwrap_or("No_Root_Squash");
     let commits = options.commits;
+    let udp = options.udp;
+    let transports = if udp { "TCP,UDP" } else { "TCP" };
     let kerberos = match &options.keytab {
         Some(keytab) => format!(
             "Active_krb5 = true; PrincipalName = nfs@localhost; KeytabPath = {}; CCacheDir = {home}/ccache;",
@@ -215,14 +219,14 @@ fn configuration(options: &GaneshaOptions, scratch: &Path, port: u16, mount_port
     };
     format!(
         "NFS_CORE_PARAM {{ Bind_addr = {address}; NFS_Port = {port}; MNT_Port = {mount_port};
- Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; Protocols = {versions};
+ Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = {udp}; Protocols = {versions};
  mount_path_pseudo = false; RPC_Max_Connections = 10000;
  Plugins_Dir = \"/usr/lib/x86_64-linux-gnu/ganesha/\"; }}
 NFS_KRB5 {{ {kerberos} }}
 NFSv4 {{ Minor_Versions = 0,1,2; Graceless = true; Lease_Lifetime = 10; RecoveryBackend = fs;
  RecoveryRoot = \"{home}/recovery\"; Only_Numeric_Owners = true; PNFS_MDS = false; PNFS_DS = false; }}
 EXPORT {{ Export_Id = 1; Path = {home}/export; Pseudo = /export; Access_Type = {access};
- Squash = {squash}; NFS_Commit = {commits}; SecType = {flavor}; Protocols = {versions}; Transports = TCP; PrivilegedPort = false;
+ Squash = {squash}; NFS_Commit = {commits}; SecType = {flavor}; Protocols = {versions}; Transports = {transports}; PrivilegedPort = false;
  MaxRead = {transfer}; MaxWrite = {transfer}; PrefRead = {transfer}; PrefWrite = {transfer};
  FSAL {{ Name = VFS; }} }}
 "

@@ -176,6 +176,41 @@ fn client_cpu_that_signing_takes_is_guessed_where_nothing_else_differs() {
 }
 
 #[test]
+fn one_nfs_connection_of_50_megabytes_per_second_is_the_limit_of_one_next_to_two_and_four() {
+    // What a relay of 50 MB/s per connection gives: 20 ns per byte, shared by the connections.
+    let mut run = Synthetic::new("connections", &["nfs-1", "nfs-2", "nfs-4"], 5);
+    (run.noise, run.drift) = (0.004, 0.004);
+    let connections = [1.0, 2.0, 3.9];
+    run.sweep(&grid(&["read"], 3, 3), 10, |target, _| connections[target] * 50e6);
+    for (facts, (target, number)) in run.run.facts.iter_mut().zip(["1", "2", "4"].iter().enumerate()) {
+        let facts_of = [
+            ("vers", "4.1"),
+            ("transport", "tcp"),
+            ("nconnect", *number),
+            ("slots_granted", "17"),
+            ("client_cache", "none"),
+            ("simulated_distance", "0 ms round trip without loss, 400 Mbit/s"),
+        ];
+        *facts = facts_of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        // Place, not setting: each session has a port of its own.
+        facts.insert("local_address".to_owned(), format!("10.0.0.1:5010{target}"));
+    }
+    for target in &mut run.run.header.targets {
+        "nfs://server/share".clone_into(&mut target.url);
+    }
+    let guesses = analysed(run.run).mechanisms.into_iter();
+    let limits = guesses.filter(|guess| matches!(guess.mechanism, Mechanism::OneConnection { .. }));
+    let texts: Vec<String> = limits.map(|guess| guess.text).collect();
+    let [two, four] = texts.as_slice() else { panic!("{texts:?}") };
+    let starts = |text: &str, more: &str| {
+        assert!(text.starts_with(&format!("one connection was the limit: with {more} to ")), "{text}");
+        assert!(text.contains(" times as fast as nfs-1 with one in read ("), "{text}");
+    };
+    starts(two, "2 connections nfs-2 is 2.00");
+    starts(four, "4 connections nfs-4 is 3.89");
+}
+
+#[test]
 fn one_connection_is_the_limit_where_nothing_else_differs_and_more_are_faster() {
     let connected = |number: [&str; 2], gain: f64| {
         let mut run = Synthetic::new("connections", &["four", "one"], 5);

@@ -25,6 +25,9 @@ pub enum Incompatibility {
     /// An NFS server without MOUNT at the port where the client looks for it.
     #[error("no MOUNT version 3 at port {0}, which NFSv3 needs; give its port with mountport=")]
     NoMount(u16),
+    /// An NFS server that answers over TCP only.
+    #[error("the server at port {0} answers over TCP, but not over UDP; use proto=tcp")]
+    NoUdp(u16),
     /// The port belongs to a server of another protocol.
     #[error("the server speaks {0}, not NFS")]
     OtherProtocol(PeerProtocol),
@@ -63,6 +66,7 @@ impl Incompatibility {
         match self {
             Self::OtherVersions { .. } => UrlPart::Option("vers"),
             Self::NoNfs(_) | Self::OtherProtocol(_) => UrlPart::Port,
+            Self::NoUdp(_) => UrlPart::Option("proto"),
             Self::NoMount(_) => UrlPart::Option("mountport"),
             Self::Flavors { .. } => UrlPart::Share,
         }

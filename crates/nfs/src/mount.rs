@@ -1,4 +1,4 @@
-//! MOUNT version 3 (RFC 1813, 5) and the port mapper's `GETPORT` (RFC 1833, 3.2).
+//! MOUNT version 3 (RFC 1813, 5).
 
 use crate::exports::AUTH_NONE;
 use crate::protocol::{FileHandle, MAX_PATH_BYTES};
@@ -15,11 +15,6 @@ pub const UMNT: u32 = 3;
 pub const UMNTALL: u32 = 4;
 /// `MOUNTPROC3_EXPORT`.
 pub const EXPORT: u32 = 5;
-
-/// `PMAPPROC_GETPORT`.
-pub const GETPORT: u32 = 3;
-/// TCP, as the port mapper names it.
-pub const TCP: u32 = 6;
 
 /// Maximum number of security flavors in a reply.
 const MAX_FLAVORS: usize = 64;
@@ -65,18 +60,6 @@ pub fn get_mounted(reader: &mut Reader<'_>) -> Result<Result<Mounted, MountStatu
     }
     let flavors = (0..count).map(|_| reader.u32()).collect::<Result<_, _>>()?;
     Ok(Ok(Mounted { handle, flavors }))
-}
-
-/// Encodes the argument of GETPORT (RFC 1833, 3.1: `mapping`) for TCP.
-pub fn put_mapping(writer: &mut Writer, program: u32, version: u32) {
-    writer.words(&[program, version, TCP, 0]);
-}
-
-/// Decodes the result of GETPORT (RFC 1833, 3.2); none if the program is not registered.
-pub fn get_port(reader: &mut Reader<'_>) -> Result<Option<u16>, XdrError> {
-    let value = reader.u32()?;
-    let port = u16::try_from(value).map_err(|_| XdrError::BadValue { field: "port", value })?;
-    Ok((port != 0).then_some(port))
 }
 
 /// The exports to try for a path, the longest first, each with the names to look up below it.

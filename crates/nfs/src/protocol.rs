@@ -15,6 +15,9 @@ pub const PORTMAP_PROGRAM: u32 = 100_000;
 /// Its version with `GETPORT`.
 pub const PORTMAP_VERSION: u32 = 2;
 
+/// Largest READ and WRITE over UDP, as of Linux: with its headers it fits into one datagram of at most 65,507 bytes.
+pub const MAX_DATAGRAM_TRANSFER: u32 = 32 << 10;
+
 /// Longest file handle (RFC 1813, 2.4: `NFS3_FHSIZE`).
 pub const MAX_HANDLE_BYTES: usize = 64;
 /// Longest name that is accepted from a peer.

@@ -108,6 +108,19 @@ pub struct FsInfo {
 }
 
 impl FsInfo {
+    /// The limits of a transport whose messages carry at most this many bytes of data.
+    #[must_use]
+    pub fn at_most(self, bytes: u32) -> Self {
+        Self {
+            read_max: self.read_max.min(bytes),
+            read_preferred: self.read_preferred.min(bytes),
+            write_max: self.write_max.min(bytes),
+            write_preferred: self.write_preferred.min(bytes),
+            directory_preferred: self.directory_preferred.min(bytes),
+            ..self
+        }
+    }
+
     /// Decodes it.
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         skip_optional(reader)?;

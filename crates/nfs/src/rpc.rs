@@ -237,6 +237,12 @@ pub fn is_call(record: &[u8]) -> bool {
     record.get(4..8).is_some_and(|kind| kind == CALL.to_be_bytes())
 }
 
+/// True if a record is a reply.
+#[inline]
+pub fn is_reply(record: &[u8]) -> bool {
+    record.get(4..8).is_some_and(|kind| kind == REPLY.to_be_bytes())
+}
+
 /// Decodes a reply's header (RFC 5531, 9: `reply_body`) and leaves `reader` at its results.
 #[inline]
 pub fn get_reply(reader: &mut Reader<'_>) -> Result<(u32, Result<(), Rejection>), XdrError> {

@@ -33,6 +33,7 @@ mod refusal_log;
 mod servers;
 mod smb;
 mod system;
+mod udp_port;
 mod volume;
 mod volume_error;
 mod volume_view;

@@ -19,6 +19,8 @@ use crate::{
 };
 
 /// Protocols and rules with which a volume is served.
+// Each of them is a flag of its own.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
     /// Address for SMB, if it is served.
@@ -64,6 +66,8 @@ pub struct ServeOptions {
     pub expose_nfs: bool,
     /// TLS of NFS for clients that request it.
     pub nfs_tls: Option<NfsTls>,
+    /// Answer version 3 of NFS over UDP as well; see [`NfsServerOptions::udp`].
+    pub nfs_udp: bool,
     /// File that NFS keeps for the next start over the same volume; see [`NfsServerOptions::state`].
     pub nfs_state: Option<PathBuf>,
 }
@@ -92,6 +96,7 @@ impl Default for ServeOptions {
             log: EventLog::default(),
             expose_nfs: false,
             nfs_tls: None,
+            nfs_udp: false,
             nfs_state: None,
         }
     }
@@ -127,6 +132,7 @@ impl ServeOptions {
             changes,
             keys: self.keys.clone(),
             tls: self.nfs_tls.clone(),
+            udp: self.nfs_udp,
             log: self.log.clone(),
             ..NfsServerOptions::default()
         };

@@ -7,7 +7,7 @@ use sharebench_model::{SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT};
 use crate::types::{Access, SettingChange, System};
 
 /// Facts about place and time, and facts that follow from others: no settings.
-const NO_SETTINGS: [&str; 29] = [
+const NO_SETTINGS: [&str; 32] = [
     "access",
     "block_size",
     "boot",
@@ -20,6 +20,8 @@ const NO_SETTINGS: [&str; 29] = [
     "connections_requested",
     "credits",
     "direct_io_unit",
+    "duplicate_replies",
+    "local_address",
     "logins_renewed",
     "mount_point",
     "mount_source",
@@ -27,6 +29,7 @@ const NO_SETTINGS: [&str; 29] = [
     "peer",
     "requests_repeated",
     "resent",
+    "retransmissions",
     "retry",
     "server_guid",
     "short_names",
@@ -43,6 +46,8 @@ const NO_SETTINGS: [&str; 29] = [
 const DISTANCE: &str = "simulated distance";
 /// The setting of the number of connections of a session.
 pub(crate) const CONNECTIONS: &str = "connections";
+/// Its name in mount options and facts of NFS.
+const NFS_CONNECTIONS: &str = "nconnect";
 /// Settings of a direct target that does not state them.
 const UNSTATED: [(&str, &str); 2] = [(DISTANCE, "none"), (CONNECTIONS, "1")];
 
@@ -66,7 +71,8 @@ pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {
             let settings = parts.iter().filter(|clause| !clause.to_lowercase().contains("title"));
             found.extend(settings.map(|clause| setting_of(clause)));
         } else {
-            found.insert(name.replace('_', " "), value.clone());
+            let name = if name == NFS_CONNECTIONS { CONNECTIONS.to_owned() } else { name.replace('_', " ") };
+            found.insert(name, value.clone());
         }
     }
     found

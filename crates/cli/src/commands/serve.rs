@@ -72,6 +72,9 @@ pub struct ProtocolFlags {
     /// directory, clients then continue with their handles, open files and locks.
     #[arg(long, value_name = "FILE", requires = "nfs", conflicts_with = "memory")]
     pub nfs_state: Option<PathBuf>,
+    /// Answer NFS 3 and MOUNT over UDP as well, at the port of --nfs.
+    #[arg(long, requires = "nfs", conflicts_with_all = ["keytab", "tls_required"])]
+    pub nfs_udp: bool,
     /// Serve NCP over TCP and UDP at this address; addresses other than loopback need --account.
     #[arg(long, value_name = "ADDR:PORT")]
     pub ncp: Option<SocketAddr>,
@@ -240,6 +243,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         name: args.name.clone(),
         nfs_state: args.protocols.nfs_state.clone(),
         nfs_tls: nfs_tls(&args.access)?,
+        nfs_udp: args.protocols.nfs_udp,
         expose_nfs: args.access.expose_nfs,
         max_clients: args.access.max_clients,
         log: EventLog::new(|text| message(plain(text))),
@@ -326,7 +330,11 @@ fn urls(servers: &EmbeddedServers, account: Option<&str>, args: &ServeArgs) -> S
             "ncp-ipx" => urls.push(format!("ncp://{account}{addr}/{volume}?transport=ipx")),
             _ => {
                 let option = nfs_option(&args.access);
-                urls.push(format!("nfs://{addr}/{}?mountport={}{option}", args.name, addr.port()));
+                let url = format!("nfs://{addr}/{}?mountport={}{option}", args.name, addr.port());
+                if args.protocols.nfs_udp {
+                    urls.push(format!("{url}&proto=udp"));
+                }
+                urls.push(url);
             }
         }
     }

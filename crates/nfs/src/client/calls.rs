@@ -37,6 +37,8 @@ pub(crate) struct Calls {
     table: RequestTable<u32, ExpectedReply>,
     generation: u32,
     index_bits: u32,
+    /// How many times each call was sent again over UDP; empty over TCP.
+    resent: Vec<u32>,
     /// With Kerberos, what signs or encrypts calls and replies.
     security: Option<Box<ClientSecurity>>,
 }
@@ -46,7 +48,13 @@ impl Calls {
     /// random, because a server may take an xid of an earlier connection for a retransmission.
     pub(crate) fn new(slots: usize, seed: u32) -> Self {
         let index_bits = usize::BITS - slots.leading_zeros();
-        Self { table: RequestTable::new(slots), generation: seed, index_bits, security: None }
+        Self {
+            table: RequestTable::new(slots),
+            generation: seed,
+            index_bits,
+            resent: Vec::new(),
+            security: None,
+        }
     }
 
     pub(crate) fn metadata_index(&self) -> usize {
@@ -109,6 +117,22 @@ impl Calls {
     /// The xid of the call in flight at `index`.
     pub(crate) fn xid(&self, index: usize) -> Option<u32> {
         self.table.id(index)
+    }
+
+    /// Notes that the call with this xid was sent again.
+    #[cold]
+    pub(crate) fn note_resent(&mut self, xid: u32) {
+        let Some((index, _)) = self.find(xid) else { return };
+        self.resent.resize(self.metadata_index() + 1, 0);
+        if let Some(resent) = self.resent.get_mut(index) {
+            *resent += 1;
+        }
+    }
+
+    /// How many times the call at `index` was sent again, since the last time.
+    #[inline]
+    pub(crate) fn take_resent(&mut self, index: usize) -> u32 {
+        self.resent.get_mut(index).map_or(0, std::mem::take)
     }
 
     /// Ends the call at `index`; none if none was in flight.

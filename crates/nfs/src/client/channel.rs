@@ -7,12 +7,13 @@ use std::task::{Context, Poll};
 use sharebench_gss::ProtectionError;
 use sharebench_model::{OpError, TcpReading, WireCount};
 use sharebench_stream_client::{GatherBuffer, connection_error, tcp_reading};
-use sharebench_tls::Stream;
 use tokio::net::TcpStream;
 
 use crate::client::calls::{Calls, ExpectedReply};
 use crate::client::connection::Connection;
+use crate::client::datagrams::DatagramCounts;
 use crate::client::dialect::{Dialect, Places, Verdict};
+use crate::client::link::Link;
 use crate::client::protected_call::{CallHead, ProtectedCall};
 use crate::client::receiver::Receiver;
 use crate::client::replies::{Completion, ReplyContent};
@@ -51,7 +52,7 @@ pub(crate) enum LastLoss {
     HoldsCalls,
 }
 
-/// One or several TCP connections to an NFS server, and every call on them.
+/// One or several connections to an NFS server, and every call on them.
 ///
 /// The channel owns the sockets, the encoded calls that wait to be sent, the calls in flight and the counters of the
 /// wire. The slots' buffers belong to the session and are lent for each poll. [`Self::call`] encodes a call and queues it
@@ -93,9 +94,9 @@ pub(crate) struct Channel<D> {
 }
 
 impl<D: Dialect> Channel<D> {
-    /// Takes a connected stream; `slots` of `slot_bytes` limit what can be in flight.
+    /// Takes a connected link; `slots` of `slot_bytes` limit what can be in flight.
     pub(crate) fn new(
-        stream: Stream,
+        link: Link,
         auth: Option<&AuthSys>,
         slots: usize,
         slot_bytes: usize,
@@ -117,15 +118,15 @@ impl<D: Dialect> Channel<D> {
             slot_bytes,
             dialect: PhantomData,
         };
-        channel.attach(stream);
+        channel.attach(link);
         channel
     }
 
     /// Adds a connection. Calls that wait for one become orphans of the lost connection.
-    pub(crate) fn attach(&mut self, stream: Stream) {
+    pub(crate) fn attach(&mut self, link: Link) {
         let max_record = self.slot_bytes.max(MAX_METADATA_BYTES) + HEADER_ALLOWANCE;
         let receiver = Receiver::new(self.slots, self.slot_bytes, max_record);
-        self.connections.push(Connection::new(stream, receiver));
+        self.connections.push(Connection::new(link, receiver));
         self.severed = None;
     }
 
@@ -144,6 +145,20 @@ impl<D: Dialect> Channel<D> {
         self.losses
     }
 
+    /// What crossed the wire over UDP; none over TCP.
+    pub(crate) fn datagrams(&self) -> Option<DatagramCounts> {
+        match &self.connections.first()?.link {
+            Link::Stream(_) => None,
+            Link::Datagrams(datagrams) => Some(datagrams.counts()),
+        }
+    }
+
+    /// How many times the call at `index` was sent again over UDP, since the last time.
+    #[inline]
+    pub(crate) fn take_resent(&mut self, index: usize) -> u32 {
+        self.calls.take_resent(index)
+    }
+
     /// Number of connections that are left.
     pub(crate) fn connections(&self) -> usize {
         self.connections.len()
@@ -155,7 +170,7 @@ impl<D: Dialect> Channel<D> {
 
     /// The socket of the first connection.
     pub(crate) fn socket(&self) -> Option<&TcpStream> {
-        self.connections.first().map(|connection| connection.stream.tcp())
+        self.connections.first()?.link.tcp()
     }
 
     /// Requests arrival times of the kernel for all connections; false if it has none.
@@ -181,17 +196,17 @@ impl<D: Dialect> Channel<D> {
 
     /// The kernel's figures of all connections as one.
     pub(crate) fn tcp(&self) -> Option<TcpReading> {
-        let readings = self.connections.iter().map(|connection| tcp_reading(connection.stream.tcp()));
+        let readings = self.connections.iter().map(|connection| tcp_reading(connection.link.tcp()?));
         readings.reduce(|sum, next| Some(sum?.and(next?)))?
     }
 
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
-        self.connections.first()?.stream.tcp().local_addr().ok()
+        self.connections.first()?.link.local_addr()
     }
 
     /// Name of the cipher suite of TLS; none without TLS.
     pub(crate) fn cipher(&self) -> Option<String> {
-        self.connections.first()?.stream.cipher()
+        self.connections.first()?.link.cipher()
     }
 
     /// Returns the memory that only calls need. If a call is in flight, it does nothing and returns false.

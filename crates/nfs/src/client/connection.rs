@@ -1,4 +1,4 @@
-//! One TCP connection of a channel: what waits to be sent on it, and what arrives.
+//! One connection of a channel: what waits to be sent on it, and what arrives.
 
 use std::io;
 use std::pin::Pin;
@@ -11,15 +11,16 @@ use tokio::io::AsyncWrite as _;
 
 use crate::client::calls::Calls;
 use crate::client::dialect::{Dialect, Places};
+use crate::client::link::Link;
 use crate::client::receiver::Receiver;
 use crate::client::replies::Completion;
 use crate::xdr::{Writer, padding};
 
-/// A connected stream with its send queue and its receiver. The calls belong to the channel.
+/// A connected link with its send queue and its receiver. The calls belong to the channel.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) stream: Stream,
-    /// Bytes below TLS that are counted.
+    pub(crate) link: Link,
+    /// Bytes below TLS, or of datagrams, that are counted.
     counted: (u64, u64),
     arrivals: Arrivals,
     send_queue: SendQueue<Writer>,
@@ -31,11 +32,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: Stream, receiver: Receiver) -> Self {
+    pub(crate) fn new(link: Link, receiver: Receiver) -> Self {
         Self {
             // The handshake belongs to no call.
-            counted: stream.tls_wire().unwrap_or_default(),
-            stream,
+            counted: link.wire().unwrap_or_default(),
+            link,
             arrivals: Arrivals::default(),
             send_queue: SendQueue::default(),
             receiver,
@@ -47,9 +48,9 @@ impl Connection {
     /// Requests arrival times of the kernel; false if it has none.
     pub(crate) fn time_arrivals(&mut self) -> bool {
         // The library receives what belongs together in several reads, so that an arrival belongs to no reply.
-        match &self.stream {
-            Stream::Plain(tcp) => self.arrivals.start(tcp),
-            Stream::Tls(_) => false,
+        match &self.link {
+            Link::Stream(Stream::Plain(tcp)) => self.arrivals.start(tcp),
+            Link::Stream(Stream::Tls(_)) | Link::Datagrams(_) => false,
         }
     }
 
@@ -59,9 +60,10 @@ impl Connection {
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        let flushed = match &self.stream {
-            Stream::Plain(_) => true,
-            Stream::Tls(tls) => !tls.is_unflushed(),
+        let flushed = match &self.link {
+            Link::Stream(Stream::Plain(_)) => true,
+            Link::Stream(Stream::Tls(tls)) => !tls.is_unflushed(),
+            Link::Datagrams(datagrams) => !datagrams.is_unsent(),
         };
         self.in_flight == 0 && self.send_queue.is_empty() && flushed
     }
@@ -70,6 +72,9 @@ impl Connection {
     pub(crate) fn release_buffers(&mut self) {
         self.send_queue = SendQueue::default();
         self.receiver.release_buffers();
+        if let Link::Datagrams(datagrams) = &mut self.link {
+            datagrams.release_buffers();
+        }
     }
 
     /// Queues a record; `payload` bytes of slot `index` follow what `encode` appends.
@@ -92,13 +97,22 @@ impl Connection {
         buffers: &[Box<[u8]>],
         wire: &mut WireCount,
     ) -> Result<(), OpError> {
-        let polled = match &mut self.stream {
-            Stream::Plain(_) if self.send_queue.is_empty() => return Ok(()),
-            Stream::Plain(tcp) => self.send_queue.poll_send(tcp, cx, buffers, &mut wire.sent),
-            Stream::Tls(tls) => {
+        let polled = match &mut self.link {
+            Link::Stream(Stream::Plain(_)) if self.send_queue.is_empty() => return Ok(()),
+            Link::Stream(Stream::Plain(tcp)) => self.send_queue.poll_send(tcp, cx, buffers, &mut wire.sent),
+            Link::Stream(Stream::Tls(tls)) => {
                 let polled = send_encrypted(&mut self.send_queue, tls, cx, buffers);
-                count(tls, &mut self.counted, wire);
+                self.count(wire);
                 polled
+            }
+            Link::Datagrams(datagrams) => {
+                // The queue is taken as a whole, at once.
+                let polled = match self.send_queue.poll_send(&mut **datagrams, cx, buffers, &mut 0) {
+                    Poll::Ready(Err(error)) => Err(error),
+                    _ => datagrams.poll_progress(cx),
+                };
+                self.count(wire);
+                Poll::Ready(polled)
             }
         };
         match polled {
@@ -118,26 +132,42 @@ impl Connection {
         wire: &mut WireCount,
         listen: bool,
     ) -> Result<(), OpError> {
-        if self.send_failure.is_none() {
-            self.send_failure = self.poll_send(cx, places.buffers, wire).err();
+        let awaits = self.in_flight > 0 || listen;
+        if self.send_failure.is_none()
+            && let Err(failure) = self.poll_send(cx, places.buffers, wire)
+        {
+            // The library of TLS does not continue after an error, and datagrams have no end of the stream.
+            if !awaits || !matches!(self.link, Link::Stream(Stream::Plain(_))) {
+                return Err(failure);
+            }
+            self.send_failure = Some(failure);
         }
-        // The library of TLS does not continue after an error.
-        let ended = self.in_flight == 0 && !listen || matches!(self.stream, Stream::Tls(_));
-        match self.send_failure.take_if(|_| ended) {
-            Some(failure) => return Err(failure),
-            None if self.in_flight == 0 && !listen => return Ok(()),
-            None => {}
+        if !awaits {
+            return self.send_failure.take().map_or(Ok(()), Err);
         }
-        let polled = match &mut self.stream {
-            Stream::Plain(tcp) => {
+        if let Link::Datagrams(datagrams) = &mut self.link {
+            for xid in datagrams.take_resent() {
+                wire.requests += 1;
+                calls.note_resent(xid);
+            }
+        }
+        let polled = match &mut self.link {
+            Link::Stream(Stream::Plain(tcp)) => {
                 let received = &mut wire.received;
                 let stream = &mut self.arrivals.of(tcp);
                 self.receiver.poll_receive::<D, _>(stream, cx, calls, places, completions, received)
             }
-            Stream::Tls(tls) => {
+            Link::Stream(Stream::Tls(tls)) => {
                 let polled =
                     self.receiver.poll_receive::<D, _>(&mut **tls, cx, calls, places, completions, &mut 0);
-                count(tls, &mut self.counted, wire);
+                self.count(wire);
+                polled
+            }
+            Link::Datagrams(datagrams) => {
+                let stream = &mut **datagrams;
+                let polled =
+                    self.receiver.poll_receive::<D, _>(stream, cx, calls, places, completions, &mut 0);
+                self.count(wire);
                 polled
             }
         };
@@ -145,6 +175,14 @@ impl Connection {
             Poll::Ready(Err(error)) => Err(self.send_failure.take().unwrap_or(error)),
             Poll::Ready(Ok(())) | Poll::Pending => Ok(()),
         }
+    }
+
+    /// Counts what crossed the wire below TLS, with its own headers, or in datagrams, since the last time.
+    fn count(&mut self, wire: &mut WireCount) {
+        let Some((sent, received)) = self.link.wire() else { return };
+        wire.sent += sent - self.counted.0;
+        wire.received += received - self.counted.1;
+        self.counted = (sent, received);
     }
 }
 
@@ -161,12 +199,4 @@ fn send_encrypted(
         return Poll::Ready(Err(error));
     }
     if tls.is_unflushed() { Pin::new(tls).poll_flush(cx) } else { Poll::Ready(Ok(())) }
-}
-
-/// Counts what crossed the wire below TLS, with its own headers, since the last time.
-fn count(tls: &TlsStream, counted: &mut (u64, u64), wire: &mut WireCount) {
-    let (sent, received) = tls.wire();
-    wire.sent += sent - counted.0;
-    wire.received += received - counted.1;
-    *counted = (sent, received);
 }

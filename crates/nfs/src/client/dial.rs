@@ -8,9 +8,12 @@ use sharebench_model::{ErrorClass, OpError, OpStep, WireCount};
 use sharebench_stream_client::{DialError, connect_error};
 use sharebench_target::UrlPart;
 use sharebench_tls::Stream;
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::{TcpSocket, TcpStream, UdpSocket};
 
+use crate::client::datagrams::Datagrams;
+use crate::client::link::Link;
 use crate::client::options::Route;
 use crate::client::protected_call::{CallHead, ProtectedCall};
 use crate::client::replies::{rejected, undecodable};
@@ -23,11 +26,13 @@ use crate::rpcsec::GssProcedure;
 use crate::xdr::{Reader, Writer, XdrError};
 
 /// The registered port of the port mapper (RFC 1833, 3).
-const PORTMAP_PORT: u16 = 111;
+pub(crate) const PORTMAP_PORT: u16 = 111;
 /// Largest reply of the port mapper and of MOUNT.
 const MAX_REPLY_BYTES: usize = 4096 + MAX_PATH_BYTES;
 /// Largest list of exports or registrations.
 const MAX_LIST_BYTES: usize = 256 << 10;
+/// Receive buffer to request for a UDP socket: the replies of 128 READs of the largest size.
+const DATAGRAM_BUFFER_BYTES: usize = 4 << 20;
 /// Ports that only a privileged process can bind. Those below are left to well-known services.
 const RESERVED_PORTS: std::ops::Range<u16> = 665..1024;
 
@@ -38,10 +43,9 @@ pub(crate) fn random() -> u32 {
     RandomState::new().hash_one(0) as u32
 }
 
-/// Connects. `part` is the part of the URL to check if nobody listens at `address`.
-pub(crate) async fn connect(address: SocketAddr, route: &Route, part: UrlPart) -> Result<Stream, DialError> {
+/// Connects. `part` is the part of the URL to check if nobody listens at `address`. Over UDP, only the first call shows that.
+pub(crate) async fn connect(address: SocketAddr, route: &Route, part: UrlPart) -> Result<Link, DialError> {
     let reserved = route.reserved_port;
-    let stream = if reserved { connect_reserved(address).await } else { route.far.connect(address).await };
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::PermissionDenied if reserved => {
             let option = UrlPart::Option("resvport");
@@ -49,16 +53,59 @@ pub(crate) async fn connect(address: SocketAddr, route: &Route, part: UrlPart) -
         }
         _ => connect_error(address, &error, part, part),
     };
+    if let Some(timeout) = route.datagrams {
+        let socket = datagram_socket(address, reserved).await.map_err(failed)?;
+        return Ok(Link::Datagrams(Box::new(Datagrams::new(socket, timeout))));
+    }
+    let stream = if reserved { connect_reserved(address).await } else { route.far.connect(address).await };
     let stream = stream.map_err(failed)?;
     // Calls are small and each one is awaited: Nagle's algorithm would delay them.
     stream.set_nodelay(true).map_err(failed)?;
     match &route.tls {
-        None => Ok(Stream::Plain(stream)),
+        None => Ok(Link::Stream(Stream::Plain(stream))),
         Some(tls) => Box::pin(tls.protect(stream)).await,
     }
 }
 
 async fn connect_reserved(address: SocketAddr) -> io::Result<TcpStream> {
+    from_reserved_port(address, async |local| {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        socket.bind(local)?;
+        socket.connect(address).await
+    })
+    .await
+}
+
+/// A UDP socket that is connected to `address`, so that the system drops what others send and reports that nobody listens.
+async fn datagram_socket(address: SocketAddr, reserved: bool) -> io::Result<UdpSocket> {
+    let bound = async |local: SocketAddr| {
+        let socket = UdpSocket::bind(local).await?;
+        socket.connect(address).await?;
+        io::Result::Ok(socket)
+    };
+    let socket = if reserved {
+        from_reserved_port(address, bound).await?
+    } else {
+        bound((any(address), 0).into()).await?
+    };
+    // As much as the system allows: the replies of a deep queue arrive together, and what has no place is lost.
+    let _ = SockRef::from(&socket).set_recv_buffer_size(DATAGRAM_BUFFER_BYTES);
+    Ok(socket)
+}
+
+/// Every address of the family of `address`.
+fn any(address: SocketAddr) -> IpAddr {
+    match address {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+/// Calls `attempt` with local addresses whose ports are below 1024 until one is free.
+async fn from_reserved_port<T>(
+    address: SocketAddr,
+    attempt: impl AsyncFn(SocketAddr) -> io::Result<T>,
+) -> io::Result<T> {
     let count = RESERVED_PORTS.end - RESERVED_PORTS.start;
     // Start at a random port: sessions that connect together would otherwise all try the same ones, and a recently closed
     // port is unusable for a while.
@@ -66,15 +113,7 @@ async fn connect_reserved(address: SocketAddr) -> io::Result<TcpStream> {
     let mut last = io::ErrorKind::AddrInUse.into();
     for step in 0..count {
         let port = RESERVED_PORTS.start + (first + step) % count;
-        let (socket, any) = match address {
-            SocketAddr::V4(_) => (TcpSocket::new_v4()?, IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
-            SocketAddr::V6(_) => (TcpSocket::new_v6()?, IpAddr::V6(Ipv6Addr::UNSPECIFIED)),
-        };
-        let attempt = match socket.bind((any, port).into()) {
-            Ok(()) => socket.connect(address).await,
-            Err(error) => Err(error),
-        };
-        match attempt {
+        match attempt((any(address), port).into()).await {
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable) =>
             {
@@ -88,7 +127,7 @@ async fn connect_reserved(address: SocketAddr) -> io::Result<TcpStream> {
 
 /// A connection to an RPC program that answers one call at a time: the port mapper, or the mount service.
 pub(crate) struct Service {
-    stream: Stream,
+    link: Link,
     template: CallTemplate,
     xid: u32,
     max_reply: usize,
@@ -98,10 +137,15 @@ pub(crate) struct Service {
 impl Service {
     /// The port mapper of a host.
     pub(crate) async fn portmap(host: IpAddr, route: &Route) -> Result<Self, DialError> {
+        Self::port_mapper((host, PORTMAP_PORT).into(), route).await
+    }
+
+    /// The port mapper at an address.
+    pub(crate) async fn port_mapper(address: SocketAddr, route: &Route) -> Result<Self, DialError> {
         // It answers every port, and those below 1024 are scarce. It has no TLS (RFC 9289, 5).
-        let route = Route { reserved_port: false, tls: None, ..route.clone() };
-        let stream = connect((host, PORTMAP_PORT).into(), &route, UrlPart::Option("mountport")).await?;
-        Ok(Self::on(stream, CallTemplate::new(PORTMAP_PROGRAM, PORTMAP_VERSION, None)))
+        let route = Route { reserved_port: false, tls: None, datagrams: None, ..route.clone() };
+        let link = connect(address, &route, UrlPart::Option("mountport")).await?;
+        Ok(Self::on(link, CallTemplate::new(PORTMAP_PROGRAM, PORTMAP_VERSION, None)))
     }
 
     /// The mount service at an address.
@@ -121,14 +165,14 @@ impl Service {
         Ok(Self::on(stream, CallTemplate::new(program, version, None)))
     }
 
-    /// The program of a template on a connected stream.
-    pub(crate) fn on(stream: Stream, template: CallTemplate) -> Self {
-        Self { stream, template, xid: random(), max_reply: MAX_REPLY_BYTES, wire: WireCount::default() }
+    /// The program of a template on a connected link.
+    pub(crate) fn on(link: Link, template: CallTemplate) -> Self {
+        Self { link, template, xid: random(), max_reply: MAX_REPLY_BYTES, wire: WireCount::default() }
     }
 
-    /// The stream, and what crossed it.
-    pub(crate) fn into_stream(self) -> (Stream, WireCount) {
-        (self.stream, self.wire)
+    /// The link, and what crossed it.
+    pub(crate) fn into_link(self) -> (Link, WireCount) {
+        (self.link, self.wire)
     }
 
     /// Calls another version, or with other credentials, from now on.
@@ -208,25 +252,23 @@ impl Service {
         let at = begin_record(&mut writer);
         encode(&mut writer, self.xid);
         end_record(&mut writer, at, 0);
-        let before = self.stream.tls_wire();
+        let before = self.link.wire();
         if let Err(error) = self.send(writer.as_slice()).await {
             return Err(lost(self.reason(error).await));
         }
         self.wire.requests += 1;
-        self.wire.sent += writer.len() as u64;
 
         let mut reassembly = RecordReassembly::new(self.max_reply);
         let mut piece = [0; 1024];
         let mut received = 0;
         loop {
-            let count = self.stream.read(&mut piece).await.map_err(lost)?;
+            let count = self.link.read(&mut piece).await.map_err(lost)?;
             if count == 0 {
                 return Err(lost(io::ErrorKind::UnexpectedEof.into()));
             }
-            self.wire.received += count as u64;
             received += count as u64;
             if reassembly.push(&piece[..count]).map_err(|error| broken(error.to_string()))?.1 {
-                self.count_tls(before, writer.len() as u64, received);
+                self.count(before, writer.len() as u64, received);
                 return Ok((self.xid, reassembly.record().to_vec()));
             }
         }
@@ -235,24 +277,27 @@ impl Service {
 
 impl Service {
     async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes).await?;
-        self.stream.flush().await
+        self.link.write_all(bytes).await?;
+        self.link.flush().await
     }
 
     /// Why a call could not be sent: within TLS, a server states its reason before it closes the connection.
     async fn reason(&mut self, error: io::Error) -> io::Error {
-        match &mut self.stream {
-            Stream::Plain(_) => error,
-            Stream::Tls(tls) => tls.read(&mut [0]).await.err().unwrap_or(error),
+        match &mut self.link {
+            Link::Stream(Stream::Tls(tls)) => tls.read(&mut [0]).await.err().unwrap_or(error),
+            Link::Stream(Stream::Plain(_)) | Link::Datagrams(_) => error,
         }
     }
 
-    /// Counts the bytes below TLS instead of those of a call and its reply.
-    fn count_tls(&mut self, before: Option<(u64, u64)>, sent: u64, received: u64) {
-        if let (Some(before), Some(after)) = (before, self.stream.tls_wire()) {
-            self.wire.sent += (after.0 - before.0).saturating_sub(sent);
-            self.wire.received += (after.1 - before.1).saturating_sub(received);
-        }
+    /// Counts the bytes of a call and its reply, or instead what crossed the wire for them below TLS or in datagrams.
+    fn count(&mut self, before: Option<(u64, u64)>, sent: u64, received: u64) {
+        let (sent, received) = match (before, self.link.wire()) {
+            (Some(before), Some(after)) => (after.0 - before.0, after.1 - before.1),
+            _ => (sent, received),
+        };
+        self.wire.sent += sent;
+        self.wire.received += received;
+        self.wire.requests += self.link.take_resent().len() as u64;
     }
 }
 

@@ -9,11 +9,11 @@ use sharebench_gss::{GssError, Initiator, Service as Principal, SharedCredential
 use sharebench_model::{ErrorClass, OpError, OpStep};
 use sharebench_stream_client::{DialError, on_own_thread};
 use sharebench_target::UrlPart;
-use sharebench_tls::Stream;
 
 use crate::client::channel::Channel;
 use crate::client::dial::{Service, connect, random};
 use crate::client::dialect::Dialect;
+use crate::client::link::Link;
 use crate::client::options::NfsOptions;
 use crate::client::protected_call::EstablishedContext;
 use crate::client::replies::{rejected, undecodable};
@@ -50,7 +50,7 @@ struct Answer {
 
 /// A channel for `slots` operations and one other call at the same time, whose calls are protected as the URL requires.
 pub(crate) async fn open_channel<D: Dialect>(
-    stream: Stream,
+    stream: Link,
     address: SocketAddr,
     options: &NfsOptions,
     slots: usize,
@@ -96,9 +96,9 @@ impl Login {
     /// Establishes contexts for `calls` calls at the same time on a new connection, which is returned for the calls.
     async fn perform(
         &self,
-        stream: Stream,
+        stream: Link,
         calls: usize,
-    ) -> Result<(Stream, Vec<EstablishedContext>), DialError> {
+    ) -> Result<(Link, Vec<EstablishedContext>), DialError> {
         let mut connection = Service::on(stream, CallTemplate::new(NFS_PROGRAM, self.version, None));
         let first = self.establish(&mut connection).await?;
         let count = contexts_for(calls, first.window);
@@ -106,7 +106,7 @@ impl Login {
         while contexts.len() < count {
             contexts.push(self.establish(&mut connection).await?);
         }
-        Ok((connection.into_stream().0, contexts))
+        Ok((connection.into_link().0, contexts))
     }
 
     async fn establish(&self, connection: &mut Service) -> Result<EstablishedContext, DialError> {

@@ -13,14 +13,19 @@ use crate::client::channel::Channel;
 use crate::client::dial::{self, connect};
 use crate::client::dialect::Dialect;
 use crate::client::gss_login::open_channel;
+use crate::client::link::Link;
 use crate::client::options::{NfsOptions, Route};
+use crate::client::port_lookup::PortLookup;
 use crate::client::replies::undecodable;
 use crate::client::session::NfsSession;
 use crate::exports::flavor_name;
 use crate::incompatibility::{Incompatibility, flavor_names};
-use crate::mount::{GETPORT, MNT, Mounted, UMNT, candidates, get_mounted, get_port, put_mapping, put_path};
-use crate::protocol::{MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, NFS_VERSION, Procedure};
+use crate::mount::{MNT, Mounted, UMNT, candidates, get_mounted, put_path};
+use crate::protocol::{
+    MAX_DATAGRAM_TRANSFER, MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, NFS_VERSION, Procedure,
+};
 use crate::results::{FsInfo, get_status};
+use crate::rpc::CallTemplate;
 use crate::status::MountStatus;
 
 /// The registered port of NFS (RFC 1813, 2.1).
@@ -73,22 +78,19 @@ pub(crate) async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
     let mut nfs = options.port;
     let mut mount = options.mount_port;
     if (nfs.is_none() || mount.is_none())
-        && let Ok(mut portmap) = dial::Service::portmap(host, &options.route).await
+        && let Ok(mut lookup) = PortLookup::connect(host, &options.route).await
     {
+        let transport = options.route.transport();
         if nfs.is_none() {
-            nfs = registered(&mut portmap, NFS_PROGRAM, NFS_VERSION).await;
+            nfs = lookup.port(NFS_PROGRAM, NFS_VERSION, transport).await;
         }
         if mount.is_none() {
-            mount = registered(&mut portmap, MOUNT_PROGRAM, MOUNT_VERSION).await;
+            mount = lookup.port(MOUNT_PROGRAM, MOUNT_VERSION, transport).await;
         }
     }
     let usual = Ports::without_port_mapper(options);
     let nfs = nfs.unwrap_or(usual.nfs);
     Ports { nfs, mount: mount.unwrap_or(nfs) }
-}
-
-async fn registered(portmap: &mut dial::Service, program: u32, version: u32) -> Option<u16> {
-    portmap.call("GETPORT", GETPORT, |writer| put_mapping(writer, program, version), get_port).await.ok()?
 }
 
 /// Mounts the longest prefix of the URL's path that is exported. Returns the export, the names below it, and its root.
@@ -147,11 +149,11 @@ pub(crate) async fn open_mounted(
     reached(LoginPhase::NameResolved);
     // A timeout is attributed to the step that was in progress.
     stage.set(UrlPart::Port);
-    let (host, ports, stream) = connect_first(&addresses, |host| async move {
+    let (host, ports, link) = connect_first(&addresses, |host| async move {
         let ports = find_ports(host, options).await;
         reached(LoginPhase::PortsFound);
-        let stream = connect((host, ports.nfs).into(), &options.route, UrlPart::Port).await?;
-        Ok((host, ports, stream))
+        let link = connect((host, ports.nfs).into(), &options.route, UrlPart::Port).await?;
+        Ok((host, ports, answering(link).await?))
     })
     .await?;
     reached(LoginPhase::Connected);
@@ -164,7 +166,7 @@ pub(crate) async fn open_mounted(
         stage.set(UrlPart::Credentials);
     }
     let address = SocketAddr::new(host, ports.nfs);
-    let channel = open_channel(stream, address, options, spec.slots as usize, spec.slot_bytes).await?;
+    let channel = open_channel(link, address, options, spec.slots as usize, spec.slot_bytes).await?;
     if options.security.is_some() {
         reached(LoginPhase::LoggedIn);
     }
@@ -179,7 +181,10 @@ pub(crate) async fn open_mounted(
         }
         error
     })?;
-    let limits = fs_info(&mut session).await.map_err(DialError::blame(UrlPart::Share))?;
+    let mut limits = fs_info(&mut session).await.map_err(DialError::blame(UrlPart::Share))?;
+    if options.route.datagrams.is_some() {
+        limits = limits.at_most(MAX_DATAGRAM_TRANSFER);
+    }
     for _ in 1..options.connections {
         let stream = connect((host, ports.nfs).into(), &options.route, UrlPart::Option("nconnect")).await?;
         session.channel.attach(stream);
@@ -191,6 +196,17 @@ pub(crate) async fn open_mounted(
     session.mounted(root, limits, facts);
     reached(LoginPhase::Opened);
     Ok(session)
+}
+
+/// The link once a server answers on it. A connection shows that by itself; over UDP, NULL is called.
+async fn answering(link: Link) -> Result<Link, DialError> {
+    if matches!(link, Link::Stream(_)) {
+        return Ok(link);
+    }
+    let mut service = dial::Service::on(link, CallTemplate::new(NFS_PROGRAM, NFS_VERSION, None));
+    let called = service.call("NULL", Procedure::Null as u32, |_| {}, |_| Ok(())).await;
+    called.map_err(DialError::blame(UrlPart::Port))?;
+    Ok(service.into_link().0)
 }
 
 /// Looks up the names below the export; the last one must be a directory.
@@ -251,7 +267,7 @@ fn facts(session: &mut NfsSession, options: &NfsOptions, limits: &FsInfo, ports:
     let local = session.channel.local_addr().map_or_else(String::new, |address| address.to_string());
     let facts = [
         ("vers", "3".to_owned()),
-        ("transport", "tcp".to_owned()),
+        ("transport", options.route.transport().name().to_owned()),
         ("nconnect", session.channel.connections().to_string()),
         ("sec", flavor_name(options.flavor())),
         ("export", session.export().to_owned()),
@@ -273,6 +289,9 @@ fn facts(session: &mut NfsSession, options: &NfsOptions, limits: &FsInfo, ports:
         facts.insert("sec_contexts".into(), contexts.to_string());
     }
     add_tls_facts(&session.channel, options, &mut facts);
+    if let Some(timeout) = options.route.datagrams {
+        facts.insert("timeo".into(), (timeout.as_millis() / 100).to_string());
+    }
     options.route.far.add_fact(&mut facts);
     facts
 }

@@ -1,19 +1,24 @@
 //! The checked options of an `nfs://` URL.
 
+use std::time::Duration;
+
 use sharebench_gss::{Identity, SharedCredential, TicketPool};
 use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{TargetUrl, UrlError};
 
 use crate::client::transport::TlsRoute;
 use crate::exports::AUTH_SYS;
+use crate::port_mapper::Transport;
 use crate::rpc::{AuthSys, MAX_GROUPS};
 use crate::rpcsec::Service;
 
 /// Maximum number of connections of a session, as in the Linux kernel's client.
 const MAX_CONNECTIONS: u32 = 16;
 
-const KNOWN: &str =
-    "vers=, nconnect=, compound=, mountport=, sec=, spn=, xprtsec=, uid=, gid=, gids=, resvport=, far=";
+/// Tenths of a second until a call over UDP is sent again, as of Linux (nfs(5)).
+const DEFAULT_TIMEO: u32 = 11;
+
+const KNOWN: &str = "vers=, proto=, timeo=, nconnect=, compound=, mountport=, sec=, spn=, xprtsec=, uid=, gid=, gids=, resvport=, far=";
 
 /// The version of NFS that a URL requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -101,6 +106,15 @@ pub(crate) struct Route {
     pub(crate) far: Far,
     /// Protect the connections by TLS.
     pub(crate) tls: Option<TlsRoute>,
+    /// Use UDP, and send a call again after this time without a reply; none for TCP.
+    pub(crate) datagrams: Option<Duration>,
+}
+
+impl Route {
+    /// The transport of NFS and MOUNT.
+    pub(crate) fn transport(&self) -> Transport {
+        if self.datagrams.is_some() { Transport::Udp } else { Transport::Tcp }
+    }
 }
 
 impl NfsOptions {
@@ -135,6 +149,7 @@ impl NfsOptions {
         };
         let connections = url.take_number("nconnect", 1..=MAX_CONNECTIONS)?.unwrap_or(1);
         let compound = compound(&mut url, version)?;
+        let datagrams = datagrams(&mut url)?;
         let own = own_ids();
         let uid = url.take_number("uid", 0..=u32::MAX)?.unwrap_or(own.0);
         let gid = url.take_number("gid", 0..=u32::MAX)?.unwrap_or(own.1);
@@ -145,6 +160,21 @@ impl NfsOptions {
             return Err(url.error("resvport=1: the relay of far= connects from any port; use one of the two"));
         }
         url.refuse_leftovers(KNOWN)?;
+        if datagrams.is_some() {
+            let wrong = [
+                (version != Version::V3, "vers=3: NFS version 4 has no UDP (RFC 7530, 3.1)"),
+                (
+                    security.is_some(),
+                    "sec=sys: a repeated call of Kerberos would be discarded (RFC 2203, 5.3.3.1)",
+                ),
+                (tls.is_some(), "xprtsec=none: there is no TLS of datagrams here"),
+                (connections > 1, "nconnect=1: there are no connections"),
+                (far.is_simulated(), "no far=: its relay forwards TCP"),
+            ];
+            if let Some((_, needs)) = wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
+                return Err(url.error(format!("proto=udp needs {needs}")));
+            }
+        }
         Ok(Self {
             host: url.host,
             port: url.port,
@@ -155,7 +185,7 @@ impl NfsOptions {
             spn,
             tickets: SharedCredential::new(identity).into(),
             auth: AuthSys { machine: "sharebench".into(), uid, gid, groups },
-            route: Route { reserved_port, far, tls },
+            route: Route { reserved_port, far, tls, datagrams },
             connections,
             compound,
         })
@@ -172,6 +202,19 @@ impl NfsOptions {
     /// The flavor that the calls have, as MOUNT lists it.
     pub(crate) fn flavor(&self) -> u32 {
         self.security.map_or(AUTH_SYS, Service::flavor)
+    }
+}
+
+/// The time of `timeo=` for `proto=udp`; none for TCP. Both are mount options of Linux, with its default and its tenths of a
+/// second.
+fn datagrams(url: &mut TargetUrl) -> Result<Option<Duration>, UrlError> {
+    let proto = url.take("proto");
+    let tenths = url.take_number("timeo", 1..=600u32)?;
+    match (proto.as_deref(), tenths) {
+        (None | Some("tcp"), None) => Ok(None),
+        (None | Some("tcp"), Some(_)) => Err(url.error("timeo= needs proto=udp: TCP repeats by itself")),
+        (Some("udp"), tenths) => Ok(Some(Duration::from_millis(100) * tenths.unwrap_or(DEFAULT_TIMEO))),
+        (Some(other), _) => Err(url.error(format!("proto={other}: the choices are tcp and udp"))),
     }
 }
 
@@ -253,6 +296,14 @@ mod tests {
     }
 
     #[test]
+    fn udp_has_the_timeout_of_linux_unless_the_url_has_another() {
+        let datagrams = |text: &str| options(&format!("nfs://nas/x?{text}")).unwrap().route.datagrams;
+        assert_eq!((datagrams("vers=3"), datagrams("proto=tcp")), (None, None));
+        assert_eq!(datagrams("proto=udp&nconnect=1"), Some(Duration::from_millis(1100)));
+        assert_eq!(datagrams("proto=udp&timeo=2"), Some(Duration::from_millis(200)));
+    }
+
+    #[test]
     fn errors_name_the_mistake() {
         for (text, word) in [
             ("smb://nas/x", "nfs://"),
@@ -274,6 +325,15 @@ mod tests {
             ("nfs://nas/x?spn=nfs/nas", "sec=krb5"),
             ("nfs://nas/x?xprtsec=ssl", "none, tls and mtls"),
             ("nfs://nas/x?rsize=1", "rsize"),
+            ("nfs://nas/x?proto=rdma", "tcp and udp"),
+            ("nfs://nas/x?vers=4.1&proto=udp", "proto=udp needs vers=3"),
+            ("nfs://nas/x?vers=auto&proto=udp", "proto=udp needs vers=3"),
+            ("nfs://nas/x?proto=udp&sec=krb5", "proto=udp needs sec=sys"),
+            ("nfs://nas/x?proto=udp&xprtsec=tls", "proto=udp needs xprtsec=none"),
+            ("nfs://nas/x?proto=udp&nconnect=2", "proto=udp needs nconnect=1"),
+            ("nfs://nas/x?proto=udp&far=20ms", "proto=udp needs no far="),
+            ("nfs://nas/x?timeo=11", "timeo= needs proto=udp"),
+            ("nfs://nas/x?proto=udp&timeo=0", "timeo=0"),
             ("nfs://nas/x?far=1h", "longest round trip"),
             ("nfs://nas/x?far=20ms&resvport=1", "one of the two"),
         ] {

@@ -332,6 +332,10 @@ impl Session for NfsSession {
         if let Some(verifier) = self.verifier {
             facts.insert("write_verifier".into(), format!("{:016x}", u64::from_be_bytes(verifier)));
         }
+        if let Some(counts) = self.channel.datagrams() {
+            facts.insert("retransmissions".into(), counts.retransmissions.to_string());
+            facts.insert("duplicate_replies".into(), counts.duplicates.to_string());
+        }
         if self.channel.losses() > 0 {
             facts.insert("connections_lost".into(), self.channel.losses().to_string());
         }
@@ -382,7 +386,8 @@ impl Session for NfsSession {
             } else {
                 let result = result.and_then(|content| self.check_reply(expected, content));
                 // 1, even if the connection broke before its reply, unless the call was sent again on another one.
-                replies.push(Reply { slot: Slot(index as u32), result, requests: self.sent[index] });
+                let requests = self.sent[index] + self.channel.take_resent(index);
+                replies.push(Reply { slot: Slot(index as u32), result, requests });
             }
         }
         self.completions = completions;

@@ -3,17 +3,19 @@
 use std::time::Duration;
 
 use sharebench_gss::TicketPool;
-use sharebench_model::{CachePolicy, IoPolicy};
-use sharebench_stream_client::check_session_size;
+use sharebench_model::units::ByteSize;
+use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
+use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Session, SessionSpec,
-    Target, TargetUrl, UrlError,
+    Target, TargetUrl, UrlError, UrlPart,
 };
 use sharebench_tls::ClientTls;
 
 use crate::client::offers::explain;
 use crate::client::opening::open_session;
 use crate::client::options::{NfsOptions, Xprtsec};
+use crate::protocol::MAX_DATAGRAM_TRANSFER;
 
 /// Maximum number of data operations in flight per session.
 const MAX_QUEUE_DEPTH: u32 = 1024;
@@ -29,7 +31,8 @@ const MAX_RECORD: u32 = 16 << 20;
 /// or `mtls`: TLS for the connections, RFC 9289),
 /// and `vers=` (`3`, which is the default, `4.0`, `4.1`, `4.2`, or `auto` for the highest that the server offers). Version 4
 /// needs no port mapper and no MOUNT: its paths begin at the pseudo root of the server. `nconnect=` is the number of
-/// connections of each session (default 1).
+/// connections of each session (default 1). `proto=udp` uses UDP for version 3 and MOUNT, and `timeo=` is the time until a call
+/// is sent again, in tenths of a second (default 11).
 ///
 /// The target holds the checked URL and no connection: each [`Target::connect`] mounts the export anew and opens its own
 /// connections. Targets are cheap to clone, so that every job or user may have one.
@@ -66,6 +69,20 @@ impl NfsTarget {
         self.options.route.tls.as_ref().map_or(Xprtsec::None, |route| route.requested)
     }
 
+    /// Largest record before the server's limits are known.
+    fn max_record(&self) -> u32 {
+        if self.options.route.datagrams.is_some() { MAX_DATAGRAM_TRANSFER } else { MAX_RECORD }
+    }
+
+    fn check_datagram(&self, spec: &SessionSpec) -> Result<(), DialError> {
+        if spec.allow_split || spec.slot_bytes <= self.max_record() {
+            return Ok(());
+        }
+        let [record, max] = [spec.slot_bytes, self.max_record()].map(|bytes| ByteSize(bytes.into()));
+        let detail = format!("record size {record} exceeds {max}, the largest over UDP; use proto=tcp");
+        Err(DialError::new(UrlPart::Option("proto"), ErrorClass::Unsupported, detail))
+    }
+
     /// True if the calls are protected by Kerberos.
     pub const fn uses_kerberos(&self) -> bool {
         self.options.security.is_some()
@@ -91,7 +108,7 @@ impl Target for NfsTarget {
         Capabilities {
             protocol: "nfs",
             max_queue_depth: MAX_QUEUE_DEPTH,
-            max_record: MAX_RECORD,
+            max_record: self.max_record(),
             wire_counted: true,
             drop_cache: false,
             mapping: false,
@@ -122,6 +139,7 @@ impl Target for NfsTarget {
         Box::pin(async move {
             let opened = async {
                 check_session_size(spec, MAX_QUEUE_DEPTH, MAX_RECORD)?;
+                self.check_datagram(spec)?;
                 open_session(&self.options, spec, reached).await
             };
             match opened.await {

@@ -7,6 +7,7 @@ use sharebench_tls::{ClientTls, Stream, TlsError};
 use tokio::net::TcpStream;
 
 use crate::client::dial::Service;
+use crate::client::link::Link;
 use crate::client::options::Xprtsec;
 use crate::client::replies::undecodable;
 use crate::protocol::{MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM};
@@ -46,7 +47,7 @@ impl TlsRoute {
     }
 
     /// Requests TLS on a new connection with a call of NULL, and performs the handshake (RFC 9289, 4.1).
-    pub(crate) async fn protect(&self, tcp: TcpStream) -> Result<Stream, DialError> {
+    pub(crate) async fn protect(&self, tcp: TcpStream) -> Result<Link, DialError> {
         let Some(tls) = &self.tls else {
             return Err(unsupported("the certificates of trusted authorities are not configured"));
         };
@@ -55,18 +56,18 @@ impl TlsRoute {
                 "xprtsec=mtls needs a certificate of the client (--tls-cert and --tls-key)",
             ));
         }
-        let mut service =
-            Service::on(Stream::Plain(tcp), CallTemplate::new(self.program.0, self.program.1, None));
+        let link = Link::Stream(Stream::Plain(tcp));
+        let mut service = Service::on(link, CallTemplate::new(self.program.0, self.program.1, None));
         let offers = self.offers_tls(&mut service).await?;
-        let (stream, _) = service.into_stream();
-        match (offers, stream) {
-            (Ok(()), Stream::Plain(tcp)) => {
+        let (link, _) = service.into_link();
+        match (offers, link) {
+            (Ok(()), Link::Stream(Stream::Plain(tcp))) => {
                 let stream = tls.connect(tcp, &self.host).await.map_err(|error| refused(&error))?;
-                Ok(Stream::Tls(Box::new(stream)))
+                Ok(Link::Stream(Stream::Tls(Box::new(stream))))
             }
-            (Err(_), stream) if !self.required => Ok(stream),
+            (Err(_), link) if !self.required => Ok(link),
             (Err(answer), _) => Err(not_offered(&answer)),
-            (Ok(()), stream) => Ok(stream),
+            (Ok(()), link) => Ok(link),
         }
     }
 

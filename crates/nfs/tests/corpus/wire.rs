@@ -2,7 +2,8 @@
 //! where the stream is cut.
 
 use sharebench_nfs::attributes::{FileAttributes, SetFileAttributes, skip_wcc};
-use sharebench_nfs::mount::{get_mounted, get_port};
+use sharebench_nfs::mount::get_mounted;
+use sharebench_nfs::port_mapper::{get_port, get_universal_port};
 use sharebench_nfs::protocol::FileHandle;
 use sharebench_nfs::record::{NextRecord, RecordReassembly, next_record};
 use sharebench_nfs::results::{
@@ -94,6 +95,7 @@ fn results(input: &[u8]) {
         assert!(reader.rest().len() <= input.len());
     }
     let _ = (get_mounted(&mut Reader::new(input)), get_port(&mut Reader::new(input)));
+    let _ = get_universal_port(&mut Reader::new(input));
     for plus in [false, true] {
         let mut entries = 0;
         let _ = get_listing(&mut Reader::new(input), plus, |_| entries += 1);

@@ -1,5 +1,6 @@
 //! Locks and share modes of front-end clients over every transport, on volumes that block and that do not.
 
+use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
 

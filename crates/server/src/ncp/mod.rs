@@ -21,12 +21,10 @@ mod threads;
 mod volume;
 
 use std::collections::HashSet;
-use std::io;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sharebench_ncp::receive_buffer;
 use sharebench_ncp::server::{Datagrams, Environment, MAX_PACKET, Peer, PendingWork, Server};
 use sharebench_ncp::wire::TransportKind;
 
@@ -37,6 +35,7 @@ use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::options::TransportLimits;
 use crate::ncp::threads::{ServerThreads, Sockets};
 use crate::ncp::volume::ServedVolume;
+use crate::udp_port::{bind_both, bind_udp};
 
 pub use ether::{NcpEtherOptions, NcpEtherServer};
 pub use options::{BinderyProfile, CommitPolicy, NameSpaces, NcpServerOptions};
@@ -44,9 +43,6 @@ pub use options::{BinderyProfile, CommitPolicy, NameSpaces, NcpServerOptions};
 const PROTOCOL: &str = "ncp";
 /// The protocol name of IPX in UDP, which has separate connections.
 const ON_IPX: &str = "ncp-ipx";
-
-/// Attempts to find a port that is free for both TCP and UDP.
-const PORT_TRIES: usize = 20;
 
 /// The longest interval between two checks of a waiting request.
 const LOOK: Duration = Duration::from_secs(1);
@@ -185,34 +181,5 @@ impl FrontEnd for NcpServer {
 
     fn stop(self: Box<Self>) {
         (*self).stop();
-    }
-}
-
-/// A UDP socket for a runtime, with a receive buffer for the datagrams of all clients.
-fn bind_udp(addr: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = UdpSocket::bind(addr)?;
-    socket.set_nonblocking(true)?;
-    // A smaller buffer costs retransmissions, which is no reason not to serve.
-    match receive_buffer::grow(&socket, receive_buffer::OF_SERVER) {
-        Ok(bytes) => tracing::debug!(%addr, bytes, "receive buffer of NCP datagrams"),
-        Err(error) => tracing::warn!(%addr, %error, "receive buffer of NCP datagrams not enlarged"),
-    }
-    Ok(socket)
-}
-
-/// TCP and UDP sockets at one port; with port 0 the system selects it.
-fn bind_both(addr: SocketAddr) -> io::Result<(TcpListener, UdpSocket)> {
-    let mut tries = 0;
-    loop {
-        let listener = TcpListener::bind(addr)?;
-        match bind_udp(listener.local_addr()?) {
-            Ok(socket) => {
-                listener.set_nonblocking(true)?;
-                return Ok((listener, socket));
-            }
-            // The port is in use for UDP; another may be free for both.
-            Err(_) if addr.port() == 0 && tries < PORT_TRIES => tries += 1,
-            Err(error) => return Err(error),
-        }
     }
 }

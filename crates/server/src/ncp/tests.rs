@@ -8,6 +8,7 @@ use std::time::Duration;
 use sharebench_ncp::client::{
     Access, Client, ClientError, Login, Options, Path, TcpTransport, Transport, UdpTransport, block_on,
 };
+use sharebench_ncp::receive_buffer;
 use sharebench_ncp::security::level::{Level, Negotiated};
 use sharebench_ncp::wire::name_space::space;
 use sharebench_ncp::wire::{Completion, Function, Request};

@@ -76,6 +76,7 @@ pub(super) fn take_job() -> Job {
 /// Returns a job whose reply was sent.
 pub(super) fn return_job(mut job: Job) {
     job.reply.clear();
+    job.datagram = None;
     FREE.with_borrow_mut(|free| {
         if free.keep(job_bytes(&job)) {
             free.jobs.push(job);

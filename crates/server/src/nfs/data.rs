@@ -19,11 +19,11 @@ fn data_status(error: VolumeError) -> NfsStatus {
 }
 
 impl ServerState {
-    /// READ (RFC 1813, 3.3.6); the data go from the volume into the reply.
-    pub(super) fn read(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
+    /// READ (RFC 1813, 3.3.6) of at most `max` bytes; the data go from the volume into the reply.
+    pub(super) fn read(&self, call: &mut Reader<'_>, out: &mut Writer, max: u32) -> Result<(), XdrError> {
         let node = self.handles.get(call)?;
         let offset = call.u64()?;
-        let count = call.u32()?.min(self.options.max_transfer);
+        let count = call.u32()?.min(max);
         let start = out.len();
         if let Err(status) = node.and_then(|node| self.put_data(out, node, offset, count)) {
             out.truncate(start);

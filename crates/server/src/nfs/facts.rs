@@ -93,13 +93,12 @@ impl ServerState {
         Ok(())
     }
 
-    /// FSINFO (RFC 1813, 3.3.19).
-    pub(super) fn fs_info(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
+    /// FSINFO (RFC 1813, 3.3.19); READ and WRITE transfer at most `max` bytes.
+    pub(super) fn fs_info(&self, call: &mut Reader<'_>, out: &mut Writer, max: u32) -> Result<(), XdrError> {
         let attributes = self.current(self.handles.get(call)?);
         self.put_head(out, &attributes);
         if attributes.is_ok() {
-            let max = self.options.max_transfer;
-            out.words(&[max, max, 1, max, max, 1, DIRECTORY_PREFERRED]);
+            out.words(&[max, max, 1, max, max, 1, DIRECTORY_PREFERRED.min(max)]);
             out.u64(i64::MAX as u64);
             NfsTime { seconds: 0, nanos: 1 }.put(out);
             out.u32(PROPERTIES);

@@ -15,7 +15,7 @@ const AFTER_DOT_DOT: u64 = i64::MAX as u64 - 1;
 /// Status, attributes, verifier, end of list, end of directory.
 const FRAME_BYTES: usize = 4 + 4 + ATTRIBUTE_BYTES + 8 + 4 + 4;
 /// Maximum size of one page, in bytes.
-const MAX_PAGE_BYTES: usize = 1 << 20;
+pub(super) const MAX_PAGE_BYTES: usize = 1 << 20;
 /// Number of entries requested from the volume at a time.
 const BATCH: usize = 256;
 
@@ -32,7 +32,7 @@ struct Page {
 }
 
 impl Page {
-    fn get(state: &ServerState, call: &mut Reader<'_>, plus: bool) -> Result<Self, XdrError> {
+    fn get(state: &ServerState, call: &mut Reader<'_>, plus: bool, max: usize) -> Result<Self, XdrError> {
         let directory = state.handles.get(call)?;
         let cookie = call.u64()?;
         // The verifier is always 0, because a volume's cookies stay valid.
@@ -40,7 +40,7 @@ impl Page {
         let first = call.u32()? as usize;
         let all = if plus { call.u32()? as usize } else { first };
         let names_left = if plus { first } else { MAX_PAGE_BYTES };
-        let left = all.min(MAX_PAGE_BYTES).saturating_sub(FRAME_BYTES);
+        let left = all.min(max).saturating_sub(FRAME_BYTES);
         Ok(Self { directory, cookie, plus, names_left, left, entries: 0 })
     }
 
@@ -60,9 +60,15 @@ impl Page {
 }
 
 impl ServerState {
-    /// READDIR (RFC 1813, 3.3.16) and READDIRPLUS (3.3.17).
-    pub(super) fn list(&self, call: &mut Reader<'_>, out: &mut Writer, plus: bool) -> Result<(), XdrError> {
-        let mut page = Page::get(self, call, plus)?;
+    /// READDIR (RFC 1813, 3.3.16) and READDIRPLUS (3.3.17), in pages of at most `max` bytes.
+    pub(super) fn list(
+        &self,
+        call: &mut Reader<'_>,
+        out: &mut Writer,
+        plus: bool,
+        max: usize,
+    ) -> Result<(), XdrError> {
+        let mut page = Page::get(self, call, plus, max)?;
         let start = out.len();
         out.u32(0);
         self.put_current(out, page.directory);

@@ -1,8 +1,10 @@
-//! The NFS front end: a volume served as NFS versions 3, 4.0, 4.1 and 4.2 and MOUNT version 3 on one TCP port.
+//! The NFS front end: a volume served as NFS versions 3, 4.0, 4.1 and 4.2 and MOUNT version 3 on one TCP port, and as version 3
+//! over UDP at the same port on request.
 
 mod buffers;
 mod connection;
 mod data;
+mod datagrams;
 mod dispatch;
 mod facts;
 mod frames;
@@ -12,6 +14,7 @@ mod mounting;
 mod names;
 mod options;
 mod reply;
+mod reply_cache;
 mod secured;
 mod sip;
 mod state;
@@ -23,7 +26,7 @@ mod workers;
 mod tests;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -36,9 +39,11 @@ use crate::admission::{Admission, Admissions};
 use crate::change_reports::VolumeObserver;
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
 use crate::nfs::connection::serve;
+use crate::nfs::datagrams::serve_datagrams;
 use crate::nfs::state::ServerState;
 use crate::nfs::v4::{LeaseClock, StableStore};
 use crate::nfs::workers::Workers;
+use crate::udp_port::bind_both;
 
 pub use options::NfsServerOptions;
 pub use state::NfsServerCounts;
@@ -80,7 +85,12 @@ impl NfsServer {
         options.check()?;
         check_exposure(PROTOCOL, addr, options.expose || options.keys.is_some())?;
         let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
-        let listener = TcpListener::bind(addr).map_err(bind)?;
+        let (listener, datagrams) = if options.udp {
+            let (listener, socket) = bind_both(addr).map_err(bind)?;
+            (listener, Some(socket))
+        } else {
+            (TcpListener::bind(addr).map_err(bind)?, None)
+        };
         listener.set_nonblocking(true).map_err(bind)?;
         let bound = listener.local_addr().map_err(bind)?;
         let blocks = !volume.never_blocks();
@@ -96,12 +106,17 @@ impl NfsServer {
         let (stop, _) = watch::channel(false);
         let mut server = Self { addr: bound, state, stop, threads: Vec::new(), workers: None };
         server
-            .start_threads(listener, blocks)
+            .start_threads(listener, datagrams, blocks)
             .map_err(|source| ServeError::Threads { protocol: PROTOCOL, source })?;
         Ok(server)
     }
 
-    fn start_threads(&mut self, listener: TcpListener, blocks: bool) -> io::Result<()> {
+    fn start_threads(
+        &mut self,
+        listener: TcpListener,
+        datagrams: Option<UdpSocket>,
+        blocks: bool,
+    ) -> io::Result<()> {
         if blocks {
             let (workers, threads) = Workers::start(self.state.options.workers.max(1), &self.state)?;
             self.workers = Some(workers);
@@ -116,6 +131,9 @@ impl NfsServer {
         if let Some(first) = runtimes.first() {
             first.spawn(accepting);
             first.spawn(end_leases(Arc::downgrade(&self.state)));
+            if let Some(socket) = datagrams {
+                first.spawn(serve_datagrams(socket, Arc::clone(&self.state), self.workers.clone()));
+            }
         }
         for runtime in runtimes {
             let mut stopped = self.stop.subscribe();

@@ -22,6 +22,9 @@ pub struct NfsServerOptions {
     pub keys: Option<AcceptorKeys>,
     /// TLS for clients that request it.
     pub tls: Option<NfsTls>,
+    /// Answer version 3 and MOUNT over UDP as well, at the same port. Replies to calls that change something are kept, so that
+    /// a repeated call is performed once.
+    pub udp: bool,
     /// Largest READ and WRITE, in bytes: 4 KiB to 1 MiB.
     pub max_transfer: u32,
     /// Maximum number of connections. A client needs two while it mounts. At the limit, the oldest connection without a
@@ -59,6 +62,7 @@ impl Default for NfsServerOptions {
             expose: false,
             keys: None,
             tls: None,
+            udp: false,
             max_transfer: 1 << 20,
             max_connections: 20_000,
             max_in_flight: 256,
@@ -84,6 +88,12 @@ impl NfsServerOptions {
         }
         if !(4 << 10..=1 << 20).contains(&self.max_transfer) {
             return wrong(format!("a largest transfer of {} bytes is not 4 KiB to 1 MiB", self.max_transfer));
+        }
+        if self.udp && self.keys.is_some() {
+            return wrong("UDP has no Kerberos here; leave out --nfs-udp or --keytab".to_owned());
+        }
+        if self.udp && self.tls.as_ref().is_some_and(|tls| tls.required) {
+            return wrong("UDP has no TLS; leave out --nfs-udp or --tls-required".to_owned());
         }
         if !(Duration::from_secs(1)..=Duration::from_secs(3600)).contains(&self.lease) {
             return wrong(format!("a lease of {:?} is not 1 s to 1 h", self.lease));

@@ -11,6 +11,7 @@ use sharebench_nfs::rpcsec::GssServer;
 use crate::admission::{AdmissionLimits, Admissions};
 use crate::change_reports::VolumeObserver;
 use crate::nfs::handle::HandleKey;
+use crate::nfs::reply_cache::ReplyCache;
 use crate::nfs::v4::{LeaseClock, StableStore, V4Server};
 use crate::nfs::{NfsServerOptions, PROTOCOL};
 use crate::refusal_log::RefusalLog;
@@ -38,6 +39,10 @@ pub struct NfsServerCounts {
     pub bytes_read: u64,
     /// Bytes of file data written.
     pub bytes_written: u64,
+    /// Calls that arrived over UDP, repeated ones included.
+    pub datagrams: u64,
+    /// Repeated calls over UDP that were not performed again.
+    pub repeated_calls: u64,
     /// Receive buffers that connections have now. Idle connections have none.
     pub buffers: u64,
 }
@@ -56,6 +61,8 @@ pub(super) struct Counters {
     pub(super) operations: [AtomicU64; OPERATIONS],
     pub(super) bytes_read: AtomicU64,
     pub(super) bytes_written: AtomicU64,
+    pub(super) datagrams: AtomicU64,
+    pub(super) repeated_calls: AtomicU64,
     /// Every connection has a reference, to count its buffer.
     pub(super) buffers: Arc<AtomicU64>,
 }
@@ -68,6 +75,8 @@ impl Default for Counters {
             operations: std::array::from_fn(|_| AtomicU64::new(0)),
             bytes_read: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
+            datagrams: AtomicU64::new(0),
+            repeated_calls: AtomicU64::new(0),
             buffers: Arc::default(),
         }
     }
@@ -81,6 +90,8 @@ impl Counters {
             operations: std::array::from_fn(|number| self.operations[number].load(Ordering::Relaxed)),
             bytes_read: self.bytes_read.load(Ordering::Relaxed),
             bytes_written: self.bytes_written.load(Ordering::Relaxed),
+            datagrams: self.datagrams.load(Ordering::Relaxed),
+            repeated_calls: self.repeated_calls.load(Ordering::Relaxed),
             buffers: self.buffers.load(Ordering::Relaxed),
         }
     }
@@ -105,6 +116,8 @@ pub(super) struct ServerState {
     pub(super) write_verifier: [u8; 8],
     pub(super) counters: Counters,
     pub(super) admissions: Arc<Admissions>,
+    /// Replies to calls over UDP.
+    pub(super) replies: ReplyCache,
     exclusives: Mutex<VecDeque<Exclusive>>,
     directories: [Mutex<()>; DIRECTORY_LOCKS],
 }
@@ -139,6 +152,7 @@ impl ServerState {
             write_verifier: RandomState::new().hash_one("verifier").to_be_bytes(),
             counters: Counters::default(),
             admissions,
+            replies: ReplyCache::default(),
             exclusives: Mutex::default(),
             directories: std::array::from_fn(|_| Mutex::new(())),
         }

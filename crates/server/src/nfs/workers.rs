@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -23,6 +24,8 @@ pub(super) struct Job {
     pub(super) garbage: bool,
     /// The connection that the call came from.
     pub(super) peer: Option<Arc<Peer>>,
+    /// The sender of the datagram that the call came in; none for a connection.
+    pub(super) datagram: Option<SocketAddr>,
 }
 
 #[derive(Default)]
@@ -90,9 +93,12 @@ impl Workers {
 
     fn work(&self, state: &ServerState) {
         while let Some((mut job, back)) = self.next() {
-            let Job { call, record, reply, garbage, peer } = &mut job;
+            let Job { call, record, reply, garbage, peer, datagram } = &mut job;
             let record = call.get(record.clone()).unwrap_or_default();
-            *garbage = peer.take().is_none_or(|peer| state.answer(&peer, record, reply).is_err());
+            match *datagram {
+                Some(client) => state.answer_datagram(client, record, reply),
+                None => *garbage = peer.take().is_none_or(|peer| state.answer(&peer, record, reply).is_err()),
+            }
             // The connection may be closed; then nobody needs the reply.
             let _ = back.send(job);
         }

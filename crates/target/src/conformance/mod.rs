@@ -166,7 +166,10 @@ impl Suite {
 }
 
 async fn list_root(target: &dyn Target) -> Result<Vec<String>, String> {
-    let mut session = target.connect(&SessionSpec::default()).await.map_err(|error| error.to_string())?;
+    let spec = SessionSpec::default();
+    let slot_bytes = spec.slot_bytes.min(target.capabilities().max_record);
+    let spec = SessionSpec { slot_bytes, ..spec };
+    let mut session = target.connect(&spec).await.map_err(|error| error.to_string())?;
     let listed = call(&mut *session, MetaOp::List { path: String::new() }).await;
     session.close().await;
     match listed.map_err(|error| error.to_string())? {

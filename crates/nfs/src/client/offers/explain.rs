@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use super::mounts;
 use super::versions::{VersionOffers, call_each};
 use crate::client::mounting::{Ports, find_ports};
-use crate::client::options::{NfsOptions, Version};
+use crate::client::options::{NfsOptions, Route, Version};
 use crate::incompatibility::Incompatibility;
 
 /// Returns the error with the incompatibility in words if the server shows one within `limit`, and the same error
@@ -63,6 +63,13 @@ async fn find(options: &NfsOptions, limit: Duration) -> Option<Incompatibility> 
     let versions = call_each(nfs, mount, options, deadline - limit / 2).await;
     if versions.is_rpc() {
         return incompatibility(&versions, ports, options);
+    }
+    if options.route.datagrams.is_some() {
+        let over_tcp = NfsOptions { route: Route::default(), ..options.clone() };
+        let versions = call_each(nfs, mount, &over_tcp, deadline - limit / 4).await;
+        if versions.is_rpc() {
+            return Some(Incompatibility::NoUdp(ports.nfs));
+        }
     }
     let rest = deadline.saturating_duration_since(Instant::now());
     identify_peer(nfs, rest).await.and_then(Incompatibility::of_peer)

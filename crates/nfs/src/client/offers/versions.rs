@@ -79,30 +79,44 @@ pub(super) async fn call_each(
     options: &NfsOptions,
     deadline: Instant,
 ) -> VersionOffers {
+    let route = &Route { datagrams: options.route.datagrams, ..Route::default() };
     let ((nfs, minor), mount) = tokio::join!(
         async {
             tokio::join!(
-                call_versions(nfs, NFS_PROGRAM, [2, 3, NFS4_VERSION], deadline),
+                call_versions(nfs, NFS_PROGRAM, [2, 3, NFS4_VERSION], route, deadline),
                 minor_versions(nfs, options, deadline)
             )
         },
-        call_versions(mount, MOUNT_PROGRAM, [1, 2, 3], deadline),
+        call_versions(mount, MOUNT_PROGRAM, [1, 2, 3], route, deadline),
     );
     VersionOffers { nfs, minor, mount }
 }
 
 /// Calls NULL of some versions of a program, each on a connection of its own, because a server may close one after a version
 /// that it does not serve.
-async fn call_versions(address: SocketAddr, program: u32, versions: [u32; 3], deadline: Instant) -> Versions {
-    let call = |version| async move { (version, call_null(address, program, version, deadline).await) };
+async fn call_versions(
+    address: SocketAddr,
+    program: u32,
+    versions: [u32; 3],
+    route: &Route,
+    deadline: Instant,
+) -> Versions {
+    let call =
+        |version| async move { (version, call_null(address, program, version, route, deadline).await) };
     let [first, second, third] = versions.map(call);
     let answers = tokio::join!(first, second, third);
     vec![answers.0, answers.1, answers.2]
 }
 
-async fn call_null(address: SocketAddr, program: u32, version: u32, deadline: Instant) -> VersionAnswer {
+async fn call_null(
+    address: SocketAddr,
+    program: u32,
+    version: u32,
+    route: &Route,
+    deadline: Instant,
+) -> VersionAnswer {
     let calling = async {
-        let mut service = Service::program(address, program, version, &Route::default())
+        let mut service = Service::program(address, program, version, route)
             .await
             .map_err(|error| VersionAnswer::NoAnswer(error.detail))?;
         let called = service.try_call("NULL", NULL, |_| {}, |_| Ok(())).await;

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use sharebench_model::{OpError, WireCount};
 use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
-use sharebench_tls::Stream;
 
 use crate::client::dial::{Service, connect};
+use crate::client::link::Link;
 use crate::client::options::Route;
 use crate::client::protected_call::ProtectedCall;
 use crate::client::v4::compound::{Compound, Results};
@@ -47,7 +47,7 @@ impl Binding {
     }
 
     /// Connects and binds the connection to the session (RFC 8881, 18.34). Returns what crossed the wire as well.
-    pub(crate) async fn connect(&self) -> Result<(Stream, WireCount), DialError> {
+    pub(crate) async fn connect(&self) -> Result<(Link, WireCount), DialError> {
         let part = UrlPart::Option("nconnect");
         let stream = connect(self.address, &self.route, part).await?;
         let Some(session) = self.session else { return Ok((stream, WireCount::default())) };
@@ -68,7 +68,7 @@ impl Binding {
             }
         };
         bound.and_then(|bound| bound).map_err(DialError::blame(part))?;
-        let (stream, wire) = service.into_stream();
+        let (stream, wire) = service.into_link();
         Ok((stream, WireCount { operations: 1, ..wire }))
     }
 }

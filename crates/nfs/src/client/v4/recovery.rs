@@ -8,11 +8,11 @@ use std::time::Duration;
 use sharebench_model::{OpError, WireCount};
 use sharebench_stream_client::connection_error;
 use sharebench_target::LocalBoxFuture;
-use sharebench_tls::Stream;
 use tokio::time::Sleep;
 
 use crate::client::calls::ExpectedReply;
 use crate::client::dialect::Verdict;
+use crate::client::link::Link;
 use crate::client::v4::binding::Binding;
 use crate::client::v4::compound::Compound;
 use crate::client::v4::session::Nfs4Session;
@@ -66,7 +66,7 @@ pub(crate) const fn step_after(verdict: Verdict, sequenced: bool) -> Step {
     }
 }
 
-type Reconnecting = LocalBoxFuture<'static, Result<(Stream, WireCount), OpError>>;
+type Reconnecting = LocalBoxFuture<'static, Result<(Link, WireCount), OpError>>;
 
 /// What a session is waiting for while it recovers.
 pub(crate) struct Recovery {
@@ -141,7 +141,7 @@ impl Recovery {
 }
 
 /// Replaces the last connection of a session.
-async fn reconnect(binding: Binding, limit: Duration) -> Result<(Stream, WireCount), OpError> {
+async fn reconnect(binding: Binding, limit: Duration) -> Result<(Link, WireCount), OpError> {
     match tokio::time::timeout(limit, binding.connect()).await {
         Ok(Ok(connected)) => Ok(connected),
         Ok(Err(error)) => Err(connection_error::disconnected(error.detail)),

@@ -23,8 +23,13 @@ fn conforms_over_v4(server: &NfsServer, options: &str) {
 }
 
 fn conforms_as(server: &NfsServer, target: &NfsTarget) {
+    conforms_at_depth(server, target, 64);
+}
+
+/// Runs the suite with at most `max_depth` operations in flight.
+pub fn conforms_at_depth(server: &NfsServer, target: &NfsTarget, max_depth: u32) {
     let before = server.counts();
-    let suite = Suite { max_depth: 64, ..Suite::default() };
+    let suite = Suite { max_depth, ..Suite::default() };
     let summary = run(suite.run(target)).unwrap_or_else(|failures| panic!("{failures}"));
     assert_eq!(summary.passed.len(), Suite::step_names().count());
     let counts = server.counts();
@@ -39,6 +44,33 @@ fn the_adapter_conforms_over_every_minor_version() {
         conforms_over_v4(&server, options);
     }
     assert!(server.counts().operations[Operation::Sequence as usize] > 0);
+    server.stop();
+}
+
+#[test]
+fn the_facts_of_sessions_with_one_and_with_four_connections_differ_in_their_number_alone() {
+    let server = start(memory());
+    let port = server.addr().port();
+    for version in ["vers=3", "vers=4.0", "vers=4.1", "vers=4.2"] {
+        let facts = |connections: u32| {
+            let mount = if version == "vers=3" { format!("&mountport={port}") } else { String::new() };
+            let url = format!("nfs://127.0.0.1:{port}/export?{version}{mount}&nconnect={connections}");
+            let target = NfsTarget::from_url(TargetUrl::parse(&url).unwrap()).unwrap();
+            run(async {
+                let session = target.connect(&SessionSpec::default()).await.unwrap();
+                let facts = session.facts();
+                session.close().await;
+                facts
+            })
+        };
+        let one = facts(1);
+        let four = facts(4);
+        assert!(one.keys().eq(four.keys()), "{one:?} {four:?}");
+        // The report names one connection as the limit only where nothing else differs.
+        let differ: Vec<_> =
+            one.iter().filter(|(name, value)| four[*name] != **value).map(|(name, _)| name).collect();
+        assert_eq!(differ, ["local_address", "nconnect"], "{version}");
+    }
     server.stop();
 }
 
@@ -61,7 +93,7 @@ fn the_adapter_conforms_with_a_volume_that_blocks() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-async fn create(session: &mut dyn Session, path: &str) -> FileRef {
+pub async fn create(session: &mut dyn Session, path: &str) -> FileRef {
     match call(session, MetaOp::open(path, OpenHow::CreateNew)).await.unwrap() {
         MetaYield::Opened { file, .. } => file,
         other => panic!("{other:?}"),

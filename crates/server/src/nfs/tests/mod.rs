@@ -1,10 +1,12 @@
 //! Tests of the server with the client adapter, with calls made by hand and with hostile bytes.
 
 mod calls;
+mod datagrams;
 mod end_to_end;
 mod half_close;
 mod hostile;
 mod kinds;
+mod lossy_relay;
 mod peers;
 mod policies;
 mod tls;
