@@ -7,6 +7,7 @@ mod engine;
 mod failure;
 mod growth;
 mod lab;
+mod learn;
 mod live;
 mod load;
 mod load_server;
@@ -46,7 +47,7 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [learn] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      the tables to print; all but dist by default: it builds the program twice, with link-time optimization
   --rounds   measurements per median (5); for duel half of the runs
   --seconds  length of one measurement (1); for duel a sixtieth of a run
@@ -55,7 +56,7 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [load] [re
   --half-width  half-width of the intervals in percent, for precision (2)
   --measures measures in the large results database of `lab` (1000000)";
 
-const PARTS: [&str; 17] = [
+const PARTS: [&str; 18] = [
     "local",
     "nfs",
     "smb",
@@ -71,6 +72,7 @@ const PARTS: [&str; 17] = [
     "report",
     "survey",
     "relay",
+    "learn",
     "growth",
     DIST,
 ];
@@ -219,6 +221,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("relay") {
         table.under("Simulated distance");
         relay::measure(&mut table, scratch)?;
+    }
+    if options.wants("learn") {
+        table.under("Learning from captures");
+        learn::measure(&mut table, scratch)?;
     }
     if options.wants(DIST) {
         table.under("The static program of the packages");

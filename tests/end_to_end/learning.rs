@@ -68,6 +68,31 @@ fn a_captured_load_over_nfs_is_counted_as_tshark_does() {
 }
 
 #[test]
+fn a_captured_load_over_nfs_4_is_counted_as_tshark_does_and_runs_again() {
+    needs!(Capture::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    for (number, version) in [(1, "vers=4.1"), (3, "vers=4.0")] {
+        let url = served.nfs4_url("", version);
+        let captured = capture(&sharebench, &url);
+        let learned = learned(&sharebench, &captured);
+        let kinds = kinds(&learned);
+        let (_, operations) = captured.nfs4_calls().unwrap();
+        // RFC 7531: CLOSE, OPEN, READ, READDIR, RENAME.
+        for (kind, operation) in [("close", 4), ("open", 18), ("read", 25), ("list", 26), ("rename", 29)] {
+            let count = operations.get(&operation).copied().unwrap_or(0);
+            assert_eq!(kinds.get(kind).copied().unwrap_or(0), count, "{version}, {kind}: {kinds:?}");
+        }
+        assert!(kinds["read"] > 0, "{version}: {kinds:?}");
+        let unseen = &learned["server"]["unseen"];
+        for what in ["lost_bytes", "cut", "not_understood", "without_reply"] {
+            assert_eq!(unseen[what], 0, "{version}: {unseen}");
+        }
+        run_again(&sharebench, &url, number + 1);
+    }
+}
+
+#[test]
 fn a_captured_load_over_smb_is_counted_as_tshark_does_and_runs_again() {
     needs!(Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();

@@ -161,6 +161,11 @@ impl Classes {
         self.of.get(self.identity.get(file as usize)?).copied()
     }
 
+    /// The sizes of the files of a class.
+    pub fn stratum(&self, class: Option<usize>) -> Option<Stratum> {
+        Some(self.all.get(class?)?.stratum)
+    }
+
     /// Bytes of a file, where known.
     pub fn size_of(&self, file: u32) -> Option<u64> {
         self.facts.get(self.identity.get(file as usize)?)?.size

@@ -1,6 +1,6 @@
 //! Transactions: sequences that do the same on the same class of files, with their weights.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_plan::{Operation, RequestPattern, Requests, Sizes, Times};
 
@@ -63,20 +63,36 @@ struct SizeCounts {
 
 /// The transactions of sequences, the most frequent one first; and what the input had, as operations of plans.
 pub fn transactions(
-    sequences: Vec<Sequence>,
+    mut sequences: Vec<Sequence>,
     classes: &Classes,
     counts: &mut Counts,
 ) -> (Vec<Transaction>, BTreeMap<&'static str, u64>) {
     let mut removals = removals(&sequences);
     let mut seen = BTreeMap::new();
     let mut clusters: BTreeMap<(Pattern, Option<usize>), Cluster> = BTreeMap::new();
+    let mut replaced = BTreeSet::new();
+    for sequence in &mut sequences {
+        let class = class_of(sequence, classes);
+        super::mix::count_sequence(sequence, &mut seen);
+        settle_end(sequence, classes.stratum(class), &mut removals, counts);
+        if sequence.name == NameChange::Renamed {
+            replaced.insert(class);
+        }
+    }
     for mut sequence in sequences {
         let class = class_of(&sequence, classes);
-        let stratum = class.and_then(|class| classes.all.get(class)).map(|class| class.stratum);
+        let stratum = classes.stratum(class);
         let size = sequence.file().and_then(|file| classes.size_of(file));
         let before = counts.left_out();
-        super::mix::count_sequence(&sequence, &mut seen);
-        settle_end(&mut sequence, stratum, &mut removals, counts);
+        if sequence.kept && replaced.contains(&class) {
+            // A plan may replace the very file that it keeps open: the handle would be stale over NFSv3.
+            counts.simplify(
+                "requests on files that stay open, which are opened because others are replaced",
+                1,
+            );
+            sequence.kept = false;
+            sequence.opened = true;
+        }
         stated(&mut sequence, stratum, counts);
         let pattern = Pattern::of(&sequence, size);
         let lost = counts.left_out() - before;

@@ -1,6 +1,6 @@
 //! Collects what decoders find: operations, users and files, without names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,6 +8,9 @@ use crate::operation::{File, Observed, Operation, Outcome, Person, Protocol};
 
 /// Most operations that are kept: 4 GiB of memory. Later ones are counted as not understood.
 const MAX_OPERATIONS: usize = 1 << 26;
+
+/// Most handles and paths together. Beyond them a file keeps its handle, and is no longer found by its name.
+const MAX_IDENTITIES: usize = 1 << 26;
 
 /// The operations of all connections of one server or several.
 #[derive(Debug, Default)]
@@ -17,6 +20,8 @@ pub(crate) struct Recorder {
     users: HashMap<(u32, u64, Protocol), u32>,
     /// By the hash of server and handle or path.
     files: HashMap<u64, u32>,
+    /// Files that were changed before a length was seen: their first length stays unknown.
+    changed: HashSet<u32>,
     /// Operations of each server.
     servers: HashMap<SocketAddr, u64>,
 }
@@ -52,7 +57,9 @@ impl Recorder {
 
     /// Notes that a file is known by this name too.
     pub(crate) fn link(&mut self, server: SocketAddr, identity: &[u8], file: u32) {
-        self.files.insert(hash(server, identity), file);
+        if self.files.len() < MAX_IDENTITIES {
+            self.files.insert(hash(server, identity), file);
+        }
     }
 
     /// Gives a file another handle or path; the one that had it until now is returned, and has none afterwards.
@@ -85,8 +92,19 @@ impl Recorder {
     pub(crate) fn size(&mut self, file: u32, bytes: u64) {
         if let Some(facts) = self.observed.files.get_mut(file as usize)
             && !facts.created
+            && !self.changed.contains(&file)
         {
             facts.size.get_or_insert(bytes);
+        }
+    }
+
+    /// Notes that its length may have changed: one that is seen later is not that of its first operation.
+    pub(crate) fn changed(&mut self, file: u32) {
+        if let Some(facts) = self.observed.files.get(file as usize)
+            && facts.size.is_none()
+            && !facts.created
+        {
+            self.changed.insert(file);
         }
     }
 

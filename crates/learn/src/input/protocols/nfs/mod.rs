@@ -1,10 +1,13 @@
-//! NFSv3 (RFC 1813) over ONC RPC.
+//! NFS versions 3 (RFC 1813) and 4.0 to 4.2 (RFC 7530, RFC 8881, RFC 7862): calls and replies to operations.
 
+mod place;
 mod rpc;
 mod v3;
+mod v4;
 mod xdr;
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 
 use self::rpc::{Protection, Reply};
 use crate::input::protocols::{Decoder, Ends, Message, Side};
@@ -21,7 +24,28 @@ struct Pending {
     user: u32,
     start: u64,
     protection: Protection,
-    call: v3::Call,
+    call: Call,
+}
+
+/// The arguments of a call.
+enum Call {
+    V3(v3::Call),
+    V4(Vec<v4::Step>),
+}
+
+impl Call {
+    /// What is known without results.
+    fn without_results(
+        &self,
+        outcome: Outcome,
+        server: SocketAddr,
+        recorder: &mut Recorder,
+    ) -> Vec<v4::Done> {
+        match self {
+            Self::V3(call) => call.action().map(|action| (action, outcome)).into_iter().collect(),
+            Self::V4(steps) => v4::without_results(steps, outcome, server, recorder),
+        }
+    }
 }
 
 pub(super) struct NfsDecoder {
@@ -36,27 +60,32 @@ impl NfsDecoder {
 
     fn call(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
         let Some(call) = rpc::call(message.head) else {
-            let cut = message.head.len() < message.len;
-            let unseen = recorder.unseen();
-            *(if cut { &mut unseen.cut } else { &mut unseen.not_understood }) += 1;
+            not_decoded(message, recorder);
             return;
         };
-        if call.version != 3 {
-            recorder.unseen().not_understood += 1;
-            return;
-        }
-        let Some(body) = call.protection.open(call.body) else {
+        let Some(mut body) = call.protection.open(call.body) else {
             recorder.unseen().encrypted += 1;
             return;
         };
-        let decoded = v3::Call::decode(call.procedure, body, self.ends.server, recorder);
+        let server = self.ends.server;
+        let (protocol, decoded) = match (call.version, call.procedure) {
+            (3, procedure) => {
+                (Protocol::Nfs3, v3::Call::decode(procedure, body, server, recorder).map(Call::V3))
+            }
+            (4, 0) => return,
+            (4, procedure) => {
+                (Protocol::Nfs4, v4::call(procedure, &mut body, server, recorder).map(Call::V4))
+            }
+            _ => {
+                recorder.unseen().not_understood += 1;
+                return;
+            }
+        };
         let Some(decoded) = decoded else {
-            let cut = message.head.len() < message.len;
-            let unseen = recorder.unseen();
-            *(if cut { &mut unseen.cut } else { &mut unseen.not_understood }) += 1;
+            not_decoded(message, recorder);
             return;
         };
-        let user = recorder.user(self.ends.client.ip(), call.identity, Protocol::Nfs3);
+        let user = recorder.user(self.ends.client.ip(), call.identity, protocol);
         if self.pending.len() >= MAX_PENDING {
             self.end(recorder);
         }
@@ -74,14 +103,48 @@ impl NfsDecoder {
             recorder.unseen().without_request += 1;
             return;
         };
-        let end = Some(message.end.max(start));
-        let (action, outcome) = match rejected {
-            Some(why) => (call.action(), Outcome::Failed(why)),
-            None => call.finish(protection.open(body), self.ends.server, recorder),
+        let server = self.ends.server;
+        let done = match (rejected, call) {
+            (Some(why), call) => call.without_results(Outcome::Failed(why), server, recorder),
+            (None, Call::V3(call)) => {
+                let (action, outcome) = call.finish(protection.open(body), server, recorder);
+                action.map(|action| (action, outcome)).into_iter().collect()
+            }
+            (None, Call::V4(steps)) => match protection.open(body) {
+                Some(mut body) => {
+                    let mut complete = true;
+                    let done = v4::reply(&steps, &mut body, &mut complete, server, recorder);
+                    if !complete {
+                        not_decoded(message, recorder);
+                    }
+                    done
+                }
+                None => v4::without_results(&steps, Outcome::Done, server, recorder),
+            },
         };
-        let Some(action) = action else { return };
-        recorder.add(self.ends.server, Operation { user, start, end, action, outcome });
+        let end = Some(message.end.max(start));
+        for (action, outcome) in done {
+            let end = end.filter(|_| outcome != Outcome::NoReply);
+            recorder.add(server, Operation { user, start, end, action, outcome });
+        }
     }
+}
+
+/// How an operation ended, by the status of either version.
+fn outcome(status: u32) -> Outcome {
+    const NOT_FOUND: u32 = 2;
+    match status {
+        0 => Outcome::Done,
+        NOT_FOUND => Outcome::NotFound,
+        status => Outcome::Failed(status),
+    }
+}
+
+/// Counts a message that could not be decoded.
+fn not_decoded(message: &Message<'_>, recorder: &mut Recorder) {
+    let cut = message.head.len() < message.len;
+    let unseen = recorder.unseen();
+    *(if cut { &mut unseen.cut } else { &mut unseen.not_understood }) += 1;
 }
 
 impl Decoder for NfsDecoder {
@@ -98,9 +161,9 @@ impl Decoder for NfsDecoder {
         let mut pending: Vec<(u32, Pending)> = self.pending.drain().collect();
         pending.sort_by_key(|(xid, pending)| (pending.start, *xid));
         for (_, Pending { user, start, call, .. }) in pending {
-            let Some(action) = call.action() else { continue };
-            let operation = Operation { user, start, end: None, action, outcome: Outcome::NoReply };
-            recorder.add(self.ends.server, operation);
+            for (action, outcome) in call.without_results(Outcome::NoReply, self.ends.server, recorder) {
+                recorder.add(self.ends.server, Operation { user, start, end: None, action, outcome });
+            }
         }
     }
 }

@@ -2,51 +2,16 @@
 
 use std::net::SocketAddr;
 
+use super::outcome;
+use super::place::{self, Place};
 use super::xdr::Xdr;
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Outcome};
 
-const MAX_HANDLE_BYTES: usize = 64;
-const MAX_NAME_BYTES: usize = 1024;
 /// Bytes of `fattr3` (RFC 1813 2.6), and where kind and size are in it.
 const ATTRIBUTES_BYTES: usize = 84;
 const DIRECTORY: u32 = 2;
-const ERR_NOENT: u32 = 2;
 const UNSTABLE: u32 = 0;
-
-/// A name in a directory. What it names is known from an earlier reply, or from the reply to the call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    directory: u32,
-    name: Vec<u8>,
-}
-
-impl Entry {
-    fn decode(body: &mut Xdr<'_>, server: SocketAddr, recorder: &mut Recorder) -> Option<Self> {
-        let directory = handle(body, server, recorder)?;
-        recorder.directory(directory);
-        Some(Self { directory, name: body.opaque(MAX_NAME_BYTES)?.to_vec() })
-    }
-
-    /// The identity of the name, which no handle has: handles have at most 64 bytes.
-    fn identity(&self) -> Vec<u8> {
-        let mut identity = vec![b'/'; MAX_HANDLE_BYTES + 1];
-        identity.extend_from_slice(&self.directory.to_be_bytes());
-        identity.extend_from_slice(&self.name);
-        identity
-    }
-
-    /// What the name names, as far as it was seen.
-    fn known(&self, server: SocketAddr, recorder: &Recorder) -> Option<u32> {
-        recorder.known_file(server, &self.identity())
-    }
-
-    /// Notes what the name names.
-    fn names(&self, file: u32, server: SocketAddr, recorder: &mut Recorder) {
-        recorder.link(server, &self.identity(), file);
-        recorder.name(file, Some(self.directory), &self.name);
-    }
-}
 
 /// A call, without what only its reply shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +20,7 @@ pub(super) enum Call {
     Null,
     /// On a handle, complete.
     Known(Action, Attributes),
-    Lookup(Entry),
+    Lookup(Place),
     Read {
         file: u32,
         offset: u64,
@@ -63,14 +28,14 @@ pub(super) enum Call {
     },
     /// CREATE, MKDIR, SYMLINK, MKNOD.
     Make {
-        entry: Entry,
+        entry: Place,
         directory: bool,
     },
     /// REMOVE, RMDIR.
-    Remove(Entry, Option<u32>),
+    Remove(Place, Option<u32>),
     Rename {
-        from: Entry,
-        to: Entry,
+        from: Place,
+        to: Place,
     },
     List {
         directory: u32,
@@ -90,8 +55,14 @@ pub(super) enum Attributes {
 }
 
 fn handle(body: &mut Xdr<'_>, server: SocketAddr, recorder: &mut Recorder) -> Option<u32> {
-    let bytes = body.opaque(MAX_HANDLE_BYTES)?;
-    Some(recorder.file(server, bytes))
+    Some(place::file(place::handle(body)?, server, recorder))
+}
+
+/// A directory's handle and a name in it.
+fn place(body: &mut Xdr<'_>, server: SocketAddr, recorder: &mut Recorder) -> Option<Place> {
+    let directory = handle(body, server, recorder)?;
+    recorder.directory(directory);
+    Some(Place { directory, name: place::name(body)? })
 }
 
 impl Call {
@@ -124,8 +95,8 @@ impl Call {
                 Self::Known(Action::Write { file, offset, bytes, stable }, Attributes::Both(file))
             }
             15 => {
-                let entry = Entry::decode(body, server, recorder)?;
-                entry.names(file, server, recorder);
+                let entry = place(body, server, recorder)?;
+                entry.means(file, server, recorder);
                 other("LINK")
             }
             16 | 17 => {
@@ -146,7 +117,7 @@ impl Call {
         server: SocketAddr,
         recorder: &mut Recorder,
     ) -> Option<Self> {
-        let entry = Entry::decode(body, server, recorder)?;
+        let entry = place(body, server, recorder)?;
         Some(match procedure {
             3 => Self::Lookup(entry),
             8 | 10 | 11 => Self::Make { entry, directory: false },
@@ -155,7 +126,7 @@ impl Call {
                 let file = entry.known(server, recorder);
                 Self::Remove(entry, file)
             }
-            _ => Self::Rename { from: entry, to: Entry::decode(body, server, recorder)? },
+            _ => Self::Rename { from: entry, to: place(body, server, recorder)? },
         })
     }
 
@@ -190,9 +161,7 @@ impl Call {
                 recorder.unseen().cut += 1;
                 return (self.action(), Outcome::Done);
             }
-            Some(0) => Outcome::Done,
-            Some(ERR_NOENT) => Outcome::NotFound,
-            Some(status) => Outcome::Failed(status),
+            Some(status) => outcome(status),
         };
         if outcome != Outcome::Done {
             return (self.action(), outcome);
@@ -211,7 +180,7 @@ impl Call {
             }
             Self::Lookup(entry) => {
                 let file = handle(results, server, recorder)?;
-                entry.names(file, server, recorder);
+                entry.means(file, server, recorder);
                 Attributes::After(file).note(results, recorder);
                 Action::Lookup { file: Some(file) }
             }
@@ -223,7 +192,7 @@ impl Call {
                 let file = if results.flag()? { Some(handle(results, server, recorder)?) } else { None };
                 if let Some(file) = file {
                     recorder.created(file);
-                    entry.names(file, server, recorder);
+                    entry.means(file, server, recorder);
                     if directory {
                         recorder.directory(file);
                     }
@@ -235,15 +204,12 @@ impl Call {
                 }
             }
             Self::Remove(entry, file) => {
-                recorder.forget(server, &entry.identity());
+                entry.forget(server, recorder);
                 Action::Remove { file }
             }
             Self::Rename { from, to } => {
                 let file = from.known(server, recorder);
-                let replaced = recorder.rename(server, &from.identity(), &to.identity());
-                if let Some(file) = file {
-                    recorder.name(file, Some(to.directory), &to.name);
-                }
+                let replaced = from.rename(&to, server, recorder);
                 Action::Rename { file, replaced }
             }
             Self::List { directory, plus } => {
@@ -273,6 +239,7 @@ impl Attributes {
                     recorder.size(file, results.u64()?);
                     results.skip(16)?;
                 }
+                recorder.changed(file);
                 Self::After(file).note(results, recorder)
             }
         }
@@ -316,7 +283,7 @@ fn entries(
     while results.flag() == Some(true) {
         let listed = (|| {
             let _number = results.u64()?;
-            let name = results.opaque(MAX_NAME_BYTES)?;
+            let name = place::name(results)?;
             let _cookie = results.u64()?;
             if !plus {
                 return Some(());
@@ -328,8 +295,8 @@ fn entries(
             }
             if results.flag()? {
                 let file = handle(results, server, recorder)?;
-                if !matches!(name, b"." | b"..") {
-                    Entry { directory, name: name.to_vec() }.names(file, server, recorder);
+                if !matches!(&*name, b"." | b"..") {
+                    Place { directory, name }.means(file, server, recorder);
                 }
                 if let Some(mut attributes) = attributes {
                     note(file, &mut attributes, recorder);

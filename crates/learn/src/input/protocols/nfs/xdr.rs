@@ -30,7 +30,25 @@ impl<'a> Xdr<'a> {
     pub(super) fn opaque(&mut self, max: usize) -> Option<&'a [u8]> {
         let len = self.u32()? as usize;
         let bytes = self.0.get(..len).filter(|_| len <= max)?;
-        self.skip(len.next_multiple_of(4))?;
+        // A capture may end within the padding.
+        self.0 = self.0.get(len.next_multiple_of(4)..).unwrap_or_default();
         Some(bytes)
+    }
+
+    /// Skips bytes with their length.
+    pub(super) fn skip_opaque(&mut self) -> Option<()> {
+        self.opaque(usize::MAX).map(|_| ())
+    }
+
+    /// The first 128 bits of a bitmap (RFC 7530 2.2, `bitmap4`).
+    pub(super) fn bitmap(&mut self) -> Option<u128> {
+        let mut bits = 0;
+        for index in 0..self.u32()? {
+            let word = u128::from(self.u32()?);
+            if index < 4 {
+                bits |= word << (32 * index);
+            }
+        }
+        Some(bits)
     }
 }
