@@ -9,7 +9,7 @@ use sharebench_tests::{Capture, Captured, Program};
 
 use crate::table::{Bar, Spread, Table};
 use crate::usage::Usage;
-use crate::{Failure, live};
+use crate::{Failure, live, round_trip};
 
 /// tshark needs at least this many times as long.
 const FASTER: f64 = 20.0;
@@ -78,7 +78,7 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
             bars[2]
         );
     }
-    Ok(())
+    round_trip::measure(table, &program, scratch)
 }
 
 /// Captures a load on a server over memory.

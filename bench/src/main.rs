@@ -27,6 +27,7 @@ mod precision;
 mod recording;
 mod relay;
 mod report;
+mod round_trip;
 mod sample;
 mod server_cpu;
 mod shape;

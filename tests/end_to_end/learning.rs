@@ -76,7 +76,9 @@ fn a_captured_load_over_nfs_4_is_counted_as_tshark_does_and_runs_again() {
         let url = served.nfs4_url("", version);
         let captured = capture(&sharebench, &url);
         let learned = learned(&sharebench, &captured);
-        let kinds = kinds(&learned);
+        let mut kinds = kinds(&learned);
+        // OPEN makes files too.
+        *kinds.entry("open").or_default() += kinds.remove("create").unwrap_or(0);
         let (_, operations) = captured.nfs4_calls().unwrap();
         // RFC 7531: CLOSE, OPEN, READ, READDIR, RENAME.
         for (kind, operation) in [("close", 4), ("open", 18), ("read", 25), ("list", 26), ("rename", 29)] {

@@ -137,7 +137,7 @@ fn caches(out: &mut Lines, report: &ServerReport) {
         out.wrapped(
             0,
             &format!(
-                "{part} of {} opens to read were closed without a read: the client had the data",
+                "{part} of {} opens to read were closed without a read: the client had the data, or needed none",
                 caches.opens_to_read
             ),
         );

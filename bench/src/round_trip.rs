@@ -1,0 +1,176 @@
+//! A known workload, captured, learned and loaded again on the same server: the second capture next to the first one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use sharebench_tests::program::{PATIENCE, free_ports};
+use sharebench_tests::{Capture, Ganesha, GaneshaOptions, Program, Smbd, SmbdOptions};
+
+use crate::Failure;
+use crate::table::{Bar, Table};
+
+/// The workload. Its data set is prepared within the first seconds, and the capture begins after them.
+const LOAD: &str =
+    "--preset office --users 8 --think exp:100ms --scale 4MB --warm-up 10s --measure 40s --seed 1";
+/// The learned one has its own users and think time.
+const AGAIN: &str = "--warm-up 10s --measure 40s --seed 2";
+const BEFORE_CAPTURE: Duration = Duration::from_secs(8);
+const CAPTURED: Duration = Duration::from_secs(36);
+/// Largest difference of an operation's share, points.
+const MIX: f64 = 2.0;
+/// Largest differences, as shares.
+const THINK: f64 = 0.10;
+const THROUGHPUT: f64 = 0.05;
+const P95: f64 = 0.15;
+/// The account of the embedded server; its password is that of the tests' smbd.
+const USER: &str = "lab";
+
+/// Where the workload runs.
+struct Place<'a> {
+    name: &'a str,
+    url: String,
+    port: u16,
+}
+
+/// What is compared of a capture.
+struct Figures {
+    /// Operations of each kind.
+    kinds: BTreeMap<String, f64>,
+    /// Nanoseconds.
+    think: f64,
+    /// Operations per second.
+    rate: f64,
+    /// 95th percentile of the response times of each kind, nanoseconds.
+    p95: BTreeMap<String, f64>,
+}
+
+/// Prints the table.
+pub fn measure(table: &mut Table, program: &Path, scratch: &Path) -> Result<(), Failure> {
+    println!("\n### Round trip of the preset `office`: second capture next to the first one\n");
+    println!(
+        "| server | operations | largest difference of a share, points | bar | mean think time | bar | throughput | bar | p95, weighted | bar |"
+    );
+    println!("|---|---:|---:|---|---:|---|---:|---|---:|---|");
+    let [smb, nfs] = free_ports()?;
+    let own = program.display().to_string();
+    let addresses = [format!("--smb=127.0.0.1:{smb}"), format!("--nfs=127.0.0.1:{nfs}")];
+    let serve = [&own, "serve", "--memory=1GiB", "--account=lab", &addresses[0], &addresses[1]];
+    let mut server =
+        Program::start(&serve, &[("SHAREBENCH_PASSWORD", Smbd::PASSWORD)], &scratch.join("serve.log"))?;
+    server.wait_for_output("serving", PATIENCE)?;
+    let smbd = Smbd::start(&SmbdOptions::default())?;
+    let ganesha = Ganesha::start(&GaneshaOptions::default())?;
+    let places = [
+        Place { name: "embedded, SMB", url: format!("smb://{USER}@127.0.0.1:{smb}/share/"), port: smb },
+        Place {
+            name: "embedded, NFSv3",
+            url: format!("nfs://127.0.0.1:{nfs}/share/?mountport={nfs}"),
+            port: nfs,
+        },
+        Place { name: "embedded, NFSv4.1", url: format!("nfs://127.0.0.1:{nfs}/share/?vers=4.1"), port: nfs },
+        Place { name: "smbd", url: smbd.url("", ""), port: smbd.port() },
+        Place { name: "ganesha, NFSv3", url: ganesha.url("", "uid=0&gid=0"), port: ganesha.port() },
+        Place {
+            name: "ganesha, NFSv4.1",
+            url: format!("{}&uid=0&gid=0", ganesha.url4("", "4.1")),
+            port: ganesha.port(),
+        },
+    ];
+    for place in &places {
+        row(table, program, scratch, place)?;
+    }
+    Ok(())
+}
+
+fn row(table: &mut Table, program: &Path, scratch: &Path, place: &Place<'_>) -> Result<(), Failure> {
+    let preset = scratch.join("mine.toml").display().to_string();
+    let first = captured(program, scratch, place, LOAD, &["-o", &preset])?;
+    let line = format!("--preset {preset} {AGAIN}");
+    let second = captured(program, scratch, place, &line, &[])?;
+    std::fs::remove_file(&preset)?;
+    let share = |figures: &Figures, kind: &str| {
+        figures.kinds.get(kind).unwrap_or(&0.0) * 100.0 / figures.kinds.values().sum::<f64>()
+    };
+    let kinds: BTreeSet<&String> = first.kinds.keys().chain(second.kinds.keys()).collect();
+    let mix = kinds.iter().map(|kind| (share(&second, kind) - share(&first, kind)).abs()).fold(0.0, f64::max);
+    let think = second.think / first.think;
+    let rate = second.rate / first.rate;
+    // Kinds by their share of the first capture, as a geometric mean of ratios.
+    let shared =
+        first.p95.iter().filter_map(|(kind, p95)| Some((share(&first, kind), second.p95.get(kind)? / p95)));
+    let (weights, logs) = shared
+        .fold((0.0, 0.0), |(weights, logs), (weight, ratio)| (weights + weight, logs + weight * ratio.ln()));
+    let p95 = (logs / weights).exp();
+    let bar = |limit| Some(Bar::AtMost(limit));
+    let off = |ratio: f64| (ratio - 1.0).abs();
+    let name = place.name;
+    println!(
+        "| {name} | {:.0} | {mix:.1} | {} | {think:.3} | {} | {rate:.3} | {} | {p95:.2} | {} |",
+        first.kinds.values().sum::<f64>(),
+        table.verdict(&format!("round trip, {name}: share of an operation, points"), mix, bar(MIX)),
+        table.verdict(&format!("round trip, {name}: think time, distance from 1"), off(think), bar(THINK)),
+        table.verdict(
+            &format!("round trip, {name}: throughput, distance from 1"),
+            off(rate),
+            bar(THROUGHPUT)
+        ),
+        table.verdict(&format!("round trip, {name}: p95, distance from 1"), off(p95), bar(P95)),
+    );
+    Ok(())
+}
+
+/// Loads, captures a part of it, and returns what `learn` reports.
+fn captured(
+    program: &Path,
+    scratch: &Path,
+    place: &Place<'_>,
+    load: &str,
+    learn: &[&str],
+) -> Result<Figures, Failure> {
+    let database = scratch.join("round-trip.db");
+    let mut load = Command::new(program)
+        .args(["load", &place.url, "--quiet", "--db"])
+        .arg(&database)
+        .args(load.split(' '))
+        .env("SHAREBENCH_PASSWORD", Smbd::PASSWORD)
+        .stdout(Stdio::null())
+        .spawn()?;
+    std::thread::sleep(BEFORE_CAPTURE);
+    let capture = Capture::start(place.port)?;
+    std::thread::sleep(CAPTURED);
+    let captured = capture.stop()?;
+    finish(&mut load, place)?;
+    std::fs::remove_file(database)?;
+    let output = Command::new(program).args(["learn", &captured.path(), "--json"]).args(learn).output()?;
+    if !output.status.success() {
+        return Err(format!("learn: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    figures(&serde_json::from_slice(&output.stdout)?)
+}
+
+fn finish(load: &mut Child, place: &Place<'_>) -> Result<(), Failure> {
+    let status = load.wait()?;
+    if status.success() { Ok(()) } else { Err(format!("load {}: {status}", place.url).into()) }
+}
+
+fn figures(learned: &Value) -> Result<Figures, Failure> {
+    let number = |value: &Value| value.as_f64().ok_or("a figure is missing");
+    let mut kinds = BTreeMap::new();
+    let mut p95 = BTreeMap::new();
+    for kind in learned["server"]["kinds"].as_array().ok_or("no kinds")? {
+        let name = kind["operation"].as_str().unwrap_or_default();
+        if !kind["size_class"].is_null() || name == "connect" {
+            continue;
+        }
+        kinds.insert(name.to_owned(), number(&kind["count"])?);
+        let responses = kind["response"].as_array().into_iter().flatten();
+        if let Some(response) = responses.into_iter().find(|response| response["p"] == 0.95) {
+            p95.insert(name.to_owned(), number(&response["ns"])?);
+        }
+    }
+    let rate = number(&learned["server"]["operations"])? * 1e9 / number(&learned["duration_ns"])?;
+    Ok(Figures { kinds, think: number(&learned["workload"]["think"]["mean_ns"])?, rate, p95 })
+}
