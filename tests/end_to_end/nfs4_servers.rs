@@ -59,6 +59,12 @@ fn plan(urls: &[String]) -> String {
     format!("seed = 7\nrepetitions = 1\nmin_sample_time = '5ms'\nverify = 'full'\n{targets}{SWEEP}")
 }
 
+/// The command line of a sweep with every metadata test.
+fn names(urls: &[String]) -> String {
+    let axes = "--entries 25 --batch 10 --jobs 2 --layouts own,shared --repetitions 1 --min-sample-time 2ms";
+    format!("sweep --tests metadata {axes} --seed 7 --verify full {}", urls.join(" "))
+}
+
 /// The command lines of loads of the presets: all of them in a long test, otherwise one that opens many small files and one
 /// that replays operations.
 fn loads(urls: &[String]) -> Vec<String> {
@@ -118,7 +124,10 @@ fn every_test_and_the_presets_are_verified_over_nfs4() {
     sharebench.write("plan.toml", &plan(&urls)).unwrap();
     let _ = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
     assert_clean(&Stored::read(&sharebench, 1));
-    for (run, line) in (2..).zip(loads(&urls)) {
+    let line = names(&urls);
+    let _ = sharebench.run(&line.split(' ').collect::<Vec<_>>()).unwrap().expect_success();
+    assert_clean(&Stored::read(&sharebench, 2));
+    for (run, line) in (3..).zip(loads(&urls)) {
         let line: Vec<&str> = line.split(' ').collect();
         let ended = sharebench.run(&line).unwrap().expect_success();
         assert!(ended.stdout.contains("Calls on the wire per transaction"), "{}", ended.text());
@@ -185,7 +194,7 @@ fn kernel_nfsd_serves_every_test_and_the_presets() {
     let url =
         |directory: &str, options: &str| format!("nfs://127.0.0.1:{GUEST_PORT}/export/{directory}?{options}");
     let urls = [url("v41", "vers=4.1"), url("v42", "vers=4.2"), url("compound", "vers=4.2&compound=on")];
-    let runs = [vec!["run plan.toml".to_owned()], loads(&urls)].concat();
+    let runs = [vec!["run plan.toml".to_owned(), names(&urls)], loads(&urls)].concat();
     let tests = env::current_exe().unwrap().display().to_string();
     let script = include_str!("../kernel-guest/measure-kernel-nfsd");
     let printed = guest.run(
