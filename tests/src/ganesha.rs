@@ -13,6 +13,8 @@ use crate::scratch::Scratch;
 use crate::slow_calls::SlowCalls;
 
 /// How ganesha is configured.
+// Each of them is a setting of its own.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone, Default)]
 pub struct GaneshaOptions {
     /// Makes the export read-only.

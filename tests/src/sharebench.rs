@@ -1,5 +1,6 @@
 //! The program itself, run as by a user: in its own working directory, with the password in the environment.
 
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -308,9 +309,15 @@ fn build(place: &str, features: &[&str]) -> io::Result<String> {
     let folder = profile.join(place);
     fs::create_dir_all(&folder)?;
     let link = folder.join("sharebench");
-    let fresh = folder.join(format!("new-{}", std::process::id()));
+    // Processes in namespaces of their own share their numbers.
+    let fresh = folder.join(format!("new-{:016x}", RandomState::new().hash_one(std::process::id())));
     fs::hard_link(profile.join("sharebench"), &fresh)?;
     // One that another test program uses stays what it is until its end.
-    fs::rename(fresh, &link)?;
+    fs::rename(&fresh, &link)?;
+    // Two links to one file stay as they are (rename(2)).
+    match fs::remove_file(fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     Ok(link.display().to_string())
 }
