@@ -29,11 +29,13 @@ Examples:
   sharebench load smb://alice@nas/share --preset mine.toml
   tcpdump -w - port 2049 | sharebench learn - --loadfile mine.load
   sharebench load nfs://nas/export --loadfile mine.load --pace x2 --users 1
+  strace -f -y -ttt -T -o build.trace make; sharebench learn build.trace --below /srv -o build.toml
   sharebench learn monday.pcapng --json";
 
 #[derive(Debug, Args)]
 pub struct LearnArgs {
-    /// Captures (pcap, pcapng, also with gzip), in the order of their time; - for standard input.
+    /// Captures (pcap, pcapng) or traces (strace -f -y -ttt -T), also with gzip, in the order of their time; - for standard
+    /// input.
     #[arg(required = true, value_name = "CAPTURE")]
     pub captures: Vec<PathBuf>,
     /// Write the learned workload as a preset to FILE, which is replaced if it exists.
@@ -45,6 +47,9 @@ pub struct LearnArgs {
     /// Address of the server, if the captures show several.
     #[arg(long, value_name = "ADDRESS")]
     pub server: Option<String>,
+    /// Of traces, learn only what happens to files below this directory.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub below: Option<String>,
     /// Print the report and the learned workload as one JSON object (docs/schemas/learn-1.json).
     #[arg(long)]
     pub json: bool,
@@ -101,7 +106,7 @@ fn same_file(first: &Path, second: &Path) -> bool {
 }
 
 fn read(args: &LearnArgs) -> Result<Observed, Failure> {
-    let options = ReadOptions { server: args.server.clone() };
+    let options = ReadOptions { server: args.server.clone(), below: args.below.clone() };
     let mut inputs: Vec<(String, Box<dyn Read>)> = Vec::new();
     for path in &args.captures {
         let input: Box<dyn Read> = if path.as_os_str() == "-" {
@@ -195,6 +200,7 @@ mod tests {
             output: Some(output.into()),
             loadfile: Some(loadfile.into()),
             server: None,
+            below: None,
             json: false,
             quiet: QuietFlags { quiet: true },
         };

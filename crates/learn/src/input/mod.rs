@@ -1,4 +1,4 @@
-//! Readers of captures: packets to connections to messages to operations.
+//! Readers of captures, packets to connections to messages to operations, and of traces of system calls (`strace`).
 //!
 //! `capture` reads files, `stream` puts the segments of a connection into order, `frames` finds the messages in it, and
 //! `protocols` decodes them. Each step accepts what the step before cannot give: holes, losses, and a start in the middle.
@@ -8,15 +8,17 @@ mod connections;
 mod frames;
 mod protocols;
 mod recorder;
+mod strace;
 mod stream;
 
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, SocketAddr};
 
 use flate2::read::MultiGzDecoder;
 
 use self::capture::{Capture, CaptureEnd};
 use self::connections::{Chosen, Connections};
+use self::strace::TraceEnd;
 use crate::operation::Observed;
 
 /// A step of the clock that is counted; packets of several interfaces may be out of order by less, ns.
@@ -24,6 +26,8 @@ const CLOCK_STEP: u64 = 1_000_000;
 /// First bytes of gzip (RFC 1952 2.3.1) and of Zstandard (RFC 8878 3.1.1).
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 const ZSTANDARD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+/// Bytes by which the format of an input is recognised.
+const HEAD_BYTES: usize = 4096;
 const INPUT_BUFFER_BYTES: usize = 1 << 20;
 
 /// How inputs are read.
@@ -31,13 +35,17 @@ const INPUT_BUFFER_BYTES: usize = 1 << 20;
 pub struct ReadOptions {
     /// Address of the server, where the inputs show several: `ADDRESS` or `ADDRESS:PORT`.
     pub server: Option<String>,
+    /// Directory of a trace outside of which files do not count.
+    pub below: Option<String>,
 }
 
 /// Why an input cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// No reader knows its format.
-    #[error("{name}: no capture that sharebench can read; it reads pcap and pcapng, also with gzip")]
+    #[error(
+        "{name}: no capture and no trace that sharebench can read; it reads pcap, pcapng and the output of strace -f -y -ttt -T, also with gzip"
+    )]
     NotUnderstood {
         /// The input.
         name: String,
@@ -63,6 +71,18 @@ pub enum InputError {
         name: String,
         /// What was found.
         what: &'static str,
+    },
+    /// A trace of system calls whose lines lack what is needed.
+    #[error("{name}: a trace without durations; record it with: strace -f -y -ttt -T -o FILE PROGRAM")]
+    NoDurations {
+        /// The input.
+        name: String,
+    },
+    /// The inputs are traces without a file.
+    #[error("no operation on a file{below} in the traces")]
+    NoFiles {
+        /// Where files count.
+        below: String,
     },
     /// The option for the server is no address.
     #[error("--server {value}: not an IP address, or one with a port")]
@@ -94,7 +114,12 @@ pub fn observe(
     options: &ReadOptions,
 ) -> Result<Observed, InputError> {
     let chosen = options.server.as_deref().map_or(Ok(Chosen::Any), chosen)?;
-    let mut reader = Reader { connections: Connections::new(chosen), clock: Clock::default() };
+    let mut reader = Reader {
+        connections: Connections::new(chosen),
+        clock: Clock::default(),
+        below: options.below.clone(),
+        traces: 0,
+    };
     for (name, input) in inputs {
         reader.read(&name, input)?;
     }
@@ -144,24 +169,37 @@ impl Clock {
 struct Reader {
     connections: Connections,
     clock: Clock,
+    /// Where files of traces count.
+    below: Option<String>,
+    /// Inputs that were traces.
+    traces: u64,
 }
 
 impl Reader {
     fn read(&mut self, name: &str, input: Box<dyn Read>) -> Result<(), InputError> {
         let mut input = input;
-        let mut magic = Vec::with_capacity(4);
+        let mut head = Vec::with_capacity(HEAD_BYTES);
         let failed = |error| InputError::Io { name: name.to_owned(), error };
-        (&mut input).take(4).read_to_end(&mut magic).map_err(failed)?;
-        if magic == ZSTANDARD {
+        (&mut input).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(failed)?;
+        if head.starts_with(&ZSTANDARD) {
             return Err(InputError::Zstandard { name: name.to_owned() });
         }
-        let is_gzip = magic.starts_with(&GZIP);
-        let whole = std::io::Cursor::new(magic).chain(input);
-        let mut buffered: Box<dyn Read> = Box::new(BufReader::with_capacity(INPUT_BUFFER_BYTES, whole));
+        let is_gzip = head.starts_with(&GZIP);
+        let whole = std::io::Cursor::new(head).chain(input);
+        let mut buffered: Box<dyn BufRead> = Box::new(BufReader::with_capacity(INPUT_BUFFER_BYTES, whole));
         if is_gzip {
             buffered = Box::new(BufReader::with_capacity(INPUT_BUFFER_BYTES, MultiGzDecoder::new(buffered)));
         }
         let not_understood = || InputError::NotUnderstood { name: name.to_owned() };
+        if strace::is_trace(buffered.fill_buf().map_err(failed)?) {
+            self.traces += 1;
+            let recorder = &mut self.connections.recorder;
+            let read = strace::read(&mut buffered, self.below.as_deref(), &mut self.clock, recorder);
+            return read.map_err(|end| match end {
+                TraceEnd::Failed(error) => failed(error),
+                TraceEnd::NoDurations => InputError::NoDurations { name: name.to_owned() },
+            });
+        }
         let capture = match Capture::open(buffered) {
             Ok(capture) => capture.ok_or_else(not_understood)?,
             Err(CaptureEnd::Failed(error)) => return Err(failed(error)),
@@ -202,6 +240,10 @@ impl Reader {
         let Connections { mut recorder, ignored, count, .. } = self.connections;
         recorder.unseen().clock_steps += self.clock.steps;
         let servers = recorder.servers();
+        if servers.is_empty() && self.traces > 0 {
+            let below = self.below.map_or_else(String::new, |below| format!(" below {below}"));
+            return Err(InputError::NoFiles { below });
+        }
         if servers.is_empty() {
             let mut others: Vec<String> = ignored.iter().map(ToString::to_string).collect();
             others.sort_unstable();
