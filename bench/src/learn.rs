@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use sharebench_tests::program::{PATIENCE, free_ports};
 use sharebench_tests::{Capture, Captured, Program};
@@ -24,7 +24,7 @@ const LOAD: &str = "load --preset office --users 16 --think exp:4ms --scale 4MB 
 
 /// Prints the table.
 pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
-    println!("\n### `learn --json` and `tshark -q` on one processor\n");
+    println!("\n### `learn --json` and `tshark -q -z rpc,srt` or `smb2,srt` on one processor\n");
     if let Some(missing) = Capture::NEEDS.into_iter().find_map(sharebench_tests::Need::unmet) {
         println!("Not measured: {missing}.");
         return Ok(());
@@ -34,7 +34,8 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
     );
     println!("|---|---:|---:|---|---:|---|---|---:|---|");
     let program = live::program()?;
-    for protocol in ["nfs", "smb"] {
+    // Response times by operation: without a statistic, tshark does not decode the packets.
+    for (protocol, statistic) in [("nfs", "rpc,srt,100003,3"), ("smb", "smb2,srt")] {
         let captured = capture(&program, scratch, protocol)?;
         let file = captured.path();
         let gigabytes = fs::metadata(&file)?.len() as f64 / 1e9;
@@ -46,7 +47,7 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
         let mut theirs = Vec::new();
         for _ in 0..table.rounds() {
             ours.push(run(&[&program.display().to_string(), "learn", "--json"])?);
-            theirs.push(run(&["tshark", "-q", "-r"])?);
+            theirs.push(run(&["tshark", "-q", "-z", statistic, "-r"])?);
         }
         let seconds = Spread::new(ours.iter().map(|usage| usage.wall_s / gigabytes).collect());
         let ratio = Spread::new(ours.iter().zip(&theirs).map(|(our, its)| its.wall_s / our.wall_s).collect());
@@ -101,6 +102,7 @@ fn capture(program: &Path, scratch: &Path, protocol: &str) -> Result<Captured, F
         .arg("--db")
         .arg(&database)
         .envs(PASSWORD)
+        .stdout(Stdio::null())
         .status()?;
     if !done.success() {
         return Err(format!("{LOAD}: {done}").into());
