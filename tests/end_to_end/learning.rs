@@ -126,4 +126,6 @@ fn inputs_that_are_no_captures_are_named() {
     assert!(refused.text().contains("in 0 TCP connections"), "{}", refused.text());
     let refused = sharebench.run(&["learn", "empty.pcap", "--server", "nas"]).unwrap();
     assert!(refused.text().contains("--server nas"), "{}", refused.text());
+    let refused = sharebench.run(&["learn", "empty.pcap", "--below", "/srv"]).unwrap();
+    assert!(refused.text().contains("--below /srv: none of the inputs is a trace"), "{}", refused.text());
 }

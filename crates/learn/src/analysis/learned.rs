@@ -57,7 +57,9 @@ pub fn learn(observed: &Observed) -> Learned {
     let sequences = sequences(observed, gap, &mut counts);
     let mut streams = streams(&sequences, observed.users.len(), observed.duration);
     let pauses = streams.pauses.len() as f64;
-    let mean_think = streams.pauses.iter().map(|pause| *pause as f64).sum::<f64>() / pauses.max(1.0);
+    // Not `sum`, which is -0 for no numbers and would be printed so.
+    let paused = streams.pauses.iter().fold(0.0, |sum, pause| sum + *pause as f64);
+    let mean_think = paused / pauses.max(1.0);
     let long = streams.pauses.iter().filter(|pause| **pause > gap).count() as f64;
     let burst =
         (pauses + f64::from(streams.users.streams)) / (long + f64::from(streams.users.streams)).max(1.0);

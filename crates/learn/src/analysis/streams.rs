@@ -65,7 +65,7 @@ pub fn streams(sequences: &[Sequence], users: usize, duration: u64) -> Streams {
         .collect();
     found.users.peak = found.users.active.iter().copied().max().unwrap_or(0);
     found.users.mean_active =
-        all.iter().map(|stream| active_ns(stream, duration)).sum::<f64>() / duration.max(1) as f64;
+        all.iter().fold(0.0, |sum, stream| sum + active_ns(stream, duration)) / duration.max(1) as f64;
     found
 }
 

@@ -84,6 +84,18 @@ pub enum InputError {
         /// Where files count.
         below: String,
     },
+    /// The directory of traces is relative, but paths in them are not.
+    #[error("--below {value}: not an absolute path, as those of traces are")]
+    NotAbsolute {
+        /// The value.
+        value: String,
+    },
+    /// A directory of traces was given without a trace.
+    #[error("--below {value}: none of the inputs is a trace of system calls")]
+    NoTraces {
+        /// The value.
+        value: String,
+    },
     /// The option for the server is no address.
     #[error("--server {value}: not an IP address, or one with a port")]
     NotAnAddress {
@@ -114,6 +126,9 @@ pub fn observe(
     options: &ReadOptions,
 ) -> Result<Observed, InputError> {
     let chosen = options.server.as_deref().map_or(Ok(Chosen::Any), chosen)?;
+    if let Some(value) = options.below.as_ref().filter(|below| !below.starts_with('/')) {
+        return Err(InputError::NotAbsolute { value: value.clone() });
+    }
     let mut reader = Reader {
         connections: Connections::new(chosen),
         clock: Clock::default(),
@@ -236,6 +251,9 @@ impl Reader {
     }
 
     fn finish(mut self, chosen: Chosen) -> Result<Observed, InputError> {
+        if let Some(value) = self.below.as_ref().filter(|_| self.traces == 0) {
+            return Err(InputError::NoTraces { value: value.clone() });
+        }
         self.connections.end();
         let Connections { mut recorder, ignored, count, .. } = self.connections;
         recorder.unseen().clock_steps += self.clock.steps;

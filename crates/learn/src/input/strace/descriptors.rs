@@ -24,7 +24,9 @@ pub(super) struct Open {
 pub(super) struct Descriptors {
     /// The process of a thread.
     owners: HashMap<u32, u32>,
-    open: HashMap<(u32, u64), Open>,
+    open: HashMap<u32, HashMap<u64, Open>>,
+    /// Open files of all processes.
+    count: usize,
     directories: HashMap<u32, Vec<u8>>,
 }
 
@@ -41,14 +43,8 @@ impl Descriptors {
             self.owners.insert(child, owner);
             return;
         }
-        self.owners.remove(&child);
-        let copies: Vec<(u64, Open)> = self
-            .open
-            .iter()
-            .filter(|((process, _), _)| *process == owner)
-            .map(|((_, descriptor), open)| (*descriptor, open.clone()))
-            .collect();
-        for (descriptor, open) in copies {
+        self.ended(child);
+        for (descriptor, open) in self.open.get(&owner).cloned().unwrap_or_default() {
             self.put(child, descriptor, open);
         }
         if let Some(directory) = self.directories.get(&owner).cloned() {
@@ -56,18 +52,29 @@ impl Descriptors {
         }
     }
 
+    /// A thread or process ends. A process takes its descriptors with it, a thread does not.
+    pub(super) fn ended(&mut self, thread: u32) {
+        if self.owners.remove(&thread).is_none() {
+            self.count -= self.open.remove(&thread).map_or(0, |open| open.len());
+            self.directories.remove(&thread);
+        }
+    }
+
     pub(super) fn put(&mut self, process: u32, descriptor: u64, open: Open) {
-        if self.open.len() < MAX_OPEN {
-            self.open.insert((process, descriptor), open);
+        if self.count < MAX_OPEN {
+            let earlier = self.open.entry(process).or_default().insert(descriptor, open);
+            self.count += usize::from(earlier.is_none());
         }
     }
 
     pub(super) fn get(&mut self, process: u32, descriptor: u64) -> Option<&mut Open> {
-        self.open.get_mut(&(process, descriptor))
+        self.open.get_mut(&process)?.get_mut(&descriptor)
     }
 
     pub(super) fn take(&mut self, process: u32, descriptor: u64) -> Option<Open> {
-        self.open.remove(&(process, descriptor))
+        let open = self.open.get_mut(&process)?.remove(&descriptor);
+        self.count -= usize::from(open.is_some());
+        open
     }
 
     /// The working directory; empty where it is not known.

@@ -9,6 +9,8 @@ pub(super) enum Text<'a> {
     Begun(&'a [u8]),
     /// The rest of a call that began earlier.
     Ended(&'a [u8]),
+    /// The process or thread has ended.
+    Exit,
     /// No call.
     Other,
 }
@@ -43,7 +45,10 @@ impl<'a> Line<'a> {
         } else if let Some(rest) = text.strip_prefix(b"<... ") {
             let end = rest.windows(9).position(|part| part == b" resumed>")?;
             Text::Ended(rest.get(end + 9..)?)
-        } else if text.starts_with(b"+++") || text.starts_with(b"---") {
+        } else if text.starts_with(b"+++") {
+            // "+++ exited with 0 +++", "+++ killed by SIGKILL +++"
+            Text::Exit
+        } else if text.starts_with(b"---") {
             Text::Other
         } else {
             Text::Whole(text)

@@ -88,7 +88,11 @@ pub(super) fn read(
                 text.extend_from_slice(rest);
                 (start, text)
             }
-            // Signals and exits.
+            Text::Exit => {
+                operations.ended(line.process);
+                continue;
+            }
+            // Signals.
             Text::Other => continue,
         };
         let Some(call) = call::Call::read(&text) else {

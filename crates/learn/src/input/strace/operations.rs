@@ -60,6 +60,11 @@ impl Operations {
         Self { below, descriptors: Descriptors::default(), ends: HashMap::new() }
     }
 
+    /// A process or thread has ended. Another one may get its number.
+    pub(super) fn ended(&mut self, thread: u32) {
+        self.descriptors.ended(thread);
+    }
+
     /// Adds what a call did; calls on other things than files do nothing.
     pub(super) fn add(&mut self, thread: u32, start: u64, call: &Call<'_>, recorder: &mut Recorder) {
         let at = At { process: self.descriptors.owner(thread), thread, start, call };

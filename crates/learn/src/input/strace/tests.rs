@@ -104,12 +104,29 @@ fn a_copy_within_the_kernel_is_a_read_and_a_write() {
 }
 
 #[test]
+fn a_process_takes_its_descriptors_with_it() {
+    let trace = r#"1 1.0 openat(AT_FDCWD</>, "/srv/a", O_RDONLY) = 3</srv/a> <0.1>
+1 1.1 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=0x7f) = 2 <0.1>
+2 1.2 read(3</srv/a>, "x", 10) = 1 <0.1>
+2 1.3 +++ exited with 0 +++
+2 1.4 read(3</dev/pts/0>, "x", 10) = 1 <0.1>
+1 1.5 read(3</srv/a>, "x", 20) = 1 <0.1>
+"#;
+    let asked = |(action, _): (Action, Outcome)| match action {
+        Action::Read { asked, .. } => Some(asked),
+        _ => None,
+    };
+    assert_eq!(actions(trace).into_iter().filter_map(asked).collect::<Vec<_>>(), [10, 20]);
+}
+
+#[test]
 fn what_cannot_be_used_is_named() {
     let without = "1 1.0 openat(AT_FDCWD, \"/srv/f\", O_RDONLY) = 3\n";
     assert!(matches!(observed(without, None), Err(InputError::NoDurations { .. })));
     let elsewhere = "1 1.0 openat(AT_FDCWD, \"/srvx/f\", O_RDONLY) = 3 <0.1>\n";
     let error = observed(elsewhere, Some("/srv/")).unwrap_err().to_string();
     assert_eq!(error, "no operation on a file below /srv/ in the traces");
+    assert!(matches!(observed(elsewhere, Some("srv")), Err(InputError::NotAbsolute { .. })));
     assert!(matches!(observed("hello\nworld\n", None), Err(InputError::NotUnderstood { .. })));
     let relative = "1 1.0 chdir(\"/elsewhere\") = 0 <0.1>\n1 1.05 openat(AT_FDCWD</srv/d>, \"/lib/x\", O_RDONLY) = 3</lib/x> <0.1>\n1 1.1 mkdir(\"../e\", 0777) = 0 <0.1>\n1 1.2 stat(\"e\", {st_mode=S_IFREG|0644, st_size=77, ...}) = 0 <0.1>\n";
     let observed = observed(relative, Some("/srv")).unwrap();
