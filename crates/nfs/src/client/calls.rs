@@ -41,6 +41,8 @@ pub(crate) struct Calls {
     resent: Vec<u32>,
     /// With Kerberos, what signs or encrypts calls and replies.
     security: Option<Box<ClientSecurity>>,
+    /// The slot whose buffer a READ filled last, until it is being filled again.
+    filled_last: Option<usize>,
 }
 
 impl Calls {
@@ -54,6 +56,7 @@ impl Calls {
             index_bits,
             resent: Vec::new(),
             security: None,
+            filled_last: None,
         }
     }
 
@@ -135,6 +138,19 @@ impl Calls {
         self.resent.get_mut(index).map_or(0, std::mem::take)
     }
 
+    /// Notes that a READ has filled the slot's buffer.
+    pub(crate) fn note_filled(&mut self, index: usize) {
+        self.filled_last = Some(index);
+    }
+
+    /// A slot whose buffer is in the processor's cache and holds nothing that is needed: it was filled last, and the slot's
+    /// next READ is in flight. The caller fills that buffer next.
+    pub(crate) fn take_free_buffer(&mut self) -> Option<usize> {
+        let index = self.filled_last.take()?;
+        let (_, expected) = self.find(self.xid(index)?)?;
+        matches!(expected, ExpectedReply::Read { .. }).then_some(index)
+    }
+
     /// Ends the call at `index`; none if none was in flight.
     #[inline]
     pub(crate) fn finish(&mut self, index: usize) -> Option<ExpectedReply> {
@@ -163,6 +179,27 @@ mod tests {
             let again = calls.start(0, ExpectedReply::Metadata);
             assert!(!xids.contains(&again));
         }
+    }
+
+    #[test]
+    fn a_buffer_is_free_once_the_next_read_of_its_slot_is_in_flight() {
+        let read = ExpectedReply::Read { len: MIN_DIRECT_BYTES };
+        let mut calls = Calls::new(2, 7);
+        let fill = |calls: &mut Calls| {
+            calls.start(0, read);
+            calls.finish(0);
+            calls.note_filled(0);
+        };
+        fill(&mut calls);
+        assert_eq!(calls.take_free_buffer(), None, "its data may not have been used yet");
+        fill(&mut calls);
+        calls.start(0, ExpectedReply::Flush { file: 1 });
+        assert_eq!(calls.take_free_buffer(), None, "the next request may be a WRITE of what is in it");
+        calls.finish(0);
+        fill(&mut calls);
+        calls.start(0, read);
+        assert_eq!(calls.take_free_buffer(), Some(0));
+        assert_eq!(calls.take_free_buffer(), None, "it is being filled again");
     }
 
     #[test]

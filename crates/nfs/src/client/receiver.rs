@@ -181,6 +181,7 @@ impl Receiver {
         if fragment.last && !calls.are_protected() {
             match self.begin_direct::<D>(fragment, calls).map_err(protocol_violation)? {
                 DirectStart::Data(used) => {
+                    self.exchange_buffers(calls, places.buffers);
                     self.buffer.consume(used);
                     return Ok(true);
                 }
@@ -230,6 +231,16 @@ impl Receiver {
         Ok(DirectStart::Data(FRAGMENT_HEADER_BYTES + used))
     }
 
+    /// Gives the READ the buffer that is in the processor's cache, if it is free; its own goes to the other slot. At any
+    /// depth, data then arrive in the same few buffers.
+    fn exchange_buffers(&self, calls: &mut Calls, buffers: &mut [Box<[u8]>]) {
+        if let (Some(direct), Some(free)) = (self.direct, calls.take_free_buffer())
+            && buffers[direct.index].len() == buffers[free].len()
+        {
+            buffers.swap(direct.index, free);
+        }
+    }
+
     /// Moves what the buffer holds of a READ's data into their slot; returns the completion once the reply is complete.
     fn continue_direct(&mut self, calls: &mut Calls, buffers: &mut [Box<[u8]>]) -> Option<Completion> {
         let direct = self.direct.as_mut()?;
@@ -247,6 +258,7 @@ impl Receiver {
         }
         self.buffer.consume(pad);
         let DirectRead { index, len, .. } = self.direct.take()?;
+        calls.note_filled(index);
         calls.finish(index).map(|expected| Completion::read(index, expected, len as u32))
     }
 
