@@ -20,7 +20,9 @@ const SEGMENT: usize = 1400;
 
 /// The messages of a connection.
 pub(super) struct CapturedSession {
-    messages: Vec<(Side, Vec<u8>)>,
+    /// Sender, connection and content.
+    messages: Vec<(Side, u16, Vec<u8>)>,
+    connection: u16,
     preauth: PreauthHash,
     next: u64,
     pub(super) keys: SessionKeys,
@@ -35,6 +37,7 @@ impl CapturedSession {
         let unsealed = SealingKey::new(cipher, &vec![0; cipher.key_len()]).unwrap();
         let mut this = Self {
             messages: Vec::new(),
+            connection: 0,
             preauth: PreauthHash::new(),
             next: 0,
             keys: SessionKeys::derive(dialect, &SESSION_KEY, None, Some(cipher)),
@@ -86,14 +89,14 @@ impl CapturedSession {
         let mut message = header(command, 0, self.next, sessions.0, 0);
         request(&mut message);
         self.preauth.update(&message);
-        self.messages.push((Client, message));
+        self.messages.push((Client, self.connection, message));
         let mut message = header(command, status, self.next, sessions.1, flags::RESPONSE);
         reply(&mut message);
         // The last reply is not in the hash.
         if command == command::NEGOTIATE || status == MORE_PROCESSING {
             self.preauth.update(&message);
         }
-        self.messages.push((Server, message));
+        self.messages.push((Server, self.connection, message));
         self.next += 1;
     }
 
@@ -125,12 +128,18 @@ impl CapturedSession {
         transform.write(&mut header);
         let [client, server] = &self.sealing;
         (if side == Client { client } else { server }).seal(&mut header, &mut message);
-        self.messages.push((side, [&header[..], &message].concat()));
+        self.messages.push((side, self.connection, [&header[..], &message].concat()));
+    }
+
+    /// What follows is sent on a further connection (MS-SMB2 3.2.4.1.7).
+    pub(super) fn further_connection(&mut self) -> &mut Self {
+        self.connection = 1;
+        self
     }
 
     /// Damages the last message.
     pub(super) fn damage(&mut self) -> &mut Self {
-        *self.messages.last_mut().unwrap().1.last_mut().unwrap() ^= 1;
+        *self.messages.last_mut().unwrap().2.last_mut().unwrap() ^= 1;
         self
     }
 
@@ -147,14 +156,16 @@ impl CapturedSession {
     /// The capture of the messages after the first `skipped` ones, with at most `snap` bytes of each packet.
     pub(super) fn capture(&self, skipped: usize, snap: usize) -> Vec<u8> {
         let mut file = [0xA1B2_C3D4u32, 0x0002_0004, 0, 0, 65_535, 101].map(u32::to_be_bytes).concat();
-        let mut next = [1u32, 1];
+        let mut next = [[1u32, 1]; 2];
         let mut time = 0u32;
-        for (side, message) in self.messages.iter().skip(skipped) {
+        for (side, connection, message) in self.messages.iter().skip(skipped) {
+            let next = &mut next[usize::from(*connection)];
+            let port = 50_000 + connection;
             let framed = [&(message.len() as u32).to_be_bytes()[..], message].concat();
             for payload in framed.chunks(SEGMENT) {
                 let from_server = usize::from(*side == Server);
                 time += 1;
-                packet(&mut file, time, from_server, next[from_server], payload, snap);
+                packet(&mut file, time, (port, from_server), next[from_server], payload, snap);
                 next[from_server] += payload.len() as u32;
             }
         }
@@ -174,10 +185,17 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-fn packet(file: &mut Vec<u8>, time: u32, from_server: usize, sequence: u32, payload: &[u8], snap: usize) {
+fn packet(
+    file: &mut Vec<u8>,
+    time: u32,
+    (port, from_server): (u16, usize),
+    sequence: u32,
+    payload: &[u8],
+    snap: usize,
+) {
     let len = HEADERS + payload.len();
     let captured = len.min(snap);
-    let mut ends = [([10, 0, 0, 1], 50_000u16), ([10, 0, 0, 9], 4450)];
+    let mut ends = [([10, 0, 0, 1], port), ([10, 0, 0, 9], 4450)];
     if from_server == 1 {
         ends.reverse();
     }

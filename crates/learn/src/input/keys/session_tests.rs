@@ -144,6 +144,15 @@ fn keys_that_do_not_fit_are_named_by_session() {
 }
 
 #[test]
+fn a_further_connection_of_a_session_has_the_keys_of_its_log_on() {
+    let mut session = CapturedSession::new(0x0311, Cipher::Aes256Ccm);
+    let capture = session.read(10).further_connection().read(20).read(1 << 20).capture(0, WHOLE);
+    let observed = read(capture, &session_key()).unwrap();
+    assert_eq!(reads(&observed), (vec![10, 20, 1 << 20], 0, vec![]));
+    assert_eq!(observed.unseen.began_before, 2);
+}
+
+#[test]
 fn a_damaged_message_stays_encrypted() {
     let mut session = CapturedSession::new(0x0311, Cipher::Aes128Gcm);
     let capture = session.read(100).damage().read(200).capture(0, WHOLE);
