@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 
+use proptest::prelude::*;
 use sharebench_smb::crypto::Cipher;
 
 use super::captured_session::{CapturedSession, SESSION_DIGITS, SESSION_KEY, hex};
@@ -183,4 +184,29 @@ fn a_capture_with_nothing_but_encrypted_messages_says_what_is_needed() {
         error,
         "all 2 messages of SMB are encrypted; give the keys of their sessions with --keys FILE"
     );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_damaged_capture_is_no_panic(
+        cipher in prop::sample::select(Cipher::ALL.to_vec()),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+        skipped in 0..=LOG_ON + 1,
+        snap in 100usize..2000,
+    ) {
+        let mut session = CapturedSession::new(0x0311, cipher);
+        let mut capture = session.read(100).read(70_000).further_connection().read(200).capture(skipped, snap);
+        // The header of the file stays as it is.
+        for (at, value) in changes {
+            let at = 24 + at.index(capture.len() - 24);
+            capture[at] = value;
+        }
+        let keys = format!("{}\n{}", session_key(), session.direct_keys());
+        if let Ok(observed) = read(capture, &keys) {
+            let text = format!("{observed:?}");
+            prop_assert!(!text.contains(&hex(&SESSION_KEY)));
+        }
+    }
 }
