@@ -40,8 +40,8 @@ const ALLOWED: [(&str, &[&str]); 29] = [
     // Known-answer tests run the engine against embedded servers over NFS or SMB.
     ("doctor", &["model", "stats", "plan", "target", "nfs", "smb", "engine", "server"]),
     ("diagnose", &["model", "stats", "target", "engine"]),
-    // Reads captures with the codecs, and writes plans.
-    ("learn", &["model", "stats", "plan", "ncp", "nfs", "smb"]),
+    // Reads captures with the codecs, and writes plans; session keys are `Secret`s of `target`.
+    ("learn", &["model", "stats", "plan", "target", "ncp", "nfs", "smb"]),
     // Functions of the C library, for the program.
     ("musl-memory", &[]),
     ("cli", &EVERY_CRATE),

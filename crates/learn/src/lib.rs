@@ -14,7 +14,7 @@ pub use analysis::{
     Class, Coverage, Learned, MixRow, NotExpressed, Stratum, Think, Transaction, UsersOverTime, learn,
 };
 pub use fit::{Fit, ks_distance};
-pub use input::{InputError, ReadOptions, observe};
+pub use input::{InputError, KeyFileError, KeyProblem, ReadOptions, SessionKeyTable, observe};
 pub use operation::{Action, File, Observed, Operation, Outcome, Person, Protocol, Unseen};
 pub use output::{LoadfileText, SCHEMA, loadfile, preset, preset_plan, protocol_name, to_json};
 pub use server::{CacheUse, KindReport, Percentile, ServerReport, UserReport, server_report};

@@ -16,6 +16,8 @@ pub struct Observed {
     pub started: u64,
     /// What could not be seen.
     pub unseen: Unseen,
+    /// Which keys of [`crate::ReadOptions::keys`] were of no use, as sentences without the keys.
+    pub key_notes: Vec<String>,
 }
 
 /// One user: the session or the credential of a client.
@@ -199,7 +201,7 @@ pub struct Unseen {
     pub lost_bytes: u64,
     /// Connections whose start is not in the input.
     pub began_before: u64,
-    /// Messages that are encrypted and have no key.
+    /// Messages that are encrypted and have no key that fits.
     pub encrypted: u64,
     /// Messages that were cut short by the capture (`snaplen`).
     pub cut: u64,

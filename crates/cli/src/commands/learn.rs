@@ -7,15 +7,16 @@ use std::process::ExitCode;
 
 use clap::Args;
 use sharebench_learn::{
-    Learned, Observed, ReadOptions, learn, loadfile, observe, preset, server_report, to_json,
+    Learned, Observed, ReadOptions, SessionKeyTable, learn, loadfile, observe, preset, server_report, to_json,
 };
 use sharebench_report::plain;
+use sharebench_target::wipe;
 
 use crate::commands::learn_text::text;
 use crate::exit::Failure;
 use crate::files;
 use crate::flags::output::QuietFlags;
-use crate::output::{line, print_object, print_out, style};
+use crate::output::{line, print_notes, print_object, print_out, style};
 
 /// Name of the workload in a preset whose file name has no letters for one.
 const USUAL_NAME: &str = "learned";
@@ -30,6 +31,7 @@ Examples:
   tcpdump -w - port 2049 | sharebench learn - --loadfile mine.load
   sharebench load nfs://nas/export --loadfile mine.load --pace x2 --users 1
   strace -f -y -ttt -T -o build.trace make; sharebench learn build.trace --below /srv -o build.toml
+  sharebench learn encrypted.pcapng --keys ~/.config/wireshark/smb2_seskey_list -o mine.toml
   sharebench learn monday.pcapng --json";
 
 #[derive(Debug, Args)]
@@ -50,6 +52,9 @@ pub struct LearnArgs {
     /// Of traces, learn only what happens to files below this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub below: Option<String>,
+    /// Decrypt SMB 3 with the session keys of FILE, in the format of Wireshark's table smb2_seskey_list.
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
     /// Print the report and the learned workload as one JSON object (docs/schemas/learn-1.json).
     #[arg(long)]
     pub json: bool,
@@ -61,6 +66,7 @@ pub struct LearnArgs {
 pub fn run(args: &LearnArgs) -> Result<ExitCode, Failure> {
     check_outputs(args)?;
     let observed = read(args)?;
+    print_notes(&observed.key_notes, args.quiet.quiet);
     if observed.operations.is_empty() {
         let names: Vec<String> =
             args.captures.iter().map(|path| plain(&path.display().to_string())).collect();
@@ -89,6 +95,9 @@ fn check_outputs(args: &LearnArgs) -> Result<(), Failure> {
         if args.captures.iter().any(|capture| is_same(capture)) {
             return Err(Failure::usage(format!("{flag} {}: it would replace a capture", path.display())));
         }
+        if args.keys.as_ref().is_some_and(|keys| is_same(keys)) {
+            return Err(Failure::usage(format!("{flag} {}: it would replace the keys", path.display())));
+        }
     }
     match (&args.output, &args.loadfile) {
         (Some(preset), Some(loadfile)) if preset == loadfile || same_file(preset, loadfile) => {
@@ -106,7 +115,8 @@ fn same_file(first: &Path, second: &Path) -> bool {
 }
 
 fn read(args: &LearnArgs) -> Result<Observed, Failure> {
-    let options = ReadOptions { server: args.server.clone(), below: args.below.clone() };
+    let keys = args.keys.as_deref().map(read_keys).transpose()?;
+    let options = ReadOptions { server: args.server.clone(), below: args.below.clone(), keys };
     let mut inputs: Vec<(String, Box<dyn Read>)> = Vec::new();
     for path in &args.captures {
         let input: Box<dyn Read> = if path.as_os_str() == "-" {
@@ -121,6 +131,15 @@ fn read(args: &LearnArgs) -> Result<Observed, Failure> {
         inputs.push((path.display().to_string(), input));
     }
     observe(inputs.into_iter(), &options).map_err(Failure::usage)
+}
+
+/// Reads the session keys. Their text is overwritten.
+fn read_keys(path: &Path) -> Result<SessionKeyTable, Failure> {
+    let name = path.display().to_string();
+    let text = files::read_text(path).map_err(|error| Failure::usage(format!("--keys {name}: {error}")))?;
+    let keys = SessionKeyTable::parse(&name, &text);
+    wipe(text.into_bytes());
+    keys.map_err(Failure::usage)
 }
 
 fn write_preset(path: &Path, learned: &Learned, quiet: QuietFlags) -> Result<(), Failure> {
@@ -201,6 +220,7 @@ mod tests {
             loadfile: Some(loadfile.into()),
             server: None,
             below: None,
+            keys: Some("keys".into()),
             json: false,
             quiet: QuietFlags { quiet: true },
         };
@@ -208,6 +228,7 @@ mod tests {
             |output: &str, loadfile: &str| check_outputs(&args(output, loadfile)).unwrap_err().to_string();
         assert!(problem("a.pcap", "b").contains("--output a.pcap: it would replace a capture"));
         assert!(problem("b", "a.pcap").contains("--loadfile a.pcap"));
+        assert!(problem("keys", "b").contains("--output keys: it would replace the keys"));
         assert!(problem("b", "b").contains("the file of --output too"));
         assert!(check_outputs(&args("b", "c")).is_ok());
     }

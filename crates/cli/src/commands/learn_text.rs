@@ -158,7 +158,7 @@ fn unseen(out: &mut Lines, report: &ServerReport) {
     let rows = [
         (unseen.lost_bytes, "bytes of connections are missing in the input"),
         (unseen.began_before, "connections began before the input"),
-        (unseen.encrypted, "encrypted messages"),
+        (unseen.encrypted, "encrypted messages without a key that fits"),
         (unseen.cut, "messages were cut short by the capture"),
         (unseen.not_understood, "messages were not understood"),
         (unseen.without_reply, "requests have no reply; they are in no response time"),

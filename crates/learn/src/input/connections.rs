@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use super::capture::Segment;
 use super::frames::Framed;
-use super::protocols::{Decoder, Ends, Message, Side, decoder, sender};
+use super::protocols::{Decoder, Ends, Message, Side, decoder, is_encrypted, sender, sender_of_encrypted};
 use super::recorder::Recorder;
 use super::stream::{Payload, Stream};
 
@@ -64,8 +64,8 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn new(chosen: Chosen) -> Self {
-        Self { chosen, table: HashMap::new(), recorder: Recorder::default(), ignored: Vec::new(), count: 0 }
+    pub(super) fn new(chosen: Chosen, recorder: Recorder) -> Self {
+        Self { chosen, table: HashMap::new(), recorder, ignored: Vec::new(), count: 0 }
     }
 
     /// Takes the next segment, `time` ns after the start of the input.
@@ -165,6 +165,26 @@ impl Connection {
     }
 }
 
+/// Who sends an encrypted message of a connection that began before the input: its header does not show it, but a key that
+/// opens it does. The message is counted where no key does.
+fn encrypted(
+    addresses: [SocketAddr; 2],
+    direction: usize,
+    framed: &Framed<'_>,
+    sink: &mut Sink<'_>,
+) -> Option<Side> {
+    if !addresses.iter().any(|address| sink.chosen.includes(*address)) {
+        return None;
+    }
+    let [from, to] = if direction == 0 { addresses } else { [addresses[1], addresses[0]] };
+    let is_whole = framed.head.len() == framed.len;
+    let side = sender_of_encrypted(framed.head, is_whole, [from.ip(), to.ip()], sink.recorder.keyring());
+    if side.is_none() {
+        sink.recorder.unseen().encrypted += 1;
+    }
+    side
+}
+
 /// Gives a message to the decoder of its connection, which the first message that is recognised decides.
 fn dispatch(
     addresses: [SocketAddr; 2],
@@ -174,7 +194,12 @@ fn dispatch(
     sink: &mut Sink<'_>,
 ) {
     if matches!(decoding, Decoding::Unknown) {
-        let Some(side) = sender(framed.head) else { return };
+        let known = if is_encrypted(framed.head) {
+            encrypted(addresses, direction, framed, sink)
+        } else {
+            sender(framed.head)
+        };
+        let Some(side) = known else { return };
         let client = if side == Side::Client { direction } else { 1 - direction };
         let ends = Ends { client: addresses[client], server: addresses[1 - client] };
         *decoding = match decoder(framed.head, ends) {

@@ -3,7 +3,7 @@
 //! ONC RPC and SMB put four bytes with a length before each message (RFC 5531 11, MS-SMB2 2.1, RFC 1002 4.3.1). Data of large
 //! messages are skipped without a copy. After a loss, reading continues with the next segment that begins with a message.
 
-use crate::input::protocols::{HEAD_BYTES, sender};
+use crate::input::protocols::{HEAD_BYTES, is_message};
 
 /// Most bytes of a message; a larger length is that of something else.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -176,7 +176,9 @@ impl Frames {
 /// How a segment that begins with a message is framed.
 fn framing(bytes: &[u8]) -> Option<Framing> {
     let message = bytes.get(4..)?;
-    sender(message)?;
+    if !is_message(message) {
+        return None;
+    }
     let session = matches!(message, [0xFC..=0xFF, b'S', b'M', b'B', ..]);
     Some(if session { Framing::Session } else { Framing::Record })
 }

@@ -6,6 +6,7 @@
 mod capture;
 mod connections;
 mod frames;
+mod keys;
 mod protocols;
 mod recorder;
 mod strace;
@@ -18,8 +19,12 @@ use flate2::read::MultiGzDecoder;
 
 use self::capture::{Capture, CaptureEnd};
 use self::connections::{Chosen, Connections};
+use self::keys::Keyring;
+use self::recorder::Recorder;
 use self::strace::TraceEnd;
 use crate::operation::Observed;
+
+pub use self::keys::{KeyFileError, KeyProblem, SessionKeyTable};
 
 /// A step of the clock that is counted; packets of several interfaces may be out of order by less, ns.
 const CLOCK_STEP: u64 = 1_000_000;
@@ -37,6 +42,8 @@ pub struct ReadOptions {
     pub server: Option<String>,
     /// Directory of a trace outside of which files do not count.
     pub below: Option<String>,
+    /// Keys of encrypted SMB sessions.
+    pub keys: Option<SessionKeyTable>,
 }
 
 /// Why an input cannot be read.
@@ -96,6 +103,20 @@ pub enum InputError {
         /// The value.
         value: String,
     },
+    /// Keys were given for inputs without SMB.
+    #[error("--keys {name}: no SMB 2 or 3 is in the inputs")]
+    NoSmb {
+        /// The file of the keys.
+        name: String,
+    },
+    /// Nothing but encrypted messages is in it.
+    #[error("all {messages} messages of SMB are encrypted; {advice}")]
+    Encrypted {
+        /// Number of messages.
+        messages: u64,
+        /// What the user can do, or what is wrong with the keys.
+        advice: String,
+    },
     /// The option for the server is no address.
     #[error("--server {value}: not an IP address, or one with a port")]
     NotAnAddress {
@@ -130,7 +151,10 @@ pub fn observe(
         return Err(InputError::NotAbsolute { value: value.clone() });
     }
     let mut reader = Reader {
-        connections: Connections::new(chosen),
+        connections: Connections::new(
+            chosen,
+            Recorder::new(Keyring::new(options.keys.clone().unwrap_or_default())),
+        ),
         clock: Clock::default(),
         below: options.below.clone(),
         traces: 0,
@@ -258,9 +282,20 @@ impl Reader {
         let Connections { mut recorder, ignored, count, .. } = self.connections;
         recorder.unseen().clock_steps += self.clock.steps;
         let servers = recorder.servers();
+        if let Some(name) = recorder.keyring().without_smb()
+            && (!servers.is_empty() || self.traces > 0)
+        {
+            return Err(InputError::NoSmb { name });
+        }
         if servers.is_empty() && self.traces > 0 {
             let below = self.below.map_or_else(String::new, |below| format!(" below {below}"));
             return Err(InputError::NoFiles { below });
+        }
+        let messages = recorder.unseen().encrypted;
+        if servers.is_empty() && messages > 0 {
+            let notes = recorder.keyring().notes().join("; ");
+            let advice = if notes.is_empty() { keys::ADVICE.to_owned() } else { notes };
+            return Err(InputError::Encrypted { messages, advice });
         }
         if servers.is_empty() {
             let mut others: Vec<String> = ignored.iter().map(ToString::to_string).collect();

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
+use super::keys::Keyring;
 use crate::operation::{File, Observed, Operation, Outcome, Person, Protocol};
 
 /// Most operations that are kept: 4 GiB of memory. Later ones are counted as not understood.
@@ -24,9 +25,21 @@ pub(crate) struct Recorder {
     changed: HashSet<u32>,
     /// Operations of each server.
     servers: HashMap<SocketAddr, u64>,
+    /// Keys of encrypted sessions, which connections share.
+    keyring: Keyring,
 }
 
 impl Recorder {
+    /// With these keys for encrypted sessions.
+    pub(crate) fn new(keyring: Keyring) -> Self {
+        Self { keyring, ..Self::default() }
+    }
+
+    /// The keys of encrypted sessions.
+    pub(crate) fn keyring(&mut self) -> &mut Keyring {
+        &mut self.keyring
+    }
+
     /// The user of a client with this identity: the uid of a credential, the number of a session.
     pub(crate) fn user(&mut self, client: IpAddr, identity: u64, protocol: Protocol) -> u32 {
         let next = self.clients.len() as u32;
@@ -145,7 +158,8 @@ impl Recorder {
     /// Everything, by time.
     pub(crate) fn finish(mut self, duration: u64, started: u64) -> Observed {
         self.observed.operations.sort_by_key(|operation| operation.start);
-        Observed { duration, started, ..self.observed }
+        let key_notes = self.keyring.notes();
+        Observed { duration, started, key_notes, ..self.observed }
     }
 }
 

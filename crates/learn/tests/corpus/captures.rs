@@ -2,7 +2,9 @@
 
 use std::io::{Cursor, Read};
 
-use sharebench_learn::{ReadOptions, learn, loadfile, observe, preset, server_report, to_json};
+use sharebench_learn::{
+    ReadOptions, SessionKeyTable, learn, loadfile, observe, preset, server_report, to_json,
+};
 
 /// Flags of a segment.
 const OF_SERVER: u8 = 1;
@@ -15,6 +17,12 @@ const SECOND_CONNECTION: u8 = 32;
 /// The capture has fewer bytes of it than were on the wire.
 const SNAPPED: u8 = 64;
 
+/// Flag of the input: read it with keys.
+const KEYS: u8 = 128;
+/// Keys of the sessions 0 and 1.
+const SESSION_KEYS: &str = "0000000000000000,00000000000000000000000000000000,,
+0100000000000000,,00000000000000000000000000000000,0000000000000000000000000000000000000000000000000000000000000000";
+
 const MAGIC: u32 = 0xA1B2_C3D4;
 const LINK_RAW: u32 = 101;
 const TCP: u8 = 6;
@@ -25,7 +33,10 @@ pub fn run(input: &[u8]) {
     let Some((kind, rest)) = input.split_first() else { return };
     let file = if kind % 2 == 0 { rest.to_vec() } else { conversation(rest) };
     let input = ("input".to_owned(), Box::new(Cursor::new(file)) as Box<dyn Read>);
-    let Ok(observed) = observe(std::iter::once(input), &ReadOptions::default()) else { return };
+    // Without SMB, keys are an error.
+    let keys = (kind & KEYS != 0).then(|| SessionKeyTable::parse("keys", SESSION_KEYS).expect("keys"));
+    let options = ReadOptions { keys, ..ReadOptions::default() };
+    let Ok(observed) = observe(std::iter::once(input), &options) else { return };
     let learned = learn(&observed);
     let report = server_report(&observed);
     assert_eq!(report.operations, observed.operations.len() as u64);

@@ -50,11 +50,12 @@ pub enum Cipher {
 }
 
 impl Cipher {
+    /// All ciphers, by id.
+    pub const ALL: [Self; 4] = [Self::Aes128Ccm, Self::Aes128Gcm, Self::Aes256Ccm, Self::Aes256Gcm];
+
     /// The cipher with this id.
     pub fn from_id(id: u16) -> Option<Self> {
-        [Self::Aes128Ccm, Self::Aes128Gcm, Self::Aes256Ccm, Self::Aes256Gcm]
-            .into_iter()
-            .find(|cipher| cipher.id() == id)
+        Self::ALL.into_iter().find(|cipher| cipher.id() == id)
     }
 
     /// Id on the wire.

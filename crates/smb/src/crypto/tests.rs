@@ -223,6 +223,23 @@ fn each_message_has_its_own_nonce_within_the_ciphers_length() {
 }
 
 #[test]
+fn the_head_of_a_message_decrypts_without_its_end() {
+    for cipher in CIPHERS {
+        let key = SealingKey::new(cipher, &vec![3; cipher.key_len()]).unwrap();
+        let plain: Vec<u8> = (0..1000u32).map(|at| at as u8).collect();
+        let mut header = [0x55; 52];
+        let mut message = plain.clone();
+        key.seal(&mut header, &mut message);
+        for len in [0, 1, 15, 16, 17, 64, 999] {
+            let mut head = message[..len].to_vec();
+            assert!(key.open(&header, &mut head.clone()).is_err());
+            assert!(key.decrypt_head(&header, &mut head));
+            assert_eq!(head, plain[..len], "{}", cipher.name());
+        }
+    }
+}
+
+#[test]
 fn ids_name_their_algorithm() {
     assert!(CIPHERS.iter().all(|cipher| Cipher::from_id(cipher.id()) == Some(*cipher)));
     assert!(ALGORITHMS.iter().all(|algorithm| SigningAlgorithm::from_id(algorithm.id()) == Some(*algorithm)));

@@ -7,6 +7,8 @@ use std::net::SocketAddr;
 
 use crate::input::recorder::Recorder;
 
+pub(crate) use self::smb2::{is_encrypted, sender_of_encrypted};
+
 /// Which end of a connection sent something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -55,9 +57,14 @@ pub(crate) fn sender(head: &[u8]) -> Option<Side> {
     smb2::sender(head).or_else(|| nfs::sender(head))
 }
 
+/// Whether a message begins with `head`, even if it does not show who sends it.
+pub(crate) fn is_message(head: &[u8]) -> bool {
+    sender(head).is_some() || is_encrypted(head)
+}
+
 /// The decoder for a connection with a message that begins with `head`.
 pub(crate) fn decoder(head: &[u8], ends: Ends) -> Option<Box<dyn Decoder>> {
-    if smb2::sender(head).is_some() {
+    if smb2::sender(head).is_some() || is_encrypted(head) {
         return Some(Box::new(smb2::Smb2Decoder::new(ends)));
     }
     nfs::sender(head).map(|_| Box::new(nfs::NfsDecoder::new(ends)) as Box<dyn Decoder>)

@@ -37,7 +37,7 @@ pub(in crate::input::protocols) fn sender(head: &[u8]) -> Option<Side> {
 }
 
 impl Header {
-    fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         if !bytes.starts_with(b"\xFESMB") {
             return None;
         }

@@ -1,19 +1,23 @@
-//! SMB 2 and 3 (MS-SMB2), plain and signed. Encrypted messages are counted.
+//! SMB 2 and 3 (MS-SMB2), plain, signed, and encrypted where the input comes with keys. Other encrypted messages are counted.
 
 mod bytes;
+mod encrypted;
 mod files;
 mod header;
+mod log_on;
 mod requests;
 
 use std::collections::{HashMap, HashSet};
 
 use self::files::{FileId, Files};
 use self::header::{Header, messages};
+use self::log_on::LogOns;
 use self::requests::Request;
 use crate::input::protocols::{Decoder, Ends, Message, Side};
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Operation, Outcome, Protocol};
 
+pub(crate) use self::encrypted::{is_encrypted, sender_of_encrypted};
 pub(super) use self::header::sender;
 
 /// Most requests of a connection that wait for a reply, and most sessions.
@@ -39,6 +43,8 @@ pub(super) struct Smb2Decoder {
     sessions: HashSet<u64>,
     /// The file of the last reply, for related requests of one compound.
     last: FileId,
+    /// What keys of encrypted sessions are derived with.
+    log_ons: LogOns,
 }
 
 impl Smb2Decoder {
@@ -49,6 +55,48 @@ impl Smb2Decoder {
             files: Files::default(),
             sessions: HashSet::new(),
             last: PREVIOUS,
+            log_ons: LogOns::default(),
+        }
+    }
+
+    /// A message that is not encrypted: it may be a part of a log-on.
+    fn plain(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
+        if recorder.keyring().has_keys()
+            && let Some((session, derivation)) = self.log_ons.message(message)
+        {
+            recorder.keyring().log_on(self.ends.server.ip(), session, &derivation);
+        }
+        self.compound(message, recorder);
+    }
+
+    /// A message, or several in one, after decryption.
+    fn compound(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
+        let mut before = None;
+        let is_whole = messages(message.head, message.len, |header, bytes| {
+            recorder.keyring().session(header.session);
+            match message.side {
+                Side::Client => self.request(header, bytes, message, &mut before, recorder),
+                Side::Server => self.reply(header, bytes, message, recorder),
+            }
+        });
+        if !is_whole {
+            recorder.unseen().cut += 1;
+        }
+    }
+
+    fn encrypted(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
+        let server = self.ends.server.ip();
+        let decrypted = encrypted::decrypt(message, server, self.log_ons.derivation(), recorder.keyring());
+        let Some(head) = decrypted else {
+            recorder.unseen().encrypted += 1;
+            return;
+        };
+        if head.starts_with(b"\xFESMB") {
+            let len = message.len - encrypted::HEADER_BYTES;
+            self.compound(&Message { head: &head, len, ..*message }, recorder);
+        } else {
+            // Compressed (2.2.42), or what no client sends.
+            recorder.unseen().not_understood += 1;
         }
     }
 
@@ -121,19 +169,11 @@ impl Smb2Decoder {
 
 impl Decoder for Smb2Decoder {
     fn message(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
+        recorder.keyring().smb();
         match message.head {
-            [0xFD, b'S', b'M', b'B', ..] => recorder.unseen().encrypted += 1,
+            [0xFD, b'S', b'M', b'B', ..] => self.encrypted(message, recorder),
             [0xFF, b'S', b'M', b'B', ..] => {}
-            [0xFE, b'S', b'M', b'B', ..] => {
-                let mut before = None;
-                let whole = messages(message.head, message.len, |header, bytes| match message.side {
-                    Side::Client => self.request(header, bytes, message, &mut before, recorder),
-                    Side::Server => self.reply(header, bytes, message, recorder),
-                });
-                if !whole {
-                    recorder.unseen().cut += 1;
-                }
-            }
+            [0xFE, b'S', b'M', b'B', ..] => self.plain(message, recorder),
             _ => recorder.unseen().not_understood += 1,
         }
     }
