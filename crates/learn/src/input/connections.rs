@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use super::capture::Segment;
+use super::capture::{Datagram, Segment};
+use super::datagrams::Datagrams;
 use super::frames::Framed;
-use super::protocols::{Decoder, Ends, Message, Side, decoder, is_encrypted, sender, sender_of_encrypted};
+use super::protocols::{Decoder, Ends, Message, Side, Transport, is_encrypted, sender_of_encrypted};
 use super::recorder::Recorder;
 use super::stream::{Payload, Stream};
 
@@ -35,7 +36,7 @@ impl Chosen {
 
 /// The decoder of a connection.
 #[derive(Default)]
-enum Decoding {
+pub(super) enum Decoding {
     /// No message was recognised yet.
     #[default]
     Unknown,
@@ -56,6 +57,7 @@ struct Connection {
 pub(super) struct Connections {
     chosen: Chosen,
     table: HashMap<(SocketAddr, SocketAddr), Connection>,
+    datagrams: Datagrams,
     pub(super) recorder: Recorder,
     /// Connections of servers that were not chosen.
     pub(super) ignored: Vec<SocketAddr>,
@@ -65,7 +67,22 @@ pub(super) struct Connections {
 
 impl Connections {
     pub(super) fn new(chosen: Chosen, recorder: Recorder) -> Self {
-        Self { chosen, table: HashMap::new(), recorder, ignored: Vec::new(), count: 0 }
+        Self {
+            chosen,
+            table: HashMap::new(),
+            datagrams: Datagrams::default(),
+            recorder,
+            ignored: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Takes the next datagram, `time` ns after the start of the input.
+    pub(super) fn datagram(&mut self, time: u64, datagram: &Datagram<'_>) {
+        let sink = Sink { chosen: self.chosen, recorder: &mut self.recorder, ignored: &mut self.ignored };
+        if self.datagrams.take(time, datagram, sink) {
+            self.count += 1;
+        }
     }
 
     /// Takes the next segment, `time` ns after the start of the input.
@@ -120,13 +137,15 @@ impl Connections {
         for key in keys {
             self.close(key);
         }
+        let mut sink = Sink { chosen: self.chosen, recorder: &mut self.recorder, ignored: &mut self.ignored };
+        self.datagrams.end(&mut sink);
     }
 }
 
 /// Where messages go.
-struct Sink<'a> {
+pub(super) struct Sink<'a> {
     chosen: Chosen,
-    recorder: &'a mut Recorder,
+    pub(super) recorder: &'a mut Recorder,
     ignored: &'a mut Vec<SocketAddr>,
 }
 
@@ -142,18 +161,24 @@ impl Connection {
             sink.recorder.unseen().began_before += 1;
         }
         if let Some(sequence) = segment.acknowledged {
-            let mut found = |framed: &Framed<'_>| dispatch(*addresses, decoding, other, framed, &mut sink);
+            let mut found = |framed: &Framed<'_>| {
+                dispatch(*addresses, decoding, Transport::Stream, other, framed, &mut sink);
+            };
             streams[other].acknowledged(sequence, &mut found);
         }
         let payload = Payload { time, sequence: segment.sequence, bytes: segment.payload, len: segment.len };
-        let mut found = |framed: &Framed<'_>| dispatch(*addresses, decoding, direction, framed, &mut sink);
+        let mut found = |framed: &Framed<'_>| {
+            dispatch(*addresses, decoding, Transport::Stream, direction, framed, &mut sink);
+        };
         streams[direction].segment(payload, &mut found);
     }
 
     fn finish(&mut self, mut sink: Sink<'_>) {
         let Self { addresses, streams, decoding } = self;
         for (direction, stream) in streams.iter_mut().enumerate() {
-            stream.end(&mut |framed| dispatch(*addresses, decoding, direction, framed, &mut sink));
+            stream.end(&mut |framed| {
+                dispatch(*addresses, decoding, Transport::Stream, direction, framed, &mut sink);
+            });
         }
         let Decoding::Known(_, decoder) = decoding else { return };
         decoder.end(sink.recorder);
@@ -186,23 +211,24 @@ fn encrypted(
 }
 
 /// Gives a message to the decoder of its connection, which the first message that is recognised decides.
-fn dispatch(
+pub(super) fn dispatch(
     addresses: [SocketAddr; 2],
     decoding: &mut Decoding,
+    transport: Transport,
     direction: usize,
     framed: &Framed<'_>,
     sink: &mut Sink<'_>,
 ) {
     if matches!(decoding, Decoding::Unknown) {
-        let known = if is_encrypted(framed.head) {
+        let known = if transport == Transport::Stream && is_encrypted(framed.head) {
             encrypted(addresses, direction, framed, sink)
         } else {
-            sender(framed.head)
+            transport.sender(framed.head)
         };
         let Some(side) = known else { return };
         let client = if side == Side::Client { direction } else { 1 - direction };
         let ends = Ends { client: addresses[client], server: addresses[1 - client] };
-        *decoding = match decoder(framed.head, ends) {
+        *decoding = match transport.decoder(framed.head, ends) {
             _ if !sink.chosen.includes(ends.server) => {
                 sink.ignored.push(ends.server);
                 Decoding::Ignored

@@ -1,7 +1,9 @@
 //! Messages in one direction of a connection.
 //!
-//! ONC RPC and SMB put four bytes with a length before each message (RFC 5531 11, MS-SMB2 2.1, RFC 1002 4.3.1). Data of large
-//! messages are skipped without a copy. After a loss, reading continues with the next segment that begins with a message.
+//! ONC RPC and SMB put four bytes with a length before each message (RFC 5531 11, MS-SMB2 2.1, RFC 1002 4.3.1), NCP a marker of
+//! four bytes and the length (docs/protocols/ncp.md 1.5). Data of large messages are skipped without a copy. After a loss, reading continues with the next segment that begins with a message.
+
+use sharebench_ncp::wire::tcp;
 
 use crate::input::protocols::{HEAD_BYTES, is_message};
 
@@ -19,6 +21,18 @@ enum Framing {
     Record,
     /// A type, and 24 bits.
     Session,
+    /// A marker, and a length that includes both.
+    Ncp,
+}
+
+impl Framing {
+    /// Bytes before a message.
+    const fn header_len(self) -> usize {
+        match self {
+            Self::Record | Self::Session => 4,
+            Self::Ncp => tcp::REPLY_HEADER_LEN,
+        }
+    }
 }
 
 /// A message of one direction.
@@ -46,7 +60,7 @@ struct Arriving {
 pub(super) struct Frames {
     /// None while it is unknown where the next message begins.
     framing: Option<Framing>,
-    header: [u8; 4],
+    header: [u8; tcp::REPLY_HEADER_LEN],
     header_len: usize,
     arriving: Option<Arriving>,
     head: Vec<u8>,
@@ -97,22 +111,29 @@ impl Frames {
 
     /// Takes bytes of a header; returns the rest.
     fn header<'a>(&mut self, framing: Framing, time: u64, bytes: &'a [u8]) -> &'a [u8] {
-        let count = bytes.len().min(4 - self.header_len);
+        let wanted = framing.header_len();
+        let count = bytes.len().min(wanted.saturating_sub(self.header_len));
         let (taken, rest) = bytes.split_at(count);
         for (place, byte) in self.header.iter_mut().skip(self.header_len).zip(taken) {
             *place = *byte;
         }
         self.header_len += count;
-        if self.header_len < 4 {
+        if self.header_len < wanted {
             return rest;
         }
         self.header_len = 0;
-        let word = u32::from_be_bytes(self.header);
+        let [a, b, c, d, length @ ..] = self.header;
+        let word = u32::from_be_bytes([a, b, c, d]);
         let (len, last) = match framing {
             Framing::Record => ((word & 0x7FFF_FFFF) as usize, word & 0x8000_0000 != 0),
             Framing::Session if self.header[0] == 0 => (word as usize, true),
             Framing::Session if self.header[0] == KEEP_ALIVE => return rest,
-            Framing::Session => (usize::MAX, true),
+            Framing::Ncp if is_ncp(&self.header) => {
+                // Wireshark takes the top bits as flags.
+                let len = (u32::from_be_bytes(length) & 0x0FFF_FFFF) as usize;
+                (len.checked_sub(wanted).unwrap_or(usize::MAX), true)
+            }
+            Framing::Session | Framing::Ncp => (usize::MAX, true),
         };
         let before = self.arriving.map_or(0, |arriving| arriving.len);
         let Some(total) = before.checked_add(len).filter(|total| *total <= MAX_MESSAGE_BYTES) else {
@@ -175,10 +196,18 @@ impl Frames {
 
 /// How a segment that begins with a message is framed.
 fn framing(bytes: &[u8]) -> Option<Framing> {
+    if is_ncp(bytes) {
+        return Some(Framing::Ncp);
+    }
     let message = bytes.get(4..)?;
     if !is_message(message) {
         return None;
     }
     let session = matches!(message, [0xFC..=0xFF, b'S', b'M', b'B', ..]);
     Some(if session { Framing::Session } else { Framing::Record })
+}
+
+/// True at the marker of a request or a reply.
+fn is_ncp(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"DmdT") || bytes.starts_with(b"tNcP")
 }

@@ -1,10 +1,11 @@
 //! Readers of captures, packets to connections to messages to operations, and of traces of system calls (`strace`).
 //!
-//! `capture` reads files, `stream` puts the segments of a connection into order, `frames` finds the messages in it, and
-//! `protocols` decodes them. Each step accepts what the step before cannot give: holes, losses, and a start in the middle.
+//! `capture` reads files, `stream` puts the segments of a connection into order, `frames` finds the messages in it, `datagrams`
+//! has those that are datagrams, and `protocols` decodes them. Each step accepts what the step before cannot give: holes, losses, and a start in the middle.
 
 mod capture;
 mod connections;
+mod datagrams;
 mod frames;
 mod keys;
 mod protocols;
@@ -17,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use flate2::read::MultiGzDecoder;
 
-use self::capture::{Capture, CaptureEnd};
+use self::capture::{Capture, CaptureEnd, Content};
 use self::connections::{Chosen, Connections};
 use self::keys::Keyring;
 use self::recorder::Recorder;
@@ -130,9 +131,7 @@ pub enum InputError {
         servers: String,
     },
     /// Nothing that this program decodes is in it.
-    #[error(
-        "no SMB 2 or 3 and no NFS in {connections} TCP connections{other}; other protocols are not decoded"
-    )]
+    #[error("no SMB, NFS or NCP in {connections} connections{other}; other protocols are not decoded")]
     Nothing {
         /// Number of connections.
         connections: u64,
@@ -254,8 +253,10 @@ impl Reader {
                 Ok(packet) => {
                     packets += 1;
                     let time = self.clock.advance(packet.time);
-                    if let Some(segment) = packet.segment() {
-                        self.connections.segment(time, &segment);
+                    match packet.content() {
+                        Some(Content::Segment(segment)) => self.connections.segment(time, &segment),
+                        Some(Content::Datagram(datagram)) => self.connections.datagram(time, &datagram),
+                        None => {}
                     }
                 }
                 Err(CaptureEnd::Complete) => return Ok(()),

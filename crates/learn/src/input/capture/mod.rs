@@ -1,13 +1,14 @@
 //! Packets of capture files: pcap and pcapng.
 
 mod ip;
+mod ipx;
 mod link;
 mod pcap;
 mod pcapng;
 
 use std::io::{self, Read};
 
-pub(crate) use ip::Segment;
+pub(crate) use ip::{Datagram, Segment};
 
 /// Most bytes of one packet: a capture with more is damaged. Large segment offload makes packets of 64 KiB and more.
 const MAX_PACKET_BYTES: usize = 1 << 20;
@@ -25,12 +26,23 @@ pub(crate) struct Packet<'a> {
     bytes: &'a [u8],
 }
 
+/// What a packet carries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Content<'a> {
+    Segment(Segment<'a>),
+    Datagram(Datagram<'a>),
+}
+
 impl Packet<'_> {
-    /// The TCP segment in it.
-    pub(crate) fn segment(&self) -> Option<Segment<'_>> {
-        let network = link::network(self.link, self.bytes)?;
-        let header = self.bytes.len() - network.len();
-        ip::segment(network, self.len.saturating_sub(header))
+    /// The segment or datagram in it.
+    pub(crate) fn content(&self) -> Option<Content<'_>> {
+        match link::network(self.link, self.bytes)? {
+            link::Network::Ip(network) => {
+                let header = self.bytes.len() - network.len();
+                ip::content(network, self.len.saturating_sub(header))
+            }
+            link::Network::Ipx(network) => ipx::datagram(network).map(Content::Datagram),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Messages of one connection to operations.
 
+mod ncp;
 mod nfs;
 mod smb2;
 
@@ -52,20 +53,45 @@ pub(crate) trait Decoder {
     fn end(&mut self, recorder: &mut Recorder);
 }
 
-/// Who sends a message that begins with `head`; none if no decoder knows its protocol.
-pub(crate) fn sender(head: &[u8]) -> Option<Side> {
-    smb2::sender(head).or_else(|| nfs::sender(head))
+/// How messages travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// TCP: a header with the length precedes each message.
+    Stream,
+    /// UDP: a datagram is a message.
+    Datagram,
+    /// A datagram of UDP or IPX from or to the port of NCP.
+    NcpDatagram,
 }
 
-/// Whether a message begins with `head`, even if it does not show who sends it.
-pub(crate) fn is_message(head: &[u8]) -> bool {
-    sender(head).is_some() || is_encrypted(head)
-}
-
-/// The decoder for a connection with a message that begins with `head`.
-pub(crate) fn decoder(head: &[u8], ends: Ends) -> Option<Box<dyn Decoder>> {
-    if smb2::sender(head).is_some() || is_encrypted(head) {
-        return Some(Box::new(smb2::Smb2Decoder::new(ends)));
+impl Transport {
+    /// Who sends a message that begins with `head`; none if no decoder knows its protocol.
+    pub(crate) fn sender(self, head: &[u8]) -> Option<Side> {
+        match self {
+            Self::Stream => smb2::sender(head).or_else(|| nfs::sender(head)).or_else(|| ncp::sender(head)),
+            Self::Datagram => nfs::sender(head),
+            Self::NcpDatagram => ncp::sender_of_datagram(head),
+        }
     }
-    nfs::sender(head).map(|_| Box::new(nfs::NfsDecoder::new(ends)) as Box<dyn Decoder>)
+
+    /// The decoder for a connection with a message that begins with `head`.
+    pub(crate) fn decoder(self, head: &[u8], ends: Ends) -> Option<Box<dyn Decoder>> {
+        let ncp = || Box::new(ncp::NcpDecoder::new(ends)) as Box<dyn Decoder>;
+        match self {
+            Self::NcpDatagram => return ncp::sender_of_datagram(head).map(|_| ncp()),
+            Self::Stream if smb2::sender(head).is_some() || is_encrypted(head) => {
+                return Some(Box::new(smb2::Smb2Decoder::new(ends)));
+            }
+            Self::Stream | Self::Datagram => {}
+        }
+        if nfs::sender(head).is_some() {
+            return Some(Box::new(nfs::NfsDecoder::new(ends)));
+        }
+        ncp::sender(head).filter(|_| self == Self::Stream).map(|_| ncp())
+    }
+}
+
+/// Whether a message of a TCP connection begins with `head`, even if it does not show who sends it.
+pub(crate) fn is_message(head: &[u8]) -> bool {
+    Transport::Stream.sender(head).is_some() || is_encrypted(head)
 }

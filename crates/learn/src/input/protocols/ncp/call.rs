@@ -1,0 +1,359 @@
+//! Requests (docs/protocols/ncp.md 2 and 3): what is kept of each until its reply.
+
+use sharebench_ncp::wire::dos::{access, attribute};
+use sharebench_ncp::wire::lock::flag;
+use sharebench_ncp::wire::name_space::mode;
+use sharebench_ncp::wire::negotiate::OfferBurst;
+use sharebench_ncp::wire::{Pstr, Request, ReturnMask};
+
+use super::places::{Place, Places};
+use crate::input::recorder::Recorder;
+
+/// Actions of 0x54: replace, and create.
+const REPLACE: u8 = 2;
+const CREATE: u8 = 8;
+
+/// What describes a file in a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Description {
+    /// The entry of the classic calls.
+    Classic,
+    /// The information block with these fields.
+    NameSpace(ReturnMask),
+}
+
+/// What an open does where its reply does not say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Disposition {
+    /// The file has to exist.
+    Existing,
+    /// It is made if it does not exist.
+    IfMissing,
+    /// It must not exist.
+    New,
+    /// It is made, or emptied.
+    Emptied,
+}
+
+/// A request, as far as its reply is needed to complete it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Call {
+    /// It has nothing to do with files.
+    Nothing,
+    /// Another one, by the name of its family.
+    Other(&'static str),
+    Login,
+    OfferBurst(OfferBurst),
+    Space,
+    Open {
+        place: Place,
+        write: bool,
+        through: bool,
+        disposition: Disposition,
+        reply: Description,
+    },
+    Close {
+        handle: [u8; 4],
+    },
+    Read {
+        handle: [u8; 4],
+        offset: u64,
+        asked: u32,
+        /// The count of the reply has four bytes.
+        long: bool,
+    },
+    Write {
+        handle: [u8; 4],
+        offset: u64,
+        bytes: u32,
+    },
+    /// A write of no bytes sets the size.
+    Resize {
+        handle: [u8; 4],
+        size: u64,
+    },
+    Flush {
+        handle: [u8; 4],
+    },
+    Size {
+        handle: [u8; 4],
+    },
+    SetTime {
+        handle: [u8; 4],
+    },
+    Copy {
+        source: [u8; 4],
+        target: [u8; 4],
+        source_offset: u64,
+        target_offset: u64,
+        count: u64,
+    },
+    Lock {
+        handle: [u8; 4],
+        release: bool,
+    },
+    Info {
+        place: Place,
+        mask: ReturnMask,
+    },
+    SetAttributes {
+        place: Place,
+    },
+    Remove {
+        place: Place,
+    },
+    Rename {
+        from: Place,
+        to: Place,
+    },
+    MakeDirectory {
+        place: Place,
+    },
+    /// The number of a directory, or the start of a search in it.
+    Number {
+        place: Place,
+        /// The reply is a position of a search, not two numbers.
+        search: bool,
+    },
+    /// The start of a classic search.
+    BeginSearch {
+        place: Place,
+    },
+    List {
+        directory: u32,
+        reply: Description,
+        /// The reply has several entries.
+        set: bool,
+    },
+    /// A directory handle, in the first byte of the reply.
+    Allocate {
+        place: Place,
+    },
+    SetHandle {
+        handle: u8,
+        place: Place,
+    },
+}
+
+impl Call {
+    /// Decodes the part of a request after its header; none if it is malformed or cut.
+    pub(super) fn decode(
+        body: &[u8],
+        connection: u16,
+        places: &mut Places,
+        recorder: &mut Recorder,
+    ) -> Option<Self> {
+        let request = Request::decode(body).ok()?;
+        let on_handles = Self::on_handles(&request);
+        on_handles.or_else(|| Some(Self::by_name(&request, connection, places, recorder)))
+    }
+
+    /// Requests on open files.
+    fn on_handles(request: &Request<'_>) -> Option<Self> {
+        let read = |handle, offset, asked: u32, long| Self::Read { handle, offset, asked, long };
+        let write = |handle, offset, data: &[u8]| match data.len() {
+            0 => Self::Resize { handle, size: offset },
+            len => Self::Write { handle, offset, bytes: len as u32 },
+        };
+        let lock = |handle, release| Self::Lock { handle, release };
+        Some(match request {
+            Request::CloseFile(call) => Self::Close { handle: call.file.short().0 },
+            Request::ReadFile(call) => {
+                read(call.file.short().0, u64::from(call.offset), u32::from(call.count), false)
+            }
+            Request::ReadLarge(call) => read(call.file.0, call.offset, u32::from(call.count), false),
+            Request::ReadLong(call) => read(call.file.0, call.offset, call.count, true),
+            Request::WriteFile(call) => write(call.file.short().0, u64::from(call.offset), call.data.bytes()),
+            Request::WriteLarge(call) => write(call.file.0, call.offset, call.data.bytes()),
+            Request::WriteLong(call) => write(call.file.0, call.offset, call.data.0),
+            Request::CommitFile(call) => Self::Flush { handle: call.file.short().0 },
+            Request::CommitFileOld(call) => Self::Flush { handle: call.file.short().0 },
+            Request::GetFileSize(call) => Self::Size { handle: call.file.short().0 },
+            Request::GetLargeSize(call) => Self::Size { handle: call.file.0 },
+            Request::SetFileTime(call) => Self::SetTime { handle: call.file.short().0 },
+            Request::CopyFile(call) => Self::Copy {
+                source: call.source.short().0,
+                target: call.target.short().0,
+                source_offset: u64::from(call.source_offset),
+                target_offset: u64::from(call.target_offset),
+                count: u64::from(call.count),
+            },
+            Request::CopyLarge(call) => Self::Copy {
+                source: call.source.short().0,
+                target: call.target.short().0,
+                source_offset: call.source_offset,
+                target_offset: call.target_offset,
+                count: call.count,
+            },
+            Request::LockRecord(call) if call.flag != flag::LOG_ONLY => lock(call.file.short().0, false),
+            Request::LockRecordNew(call) if call.flag != flag::LOG_ONLY => lock(call.file.short().0, false),
+            Request::LockLarge(call) if call.flag != u32::from(flag::LOG_ONLY) => lock(call.file.0, false),
+            Request::ReleaseRecord(call) => lock(call.range.file.short().0, true),
+            Request::ClearRecord(call) => lock(call.range.file.short().0, true),
+            Request::ReleaseLarge(call) => lock(call.file.0, true),
+            Request::ClearLarge(call) => lock(call.file.0, true),
+            _ => return None,
+        })
+    }
+
+    /// Requests on names and directories, and all others.
+    fn by_name(request: &Request<'_>, connection: u16, places: &mut Places, recorder: &mut Recorder) -> Self {
+        if let Some(open) = Self::opening(request, connection, places, recorder) {
+            return open;
+        }
+        let mut text =
+            |handle, path: Pstr<'_>| places.of_text(connection, handle, path.bytes(), &mut *recorder);
+        match request {
+            Request::EraseFile(call) => Self::Remove { place: text(call.directory, call.path) },
+            Request::RemoveDirectory(call) => Self::Remove { place: text(call.base, call.path) },
+            Request::RenameFile(call) => {
+                let from = text(call.directory, call.path);
+                Self::Rename { from, to: text(call.new_directory, call.new_path) }
+            }
+            Request::RenameDirectory(call) => {
+                let from = text(call.base, call.path);
+                let name = call.name.bytes().to_ascii_uppercase().into();
+                let to = match &from {
+                    Place::Name { directory, .. } => Place::Name { directory: *directory, name },
+                    Place::File(file) => Place::File(*file),
+                };
+                Self::Rename { from, to }
+            }
+            Request::SetFileAttributes(call) => {
+                Self::SetAttributes { place: text(call.directory, call.path) }
+            }
+            Request::MakeDirectory(call) => Self::MakeDirectory { place: text(call.base, call.path) },
+            Request::AllocatePermanent(call) => Self::Allocate { place: text(call.base, call.path) },
+            Request::AllocateTemporary(call) => Self::Allocate { place: text(call.base, call.path) },
+            Request::AllocateSpecial(call) => Self::Allocate { place: text(call.base, call.path) },
+            Request::SetHandle(call) => {
+                Self::SetHandle { handle: call.target, place: text(call.base, call.path) }
+            }
+            Request::BeginSearch(call) => Self::BeginSearch { place: text(call.directory, call.path) },
+            Request::SearchFile(call) => {
+                let directory = text(call.directory, Pstr::default());
+                let directory = places.file(&directory, recorder);
+                Self::List { directory, reply: Description::Classic, set: false }
+            }
+            Request::ContinueSearch(call) => {
+                let id = call.place.directory;
+                let directory = places.search(connection, call.place.volume, id, recorder);
+                Self::List { directory, reply: Description::Classic, set: false }
+            }
+            Request::FreeHandle(call) => {
+                places.free(connection, call.handle);
+                Self::Nothing
+            }
+            Request::GetVolumeInfo(_) | Request::GetVolumeInfoOfHandle(_) | Request::GetVolumeUsage(_) => {
+                Self::Space
+            }
+            Request::KeyedLogin(_) => Self::Login,
+            Request::OfferBurst(call) => Self::OfferBurst(*call),
+            _ => Self::of_name_space(request, connection, places, recorder),
+        }
+    }
+
+    /// Requests of family 0x57 on names.
+    fn of_name_space(
+        request: &Request<'_>,
+        connection: u16,
+        places: &mut Places,
+        recorder: &mut Recorder,
+    ) -> Self {
+        let mut path = |path| places.of_components(connection, path, &mut *recorder);
+        match request {
+            Request::ObtainInfo(call) => Self::Info { place: path(&call.path), mask: call.mask },
+            Request::ModifyInfo(call) => Self::SetAttributes { place: path(&call.path) },
+            Request::Delete(call) => Self::Remove { place: path(&call.path) },
+            Request::Rename(call) => {
+                let from = path(&call.paths.from);
+                Self::Rename { from, to: path(&call.paths.to) }
+            }
+            Request::AllocateHandle(call) => Self::Allocate { place: path(&call.path) },
+            Request::GetDirectoryBase(call) => Self::Number { place: path(&call.path), search: false },
+            Request::InitSearch(call) => Self::Number { place: path(&call.path), search: true },
+            Request::SearchNext(call) => Self::List {
+                directory: places.entry(call.sequence.volume, call.sequence.directory, recorder),
+                reply: Description::NameSpace(call.mask),
+                set: false,
+            },
+            Request::SearchSet(call) => Self::List {
+                directory: places.entry(call.sequence.volume, call.sequence.directory, recorder),
+                reply: Description::NameSpace(call.mask),
+                set: true,
+            },
+            _ => Self::family(request.function().code),
+        }
+    }
+
+    /// Requests that open files.
+    fn opening(
+        request: &Request<'_>,
+        connection: u16,
+        places: &mut Places,
+        recorder: &mut Recorder,
+    ) -> Option<Self> {
+        let mut text =
+            |handle, path: Pstr<'_>| places.of_text(connection, handle, path.bytes(), &mut *recorder);
+        let reply = Description::Classic;
+        Some(match request {
+            Request::OpenCreate(call) => {
+                let place = places.of_components(connection, &call.path, recorder);
+                if call.attributes & attribute::DIRECTORY != 0 && call.mode & mode::CREATE != 0 {
+                    return Some(Self::MakeDirectory { place });
+                }
+                Self::Open {
+                    place,
+                    write: call.access & access::WRITE != 0,
+                    through: call.access & access::WRITE_THROUGH != 0,
+                    disposition: Disposition::Existing,
+                    reply: Description::NameSpace(call.mask),
+                }
+            }
+            Request::OpenFile(call) => Self::Open {
+                place: text(call.directory, call.path),
+                write: u16::from(call.access) & access::WRITE != 0,
+                through: u16::from(call.access) & access::WRITE_THROUGH != 0,
+                disposition: Disposition::Existing,
+                reply,
+            },
+            Request::OpenOrCreateFile(call) => Self::Open {
+                place: text(call.directory, call.path),
+                write: u16::from(call.access) & access::WRITE != 0,
+                through: u16::from(call.access) & access::WRITE_THROUGH != 0,
+                disposition: match call.action {
+                    action if action & REPLACE != 0 => Disposition::Emptied,
+                    action if action & CREATE != 0 => Disposition::IfMissing,
+                    _ => Disposition::Existing,
+                },
+                reply,
+            },
+            Request::CreateFile(call) => {
+                let place = text(call.directory, call.path);
+                Self::Open { place, write: true, through: false, disposition: Disposition::Emptied, reply }
+            }
+            Request::CreateNewFile(call) => {
+                let place = text(call.directory, call.path);
+                Self::Open { place, write: true, through: false, disposition: Disposition::New, reply }
+            }
+            _ => return None,
+        })
+    }
+
+    /// Requests that have no part in a workload of files.
+    fn family(code: u8) -> Self {
+        match code {
+            0x03..=0x08 | 0x1A..=0x1F | 0x69 | 0x6A | 0x6D | 0x6E => {
+                Self::Other("lock of a set of files or records")
+            }
+            0x09..=0x0E | 0x6B | 0x6C => Self::Other("lock of a logical record"),
+            0x20 | 0x6F => Self::Other("semaphore"),
+            0x17 => Self::Other("bindery"),
+            0x68 => Self::Other("directory services"),
+            0x57 => Self::Other("name space"),
+            0x16 => Self::Other("directory"),
+            // Time, end of a task, logout, buffer and packet sizes, version and messages.
+            _ => Self::Nothing,
+        }
+    }
+}
