@@ -1,8 +1,10 @@
-//! Readers of captures, packets to connections to messages to operations, and of traces of system calls (`strace`).
+//! Readers of captures, packets to connections to messages to operations, of traces of system calls (`strace`), and of
+//! logs of Samba (`audit`).
 //!
 //! `capture` reads files, `stream` puts the segments of a connection into order, `frames` finds the messages in it, and
 //! `protocols` decodes them. Each step accepts what the step before cannot give: holes, losses, and a start in the middle.
 
+mod audit;
 mod capture;
 mod connections;
 mod frames;
@@ -16,9 +18,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use flate2::read::MultiGzDecoder;
 
+use self::audit::{LogEnd, Logs};
 use self::capture::{Capture, CaptureEnd};
 use self::connections::{Chosen, Connections};
 use self::strace::TraceEnd;
+use crate::mountstats::{Snapshot, SnapshotError};
 use crate::operation::Observed;
 
 /// A step of the clock that is counted; packets of several interfaces may be out of order by less, ns.
@@ -44,7 +48,7 @@ pub struct ReadOptions {
 pub enum InputError {
     /// No reader knows its format.
     #[error(
-        "{name}: no capture and no trace that sharebench can read; it reads pcap, pcapng and the output of strace -f -y -ttt -T, also with gzip"
+        "{name}: no capture, trace or log that sharebench can read; it reads pcap, pcapng, the output of strace -f -y -ttt -T, logs of full_audit of Samba, and copies of /proc/self/mountstats, also with gzip"
     )]
     NotUnderstood {
         /// The input.
@@ -96,6 +100,57 @@ pub enum InputError {
         /// The value.
         value: String,
     },
+    /// A log of syslog or smbd without lines of `full_audit`.
+    #[error(
+        "{name}: a log without lines of full_audit; docs/learn.md has the settings of Samba that write them"
+    )]
+    NoAudit {
+        /// The input.
+        name: String,
+    },
+    /// The lines of `full_audit` do not have the address of the client.
+    #[error("{name}: lines of full_audit without the address of the client; use: full_audit:prefix = %u|%I")]
+    NoClient {
+        /// The input.
+        name: String,
+    },
+    /// The logs of `full_audit` lack an operation.
+    #[error(
+        "no lines of {operation} in the logs of full_audit; docs/learn.md has the list for full_audit:success and full_audit:failure"
+    )]
+    NotLogged {
+        /// What is missing.
+        operation: &'static str,
+    },
+    /// The inputs show different things, which no report has together.
+    #[error("{name} is {kind}, but {other} is {other_kind}: read them one at a time")]
+    Mixed {
+        /// The first input.
+        name: String,
+        /// What it is.
+        kind: InputKind,
+        /// Another one.
+        other: String,
+        /// What that is.
+        other_kind: InputKind,
+    },
+    /// A snapshot of mounts cannot be read.
+    #[error("{name}: {error}")]
+    Snapshot {
+        /// The input.
+        name: String,
+        /// Why.
+        error: SnapshotError,
+    },
+    /// The inputs have counters where operations are needed.
+    #[error("counters of mounts do not show operations one by one")]
+    OnlyCounters,
+    /// A server was chosen without a capture.
+    #[error("--server {value}: none of the inputs is a capture, which has addresses of servers")]
+    NoCaptures {
+        /// The value.
+        value: String,
+    },
     /// The option for the server is no address.
     #[error("--server {value}: not an IP address, or one with a port")]
     NotAnAddress {
@@ -120,11 +175,55 @@ pub enum InputError {
     },
 }
 
-/// Reads the inputs in the given order.
+/// What an input is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputKind {
+    /// Packets.
+    Capture,
+    /// System calls.
+    Trace,
+    /// Lines of `full_audit`.
+    AuditLog,
+    /// Counters of NFS mounts.
+    Mounts,
+}
+
+impl std::fmt::Display for InputKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Capture => "a capture",
+            Self::Trace => "a trace of system calls",
+            Self::AuditLog => "a log of full_audit",
+            Self::Mounts => "a copy of /proc/self/mountstats",
+        })
+    }
+}
+
+/// What the inputs contain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Contents {
+    /// Operations, from which a workload can be learned.
+    Operations(Observed),
+    /// Counters of NFS mounts, one snapshot after the other.
+    Mounts(Vec<Snapshot>),
+}
+
+/// Reads inputs that contain operations, in the given order.
 pub fn observe(
     inputs: impl Iterator<Item = (String, Box<dyn Read>)>,
     options: &ReadOptions,
 ) -> Result<Observed, InputError> {
+    match read(inputs, options)? {
+        Contents::Operations(observed) => Ok(observed),
+        Contents::Mounts(_) => Err(InputError::OnlyCounters),
+    }
+}
+
+/// Reads the inputs in the given order.
+pub fn read(
+    inputs: impl Iterator<Item = (String, Box<dyn Read>)>,
+    options: &ReadOptions,
+) -> Result<Contents, InputError> {
     let chosen = options.server.as_deref().map_or(Ok(Chosen::Any), chosen)?;
     if let Some(value) = options.below.as_ref().filter(|below| !below.starts_with('/')) {
         return Err(InputError::NotAbsolute { value: value.clone() });
@@ -133,12 +232,23 @@ pub fn observe(
         connections: Connections::new(chosen),
         clock: Clock::default(),
         below: options.below.clone(),
-        traces: 0,
+        inputs: Vec::new(),
+        logs: Logs::default(),
+        snapshots: Vec::new(),
     };
     for (name, input) in inputs {
         reader.read(&name, input)?;
     }
-    reader.finish(chosen)
+    if let Some(value) = options.below.clone().filter(|_| !reader.is_any(InputKind::Trace)) {
+        return Err(InputError::NoTraces { value });
+    }
+    if let Some(value) = options.server.clone().filter(|_| !reader.is_any(InputKind::Capture)) {
+        return Err(InputError::NoCaptures { value });
+    }
+    if reader.is_any(InputKind::Mounts) {
+        return Ok(Contents::Mounts(reader.snapshots));
+    }
+    reader.finish(chosen).map(Contents::Operations)
 }
 
 fn chosen(value: &str) -> Result<Chosen, InputError> {
@@ -159,6 +269,8 @@ struct Clock {
     /// Since the first packet, ns.
     now: u64,
     steps: u64,
+    /// Times are without a zone, or a year: their start is no wall clock.
+    is_local: bool,
 }
 
 impl Clock {
@@ -186,11 +298,34 @@ struct Reader {
     clock: Clock,
     /// Where files of traces count.
     below: Option<String>,
-    /// Inputs that were traces.
-    traces: u64,
+    /// What they were.
+    inputs: Vec<(String, InputKind)>,
+    logs: Logs,
+    snapshots: Vec<Snapshot>,
 }
 
 impl Reader {
+    fn is_any(&self, kind: InputKind) -> bool {
+        self.inputs.iter().any(|(_, other)| *other == kind)
+    }
+
+    /// Notes what an input is, and whether it can be read together with the ones before.
+    fn add_kind(&mut self, name: &str, kind: InputKind) -> Result<(), InputError> {
+        let is_alone = |kind| matches!(kind, InputKind::AuditLog | InputKind::Mounts);
+        let is_other =
+            |(_, other): &&(String, InputKind)| *other != kind && (is_alone(kind) || is_alone(*other));
+        if let Some((first, first_kind)) = self.inputs.iter().find(is_other) {
+            return Err(InputError::Mixed {
+                name: first.clone(),
+                kind: *first_kind,
+                other: name.to_owned(),
+                other_kind: kind,
+            });
+        }
+        self.inputs.push((name.to_owned(), kind));
+        Ok(())
+    }
+
     fn read(&mut self, name: &str, input: Box<dyn Read>) -> Result<(), InputError> {
         let mut input = input;
         let mut head = Vec::with_capacity(HEAD_BYTES);
@@ -206,8 +341,20 @@ impl Reader {
             buffered = Box::new(BufReader::with_capacity(INPUT_BUFFER_BYTES, MultiGzDecoder::new(buffered)));
         }
         let not_understood = || InputError::NotUnderstood { name: name.to_owned() };
-        if strace::is_trace(buffered.fill_buf().map_err(failed)?) {
-            self.traces += 1;
+        let head = buffered.fill_buf().map_err(failed)?;
+        if crate::mountstats::is_snapshot(head) {
+            self.add_kind(name, InputKind::Mounts)?;
+            let snapshot = Snapshot::read(&mut buffered)
+                .map_err(|error| InputError::Snapshot { name: name.to_owned(), error })?;
+            self.snapshots.push(snapshot);
+            return Ok(());
+        }
+        if audit::is_log(head) {
+            self.add_kind(name, InputKind::AuditLog)?;
+            return self.log(name, &mut buffered);
+        }
+        if strace::is_trace(head) {
+            self.add_kind(name, InputKind::Trace)?;
             let recorder = &mut self.connections.recorder;
             let read = strace::read(&mut buffered, self.below.as_deref(), &mut self.clock, recorder);
             return read.map_err(|end| match end {
@@ -220,7 +367,19 @@ impl Reader {
             Err(CaptureEnd::Failed(error)) => return Err(failed(error)),
             Err(_) => return Err(not_understood()),
         };
+        self.add_kind(name, InputKind::Capture)?;
         self.packets(name, capture)
+    }
+
+    fn log(&mut self, name: &str, input: &mut impl BufRead) -> Result<(), InputError> {
+        let recorder = &mut self.connections.recorder;
+        let read = self.logs.read(input, &mut self.clock, recorder);
+        let name = name.to_owned();
+        read.map_err(|end| match end {
+            LogEnd::Failed(error) => InputError::Io { name, error },
+            LogEnd::NoLines => InputError::NoAudit { name },
+            LogEnd::NoClient => InputError::NoClient { name },
+        })
     }
 
     fn packets<R: Read>(&mut self, name: &str, mut capture: Capture<R>) -> Result<(), InputError> {
@@ -251,14 +410,15 @@ impl Reader {
     }
 
     fn finish(mut self, chosen: Chosen) -> Result<Observed, InputError> {
-        if let Some(value) = self.below.as_ref().filter(|_| self.traces == 0) {
-            return Err(InputError::NoTraces { value: value.clone() });
+        let has_traces = self.is_any(InputKind::Trace);
+        if let Some(operation) = self.logs.missing().filter(|_| self.is_any(InputKind::AuditLog)) {
+            return Err(InputError::NotLogged { operation });
         }
         self.connections.end();
         let Connections { mut recorder, ignored, count, .. } = self.connections;
         recorder.unseen().clock_steps += self.clock.steps;
         let servers = recorder.servers();
-        if servers.is_empty() && self.traces > 0 {
+        if servers.is_empty() && has_traces {
             let below = self.below.map_or_else(String::new, |below| format!(" below {below}"));
             return Err(InputError::NoFiles { below });
         }
@@ -280,6 +440,7 @@ impl Reader {
                 servers.iter().map(|(server, count)| format!("{server} ({count} operations)")).collect();
             return Err(InputError::SeveralServers { servers: list.join(", ") });
         }
-        Ok(recorder.finish(self.clock.now, self.clock.first.unwrap_or(0) / 1_000_000_000))
+        let started = self.clock.first.filter(|_| !self.clock.is_local).unwrap_or(0) / 1_000_000_000;
+        Ok(recorder.finish(self.clock.now, started))
     }
 }
