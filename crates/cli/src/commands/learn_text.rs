@@ -88,10 +88,12 @@ fn responses(out: &mut Lines, report: &ServerReport) {
         });
         out.line(&format!("{name:NAME$}{:>NUMBER$}{times}{}", kind.count, failures(kind)));
     }
-    out.wrapped(
-        0,
-        "In brackets: the 95 % interval, where there are enough replies for one; ? where there are not.",
-    );
+    if report.kinds.iter().any(|kind| !kind.response.is_empty()) {
+        out.wrapped(
+            0,
+            "In brackets: the 95 % interval, where there are enough replies for one; ? where there are not.",
+        );
+    }
 }
 
 fn failures(kind: &KindReport) -> String {

@@ -1,4 +1,4 @@
-//! Counters of a mount, as Linux prints them (net/sunrpc/stats.c, include/linux/nfs_iostat.h), and their differences.
+//! Counters of a mount, as Linux prints them (`net/sunrpc/stats.c`, `include/linux/nfs_iostat.h`), and their differences.
 
 /// What was done by one kind of operation since the mount.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! A snapshot from the text of /proc/self/mountstats (fs/nfs/super.c `nfs_show_stats`, net/sunrpc/stats.c).
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead};
 
@@ -111,6 +112,8 @@ struct Partial {
 struct Parser {
     line: u64,
     mounts: Vec<Mount>,
+    /// Mounts with the same export and directory, by their hash.
+    numbers: HashMap<u64, u32>,
     partial: Option<Partial>,
 }
 
@@ -186,16 +189,15 @@ impl Parser {
         if self.mounts.len() >= MAX_MOUNTS {
             return Err(SnapshotError::TooMany { line: self.line, what: "mounts" });
         }
-        let device = hash(&export);
         // The same export may be mounted twice on one directory, one over the other.
-        let identity = |number: u32| hash(&(export, directory, number));
-        let is_used = |identity: u64| self.mounts.iter().any(|mount| mount.identity == identity);
-        let number = (0..).find(|number| !is_used(identity(*number))).unwrap_or_default();
+        let number = self.numbers.entry(hash(&(export, directory))).or_default();
+        *number += 1;
+        let identity = hash(&(export, directory, *number));
         self.partial = Some(Partial {
             line: self.line,
             mount: Mount {
-                device,
-                identity: identity(number),
+                device: hash(&export),
+                identity,
                 protocol: kind.to_owned(),
                 age_s: 0,
                 events: Events::default(),

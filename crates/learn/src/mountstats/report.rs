@@ -120,7 +120,8 @@ fn of_mount(number: u32, states: &[Option<&Mount>]) -> MountReport {
         [earlier, later] => since(later, earlier).is_none(),
         _ => false,
     });
-    let (first, last) = (present.first().copied(), present.last().copied());
+    let first = present.first().copied();
+    let last = present.last().copied();
     let (basis, difference) = match (first, last) {
         (Some(first), Some(last)) if present.len() > 1 && !went_backwards => {
             (Basis::Snapshots, since(last, first))

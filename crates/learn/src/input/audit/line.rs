@@ -1,4 +1,4 @@
-//! Messages of `full_audit`: `PREFIX|OPERATION|RESULT|FILE` (vfs_full_audit(8)).
+//! Messages of `full_audit`: `PREFIX|OPERATION|RESULT|FILE` (`vfs_full_audit`(8)).
 
 use std::net::IpAddr;
 

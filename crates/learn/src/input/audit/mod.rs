@@ -1,4 +1,4 @@
-//! Logs of Samba's `full_audit` (vfs_full_audit(8)), in files of syslog, of the journal, and of smbd.
+//! Logs of Samba's `full_audit` (`vfs_full_audit`(8)), in files of syslog, of the journal, and of smbd.
 //!
 //! `stamp` reads time stamps, `line` messages, `opens` knows what is open, and `operations` makes operations of it.
 
@@ -16,7 +16,7 @@ use super::Clock;
 use super::strace::skip_line;
 use crate::input::recorder::Recorder;
 
-/// Longest line that is read: two paths of PATH_MAX and a prefix are less. Longer ones are counted as cut.
+/// Longest line that is read: two paths of `PATH_MAX` and a prefix are less. Longer ones are counted as cut.
 const MAX_LINE_BYTES: u64 = 1 << 15;
 /// Lines at the front of an input of which one must have a time stamp.
 const EXAMINED_LINES: usize = 10;

@@ -21,16 +21,16 @@ const NO_SUCH_FILE: &[u8] = b"No such file or directory";
 /// Most users. Lines of further ones are counted as not understood.
 const MAX_USERS: usize = 1 << 20;
 
-/// Access (MS-SMB2 2.2.13.1.1) to data: FILE_READ_DATA, FILE_WRITE_DATA, FILE_APPEND_DATA, FILE_EXECUTE, MAXIMUM_ALLOWED,
-/// GENERIC_ALL, GENERIC_EXECUTE, GENERIC_WRITE and GENERIC_READ.
+/// Access (MS-SMB2 2.2.13.1.1) to data: `FILE_READ_DATA`, `FILE_WRITE_DATA`, `FILE_APPEND_DATA`, `FILE_EXECUTE`, `MAXIMUM_ALLOWED`,
+/// `GENERIC_ALL`, `GENERIC_EXECUTE`, `GENERIC_WRITE` and `GENERIC_READ`.
 const DATA: u32 = 0xF200_0027;
-/// FILE_WRITE_DATA, FILE_APPEND_DATA, GENERIC_ALL and GENERIC_WRITE.
+/// `FILE_WRITE_DATA`, `FILE_APPEND_DATA`, `GENERIC_ALL` and `GENERIC_WRITE`.
 const WRITE: u32 = 0x5000_0006;
-/// FILE_LIST_DIRECTORY, MAXIMUM_ALLOWED, GENERIC_ALL and GENERIC_READ.
+/// `FILE_LIST_DIRECTORY`, `MAXIMUM_ALLOWED`, `GENERIC_ALL` and `GENERIC_READ`.
 const LIST: u32 = 0x9200_0001;
 /// DELETE, which a removal and a rename need. They have lines of their own.
 const DELETE: u32 = 0x0001_0000;
-/// FILE_WRITE_EA, FILE_WRITE_ATTRIBUTES, WRITE_DAC and WRITE_OWNER.
+/// `FILE_WRITE_EA`, `FILE_WRITE_ATTRIBUTES`, `WRITE_DAC` and `WRITE_OWNER`.
 const SET_ATTRIBUTES: u32 = 0x000C_0110;
 
 /// Lines that a log must have, over all inputs.
@@ -105,18 +105,17 @@ impl Operations {
     /// Adds what a message says. False where its prefix has no address of a client.
     pub(super) fn add(&mut self, time: u64, message: &Message<'_>, recorder: &mut Recorder) -> bool {
         let identity = hash(message.prefix);
-        let user = match self.users.get(&identity) {
-            Some(user) => *user,
-            None => {
-                let Some(client) = message.client() else { return false };
-                if self.users.len() >= MAX_USERS {
-                    recorder.unseen().not_understood += 1;
-                    return true;
-                }
-                let user = recorder.user(client, identity, Protocol::AuditLog);
-                self.users.insert(identity, user);
-                user
+        let user = if let Some(user) = self.users.get(&identity) {
+            *user
+        } else {
+            let Some(client) = message.client() else { return false };
+            if self.users.len() >= MAX_USERS {
+                recorder.unseen().not_understood += 1;
+                return true;
             }
+            let user = recorder.user(client, identity, Protocol::AuditLog);
+            self.users.insert(identity, user);
+            user
         };
         let at = At { user, time, message };
         if self.one(&at, recorder).is_none() {
@@ -134,7 +133,7 @@ impl Operations {
             b"openat" => return self.descriptor(at),
             b"close" if is_done => self.close(at, recorder),
             b"strict_lock_check" => return self.transfer(at, recorder),
-            b"fsync" | b"fsync_send" => self.on_file(at, |file| Action::Flush { file }, recorder),
+            b"fsync" | b"fsync_send" => Self::on_file(at, |file| Action::Flush { file }, recorder),
             // The new size is not in the line.
             b"ftruncate" | b"fallocate" => at.record(Action::Other("set size"), recorder),
             b"fdopendir" if is_done => self.list(at, recorder),
@@ -286,7 +285,7 @@ impl Operations {
         Some(())
     }
 
-    fn on_file(&mut self, at: &At<'_>, action: impl FnOnce(u32) -> Action, recorder: &mut Recorder) {
+    fn on_file(at: &At<'_>, action: impl FnOnce(u32) -> Action, recorder: &mut Recorder) {
         let file = named(&at.path(), recorder);
         at.record(action(file), recorder);
     }

@@ -51,7 +51,7 @@ impl<'a> Digits<'a> {
         self.0.strip_prefix(text.as_bytes()).map(|rest| self.0 = rest).is_some()
     }
 
-    /// A number of at most so many digits.
+    /// A number of at most `most` digits.
     fn number(&mut self, most: usize) -> Option<u64> {
         let count = self.0.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.0.split_at_checked(count)?;

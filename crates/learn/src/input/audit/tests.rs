@@ -9,10 +9,10 @@ use crate::input::{InputError, ReadOptions, observe};
 use crate::operation::{Action, Observed, Outcome, Protocol};
 use crate::server::server_report;
 
-const SMBCLIENT: &str = include_str!("samples/smbclient.log");
-const KERNEL: &str = include_str!("samples/kernel.log");
-const SYSLOG: &str = include_str!("samples/syslog.traditional");
-const SYSLOG_ISO: &str = include_str!("samples/syslog.iso");
+const SMBCLIENT: &str = include_str!("samples/smbclient.txt");
+const KERNEL: &str = include_str!("samples/kernel.txt");
+const SYSLOG: &str = include_str!("samples/syslog-local.txt");
+const SYSLOG_ISO: &str = include_str!("samples/syslog-iso.txt");
 
 fn read(inputs: &[&[u8]]) -> Result<Observed, InputError> {
     let inputs = inputs.iter().zip(1..).map(|(bytes, number)| {
@@ -41,7 +41,9 @@ fn smbd(messages: &[&str]) -> String {
 fn what_smbclient_did_is_found_among_the_calls_of_smbd() {
     let observed = observed(SMBCLIENT);
     // mkdir project; cd project; put a.bin; put notes.txt; ls
-    let (project, a, notes) = (0, 2, 3);
+    let project = 0;
+    let a = 2;
+    let notes = 3;
     let write = |file, bytes| Action::Write { file, offset: 0, bytes, stable: false };
     assert_eq!(
         actions(&observed)[..12],
@@ -180,7 +182,7 @@ fn what_made_a_file_is_seen_by_the_search_before_it() {
         "create_file|no",
         "pread_send|ok|/srv/new.txt",
     ]));
-    let (file, none) = (0, None);
+    let file = 0;
     let open = |created| Action::Open { file: Some(file), write: true, created };
     let found: Vec<(Action, Outcome)> =
         observed.operations.iter().map(|operation| (operation.action, operation.outcome)).collect();
@@ -194,7 +196,7 @@ fn what_made_a_file_is_seen_by_the_search_before_it() {
             (Action::Lock { file, release: false }, Outcome::Done),
             (Action::Lock { file, release: true }, Outcome::Done),
             (Action::SetAttributes { file }, Outcome::Done),
-            (Action::MakeDirectory { directory: none }, Outcome::Failed(1)),
+            (Action::MakeDirectory { directory: None }, Outcome::Failed(1)),
         ]
     );
     assert!(observed.files[0].created);
