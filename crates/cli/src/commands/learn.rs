@@ -37,11 +37,12 @@ Examples:
   sharebench learn monday.pcapng --json
 
 Counters of the NFS mounts of a Linux client, without a workload:
-  cp /proc/self/mountstats before; make; cp /proc/self/mountstats after; sharebench learn before after";
+  cp /proc/self/mountstats before; make; cp /proc/self/mountstats after
+  sharebench learn before after";
 
 #[derive(Debug, Args)]
 pub struct LearnArgs {
-    /// Captures (pcap, pcapng), traces (strace -f -y -ttt -T), logs of Samba's full_audit, or copies of /proc/self/mountstats,
+    /// Captures (pcap, pcapng), traces (strace -f -y -ttt -T), audit logs of Samba, or copies of /proc/self/mountstats,
     /// also with gzip, in the order of their time; - for standard input.
     #[arg(required = true, value_name = "CAPTURE")]
     pub captures: Vec<PathBuf>,

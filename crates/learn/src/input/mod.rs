@@ -122,11 +122,16 @@ struct Clock {
 impl Clock {
     /// The time of a packet since the first one.
     fn advance(&mut self, time: u64) -> u64 {
+        self.advance_within(time, CLOCK_STEP)
+    }
+
+    /// The same for lines that may be out of order by less than `disorder`, ns.
+    fn advance_within(&mut self, time: u64, disorder: u64) -> u64 {
         let first = *self.first.get_or_insert(time);
         let at = time.saturating_add(self.offset).saturating_sub(first);
         if at < self.now {
             let back = self.now - at;
-            if back > CLOCK_STEP {
+            if back > disorder {
                 self.steps += 1;
                 self.offset = self
                     .offset

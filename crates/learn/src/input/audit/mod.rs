@@ -20,6 +20,8 @@ use crate::input::recorder::Recorder;
 const MAX_LINE_BYTES: u64 = 1 << 15;
 /// Lines at the front of an input of which one must have a time stamp.
 const EXAMINED_LINES: usize = 10;
+/// Processes of smbd write one log, each a moment after it has taken the time: lines may be out of order by this, ns.
+const DISORDER: u64 = SECOND;
 /// Months by which a date without a year goes back at the turn of the year.
 const TURN_OF_YEAR: u8 = 6;
 
@@ -79,7 +81,7 @@ impl Logs {
             clock.is_local |= stamp.kind != Kind::Zoned;
             let resolution = &mut recorder.unseen().resolution_ns;
             *resolution = (*resolution).max(stamp.resolution);
-            let now = clock.advance(stamp.time);
+            let now = clock.advance_within(stamp.time, DISORDER);
             if !self.operations.add(now, &message, recorder) {
                 return Err(LogEnd::NoClient);
             }

@@ -222,6 +222,22 @@ fn dates_without_a_year_continue_at_its_end() {
 }
 
 #[test]
+fn lines_of_two_processes_in_another_order_are_no_step_of_the_clock() {
+    let line =
+        |time: &str, message: &str| format!("[2026/11/26 10:00:{time},  1] a.c:1(f)\n  ann|::1|{message}\n");
+    let log = [
+        line("01.000000", "openat|ok|r|/a"),
+        line("01.500000", "create_file|ok|0x80|file|open|/a"),
+        line("01.400000", "close|ok|/a"),
+        line("01.600000", "disk_free|ok|/a"),
+    ];
+    let observed = observed(&log.concat());
+    let starts: Vec<u64> = observed.operations.iter().map(|operation| operation.start).collect();
+    assert_eq!(starts, [500_000_000, 600_000_000]);
+    assert_eq!(observed.unseen.clock_steps, 0);
+}
+
+#[test]
 fn what_cannot_be_used_is_named() {
     let error = |text: &str| read(&[text.as_bytes()]).unwrap_err().to_string();
     assert!(
