@@ -44,6 +44,8 @@ pub enum Protocol {
     Ncp,
     /// Calls of a program on its own system (`strace`).
     SystemCalls,
+    /// SMB, as a log of Samba's `full_audit` shows it.
+    AuditLog,
 }
 
 /// A file or directory. Its name is not kept.
@@ -68,7 +70,7 @@ pub struct Operation {
     pub user: u32,
     /// When its request was sent, ns since the start of the input.
     pub start: u64,
-    /// When its reply had arrived, ns since the start; none where the reply was not seen.
+    /// When its reply had arrived, ns since the start; none where the reply was not seen, or the input has no durations.
     pub end: Option<u64>,
     /// What it did.
     pub action: Action,
@@ -213,4 +215,8 @@ pub struct Unseen {
     pub without_request: u64,
     /// Times at which the clock of the capture stepped back.
     pub clock_steps: u64,
+    /// Operations of inputs that have no durations: their response times are not known.
+    pub without_duration: u64,
+    /// Distance of two neighbouring time stamps of a log, ns; 0 for inputs whose time stamps are finer than what is learned.
+    pub resolution_ns: u64,
 }

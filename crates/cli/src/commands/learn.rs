@@ -1,4 +1,5 @@
-//! `sharebench learn`: captures as a preset, a loadfile and a report on the captured server.
+//! `sharebench learn`: captures, traces and logs as a preset, a loadfile and a report on the captured server; counters of NFS
+//! mounts as a report.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,11 +8,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use sharebench_learn::{
-    Learned, Observed, ReadOptions, SessionKeyTable, learn, loadfile, observe, preset, server_report, to_json,
+    Contents, Learned, Observed, ReadOptions, SessionKeyTable, Snapshot, learn, loadfile, mount_reports, mounts_to_json,
+    preset, server_report, to_json,
 };
 use sharebench_report::plain;
 use sharebench_target::wipe;
 
+use crate::commands::learn_mounts_text;
 use crate::commands::learn_text::text;
 use crate::exit::Failure;
 use crate::files;
@@ -31,13 +34,18 @@ Examples:
   tcpdump -w - port 2049 | sharebench learn - --loadfile mine.load
   sharebench load nfs://nas/export --loadfile mine.load --pace x2 --users 1
   strace -f -y -ttt -T -o build.trace make; sharebench learn build.trace --below /srv -o build.toml
+  sharebench learn /var/log/samba/audit.log -o office.toml
   sharebench learn encrypted.pcapng --keys ~/.config/wireshark/smb2_seskey_list -o mine.toml
-  sharebench learn monday.pcapng --json";
+  sharebench learn monday.pcapng --json
+
+Counters of the NFS mounts of a Linux client, without a workload:
+  cp /proc/self/mountstats before; make; cp /proc/self/mountstats after
+  sharebench learn before after";
 
 #[derive(Debug, Args)]
 pub struct LearnArgs {
-    /// Captures (pcap, pcapng) or traces (strace -f -y -ttt -T), also with gzip, in the order of their time; - for standard
-    /// input.
+    /// Captures (pcap, pcapng), traces (strace -f -y -ttt -T), audit logs of Samba, or copies of /proc/self/mountstats,
+    /// also with gzip, in the order of their time; - for standard input.
     #[arg(required = true, value_name = "CAPTURE")]
     pub captures: Vec<PathBuf>,
     /// Write the learned workload as a preset to FILE, which is replaced if it exists.
@@ -65,7 +73,10 @@ pub struct LearnArgs {
 /// Learns from the inputs, writes what is requested and prints the report.
 pub fn run(args: &LearnArgs) -> Result<ExitCode, Failure> {
     check_outputs(args)?;
-    let observed = read(args)?;
+    let observed = match read(args)? {
+        Contents::Operations(observed) => observed,
+        Contents::Mounts(snapshots) => return run_mounts(args, &snapshots),
+    };
     print_notes(&observed.key_notes, args.quiet.quiet);
     if observed.operations.is_empty() {
         let names: Vec<String> =
@@ -85,6 +96,26 @@ pub fn run(args: &LearnArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     print_out(&text(&report, &learned, style()))
+}
+
+/// Reports on mounts. Their counters have no sequences, so that they do not become a workload.
+fn run_mounts(args: &LearnArgs, snapshots: &[Snapshot]) -> Result<ExitCode, Failure> {
+    let outputs = [("--output", &args.output), ("--loadfile", &args.loadfile)];
+    if let Some((flag, path)) = outputs.iter().find_map(|(flag, path)| Some((flag, path.as_ref()?))) {
+        let names: Vec<String> =
+            args.captures.iter().map(|path| plain(&path.display().to_string())).collect();
+        return Err(Failure::usage(format!(
+            "{flag} {}: {} count operations and do not show their sequence; capture them with: tcpdump -s 512 -w FILE port 2049",
+            path.display(),
+            names.join(", ")
+        )));
+    }
+    let reports = mount_reports(snapshots);
+    if args.json {
+        print_object(&mounts_to_json(&reports, snapshots.len()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    print_out(&learn_mounts_text::text(&reports, snapshots.len()))
 }
 
 /// An output must be neither an input nor the other output.
@@ -114,7 +145,7 @@ fn same_file(first: &Path, second: &Path) -> bool {
     }
 }
 
-fn read(args: &LearnArgs) -> Result<Observed, Failure> {
+fn read(args: &LearnArgs) -> Result<Contents, Failure> {
     let keys = args.keys.as_deref().map(read_keys).transpose()?;
     let options = ReadOptions { server: args.server.clone(), below: args.below.clone(), keys };
     let mut inputs: Vec<(String, Box<dyn Read>)> = Vec::new();
@@ -130,7 +161,7 @@ fn read(args: &LearnArgs) -> Result<Observed, Failure> {
         };
         inputs.push((path.display().to_string(), input));
     }
-    observe(inputs.into_iter(), &options).map_err(Failure::usage)
+    sharebench_learn::read(inputs.into_iter(), &options).map_err(Failure::usage)
 }
 
 /// Reads the session keys. Their text is overwritten.

@@ -88,10 +88,12 @@ fn responses(out: &mut Lines, report: &ServerReport) {
         });
         out.line(&format!("{name:NAME$}{:>NUMBER$}{times}{}", kind.count, failures(kind)));
     }
-    out.wrapped(
-        0,
-        "In brackets: the 95 % interval, where there are enough replies for one; ? where there are not.",
-    );
+    if report.kinds.iter().any(|kind| !kind.response.is_empty()) {
+        out.wrapped(
+            0,
+            "In brackets: the 95 % interval, where there are enough replies for one; ? where there are not.",
+        );
+    }
 }
 
 fn failures(kind: &KindReport) -> String {
@@ -165,7 +167,27 @@ fn unseen(out: &mut Lines, report: &ServerReport) {
         (unseen.without_request, "replies have no request"),
         (unseen.clock_steps, "times the clock of the capture stepped back"),
     ];
-    let mut is_complete = true;
+    let mut is_complete = unseen.without_duration == 0;
+    if !is_complete {
+        out.wrapped(
+            0,
+            &format!(
+                "{} in logs, which have no durations: their response times are not known",
+                counted(unseen.without_duration, "operation")
+            ),
+        );
+    }
+    // Finer time stamps than the shortest think time hide nothing.
+    if unseen.resolution_ns >= 1_000_000 {
+        is_complete = false;
+        out.wrapped(
+            0,
+            &format!(
+                "think times are known to {} only: the time stamps of the logs are no finer",
+                show_nanos(unseen.resolution_ns as f64)
+            ),
+        );
+    }
     for (count, what) in rows.into_iter().filter(|(count, _)| *count > 0) {
         is_complete = false;
         out.line(&format!("{count:>NUMBER$} {what}"));

@@ -15,6 +15,7 @@ mod from_flags;
 pub mod gate;
 pub mod import;
 pub mod learn;
+mod learn_mounts_text;
 mod learn_text;
 pub mod load;
 pub mod plan;

@@ -13,8 +13,13 @@ const SEPARATED: f64 = 20.0;
 /// The gap, ns: pauses of a user that are longer are think times.
 ///
 /// Source: Otsu, IEEE Transactions on Systems, Man, and Cybernetics 9 (1979) 62, on the logarithms of the pauses. Where they
-/// are of one kind, the gap is a millisecond.
+/// are of one kind, the gap is a millisecond. Time stamps of seconds show no pause that is shorter, so that the gap is at least
+/// their resolution.
 pub fn gap(observed: &Observed) -> u64 {
+    of_histogram(observed).max(observed.unseen.resolution_ns)
+}
+
+fn of_histogram(observed: &Observed) -> u64 {
     let histogram = histogram(observed);
     let pauses: f64 = histogram.iter().map(|count| *count as f64).sum();
     let total: f64 = histogram.iter().enumerate().map(|(bin, count)| bin as f64 * *count as f64).sum();

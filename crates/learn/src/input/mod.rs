@@ -1,11 +1,14 @@
-//! Readers of captures, packets to connections to messages to operations, and of traces of system calls (`strace`).
+//! Readers of captures, packets to connections to messages to operations, of traces of system calls (`strace`), and of
+//! logs of Samba (`audit`).
 //!
 //! `capture` reads files, `stream` puts the segments of a connection into order, `frames` finds the messages in it, `datagrams`
 //! has those that are datagrams, and `protocols` decodes them. Each step accepts what the step before cannot give: holes, losses, and a start in the middle.
 
+mod audit;
 mod capture;
 mod connections;
 mod datagrams;
+mod error;
 mod frames;
 mod keys;
 mod protocols;
@@ -18,11 +21,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use flate2::read::MultiGzDecoder;
 
+use self::audit::{LogEnd, Logs};
 use self::capture::{Capture, CaptureEnd, Content};
 use self::connections::{Chosen, Connections};
+pub use self::error::{InputError, InputKind};
 use self::keys::Keyring;
 use self::recorder::Recorder;
 use self::strace::TraceEnd;
+use crate::mountstats::Snapshot;
 use crate::operation::Observed;
 
 pub use self::keys::{KeyFileError, KeyProblem, SessionKeyTable};
@@ -47,104 +53,31 @@ pub struct ReadOptions {
     pub keys: Option<SessionKeyTable>,
 }
 
-/// Why an input cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum InputError {
-    /// No reader knows its format.
-    #[error(
-        "{name}: no capture and no trace that sharebench can read; it reads pcap, pcapng and the output of strace -f -y -ttt -T, also with gzip"
-    )]
-    NotUnderstood {
-        /// The input.
-        name: String,
-    },
-    /// It is compressed by a program that is not built in.
-    #[error("{name}: compressed with Zstandard; use: zstd -dc {name} | sharebench learn -")]
-    Zstandard {
-        /// The input.
-        name: String,
-    },
-    /// It cannot be read.
-    #[error("{name}: {error}")]
-    Io {
-        /// The input.
-        name: String,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// Its content is no capture from some packet on, and no packet comes before.
-    #[error("{name}: damaged: {what}")]
-    Damaged {
-        /// The input.
-        name: String,
-        /// What was found.
-        what: &'static str,
-    },
-    /// A trace of system calls whose lines lack what is needed.
-    #[error("{name}: a trace without durations; record it with: strace -f -y -ttt -T -o FILE PROGRAM")]
-    NoDurations {
-        /// The input.
-        name: String,
-    },
-    /// The inputs are traces without a file.
-    #[error("no operation on a file{below} in the traces")]
-    NoFiles {
-        /// Where files count.
-        below: String,
-    },
-    /// The directory of traces is relative, but paths in them are not.
-    #[error("--below {value}: not an absolute path, as those of traces are")]
-    NotAbsolute {
-        /// The value.
-        value: String,
-    },
-    /// A directory of traces was given without a trace.
-    #[error("--below {value}: none of the inputs is a trace of system calls")]
-    NoTraces {
-        /// The value.
-        value: String,
-    },
-    /// Keys were given for inputs without SMB.
-    #[error("--keys {name}: no SMB 2 or 3 is in the inputs")]
-    NoSmb {
-        /// The file of the keys.
-        name: String,
-    },
-    /// Nothing but encrypted messages is in it.
-    #[error("all {messages} messages of SMB are encrypted; {advice}")]
-    Encrypted {
-        /// Number of messages.
-        messages: u64,
-        /// What the user can do, or what is wrong with the keys.
-        advice: String,
-    },
-    /// The option for the server is no address.
-    #[error("--server {value}: not an IP address, or one with a port")]
-    NotAnAddress {
-        /// The value.
-        value: String,
-    },
-    /// Several servers are in it, and none was chosen.
-    #[error("several servers are in it: {servers}; choose one with --server ADDRESS")]
-    SeveralServers {
-        /// Their addresses and numbers of operations.
-        servers: String,
-    },
-    /// Nothing that this program decodes is in it.
-    #[error("no SMB, NFS or NCP in {connections} connections{other}; other protocols are not decoded")]
-    Nothing {
-        /// Number of connections.
-        connections: u64,
-        /// Servers that were not chosen.
-        other: String,
-    },
+/// What the inputs contain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Contents {
+    /// Operations, from which a workload can be learned.
+    Operations(Observed),
+    /// Counters of NFS mounts, one snapshot after the other.
+    Mounts(Vec<Snapshot>),
 }
 
-/// Reads the inputs in the given order.
+/// Reads inputs that contain operations, in the given order.
 pub fn observe(
     inputs: impl Iterator<Item = (String, Box<dyn Read>)>,
     options: &ReadOptions,
 ) -> Result<Observed, InputError> {
+    match read(inputs, options)? {
+        Contents::Operations(observed) => Ok(observed),
+        Contents::Mounts(_) => Err(InputError::OnlyCounters),
+    }
+}
+
+/// Reads the inputs in the given order.
+pub fn read(
+    inputs: impl Iterator<Item = (String, Box<dyn Read>)>,
+    options: &ReadOptions,
+) -> Result<Contents, InputError> {
     let chosen = options.server.as_deref().map_or(Ok(Chosen::Any), chosen)?;
     if let Some(value) = options.below.as_ref().filter(|below| !below.starts_with('/')) {
         return Err(InputError::NotAbsolute { value: value.clone() });
@@ -156,12 +89,23 @@ pub fn observe(
         ),
         clock: Clock::default(),
         below: options.below.clone(),
-        traces: 0,
+        inputs: Vec::new(),
+        logs: Logs::default(),
+        snapshots: Vec::new(),
     };
     for (name, input) in inputs {
         reader.read(&name, input)?;
     }
-    reader.finish(chosen)
+    if let Some(value) = options.below.clone().filter(|_| !reader.is_any(InputKind::Trace)) {
+        return Err(InputError::NoTraces { value });
+    }
+    if let Some(value) = options.server.clone().filter(|_| !reader.is_any(InputKind::Capture)) {
+        return Err(InputError::NoCaptures { value });
+    }
+    if reader.is_any(InputKind::Mounts) {
+        return Ok(Contents::Mounts(reader.snapshots));
+    }
+    reader.finish(chosen).map(Contents::Operations)
 }
 
 fn chosen(value: &str) -> Result<Chosen, InputError> {
@@ -182,16 +126,23 @@ struct Clock {
     /// Since the first packet, ns.
     now: u64,
     steps: u64,
+    /// Times are without a zone, or a year: their start is no wall clock.
+    is_local: bool,
 }
 
 impl Clock {
     /// The time of a packet since the first one.
     fn advance(&mut self, time: u64) -> u64 {
+        self.advance_within(time, CLOCK_STEP)
+    }
+
+    /// The same for lines that may be out of order by less than `disorder`, ns.
+    fn advance_within(&mut self, time: u64, disorder: u64) -> u64 {
         let first = *self.first.get_or_insert(time);
         let at = time.saturating_add(self.offset).saturating_sub(first);
         if at < self.now {
             let back = self.now - at;
-            if back > CLOCK_STEP {
+            if back > disorder {
                 self.steps += 1;
                 self.offset = self
                     .offset
@@ -209,11 +160,34 @@ struct Reader {
     clock: Clock,
     /// Where files of traces count.
     below: Option<String>,
-    /// Inputs that were traces.
-    traces: u64,
+    /// What they were.
+    inputs: Vec<(String, InputKind)>,
+    logs: Logs,
+    snapshots: Vec<Snapshot>,
 }
 
 impl Reader {
+    fn is_any(&self, kind: InputKind) -> bool {
+        self.inputs.iter().any(|(_, other)| *other == kind)
+    }
+
+    /// Notes what an input is, and whether it can be read together with the ones before.
+    fn add_kind(&mut self, name: &str, kind: InputKind) -> Result<(), InputError> {
+        let is_alone = |kind| matches!(kind, InputKind::AuditLog | InputKind::Mounts);
+        let is_other =
+            |(_, other): &&(String, InputKind)| *other != kind && (is_alone(kind) || is_alone(*other));
+        if let Some((first, first_kind)) = self.inputs.iter().find(is_other) {
+            return Err(InputError::Mixed {
+                name: first.clone(),
+                kind: *first_kind,
+                other: name.to_owned(),
+                other_kind: kind,
+            });
+        }
+        self.inputs.push((name.to_owned(), kind));
+        Ok(())
+    }
+
     fn read(&mut self, name: &str, input: Box<dyn Read>) -> Result<(), InputError> {
         let mut input = input;
         let mut head = Vec::with_capacity(HEAD_BYTES);
@@ -229,8 +203,20 @@ impl Reader {
             buffered = Box::new(BufReader::with_capacity(INPUT_BUFFER_BYTES, MultiGzDecoder::new(buffered)));
         }
         let not_understood = || InputError::NotUnderstood { name: name.to_owned() };
-        if strace::is_trace(buffered.fill_buf().map_err(failed)?) {
-            self.traces += 1;
+        let head = buffered.fill_buf().map_err(failed)?;
+        if crate::mountstats::is_snapshot(head) {
+            self.add_kind(name, InputKind::Mounts)?;
+            let snapshot = Snapshot::read(&mut buffered)
+                .map_err(|error| InputError::Snapshot { name: name.to_owned(), error })?;
+            self.snapshots.push(snapshot);
+            return Ok(());
+        }
+        if audit::is_log(head) {
+            self.add_kind(name, InputKind::AuditLog)?;
+            return self.log(name, &mut buffered);
+        }
+        if strace::is_trace(head) {
+            self.add_kind(name, InputKind::Trace)?;
             let recorder = &mut self.connections.recorder;
             let read = strace::read(&mut buffered, self.below.as_deref(), &mut self.clock, recorder);
             return read.map_err(|end| match end {
@@ -243,7 +229,19 @@ impl Reader {
             Err(CaptureEnd::Failed(error)) => return Err(failed(error)),
             Err(_) => return Err(not_understood()),
         };
+        self.add_kind(name, InputKind::Capture)?;
         self.packets(name, capture)
+    }
+
+    fn log(&mut self, name: &str, input: &mut impl BufRead) -> Result<(), InputError> {
+        let recorder = &mut self.connections.recorder;
+        let read = self.logs.read(input, &mut self.clock, recorder);
+        let name = name.to_owned();
+        read.map_err(|end| match end {
+            LogEnd::Failed(error) => InputError::Io { name, error },
+            LogEnd::NoLines => InputError::NoAudit { name },
+            LogEnd::NoClient => InputError::NoClient { name },
+        })
     }
 
     fn packets<R: Read>(&mut self, name: &str, mut capture: Capture<R>) -> Result<(), InputError> {
@@ -276,19 +274,20 @@ impl Reader {
     }
 
     fn finish(mut self, chosen: Chosen) -> Result<Observed, InputError> {
-        if let Some(value) = self.below.as_ref().filter(|_| self.traces == 0) {
-            return Err(InputError::NoTraces { value: value.clone() });
+        let has_traces = self.is_any(InputKind::Trace);
+        if let Some(operation) = self.logs.missing().filter(|_| self.is_any(InputKind::AuditLog)) {
+            return Err(InputError::NotLogged { operation });
         }
         self.connections.end();
         let Connections { mut recorder, ignored, count, .. } = self.connections;
         recorder.unseen().clock_steps += self.clock.steps;
         let servers = recorder.servers();
         if let Some(name) = recorder.keyring().without_smb()
-            && (!servers.is_empty() || self.traces > 0)
+            && (!servers.is_empty() || has_traces)
         {
             return Err(InputError::NoSmb { name });
         }
-        if servers.is_empty() && self.traces > 0 {
+        if servers.is_empty() && has_traces {
             let below = self.below.map_or_else(String::new, |below| format!(" below {below}"));
             return Err(InputError::NoFiles { below });
         }
@@ -316,6 +315,7 @@ impl Reader {
                 servers.iter().map(|(server, count)| format!("{server} ({count} operations)")).collect();
             return Err(InputError::SeveralServers { servers: list.join(", ") });
         }
-        Ok(recorder.finish(self.clock.now, self.clock.first.unwrap_or(0) / 1_000_000_000))
+        let started = self.clock.first.filter(|_| !self.clock.is_local).unwrap_or(0) / 1_000_000_000;
+        Ok(recorder.finish(self.clock.now, started))
     }
 }

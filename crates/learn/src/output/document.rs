@@ -51,6 +51,8 @@ fn server(report: &ServerReport) -> Value {
             "without_reply": unseen.without_reply,
             "without_request": unseen.without_request,
             "clock_steps": unseen.clock_steps,
+            "without_duration": unseen.without_duration,
+            "resolution_ns": unseen.resolution_ns,
         },
     })
 }
@@ -169,5 +171,6 @@ pub fn protocol_name(protocol: Protocol) -> &'static str {
         Protocol::Smb1 => "smb1",
         Protocol::Ncp => "ncp",
         Protocol::SystemCalls => "system-calls",
+        Protocol::AuditLog => "audit-log",
     }
 }

@@ -6,7 +6,7 @@ mod call;
 mod descriptors;
 mod line;
 mod operations;
-mod paths;
+pub(super) mod paths;
 
 use std::collections::HashMap;
 use std::io::{self, BufRead};
@@ -110,7 +110,7 @@ pub(super) fn read(
 }
 
 /// Skips the rest of a line.
-fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
+pub(super) fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffer = input.fill_buf()?;
         let end = buffer.iter().position(|byte| *byte == b'\n');

@@ -41,7 +41,7 @@ pub(super) fn unquoted(argument: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// A path from a directory on, without `.`, `..` and empty parts. A directory that is not known is the empty path.
-pub(super) fn joined(directory: &[u8], path: &[u8]) -> Vec<u8> {
+pub(in crate::input) fn joined(directory: &[u8], path: &[u8]) -> Vec<u8> {
     let mut parts: Vec<&[u8]> = Vec::new();
     let base: &[u8] = if path.starts_with(b"/") { b"" } else { directory };
     for part in base.split(|byte| *byte == b'/').chain(path.split(|byte| *byte == b'/')) {
@@ -62,7 +62,7 @@ pub(super) fn joined(directory: &[u8], path: &[u8]) -> Vec<u8> {
 }
 
 /// The directory of a path, and the name in it.
-pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(in crate::input) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let slash = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
     let (directory, name) = path.split_at(slash);
     (directory, name.strip_prefix(b"/").unwrap_or(name))
