@@ -1,6 +1,8 @@
 //! Messages of one connection to operations.
 
 mod nfs;
+mod smb;
+mod smb1;
 mod smb2;
 
 use std::net::SocketAddr;
@@ -52,13 +54,16 @@ pub(crate) trait Decoder {
 
 /// Who sends a message that begins with `head`; none if no decoder knows its protocol.
 pub(crate) fn sender(head: &[u8]) -> Option<Side> {
-    smb2::sender(head).or_else(|| nfs::sender(head))
+    smb2::sender(head).or_else(|| smb1::sender(head)).or_else(|| nfs::sender(head))
 }
 
 /// The decoder for a connection with a message that begins with `head`.
 pub(crate) fn decoder(head: &[u8], ends: Ends) -> Option<Box<dyn Decoder>> {
     if smb2::sender(head).is_some() {
         return Some(Box::new(smb2::Smb2Decoder::new(ends)));
+    }
+    if smb1::sender(head).is_some() {
+        return Some(Box::new(smb::SmbDecoder::new(ends)));
     }
     nfs::sender(head).map(|_| Box::new(nfs::NfsDecoder::new(ends)) as Box<dyn Decoder>)
 }

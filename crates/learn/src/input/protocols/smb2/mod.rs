@@ -1,7 +1,7 @@
 //! SMB 2 and 3 (MS-SMB2), plain and signed. Encrypted messages are counted.
 
-mod bytes;
-mod files;
+pub(super) mod bytes;
+pub(super) mod files;
 mod header;
 mod requests;
 
