@@ -110,7 +110,7 @@ pub enum InputError {
     },
     /// Nothing that this program decodes is in it.
     #[error(
-        "no SMB 2 or 3 and no NFS in {connections} TCP connections{other}; other protocols are not decoded"
+        "no SMB 1, 2 or 3 and no NFS in {connections} TCP connections{other}; other protocols are not decoded"
     )]
     Nothing {
         /// Number of connections.

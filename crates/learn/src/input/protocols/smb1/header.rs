@@ -16,8 +16,9 @@ pub(super) const LOCKING_ANDX: u8 = 0x24;
 const OPLOCK_BREAK: u16 = 0xFFFF;
 /// `AndXCommand` of the last block.
 const NO_ANDX: u8 = 0xFF;
-/// Most commands of a chain: longer ones would be requests for the sake of their number.
-const MAX_CHAIN: usize = 16;
+/// Most commands of a chain: log-on, tree, open, and what is done with the file. Blocks may share bytes, so that those of a
+/// longer one could need a multiple of the memory of their message.
+const MAX_CHAIN: usize = 6;
 
 /// PID and MID of a request, which are those of its reply (2.2.1.6.2). UID and TID are not part of it: the replies
 /// of `SESSION_SETUP_ANDX` and `TREE_CONNECT_ANDX` have new ones.

@@ -10,6 +10,9 @@ mod target;
 mod transactions;
 mod unfinished;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 
 use self::files::Files;
@@ -25,8 +28,8 @@ use crate::operation::{Action, Operation, Outcome, Protocol};
 
 pub(super) use self::header::sender;
 
-/// Most requests of a connection that wait for a reply; clients may have 50 at a time, or what the server states.
-const MAX_PENDING: usize = 1 << 12;
+/// Most requests of a connection that wait for a reply; servers usually permit 50 (`MaxMpxCount`).
+const MAX_PENDING: usize = 1 << 10;
 const NEGOTIATE: u8 = 0x72;
 const WRITE_RAW: u8 = 0x1D;
 

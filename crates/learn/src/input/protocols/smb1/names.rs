@@ -3,7 +3,7 @@
 use crate::input::protocols::smb2::bytes::short;
 
 /// Longest string that is read, bytes of UTF-16LE. What follows is left out.
-const MAX_BYTES: usize = 4 << 10;
+const MAX_BYTES: usize = 2 << 10;
 /// `BufferFormat` of a string (2.2.1.1.3).
 const STRING: u8 = 0x04;
 /// Characters of patterns (2.2.1.1.3, MS-FSCC 2.1.4.4): `*`, `?` and what NT makes of them.

@@ -1,7 +1,7 @@
 //! Requests of SMB 1 that open a file, and their replies.
 
 use super::files::{Files, Open};
-use super::names::{Strings, within_share};
+use super::names::Strings;
 use super::reply::Reply;
 use crate::input::protocols::smb2::bytes::{long, short, word};
 use crate::input::recorder::Recorder;
@@ -84,8 +84,8 @@ impl Opening {
             0x2D => Self::new(OpenCommand::AndX, strings.name()?, writes(short(words, 6)?)),
             // MS-CIFS 2.2.4.64.1.
             0xA2 => {
-                let [root, access, options] = [word(words, 11)?, word(words, 15)?, word(words, 39)?];
-                Self::nt(OpenCommand::NtCreate, root, access, options, strings.name()?)
+                let options = word(words, 39)?;
+                Self::nt(OpenCommand::NtCreate, word(words, 11)?, word(words, 15)?, options, strings.name()?)
             }
             0x0E => Self::new(OpenCommand::Temporary, strings.formatted_name()?, true),
             _ => Self::new(OpenCommand::Create, strings.formatted_name()?, true),
@@ -100,7 +100,9 @@ impl Opening {
 
     /// `NT_TRANSACT_CREATE` (2.2.7.1.1).
     pub(super) fn nt_transact(parameters: &[u8], strings: &mut Strings<'_>) -> Option<Self> {
-        let [root, access, options] = [word(parameters, 4)?, word(parameters, 8)?, word(parameters, 32)?];
+        let root = word(parameters, 4)?;
+        let access = word(parameters, 8)?;
+        let options = word(parameters, 32)?;
         strings.at += 53;
         Some(Self::nt(OpenCommand::NtTransact, root, access, options, strings.name()?))
     }
@@ -120,7 +122,8 @@ impl Opening {
             OpenCommand::Core => Opened { fid: short(words, 0), size: size(8), ..Opened::default() },
             OpenCommand::Create => Opened { fid: short(words, 0), made: true, ..Opened::default() },
             OpenCommand::Temporary => {
-                let name = reply.strings().formatted().map(|name| within_share(&name));
+                // smbd writes it in the OEM character set, whatever the header states.
+                let name = Strings { unicode: false, ..reply.strings() }.formatted_name();
                 Opened { fid: short(words, 0), made: true, name, ..Opened::default() }
             }
             OpenCommand::AndX => Opened {

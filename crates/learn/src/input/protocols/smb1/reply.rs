@@ -84,7 +84,8 @@ impl Request {
                 let write = Action::Write { file, offset: *offset, bytes: *bytes, stable: *stable };
                 let then = match after {
                     AfterWrite::Nothing | AfterWrite::Raw => None,
-                    AfterWrite::Close => Some(Action::Close { file }),
+                    // smbd keeps a file open that nothing was written to.
+                    AfterWrite::Close => (*bytes > 0).then_some(Action::Close { file }),
                     AfterWrite::Unlock => Some(Action::Lock { file, release: true }),
                 };
                 return [Some(write), then];
@@ -141,7 +142,9 @@ impl Request {
             Self::Close { fid } => return close(*fid, files, recorder),
             Self::Read { fid, offset, asked, reply: kind } => {
                 let file = files.get(*fid, recorder).file;
-                let bytes = delivered(*kind, words).unwrap_or(*asked);
+                // A reply without words is one at the end of the file, unless the capture cut it.
+                let is_empty = words.is_empty() && reply.bytes.0 > 0;
+                let bytes = if is_empty { 0 } else { delivered(*kind, words).unwrap_or(*asked) };
                 let read = Action::Read { file, offset: *offset, asked: *asked, bytes };
                 if *kind == ReadReply::Locked {
                     return [Some(Action::Lock { file, release: false }), Some(read)];
@@ -152,7 +155,7 @@ impl Request {
                 let file = files.get(*fid, recorder).file;
                 recorder.changed(file);
                 let actions = self.attempted(tid, files, recorder);
-                if matches!(self, Self::Write { after: AfterWrite::Close, .. }) {
+                if matches!(actions, [_, Some(Action::Close { .. })]) {
                     files.close(*fid, recorder);
                 }
                 return actions;

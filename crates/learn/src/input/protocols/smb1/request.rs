@@ -168,7 +168,8 @@ impl Request {
             0x81..=0x83 => Self::Search { name: strings.formatted_name()? },
             0xA0 => transactions::decode_nt(words, message, unicode)?,
             0xA5 => {
-                let [from, to] = [strings.formatted_name()?, strings.formatted_name()?];
+                let from = strings.formatted_name()?;
+                let to = strings.formatted_name()?;
                 // SMB_NT_RENAME_RENAME_FILE is 0x104.
                 let links = short(words, 2)? == 0x0103;
                 if links { Self::Link { from, to } } else { Self::Rename { from, to } }
@@ -241,7 +242,8 @@ impl Request {
                 write(4, low_offset(6)? | high_offset(words, 24), bytes, stable, AfterWrite::Nothing)?
             }
             _ => {
-                let [unlocks, locks] = [short(words, 12)? > 0, short(words, 14)? > 0];
+                let unlocks = short(words, 12)? > 0;
+                let locks = short(words, 14)? > 0;
                 if *words.get(6)? & OPLOCK_RELEASE != 0 && !unlocks && !locks {
                     return Some(Self::Unanswered);
                 }

@@ -70,13 +70,13 @@ impl<'a> Part<'a> {
         };
         // The third field of the first kind is reserved.
         let after = usize::from(!is_nt);
-        let [total, more] = [field(0)?, field(1)?];
-        let [parameters, parameters_at] = [field(2 + after)?, field(3 + after)?];
-        let [data, data_at] = [field(5 + after)?, field(6 + after)?];
+        let total = u64::from(field(0)?) + u64::from(field(1)?);
+        let parameters = field(2 + after)?;
+        let data = field(5 + after)?;
         Some(Self {
-            parameters: available(message, parameters_at as usize, parameters as usize),
-            data: available(message, data_at as usize, data as usize),
-            total: u64::from(total) + u64::from(more),
+            parameters: available(message, field(3 + after)? as usize, parameters as usize),
+            data: available(message, field(6 + after)? as usize, data as usize),
+            total,
             here: u64::from(parameters) + u64::from(data),
         })
     }

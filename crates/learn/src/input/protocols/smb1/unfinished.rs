@@ -11,7 +11,7 @@ use crate::input::recorder::Recorder;
 use crate::operation::{Operation, Outcome};
 
 /// Most replies of a connection of which parts are missing.
-const MAX_UNFINISHED: usize = 1 << 12;
+const MAX_UNFINISHED: usize = 1 << 10;
 const ECHO: u8 = 0x2B;
 
 /// What a request did, according to the first part of its reply.
