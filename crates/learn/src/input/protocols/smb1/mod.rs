@@ -159,7 +159,7 @@ impl Smb1Decoder {
         for (number, mut request) in requests.into_iter().enumerate() {
             let block = blocks.next();
             if block.is_none() && number > 0 && header.status.outcome() != Outcome::Done {
-                // The chain ended with the error of the command before (2.2.3.4): this one was not performed.
+                // The chain ended with the error of the command before (3.3.5.2.4): this one was not performed.
                 return;
             }
             let block = block.unwrap_or_default();

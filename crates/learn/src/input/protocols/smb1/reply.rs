@@ -39,7 +39,8 @@ pub(super) const fn one(action: Action) -> Actions {
 }
 
 impl Request {
-    /// Replaces the FID of a command that follows an open in its chain: the server uses the new one (MS-CIFS 3.3.5.2).
+    /// Replaces the FID of a command that follows an open in its chain: the server uses the new one (MS-CIFS
+    /// 3.3.5.2.4).
     pub(super) fn use_fid(&mut self, opened: Option<u16>) {
         let Some(opened) = opened else { return };
         match self {
