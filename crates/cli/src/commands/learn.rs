@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use sharebench_learn::{
-    Contents, Learned, Observed, ReadOptions, SessionKeyTable, Snapshot, learn, loadfile, mount_reports, mounts_to_json,
-    preset, server_report, to_json,
+    Contents, Learned, Observed, ReadOptions, SessionKeyTable, Snapshot, learn, loadfile, mount_reports,
+    mounts_to_json, preset, server_report, to_json,
 };
 use sharebench_report::plain;
 use sharebench_target::wipe;

@@ -211,3 +211,27 @@ fn framing(bytes: &[u8]) -> Option<Framing> {
 fn is_ncp(bytes: &[u8]) -> bool {
     bytes.starts_with(b"DmdT") || bytes.starts_with(b"tNcP")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_on_port_139_begins_with_messages_of_netbios() {
+        // SESSION REQUEST and POSITIVE SESSION RESPONSE (RFC 1002 4.3.2, 4.3.3), each in a segment of its own: a client
+        // waits for the response.
+        let name = [b" CACACACACACACACACACACACACACACACA".as_slice(), b"\0"].concat();
+        let request = [b"\x81\0\0\x44".as_slice(), &name, &name].concat();
+        let mut message = b"\xFFSMB\x72".to_vec();
+        message.resize(35, 0);
+        let framed = [&(message.len() as u32).to_be_bytes()[..], &message].concat();
+        for before in [request.as_slice(), b"\x82\0\0\0"] {
+            let mut frames = Frames::default();
+            let mut lengths = Vec::new();
+            for segment in [before, &framed, b"\x85\0\0\0", &framed] {
+                frames.bytes(0, segment, &mut |framed| lengths.push(framed.len));
+            }
+            assert_eq!(lengths, [35, 35]);
+        }
+    }
+}

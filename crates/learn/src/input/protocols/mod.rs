@@ -2,6 +2,8 @@
 
 mod ncp;
 mod nfs;
+mod smb;
+mod smb1;
 mod smb2;
 
 use std::net::SocketAddr;
@@ -68,7 +70,10 @@ impl Transport {
     /// Who sends a message that begins with `head`; none if no decoder knows its protocol.
     pub(crate) fn sender(self, head: &[u8]) -> Option<Side> {
         match self {
-            Self::Stream => smb2::sender(head).or_else(|| nfs::sender(head)).or_else(|| ncp::sender(head)),
+            Self::Stream => {
+                let of_smb = smb2::sender(head).or_else(|| smb1::sender(head));
+                of_smb.or_else(|| nfs::sender(head)).or_else(|| ncp::sender(head))
+            }
             Self::Datagram => nfs::sender(head),
             Self::NcpDatagram => ncp::sender_of_datagram(head),
         }
@@ -81,6 +86,9 @@ impl Transport {
             Self::NcpDatagram => return ncp::sender_of_datagram(head).map(|_| ncp()),
             Self::Stream if smb2::sender(head).is_some() || is_encrypted(head) => {
                 return Some(Box::new(smb2::Smb2Decoder::new(ends)));
+            }
+            Self::Stream if smb1::sender(head).is_some() => {
+                return Some(Box::new(smb::SmbDecoder::new(ends)));
             }
             Self::Stream | Self::Datagram => {}
         }

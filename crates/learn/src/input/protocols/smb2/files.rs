@@ -68,7 +68,7 @@ impl Files {
 }
 
 /// Bytes of a name in UTF-16LE, with its letters of ASCII in lower case.
-fn lower(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
+pub(in crate::input::protocols) fn lower(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
     name.chunks(2).flat_map(|unit| match unit {
         [letter, 0] => [letter.to_ascii_lowercase(), 0],
         [low, high] => [*low, *high],
@@ -77,17 +77,17 @@ fn lower(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
 }
 
 /// Where a name in UTF-16LE begins its last component, in bytes, with the separator before it.
-pub(super) fn separator(name: &[u8]) -> Option<usize> {
+pub(in crate::input::protocols) fn separator(name: &[u8]) -> Option<usize> {
     let units = name.chunks_exact(2);
     units.enumerate().rfind(|(_, unit)| *unit == [b'\\', 0]).map(|(at, _)| at * 2)
 }
 
 /// The last component of a name in UTF-16LE.
-pub(super) fn last_component(name: &[u8]) -> Vec<u8> {
+pub(in crate::input::protocols) fn last_component(name: &[u8]) -> Vec<u8> {
     separator(name).and_then(|at| name.get(at + 2..)).unwrap_or(name).to_vec()
 }
 
 /// A name in UTF-16LE as bytes of ASCII; other letters have no part in an extension that is known.
-pub(super) fn ascii(name: &[u8]) -> Vec<u8> {
+pub(in crate::input::protocols) fn ascii(name: &[u8]) -> Vec<u8> {
     name.chunks_exact(2).map(|unit| if unit[1] == 0 { unit[0] } else { b'?' }).collect()
 }

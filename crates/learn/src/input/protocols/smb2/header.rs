@@ -30,8 +30,6 @@ pub(in crate::input::protocols) fn sender(head: &[u8]) -> Option<Side> {
         [0xFE, b'S', b'M', b'B', ..] => {
             Some(if word(head, 16)? & RESPONSE == 0 { Side::Client } else { Side::Server })
         }
-        // The negotiation of a client that speaks SMB 1 too (MS-SMB2 3.2.4.2.2.1).
-        [0xFF, b'S', b'M', b'B', 0x72, ..] if head.get(9)? & 0x80 == 0 => Some(Side::Client),
         _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! SMB 2 and 3 (MS-SMB2), plain, signed, and encrypted where the input comes with keys. Other encrypted messages are counted.
 
-mod bytes;
+pub(super) mod bytes;
 mod encrypted;
-mod files;
+pub(super) mod files;
 mod header;
 mod log_on;
 mod requests;

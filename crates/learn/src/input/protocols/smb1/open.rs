@@ -1,0 +1,231 @@
+//! Requests of SMB 1 that open a file, and their replies.
+
+use super::files::{Files, Open};
+use super::names::Strings;
+use super::reply::Reply;
+use crate::input::protocols::smb2::bytes::{long, short, word};
+use crate::input::recorder::Recorder;
+use crate::operation::Action;
+
+/// Rights to change what a file holds (MS-CIFS 2.2.4.64.1): `FILE_WRITE_DATA`, `FILE_APPEND_DATA`, `GENERIC_ALL`, `GENERIC_WRITE`.
+const WRITE_ACCESS: u32 = 0x0000_0002 | 0x0000_0004 | 0x1000_0000 | 0x4000_0000;
+const DELETE_ON_CLOSE: u32 = 0x0000_1000;
+const DIRECTORY_FILE: u32 = 0x0000_0001;
+const ATTRIBUTE_DIRECTORY: u16 = 0x0010;
+/// Low bits of `OpenResults` (2.2.4.41.2): the file did not exist, or was emptied.
+const CREATED: u16 = 2;
+const TRUNCATED: u16 = 3;
+/// Flags of a POSIX open (SNIA CIFS technical reference, UNIX extensions): writing, alone or with reading, and a directory.
+const POSIX_WRITE: u32 = 0x06;
+const POSIX_DIRECTORY: u32 = 0x200;
+
+/// Which command opens, and so how its reply is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OpenCommand {
+    Core,
+    /// CREATE and `CREATE_NEW`.
+    Create,
+    /// `CREATE_TEMPORARY`: the server gives it a name.
+    Temporary,
+    AndX,
+    NtCreate,
+    /// `TRANS2_OPEN2`.
+    Open2,
+    /// `NT_TRANSACT_CREATE`.
+    NtTransact,
+    /// The level `SMB_POSIX_PATH_OPEN` of the UNIX extensions.
+    Posix,
+}
+
+/// A request that opens a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Opening {
+    pub(super) command: OpenCommand,
+    /// FID of the directory in which the name is; 0 for the share's root.
+    pub(super) root: u16,
+    pub(super) name: Vec<u8>,
+    pub(super) write: bool,
+    pub(super) directory: bool,
+    pub(super) delete: bool,
+}
+
+/// What a reply states about the file that it has opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Opened {
+    /// None where it is not kept open.
+    pub(super) fid: Option<u16>,
+    /// It was made, or emptied.
+    pub(super) made: bool,
+    pub(super) directory: bool,
+    pub(super) size: Option<u64>,
+    /// The name that the server gave it.
+    pub(super) name: Option<Vec<u8>>,
+}
+
+impl Opening {
+    const fn new(command: OpenCommand, name: Vec<u8>, write: bool) -> Self {
+        Self { command, root: 0, name, write, directory: false, delete: false }
+    }
+
+    /// One that states rights and options as NT does.
+    fn nt(command: OpenCommand, root: u32, access: u32, options: u32, name: Vec<u8>) -> Self {
+        Self {
+            root: root as u16,
+            directory: options & DIRECTORY_FILE != 0,
+            delete: options & DELETE_ON_CLOSE != 0,
+            ..Self::new(command, name, access & WRITE_ACCESS != 0)
+        }
+    }
+
+    /// Decodes a command whose name is in its data bytes; none if the message ends too early.
+    pub(super) fn decode(command: u8, words: &[u8], strings: &mut Strings<'_>) -> Option<Self> {
+        Some(match command {
+            0x02 => Self::new(OpenCommand::Core, strings.formatted_name()?, writes(short(words, 0)?)),
+            0x2D => Self::new(OpenCommand::AndX, strings.name()?, writes(short(words, 6)?)),
+            // MS-CIFS 2.2.4.64.1.
+            0xA2 => {
+                let options = word(words, 39)?;
+                Self::nt(OpenCommand::NtCreate, word(words, 11)?, word(words, 15)?, options, strings.name()?)
+            }
+            0x0E => Self::new(OpenCommand::Temporary, strings.formatted_name()?, true),
+            _ => Self::new(OpenCommand::Create, strings.formatted_name()?, true),
+        })
+    }
+
+    /// `TRANS2_OPEN2` (2.2.6.1.1).
+    pub(super) fn open2(parameters: &[u8], strings: &mut Strings<'_>) -> Option<Self> {
+        strings.at += 28;
+        Some(Self::new(OpenCommand::Open2, strings.name()?, writes(short(parameters, 2)?)))
+    }
+
+    /// `NT_TRANSACT_CREATE` (2.2.7.1.1).
+    pub(super) fn nt_transact(parameters: &[u8], strings: &mut Strings<'_>) -> Option<Self> {
+        let root = word(parameters, 4)?;
+        let access = word(parameters, 8)?;
+        let options = word(parameters, 32)?;
+        strings.at += 53;
+        Some(Self::nt(OpenCommand::NtTransact, root, access, options, strings.name()?))
+    }
+
+    /// The level of the UNIX extensions, which opens files and makes directories.
+    pub(super) fn posix(name: Vec<u8>, data: &[u8]) -> Option<Self> {
+        let flags = word(data, 4)?;
+        let opening = Self::new(OpenCommand::Posix, name, flags & POSIX_WRITE != 0);
+        Some(Self { directory: flags & POSIX_DIRECTORY != 0, ..opening })
+    }
+
+    /// What the reply to it states; a reply that was cut states less.
+    pub(super) fn opened(&self, reply: &Reply<'_>) -> Opened {
+        let words = reply.words;
+        let size = |at: usize| word(words, at).map(u64::from);
+        match self.command {
+            OpenCommand::Core => Opened { fid: short(words, 0), size: size(8), ..Opened::default() },
+            OpenCommand::Create => Opened { fid: short(words, 0), made: true, ..Opened::default() },
+            OpenCommand::Temporary => {
+                // smbd writes it in the OEM character set, whatever the header states.
+                let name = Strings { unicode: false, ..reply.strings() }.formatted_name();
+                Opened { fid: short(words, 0), made: true, name, ..Opened::default() }
+            }
+            OpenCommand::AndX => Opened {
+                fid: short(words, 4),
+                made: short(words, 22).is_some_and(made),
+                directory: short(words, 6).is_some_and(is_directory),
+                size: size(12),
+                name: None,
+            },
+            OpenCommand::Open2 => {
+                let parameters = reply.parameters;
+                Opened {
+                    fid: short(parameters, 0),
+                    made: short(parameters, 18).is_some_and(made),
+                    directory: short(parameters, 2).is_some_and(is_directory),
+                    size: word(parameters, 8).map(u64::from),
+                    name: None,
+                }
+            }
+            OpenCommand::NtCreate => self.nt_opened(words, [5, 7, 55, 67]),
+            OpenCommand::NtTransact => self.nt_opened(reply.parameters, [2, 4, 56, 68]),
+            OpenCommand::Posix => {
+                let data = reply.data;
+                Opened {
+                    // Directories are made, and not opened.
+                    fid: short(data, 2).filter(|_| !self.directory),
+                    made: word(data, 4).is_some_and(|done| matches!(done, 0 | 2 | 3)),
+                    directory: self.directory,
+                    size: long(data, 12).filter(|_| short(data, 8) == Some(0x0200)),
+                    name: None,
+                }
+            }
+        }
+    }
+
+    /// `NT_CREATE_ANDX` (2.2.4.64.2) and `NT_TRANSACT_CREATE` (2.2.7.1.2), with the places of their fields.
+    fn nt_opened(&self, bytes: &[u8], [fid, action, size, directory]: [usize; 4]) -> Opened {
+        Opened {
+            fid: short(bytes, fid),
+            // FILE_SUPERSEDED, FILE_CREATED, FILE_OVERWRITTEN; 1 is FILE_OPENED.
+            made: word(bytes, action).is_some_and(|done| matches!(done, 0 | 2 | 3)),
+            directory: self.directory || bytes.get(directory).is_some_and(|flag| *flag != 0),
+            size: long(bytes, size),
+            name: None,
+        }
+    }
+
+    /// Its name within the share.
+    pub(super) fn name_in(&self, files: &mut Files, recorder: &mut Recorder) -> Vec<u8> {
+        if self.root == 0 {
+            return self.name.clone();
+        }
+        match &files.get(self.root, recorder).name {
+            Some(root) if !root.is_empty() => [root, &[b'\\', 0][..], &self.name].concat(),
+            _ => self.name.clone(),
+        }
+    }
+
+    /// The operation of an open that succeeded, which gives its FID to the commands that follow in its chain.
+    pub(super) fn succeeded(
+        &self,
+        reply: &Reply<'_>,
+        fid: &mut Option<u16>,
+        files: &mut Files,
+        recorder: &mut Recorder,
+    ) -> Action {
+        let opened = self.opened(reply);
+        let mut name = self.name_in(files, recorder);
+        if let Some(given) = opened.name {
+            let separator = if name.is_empty() { &[][..] } else { &[b'\\', 0][..] };
+            name = [&name, separator, &given].concat();
+        }
+        let file = files.existing(reply.tid, &name, recorder);
+        if opened.made {
+            recorder.created(file);
+        }
+        if opened.directory {
+            recorder.directory(file);
+        } else if let Some(size) = opened.size {
+            recorder.size(file, size);
+        }
+        if let Some(opened) = opened.fid {
+            let identity = files.path(reply.tid, &name);
+            files.open(opened, Open { file, identity, name: Some(name), delete: self.delete });
+            *fid = Some(opened);
+        }
+        if opened.directory && opened.made {
+            return Action::MakeDirectory { directory: Some(file) };
+        }
+        Action::Open { file: Some(file), write: self.write, created: opened.made }
+    }
+}
+
+/// Low bits of `AccessMode` (2.2.4.3.1): reading, writing, both, execution.
+const fn writes(access: u16) -> bool {
+    matches!(access & 7, 1 | 2)
+}
+
+const fn made(results: u16) -> bool {
+    matches!(results & 3, CREATED | TRUNCATED)
+}
+
+const fn is_directory(attributes: u16) -> bool {
+    attributes & ATTRIBUTE_DIRECTORY != 0
+}

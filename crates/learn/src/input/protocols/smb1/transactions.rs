@@ -1,0 +1,208 @@
+//! Transactions of SMB 1: TRANSACTION2 (MS-CIFS 2.2.4.46, 2.2.6) and `NT_TRANSACT` (2.2.4.62, 2.2.7).
+
+use super::names::{Strings, is_pattern, within_share};
+use super::open::Opening;
+use super::request::Request;
+use super::target::Target;
+use crate::input::protocols::smb2::bytes::{long, part, short, word};
+
+const TRANSACTION: u8 = 0x25;
+const TRANSACTION2: u8 = 0x32;
+pub(super) const NT_TRANSACT: u8 = 0xA0;
+/// Levels from here on are classes of MS-FSCC 2.4 (MS-SMB 2.2.2.3.5).
+const PASS_THROUGH: u16 = 1000;
+const POSIX_OPEN: u16 = 0x0209;
+const POSIX_UNLINK: u16 = 0x020A;
+/// What the UNIX extensions write for a length that does not change.
+const NO_CHANGE: u64 = u64::MAX;
+
+/// A command whose requests and replies may have several messages.
+pub(super) const fn is_transaction(command: u8) -> bool {
+    matches!(command, TRANSACTION | TRANSACTION2 | NT_TRANSACT)
+}
+
+/// Where a reply states length and kind of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attributes {
+    /// Nowhere.
+    Other,
+    /// Words of `QUERY_INFORMATION`.
+    Core,
+    /// Words of `QUERY_INFORMATION2`.
+    CoreOfOpen,
+    /// The name is one of a directory (`CHECK_DIRECTORY`).
+    Directory,
+    /// Data of this level.
+    Level(u16),
+}
+
+/// What a request sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    Attributes,
+    Size(u64),
+    /// Whether it is removed when it is closed.
+    Disposition(bool),
+    /// Its name: within the share, or within the directory that it is in.
+    Name {
+        name: Vec<u8>,
+        same_directory: bool,
+    },
+    /// It is removed at once.
+    Removal,
+}
+
+/// What a reply of a transaction has (2.2.4.46.2, 2.2.4.62.2).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Part<'a> {
+    pub(super) parameters: &'a [u8],
+    pub(super) data: &'a [u8],
+    /// Bytes of parameters and data of all replies together, and of this one.
+    pub(super) total: u64,
+    pub(super) here: u64,
+}
+
+impl<'a> Part<'a> {
+    /// Decodes a reply of TRANSACTION and TRANSACTION2, or of `NT_TRANSACT`; none if it ends too early.
+    pub(super) fn decode(is_nt: bool, words: &[u8], message: &'a [u8]) -> Option<Self> {
+        let field = |number: usize| {
+            if is_nt { word(words, 3 + number * 4) } else { short(words, number * 2).map(u32::from) }
+        };
+        // The third field of the first kind is reserved.
+        let after = usize::from(!is_nt);
+        let total = u64::from(field(0)?) + u64::from(field(1)?);
+        let parameters = field(2 + after)?;
+        let data = field(5 + after)?;
+        Some(Self {
+            parameters: available(message, field(3 + after)? as usize, parameters as usize),
+            data: available(message, field(6 + after)? as usize, data as usize),
+            total,
+            here: u64::from(parameters) + u64::from(data),
+        })
+    }
+}
+
+/// As much of a part as the message has.
+fn available(message: &[u8], at: usize, len: usize) -> &[u8] {
+    let rest = message.get(at..).unwrap_or_default();
+    rest.get(..len).unwrap_or(rest)
+}
+
+/// Parameters of a request: the bytes, and the strings in them, which are aligned in the message.
+fn parameters(message: &[u8], at: usize, len: usize, unicode: bool) -> Option<(&[u8], Strings<'_>)> {
+    let bytes = available(message, at, len);
+    Some((bytes, Strings { message, at, end: at.checked_add(len)?, unicode }))
+}
+
+/// Decodes a request of TRANSACTION2; none if it ends too early.
+pub(super) fn decode(words: &[u8], message: &[u8], unicode: bool) -> Option<Request> {
+    let [len, at] = [short(words, 18)?, short(words, 20)?].map(usize::from);
+    let (bytes, mut strings) = parameters(message, at, len, unicode)?;
+    let [data_len, data_at] = [short(words, 22)?, short(words, 24)?].map(usize::from);
+    let data = available(message, data_at, data_len);
+    let mut name_at = |at: usize| {
+        strings.at += at;
+        strings.name()
+    };
+    Some(match short(words, 28)? {
+        0x00 => Request::Open(Opening::open2(bytes, &mut strings)?),
+        0x01 => {
+            let name = name_at(12)?;
+            if is_pattern(&name) {
+                Request::Find { name }
+            } else {
+                // Clients query the attributes of a name in this way.
+                Request::Query { target: Target::Name(name), attributes: Attributes::Other }
+            }
+        }
+        0x02 => Request::FindNext { sid: short(bytes, 0)? },
+        0x03 => Request::Space,
+        0x05 => Request::Query {
+            attributes: Attributes::Level(short(bytes, 0)?),
+            target: Target::Name(name_at(6)?),
+        },
+        0x06 => set(short(bytes, 0)?, Target::Name(name_at(6)?), data, unicode),
+        0x07 => Request::Query {
+            attributes: Attributes::Level(short(bytes, 2)?),
+            target: Target::Fid(short(bytes, 0)?),
+        },
+        0x08 => set(short(bytes, 2)?, Target::Fid(short(bytes, 0)?), data, unicode),
+        0x0D => Request::MakeDirectory { name: name_at(4)? },
+        0x10 => Request::Other("TRANS2_GET_DFS_REFERRAL"),
+        _ => Request::Other("TRANSACTION2"),
+    })
+}
+
+/// `SET_PATH_INFORMATION` and `SET_FILE_INFORMATION` (2.2.6.7, 2.2.6.9, 2.2.8.4).
+fn set(level: u16, target: Target, data: &[u8], unicode: bool) -> Request {
+    // Classes of MS-FSCC as the levels that they are alike.
+    let level = match level.checked_sub(PASS_THROUGH) {
+        Some(13) => 0x0102,
+        Some(20) => 0x0104,
+        _ => level,
+    };
+    let change = match level {
+        0x0102 => data.first().map(|flag| Change::Disposition(flag & 1 != 0)),
+        0x0104 => long(data, 0).map(Change::Size),
+        // FileRenameInformation as SMB 1 has it (MS-FSCC 2.4.42.1).
+        0x03F2 => word(data, 8).and_then(|len| part(data, 12, len as usize)).map(|name| {
+            let mut strings = Strings { message: name, at: 0, end: name.len(), unicode };
+            let name = strings.next().unwrap_or_default();
+            let same_directory = !name.starts_with(&[b'\\', 0]);
+            Change::Name { name: within_share(&name), same_directory }
+        }),
+        // The file is as long as its first field states.
+        0x0200 => long(data, 0).filter(|size| *size != NO_CHANGE).map(Change::Size),
+        POSIX_UNLINK => Some(Change::Removal),
+        POSIX_OPEN => {
+            if let Target::Name(name) = &target
+                && let Some(opening) = Opening::posix(name.clone(), data)
+            {
+                return Request::Open(opening);
+            }
+            None
+        }
+        _ => None,
+    };
+    Request::Set { target, change: change.unwrap_or(Change::Attributes) }
+}
+
+/// Decodes a request of `NT_TRANSACT`; none if it ends too early.
+pub(super) fn decode_nt(words: &[u8], message: &[u8], unicode: bool) -> Option<Request> {
+    let [len, at] = [word(words, 19)?, word(words, 23)?].map(|field| field as usize);
+    Some(match short(words, 36)? {
+        1 => {
+            let (bytes, mut strings) = parameters(message, at, len, unicode)?;
+            Request::Open(Opening::nt_transact(bytes, &mut strings)?)
+        }
+        2 => Request::Other("NT_TRANSACT_IOCTL"),
+        3 => Request::Other("NT_TRANSACT_SET_SECURITY_DESC"),
+        4 => Request::Other("NT_TRANSACT_NOTIFY_CHANGE"),
+        5 => Request::Other("NT_TRANSACT_RENAME"),
+        6 => Request::Other("NT_TRANSACT_QUERY_SECURITY_DESC"),
+        _ => Request::Other("NT_TRANSACT"),
+    })
+}
+
+impl Attributes {
+    /// Length and whether it is a directory, as far as a reply states them: in its words, or in the data of its transaction.
+    pub(super) fn read(self, words: &[u8], data: &[u8]) -> (Option<u64>, Option<bool>) {
+        let directory = |attributes: Option<u16>| attributes.map(|bits| bits & 0x10 != 0);
+        let flag = |at: usize| data.get(at).map(|flag| *flag != 0);
+        let size = |bytes: &[u8], at: usize| word(bytes, at).map(u64::from);
+        match self {
+            // 2.2.4.9.2 and 2.2.4.31.2.
+            Self::Core => (size(words, 6), directory(short(words, 0))),
+            Self::CoreOfOpen => (size(words, 12), directory(short(words, 20))),
+            Self::Directory => (None, Some(true)),
+            // 2.2.8.3: INFO_STANDARD, BASIC, STANDARD, ALL, and the classes of MS-FSCC 2.4.7, 2.4.41, 2.4.2.
+            Self::Level(0x0001 | 0x0002) => (size(data, 12), directory(short(data, 20))),
+            Self::Level(0x0101 | 1004) => (None, directory(short(data, 32))),
+            Self::Level(0x0102 | 1005) => (long(data, 8), flag(21)),
+            Self::Level(0x0107 | 1018) => (long(data, 48), flag(61)),
+            // UNIX_BASIC.
+            Self::Level(0x0200) => (long(data, 0), word(data, 56).map(|kind| kind == 1)),
+            Self::Other | Self::Level(_) => (None, None),
+        }
+    }
+}
