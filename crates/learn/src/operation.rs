@@ -163,6 +163,8 @@ pub enum Action {
         directory: u32,
         /// Entries of the reply.
         entries: u32,
+        /// It begins a listing; the others continue it.
+        first: bool,
     },
     /// Make a directory.
     MakeDirectory {

@@ -253,8 +253,14 @@ impl Assembler<'_> {
                 };
                 both(group, |sequence| sequence.stats[place] += 1);
             }
-            Action::Lookup { .. } => both(group, |sequence| sequence.lookups += 1),
-            Action::List { .. } => both(group, |sequence| sequence.lists += 1),
+            Action::Lookup { .. } => {
+                if !group.whole.has_data() {
+                    // Where its user stopped reading earlier says nothing about a file that is opened again.
+                    self.next.remove(&(user, file));
+                }
+                both(group, |sequence| sequence.lookups += 1);
+            }
+            Action::List { first, .. } => both(group, |sequence| sequence.lists += u32::from(first)),
             Action::Rename { .. } => {
                 group.whole.name = NameChange::Renamed;
                 group.done = true;

@@ -184,7 +184,9 @@ fn read_access(reads: &Transfer, size: Option<u64>) -> Access {
 
 fn write_access(sequence: &Sequence, size: Option<u64>) -> Access {
     let writes = &sequence.writes;
-    let is_all = sequence.created || size.is_some_and(|size| size > 0 && writes.end >= size);
+    // A file that is removed afterwards has the size that it gets here.
+    let is_kept = sequence.created && sequence.name != NameChange::Removed;
+    let is_all = is_kept || size.is_some_and(|size| size > 0 && writes.end >= size);
     if sequence.appends {
         Access::Append
     } else if writes.is_random() {
@@ -202,8 +204,10 @@ pub fn stated(sequence: &mut Sequence, stratum: Option<Stratum>, counts: &mut Co
     if needs_open && !sequence.opened {
         // A protocol without open: the look-up, or the request for attributes, is what opens.
         sequence.opened = true;
-        if sequence.lookups == 0 && sequence.stats[0] > 0 {
-            sequence.stats[0] -= 1;
+        match sequence.lookups {
+            0 => sequence.stats[0] = sequence.stats[0].saturating_sub(1),
+            // The others requested attributes, which such a protocol returns with a look-up.
+            lookups => sequence.stats[0] += lookups - 1,
         }
     }
     if !sequence.opened && !sequence.has_data() && sequence.lookups > 0 && sequence.name == NameChange::None {

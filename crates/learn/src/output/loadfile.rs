@@ -151,10 +151,10 @@ impl Writer<'_> {
                     None => self.leave_out("requests on names that are gone"),
                 }
             }
-            Action::List { directory, entries } => {
+            Action::List { directory, entries, first } => {
                 self.listed.insert(user, directory);
                 // The rest of a listing is requested by whoever replays it.
-                if listed_before != Some(directory) {
+                if first || listed_before != Some(directory) {
                     self.list(directory, entries);
                 }
             }

@@ -125,7 +125,12 @@ impl Simulator<'_> {
                 Op::Stat => self.by_name(user, file, Action::Stat { file: Some(file) }, &mut now),
                 Op::List => {
                     let directory = self.observed.files[number.unwrap() as usize].parent.unwrap();
-                    self.by_name(user, directory, Action::List { directory, entries: 10 }, &mut now);
+                    self.by_name(
+                        user,
+                        directory,
+                        Action::List { directory, entries: 10, first: true },
+                        &mut now,
+                    );
                 }
                 Op::Rename => {
                     let replaced = made.and(number);

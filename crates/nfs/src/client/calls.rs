@@ -21,6 +21,9 @@ pub(crate) enum ExpectedReply {
     Renewal,
 }
 
+/// Buffers that are remembered: more than one for each of several connections do not stay in a cache.
+const MAX_FILLED: usize = 8;
+
 impl TrackedRequest for ExpectedReply {
     #[inline]
     fn is_direct_read(&self) -> bool {
@@ -41,8 +44,8 @@ pub(crate) struct Calls {
     resent: Vec<u32>,
     /// With Kerberos, what signs or encrypts calls and replies.
     security: Option<Box<ClientSecurity>>,
-    /// The slot whose buffer a READ filled last, until it is being filled again.
-    filled_last: Option<usize>,
+    /// Slots whose buffers READs have filled, the last one at the end, until they are being filled again.
+    filled: Vec<usize>,
 }
 
 impl Calls {
@@ -56,7 +59,7 @@ impl Calls {
             index_bits,
             resent: Vec::new(),
             security: None,
-            filled_last: None,
+            filled: Vec::with_capacity(MAX_FILLED),
         }
     }
 
@@ -140,15 +143,22 @@ impl Calls {
 
     /// Notes that a READ has filled the slot's buffer.
     pub(crate) fn note_filled(&mut self, index: usize) {
-        self.filled_last = Some(index);
+        if self.filled.len() == MAX_FILLED {
+            self.filled.remove(0);
+        }
+        self.filled.push(index);
     }
 
-    /// A slot whose buffer is in the processor's cache and holds nothing that is needed: it was filled last, and the slot's
-    /// next READ is in flight. The caller fills that buffer next.
-    pub(crate) fn take_free_buffer(&mut self) -> Option<usize> {
-        let index = self.filled_last.take()?;
-        let (_, expected) = self.find(self.xid(index)?)?;
-        matches!(expected, ExpectedReply::Read { .. }).then_some(index)
+    /// The data of the READ at `index` begin to arrive: returns another slot whose buffer is in the processor's cache and holds
+    /// nothing that is needed, because the next READ of that slot is in flight. The caller fills that buffer instead.
+    pub(crate) fn take_free_buffer(&mut self, index: usize) -> Option<usize> {
+        self.filled.retain(|slot| *slot != index);
+        let is_free = |slot: &usize| {
+            let expected = self.xid(*slot).and_then(|xid| self.find(xid));
+            matches!(expected, Some((_, ExpectedReply::Read { .. })))
+        };
+        let newest = self.filled.iter().rposition(is_free)?;
+        Some(self.filled.remove(newest))
     }
 
     /// Ends the call at `index`; none if none was in flight.
@@ -191,15 +201,18 @@ mod tests {
             calls.note_filled(0);
         };
         fill(&mut calls);
-        assert_eq!(calls.take_free_buffer(), None, "its data may not have been used yet");
-        fill(&mut calls);
+        assert_eq!(calls.take_free_buffer(1), None, "its data may not have been used yet");
         calls.start(0, ExpectedReply::Flush { file: 1 });
-        assert_eq!(calls.take_free_buffer(), None, "the next request may be a WRITE of what is in it");
+        assert_eq!(calls.take_free_buffer(1), None, "the next request may be a WRITE of what is in it");
+        calls.finish(0);
+        calls.start(0, read);
+        assert_eq!(calls.take_free_buffer(1), Some(0));
+        assert_eq!(calls.take_free_buffer(1), None, "it belongs to the other slot now");
         calls.finish(0);
         fill(&mut calls);
         calls.start(0, read);
-        assert_eq!(calls.take_free_buffer(), Some(0));
-        assert_eq!(calls.take_free_buffer(), None, "it is being filled again");
+        assert_eq!(calls.take_free_buffer(0), None, "it is being filled itself");
+        assert_eq!(calls.take_free_buffer(1), None);
     }
 
     #[test]

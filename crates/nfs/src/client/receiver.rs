@@ -231,10 +231,11 @@ impl Receiver {
         Ok(DirectStart::Data(FRAGMENT_HEADER_BYTES + used))
     }
 
-    /// Gives the READ the buffer that is in the processor's cache, if it is free; its own goes to the other slot. At any
-    /// depth, data then arrive in the same few buffers.
+    /// Gives the READ a buffer that is in the processor's cache, if one is free; its own goes to the other slot. At any depth,
+    /// data then arrive in the same few buffers.
     fn exchange_buffers(&self, calls: &mut Calls, buffers: &mut [Box<[u8]>]) {
-        if let (Some(direct), Some(free)) = (self.direct, calls.take_free_buffer())
+        if let Some(direct) = self.direct
+            && let Some(free) = calls.take_free_buffer(direct.index)
             && buffers[direct.index].len() == buffers[free].len()
         {
             buffers.swap(direct.index, free);

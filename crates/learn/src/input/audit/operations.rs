@@ -262,7 +262,7 @@ impl Operations {
             let directory = named(&path, recorder);
             recorder.directory(directory);
             // Lines of `readdir` are without names, and searches of smbd have them too.
-            at.record(Action::List { directory, entries: 0 }, recorder);
+            at.record(Action::List { directory, entries: 0, first: true }, recorder);
         }
     }
 

@@ -57,7 +57,7 @@ fn what_smbclient_did_is_found_among_the_calls_of_smbd() {
             Action::Open { file: Some(notes), write: true, created: true },
             write(notes, 6),
             Action::Close { file: notes },
-            Action::List { directory: project, entries: 0 },
+            Action::List { directory: project, entries: 0, first: true },
             Action::Stat { file: Some(project) },
             Action::Space,
         ]
@@ -77,7 +77,7 @@ fn what_smbclient_did_is_found_among_the_calls_of_smbd() {
     assert_eq!(observed.operations[17].outcome, Outcome::NotFound);
     // rename notes.txt new.txt; del new.txt; del a.bin; rmdir project, with a listing before each del
     let last: Vec<Action> = actions(&observed)[34..40].to_vec();
-    let list = Action::List { directory: project, entries: 0 };
+    let list = Action::List { directory: project, entries: 0, first: true };
     let remove = |file| Action::Remove { file: Some(file) };
     assert_eq!(
         last,

@@ -17,6 +17,8 @@ pub(super) struct Open {
     /// Writes return when the data is on stable storage.
     pub(super) synchronous: bool,
     pub(super) directory: bool,
+    /// A part of the directory was read.
+    pub(super) listed: bool,
 }
 
 /// The descriptors of processes. Threads share those of their process.

@@ -199,6 +199,7 @@ impl Operations {
             append: has("O_APPEND"),
             synchronous: has("O_SYNC") || has("O_DSYNC"),
             directory: is_directory,
+            listed: false,
         };
         self.descriptors.put(at.process, at.count(), open);
     }
@@ -295,6 +296,7 @@ impl Operations {
         let Ok(position) = at.call.result else { return };
         if let Some(open) = self.opened(at) {
             open.position = position;
+            open.listed &= position != 0;
         }
     }
 
@@ -309,14 +311,16 @@ impl Operations {
     }
 
     fn list(&mut self, at: &At<'_>, recorder: &mut Recorder) {
-        let Some(directory) = self.opened(at).map(|open| open.file) else { return };
+        let Some(open) = self.opened(at) else { return };
+        let directory = open.file;
+        let first = !std::mem::replace(&mut open.listed, true);
         // "0x55d0 /* 12 entries */"
         let text = std::str::from_utf8(at.call.argument(1)).unwrap_or_default();
         let entries = text.split_whitespace().find_map(|word| word.parse().ok()).unwrap_or(0);
         recorder.directory(directory);
         // The last call of a listing returns nothing; over a network it is part of the one before.
         if at.count() > 0 {
-            at.record(Action::List { directory, entries }, recorder);
+            at.record(Action::List { directory, entries, first }, recorder);
         }
     }
 

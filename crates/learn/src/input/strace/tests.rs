@@ -69,7 +69,7 @@ fn threads_share_descriptors_and_interrupted_calls_are_joined() {
     assert_eq!(observed.users.len(), 1);
     assert_eq!(observed.unseen.without_reply, 1);
     let found: Vec<Action> = observed.operations.iter().map(|operation| operation.action).collect();
-    let Action::List { directory, entries: 12 } = found[0] else { panic!("{found:?}") };
+    let Action::List { directory, entries: 12, first: true } = found[0] else { panic!("{found:?}") };
     assert!(observed.files[directory as usize].directory);
     let Action::Open { file: Some(file), write: true, created: false } = found[1] else {
         panic!("{found:?}")

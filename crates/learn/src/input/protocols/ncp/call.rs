@@ -124,6 +124,8 @@ pub(super) enum Call {
         reply: Description,
         /// The reply has several entries.
         set: bool,
+        /// It begins the search.
+        first: bool,
     },
     /// A directory handle, in the first byte of the reply.
     Allocate {
@@ -233,12 +235,14 @@ impl Call {
             Request::SearchFile(call) => {
                 let directory = text(call.directory, Pstr::default());
                 let directory = places.file(&directory, recorder);
-                Self::List { directory, reply: Description::Classic, set: false }
+                let first = call.sequence == u16::MAX;
+                Self::List { directory, reply: Description::Classic, set: false, first }
             }
             Request::ContinueSearch(call) => {
                 let id = call.place.directory;
                 let directory = places.search(connection, call.place.volume, id, recorder);
-                Self::List { directory, reply: Description::Classic, set: false }
+                let first = call.place.sequence == u16::MAX;
+                Self::List { directory, reply: Description::Classic, set: false, first }
             }
             Request::FreeHandle(call) => {
                 places.free(connection, call.handle);
@@ -276,11 +280,13 @@ impl Call {
                 directory: places.entry(call.sequence.volume, call.sequence.directory, recorder),
                 reply: Description::NameSpace(call.mask),
                 set: false,
+                first: call.sequence.entry == u32::MAX,
             },
             Request::SearchSet(call) => Self::List {
                 directory: places.entry(call.sequence.volume, call.sequence.directory, recorder),
                 reply: Description::NameSpace(call.mask),
                 set: true,
+                first: call.sequence.entry == u32::MAX,
             },
             _ => Self::family(request.function().code),
         }

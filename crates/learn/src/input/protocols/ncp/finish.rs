@@ -66,14 +66,14 @@ impl Call {
                 };
                 return vec![(Action::Stat { file }, outcome)];
             }
-            Self::List { directory, reply: described, set } => {
+            Self::List { directory, reply: described, set, first } => {
                 recorder.directory(directory);
                 // 0xFF ends every search.
                 let is_end = reply.completion == Completion::Failure;
                 let entries =
                     if succeeded { listed(directory, described, set, reader, places, recorder) } else { 0 };
                 let outcome = if is_end { Outcome::Done } else { outcome };
-                return vec![(Action::List { directory, entries }, outcome)];
+                return vec![(Action::List { directory, entries, first }, outcome)];
             }
             Self::Number { place, search } if succeeded => {
                 let file = places.file(&place, recorder);
@@ -200,7 +200,9 @@ impl Call {
                 vec![(Action::Open { file, write, created: false }, Outcome::NoReply)]
             }
             // Without reply, nothing shows that a search has gone anywhere.
-            Self::List { directory, .. } => vec![(Action::List { directory, entries: 0 }, Outcome::NoReply)],
+            Self::List { directory, first, .. } => {
+                vec![(Action::List { directory, entries: 0, first }, Outcome::NoReply)]
+            }
             Self::Read { handle, offset, asked, .. } => {
                 let file = places.opened(handle, recorder).file;
                 vec![(Action::Read { file, offset, asked, bytes: asked }, Outcome::NoReply)]

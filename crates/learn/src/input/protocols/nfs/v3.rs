@@ -40,6 +40,8 @@ pub(super) enum Call {
     List {
         directory: u32,
         plus: bool,
+        /// It reads from the start.
+        first: bool,
     },
 }
 
@@ -101,7 +103,7 @@ impl Call {
             }
             16 | 17 => {
                 recorder.directory(file);
-                Self::List { directory: file, plus: procedure == 17 }
+                Self::List { directory: file, plus: procedure == 17, first: body.u64()? == 0 }
             }
             18 => Self::Known(Action::Space, Attributes::After(file)),
             19 => other("FSINFO"),
@@ -141,7 +143,7 @@ impl Call {
             Self::Make { .. } => Action::Open { file: None, write: true, created: true },
             Self::Remove(_, file) => Action::Remove { file },
             Self::Rename { .. } => Action::Rename { file: None, replaced: None },
-            Self::List { directory, .. } => Action::List { directory, entries: 0 },
+            Self::List { directory, first, .. } => Action::List { directory, entries: 0, first },
         })
     }
 
@@ -212,10 +214,11 @@ impl Call {
                 let replaced = from.rename(&to, server, recorder);
                 Action::Rename { file, replaced }
             }
-            Self::List { directory, plus } => {
+            Self::List { directory, plus, first } => {
                 Attributes::After(directory).note(results, recorder);
                 let _verifier = results.u64();
-                Action::List { directory, entries: entries(results, directory, plus, server, recorder) }
+                let entries = entries(results, directory, plus, server, recorder);
+                Action::List { directory, entries, first }
             }
         })
     }

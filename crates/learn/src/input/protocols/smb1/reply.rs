@@ -97,11 +97,12 @@ impl Request {
                 return [unlocks.then(|| lock(true)), locks.then(|| lock(false))];
             }
             Self::Find { name } | Self::Search { name } => match known(directory(name), files, recorder) {
-                Some(directory) => Action::List { directory, entries: 0 },
+                Some(directory) => Action::List { directory, entries: 0, first: true },
                 None => Action::Other("FIND_FIRST2"),
             },
             Self::FindNext { sid } => {
-                Action::List { directory: files.search_directory(*sid, recorder), entries: 0 }
+                let directory = files.search_directory(*sid, recorder);
+                Action::List { directory, entries: 0, first: false }
             }
             Self::Query { target, .. } => Action::Stat { file: target.known(tid, files, recorder) },
             Self::Set { target, change } => {
@@ -169,13 +170,13 @@ impl Request {
                 }
                 // TRANS2_FIND_FIRST2 (2.2.6.2.2): SID, SearchCount.
                 let entries = short(reply.parameters, 2).map_or(0, u32::from);
-                Action::List { directory: listed, entries }
+                Action::List { directory: listed, entries, first: true }
             }
             Self::FindNext { sid } => {
                 let directory = files.search_directory(*sid, recorder);
                 recorder.directory(directory);
                 let entries = short(reply.parameters, 0).map_or(0, u32::from);
-                Action::List { directory, entries }
+                Action::List { directory, entries, first: false }
             }
             Self::Search { name } => {
                 let listed = match files.searched {
@@ -184,7 +185,8 @@ impl Request {
                 };
                 recorder.directory(listed);
                 files.searched = Some(listed);
-                Action::List { directory: listed, entries: short(words, 0).map_or(0, u32::from) }
+                let entries = short(words, 0).map_or(0, u32::from);
+                Action::List { directory: listed, entries, first: !name.is_empty() }
             }
             Self::FindClose { sid } => {
                 files.end_search(*sid, recorder);

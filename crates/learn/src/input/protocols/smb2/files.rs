@@ -19,6 +19,8 @@ pub(super) struct Open {
     pub(super) path: Vec<u8>,
     /// It is removed when it is closed.
     pub(super) delete: bool,
+    /// A part of the directory was read.
+    pub(super) listed: bool,
 }
 
 #[derive(Default)]
@@ -59,6 +61,7 @@ impl Files {
             file: recorder.file(server, &id),
             path: Vec::new(),
             delete: false,
+            listed: false,
         })
     }
 

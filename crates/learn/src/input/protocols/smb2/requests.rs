@@ -14,6 +14,9 @@ const DELETE_ON_CLOSE: u32 = 0x0000_1000;
 const DIRECTORY_FILE: u32 = 0x0000_0001;
 const ATTRIBUTE_DIRECTORY: u32 = 0x0000_0010;
 const WRITE_THROUGH: u32 = 0x0000_0001;
+/// Flags of QUERY_DIRECTORY (2.2.33): from the start, also with another pattern.
+const RESTART_SCANS: u8 = 0x01;
+const REOPEN: u8 = 0x10;
 const UNLOCK: u32 = 0x0000_0004;
 const STATUS_NO_MORE_FILES: u32 = 0x8000_0006;
 const STATUS_BUFFER_OVERFLOW: u32 = 0x8000_0005;
@@ -67,6 +70,8 @@ pub(super) enum Request {
     },
     List {
         id: FileId,
+        /// It begins again.
+        restarts: bool,
     },
     Query {
         id: FileId,
@@ -132,7 +137,7 @@ impl Request {
             },
             10 => Self::Lock { id: id(8)?, release: word(body, 40)? & UNLOCK != 0 },
             11 => Self::Other { name: "IOCTL" },
-            14 => Self::List { id: id(8)? },
+            14 => Self::List { id: id(8)?, restarts: *body.get(3)? & (RESTART_SCANS | REOPEN) != 0 },
             15 => Self::Other { name: "CHANGE_NOTIFY" },
             16 => Self::Query { info: *body.get(2)?, id: id(24)? },
             17 => {
@@ -166,7 +171,7 @@ impl Request {
                 Action::Write { file: file(id), offset: *offset, bytes: *bytes, stable: *stable }
             }
             Self::Lock { id, release } => Action::Lock { file: file(id), release: *release },
-            Self::List { id } => Action::List { directory: file(id), entries: 0 },
+            Self::List { id, restarts } => Action::List { directory: file(id), entries: 0, first: *restarts },
             Self::Query { info: INFO_FILESYSTEM, .. } => Action::Space,
             Self::Query { info: INFO_FILE, id } => Action::Stat { file: Some(file(id)) },
             Self::Query { .. } => Action::Other("QUERY_INFO"),
@@ -219,10 +224,12 @@ impl Request {
                 let file = files.get(*id, server, recorder).file;
                 Some(Action::Read { file, offset: *offset, asked: *asked, bytes: delivered })
             }
-            Self::List { id } if ended == Outcome::Done => {
+            Self::List { id, restarts } if ended == Outcome::Done => {
                 let open = files.get(*id, server, recorder);
                 recorder.directory(open.file);
-                Some(Action::List { directory: open.file, entries: entries(reply, body) })
+                let first = *restarts || !open.listed;
+                open.listed = true;
+                Some(Action::List { directory: open.file, entries: entries(reply, body), first })
             }
             Self::Set { info: INFO_FILE, class, value, id } if ended == Outcome::Done => match *class {
                 RENAME => Some(renamed(*id, value, reply, files, server, recorder)),
@@ -246,7 +253,7 @@ impl Request {
             | Self::Read { id, .. }
             | Self::Write { id, .. }
             | Self::Lock { id, .. }
-            | Self::List { id }
+            | Self::List { id, .. }
             | Self::Query { id, .. }
             | Self::Set { id, .. } => Some(id),
             _ => None,
@@ -296,7 +303,7 @@ fn created(
     }
     if let Some(id) = body.get(64..).and_then(|rest| rest.first_chunk::<16>()) {
         *last = *id;
-        files.open(*id, Open { file, path, delete: options & DELETE_ON_CLOSE != 0 });
+        files.open(*id, Open { file, path, delete: options & DELETE_ON_CLOSE != 0, listed: false });
     }
     match (is_directory, made) {
         (true, true) => Action::MakeDirectory { directory: Some(file) },

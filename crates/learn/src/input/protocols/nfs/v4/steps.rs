@@ -37,7 +37,10 @@ pub(in super::super) enum Step {
     },
     Flush,
     SetAttributes(Option<u64>),
-    List,
+    List {
+        /// It reads from the start.
+        first: bool,
+    },
     Create {
         name: Box<[u8]>,
         directory: bool,
@@ -131,9 +134,10 @@ fn step(code: u32, xdr: &mut Xdr<'_>, server: SocketAddr, recorder: &mut Recorde
             Step::Read { offset: xdr.u64()?, asked: xdr.u32()? }
         }
         26 => {
-            xdr.skip(24)?;
+            let cookie = xdr.u64()?;
+            xdr.skip(16)?;
             xdr.bitmap()?;
-            Step::List
+            Step::List { first: cookie == 0 }
         }
         27 => Step::Other("READLINK"),
         28 => Step::Remove(place::name(xdr)?),

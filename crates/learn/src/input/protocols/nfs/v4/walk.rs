@@ -148,7 +148,7 @@ impl Walk {
                 self.on_current(|file| Action::SetSize { file, size }, outcome);
             }
             Step::SetAttributes(None) => self.on_current(|file| Action::SetAttributes { file }, outcome),
-            Step::List => self.list(outcome, facts, recorder),
+            Step::List { first } => self.list(*first, outcome, facts, recorder),
             Step::Create { name, directory } => self.create(name, *directory, outcome, handle, recorder),
             Step::Remove(name) => {
                 let file = self.known(name, recorder);
@@ -273,7 +273,7 @@ impl Walk {
         self.add(Action::Rename { file, replaced }, outcome);
     }
 
-    fn list(&mut self, outcome: Outcome, facts: &Facts, recorder: &mut Recorder) {
+    fn list(&mut self, first: bool, outcome: Outcome, facts: &Facts, recorder: &mut Recorder) {
         let Some(directory) = self.current else {
             return;
         };
@@ -289,7 +289,7 @@ impl Walk {
                 }
             }
         }
-        self.add(Action::List { directory, entries: count }, outcome);
+        self.add(Action::List { directory, entries: count, first }, outcome);
     }
 
     /// The current file's size may be another from here on.

@@ -122,8 +122,8 @@ fn a_reply_in_several_messages_ends_with_the_last_one() {
     let observed = decode(&section("multipart"));
     let listings: Vec<_> =
         observed.operations.iter().map(|operation| (operation.action, operation.end)).collect();
-    let list = |entries| Action::List { directory: 0, entries };
-    assert_eq!(listings, [(list(512), Some(4_010)), (list(188), Some(7_010))]);
+    let list = |entries, first| Action::List { directory: 0, entries, first };
+    assert_eq!(listings, [(list(512, true), Some(4_010)), (list(188, false), Some(7_010))]);
     assert_eq!(observed.unseen.without_request, 0);
     // Without its last part, an operation ends with the one before.
     let mut samples = section("multipart");

@@ -13,7 +13,7 @@ const fn stat(file: u32) -> (Action, Outcome) {
 }
 
 const fn list(directory: u32, entries: u32) -> (Action, Outcome) {
-    (Action::List { directory, entries }, Done)
+    (Action::List { directory, entries, first: true }, Done)
 }
 
 const fn remove(file: u32) -> (Action, Outcome) {
@@ -85,7 +85,7 @@ fn lanman1_with_oem_names_and_the_status_of_dos() {
         close(2),
         // SEARCH, and its continuation.
         list(1, 3),
-        list(1, 0),
+        (Action::List { directory: 1, entries: 0, first: false }, Done),
         RENAME,
         open(2, false),
         // ERRDOS, ERROR_NOT_SUPPORTED.
