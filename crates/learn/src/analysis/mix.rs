@@ -36,17 +36,11 @@ pub fn count_sequence(sequence: &Sequence, seen: &mut BTreeMap<&'static str, u64
         Subject::File(_) | Subject::Directory(_) => {}
     }
     add("list", sequence.lists);
-    let mut stats: u32 = sequence.stats.iter().sum();
-    let is_open = sequence.opened || sequence.has_data() && !sequence.kept;
-    if is_open {
+    if sequence.opened || sequence.has_data() && !sequence.kept {
         add(if sequence.created { "create" } else { "open" }, 1);
         add("close", 1);
-        // Without look-ups the request for attributes is what opens.
-        stats -= u32::from(!sequence.opened && sequence.lookups == 0 && sequence.stats[0] > 0);
-    } else if sequence.lookups > 0 && sequence.name == NameChange::None && !sequence.has_data() {
-        stats = stats.max(1);
     }
-    add("stat", stats);
+    add("stat", sequence.stats_before() + sequence.stats[1] + sequence.stats[2]);
     add("read", sequence.reads.count);
     add("write", sequence.writes.count);
     add("set-size", sequence.set_sizes);

@@ -184,9 +184,11 @@ fn read_access(reads: &Transfer, size: Option<u64>) -> Access {
 
 fn write_access(sequence: &Sequence, size: Option<u64>) -> Access {
     let writes = &sequence.writes;
-    // A file that is removed afterwards has the size that it gets here.
-    let is_kept = sequence.created && sequence.name != NameChange::Removed;
-    let is_all = is_kept || size.is_some_and(|size| size > 0 && writes.end >= size);
+    // A file that is removed afterwards has the size that it gets here, whatever the size of the others.
+    let is_all = match sequence.name {
+        NameChange::Removed if sequence.created => false,
+        _ => sequence.created || size.is_some_and(|size| size > 0 && writes.end >= size),
+    };
     if sequence.appends {
         Access::Append
     } else if writes.is_random() {
@@ -200,20 +202,9 @@ fn write_access(sequence: &Sequence, size: Option<u64>) -> Access {
 
 /// Changes a sequence into one that a plan can state, and counts what it loses.
 pub fn stated(sequence: &mut Sequence, stratum: Option<Stratum>, counts: &mut Counts) {
-    let needs_open = sequence.has_data() && !sequence.kept;
-    if needs_open && !sequence.opened {
-        // A protocol without open: the look-up, or the request for attributes, is what opens.
-        sequence.opened = true;
-        match sequence.lookups {
-            0 => sequence.stats[0] = sequence.stats[0].saturating_sub(1),
-            // The others requested attributes, which such a protocol returns with a look-up.
-            lookups => sequence.stats[0] += lookups - 1,
-        }
-    }
-    if !sequence.opened && !sequence.has_data() && sequence.lookups > 0 && sequence.name == NameChange::None {
-        let stats: u32 = sequence.stats.iter().sum();
-        sequence.stats = [stats.max(1), 0, 0];
-    }
+    sequence.stats[0] = sequence.stats_before();
+    // In a protocol without opens, the look-up or the request for attributes is what opens.
+    sequence.opened |= sequence.has_data() && !sequence.kept;
     if sequence.created && sequence.reads.count > 0 {
         counts
             .leave_out("reads of a file that its transaction has just made", u64::from(sequence.reads.count));

@@ -105,6 +105,20 @@ impl Sequence {
         self.reads.count + self.writes.count + self.set_sizes + self.flushes > 0
     }
 
+    /// Requests for attributes before the file is open, as plans count them. A look-up by name is one, too, unless it opens the file
+    /// in a protocol without opens; there, the request for attributes opens it where there is no look-up.
+    pub fn stats_before(&self) -> u32 {
+        let is_opened_by_name = !self.opened && self.has_data() && !self.kept;
+        match self.lookups {
+            0 => self.stats[0] - u32::from(is_opened_by_name && self.stats[0] > 0),
+            lookups if is_opened_by_name => self.stats[0] + lookups - 1,
+            lookups if self.opened => self.stats[0] + lookups,
+            // The look-up is that of the request for attributes.
+            lookups if self.name == NameChange::None && !self.has_data() => self.stats[0].max(lookups),
+            _ => self.stats[0],
+        }
+    }
+
     /// It changes the file.
     pub fn changes(&self) -> bool {
         self.created || self.writes.count + self.set_sizes + self.flushes > 0 || self.name != NameChange::None
