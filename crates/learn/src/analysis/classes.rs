@@ -254,7 +254,8 @@ fn keys(observed: &Observed, facts: &BTreeMap<u32, FileFacts>) -> Vec<(u32, Key)
         let data = data(*file);
         let stratum = stratum(facts);
         let by_one = again.get(&(data, stratum)).is_some_and(|(one, several)| one > several);
-        (*file, (data, stratum, facts.changed || users.len() > 1 && by_one))
+        let is_own = facts.changed || users.len() > 1 && facts.users.len() == 1 && by_one;
+        (*file, (data, stratum, is_own))
     };
     facts.iter().map(key).collect()
 }

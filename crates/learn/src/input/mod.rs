@@ -6,6 +6,7 @@
 
 mod audit;
 mod capture;
+mod connection_users;
 mod connections;
 mod datagrams;
 mod error;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
+use super::connection_users::ConnectionUsers;
 use super::keys::Keyring;
 use crate::operation::{File, Observed, Operation, Outcome, Person, Protocol};
 
@@ -19,6 +20,9 @@ pub(crate) struct Recorder {
     observed: Observed,
     clients: HashMap<IpAddr, u32>,
     users: HashMap<(u32, u64, Protocol), u32>,
+    /// Numbers of credentials that connections share.
+    credentials: HashMap<(u32, u64, Protocol), u32>,
+    connection_users: ConnectionUsers,
     /// By the hash of server and handle or path.
     files: HashMap<u64, u32>,
     /// Files that were changed before a length was seen: their first length stays unknown.
@@ -49,6 +53,19 @@ impl Recorder {
         if user == next {
             self.observed.users.push(Person { client, protocol });
         }
+        user
+    }
+
+    /// The user of a connection with this credential, whom others may have too: [`Self::finish`] finds out which connections are
+    /// those of one user.
+    pub(crate) fn connection_user(&mut self, client: SocketAddr, credential: u64, protocol: Protocol) -> u32 {
+        let mut hasher = DefaultHasher::new();
+        (credential, client.port()).hash(&mut hasher);
+        let user = self.user(client.ip(), hasher.finish(), protocol);
+        let machine = self.clients.get(&client.ip()).copied().unwrap_or_default();
+        let next = self.credentials.len() as u32;
+        let number = *self.credentials.entry((machine, credential, protocol)).or_insert(next);
+        self.connection_users.add(user, number);
         user
     }
 
@@ -158,6 +175,7 @@ impl Recorder {
     /// Everything, by time.
     pub(crate) fn finish(mut self, duration: u64, started: u64) -> Observed {
         self.observed.operations.sort_by_key(|operation| operation.start);
+        self.connection_users.join(&mut self.observed);
         let key_notes = self.keyring.notes();
         Observed { duration, started, key_notes, ..self.observed }
     }

@@ -7,6 +7,7 @@ const MAX_OPEN: usize = 1 << 20;
 
 /// An open file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Open {
     pub(super) file: u32,
     /// Path, for names relative to it; empty for a file.

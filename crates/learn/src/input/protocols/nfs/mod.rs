@@ -85,7 +85,7 @@ impl NfsDecoder {
             not_decoded(message, recorder);
             return;
         };
-        let user = recorder.user(self.ends.client.ip(), call.identity, protocol);
+        let user = recorder.connection_user(self.ends.client, call.identity, protocol);
         if self.pending.len() >= MAX_PENDING {
             self.end(recorder);
         }

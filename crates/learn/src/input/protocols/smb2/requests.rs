@@ -14,7 +14,7 @@ const DELETE_ON_CLOSE: u32 = 0x0000_1000;
 const DIRECTORY_FILE: u32 = 0x0000_0001;
 const ATTRIBUTE_DIRECTORY: u32 = 0x0000_0010;
 const WRITE_THROUGH: u32 = 0x0000_0001;
-/// Flags of QUERY_DIRECTORY (2.2.33): from the start, also with another pattern.
+/// Flags of `QUERY_DIRECTORY` (2.2.33): from the start, also with another pattern.
 const RESTART_SCANS: u8 = 0x01;
 const REOPEN: u8 = 0x10;
 const UNLOCK: u32 = 0x0000_0004;
