@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sharebench_tests::program::{PATIENCE, free_ports};
-use sharebench_tests::{Capture, Ganesha, GaneshaOptions, Program, Smbd, SmbdOptions};
+use sharebench_tests::{Capture, Captured, Ganesha, GaneshaOptions, KernelGuest, Program, Smbd, SmbdOptions};
 
 use crate::Failure;
 use crate::table::{Bar, Table};
@@ -18,7 +18,9 @@ const LOAD: &str =
 /// The learned one has its own users and think time.
 const AGAIN: &str = "--warm-up 10s --measure 40s --seed 2";
 const BEFORE_CAPTURE: Duration = Duration::from_secs(8);
-const CAPTURED: Duration = Duration::from_secs(36);
+/// A guest boots and mounts first.
+const BEFORE_CAPTURE_OF_MOUNT: Duration = Duration::from_secs(17);
+const CAPTURED_FOR: Duration = Duration::from_secs(36);
 /// Largest difference of an operation's share, points.
 const MIX: f64 = 2.0;
 /// Largest differences, as shares.
@@ -33,16 +35,25 @@ struct Place<'a> {
     name: &'a str,
     url: String,
     port: u16,
+    /// The first load goes through a mount of the kernel guest, by the command up to the mount point.
+    mount: Option<String>,
+}
+
+impl Place<'_> {
+    fn direct(name: &str, url: String, port: u16) -> Place<'_> {
+        Place { name, url, port, mount: None }
+    }
 }
 
 /// What is compared of a capture.
 struct Figures {
-    /// Operations of each kind.
+    /// Requests of each kind.
     kinds: BTreeMap<String, f64>,
+    /// Operations of each kind, as plans count them.
+    operations: BTreeMap<String, f64>,
     /// Nanoseconds.
     think: f64,
-    /// Operations per second.
-    rate: f64,
+    seconds: f64,
     /// 95th percentile of the response times of each kind, nanoseconds.
     p95: BTreeMap<String, f64>,
 }
@@ -63,22 +74,33 @@ pub fn measure(table: &mut Table, program: &Path, scratch: &Path) -> Result<(), 
     server.wait_for_output("serving", PATIENCE)?;
     let smbd = Smbd::start(&SmbdOptions::default())?;
     let ganesha = Ganesha::start(&GaneshaOptions::default())?;
-    let places = [
-        Place { name: "embedded, SMB", url: format!("smb://{USER}@127.0.0.1:{smb}/share/"), port: smb },
-        Place {
-            name: "embedded, NFSv3",
-            url: format!("nfs://127.0.0.1:{nfs}/share/?mountport={nfs}"),
-            port: nfs,
-        },
-        Place { name: "embedded, NFSv4.1", url: format!("nfs://127.0.0.1:{nfs}/share/?vers=4.1"), port: nfs },
-        Place { name: "smbd", url: smbd.url("", ""), port: smbd.port() },
-        Place { name: "ganesha, NFSv3", url: ganesha.url("", "uid=0&gid=0"), port: ganesha.port() },
-        Place {
-            name: "ganesha, NFSv4.1",
-            url: format!("{}&uid=0&gid=0", ganesha.url4("", "4.1")),
-            port: ganesha.port(),
-        },
+    let embedded3 = format!("nfs://127.0.0.1:{nfs}/share/?mountport={nfs}");
+    let embedded4 = format!("nfs://127.0.0.1:{nfs}/share/?vers=4.1");
+    let ganesha3 = ganesha.url("", "uid=0&gid=0");
+    let ganesha4 = format!("{}&uid=0&gid=0", ganesha.url4("", "4.1"));
+    let mut places = vec![
+        Place::direct("embedded, SMB", format!("smb://{USER}@127.0.0.1:{smb}/share/"), smb),
+        Place::direct("embedded, NFSv3", embedded3, nfs),
+        Place::direct("embedded, NFSv4.1", embedded4.clone(), nfs),
+        Place::direct("smbd", smbd.url("", ""), smbd.port()),
+        Place::direct("ganesha, NFSv3", ganesha3, ganesha.port()),
+        Place::direct("ganesha, NFSv4.1", ganesha4, ganesha.port()),
     ];
+    if KernelGuest::NEEDS.into_iter().all(|need| need.unmet().is_none()) {
+        let machine = KernelGuest::MACHINE;
+        let cifs = format!(
+            "PASSWD='{}' mount -t cifs //{machine}/share -o vers=3.1.1,username={},port={}",
+            Smbd::PASSWORD,
+            smbd.user(),
+            smbd.port()
+        );
+        let mount4 = format!("mount -t nfs -o vers=4.2,port={nfs} {machine}:/share");
+        let mounted = [("cifs mount of smbd", smbd.url("", ""), smbd.port(), cifs)];
+        let mounted = mounted.into_iter().chain([("nfs 4.2 mount of embedded", embedded4, nfs, mount4)]);
+        places.extend(mounted.map(|(name, url, port, mount)| Place { name, url, port, mount: Some(mount) }));
+    } else {
+        println!("Not measured: mounts, because the kernel guest cannot run.");
+    }
     for place in &places {
         row(table, program, scratch, place)?;
     }
@@ -87,17 +109,25 @@ pub fn measure(table: &mut Table, program: &Path, scratch: &Path) -> Result<(), 
 
 fn row(table: &mut Table, program: &Path, scratch: &Path, place: &Place<'_>) -> Result<(), Failure> {
     let preset = scratch.join("mine.toml").display().to_string();
-    let first = captured(program, scratch, place, LOAD, &["-o", &preset])?;
+    let first = match &place.mount {
+        None => captured(program, scratch, place, LOAD, &["-o", &preset])?,
+        Some(mount) => captured_mount(program, place, mount, &["-o", &preset])?,
+    };
     let line = format!("--preset {preset} {AGAIN}");
     let second = captured(program, scratch, place, &line, &[])?;
     std::fs::remove_file(&preset)?;
-    let share = |figures: &Figures, kind: &str| {
-        figures.kinds.get(kind).unwrap_or(&0.0) * 100.0 / figures.kinds.values().sum::<f64>()
+    let share = |figures: &Figures, kind: &str| share_of(&figures.kinds, kind);
+    // The kernel's client has requests of its own for what a program does: there, its operations are compared.
+    let [before, after] = match place.mount {
+        None => [&first.kinds, &second.kinds],
+        Some(_) => [&first.operations, &second.operations],
     };
-    let kinds: BTreeSet<&String> = first.kinds.keys().chain(second.kinds.keys()).collect();
-    let mix = kinds.iter().map(|kind| (share(&second, kind) - share(&first, kind)).abs()).fold(0.0, f64::max);
+    let kinds: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let mix = kinds.iter().map(|kind| (share_of(after, kind) - share_of(before, kind)).abs());
+    let mix = mix.fold(0.0, f64::max);
     let think = second.think / first.think;
-    let rate = second.rate / first.rate;
+    let sum = |operations: &BTreeMap<String, f64>| operations.values().sum::<f64>();
+    let rate = sum(after) / sum(before) * first.seconds / second.seconds;
     // Kinds by their share of the first capture, as a geometric mean of ratios.
     let shared =
         first.p95.iter().filter_map(|(kind, p95)| Some((share(&first, kind), second.p95.get(kind)? / p95)));
@@ -138,12 +168,40 @@ fn captured(
         .env("SHAREBENCH_PASSWORD", Smbd::PASSWORD)
         .stdout(Stdio::null())
         .spawn()?;
-    std::thread::sleep(BEFORE_CAPTURE);
-    let capture = Capture::start(place.port)?;
-    std::thread::sleep(CAPTURED);
-    let captured = capture.stop()?;
+    let captured = capture_after(BEFORE_CAPTURE, place)?;
     finish(&mut load, place)?;
     std::fs::remove_file(database)?;
+    learned(program, &captured, learn)
+}
+
+/// The same, with the load in the kernel guest.
+fn captured_mount(
+    program: &Path,
+    place: &Place<'_>,
+    mount: &str,
+    learn: &[&str],
+) -> Result<Figures, Failure> {
+    let guest = KernelGuest::prepare(&[place.port])?;
+    let script = include_str!("../../tests/kernel-guest/load-mount");
+    let program_path = program.canonicalize()?.display().to_string();
+    let env = [("SHAREBENCH", program_path.as_str()), ("MOUNT", mount), ("LOAD", LOAD)];
+    let captured = std::thread::scope(|scope| {
+        let load = scope.spawn(|| guest.run(script, &env, KernelGuest::LONG));
+        let captured = capture_after(BEFORE_CAPTURE_OF_MOUNT, place);
+        load.join().map_err(|_| Failure::from("the guest's thread"))??;
+        captured
+    })?;
+    learned(program, &captured, learn)
+}
+
+fn capture_after(before: Duration, place: &Place<'_>) -> Result<Captured, Failure> {
+    std::thread::sleep(before);
+    let capture = Capture::start(place.port)?;
+    std::thread::sleep(CAPTURED_FOR);
+    Ok(capture.stop()?)
+}
+
+fn learned(program: &Path, captured: &Captured, learn: &[&str]) -> Result<Figures, Failure> {
     let output = Command::new(program).args(["learn", &captured.path(), "--json"]).args(learn).output()?;
     if !output.status.success() {
         return Err(format!("learn: {}", String::from_utf8_lossy(&output.stderr)).into());
@@ -171,6 +229,16 @@ fn figures(learned: &Value) -> Result<Figures, Failure> {
             p95.insert(name.to_owned(), number(&response["ns"])?);
         }
     }
-    let rate = number(&learned["server"]["operations"])? * 1e9 / number(&learned["duration_ns"])?;
-    Ok(Figures { kinds, think: number(&learned["workload"]["think"]["mean_ns"])?, rate, p95 })
+    let mut operations = BTreeMap::new();
+    for row in learned["workload"]["mix"].as_array().ok_or("no mix")? {
+        let name = row["operation"].as_str().unwrap_or_default();
+        operations.insert(name.to_owned(), number(&row["captured"])?);
+    }
+    let seconds = number(&learned["duration_ns"])? / 1e9;
+    Ok(Figures { kinds, operations, think: number(&learned["workload"]["think"]["mean_ns"])?, seconds, p95 })
+}
+
+/// The share of a kind, in percent.
+fn share_of(counts: &BTreeMap<String, f64>, kind: &str) -> f64 {
+    counts.get(kind).unwrap_or(&0.0) * 100.0 / counts.values().sum::<f64>()
 }
