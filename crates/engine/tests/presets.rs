@@ -104,8 +104,8 @@ fn every_preset_runs_and_cleans_up() {
     }
 }
 
-/// Percent of the transactions of each kind: as the sources publish it, or, from `build-` on, as we chose it.
-const MIXES: [(&str, &[(&str, f64)]); 19] = [
+/// Percent of the transactions of each kind: as the sources publish it, as measured (`git-clone-`), or, for the others from `build-` on, as we chose it.
+const MIXES: [(&str, &[(&str, f64)]); 20] = [
     ("database-after-sfs2014", &[("random-read", 79.0), ("read", 1.0), ("random-write", 20.0)]),
     ("database-log-after-sfs2014", &[("write", 80.0), ("random-write", 20.0)]),
     ("genomics-after-park2013", &[("read-hot", 80.0), ("read-other", 10.0), ("write-output", 10.0)]),
@@ -142,6 +142,7 @@ const MIXES: [(&str, &[(&str, f64)]); 19] = [
     ),
     ("desktop-after-virtana", &[("write-clone", 70.0), ("read-clone", 15.0), ("read-replica", 15.0)]),
     ("git-status-after-git", &[("look-up", 1600.0 / 17.0), ("list", 100.0 / 17.0)]),
+    ("git-clone-after-git", &[("receive", 7.71), ("resolve", 91.18), ("check-out", 1.11)]),
     ("package-install-after-npm", &[("install-file", 100.0)]),
     ("sqlite-wal-after-sqlite", &[("query", 74.9), ("commit", 25.0), ("checkpoint", 0.1)]),
     ("bands-after-time-machine", &[("change", 70.0), ("create", 15.0), ("delete", 5.0), ("read", 10.0)]),

@@ -22,7 +22,7 @@ macro_rules! preset {
 }
 
 /// Every preset; the first one is the workload of loads that name none.
-pub const WORKLOADS: [Preset; 42] = [
+pub const WORKLOADS: [Preset; 43] = [
     preset!("copy-all-bidirectional"),
     preset!("copy-all-to-server"),
     preset!("copy-all-from-server"),
@@ -62,6 +62,7 @@ pub const WORKLOADS: [Preset; 42] = [
     preset!("backup-restore-after-veeam"),
     preset!("training-after-mlperf"),
     preset!("git-status-after-git"),
+    preset!("git-clone-after-git"),
     preset!("package-install-after-npm"),
     preset!("sqlite-wal-after-sqlite"),
     preset!("bands-after-time-machine"),

@@ -135,6 +135,28 @@ mod tests {
     }
 
     #[test]
+    fn replies_to_other_programs_and_to_null_miss_no_request() {
+        let client = (1, 700);
+        let server = (2, 2049);
+        let mount = (2, 20_048);
+        let call = call(7, 1, &[]);
+        // MNT of MOUNT 3, and NULL of NFS 4: no operation on a file.
+        let mnt = words(&[8, 0, 2, 100_005, 3, 1, 0, 0, 0, 0, 1, 0x2F00_0000]);
+        let null = words(&[9, 0, 2, 100_003, 4, 0, 0, 0, 0, 0]);
+        let reply = |xid| words(&[xid, 1, 0, 0, 0, 0, 0]);
+        let observed = observed(&[
+            packet(client, mount, 0, mnt.len(), &mnt),
+            packet(mount, client, 0, 28, &reply(8)),
+            packet(client, server, 0, null.len(), &null),
+            packet(server, client, 0, 28, &reply(9)),
+            packet(client, server, 0, call.len(), &call),
+            packet(server, client, 0, 28, &reply(7)),
+        ]);
+        assert_eq!(observed.operations.len(), 1);
+        assert_eq!(observed.unseen, Unseen::default());
+    }
+
+    #[test]
     fn the_first_fragment_is_enough() {
         const WRITE: u32 = 7;
         let client = (1, 700);

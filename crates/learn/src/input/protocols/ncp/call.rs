@@ -357,6 +357,8 @@ impl Call {
             0x17 => Self::Other("bindery"),
             0x68 => Self::Other("directory services"),
             0x57 => Self::Other("name space"),
+            // The calls of 0x57 with names of two bytes of length.
+            0x59 => Self::Other("enhanced file system"),
             0x16 => Self::Other("directory"),
             // Time, end of a task, logout, buffer and packet sizes, version and messages.
             _ => Self::Nothing,

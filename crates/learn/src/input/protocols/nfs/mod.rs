@@ -6,7 +6,7 @@ mod v3;
 mod v4;
 mod xdr;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 
 use self::rpc::{Protection, Reply};
@@ -51,14 +51,28 @@ impl Call {
 pub(super) struct NfsDecoder {
     ends: Ends,
     pending: HashMap<u32, Pending>,
+    /// Calls that are no operation and wait for a reply: those of other programs, and NULL of version 4.
+    others: HashSet<u32>,
 }
 
 impl NfsDecoder {
     pub(super) fn new(ends: Ends) -> Self {
-        Self { ends, pending: HashMap::new() }
+        Self { ends, pending: HashMap::new(), others: HashSet::new() }
+    }
+
+    /// Notes a call whose reply is of no interest.
+    fn ignore(&mut self, xid: u32) {
+        if self.others.len() >= MAX_PENDING {
+            self.others.clear();
+        }
+        self.others.insert(xid);
     }
 
     fn call(&mut self, message: &Message<'_>, recorder: &mut Recorder) {
+        if let Some(xid) = rpc::call_of_other_program(message.head) {
+            self.ignore(xid);
+            return;
+        }
         let Some(call) = rpc::call(message.head) else {
             not_decoded(message, recorder);
             return;
@@ -72,7 +86,10 @@ impl NfsDecoder {
             (3, procedure) => {
                 (Protocol::Nfs3, v3::Call::decode(procedure, body, server, recorder).map(Call::V3))
             }
-            (4, 0) => return,
+            (4, 0) => {
+                self.ignore(call.xid);
+                return;
+            }
             (4, procedure) => {
                 (Protocol::Nfs4, v4::call(procedure, &mut body, server, recorder).map(Call::V4))
             }
@@ -100,7 +117,7 @@ impl NfsDecoder {
             return;
         };
         let Some(Pending { user, start, protection, call }) = self.pending.remove(&xid) else {
-            recorder.unseen().without_request += 1;
+            recorder.unseen().without_request += u64::from(!self.others.remove(&xid));
             return;
         };
         let server = self.ends.server;

@@ -6,6 +6,9 @@ use super::xdr::Xdr;
 use crate::input::protocols::Side;
 
 pub(super) const NFS_PROGRAM: u32 = 100_003;
+/// Programs that clients of NFS call too (<https://www.iana.org/assignments/rpc-program-numbers>): the port mapper, MOUNT, quotas,
+/// locks, their monitor, access lists.
+const OTHER_PROGRAMS: [u32; 6] = [100_000, 100_005, 100_011, 100_021, 100_024, 100_227];
 const RPC_VERSION: u32 = 2;
 /// Largest credential and verifier.
 const MAX_AUTH_BYTES: usize = 400;
@@ -68,8 +71,12 @@ pub(in crate::input::protocols) fn sender(head: &[u8]) -> Option<Side> {
     let mut head = Xdr(head);
     let _xid = head.u32()?;
     match head.u32()? {
-        0 => (head.u32()? == RPC_VERSION && head.u32()? == NFS_PROGRAM && (3..=4).contains(&head.u32()?))
-            .then_some(Side::Client),
+        0 if head.u32()? == RPC_VERSION => {
+            let program = head.u32()?;
+            let is_known = OTHER_PROGRAMS.contains(&program)
+                || (program == NFS_PROGRAM && (3..=4).contains(&head.u32()?));
+            is_known.then_some(Side::Client)
+        }
         // Accepted or denied; a verifier of a flavor that exists, with a length that fits.
         1 => {
             let denied = head.u32()?;
@@ -89,6 +96,14 @@ pub(in crate::input::protocols) fn sender(head: &[u8]) -> Option<Side> {
 /// True for a record that is a call.
 pub(super) fn is_call(head: &[u8]) -> bool {
     matches!(head.get(4..8), Some([0, 0, 0, 0]))
+}
+
+/// The number of a call of another program, whose reply looks like one of NFS.
+pub(super) fn call_of_other_program(head: &[u8]) -> Option<u32> {
+    let mut head = Xdr(head);
+    let xid = head.u32()?;
+    head.skip(8)?;
+    OTHER_PROGRAMS.contains(&head.u32()?).then_some(xid)
 }
 
 /// A call of this program.

@@ -22,8 +22,11 @@ pub(super) use self::header::sender;
 
 /// Most requests of a connection that wait for a reply, and most sessions.
 const MAX_PENDING: usize = 1 << 16;
+const NEGOTIATE: u16 = 0;
 const STATUS_PENDING: u32 = 0x0000_0103;
 const STATUS_MORE_PROCESSING_REQUIRED: u32 = 0xC000_0016;
+/// `MessageId` of messages that the server sends of its own accord (MS-SMB2 2.2.23).
+const NOTIFICATION: u64 = u64::MAX;
 /// The file of the message before, in a related request.
 const PREVIOUS: FileId = [0xFF; 16];
 
@@ -125,11 +128,14 @@ impl Smb2Decoder {
     }
 
     fn reply(&mut self, header: Header, bytes: &[u8], message: &Message<'_>, recorder: &mut Recorder) {
-        if header.status == STATUS_PENDING && header.is_async {
+        // A notification of the server that an oplock or a lease is broken (MS-SMB2 2.2.23.1, 2.2.23.2) answers nothing.
+        let is_notification = header.message == NOTIFICATION;
+        if is_notification || header.status == STATUS_PENDING && header.is_async {
             return;
         }
         let Some(Pending { session, tree, start, request }) = self.pending.remove(&header.message) else {
-            recorder.unseen().without_request += 1;
+            // A NEGOTIATE of SMB 1 has a reply of SMB 2 (MS-SMB2 3.3.5.3).
+            recorder.unseen().without_request += u64::from(header.command != NEGOTIATE);
             return;
         };
         let server = self.ends.server;
@@ -188,6 +194,37 @@ impl Decoder for Smb2Decoder {
             let user = recorder.user(self.ends.client.ip(), session, Protocol::Smb2);
             let operation = Operation { user, start, end: None, action, outcome: Outcome::NoReply };
             recorder.add(self.ends.server, operation);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message of the server: a header with this command and message id.
+    fn of_server(command: u16, message: u64) -> Vec<u8> {
+        let mut bytes = vec![0; header::HEADER_BYTES + 24];
+        bytes[..4].copy_from_slice(b"\xFESMB");
+        bytes[12..14].copy_from_slice(&command.to_le_bytes());
+        bytes[16] = 1;
+        bytes[24..32].copy_from_slice(&message.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn breaks_of_oplocks_and_the_answer_to_a_negotiate_of_smb_1_miss_no_request() {
+        const OPLOCK_BREAK: u16 = 18;
+        const READ: u16 = 8;
+        let ends = Ends { client: ([10, 0, 0, 1], 5000).into(), server: ([10, 0, 0, 2], 445).into() };
+        let mut decoder = Smb2Decoder::new(ends);
+        let mut recorder = Recorder::default();
+        for (bytes, missed) in
+            [(of_server(OPLOCK_BREAK, u64::MAX), 0), (of_server(0, 0), 0), (of_server(READ, 7), 1)]
+        {
+            let message = Message { side: Side::Server, start: 1, end: 1, len: bytes.len(), head: &bytes };
+            decoder.message(&message, &mut recorder);
+            assert_eq!(recorder.unseen().without_request, missed);
         }
     }
 }
