@@ -77,7 +77,10 @@ fn chains_that_loop_go_back_or_are_endless_are_rejected() {
         let mut raw = Raw::log_in(server.addr());
         let fid = raw.create("file", (disposition::CREATE, SHARE_ALL)).unwrap();
         for target in [0u16, 16, 32, 33, 60_000] {
-            let words = ReadRequest { andx: [command::READ_ANDX, 0, target as u8, (target >> 8) as u8], ..read_words(fid, 0, 1) };
+            let words = ReadRequest {
+                andx: [command::READ_ANDX, 0, target as u8, (target >> 8) as u8],
+                ..read_words(fid, 0, 1)
+            };
             let reply = raw.call(command::READ_ANDX, &words, |_| {});
             assert_eq!(reply.status(), NtStatus::INVALID_PARAMETER, "{target}");
         }

@@ -37,12 +37,14 @@ fn truncated_words_and_wrong_counts_are_errors() {
     on_both(|server| {
         let mut raw = Raw::log_in(server.addr());
         for command in COMMANDS {
-            for (count, len, bytes) in [(0, 0, 0), (1, 0, 0), (255, 0, 0), (3, 60_000, 2), (40, 0, 0), (0, 7, 0)] {
+            for (count, len, bytes) in
+                [(0, 0, 0), (1, 0, 0), (255, 0, 0), (3, 60_000, 2), (40, 0, 0), (0, 7, 0)]
+            {
                 let mut message = Vec::new();
                 raw.header(command).encode(&mut message);
                 message.push(count);
                 // Fewer words than stated if there are too many for any command.
-                message.resize(message.len() + if count == 255 { 9 } else { usize::from(count) * 2 }, 0xFF);
+                message.resize(message.len() + if count == 255 { 9 } else { usize::from(count) * 2 }, 0xEE);
                 message.extend_from_slice(&u16::to_le_bytes(len));
                 message.resize(message.len() + bytes, 0xFF);
                 raw.send(&message);
@@ -83,7 +85,8 @@ fn data_outside_of_the_message_is_neither_written_nor_read() {
         let mut raw = Raw::log_in(server.addr());
         let fid = raw.create("file", (disposition::CREATE, SHARE_ALL)).unwrap();
         for (offset, low, high) in [(64, 100, 0), (65_535, 1, 0), (0, 0, 0xFFFF), (64, 0xFFFF, 1)] {
-            let words = WriteRequest { data_offset: offset, len_low: low, len_high: high, ..write_words(fid, 0, 0) };
+            let words =
+                WriteRequest { data_offset: offset, len_low: low, len_high: high, ..write_words(fid, 0, 0) };
             let status = raw.call(command::WRITE_ANDX, &words, |out| out.push(1)).status();
             assert_eq!(status, NtStatus::INVALID_PARAMETER, "{offset} {low} {high}");
         }
@@ -91,7 +94,8 @@ fn data_outside_of_the_message_is_neither_written_nor_read() {
         // Far more bytes than the server gives in one reply.
         let words = ReadRequest { count_low: 0xFFFF, count_high: 0xFFFE, ..read_words(fid, 0, 0) };
         assert_eq!(raw.call(command::READ_ANDX, &words, |_| {}).status(), NtStatus::SUCCESS);
-        let words = LockRequest { andx: NO_ANDX, fid, locks: u16::MAX, unlocks: u16::MAX, ..LockRequest::default() };
+        let words =
+            LockRequest { andx: NO_ANDX, fid, locks: u16::MAX, unlocks: u16::MAX, ..LockRequest::default() };
         assert_eq!(raw.call(command::LOCKING_ANDX, &words, |_| {}).status(), NtStatus::INVALID_PARAMETER);
     });
 }
@@ -102,7 +106,10 @@ fn transactions_with_wrong_offsets_and_levels_are_errors() {
         let mut raw = Raw::log_in(server.addr());
         let plain = Request { setup_count: 1, subcommand: subcommand::FIND_FIRST2, ..Request::default() };
         for (words, expected) in [
-            (Request { parameters: 20, total_parameters: 20, parameters_offset: 60_000, ..plain }, NtStatus::INVALID_PARAMETER),
+            (
+                Request { parameters: 20, total_parameters: 20, parameters_offset: 60_000, ..plain },
+                NtStatus::INVALID_PARAMETER,
+            ),
             (Request { data: 20, total_data: 20, data_offset: 60_000, ..plain }, NtStatus::INVALID_PARAMETER),
             (Request { total_data: 60_000, ..plain }, NtStatus::NOT_SUPPORTED),
             (Request { setup_count: 0, ..plain }, NtStatus::INVALID_PARAMETER),
@@ -115,7 +122,10 @@ fn transactions_with_wrong_offsets_and_levels_are_errors() {
             for parameters in [&[][..], &[0], &[0xFF; 5], &[0xFF; 12], &[0; 12], &[1; 40]] {
                 let found = raw.transact(subcommand, parameters, &[0xFF; 3]);
                 // The level 1 exists for the volume and for the root directory.
-                assert!(found.is_err() || parameters.len() == 40 || parameters == [0; 12], "{subcommand} {parameters:?}");
+                assert!(
+                    found.is_err() || parameters.len() == 40 || parameters == [0; 12],
+                    "{subcommand} {parameters:?}"
+                );
             }
         }
         for level in [0, 3, 0x1FF, 999, 1255, 1256, u16::MAX] {
@@ -137,9 +147,8 @@ fn searches_of_a_connection_have_a_limit() {
             raw.create(name, (disposition::CREATE, SHARE_ALL)).unwrap();
         }
         let parameters = find_first("\\*", 1);
-        let started = (0..2000)
-            .take_while(|_| raw.transact(subcommand::FIND_FIRST2, &parameters, &[]).is_ok())
-            .count();
+        let started =
+            (0..2000).take_while(|_| raw.transact(subcommand::FIND_FIRST2, &parameters, &[]).is_ok()).count();
         assert_eq!(started, 1024);
     });
 }

@@ -22,9 +22,7 @@ use sharebench_smb::wire::create::{SHARE_ALL, disposition};
 use sharebench_smb::wire::frame::prefix;
 use sharebench_smb::wire::smb1::{NT_LM, put_negotiate};
 
-use crate::{
-    DeviceOptions, DeviceVolume, MemoryVolume, ServiceTime, SmbServer, SmbServerOptions, Volume,
-};
+use crate::{DeviceOptions, DeviceVolume, MemoryVolume, ServiceTime, SmbServer, SmbServerOptions, Volume};
 
 const ALL: u32 = 0x001F_01FF;
 
@@ -64,10 +62,12 @@ fn ntlm(kind: u8) -> Vec<u8> {
 /// Servers on a volume that never blocks, and on one that does.
 fn on_both(test: impl Fn(&SmbServer)) {
     let memory = || MemoryVolume::new(64 << 20);
-    let slow = DeviceOptions { service: ServiceTime::Fixed(Duration::from_micros(1)), ..DeviceOptions::default() };
+    let slow =
+        DeviceOptions { service: ServiceTime::Fixed(Duration::from_micros(1)), ..DeviceOptions::default() };
     let volumes: [Arc<dyn Volume>; 2] = [Arc::new(memory()), Arc::new(DeviceVolume::new(memory(), slow))];
     for volume in volumes {
-        let options = SmbServerOptions { smb1: true, leases: true, exclusive: true, ..SmbServerOptions::default() };
+        let options =
+            SmbServerOptions { smb1: true, leases: true, exclusive: true, ..SmbServerOptions::default() };
         let server = SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap();
         test(&server);
     }
@@ -140,8 +140,8 @@ impl Raw {
     }
 
     fn send(&mut self, message: &[u8]) {
-        self.stream.write_all(&prefix(message.len()).unwrap()).unwrap();
-        self.stream.write_all(message).unwrap();
+        let framed = [&prefix(message.len()).unwrap()[..], message].concat();
+        self.stream.write_all(&framed).unwrap();
     }
 
     /// The next message; none if the connection is closed.
@@ -194,7 +194,14 @@ impl Raw {
     }
 
     fn lock_message(&mut self, fid: u16, pid: u16, (offset, len): (u32, u32), timeout: u32) -> Vec<u8> {
-        let words = LockRequest { andx: NO_ANDX, fid, kind: LARGE_FILES, timeout, locks: 1, ..LockRequest::default() };
+        let words = LockRequest {
+            andx: NO_ANDX,
+            fid,
+            kind: LARGE_FILES,
+            timeout,
+            locks: 1,
+            ..LockRequest::default()
+        };
         self.message(command::LOCKING_ANDX, &words, |out| {
             LockRange { pid, offset_low: offset, len_low: len, ..LockRange::default() }.put(out);
         })
@@ -222,7 +229,14 @@ impl Raw {
 }
 
 fn create_words(disposition: u32, share: u32) -> CreateRequest {
-    CreateRequest { andx: NO_ANDX, access: ALL, share, disposition, impersonation: 2, ..CreateRequest::default() }
+    CreateRequest {
+        andx: NO_ANDX,
+        access: ALL,
+        share,
+        disposition,
+        impersonation: 2,
+        ..CreateRequest::default()
+    }
 }
 
 fn read_words(fid: u16, offset: u64, len: u32) -> ReadRequest {
@@ -320,7 +334,10 @@ fn ids_of_users_and_trees_are_checked() {
         let pipes = raw.connect_tree("IPC$");
         assert_eq!(pipes.status(), NtStatus::SUCCESS);
         raw.tid = pipes.header.tid;
-        assert_eq!(raw.create("srvsvc", (disposition::OPEN, SHARE_ALL)), Err(NtStatus::OBJECT_NAME_NOT_FOUND));
+        assert_eq!(
+            raw.create("srvsvc", (disposition::OPEN, SHARE_ALL)),
+            Err(NtStatus::OBJECT_NAME_NOT_FOUND)
+        );
         assert_eq!(raw.read(fid, 0, 1), Err(NtStatus::NOT_SUPPORTED));
         raw.tid = tid;
         assert_eq!(raw.call(command::TREE_DISCONNECT, &NoWords {}, |_| {}).status(), NtStatus::SUCCESS);
