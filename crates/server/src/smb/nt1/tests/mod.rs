@@ -2,6 +2,7 @@
 
 mod chains;
 mod malformed;
+mod sessions;
 mod shared;
 
 use std::io::{Read, Write};
