@@ -42,9 +42,12 @@ fn the_client_conforms_signed_and_unsigned_on_volumes_that_block_and_that_do_not
             (Protection::Optional, "&sign=required", "MD5"),
             (Protection::Signed, "", "MD5"),
         ] {
-            let memory = Arc::new(MemoryVolume::new(256 << 20));
-            let volume: Arc<dyn Volume> =
-                if blocks { Arc::new(DeviceVolume::new(memory, DeviceOptions::default())) } else { memory };
+            let memory = MemoryVolume::new(256 << 20);
+            let volume: Arc<dyn Volume> = if blocks {
+                Arc::new(DeviceVolume::new(memory, DeviceOptions::default()))
+            } else {
+                Arc::new(memory)
+            };
             let server = with_accounts(volume, protection);
             let target = target(&server, options, PASSWORD);
             assert_eq!(signing(&target).unwrap(), expected);
