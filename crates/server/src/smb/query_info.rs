@@ -257,7 +257,6 @@ impl ServerState {
         open: &OpenFile,
         attributes: &Attributes,
     ) -> Outcome<Information> {
-        check_access(class, open)?;
         let volume = self.volume.as_ref();
         let mut found = describe(volume, attributes);
         found.allocation = found.allocation.max(open.allocation);
@@ -296,7 +295,10 @@ impl Call<'_> {
         let max = request.output_len.min(server.options.max_transfer) as usize;
         let attributes = checked(open.attributes(server.volume.as_ref()))?;
         let mut information = match request.info_type {
-            TYPE_FILE => server.file_information(request.class, &open, &attributes)?,
+            TYPE_FILE => {
+                check_access(request.class, &open)?;
+                server.file_information(request.class, &open, &attributes)?
+            }
             TYPE_FILE_SYSTEM => server.volume_information(request.class)?,
             TYPE_SECURITY => {
                 let wanted = request.additional & (parts::OWNER | parts::GROUP | parts::DACL);

@@ -9,7 +9,7 @@ use sharebench_smb::nt1::attributes::{
 };
 use sharebench_smb::nt1::message::put_blocks;
 use sharebench_smb::nt1::path::names_of;
-use sharebench_smb::wire::create::access;
+use sharebench_smb::wire::create::{SHARE_ALL, access};
 use sharebench_smb::wire::file_info::{BasicInformation, FileMetadata};
 
 use super::call::{Nt1Call, Reached, put_empty};
@@ -91,8 +91,9 @@ impl Nt1Call<'_> {
     pub(super) fn query_information(&self, body: &mut Vec<u8>) -> Reached<()> {
         let path = self.path()?;
         let volume = self.server.volume.as_ref();
-        let attributes = self
-            .with_path(&path, (access::READ_ATTRIBUTES, 0), |open| Ok(checked(open.attributes(volume))?))?;
+        let attributes = self.with_path(&path, (access::READ_ATTRIBUTES, 0, SHARE_ALL), |open| {
+            Ok(checked(open.attributes(volume))?)
+        })?;
         let response = QueryResponse {
             attributes: dos_attributes(&describe(volume, &attributes)),
             modified: unix_seconds(attributes.modified),
@@ -114,7 +115,7 @@ impl Nt1Call<'_> {
             attributes: if attributes == 0 { NORMAL } else { attributes },
             ..BasicInformation::default()
         };
-        self.with_path(&path, (access::WRITE_ATTRIBUTES, 0), |open| {
+        self.with_path(&path, (access::WRITE_ATTRIBUTES, 0, SHARE_ALL), |open| {
             let mut information = Vec::new();
             // A directory has no attribute that makes it an ordinary file.
             let attributes = if open.directory { basic.attributes & !NORMAL } else { basic.attributes };

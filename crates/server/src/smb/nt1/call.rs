@@ -7,7 +7,7 @@ use sharebench_smb::nt1::message::{NoWords, Words, flags2, put_blocks};
 use sharebench_smb::nt1::{Header, Message, command};
 use sharebench_smb::wire::header::command as smb2_command;
 
-use super::state::{Nt1State, User};
+use super::state::{Nt1State, OpenedFile, User};
 use crate::smb::call::Answer;
 use crate::smb::connection::Connection;
 use crate::smb::locks::LockOwner;
@@ -135,10 +135,15 @@ impl<'a> Nt1Call<'a> {
 
     /// An open file of the user in the tree of the message.
     pub(super) fn file(&self, given: u16) -> Outcome<Arc<OpenFile>> {
+        self.opened(given).map(|file| file.open)
+    }
+
+    /// What the user has opened in the tree of the message.
+    pub(super) fn opened(&self, given: u16) -> Outcome<OpenedFile> {
         let table = self.state.table();
         let found = table.files.get(self.fid(given));
         let found = found.filter(|file| (file.uid, file.tid) == (self.header.uid, self.header.tid));
-        found.map(|file| Arc::clone(&file.open)).ok_or(NtStatus::INVALID_HANDLE)
+        found.cloned().ok_or(NtStatus::INVALID_HANDLE)
     }
 
     fn tree(&self) -> Outcome<Tree> {

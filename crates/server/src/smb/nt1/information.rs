@@ -2,13 +2,14 @@
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::nt1::message::text_at;
-use sharebench_smb::wire::create::access;
+use sharebench_smb::wire::create::{SHARE_ALL, access};
 use sharebench_smb::wire::{Field, Reader, from_utf16, utf16};
 
 use super::attributes::{dos_attributes, dos_time};
 use super::call::{Nt1Call, Reached, Stop};
 use super::opening::share_path;
 use super::transactions::{Transacted, Transaction};
+use crate::Attributes;
 use crate::smb::file_info::{describe, system_time};
 use crate::smb::open_files::OpenFile;
 use crate::smb::status::{Outcome, checked, malformed};
@@ -75,7 +76,7 @@ impl Nt1Call<'_> {
     /// `QUERY_PATH_INFORMATION`.
     pub(super) fn query_path(&self, request: &Transaction<'_>) -> Reached<Transacted> {
         let (level, path) = self.level_and_path(request)?;
-        self.with_path(&path, (access::READ_ATTRIBUTES | access::READ_EA, 0), |open| {
+        self.with_path(&path, (access::READ_ATTRIBUTES | access::READ_EA, 0, SHARE_ALL), |open| {
             Ok(Transacted::of(self.information(level, open)?))
         })
     }
@@ -93,7 +94,7 @@ impl Nt1Call<'_> {
     pub(super) fn set_path(&self, request: &Transaction<'_>) -> Reached<Transacted> {
         let (level, path) = self.level_and_path(request)?;
         let class = set_class(level)?;
-        self.with_path(&path, (access_for(class), 0), |open| self.set(class, open, request.data))?;
+        self.with_path(&path, (access_for(class), 0, SHARE_ALL), |open| self.set(class, open, request.data))?;
         Ok(Transacted::of(Vec::new()))
     }
 
@@ -142,7 +143,7 @@ impl Nt1Call<'_> {
             ALL_EAS => Ok(4u32.to_le_bytes().to_vec()),
             ALL => {
                 let mut out = self.server.file_information(CLASS_BASIC, open, &attributes)?.bytes;
-                out.append(&mut self.server.file_information(CLASS_STANDARD, open, &attributes)?.bytes);
+                out.append(&mut self.standard(open, &attributes));
                 // No extended attributes.
                 0u32.put(&mut out);
                 let name = utf16(&format!("\\{}", open.file.state().place.path));
@@ -150,8 +151,23 @@ impl Nt1Call<'_> {
                 out.extend_from_slice(&name);
                 Ok(out)
             }
-            level => Ok(self.server.file_information(query_class(level)?, open, &attributes)?.bytes),
+            level => match query_class(level)? {
+                CLASS_STANDARD => Ok(self.standard(open, &attributes)),
+                class => Ok(self.server.file_information(class, open, &attributes)?.bytes),
+            },
         }
+    }
+
+    /// `FileStandardInformation` (MS-FSCC 2.4.41). With SMB1, a removal is pending only once the open that requests it is closed, or if it
+    /// was requested through information.
+    fn standard(&self, open: &OpenFile, attributes: &Attributes) -> Vec<u8> {
+        let found = describe(self.server.volume.as_ref(), attributes);
+        let pending = open.file.state().delete_pending;
+        let links = if attributes.directory { 1 } else { attributes.links };
+        let links = links - u32::from(pending).min(links);
+        let mut out = Vec::new();
+        found.put_standard(links, pending, attributes.directory, &mut out);
+        out
     }
 
     fn set(&self, class: u8, open: &OpenFile, data: &[u8]) -> Reached<()> {

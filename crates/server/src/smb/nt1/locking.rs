@@ -1,6 +1,6 @@
 //! `LOCKING_ANDX` (MS-CIFS 3.3.5.30): ranges that processes of a client lock and unlock.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use sharebench_smb::NtStatus;
@@ -12,6 +12,7 @@ use sharebench_smb::nt1::message::{NO_ANDX, Words, put_blocks};
 use sharebench_smb::wire::lock::{LockRange, flags};
 
 use super::call::Nt1Call;
+use super::state::OpenedFile;
 use crate::smb::call::{Answer, DONE};
 use crate::smb::locks::{Lock, LockOwner, wanted_lock};
 use crate::smb::open_files::OpenFile;
@@ -19,6 +20,8 @@ use crate::smb::status::{Outcome, malformed};
 
 /// `LockType`: change a shared lock to an exclusive one or back, which this server does not do.
 const CHANGE_TYPE: u8 = 0x04;
+/// From this offset on, a lock that is not granted is a conflict.
+const FAR_OFFSET: u64 = 0xEF00_0000;
 /// `Timeout`: wait for ever.
 const FOREVER: u32 = u32::MAX;
 
@@ -26,7 +29,8 @@ impl Nt1Call<'_> {
     /// `LOCKING_ANDX`: unlocks its ranges in order, then locks all of its ranges or none. A single range may wait.
     pub(super) fn lock(&self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let words: LockRequest = self.words()?;
-        let open = self.file(words.fid)?;
+        let opened = self.opened(words.fid)?;
+        let open = Arc::clone(&opened.open);
         if words.kind & OPLOCK_RELEASE != 0 && words.locks == 0 && words.unlocks == 0 {
             // No oplock was granted, and this message has no reply.
             return Ok(Answer::Later);
@@ -49,7 +53,9 @@ impl Nt1Call<'_> {
             put_blocks(&LockResponse { andx: NO_ANDX }, body, |_| {});
             return DONE;
         }
-        match self.lock_ranges(&open, &wanted, words.timeout)? {
+        let first = locks.first().map_or(0, |(_, (offset, _))| *offset);
+        let locked = self.lock_ranges(&open, &wanted, words.timeout);
+        match locked.map_err(|status| refusal(status, &opened, first))? {
             Answer::Now(_) => {
                 open.file.end_caches(open.id.volatile);
                 put_blocks(&LockResponse { andx: NO_ANDX }, body, |_| {});
@@ -98,6 +104,18 @@ impl Nt1Call<'_> {
         let locks = unlocks.split_off(usize::from(words.unlocks).min(unlocks.len()));
         Ok((unlocks, locks))
     }
+}
+
+/// The status of a lock that was not granted: a second attempt at the same place is a conflict, as is one far behind any data, so that
+/// clients that poll for a lock wait longer (MS-CIFS 3.3.5.30).
+fn refusal(status: NtStatus, opened: &OpenedFile, offset: u64) -> NtStatus {
+    if status != NtStatus::LOCK_NOT_GRANTED {
+        return status;
+    }
+    let mut refused = opened.refused.lock().unwrap_or_else(PoisonError::into_inner);
+    let repeated = refused.replace(offset) == Some(offset);
+    let far = offset >= FAR_OFFSET && i64::try_from(offset).is_ok();
+    if repeated || far { NtStatus::FILE_LOCK_CONFLICT } else { status }
 }
 
 /// A process, and offset and length of its range.

@@ -13,6 +13,8 @@ use crate::smb::status::{Outcome, checked};
 
 /// Entries that the volume is asked for at a time.
 const BATCH: usize = 256;
+/// DELETE removes a file that nobody else has open (MS-CIFS 2.2.4.7.2): options and shared access of its open.
+const UNUSED_FILE: (u32, u32) = (options::NON_DIRECTORY_FILE, 0);
 /// Attributes that only entries have that a search asks for.
 const SEARCHED: u32 = HIDDEN | SYSTEM | DIRECTORY;
 
@@ -59,14 +61,14 @@ impl Nt1Call<'_> {
     /// `DELETE_DIRECTORY`.
     pub(super) fn remove_directory(&self, body: &mut Vec<u8>) -> Reached<()> {
         let [path] = self.paths()?;
-        self.remove(&path, options::DIRECTORY_FILE)?;
+        self.remove(&path, (options::DIRECTORY_FILE, SHARE_ALL))?;
         put_empty(body);
         Ok(())
     }
 
     /// Removes a file or directory.
-    fn remove(&self, path: &str, kind: u32) -> Reached<()> {
-        self.with_path(path, (access::DELETE | access::READ_ATTRIBUTES, kind), |open| {
+    fn remove(&self, path: &str, (kind, share): (u32, u32)) -> Reached<()> {
+        self.with_path(path, (access::DELETE | access::READ_ATTRIBUTES, kind, share), |open| {
             let gate = self.server.set_disposition(open, true)?;
             gate.map_or(Ok(()), |gate| Err(Stop::Wait(gate)))
         })
@@ -107,7 +109,7 @@ impl Nt1Call<'_> {
         {
             return Err(NtStatus::NO_SUCH_FILE.into());
         }
-        self.remove(path, options::NON_DIRECTORY_FILE)
+        self.remove(path, UNUSED_FILE)
     }
 
     fn delete_matching(&self, directory: &str, pattern: &str, excluded: u32) -> Reached<()> {
@@ -128,7 +130,7 @@ impl Nt1Call<'_> {
                     && describe(volume, &entry.attributes).attributes & excluded == 0;
                 if wanted {
                     let above = if directory.is_empty() { String::new() } else { format!("{directory}\\") };
-                    self.remove(&format!("{above}{}", entry.name), options::NON_DIRECTORY_FILE)?;
+                    self.remove(&format!("{above}{}", entry.name), UNUSED_FILE)?;
                     deleted = true;
                 }
             }
@@ -150,7 +152,7 @@ impl Nt1Call<'_> {
         {
             return Err(NtStatus::NO_SUCH_FILE.into());
         }
-        self.with_path(&from, (access::DELETE | access::READ_ATTRIBUTES, 0), |open| {
+        self.with_path(&from, (access::DELETE | access::READ_ATTRIBUTES, 0, SHARE_ALL), |open| {
             let gate = self.server.rename(open, false, &to)?;
             gate.map_or(Ok(()), |gate| Err(Stop::Wait(gate)))
         })?;

@@ -9,7 +9,7 @@ use sharebench_smb::nt1::file::{
     CloseRequest, CreateRequest as CreateWords, CreateResponse, OpenRequest, OpenResponse,
 };
 use sharebench_smb::nt1::message::{NO_ANDX, put_blocks, text_at};
-use sharebench_smb::wire::create::{CreateRequest, Impersonation, SHARE_ALL, access, disposition, options};
+use sharebench_smb::wire::create::{CreateRequest, Impersonation, access, disposition, options};
 
 use super::attributes::{dos_attributes, unix_seconds};
 use super::call::{Nt1Call, Reached, Stop, put_empty};
@@ -98,13 +98,13 @@ impl Nt1Call<'_> {
     pub(super) fn with_path<T>(
         &self,
         path: &str,
-        (access, options): (u32, u32),
+        (access, options, share): (u32, u32, u32),
         perform: impl FnOnce(&OpenFile) -> Reached<T>,
     ) -> Reached<T> {
         let request = CreateRequest {
             access,
             options,
-            share: SHARE_ALL,
+            share,
             disposition: disposition::OPEN,
             name: path.to_owned(),
             ..CreateRequest::default()
@@ -125,7 +125,7 @@ impl Nt1Call<'_> {
     /// Gives a number to an open.
     fn add(&mut self, opened: &Opened) -> Outcome<u16> {
         let open = Arc::clone(&opened.open);
-        let file = OpenedFile { open, uid: self.header.uid, tid: self.header.tid };
+        let file = OpenedFile { open, refused: Arc::default(), uid: self.header.uid, tid: self.header.tid };
         let added = self.state.table().add_file(file);
         let fid = added.inspect_err(|_| self.close_open(&opened.open))?;
         self.fid = Some(fid);
@@ -178,11 +178,13 @@ impl Nt1Call<'_> {
     pub(super) fn open(&mut self, body: &mut Vec<u8>) -> Reached<()> {
         let words: OpenRequest = self.words()?;
         let (name, _) = text_at(self.bytes(), 0, self.is_unicode());
-        let access = MODES.get(usize::from(words.mode & 7)).ok_or(NtStatus::INVALID_PARAMETER)?;
+        // A control block of DOS (FCB) may read and write.
+        let access = if words.mode & 0xF == 0xF { 2 } else { words.mode & 7 };
+        let access = MODES.get(usize::from(access)).ok_or(NtStatus::INVALID_PARAMETER)?;
         // Compatibility, all denied, writing denied, reading denied, nothing denied (MS-CIFS 2.2.4.41.1).
         let share = match words.mode >> 4 & 7 {
             0 | 4 => 3,
-            1 => 0,
+            1 | 7 => 0,
             2 => 1,
             3 => 2,
             _ => return Err(NtStatus::INVALID_PARAMETER.into()),

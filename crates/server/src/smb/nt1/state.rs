@@ -41,6 +41,8 @@ pub(super) enum User {
 #[derive(Clone)]
 pub(super) struct OpenedFile {
     pub(super) open: Arc<OpenFile>,
+    /// First byte of the last range that was not granted, which decides on the status of the next one (MS-CIFS 3.3.5.30).
+    pub(super) refused: Arc<Mutex<Option<u64>>>,
     pub(super) uid: u16,
     pub(super) tid: u16,
 }

@@ -3,6 +3,7 @@
 use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpenHow};
 use sharebench_smb::SmbTarget;
 use sharebench_smb::nt1::path::{SearchAttributes, put_name};
+use sharebench_smb::wire::create::options;
 use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, call};
 
 use super::*;
@@ -16,6 +17,7 @@ fn locks_belong_to_a_process_and_a_file_and_may_wait_until_they_are_cancelled_or
         assert_eq!(raw.lock(fid, 7, (0, 10), 0), NtStatus::SUCCESS);
         assert_eq!(raw.lock(fid, 8, (5, 1), 0), NtStatus::LOCK_NOT_GRANTED, "another process");
         assert_eq!(raw.lock(other, 7, (5, 1), 0), NtStatus::LOCK_NOT_GRANTED, "another open");
+        assert_eq!(raw.lock(other, 7, (5, 1), 0), NtStatus::FILE_LOCK_CONFLICT, "at the same place again");
         assert_eq!(raw.write(other, 0, b"x"), NtStatus::FILE_LOCK_CONFLICT);
         assert_eq!(raw.write(fid, 0, b"x"), NtStatus::SUCCESS);
         assert_eq!(raw.lock(other, 7, (5, 1), 50), NtStatus::FILE_LOCK_CONFLICT, "after its time");
@@ -35,7 +37,8 @@ fn locks_belong_to_a_process_and_a_file_and_may_wait_until_they_are_cancelled_or
         raw.send(&close);
         let statuses = [raw.receive().unwrap(), raw.receive().unwrap()].map(|reply| reply.status());
         assert_eq!(statuses, [NtStatus::SUCCESS; 2]);
-        assert_eq!(raw.lock(other, 7, (5, 1), 0), NtStatus::LOCK_NOT_GRANTED, "it is locked");
+        let third = raw.create("file", (disposition::OPEN, SHARE_ALL)).unwrap();
+        assert_eq!(raw.lock(third, 7, (5, 1), 0), NtStatus::LOCK_NOT_GRANTED, "it is locked");
     });
 }
 
@@ -56,7 +59,13 @@ fn share_modes_and_removals_apply_between_both_protocols() {
             let MetaYield::Opened { file, .. } = opened else { panic!("{opened:?}") };
             let words = SearchAttributes { attributes: 6 };
             let deleted = raw.call(command::DELETE, &words, |out| put_name("\\file", 0, out));
-            assert_eq!(deleted.status(), NtStatus::SUCCESS);
+            assert_eq!(deleted.status(), NtStatus::SHARING_VIOLATION, "somebody has it open");
+            let words = CreateRequest {
+                options: options::DELETE_ON_CLOSE,
+                ..create_words(disposition::OPEN, SHARE_ALL)
+            };
+            let opened = raw.call(command::NT_CREATE_ANDX, &words, |out| put_text("file", 0, out));
+            assert_eq!(raw.close(opened.words::<CreateResponse>().fid), NtStatus::SUCCESS);
             // It is removed with the last close.
             assert_eq!(raw.create("file", (disposition::OPEN, SHARE_ALL)), Err(NtStatus::DELETE_PENDING));
             call(&mut *session, MetaOp::Close { file }).await.unwrap();
