@@ -25,6 +25,7 @@ pub enum Protection {
 }
 
 /// Options of [`SmbServer`](crate::SmbServer).
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Debug, Clone)]
 pub struct SmbServerOptions {
     /// Name of the share.

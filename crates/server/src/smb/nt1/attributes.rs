@@ -55,9 +55,9 @@ pub(super) fn dos_time(time: SystemTime) -> [u8; 4] {
     let day = of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
     let year = year + era * 400 + i64::from(month <= 2);
-    let date = ((year - 1980).min(127) << 9 | month << 5 | day) as u16;
+    let date = (((year - 1980).min(127) << 9) | (month << 5) | day) as u16;
     let of_day = seconds % DAY_SECONDS;
-    let time = (of_day / 3600 << 11 | of_day % 3600 / 60 << 5 | of_day % 60 / 2) as u16;
+    let time = (((of_day / 3600) << 11) | ((of_day % 3600 / 60) << 5) | (of_day % 60 / 2)) as u16;
     let ([date_low, date_high], [time_low, time_high]) = (date.to_le_bytes(), time.to_le_bytes());
     [date_low, date_high, time_low, time_high]
 }

@@ -35,6 +35,10 @@ impl From<NtStatus> for Stop {
 pub(super) type Reached<T> = Result<T, Stop>;
 
 /// The commands of a message, one after the other.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a property of its own of the message or its current command"
+)]
 pub(super) struct Nt1Call<'a> {
     pub(super) connection: &'a Arc<Connection>,
     pub(super) server: &'a Arc<ServerState>,
@@ -194,7 +198,7 @@ impl<'a> Nt1Call<'a> {
             _ => self.check_context(command)?,
         }
         match command {
-            command::LOGOFF_ANDX => self.log_off(body)?,
+            command::LOGOFF_ANDX => self.log_off(body),
             command::TREE_CONNECT_ANDX => self.connect_tree(body)?,
             command::TREE_DISCONNECT => self.disconnect_tree(body)?,
             command::NT_CREATE_ANDX => self.create(body)?,

@@ -48,12 +48,11 @@ impl Nt1Call<'_> {
             self.state.table().users.set(uid, user);
             return Ok(Answer::Now(NtStatus::MORE_PROCESSING_REQUIRED));
         }
-        let accepted = match ticket {
-            Some(accepted) => accepted,
-            None => {
-                let received = acceptor.receive(token).map_err(|_| end(NtStatus::INVALID_PARAMETER))?;
-                self.connection.accept(&received).map_err(end)?
-            }
+        let accepted = if let Some(accepted) = ticket {
+            accepted
+        } else {
+            let received = acceptor.receive(token).map_err(|_| end(NtStatus::INVALID_PARAMETER))?;
+            self.connection.accept(&received).map_err(end)?
         };
         let session = match renewed {
             // Another account would own what the first one has opened.
@@ -125,10 +124,9 @@ impl Nt1Call<'_> {
     }
 
     /// `LOGOFF_ANDX`, which closes the files of the user.
-    pub(super) fn log_off(&self, body: &mut Vec<u8>) -> Outcome<()> {
+    pub(super) fn log_off(&self, body: &mut Vec<u8>) {
         self.forget(self.header.uid);
         put_blocks(&Logoff { andx: NO_ANDX }, body, |_| {});
-        Ok(())
     }
 }
 
