@@ -56,7 +56,8 @@ fn smbclient_uses_smb1_of_the_embedded_server_signed_and_unsigned() {
     for protection in ["off", "sign"] {
         let back = sharebench.home().join(format!("back-{protection}"));
         fs::create_dir(&back).unwrap();
-        let (from, to) = (source.path().display(), back.display());
+        let from = source.path().display();
+        let to = back.display();
         let smbclient = |commands: &str| {
             let protection = format!("--client-protection={protection}");
             let line = ["smbclient", "//127.0.0.1/share", "-m", "NT1", "-p", &port, "-U", &credentials];

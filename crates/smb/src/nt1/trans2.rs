@@ -294,10 +294,14 @@ impl FindFirst {
     /// Decodes the fields before the pattern.
     pub fn decode(parameters: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(parameters, "FIND_FIRST2 request");
-        let [attributes, max_entries, flags, level] =
-            [reader.get()?, reader.get()?, reader.get()?, reader.get()?];
+        let found = Self {
+            attributes: reader.get()?,
+            max_entries: reader.get()?,
+            flags: reader.get()?,
+            level: reader.get()?,
+        };
         let _storage_type: u32 = reader.get()?;
-        Ok(Self { attributes, max_entries, flags, level })
+        Ok(found)
     }
 }
 
@@ -321,7 +325,9 @@ impl FindNext {
     /// Decodes the fields before the name.
     pub fn decode(parameters: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(parameters, "FIND_NEXT2 request");
-        let [search, max_entries, level] = [reader.get()?, reader.get()?, reader.get()?];
+        let search = reader.get()?;
+        let max_entries = reader.get()?;
+        let level = reader.get()?;
         let _resume_key: u32 = reader.get()?;
         Ok(Self { search, max_entries, level, flags: reader.get()? })
     }

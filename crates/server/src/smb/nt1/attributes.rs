@@ -58,7 +58,8 @@ pub(super) fn dos_time(time: SystemTime) -> [u8; 4] {
     let date = (((year - 1980).min(127) << 9) | (month << 5) | day) as u16;
     let of_day = seconds % DAY_SECONDS;
     let time = (((of_day / 3600) << 11) | ((of_day % 3600 / 60) << 5) | (of_day % 60 / 2)) as u16;
-    let ([date_low, date_high], [time_low, time_high]) = (date.to_le_bytes(), time.to_le_bytes());
+    let [date_low, date_high] = date.to_le_bytes();
+    let [time_low, time_high] = time.to_le_bytes();
     [date_low, date_high, time_low, time_high]
 }
 
@@ -67,7 +68,9 @@ fn of_dos_time(bytes: &[u8]) -> Option<SystemTime> {
     let [date_low, date_high, time_low, time_high] = *bytes.first_chunk()?;
     let date = i64::from(u16::from_le_bytes([date_low, date_high]));
     let time = u64::from(u16::from_le_bytes([time_low, time_high]));
-    let (year, month, day) = (1980 + (date >> 9), date >> 5 & 15, date & 31);
+    let year = 1980 + (date >> 9);
+    let month = date >> 5 & 15;
+    let day = date & 31;
     if !(1..=12).contains(&month) || day == 0 {
         return None;
     }

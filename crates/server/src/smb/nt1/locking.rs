@@ -106,7 +106,7 @@ impl Nt1Call<'_> {
     }
 }
 
-/// The status of a lock that was not granted: a second attempt at the same place is a conflict, as is one far behind any data, so that
+/// The status of a lock that was not granted: a second attempt at the same place is a conflict, as is one far beyond any data, so that
 /// clients that poll for a lock wait longer (MS-CIFS 3.3.5.30).
 fn refusal(status: NtStatus, opened: &OpenedFile, offset: u64) -> NtStatus {
     if status != NtStatus::LOCK_NOT_GRANTED {

@@ -15,7 +15,7 @@ use crate::smb::status::{Outcome, checked};
 const BATCH: usize = 256;
 /// DELETE removes a file that nobody else has open (MS-CIFS 2.2.4.7.2): options and shared access of its open.
 const UNUSED_FILE: (u32, u32) = (options::NON_DIRECTORY_FILE, 0);
-/// Attributes that only entries have that a search asks for.
+/// An entry with one of these attributes is found only if the search names the attribute.
 const SEARCHED: u32 = HIDDEN | SYSTEM | DIRECTORY;
 
 /// The attributes that entries must not have for these search attributes (MS-CIFS 2.2.1.2.4).

@@ -48,7 +48,8 @@ impl Nt1Call<'_> {
             return Err(NtStatus::BAD_DEVICE_TYPE);
         }
         self.header.tid = self.state.table().add_tree(tree)?;
-        let (support, unicode) = (EXACT_SEARCHES, self.is_unicode());
+        let support = EXACT_SEARCHES;
+        let unicode = self.is_unicode();
         let texts = |block: &mut Vec<u8>| {
             block.extend_from_slice(kind.as_bytes());
             block.push(0);

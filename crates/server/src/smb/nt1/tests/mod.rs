@@ -326,7 +326,8 @@ fn ids_of_users_and_trees_are_checked() {
     on_both(|server| {
         let mut raw = Raw::log_in(server.addr());
         let fid = raw.create("file", (disposition::CREATE, SHARE_ALL)).unwrap();
-        let (uid, tid) = (raw.uid, raw.tid);
+        let uid = raw.uid;
+        let tid = raw.tid;
         raw.uid = uid + 1;
         assert_eq!(raw.read(fid, 0, 1), Err(NtStatus::SMB_TOO_MANY_UIDS_OR_BAD_UID));
         (raw.uid, raw.tid) = (uid, tid + 1);
