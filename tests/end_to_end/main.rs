@@ -55,6 +55,7 @@ mod scale_faults;
 mod second_run;
 mod series;
 mod smb1;
+mod smb1_server;
 mod smb_channels;
 mod smb_clients;
 mod smb_leases;

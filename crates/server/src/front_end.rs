@@ -66,6 +66,15 @@ pub enum ServeError {
         /// Address that it should listen on.
         addr: SocketAddr,
     },
+    /// SMB1 is served on loopback only.
+    #[error(
+        "--smb1: refusing to serve SMB1 on {addr}, which is reachable from other machines: SMB1 is unsafe; \
+         listen on 127.0.0.1, or leave out --smb1"
+    )]
+    Smb1Exposed {
+        /// Address that it should listen on.
+        addr: SocketAddr,
+    },
     /// Sessions without an account have no keys.
     #[error("{protocol}: signing or encryption cannot be required without accounts")]
     KeysNeedAccounts {

@@ -43,6 +43,8 @@ pub struct ServeOptions {
     pub ncp_names: NameSpaces,
     /// When SMB clients see the time of a write.
     pub smb_write_times: WriteTimes,
+    /// Whether the SMB server answers clients of SMB1; see [`SmbServerOptions::smb1`].
+    pub smb1: bool,
     /// Accounts that may log in, with their passwords.
     pub accounts: Vec<(String, Secret)>,
     /// Keys for which the SMB and NFS servers accept Kerberos tickets. NFS then requires Kerberos.
@@ -85,6 +87,7 @@ impl Default for ServeOptions {
             ncp_commit: CommitPolicy::Disk,
             ncp_names: NameSpaces::All,
             smb_write_times: WriteTimes::AtOnce,
+            smb1: false,
             accounts: Vec::new(),
             keys: None,
             bindery_profiles: HashMap::new(),
@@ -113,6 +116,7 @@ impl ServeOptions {
             read_only: self.read_only,
             leases: true,
             write_times: self.smb_write_times,
+            smb1: self.smb1,
             // NFS and NCP do not wait for the data that an SMB client would have to write back first.
             exclusive: !others,
             changes,

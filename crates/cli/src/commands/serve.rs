@@ -65,6 +65,9 @@ pub struct ProtocolFlags {
     /// When SMB clients see the time of a write to an open file.
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, requires = "smb")]
     pub smb_write_times: SmbWriteTimes,
+    /// Also answer clients that offer nothing newer than SMB1 (NT LM 0.12), which is unsafe: loopback addresses only.
+    #[arg(long, requires = "smb")]
+    pub smb1: bool,
     /// Serve NFS 3, 4.0, 4.1 and 4.2, and MOUNT, at this address.
     #[arg(long, value_name = "ADDR:PORT")]
     pub nfs: Option<SocketAddr>,
@@ -235,6 +238,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
             SmbWriteTimes::AtOnce => WriteTimes::AtOnce,
             SmbWriteTimes::Delayed => WriteTimes::Delayed,
         },
+        smb1: args.protocols.smb1,
         bindery_profiles: accounts.iter().map(bindery_profile).collect(),
         keys: keys(&args.access)?,
         accounts: accounts.into_iter().map(|account| (account.name, account.password)).collect(),
@@ -251,6 +255,12 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     let interrupts = Interrupts::catch()?;
     let _serving = interrupts.serving();
     let servers = EmbeddedServers::start(&volume, &options).map_err(Failure::usage)?;
+    if args.protocols.smb1 {
+        message(
+            "warning: --smb1 is unsafe: SMB1 has no encryption, its signatures are MD5, and its negotiation is not \
+             protected",
+        );
+    }
     print_out(&(urls(&servers, account.as_deref(), args) + "serving; press Ctrl-C to end\n"))?;
     interrupts.wait();
     // A volume may block for a long time, and the threads that call it cannot be interrupted.

@@ -15,7 +15,7 @@ use crate::smb::channel::Channel;
 use crate::smb::connection::Connection;
 use crate::smb::negotiate::Negotiated;
 use crate::smb::parked::{Chain, Gate, ParkedRequest};
-use crate::smb::pending::PendingReply;
+use crate::smb::pending::{PendingReply, ReplyForm};
 use crate::smb::serving::{Broken, finish_frame};
 use crate::smb::session::Session;
 use crate::smb::status::Outcome;
@@ -69,8 +69,17 @@ enum Step {
 
 impl Connection {
     /// Appends the replies to the requests of a frame, which is decrypted in place.
-    pub(super) fn answer(self: &Arc<Self>, bytes: &mut [u8], out: &mut Replies) -> Result<(), Broken> {
+    /// `number` is that of [`Self::note_arrival`].
+    pub(super) fn answer(
+        self: &Arc<Self>,
+        bytes: &mut [u8],
+        number: Option<u32>,
+        out: &mut Replies,
+    ) -> Result<(), Broken> {
         self.admission.note_request();
+        if self.nt1.get().is_some() {
+            return self.answer_nt1(bytes, (number, false), out);
+        }
         match bytes.first_chunk() {
             Some(&transform::PROTOCOL_ID) => {
                 let session = self.unseal(bytes)?;
@@ -85,6 +94,15 @@ impl Connection {
     /// Answers a request that has waited, and those after it in its compound.
     pub(super) fn answer_parked(self: &Arc<Self>, mut request: ParkedRequest) {
         let mut out = Replies::default();
+        if let ReplyForm::Nt1(reply) = &request.pending.form {
+            let number = reply.number();
+            let mut message = std::mem::take(&mut request.messages);
+            if self.answer_nt1(&mut message, (number, true), &mut out).is_ok() && out.len() > 0 {
+                // The connection may be closed; then nobody needs the reply.
+                let _ = self.late.send(Delivery::Late(out.as_slice().to_vec()));
+            }
+            return;
+        }
         let resumed = (request.pending.header, request.pending.id, request.related);
         let mut messages = std::mem::take(&mut request.messages);
         let resumed = Some((resumed, request.chain));
@@ -369,7 +387,7 @@ impl Connection {
             id: reply.asynchronous.unwrap_or_else(|| self.server.new_id()),
             header: reply.header,
             channel,
-            sealed: sealing.is_some(),
+            form: ReplyForm::Smb2 { sealed: sealing.is_some() },
             late: self.late.clone(),
             waiting: Arc::clone(&self.waiting),
         };

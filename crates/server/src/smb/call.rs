@@ -12,7 +12,7 @@ use crate::smb::connection::Connection;
 use crate::smb::negotiate::Negotiated;
 use crate::smb::open_files::OpenFile;
 use crate::smb::parked::Gate;
-use crate::smb::pending::PendingReply;
+use crate::smb::pending::{PendingReply, ReplyForm};
 use crate::smb::session::{Opened, Session, Tree};
 use crate::smb::status::Outcome;
 
@@ -129,7 +129,7 @@ impl Call<'_> {
             id: self.connection.server.new_id(),
             header: self.header,
             channel: Arc::clone(self.channel),
-            sealed: self.sealed,
+            form: ReplyForm::Smb2 { sealed: self.sealed },
             late: self.connection.late.clone(),
             waiting: Arc::clone(&self.connection.waiting),
         }

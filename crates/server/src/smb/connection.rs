@@ -17,6 +17,7 @@ use crate::smb::client_connections::ClientConnections;
 use crate::smb::credits::CreditWindow;
 use crate::smb::login::Login;
 use crate::smb::negotiate::Negotiated;
+use crate::smb::nt1::Nt1State;
 use crate::smb::parked::ParkedRequest;
 use crate::smb::pending::WaitingRequests;
 use crate::smb::session::Session;
@@ -43,6 +44,8 @@ pub(super) struct Connection {
     pub(super) remote: IpAddr,
     pub(super) local: IpAddr,
     pub(super) negotiated: OnceLock<Negotiated>,
+    /// What a connection of SMB1 has instead.
+    pub(super) nt1: OnceLock<Arc<Nt1State>>,
     /// Hash over the messages of the negotiation (MS-SMB2 3.3.1.7).
     pub(super) preauth: Mutex<PreauthHash>,
     pub(super) credits: Mutex<CreditWindow>,
@@ -73,6 +76,7 @@ impl Connection {
             remote: remote.to_canonical(),
             local: local.to_canonical(),
             negotiated: OnceLock::new(),
+            nt1: OnceLock::new(),
             preauth: Mutex::default(),
             credits: Mutex::new(CreditWindow::new()),
             opens: Arc::default(),
@@ -102,6 +106,9 @@ impl Connection {
         self.waiting.close();
         if let Some(negotiated) = self.negotiated.get() {
             self.server.remove_connection(negotiated.client_guid(), self.number);
+        }
+        if let Some(nt1) = self.nt1.get() {
+            nt1.close(&self.server);
         }
         let slots = std::mem::take(&mut *self.sessions());
         for slot in slots.into_values() {

@@ -106,7 +106,7 @@ impl Call<'_> {
         let cache = (cache, holder, !self.resumed);
         let wanted = Wanted::new(&request, id, server.options.read_only, cache)?;
         let opened = loop {
-            match wanted.open(self)? {
+            match wanted.open(server)? {
                 Progress::Opened(opened) => break opened,
                 Progress::Wait(gate) => return Ok(Answer::Wait(gate)),
                 Progress::Again => {}

@@ -12,7 +12,10 @@ use sharebench_smb::wire::simple::FlushRequest;
 use crate::VolumeError;
 use crate::smb::buffers::Replies;
 use crate::smb::call::{Answer, Call, DONE, empty};
+use crate::smb::locks::LockOwner;
+use crate::smb::open_files::OpenFile;
 use crate::smb::session::Opened;
+use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::smb::write_times::WriteTimes;
 
@@ -31,6 +34,62 @@ fn checked_data<T>(result: Result<T, VolumeError>) -> Outcome<T> {
 fn check_range(offset: u64, len: usize) -> Outcome<()> {
     let end = offset.checked_add(len as u64).and_then(|end| i64::try_from(end).ok());
     end.map(drop).ok_or(NtStatus::INVALID_PARAMETER)
+}
+
+impl ServerState {
+    /// Reads from an open file into `data`, and returns the number of bytes, which is 0 at its end.
+    pub(super) fn read(
+        &self,
+        open: &OpenFile,
+        owner: LockOwner,
+        offset: u64,
+        data: &mut [u8],
+    ) -> Outcome<usize> {
+        if open.directory {
+            return Err(NtStatus::INVALID_DEVICE_REQUEST);
+        }
+        open.require(access::READ_DATA | access::EXECUTE)?;
+        check_range(offset, data.len())?;
+        open.file.check_locks(owner, offset, data.len() as u64, false)?;
+        let count = checked_data(self.volume.read(open.node, offset, data))?;
+        open.position.store(offset + count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    /// Writes data at an offset of an open file; `through` puts them on stable storage first.
+    pub(super) fn write(
+        &self,
+        open: &OpenFile,
+        owner: LockOwner,
+        (offset, data): (u64, &[u8]),
+        through: bool,
+    ) -> Outcome<()> {
+        if open.directory {
+            return Err(NtStatus::INVALID_DEVICE_REQUEST);
+        }
+        open.require(access::WRITE_DATA | access::APPEND_DATA)?;
+        check_range(offset, data.len())?;
+        open.file.check_locks(owner, offset, data.len() as u64, true)?;
+        if self.options.write_times == WriteTimes::Delayed {
+            checked(open.begin_write(self.volume.as_ref()))?;
+        }
+        let written = self.volume.write(open.node, offset, data, open.write_through || through);
+        // A write that failed may have changed some of the bytes.
+        open.file.end_caches(open.id.volatile);
+        checked_data(written)?;
+        open.position.store(offset + data.len() as u64, Ordering::Relaxed);
+        open.note_written(&self.files.watches);
+        Ok(())
+    }
+
+    /// Puts what was written to a file on stable storage. A directory has nothing to flush.
+    pub(super) fn flush(&self, open: &OpenFile) -> Outcome<()> {
+        if !open.directory {
+            checked(self.volume.commit(open.node))?;
+            open.file.write_time.release();
+        }
+        Ok(())
+    }
 }
 
 impl Call<'_> {
@@ -54,20 +113,14 @@ impl Call<'_> {
             return Err(NtStatus::INVALID_PARAMETER);
         }
         self.check_charge(request.len)?;
-        if open.directory {
-            return Err(NtStatus::INVALID_DEVICE_REQUEST);
-        }
-        open.require(access::READ_DATA | access::EXECUTE)?;
         let len = request.len as usize;
-        check_range(request.offset, len)?;
-        open.file.check_locks(open.id.volatile, request.offset, u64::from(request.len), false)?;
         let space = out.spare(READ_HEAD + len);
         let data = space.get_mut(READ_HEAD..).unwrap_or_default();
-        let count = checked_data(self.connection.server.volume.read(open.node, request.offset, data))?;
+        let owner = LockOwner::of_open(open.id.volatile);
+        let count = self.connection.server.read(&open, owner, request.offset, data)?;
         if count < request.minimum as usize || count == 0 && len > 0 {
             return Err(NtStatus::END_OF_FILE);
         }
-        open.position.store(request.offset + count as u64, Ordering::Relaxed);
         put_head(scratch, out, count);
         out.advance(count);
         DONE
@@ -84,24 +137,9 @@ impl Call<'_> {
                     return Err(NtStatus::INVALID_PARAMETER);
                 }
                 self.check_charge(request.len)?;
-                if open.directory {
-                    return Err(NtStatus::INVALID_DEVICE_REQUEST);
-                }
-                open.require(access::WRITE_DATA | access::APPEND_DATA)?;
-                check_range(request.offset, data.len())?;
-                open.file.check_locks(open.id.volatile, request.offset, u64::from(request.len), true)?;
-                let durable = open.write_through || request.flags & WRITE_THROUGH != 0;
-                let server = &self.connection.server;
-                let volume = &server.volume;
-                if server.options.write_times == WriteTimes::Delayed {
-                    checked(open.begin_write(volume.as_ref()))?;
-                }
-                let written = volume.write(open.node, request.offset, data, durable);
-                // A write that failed may have changed some of the bytes.
-                open.file.end_caches(open.id.volatile);
-                checked_data(written)?;
-                open.position.store(request.offset + data.len() as u64, Ordering::Relaxed);
-                open.note_written(&server.files.watches);
+                let owner = LockOwner::of_open(open.id.volatile);
+                let through = request.flags & WRITE_THROUGH != 0;
+                self.connection.server.write(&open, owner, (request.offset, data), through)?;
             }
         }
         WriteResponse { count: request.len, ..WriteResponse::default() }.encode(body);
@@ -111,11 +149,8 @@ impl Call<'_> {
     /// FLUSH.
     pub(super) fn flush(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let request = FlushRequest::decode(self.message).map_err(malformed)?;
-        if let Opened::File(open) = self.opened(request.file)?
-            && !open.directory
-        {
-            checked(self.connection.server.volume.commit(open.node))?;
-            open.file.write_time.release();
+        if let Opened::File(open) = self.opened(request.file)? {
+            self.connection.server.flush(&open)?;
         }
         Ok(empty(body))
     }

@@ -15,6 +15,7 @@ use sharebench_smb::wire::file_ranges::{
 
 use crate::smb::call::Call;
 use crate::smb::file_info::{describe, is_sparse, store_sparse};
+use crate::smb::locks::LockOwner;
 use crate::smb::open_files::OpenFile;
 use crate::smb::session::Opened;
 use crate::smb::status::{Outcome, checked, malformed};
@@ -82,7 +83,7 @@ impl Call<'_> {
         open.require(access::WRITE_DATA | access::APPEND_DATA)?;
         let end = offset.checked_add(len).and_then(|end| i64::try_from(end).ok());
         end.ok_or(NtStatus::INVALID_PARAMETER)?;
-        open.file.check_locks(open.id.volatile, offset, len, true)
+        open.file.check_locks(LockOwner::of_open(open.id.volatile), offset, len, true)
     }
 
     /// Checks that an open may read a range of its file, which must exist.
@@ -96,7 +97,7 @@ impl Call<'_> {
         if end > size {
             return Err(NtStatus::INVALID_VIEW_SIZE);
         }
-        open.file.check_locks(open.id.volatile, offset, len, false)
+        open.file.check_locks(LockOwner::of_open(open.id.volatile), offset, len, false)
     }
 
     /// Reports a change of content to those who cache or watch the file.

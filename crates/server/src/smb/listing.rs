@@ -9,12 +9,13 @@ use sharebench_smb::wire::listing::{ListingClass, ListingWriter};
 
 use crate::smb::call::{Answer, Call, DONE};
 use crate::smb::file_info::{describe, file_time};
-use crate::smb::open_files::{OpenFile, OpenFiles};
+use crate::smb::open_files::OpenFiles;
 use crate::smb::pattern::Pattern;
 use crate::smb::resolve::{find, is_expressible};
+use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::smb::write_times::WriteTimes;
-use crate::{Attributes, Volume};
+use crate::{Attributes, NodeId, Volume};
 
 /// Entries that the volume is asked for at a time: as many as a reply is likely to hold.
 const MIN_BATCH: usize = 16;
@@ -47,11 +48,14 @@ struct Page<'a> {
     volume: &'a dyn Volume,
     /// Files whose times of the last write are held back.
     writers: Option<&'a OpenFiles>,
-    open: &'a OpenFile,
+    directory: NodeId,
     listing: ListingWriter,
     /// Entries that still fit by number.
     left: usize,
     batch: usize,
+    /// Entries with one of these attributes are left out.
+    excluded: u32,
+    last_name: String,
 }
 
 impl Page<'_> {
@@ -64,9 +68,13 @@ impl Page<'_> {
         if let Some(file) = self.writers.and_then(|files| files.of_node(attributes.node)) {
             found.modified = file_time(file.as_shown(attributes.clone()).modified);
         }
+        if found.attributes & self.excluded != 0 {
+            return true;
+        }
         if !self.listing.push(name, &found) {
             return false;
         }
+        name.clone_into(&mut self.last_name);
         self.left -= 1;
         true
     }
@@ -77,7 +85,7 @@ impl Page<'_> {
             [(Position::Start, ".", Position::Dot), (Position::Dot, "..", Position::After(0))]
         {
             if *position == before {
-                let here = self.open.node;
+                let here = self.directory;
                 let node = if name == "." { here } else { checked(self.volume.parent(here))? };
                 if pattern.matches(name) && !self.push(name, &checked(self.volume.attributes(node))?) {
                     return Ok(());
@@ -86,7 +94,7 @@ impl Page<'_> {
             }
         }
         while let Position::After(cookie) = *position {
-            let batch = checked(self.volume.list(self.open.node, cookie, self.batch))?;
+            let batch = checked(self.volume.list(self.directory, cookie, self.batch))?;
             if batch.is_empty() {
                 *position = Position::End;
             }
@@ -105,13 +113,79 @@ impl Page<'_> {
     fn fill_plain(&mut self, name: &str, position: &mut Position) -> Outcome<()> {
         if *position == Position::Start
             && is_expressible(name)
-            && let Some((name, attributes)) = find(self.volume, self.open.node, name)?
+            && let Some((name, attributes)) = find(self.volume, self.directory, name)?
             && !self.push(&name, &attributes)
         {
             return Ok(());
         }
         *position = Position::End;
         Ok(())
+    }
+}
+
+/// What a page of a listing may hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PageLimits {
+    pub(super) class: ListingClass,
+    /// Most bytes.
+    pub(super) bytes: usize,
+    /// Most entries.
+    pub(super) entries: usize,
+    /// Entries with one of these attributes are left out.
+    pub(super) excluded: u32,
+}
+
+/// Encoded entries of a directory.
+#[derive(Debug, Default)]
+pub(super) struct ListedPage {
+    pub(super) bytes: Vec<u8>,
+    pub(super) entries: usize,
+    /// Position of the last entry.
+    pub(super) last_at: usize,
+    /// Name of the last entry; empty if there is none.
+    pub(super) last_name: String,
+}
+
+impl ListingState {
+    /// A listing of the entries that match a pattern, before its first entry.
+    pub(super) fn of(pattern: &str) -> Self {
+        Self { pattern: Some(pattern.to_owned()), position: Position::Start }
+    }
+
+    /// True after the last entry.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.position == Position::End
+    }
+}
+
+impl ServerState {
+    /// The next entries of a directory that match the pattern of a listing, which advances.
+    pub(super) fn list_page(
+        &self,
+        directory: NodeId,
+        state: &mut ListingState,
+        limits: &PageLimits,
+    ) -> Outcome<ListedPage> {
+        let by_bytes = limits.bytes / ENTRY_BYTES;
+        let mut page = Page {
+            volume: self.volume.as_ref(),
+            writers: (self.options.write_times == WriteTimes::Delayed).then_some(&self.files),
+            directory,
+            listing: ListingWriter::new(limits.class, limits.bytes),
+            left: limits.entries,
+            batch: by_bytes.min(limits.entries).clamp(MIN_BATCH, MAX_BATCH),
+            excluded: limits.excluded,
+            last_name: String::new(),
+        };
+        let text = state.pattern.clone().unwrap_or_default();
+        let text = if text.is_empty() { "*" } else { &text };
+        match Pattern::plain(text) {
+            Some(name) if !matches!(name, "." | "..") => page.fill_plain(name, &mut state.position)?,
+            _ => page.fill(&Pattern::new(text), &mut state.position)?,
+        }
+        let entries = limits.entries - page.left;
+        let last_at = page.listing.last_at();
+        Ok(ListedPage { entries, last_at, last_name: page.last_name, bytes: page.listing.into_bytes() })
     }
 }
 
@@ -139,32 +213,22 @@ impl Call<'_> {
         }
         let starts = state.position == Position::Start;
         let single = request.flags & flags::RETURN_SINGLE_ENTRY != 0;
-        let batch =
-            if single { MIN_BATCH } else { (max_bytes as usize / ENTRY_BYTES).clamp(MIN_BATCH, MAX_BATCH) };
-        let server = &self.connection.server;
-        let mut page = Page {
-            volume: server.volume.as_ref(),
-            writers: (server.options.write_times == WriteTimes::Delayed).then_some(&server.files),
-            open: &open,
-            listing: ListingWriter::new(class, max_bytes as usize),
-            left: if single { 1 } else { usize::MAX },
-            batch,
+        let limits = PageLimits {
+            class,
+            bytes: max_bytes as usize,
+            entries: if single { 1 } else { usize::MAX },
+            excluded: 0,
         };
-        let text = state.pattern.clone().unwrap_or_default();
-        let text = if text.is_empty() { "*" } else { &text };
-        match Pattern::plain(text) {
-            Some(name) if !matches!(name, "." | "..") => page.fill_plain(name, &mut state.position)?,
-            _ => page.fill(&Pattern::new(text), &mut state.position)?,
-        }
-        if page.listing.is_empty() {
-            return Err(match state.position {
-                Position::End if starts => NtStatus::NO_SUCH_FILE,
-                Position::End => NtStatus::NO_MORE_FILES,
+        let page = self.connection.server.list_page(open.node, &mut state, &limits)?;
+        if page.entries == 0 {
+            return Err(match state.is_at_end() {
+                true if starts => NtStatus::NO_SUCH_FILE,
+                true => NtStatus::NO_MORE_FILES,
                 // The next entry does not fit.
-                _ => NtStatus::INFO_LENGTH_MISMATCH,
+                false => NtStatus::INFO_LENGTH_MISMATCH,
             });
         }
-        InfoResponse::encode(&page.listing.into_bytes(), body);
+        InfoResponse::encode(&page.bytes, body);
         DONE
     }
 }

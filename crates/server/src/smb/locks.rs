@@ -14,10 +14,29 @@ use crate::smb::status::{Outcome, malformed};
 /// Maximum number of locks of a file.
 const MAX_LOCKS: usize = 4096;
 
+/// Who holds a lock: an open file, and with SMB1 a process of its client (MS-CIFS 2.2.4.32.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LockOwner {
+    open: u64,
+    process: u32,
+}
+
+impl LockOwner {
+    /// The open itself, as with SMB2.
+    pub(super) const fn of_open(open: u64) -> Self {
+        Self { open, process: 0 }
+    }
+
+    /// A process of the client that has the open.
+    pub(super) const fn of_process(open: u64, process: u32) -> Self {
+        Self { open, process }
+    }
+}
+
 /// A locked range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lock {
-    open: u64,
+    owner: LockOwner,
     offset: u64,
     len: u64,
     exclusive: bool,
@@ -44,7 +63,7 @@ impl Lock {
 
     /// True if this lock forbids another one. A shared lock may overlap an exclusive one of the same open (MS-FSA 2.1.5.8).
     fn excludes(&self, wanted: &Self) -> bool {
-        (wanted.exclusive || self.exclusive && self.open != wanted.open) && self.overlaps(wanted)
+        (wanted.exclusive || self.exclusive && self.owner != wanted.owner) && self.overlaps(wanted)
     }
 }
 
@@ -71,8 +90,8 @@ impl FileState {
         if self.locks.is_empty() && self.waiting.is_empty() {
             return Vec::new();
         }
-        self.locks.retain(|lock| lock.open != open);
-        let ended = self.waiting.extract_if(.., |waiting| waiting.wanted.open == open);
+        self.locks.retain(|lock| lock.owner.open != open);
+        let ended = self.waiting.extract_if(.., |waiting| waiting.wanted.owner.open == open);
         let mut replies: Vec<_> =
             ended.map(|waiting| (waiting.pending, NtStatus::RANGE_NOT_LOCKED)).collect();
         replies.extend(self.grant_waiting());
@@ -84,14 +103,14 @@ impl FileState {
 impl File {
     /// Checks that no lock forbids an open to read a range, or to write it (MS-FSA 2.1.4.10).
     #[inline]
-    pub(super) fn check_locks(&self, open: u64, offset: u64, len: u64, write: bool) -> Outcome<()> {
+    pub(super) fn check_locks(&self, owner: LockOwner, offset: u64, len: u64, write: bool) -> Outcome<()> {
         if !self.locked.load(Ordering::Acquire) || len == 0 {
             return Ok(());
         }
-        let range = Lock { open, offset, len, exclusive: write };
+        let range = Lock { owner, offset, len, exclusive: write };
         let state = self.state();
         let forbids =
-            |lock: &Lock| lock.overlaps(&range) && if lock.exclusive { lock.open != open } else { write };
+            |lock: &Lock| lock.overlaps(&range) && if lock.exclusive { lock.owner != owner } else { write };
         if state.locks.iter().any(forbids) { Err(NtStatus::FILE_LOCK_CONFLICT) } else { Ok(()) }
     }
 
@@ -103,7 +122,7 @@ impl File {
     }
 
     /// Unlocks ranges in order, up to the first that is not locked or does not unlock (MS-SMB2 3.3.5.14.1).
-    fn unlock(&self, open: u64, ranges: &[LockRange]) -> Outcome<()> {
+    pub(super) fn unlock(&self, owner: LockOwner, ranges: &[LockRange]) -> Outcome<()> {
         let mut state = self.state();
         let mut outcome = Ok(());
         for range in ranges {
@@ -114,7 +133,7 @@ impl File {
             let found = state
                 .locks
                 .iter()
-                .position(|lock| (lock.open, lock.offset, lock.len) == (open, range.offset, range.len));
+                .position(|lock| (lock.owner, lock.offset, lock.len) == (owner, range.offset, range.len));
             let Some(at) = found else {
                 outcome = Err(NtStatus::RANGE_NOT_LOCKED);
                 break;
@@ -129,7 +148,11 @@ impl File {
     }
 
     /// Locks all ranges or none; with `pending` a single range may wait.
-    fn lock(&self, wanted: &[Lock], pending: Option<(PendingReply, &Arc<OpenFile>)>) -> Outcome<Answer> {
+    pub(super) fn lock(
+        &self,
+        wanted: &[Lock],
+        pending: Option<(PendingReply, &Arc<OpenFile>)>,
+    ) -> Outcome<Answer> {
         let mut state = self.state();
         if state.locks.len() + state.waiting.len() + wanted.len() > MAX_LOCKS {
             return Err(NtStatus::INSUFFICIENT_RESOURCES);
@@ -177,14 +200,15 @@ impl Call<'_> {
         body: &mut Vec<u8>,
     ) -> Outcome<Answer> {
         if request.ranges.first().is_some_and(|range| range.flags == flags::UNLOCK) {
-            open.file.unlock(open.id.volatile, &request.ranges)?;
+            open.file.unlock(LockOwner::of_open(open.id.volatile), &request.ranges)?;
             return Ok(empty(body));
         }
         let waits = request.ranges.iter().any(|range| range.flags & flags::FAIL_IMMEDIATELY == 0);
         if waits && request.ranges.len() > 1 {
             return Err(NtStatus::INVALID_PARAMETER);
         }
-        let wanted = request.ranges.iter().map(|range| wanted_lock(range, open.id.volatile));
+        let owner = LockOwner::of_open(open.id.volatile);
+        let wanted = request.ranges.iter().map(|range| wanted_lock(range, owner));
         let wanted = wanted.collect::<Outcome<Vec<_>>>()?;
         let pending = (waits && self.last).then(|| (self.pending(), open));
         match open.file.lock(&wanted, pending)? {
@@ -198,7 +222,7 @@ impl Call<'_> {
 }
 
 /// The lock that a range of a request describes.
-fn wanted_lock(range: &LockRange, open: u64) -> Outcome<Lock> {
+pub(super) fn wanted_lock(range: &LockRange, owner: LockOwner) -> Outcome<Lock> {
     let exclusive = match range.flags & !flags::FAIL_IMMEDIATELY {
         flags::SHARED => false,
         flags::EXCLUSIVE => true,
@@ -207,7 +231,7 @@ fn wanted_lock(range: &LockRange, open: u64) -> Outcome<Lock> {
     if range.len > 0 && range.offset.checked_add(range.len - 1).is_none() {
         return Err(NtStatus::INVALID_LOCK_RANGE);
     }
-    Ok(Lock { open, offset: range.offset, len: range.len, exclusive })
+    Ok(Lock { owner, offset: range.offset, len: range.len, exclusive })
 }
 
 #[cfg(test)]
@@ -215,7 +239,7 @@ mod tests {
     use super::*;
 
     fn lock(offset: u64, len: u64, exclusive: bool) -> Lock {
-        Lock { open: 1, offset, len, exclusive }
+        Lock { owner: LockOwner::of_open(1), offset, len, exclusive }
     }
 
     #[test]
@@ -237,7 +261,7 @@ mod tests {
 
     #[test]
     fn shared_locks_overlap_each_other_and_exclusive_ones_of_their_open() {
-        let other = |lock: Lock| Lock { open: 2, ..lock };
+        let other = |lock: Lock| Lock { owner: LockOwner::of_open(2), ..lock };
         assert!(!lock(0, 10, false).excludes(&other(lock(5, 10, false))));
         assert!(lock(0, 10, true).excludes(&other(lock(5, 10, false))));
         assert!(lock(0, 10, false).excludes(&other(lock(5, 10, true))));

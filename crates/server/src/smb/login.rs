@@ -22,7 +22,7 @@ use crate::smb::session::{Origin, Sealing, Session};
 use crate::smb::status::{Outcome, malformed};
 
 /// Name of the server in challenges.
-const NETBIOS_NAME: &str = "SHAREBENCH";
+pub(super) const NETBIOS_NAME: &str = "SHAREBENCH";
 /// Maximum number of sessions of a connection, with those that are logging in.
 const MAX_SESSIONS: usize = 1024;
 
@@ -240,7 +240,7 @@ impl Connection {
     }
 
     /// Decides on a login, and logs a failure.
-    fn accept(&self, received: &ReceivedLogin<'_>) -> Outcome<Accepted> {
+    pub(super) fn accept(&self, received: &ReceivedLogin<'_>) -> Outcome<Accepted> {
         let options = &self.server.options;
         if !options.has_accounts() {
             // Everybody may log in: there is no password to check, and no key.

@@ -30,6 +30,7 @@ mod lock_sequences;
 mod locks;
 mod login;
 mod negotiate;
+mod nt1;
 mod open_files;
 mod opening;
 mod options;
@@ -102,6 +103,9 @@ impl SmbServer {
     ) -> Result<Self, ServeError> {
         check_exposure(PROTOCOL, addr, options.has_accounts())?;
         options.check()?;
+        if options.smb1 && !addr.ip().to_canonical().is_loopback() {
+            return Err(ServeError::Smb1Exposed { addr });
+        }
         let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
         let listener = TcpListener::bind(addr).map_err(bind)?;
         listener.set_nonblocking(true).map_err(bind)?;

@@ -194,8 +194,13 @@ impl Connection {
 
     /// A client that also knows SMB1 begins with its NEGOTIATE, and receives a response of SMB2 (MS-SMB2 3.3.5.3.1).
     pub(super) fn answer_smb1(&self, message: &[u8], out: &mut Replies) -> Result<(), Broken> {
-        let dialect = offered_smb2(message).ok().flatten().filter(|_| self.negotiated.get().is_none());
-        let dialect = dialect.ok_or(Broken)?;
+        if self.negotiated.get().is_some() {
+            return Err(Broken);
+        }
+        let Some(dialect) = offered_smb2(message).map_err(|_| Broken)? else {
+            // Nothing newer than SMB1.
+            return if self.server.options.smb1 { self.negotiate_nt1(message, out) } else { Err(Broken) };
+        };
         let credits = {
             let mut credits = self.credits.lock().unwrap_or_else(PoisonError::into_inner);
             if !credits.use_ids(0, 1) {

@@ -11,7 +11,6 @@ use sharebench_smb::wire::security_descriptor::parts;
 
 use crate::name::check_portable_name;
 use crate::smb::caching::{CacheRequest, GrantedCache, Holder};
-use crate::smb::call::Call;
 use crate::smb::descriptors::store_descriptor;
 use crate::smb::file_info::{
     ARCHIVE, HIDDEN, READ_ONLY, SYSTEM, describe, is_read_only, mode_with, store_bits,
@@ -19,6 +18,7 @@ use crate::smb::file_info::{
 use crate::smb::open_files::{File, Opening, Place, WantedOpen};
 use crate::smb::parked::Gate;
 use crate::smb::resolve::{resolve, split_stream};
+use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, status};
 use crate::{Attributes, NodeId, SetAttributes, Volume, VolumeError};
 
@@ -170,16 +170,15 @@ impl<'a> Wanted<'a> {
     }
 
     /// Opens, creates or replaces.
-    pub(super) fn open(&self, call: &Call<'_>) -> Outcome<Progress> {
-        let server = &call.connection.server;
+    pub(super) fn open(&self, server: &Arc<ServerState>) -> Outcome<Progress> {
         let volume = server.volume.as_ref();
         let (path, stream) = split_stream(&self.request.name)?;
         let resolved = resolve(volume, path)?;
         if let Some(stream) = stream {
-            return self.open_stream(call, resolved, stream);
+            return self.open_stream(server, resolved, stream);
         }
         if let Some(found) = resolved.found {
-            return self.open_existing(call, &resolved.place, found);
+            return self.open_existing(server, &resolved.place, found);
         }
         if matches!(self.request.disposition, disposition::OPEN | disposition::OVERWRITE) {
             return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
@@ -197,8 +196,8 @@ impl<'a> Wanted<'a> {
         }
         match self.make(volume, &resolved.place) {
             Ok(attributes) => {
-                self.finish_made(call, &resolved.place, &attributes)?;
-                let opening = self.add(call, &resolved.place, &attributes, (access, false))?;
+                self.finish_made(server, &resolved.place, &attributes)?;
+                let opening = self.add(server, &resolved.place, &attributes, (access, false))?;
                 Ok(opened(opening, attributes, access, CREATED))
             }
             // Another client created it in the meantime.
@@ -210,8 +209,12 @@ impl<'a> Wanted<'a> {
     }
 
     /// Reports a new node, and stores the descriptor that the request gives it (MS-SMB2 2.2.13.2.2).
-    pub(super) fn finish_made(&self, call: &Call<'_>, place: &Place, made: &Attributes) -> Outcome<()> {
-        let server = &call.connection.server;
+    pub(super) fn finish_made(
+        &self,
+        server: &Arc<ServerState>,
+        place: &Place,
+        made: &Attributes,
+    ) -> Outcome<()> {
         let volume = server.volume.as_ref();
         let kind = if made.directory { filter::DIR_NAME } else { filter::FILE_NAME };
         server.files.watches.note_place(place, Action::Added, kind);
@@ -225,12 +228,11 @@ impl<'a> Wanted<'a> {
     /// Adds the open to the table of open files.
     pub(super) fn add(
         &self,
-        call: &Call<'_>,
+        server: &Arc<ServerState>,
         place: &Place,
         attributes: &Attributes,
         (access, overwrites): (u32, bool),
     ) -> Outcome<Opening> {
-        let server = &call.connection.server;
         let wanted = WantedOpen {
             node: attributes.node,
             place,
@@ -264,8 +266,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// Checks that the request may open an existing node, and returns the action.
-    fn check_existing(&self, call: &Call<'_>, place: &Place, found: &Attributes) -> Outcome<u32> {
-        let server = &call.connection.server;
+    fn check_existing(&self, server: &Arc<ServerState>, place: &Place, found: &Attributes) -> Outcome<u32> {
         let request = self.request;
         if request.disposition == disposition::CREATE {
             return Err(NtStatus::OBJECT_NAME_COLLISION);
@@ -297,13 +298,17 @@ impl<'a> Wanted<'a> {
         Ok(action)
     }
 
-    fn open_existing(&self, call: &Call<'_>, place: &Place, found: Attributes) -> Outcome<Progress> {
-        let server = &call.connection.server;
-        let action = self.check_existing(call, place, &found)?;
+    fn open_existing(
+        &self,
+        server: &Arc<ServerState>,
+        place: &Place,
+        found: Attributes,
+    ) -> Outcome<Progress> {
+        let action = self.check_existing(server, place, &found)?;
         let access = self.granted(Some(&found))?;
         // Replacing the content is a use that share modes concern (MS-FSA 2.1.5.1.2.1).
         let used = access | if action == OPENED { 0 } else { access::WRITE_DATA };
-        let opening = self.add(call, place, &found, (used, action != OPENED))?;
+        let opening = self.add(server, place, &found, (used, action != OPENED))?;
         let Opening::Opened(file, cache) = opening else { return Ok(opened(opening, found, access, action)) };
         if action == OPENED {
             return Ok(opened(Opening::Opened(file, cache), found, access, action));

@@ -25,6 +25,7 @@ pub enum Protection {
 }
 
 /// Options of [`SmbServer`](crate::SmbServer).
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Debug, Clone)]
 pub struct SmbServerOptions {
     /// Name of the share.
@@ -42,6 +43,8 @@ pub struct SmbServerOptions {
     pub changes: ChangeReports,
     /// Clients may also cache what they write, which requires that nobody uses the volume but over this server.
     pub exclusive: bool,
+    /// Answer clients that offer nothing newer than SMB1 (NT LM 0.12), which is unsafe. Loopback addresses only.
+    pub smb1: bool,
     /// Protection of messages that the server requires.
     pub protection: Protection,
     /// When clients see the time of a write.
@@ -80,6 +83,7 @@ impl Default for SmbServerOptions {
             leases: false,
             changes: ChangeReports::default(),
             exclusive: false,
+            smb1: false,
             protection: Protection::Optional,
             write_times: WriteTimes::AtOnce,
             max_transfer: 1 << 20,
@@ -116,6 +120,9 @@ impl SmbServerOptions {
             return Err(ServeError::KeysNeedAccounts { protocol: PROTOCOL });
         }
         let wrong = |detail: String| Err(ServeError::Options { protocol: PROTOCOL, detail });
+        if self.smb1 && self.protection == Protection::Encrypted {
+            return wrong("SMB1 has no encryption, so that it cannot be required".to_owned());
+        }
         let pipes = self.share.eq_ignore_ascii_case("IPC$");
         if pipes || self.share.chars().count() > MAX_SHARE_NAME || check_portable_name(&self.share).is_err() {
             return wrong(format!("'{}' is not the name of a share", self.share));

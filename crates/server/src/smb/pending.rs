@@ -11,6 +11,7 @@ use sharebench_smb::wire::transform;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::smb::channel::Channel;
+use crate::smb::nt1::Nt1Reply;
 use crate::smb::open_files::OpenFile;
 use crate::smb::parked::Gate;
 use crate::smb::serving::finish_frame;
@@ -129,6 +130,14 @@ impl WaitingRequests {
     }
 }
 
+/// The protocol of a reply.
+pub(super) enum ReplyForm {
+    /// SMB2; true if the request was encrypted.
+    Smb2 { sealed: bool },
+    /// SMB1. Of the SMB2 header, only the message id matters, by which a request is cancelled.
+    Nt1(Nt1Reply),
+}
+
 /// A reply that is sent once a request need not wait any longer.
 pub(super) struct PendingReply {
     /// Asynchronous id.
@@ -136,8 +145,7 @@ pub(super) struct PendingReply {
     /// Header of the request, with the granted credits.
     pub(super) header: Header,
     pub(super) channel: Arc<Channel>,
-    /// The request was encrypted.
-    pub(super) sealed: bool,
+    pub(super) form: ReplyForm,
     pub(super) late: UnboundedSender<Delivery>,
     pub(super) waiting: Arc<WaitingRequests>,
 }
@@ -159,11 +167,22 @@ impl PendingReply {
 
     /// Sends the interim reply, which grants the credits.
     pub(super) fn send_interim(&self) {
+        if matches!(self.form, ReplyForm::Nt1(_)) {
+            // SMB1 has none.
+            return;
+        }
         self.put(NtStatus::PENDING, self.header.credits, None);
     }
 
     fn put(&self, status: NtStatus, credits: u16, body: Option<&[u8]>) {
-        let head = PREFIX_LEN + if self.sealed { transform::LEN } else { 0 };
+        let sealed = match &self.form {
+            ReplyForm::Smb2 { sealed } => *sealed,
+            ReplyForm::Nt1(reply) => {
+                let _ = self.late.send(Delivery::Late(reply.frame(status)));
+                return;
+            }
+        };
+        let head = PREFIX_LEN + if sealed { transform::LEN } else { 0 };
         let mut frame = vec![0; head];
         let header = Header {
             status: status.0,
@@ -179,7 +198,7 @@ impl PendingReply {
             Some(body) => frame.extend_from_slice(body),
             None => ErrorResponse::encode(&mut frame),
         }
-        if self.sealed {
+        if sealed {
             self.channel.session.seal(&mut frame[PREFIX_LEN..]);
         } else if self.header.is(flags::SIGNED) {
             self.channel.sign(&mut frame[PREFIX_LEN..]);

@@ -17,6 +17,7 @@ use crate::smb::call::{Answer, Call, DONE};
 use crate::smb::descriptors::descriptor_of;
 use crate::smb::file_info::{describe, file_time};
 use crate::smb::open_files::OpenFile;
+use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::{Attributes, VolumeSpace};
 
@@ -64,8 +65,8 @@ mod fs_class {
 }
 
 /// Encoded information, and the part of it that a buffer must hold.
-struct Information {
-    bytes: Vec<u8>,
+pub(super) struct Information {
+    pub(super) bytes: Vec<u8>,
     fixed: usize,
 }
 
@@ -248,6 +249,42 @@ fn of_volume(
     }))
 }
 
+impl ServerState {
+    /// Information of a class of MS-FSCC 2.4 about an open file with these attributes.
+    pub(super) fn file_information(
+        &self,
+        class: u8,
+        open: &OpenFile,
+        attributes: &Attributes,
+    ) -> Outcome<Information> {
+        let volume = self.volume.as_ref();
+        let mut found = describe(volume, attributes);
+        found.allocation = found.allocation.max(open.allocation);
+        match class {
+            class::STREAM => {
+                let node = open.described_node();
+                let named = checked(volume.streams(node))?;
+                let directory = checked(volume.attributes(node))?.directory;
+                Ok(streams(&found, directory, &named))
+            }
+            class::ALTERNATE_NAME => Ok(alternate_name(open)),
+            _ => of_file(class, open, attributes, &found),
+        }
+    }
+
+    /// Number of the volume.
+    pub(super) fn serial(&self) -> u32 {
+        self.guid.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    }
+
+    /// Information of a class of MS-FSCC 2.5 about the volume.
+    pub(super) fn volume_information(&self, class: u8) -> Outcome<Information> {
+        let root = checked(self.volume.attributes(crate::ROOT))?;
+        let space = checked(self.volume.space())?;
+        of_volume(class, &space, file_time(root.created), (&self.options.share, self.serial()))
+    }
+}
+
 impl Call<'_> {
     /// `QUERY_INFO`.
     pub(super) fn query_info(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
@@ -260,27 +297,9 @@ impl Call<'_> {
         let mut information = match request.info_type {
             TYPE_FILE => {
                 check_access(request.class, &open)?;
-                let volume = server.volume.as_ref();
-                let mut found = describe(volume, &attributes);
-                found.allocation = found.allocation.max(open.allocation);
-                if request.class == class::STREAM {
-                    let node = open.described_node();
-                    let named = checked(volume.streams(node))?;
-                    let directory = checked(volume.attributes(node))?.directory;
-                    streams(&found, directory, &named)
-                } else if request.class == class::ALTERNATE_NAME {
-                    alternate_name(&open)
-                } else {
-                    of_file(request.class, &open, &attributes, &found)?
-                }
+                server.file_information(request.class, &open, &attributes)?
             }
-            TYPE_FILE_SYSTEM => {
-                let root = checked(server.volume.attributes(crate::ROOT))?;
-                let space = checked(server.volume.space())?;
-                let serial =
-                    u32::from_le_bytes([server.guid[0], server.guid[1], server.guid[2], server.guid[3]]);
-                of_volume(request.class, &space, file_time(root.created), (&server.options.share, serial))?
-            }
+            TYPE_FILE_SYSTEM => server.volume_information(request.class)?,
             TYPE_SECURITY => {
                 let wanted = request.additional & (parts::OWNER | parts::GROUP | parts::DACL);
                 if wanted != 0 {

@@ -109,7 +109,8 @@ impl Serving {
         let mut out = take_replies();
         while let Some(range) = self.frames.next()? {
             let frame = self.frames.bytes_mut().get_mut(range).unwrap_or_default();
-            self.connection.answer(frame, &mut out).map_err(broken)?;
+            let number = self.connection.note_arrival(frame);
+            self.connection.answer(frame, number, &mut out).map_err(broken)?;
             // What other requests have caused precedes the replies to the requests after this one.
             while let Ok(delivery) = self.done.try_recv() {
                 if let Some(message) = delivery.into_late() {
@@ -131,6 +132,8 @@ impl Serving {
             let Some(range) = self.frames.next()? else { break };
             let mut job = take_job();
             job.range = self.frames.move_message(range, &mut job.frame);
+            let message = job.frame.get(job.range.clone()).unwrap_or_default();
+            job.signature_number = self.connection.note_arrival(message);
             self.started += 1;
             job.number = self.started;
             self.in_flight.insert(self.started);

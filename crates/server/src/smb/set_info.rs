@@ -12,6 +12,7 @@ use sharebench_smb::wire::info::{
 };
 use sharebench_smb::wire::{Field, Reader};
 
+use crate::SetAttributes;
 use crate::name::check_portable_name;
 use crate::smb::call::{Answer, Call};
 use crate::smb::descriptors::set_descriptor;
@@ -21,11 +22,11 @@ use crate::smb::file_info::{
 use crate::smb::open_files::{File, OpenFile, Place};
 use crate::smb::parked::Gate;
 use crate::smb::resolve::{find_stream, last_name, resolve, split_stream, with_separators};
+use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
-use crate::{SetAttributes, Volume};
 
 /// File information classes (MS-FSCC 2.4).
-const BASIC: u8 = 4;
+pub(super) const BASIC: u8 = 4;
 const POSITION: u8 = 14;
 const MODE: u8 = 16;
 const ALLOCATION: u8 = 19;
@@ -47,43 +48,47 @@ fn set_time(time: u64) -> Option<std::time::SystemTime> {
 }
 
 impl Call<'_> {
-    fn volume(&self) -> &dyn Volume {
-        self.connection.server.volume.as_ref()
-    }
-
     /// `SET_INFO`.
     pub(super) fn set_info(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let request = SetInfoRequest::decode(self.message).map_err(malformed)?;
         let open = self.file(request.file)?;
+        let server = &self.connection.server;
         match request.info_type {
             TYPE_FILE => {}
             TYPE_SECURITY => {
-                set_descriptor(self.volume(), &open, (request.additional, &request.information))?;
-                open.note_change(&self.connection.server.files.watches, filter::SECURITY);
+                set_descriptor(server.volume.as_ref(), &open, (request.additional, &request.information))?;
+                open.note_change(&server.files.watches, filter::SECURITY);
                 RESPONSE_SIZE.put(body);
                 return Ok(Answer::Now(NtStatus::SUCCESS));
             }
             _ => return Err(NtStatus::NOT_SUPPORTED),
         }
-        let information = &request.information[..];
-        match request.class {
-            BASIC => self.set_basic(&open, information)?,
-            END_OF_FILE => self.set_size(&open, word(information)?)?,
-            ALLOCATION => self.set_allocation(&open, word(information)?)?,
-            DISPOSITION => {
-                if let Some(gate) = self.set_disposition(&open, word::<u8>(information)? != 0)? {
-                    return Ok(Answer::Wait(gate));
-                }
-            }
-            DISPOSITION_EX => {
-                if let Some(gate) = self.set_disposition(&open, word::<u32>(information)? & DELETE != 0)? {
-                    return Ok(Answer::Wait(gate));
-                }
-            }
+        if let Some(gate) = server.set_file_information(request.class, &open, &request.information)? {
+            return Ok(Answer::Wait(gate));
+        }
+        RESPONSE_SIZE.put(body);
+        Ok(Answer::Now(NtStatus::SUCCESS))
+    }
+}
+
+impl ServerState {
+    /// Sets information of a class of MS-FSCC 2.4 on an open file; returns what the change must wait for.
+    pub(super) fn set_file_information(
+        &self,
+        class: u8,
+        open: &OpenFile,
+        information: &[u8],
+    ) -> Outcome<Option<Arc<Gate>>> {
+        match class {
+            BASIC => self.set_basic(open, information)?,
+            END_OF_FILE => self.set_size(open, word(information)?)?,
+            ALLOCATION => self.set_allocation(open, word(information)?)?,
+            DISPOSITION => return self.set_disposition(open, word::<u8>(information)? != 0),
+            DISPOSITION_EX => return self.set_disposition(open, word::<u32>(information)? & DELETE != 0),
             RENAME | RENAME_EX => {
-                if let Some(gate) = self.rename(&open, information)? {
-                    return Ok(Answer::Wait(gate));
-                }
+                open.require(access::DELETE)?;
+                let (replace, path) = renamed(information).map_err(|_| NtStatus::INFO_LENGTH_MISMATCH)?;
+                return self.rename(open, replace, &path);
             }
             POSITION => {
                 let position: u64 = word(information)?;
@@ -95,13 +100,12 @@ impl Call<'_> {
             MODE => drop(word::<u32>(information)?),
             _ => return Err(NtStatus::INVALID_INFO_CLASS),
         }
-        RESPONSE_SIZE.put(body);
-        Ok(Answer::Now(NtStatus::SUCCESS))
+        Ok(None)
     }
 
     /// Times and attributes. Where the volume cannot store attributes of DOS, they are accepted and ignored: the Linux
     /// client sets HIDDEN on a read-only file before it removes it, and fails the removal if it cannot.
-    fn set_basic(&self, open: &OpenFile, information: &[u8]) -> Outcome<()> {
+    pub(super) fn set_basic(&self, open: &OpenFile, information: &[u8]) -> Outcome<()> {
         open.require(access::WRITE_ATTRIBUTES)?;
         let basic = BasicInformation::decode(information).map_err(|_| NtStatus::INFO_LENGTH_MISMATCH)?;
         let wrong = if open.directory { TEMPORARY } else { DIRECTORY };
@@ -114,7 +118,7 @@ impl Call<'_> {
             changed: set_time(basic.changed),
             ..SetAttributes::default()
         };
-        let found = checked(self.volume().attributes(open.described_node()))?;
+        let found = checked(self.volume.as_ref().attributes(open.described_node()))?;
         if basic.attributes != 0 && !open.directory {
             let new = mode_with(found.mode, basic.attributes & READ_ONLY != 0);
             change.mode = (new != found.mode).then_some(new);
@@ -128,39 +132,39 @@ impl Call<'_> {
         ] {
             changed |= if time == 0 { 0 } else { bit };
         }
-        open.note_change(&self.connection.server.files.watches, changed);
+        open.note_change(&self.files.watches, changed);
         open.file.write_time.release();
         if let Some(created) = set_time(basic.created) {
-            store_created(self.volume(), &found, created);
+            store_created(self.volume.as_ref(), &found, created);
         }
         if basic.attributes != 0 {
-            store_bits(self.volume(), &found, basic.attributes);
+            store_bits(self.volume.as_ref(), &found, basic.attributes);
         }
         if change == SetAttributes::default() {
             return Ok(());
         }
-        checked(self.volume().set_attributes(open.described_node(), &change))?;
+        checked(self.volume.as_ref().set_attributes(open.described_node(), &change))?;
         Ok(())
     }
 
-    fn set_size(&self, open: &OpenFile, size: u64) -> Outcome<()> {
+    pub(super) fn set_size(&self, open: &OpenFile, size: u64) -> Outcome<()> {
         open.require(access::WRITE_DATA)?;
         if open.directory || i64::try_from(size).is_err() {
             return Err(NtStatus::INVALID_PARAMETER);
         }
         let change = SetAttributes { size: Some(size), ..SetAttributes::default() };
-        let changed = self.volume().set_attributes(open.node, &change);
+        let changed = self.volume.as_ref().set_attributes(open.node, &change);
         open.file.end_caches(open.id.volatile);
         open.file.write_time.release();
         checked(changed)?;
-        open.note_change(&self.connection.server.files.watches, filter::SIZE | filter::ATTRIBUTES);
+        open.note_change(&self.files.watches, filter::SIZE | filter::ATTRIBUTES);
         Ok(())
     }
 
     /// A smaller allocation truncates; a larger one is a hint (MS-FSA 2.1.5.14.1).
-    fn set_allocation(&self, open: &OpenFile, allocation: u64) -> Outcome<()> {
+    pub(super) fn set_allocation(&self, open: &OpenFile, allocation: u64) -> Outcome<()> {
         open.require(access::WRITE_DATA)?;
-        let size = checked(self.volume().attributes(open.node))?.size;
+        let size = checked(self.volume.as_ref().attributes(open.node))?.size;
         if allocation < size {
             return self.set_size(open, allocation);
         }
@@ -175,22 +179,22 @@ impl Call<'_> {
             if obstacles.lost.is_empty() {
                 return obstacles.gate;
             }
-            self.connection.server.close_lost(&obstacles.lost);
+            self.close_lost(&obstacles.lost);
         }
     }
 
     /// Requests the removal at the last close, or withdraws the request.
-    fn set_disposition(&self, open: &OpenFile, delete: bool) -> Outcome<Option<Arc<Gate>>> {
+    pub(super) fn set_disposition(&self, open: &OpenFile, delete: bool) -> Outcome<Option<Arc<Gate>>> {
         open.require(access::DELETE)?;
         if delete {
             let place = open.file.state().place.clone();
-            let attributes = checked(open.attributes(self.volume()))?;
+            let attributes = checked(open.attributes(self.volume.as_ref()))?;
             if is_read_only(&attributes) || place.name.is_empty() {
                 return Err(NtStatus::CANNOT_DELETE);
             }
             // Nobody learns of a removal that fails at the close.
-            checked(self.volume().may_remove(place.directory))?;
-            if open.directory && !checked(self.volume().list(open.node, 0, 1))?.is_empty() {
+            checked(self.volume.as_ref().may_remove(place.directory))?;
+            if open.directory && !checked(self.volume.as_ref().list(open.node, 0, 1))?.is_empty() {
                 return Err(NtStatus::DIRECTORY_NOT_EMPTY);
             }
             if let Some(gate) = self.break_handles(&open.file, open) {
@@ -199,7 +203,7 @@ impl Call<'_> {
         }
         open.file.state().delete_pending = delete;
         if delete && open.directory {
-            self.connection.server.files.watches.end_of(open.node, NtStatus::DELETE_PENDING);
+            self.files.watches.end_of(open.node, NtStatus::DELETE_PENDING);
         }
         if !delete {
             open.delete_on_close.store(false, Ordering::Relaxed);
@@ -207,15 +211,15 @@ impl Call<'_> {
         Ok(None)
     }
 
-    fn rename(&self, open: &OpenFile, information: &[u8]) -> Outcome<Option<Arc<Gate>>> {
+    /// Renames an open file or stream, possibly over another one; returns what the rename must wait for.
+    pub(super) fn rename(&self, open: &OpenFile, replace: bool, path: &str) -> Outcome<Option<Arc<Gate>>> {
         open.require(access::DELETE)?;
-        let (replace, path) = renamed(information).map_err(|_| NtStatus::INFO_LENGTH_MISMATCH)?;
         if path.starts_with(':') || open.base.is_some() {
-            return self.rename_stream(open, replace, &path).map(|()| None);
+            return self.rename_stream(open, replace, path).map(|()| None);
         }
         let path = with_separators(path.trim_start_matches('\\'));
         let path = path.as_str();
-        let volume = self.volume();
+        let volume = self.volume.as_ref();
         let from = open.file.state().place.clone();
         let new_name = last_name(path);
         checked(check_portable_name(new_name))?;
@@ -223,10 +227,10 @@ impl Call<'_> {
             return Err(NtStatus::ACCESS_DENIED);
         }
         let to = resolve(volume, path)?;
-        if self.connection.server.files.is_held_for_removal(to.place.directory) {
+        if self.files.is_held_for_removal(to.place.directory) {
             return Err(NtStatus::SHARING_VIOLATION);
         }
-        if open.directory && self.connection.server.files.has_open_below(&from.path) {
+        if open.directory && self.files.has_open_below(&from.path) {
             return Err(NtStatus::ACCESS_DENIED);
         }
         if let Some(gate) = self.break_handles(&open.file, open) {
@@ -240,12 +244,12 @@ impl Call<'_> {
                 return Err(NtStatus::ACCESS_DENIED);
             }
             // A client may have closed the file and keep the handle, or may have lost its connection.
-            if let Some(file) = self.connection.server.files.of_node(old.node)
+            if let Some(file) = self.files.of_node(old.node)
                 && let Some(gate) = self.break_handles(&file, open)
             {
                 return Ok(Some(gate));
             }
-            if self.connection.server.files.is_open(old.node) {
+            if self.files.is_open(old.node) {
                 return Err(NtStatus::ACCESS_DENIED);
             }
             if to.place.name != new_name {
@@ -271,11 +275,11 @@ impl Call<'_> {
         let (Some((base, name)), ("", Some(new_name))) = (place.stream, split_stream(path)?) else {
             return Err(NtStatus::INVALID_PARAMETER);
         };
-        let volume = self.volume();
+        let volume = self.volume.as_ref();
         if let Some((stored, old)) = find_stream(volume, base, new_name)?
             && old.node != open.node
         {
-            if !replace || self.connection.server.files.is_open(old.node) {
+            if !replace || self.files.is_open(old.node) {
                 return Err(NtStatus::OBJECT_NAME_COLLISION);
             }
             checked(volume.remove_stream(base, &stored))?;
@@ -290,7 +294,7 @@ impl Call<'_> {
 
     /// Reports a rename: within a directory as one, otherwise as a removal and an addition.
     fn note_renamed(&self, open: &OpenFile, from: &Place, to: &Place) {
-        let watches = &self.connection.server.files.watches;
+        let watches = &self.files.watches;
         let kind = if open.directory { filter::DIR_NAME } else { filter::FILE_NAME };
         let (old, new) = if from.directory == to.directory {
             (Action::RenamedOldName, Action::RenamedNewName)

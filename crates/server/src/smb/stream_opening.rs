@@ -1,14 +1,16 @@
 //! Opens and creates named streams for CREATE (MS-FSA 2.1.5.1.1).
 
+use std::sync::Arc;
+
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::change_notify::{Action, filter};
 use sharebench_smb::wire::create::{access, disposition, options};
 
-use crate::smb::call::Call;
 use crate::smb::file_info::is_read_only;
 use crate::smb::open_files::{Opening, Place};
 use crate::smb::opening::{CREATED, OPENED, OVERWRITTEN, OpenedNode, Progress, SUPERSEDED, Wanted, opened};
 use crate::smb::resolve::{ResolvedPath, find_stream};
+use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, status};
 use crate::{Attributes, SetAttributes};
 
@@ -16,11 +18,10 @@ impl Wanted<'_> {
     /// Opens or creates a stream, and its file with it if that does not exist (MS-FSA 2.1.5.1.1).
     pub(super) fn open_stream(
         &self,
-        call: &Call<'_>,
+        server: &Arc<ServerState>,
         resolved: ResolvedPath,
         name: &str,
     ) -> Outcome<Progress> {
-        let server = &call.connection.server;
         let volume = server.volume.as_ref();
         let request = self.request;
         if request.options & options::DIRECTORY_FILE != 0 {
@@ -33,7 +34,7 @@ impl Wanted<'_> {
             None if self.read_only => return Err(NtStatus::ACCESS_DENIED),
             None => {
                 let made = self.make(volume, &resolved.place).map_err(status)?;
-                self.finish_made(call, &resolved.place, &made)?;
+                self.finish_made(server, &resolved.place, &made)?;
                 made
             }
         };
@@ -64,7 +65,7 @@ impl Wanted<'_> {
         };
         let replaces = !matches!(action, OPENED | CREATED);
         let used = access | if replaces { access::WRITE_DATA } else { 0 };
-        let opening = self.add(call, &place, &stream, (used, replaces))?;
+        let opening = self.add(server, &place, &stream, (used, replaces))?;
         if action == CREATED {
             server.files.watches.note_place(&place, Action::AddedStream, filter::STREAM_NAME);
         }

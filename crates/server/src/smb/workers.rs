@@ -23,6 +23,8 @@ pub(super) struct Job {
     pub(super) broken: bool,
     /// Position among the frames of its connection.
     pub(super) number: u64,
+    /// The number of the message for signatures of SMB1.
+    pub(super) signature_number: Option<u32>,
 }
 
 /// Replies for the task that serves a connection.
@@ -131,9 +133,10 @@ impl Workers {
         while let Some(task) = self.next() {
             match task {
                 Task::Answer(mut job, connection, back) => {
+                    let number = job.signature_number;
                     let Job { frame, range, replies, broken, .. } = &mut job;
                     let frame = frame.get_mut(range.clone()).unwrap_or_default();
-                    *broken = connection.answer(frame, replies).is_err();
+                    *broken = connection.answer(frame, number, replies).is_err();
                     // The connection may be closed; then nobody needs the replies.
                     let _ = back.send(Delivery::Job(job));
                 }

@@ -5,6 +5,7 @@ mod nfs;
 mod nfs4_client;
 mod nfs4_server;
 mod nt1_client;
+mod nt1_server;
 mod relay;
 mod smb;
 
@@ -37,6 +38,11 @@ fn corpus_of_replies_to_the_smb_client() {
 #[test]
 fn corpus_of_replies_to_the_smb1_client() {
     replay("nt1_client", nt1_client::run, Role::Client);
+}
+
+#[test]
+fn corpus_of_requests_to_the_smb1_server() {
+    replay("nt1_server", nt1_server::run, Role::Server);
 }
 
 #[test]

@@ -9,6 +9,12 @@ pub const WRITE_THROUGH: u16 = 1;
 pub const WRITE_DATA_OFFSET: usize = (HEADER_LEN + 1 + 28 + 2 + 3) & !3;
 /// `LockType`: 64-bit offsets.
 pub const LARGE_FILES: u8 = 0x10;
+/// `LockType`: the locks are shared.
+pub const SHARED_LOCK: u8 = 0x01;
+/// `LockType`: the acknowledgment of an oplock break.
+pub const OPLOCK_RELEASE: u8 = 0x02;
+/// `LockType`: cancel a request that waits.
+pub const CANCEL_LOCK: u8 = 0x08;
 
 words! {
     /// `NT_CREATE_ANDX` request (MS-CIFS 2.2.4.64.1); its bytes are padding and the name.
@@ -221,5 +227,85 @@ words! {
         len_high: u32,
         /// Lower half of the length.
         len_low: u32,
+    }
+}
+
+words! {
+    /// One range of `LOCKING_ANDX` with 32-bit offsets (MS-CIFS 2.2.4.32.1).
+    SmallLockRange, 5 {
+        /// Process that holds the lock.
+        pid: u16,
+        /// First byte.
+        offset: u32,
+        /// Number of bytes.
+        len: u32,
+    }
+}
+
+words! {
+    /// `LOCKING_ANDX` response (MS-CIFS 2.2.4.32.2), of which `LOGOFF_ANDX` has the same fields.
+    LockResponse, 2 {
+        /// Next command.
+        andx: [u8; 4],
+    }
+}
+
+impl LockRange {
+    /// Offset and length.
+    pub const fn range(&self) -> (u64, u64) {
+        let offset = (self.offset_high as u64) << 32 | self.offset_low as u64;
+        (offset, (self.len_high as u64) << 32 | self.len_low as u64)
+    }
+}
+
+words! {
+    /// `OPEN_ANDX` request (MS-CIFS 2.2.4.41.1); its bytes are the name.
+    OpenRequest, 15 {
+        /// Next command.
+        andx: [u8; 4],
+        /// Fields of the response that the client wants.
+        flags: u16,
+        /// Rights in the lowest bits, what others may do from bit 4 on.
+        mode: u16,
+        /// Attributes that the file may have.
+        search: u16,
+        /// Attributes of a new file.
+        attributes: u16,
+        /// Creation time of a new file.
+        created: u32,
+        /// What happens if the file exists (bits 0 and 1) and if it does not (bit 4).
+        action: u16,
+        /// Initial allocation in bytes.
+        allocation: u32,
+        /// Time to wait.
+        timeout: u32,
+        /// Zero.
+        reserved: u32,
+    }
+}
+
+words! {
+    /// `OPEN_ANDX` response (MS-CIFS 2.2.4.41.2).
+    OpenResponse, 15 {
+        /// Next command.
+        andx: [u8; 4],
+        /// The open file.
+        fid: u16,
+        /// Its attributes.
+        attributes: u16,
+        /// Time of the last write: seconds since 1970.
+        modified: u32,
+        /// Length in bytes.
+        size: u32,
+        /// Granted rights, as in the request.
+        rights: u16,
+        /// Kind of resource: 0 is a file.
+        resource: u16,
+        /// State of a pipe.
+        pipe_state: u16,
+        /// 1: opened, 2: created, 3: replaced.
+        action: u16,
+        /// Zero.
+        reserved: [u8; 6],
     }
 }

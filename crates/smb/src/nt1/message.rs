@@ -19,18 +19,48 @@ pub mod command {
     pub const FLUSH: u8 = 0x05;
     pub const DELETE: u8 = 0x06;
     pub const RENAME: u8 = 0x07;
+    pub const QUERY_INFORMATION: u8 = 0x08;
+    pub const SET_INFORMATION: u8 = 0x09;
     pub const CHECK_DIRECTORY: u8 = 0x10;
+    pub const SET_INFORMATION2: u8 = 0x22;
+    pub const QUERY_INFORMATION2: u8 = 0x23;
     pub const LOCKING_ANDX: u8 = 0x24;
+    pub const TRANSACTION: u8 = 0x25;
+    pub const TRANSACTION_SECONDARY: u8 = 0x26;
     pub const ECHO: u8 = 0x2B;
+    pub const OPEN_ANDX: u8 = 0x2D;
     pub const READ_ANDX: u8 = 0x2E;
     pub const WRITE_ANDX: u8 = 0x2F;
     pub const TRANSACTION2: u8 = 0x32;
+    pub const TRANSACTION2_SECONDARY: u8 = 0x33;
     pub const FIND_CLOSE2: u8 = 0x34;
+    pub const TREE_DISCONNECT: u8 = 0x71;
     pub const NEGOTIATE: u8 = 0x72;
     pub const SESSION_SETUP_ANDX: u8 = 0x73;
     pub const LOGOFF_ANDX: u8 = 0x74;
     pub const TREE_CONNECT_ANDX: u8 = 0x75;
+    pub const QUERY_INFORMATION_DISK: u8 = 0x80;
+    pub const NT_TRANSACT: u8 = 0xA0;
+    pub const NT_TRANSACT_SECONDARY: u8 = 0xA1;
     pub const NT_CREATE_ANDX: u8 = 0xA2;
+    pub const NT_CANCEL: u8 = 0xA4;
+    /// `AndXCommand`: no further command.
+    pub const NONE: u8 = 0xFF;
+
+    /// True for a command whose words start with a further one (MS-CIFS 2.2.3.4).
+    pub const fn is_andx(command: u8) -> bool {
+        matches!(
+            command,
+            LOCKING_ANDX
+                | OPEN_ANDX
+                | READ_ANDX
+                | WRITE_ANDX
+                | SESSION_SETUP_ANDX
+                | LOGOFF_ANDX
+                | TREE_CONNECT_ANDX
+                | NT_CREATE_ANDX
+        )
+    }
 
     /// Name of a command in error messages.
     pub const fn name(command: u8) -> &'static str {
@@ -68,6 +98,7 @@ pub const REQUEST_FLAGS: u8 = 0x18;
 pub mod flags2 {
     pub const LONG_NAMES: u16 = 0x0001;
     pub const SECURITY_SIGNATURE: u16 = 0x0004;
+    pub const SIGNATURE_REQUIRED: u16 = 0x0010;
     pub const EXTENDED_SECURITY: u16 = 0x0800;
     pub const NT_STATUS: u16 = 0x4000;
     pub const UNICODE: u16 = 0x8000;
@@ -209,6 +240,20 @@ impl<'a> Message<'a> {
         Ok(Self { whole, words, bytes: rest })
     }
 
+    /// The block of a command at an offset, for a chain of commands, and where its bytes start. The bytes are as many as their
+    /// length field says.
+    pub fn block_at(whole: &'a [u8], offset: usize) -> Result<(Self, usize), WireError> {
+        let mut reader = Reader::new(whole, "SMB1 block");
+        reader.take(offset)?;
+        let count: u8 = reader.get()?;
+        let words = reader.take(usize::from(count) * 2)?;
+        let len: u16 = reader.get()?;
+        let bytes_at = offset + 3 + words.len();
+        // The length of a large write does not fit into the field, which its own fields state (MS-SMB 2.2.4.3.1).
+        let bytes = reader.take(usize::from(len))?;
+        Ok((Self { whole, words, bytes }, bytes_at))
+    }
+
     /// Decodes the words; their number must be that of the structure at least.
     pub fn get<W: Words>(&self) -> Result<W, WireError> {
         W::get(self.words)
@@ -242,6 +287,21 @@ pub fn put_text(text: &str, start: usize, out: &mut Vec<u8>) {
     }
     put_utf16(text, out);
     0u16.put(out);
+}
+
+/// Takes text that ends with NUL or with the bytes from `at` on, and returns where the bytes after it start. UTF-16 text starts at
+/// an even offset from the start of the message; other text is ASCII.
+pub fn text_at((bytes, bytes_at): (&[u8], usize), at: usize, unicode: bool) -> (String, usize) {
+    if unicode {
+        let start = at + (bytes_at + at) % 2;
+        let text = bytes.get(start..).unwrap_or_default();
+        let (text, rest) = take_text(text);
+        return (text, bytes.len() - rest.len());
+    }
+    let text = bytes.get(at..).unwrap_or_default();
+    let len = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+    let shown = String::from_utf8_lossy(text.get(..len).unwrap_or_default()).into_owned();
+    (shown, (at + len + 1).min(bytes.len()))
 }
 
 /// Takes UTF-16 text that ends with NUL or with the bytes, and returns what follows.

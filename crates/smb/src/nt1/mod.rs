@@ -4,6 +4,7 @@
 //! command; [`Message`] joins them with a header and bytes, or splits a received message. SMB1 is unsafe: it has no encryption,
 //! its signatures are MD5, and its negotiation is not protected. It exists for comparisons with measurements of its time.
 
+pub mod attributes;
 pub mod file;
 pub mod message;
 pub mod path;

@@ -50,3 +50,18 @@ pub fn names(bytes: &[u8], offset: usize) -> Vec<String> {
     }
     found
 }
+
+/// Takes the names of a request of either encoding; see [`names`].
+pub fn names_of(bytes: (&[u8], usize), unicode: bool) -> Vec<String> {
+    if unicode {
+        return names(bytes.0, bytes.1);
+    }
+    let mut found = Vec::new();
+    let mut at = 0;
+    while found.len() < 2 && bytes.0.get(at) == Some(&TEXT) {
+        let (name, next) = super::message::text_at(bytes, at + 1, false);
+        found.push(name);
+        at = next;
+    }
+    found
+}

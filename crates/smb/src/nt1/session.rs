@@ -9,11 +9,16 @@ pub mod capability {
     pub const LARGE_FILES: u32 = 0x0000_0008;
     pub const NT_SMBS: u32 = 0x0000_0010;
     pub const NT_STATUS: u32 = 0x0000_0040;
+    pub const LOCK_AND_READ: u32 = 0x0000_0100;
+    pub const NT_FIND: u32 = 0x0000_0200;
+    pub const PASSTHROUGH_LEVELS: u32 = 0x0000_2000;
     pub const LARGE_READX: u32 = 0x0000_4000;
     pub const LARGE_WRITEX: u32 = 0x0000_8000;
     pub const EXTENDED_SECURITY: u32 = 0x8000_0000;
 }
 
+/// `SecurityMode`: each user logs in, with a response to a challenge.
+pub const USER_CHALLENGES: u8 = 0x03;
 /// `SecurityMode`: the server signs if the client wants it.
 pub const SIGNING_ENABLED: u8 = 0x04;
 /// `SecurityMode`: the server requires signatures.
@@ -98,9 +103,41 @@ words! {
 }
 
 words! {
+    /// `TREE_CONNECT_ANDX` response (MS-CIFS 2.2.4.55.2); its bytes are the kind of service and the file system.
+    TreeConnectResponse, 3 {
+        /// Next command.
+        andx: [u8; 4],
+        /// Bit 0: the attributes of searches are exact.
+        support: u16,
+    }
+}
+
+words! {
+    /// `TREE_CONNECT_ANDX` response with [`EXTENDED_RESPONSE`] (MS-SMB 2.2.4.7.2).
+    TreeConnectExtended, 7 {
+        /// Next command.
+        andx: [u8; 4],
+        /// Bit 0: the attributes of searches are exact.
+        support: u16,
+        /// Rights of the user.
+        rights: u32,
+        /// Rights of a guest.
+        guest_rights: u32,
+    }
+}
+
+words! {
     /// `LOGOFF_ANDX`, both directions (MS-CIFS 2.2.4.54).
     Logoff, 2 {
         /// No further command.
         andx: [u8; 4],
+    }
+}
+
+words! {
+    /// NEGOTIATE response that accepts no dialect (MS-CIFS 2.2.4.52.2).
+    NoDialect, 1 {
+        /// 0xFFFF.
+        dialect: u16,
     }
 }

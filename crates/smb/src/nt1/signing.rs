@@ -23,11 +23,16 @@ impl Signer {
     pub fn sign(&mut self, message: &mut [u8]) -> u32 {
         let number = self.next;
         self.next = self.next.wrapping_add(2);
+        self.sign_as(message, number);
+        number.wrapping_add(1)
+    }
+
+    /// Signs a message with a number, as a server does with a response.
+    pub fn sign_as(&self, message: &mut [u8], number: u32) {
         let signature = self.signature(message, number);
         if let Some(field) = message.get_mut(SIGNATURE) {
             field.copy_from_slice(&signature);
         }
-        number.wrapping_add(1)
     }
 
     /// True if a message has the signature for this number.

@@ -118,6 +118,30 @@ pub fn put_request(subcommand: u16, parameters: &[u8], data: &[u8], max_data: u1
     });
 }
 
+/// Appends the words and bytes of a response that has all parameters and data; `block` is where its words start in the
+/// message.
+pub fn put_response(parameters: &[u8], data: &[u8], block: usize, out: &mut Vec<u8>) {
+    let bytes_at = block + 1 + 2 * usize::from(<Response as super::message::Words>::COUNT) + 2;
+    let parameters_at = bytes_at.next_multiple_of(4);
+    let data_at = (parameters_at + parameters.len()).next_multiple_of(4);
+    let words = Response {
+        total_parameters: parameters.len() as u16,
+        total_data: data.len() as u16,
+        parameters: parameters.len() as u16,
+        parameters_offset: parameters_at as u16,
+        data: data.len() as u16,
+        data_offset: data_at as u16,
+        ..Response::default()
+    };
+    super::message::put_blocks(&words, out, |out| {
+        let base = out.len();
+        out.resize(base + parameters_at - bytes_at, 0);
+        out.extend_from_slice(parameters);
+        out.resize(base + data_at - bytes_at, 0);
+        out.extend_from_slice(data);
+    });
+}
+
 /// The parameters and data of a transaction, collected from its responses.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Collected {
@@ -245,4 +269,78 @@ words! {
         /// The search.
         search: u16,
     }
+}
+
+/// Parameters of `FIND_FIRST2` before the pattern (MS-CIFS 2.2.6.2.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FindFirst {
+    /// Attributes that an entry may have.
+    pub attributes: u16,
+    /// Most entries of the response.
+    pub max_entries: u16,
+    /// See [`CLOSE_AT_END`] and [`CLOSE_AFTER`].
+    pub flags: u16,
+    /// Information level of the entries.
+    pub level: u16,
+}
+
+/// Flag of a search: close it after this request.
+pub const CLOSE_AFTER: u16 = 0x0001;
+
+impl FindFirst {
+    /// Bytes before the pattern.
+    pub const LEN: usize = 12;
+
+    /// Decodes the fields before the pattern.
+    pub fn decode(parameters: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(parameters, "FIND_FIRST2 request");
+        let found = Self {
+            attributes: reader.get()?,
+            max_entries: reader.get()?,
+            flags: reader.get()?,
+            level: reader.get()?,
+        };
+        let _storage_type: u32 = reader.get()?;
+        Ok(found)
+    }
+}
+
+/// Parameters of `FIND_NEXT2` before the name (MS-CIFS 2.2.6.3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FindNext {
+    /// The search.
+    pub search: u16,
+    /// Most entries of the response.
+    pub max_entries: u16,
+    /// Information level of the entries.
+    pub level: u16,
+    /// See [`CONTINUE`], [`CLOSE_AT_END`] and [`CLOSE_AFTER`].
+    pub flags: u16,
+}
+
+impl FindNext {
+    /// Bytes before the name.
+    pub const LEN: usize = 12;
+
+    /// Decodes the fields before the name.
+    pub fn decode(parameters: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(parameters, "FIND_NEXT2 request");
+        let search = reader.get()?;
+        let max_entries = reader.get()?;
+        let level = reader.get()?;
+        let _resume_key: u32 = reader.get()?;
+        Ok(Self { search, max_entries, level, flags: reader.get()? })
+    }
+}
+
+/// Appends the parameters of a response to a search: the search itself in response to `FIND_FIRST2` only.
+pub fn put_found(search: Option<u16>, entries: u16, end: bool, last_at: u16, out: &mut Vec<u8>) {
+    if let Some(search) = search {
+        search.put(out);
+    }
+    entries.put(out);
+    u16::from(end).put(out);
+    // No error in extended attributes.
+    0u16.put(out);
+    last_at.put(out);
 }

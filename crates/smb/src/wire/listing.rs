@@ -121,6 +121,11 @@ impl ListingWriter {
         self.bytes.is_empty()
     }
 
+    /// Position of the last entry; 0 if there is none.
+    pub fn last_at(&self) -> usize {
+        self.last
+    }
+
     /// The encoded entries.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes

@@ -47,6 +47,19 @@ pub fn put_negotiate(dialects: &[&str], out: &mut Vec<u8>) {
 /// continues with a NEGOTIATE of SMB2, 0x0202 if it does not; none if it offers no SMB2.
 pub fn offered_smb2(message: &[u8]) -> Result<Option<u16>, WireError> {
     let mut reader = Reader::new(message, "SMB1 NEGOTIATE request");
+    let dialects = dialects(&mut reader)?;
+    let offers = |name: &str| position(dialects, name).is_some();
+    Ok(if offers("SMB 2.???") { Some(ANY_SMB2) } else { offers("SMB 2.002").then_some(0x0202) })
+}
+
+/// The index of a dialect among those of an SMB1 NEGOTIATE request; none if the client does not offer it.
+pub fn offered_index(message: &[u8], name: &str) -> Result<Option<u16>, WireError> {
+    let dialects = dialects(&mut Reader::new(message, "SMB1 NEGOTIATE request"))?;
+    Ok(position(dialects, name).and_then(|index| u16::try_from(index).ok()))
+}
+
+/// The bytes of the dialects of a request.
+fn dialects<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], WireError> {
     let head: [u8; 5] = reader.get()?;
     if head[..4] != PROTOCOL_ID || head[4] != NEGOTIATE {
         return Err(reader.bad("Command", u64::from(head[4])));
@@ -55,11 +68,11 @@ pub fn offered_smb2(message: &[u8]) -> Result<Option<u16>, WireError> {
     let words: u8 = reader.get()?;
     reader.take(usize::from(words) * 2)?;
     let len: u16 = reader.get()?;
-    let dialects = reader.take(usize::from(len))?;
-    let offers = |name: &str| {
-        dialects.split(|byte| *byte == 0).any(|text| text.strip_prefix(&[2]) == Some(name.as_bytes()))
-    };
-    Ok(if offers("SMB 2.???") { Some(ANY_SMB2) } else { offers("SMB 2.002").then_some(0x0202) })
+    reader.take(usize::from(len))
+}
+
+fn position(dialects: &[u8], name: &str) -> Option<usize> {
+    dialects.split(|byte| *byte == 0).position(|text| text.strip_prefix(&[2]) == Some(name.as_bytes()))
 }
 
 /// The index of the dialect that the server chose; none if it accepts none (MS-CIFS 2.2.4.52.2).
@@ -105,6 +118,10 @@ mod tests {
             let mut out = Vec::new();
             put_negotiate(dialects, &mut out);
             assert_eq!(offered_smb2(&out), Ok(expected));
+            assert_eq!(
+                (offered_index(&out, NT_LM), offered_index(&out, "LANMAN1.0")),
+                (Ok(Some(0)), Ok(None))
+            );
             assert!((0..out.len()).all(|len| offered_smb2(&out[..len]).is_err()));
         }
     }

@@ -1,0 +1,27 @@
+//! SMB1 (NT LM 0.12; MS-CIFS, MS-SMB) for clients that offer nothing newer, on the same volume, accounts and open files as SMB2.
+//!
+//! [`state`] is what a connection of SMB1 has: its numbers for users, trees, open files and searches, and its signatures.
+//! [`answering`] splits a message into its chain of commands and builds the reply; [`call`] dispatches one command. What a command
+//! does to the volume is shared with SMB2: [`opening`](super::opening), [`data`](super::data), [`locks`](super::locks),
+//! [`set_info`](super::set_info), [`query_info`](super::query_info) and [`listing`](super::listing). There are no oplocks.
+
+mod answering;
+mod attributes;
+mod call;
+mod data;
+mod information;
+mod locking;
+mod login;
+mod names;
+mod negotiate;
+mod opening;
+mod reply;
+mod search;
+mod state;
+#[cfg(test)]
+mod tests;
+mod transactions;
+mod trees;
+
+pub(in crate::smb) use reply::Nt1Reply;
+pub(in crate::smb) use state::Nt1State;
