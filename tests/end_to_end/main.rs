@@ -54,6 +54,7 @@ mod scale;
 mod scale_faults;
 mod second_run;
 mod series;
+mod server_side;
 mod smb1;
 mod smb_channels;
 mod smb_clients;
