@@ -52,10 +52,8 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
                 "{name} {test}: {bytes} B and {} requests per operation",
                 count("requests") / operations
             );
-            if test == "sparse-read" {
-                let holes = *name == "nfs4";
-                assert_eq!(bytes < SIZE / 4, holes || *name == "local", "{name}: {bytes}");
-            } else {
+            // What a reply of READ_PLUS leaves out is the choice of the server.
+            if test != "sparse-read" {
                 assert!(bytes < SIZE / 100, "{name} {test}: {bytes}");
             }
         }

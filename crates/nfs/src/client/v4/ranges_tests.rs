@@ -13,7 +13,7 @@ use crate::v4::compound::{OK, ResultHead};
 use crate::v4::data::StateId;
 use crate::v4::item::Item;
 use crate::v4::operation::Operation;
-use crate::v4::sparse::{Copied, CopyRequirements, OffloadState};
+use crate::v4::sparse::{Copied, CopyRequirements, OffloadState, SegmentsHead};
 use crate::v4::status::Nfs4Status;
 use crate::xdr::Writer;
 
@@ -79,8 +79,8 @@ const fn of_count(callback: Option<StateId>, count: u64) -> Copied {
 
 #[tokio::test]
 async fn a_copy_that_the_server_makes_asynchronously_is_waited_for() {
-    let asked = Arc::new(Mutex::new((0, 0)));
-    let counts = Arc::clone(&asked);
+    let calls = Arc::new(Mutex::new((0, 0)));
+    let counts = Arc::clone(&calls);
     let (address, _) = changing(move |reply| {
         let mut counts = counts.lock().unwrap();
         match last_operation(reply) {
@@ -105,7 +105,7 @@ async fn a_copy_that_the_server_makes_asynchronously_is_waited_for() {
     });
     let (mut session, file) = opened(address).await;
     assert_eq!(copied(&mut *session, file, 300).await, Ok(MetaYield::Bytes(300)));
-    assert_eq!(*asked.lock().unwrap(), (2, 3));
+    assert_eq!(*calls.lock().unwrap(), (2, 3));
 }
 
 #[tokio::test]
@@ -122,14 +122,24 @@ async fn a_server_that_reports_more_bytes_than_requested_breaks_the_protocol() {
 }
 
 #[tokio::test]
-async fn a_server_without_requests_for_holes_is_asked_once() {
+async fn a_server_without_requests_for_holes_gets_each_of_them_once() {
     // Operations that the responder does not know fail as not supported.
-    let (address, _) = changing(|_| {});
-    let (mut session, file) = opened(address).await;
-    for requests in [2, 0] {
-        let before = session.wire().requests;
-        let read = call(&mut *session, MetaOp::ReadSparse { file, offset: 0, len: 4096 }).await;
-        assert_eq!(read.unwrap_err().class, ErrorClass::Unsupported);
-        assert_eq!(session.wire().requests - before, requests);
+    for is_empty in [false, true] {
+        let (address, _) = changing(move |reply| {
+            if is_empty && last_operation(reply) == Some(Operation::ReadPlus as u32) {
+                replace_last(reply, |writer| {
+                    put_head(writer, Operation::ReadPlus, OK);
+                    SegmentsHead { eof: false, count: 0 }.put(writer);
+                    (1, OK)
+                });
+            }
+        });
+        let (mut session, file) = opened(address).await;
+        for requests in [2, 0] {
+            let before = session.wire().requests;
+            let read = call(&mut *session, MetaOp::ReadSparse { file, offset: 0, len: 4096 }).await;
+            assert_eq!(read.unwrap_err().class, ErrorClass::Unsupported);
+            assert_eq!(session.wire().requests - before, requests);
+        }
     }
 }

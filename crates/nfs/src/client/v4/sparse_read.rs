@@ -96,6 +96,10 @@ impl Nfs4Session {
                 Err(error) if error.class == ErrorClass::Unsupported => {
                     self.sparse_reads = SparseReads::Seeks;
                 }
+                // NFS-Ganesha 4 answers without a segment where there is data.
+                Ok(Filled { bytes: 0, .. }) if !buffer.is_empty() => {
+                    self.sparse_reads = SparseReads::Seeks;
+                }
                 read => return read,
             }
         }
