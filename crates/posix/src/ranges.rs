@@ -15,7 +15,8 @@ const MAX_COPY: u64 = 0x7fff_f000;
 pub(crate) fn perform(files: &Files, op: &MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
     match *op {
         MetaOp::CopyRange { from, to, offset, bytes } => {
-            let (from, to) = (files.fd(from)?, files.fd(to)?);
+            let from = files.fd(from)?;
+            let to = files.fd(to)?;
             *requests += 1;
             let copied = sys::copy_file_range(from, to, offset, bytes.min(MAX_COPY) as usize);
             let copied = copied.map_err(|errno| errno.at("copy_file_range"))?;
@@ -23,7 +24,8 @@ pub(crate) fn perform(files: &Files, op: &MetaOp, requests: &mut u32) -> Result<
         }
         // The whole file: its length is the range.
         MetaOp::CloneRange { from, to, .. } => {
-            let (from, to) = (files.fd(from)?, files.fd(to)?);
+            let from = files.fd(from)?;
+            let to = files.fd(to)?;
             *requests += 1;
             sys::clone_file(from, to).map_err(|errno| errno.at("ioctl FICLONE"))?;
             Ok(MetaYield::Done)
