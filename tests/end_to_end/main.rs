@@ -54,6 +54,7 @@ mod scale;
 mod scale_faults;
 mod second_run;
 mod series;
+mod server_side;
 mod smb1;
 mod smb1_server;
 mod smb_channels;

@@ -165,6 +165,50 @@ pub enum MetaOp {
         /// Seconds since 1970.
         seconds: u32,
     },
+    /// Let the server copy a range of an open file to the same place of another one, so that its data do not cross the
+    /// wire. One call copies what one request can; returns [`MetaYield::Bytes`], which may be fewer than requested, and the
+    /// caller continues after them. [`ErrorClass::Unsupported`] where the protocol has no such request.
+    CopyRange {
+        /// The source, open for reading.
+        from: FileRef,
+        /// The destination, open for reading and writing.
+        to: FileRef,
+        /// First byte in both.
+        offset: u64,
+        /// Bytes to copy, within the source.
+        bytes: u64,
+    },
+    /// Let the first bytes of one open file share the storage of another one (a clone, or reflink).
+    /// [`ErrorClass::Unsupported`] where the protocol has no such request.
+    CloneRange {
+        /// The source, open for reading.
+        from: FileRef,
+        /// The destination, open for reading and writing, which may be shorter.
+        to: FileRef,
+        /// Bytes to clone: the length of the source.
+        bytes: u64,
+    },
+    /// Give back the storage of a range of an open file, which reads as zeros afterwards. The length of the file stays.
+    /// [`ErrorClass::Unsupported`] where the protocol has no such request.
+    PunchHole {
+        /// The file, open for reading and writing.
+        file: FileRef,
+        /// First byte of the hole.
+        offset: u64,
+        /// Bytes of the hole.
+        bytes: u64,
+    },
+    /// Read a range of an open file into the buffer of slot 0, where the holes of the file need not cross the wire; returns
+    /// [`MetaYield::Bytes`], short at the end of the file and where the reply of the server ends. Holes are zeros in the
+    /// buffer. [`ErrorClass::Unsupported`] where a reply of the protocol cannot contain holes: such clients read them.
+    ReadSparse {
+        /// The file, open for reading.
+        file: FileRef,
+        /// First byte.
+        offset: u64,
+        /// Bytes wanted; at most the slot's size.
+        len: u32,
+    },
     /// Free space on the target; returns [`MetaYield::Space`].
     Space,
     /// Drop what the *client* caches of an open file; [`ErrorClass::Unsupported`] where it cannot.
@@ -218,6 +262,8 @@ pub enum MetaYield {
     Space(Space),
     /// The part of an open file that is in the page cache.
     Residency(Residency),
+    /// Bytes that were copied, or read.
+    Bytes(u64),
 }
 
 impl MetaYield {
@@ -226,6 +272,14 @@ impl MetaYield {
         match self {
             Self::Opened { file, size } => Ok((file, size)),
             _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "no file in the reply")),
+        }
+    }
+
+    /// The number of bytes that were copied or read; an error if this is the result of something else.
+    pub fn into_bytes(self) -> Result<u64, OpError> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "no number of bytes in the reply")),
         }
     }
 }
@@ -397,6 +451,19 @@ impl OpError {
     #[cold]
     pub fn no_set_times() -> Self {
         Self::new(ErrorClass::Unsupported, OpStep::Submit, "this client does not set times")
+    }
+
+    /// The protocol has no request for an operation on ranges of files that the server performs by itself.
+    #[cold]
+    pub fn no_ranges(protocol: &str, op: &MetaOp) -> Self {
+        let what = match op {
+            MetaOp::CopyRange { .. } => "copies a file",
+            MetaOp::CloneRange { .. } => "clones a file",
+            MetaOp::PunchHole { .. } => "punches a hole",
+            _ => "reads holes without their zeros",
+        };
+        let detail = format!("{protocol} has no request that {what}");
+        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
     }
 
     /// The client cannot map files.

@@ -23,8 +23,8 @@ mod workload;
 pub use plan::{Depth, Load, MetadataAxes, Plan, PlannedTarget, Sweep, Verify};
 pub use preset::{Preset, WORKLOADS};
 pub use resolved::{
-    Bounds, CacheProbePlan, Cell, Grid, MAX_WALL, MetadataWork, RecordWork, ResolvedPlan, SkippedCells,
-    SlowestTarget, StepOrder, StepPlan, TransactionWork, Work,
+    Bounds, CacheProbePlan, Cell, DirectoryKey, Grid, MAX_WALL, MetadataWork, RecordWork, ResolvedPlan,
+    SkippedCells, SlowestTarget, StepOrder, StepPlan, TransactionWork, Work,
 };
 pub use values::{
     Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, DirectoryLayout, EntryState,

@@ -87,6 +87,8 @@ pub struct MetadataAxes {
     pub name_lengths: Option<Vec<u32>>,
     /// Bytes of each file that has content.
     pub entry_sizes: Option<Vec<ByteSize>>,
+    /// Bytes of each file of the server-side tests.
+    pub copy_sizes: Option<Vec<ByteSize>>,
     /// Most entries that a job works on in a pass.
     pub batch: Option<u32>,
     /// Levels of a tree.

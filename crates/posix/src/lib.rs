@@ -30,6 +30,7 @@ mod offers;
 mod owner;
 mod policy;
 mod psync;
+mod ranges;
 mod relative_path;
 mod session_core;
 mod sys;

@@ -15,6 +15,7 @@ use crate::files::Files;
 use crate::mapping::Mapping;
 use crate::names::{self, OpenListing};
 use crate::policy::Policies;
+use crate::ranges;
 use crate::relative_path::RelativePath;
 use crate::sys;
 
@@ -82,6 +83,10 @@ impl SessionCore {
                 names::set_modified(directories, &path, seconds, requests)
             }
             MetaOp::Space => names::space(directories.root(), requests),
+            MetaOp::CopyRange { .. }
+            | MetaOp::CloneRange { .. }
+            | MetaOp::PunchHole { .. }
+            | MetaOp::ReadSparse { .. } => ranges::perform(&self.files, &op, requests),
         }
     }
 

@@ -41,6 +41,27 @@ pub fn pwrite_dsync(fd: RawFd, from: &[u8], offset: u64) -> Result<usize> {
     count(unsafe { libc::pwritev2(fd, &raw const part, 1, offset.cast_signed(), libc::RWF_DSYNC) })
 }
 
+/// Copies from one file to the same place of another within the system; returns how many bytes, 0 at the end of the source.
+pub fn copy_file_range(from: RawFd, to: RawFd, offset: u64, bytes: usize) -> Result<usize> {
+    let mut read_at = offset.cast_signed();
+    let mut write_at = offset.cast_signed();
+    // SAFETY: both offsets are live numbers that the call reads and changes.
+    count(unsafe { libc::copy_file_range(from, &raw mut read_at, to, &raw mut write_at, bytes, 0) })
+}
+
+/// Makes a file share the storage of another one.
+pub fn clone_file(from: RawFd, to: RawFd) -> Result<()> {
+    // SAFETY: the argument of FICLONE is a descriptor; no memory is involved.
+    done(unsafe { libc::ioctl(to, libc::FICLONE, from) })
+}
+
+/// Gives back the storage of a range; the length of the file stays.
+pub fn punch_hole(fd: RawFd, offset: u64, bytes: u64) -> Result<()> {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: no memory is involved.
+    done(unsafe { libc::fallocate64(fd, mode, offset.cast_signed(), bytes.cast_signed()) })
+}
+
 pub fn fsync(fd: RawFd) -> Result<()> {
     // SAFETY: no memory is involved.
     done(unsafe { libc::fsync(fd) })

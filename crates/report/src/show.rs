@@ -1,7 +1,9 @@
 //! Numbers of an analysis as the short texts of table cells.
 
 use sharebench_analysis::{CheckSummary, Estimate, Outcome, Percentile, RateUnit, Ratio, show_factor};
-use sharebench_model::units::{percent, show_instant, show_nanos, show_rate, three_digits, whole_percent};
+use sharebench_model::units::{
+    percent, show_instant, show_nanos, show_rate, show_size, three_digits, whole_percent,
+};
 use sharebench_model::{Facts, Verdict};
 
 /// Shown where there is no value.
@@ -45,6 +47,12 @@ pub fn cached(outcome: &Outcome) -> String {
 /// Requests on the wire per operation of a metadata test; `-` where they are not counted.
 pub fn requests_per_operation(outcome: &Outcome) -> String {
     outcome.requests_per_operation.map_or_else(|| NOTHING.to_owned(), three_digits)
+}
+
+/// Bytes on the wire per operation of a server-side test; `-` where they are not counted.
+pub fn wire_bytes_per_operation(outcome: &Outcome) -> String {
+    let shown = |bytes: f64| show_size(bytes.round() as u64);
+    outcome.wire_bytes_per_operation.map_or_else(|| NOTHING.to_owned(), shown)
 }
 
 /// Megabytes (1e6 bytes) per second as a number; `-` for tests that move no file data.

@@ -61,6 +61,26 @@ impl Content {
         self.size = self.size.max(offset + from.len() as u64);
     }
 
+    /// Makes the pages within a range a hole, and zeros the rest of it.
+    fn punch(&mut self, offset: u64, bytes: u64) {
+        let end = offset.saturating_add(bytes).min(self.size);
+        self.pages.retain(|page, _| page * PAGE < offset || (page + 1) * PAGE > end);
+        for (page, content) in self.pages.range_mut(offset / PAGE..end.div_ceil(PAGE)) {
+            let from = offset.saturating_sub(page * PAGE).min(PAGE) as usize;
+            let to = end.saturating_sub(page * PAGE).min(PAGE) as usize;
+            if let Some(range) = content.get_mut(from..to) {
+                range.fill(0);
+            }
+        }
+    }
+
+    /// Bytes of a range that are in pages.
+    fn stored(&self, offset: u64, len: u64) -> u64 {
+        let end = offset.saturating_add(len).min(self.size);
+        let within = |page: u64| (page * PAGE + PAGE).min(end) - (page * PAGE).max(offset);
+        self.pages.range(offset / PAGE..end.div_ceil(PAGE)).map(|(page, _)| within(*page)).sum()
+    }
+
     fn resize(&mut self, size: u64) {
         if size < self.size {
             self.pages.retain(|page, _| page * PAGE < size);
@@ -191,6 +211,28 @@ impl MemorySession {
             MetaOp::Map { file, .. } => {
                 self.file(file)?;
             }
+            MetaOp::CopyRange { from, to, offset, bytes } => {
+                return self.copy(from, to, offset, bytes).map(MetaYield::Bytes);
+            }
+            MetaOp::CloneRange { from, to, bytes } => {
+                let mut at = 0;
+                while at < bytes {
+                    match self.copy(from, to, at, bytes - at)? {
+                        0 => return fails(ErrorClass::Io, "clone", "the source is shorter"),
+                        copied => at += copied,
+                    }
+                }
+            }
+            MetaOp::PunchHole { file, offset, bytes } => lock(self.file(file)?).punch(offset, bytes),
+            MetaOp::ReadSparse { file, offset, len } => {
+                let content = self.file(file)?.clone();
+                let content = lock(&content);
+                let read = content.read(offset, &mut self.buffers[0][..len as usize]) as u64;
+                let stored = content.stored(offset, read);
+                self.wire.payload_received += stored;
+                self.wire.received += stored;
+                return Ok(MetaYield::Bytes(read));
+            }
             MetaOp::Space => {
                 return Ok(MetaYield::Space(Space { total: 1 << 40, available: 1 << 40 }));
             }
@@ -198,6 +240,14 @@ impl MemorySession {
             named => return names(&mut lock(&self.tree), named),
         }
         Ok(MetaYield::Done)
+    }
+
+    /// Copies up to a mebibyte, as a server copies a part of a large file by one request.
+    fn copy(&self, from: FileRef, to: FileRef, offset: u64, bytes: u64) -> Result<u64, OpError> {
+        let mut piece = vec![0; bytes.min(1 << 20) as usize];
+        let read = lock(self.file(from)?).read(offset, &mut piece);
+        lock(self.file(to)?).write(offset, &piece[..read]);
+        Ok(read as u64)
     }
 
     fn list_page(&mut self, path: String, restart: bool) -> Result<MetaYield, OpError> {

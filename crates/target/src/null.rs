@@ -97,8 +97,14 @@ impl NullSession {
             MetaOp::Residency { .. } => {
                 return Err(OpError::no_client_cache());
             }
-            MetaOp::Close { .. } | MetaOp::SetSize { .. } | MetaOp::DropCache { .. } | MetaOp::Map { .. } => {
-            }
+            MetaOp::CopyRange { bytes, .. } => return Ok(MetaYield::Bytes(bytes)),
+            MetaOp::ReadSparse { len, .. } => return Ok(MetaYield::Bytes(len.into())),
+            MetaOp::Close { .. }
+            | MetaOp::SetSize { .. }
+            | MetaOp::CloneRange { .. }
+            | MetaOp::PunchHole { .. }
+            | MetaOp::DropCache { .. }
+            | MetaOp::Map { .. } => {}
         }
         Ok(MetaYield::Done)
     }

@@ -135,6 +135,10 @@ impl OverlappedSession {
             MetaOp::RemoveDir { path } => names::remove_dir(&self.root, &path),
             MetaOp::Rename { from, to } => names::rename(&self.root, &from, &to),
             MetaOp::Link { from, to } => names::link(&self.root, &from, &to),
+            MetaOp::CopyRange { .. }
+            | MetaOp::CloneRange { .. }
+            | MetaOp::PunchHole { .. }
+            | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("this client", &op)),
             MetaOp::SetModified { path, seconds } => names::set_modified(&self.root, &path, seconds),
             MetaOp::Space => {
                 space(&self.root).map(MetaYield::Space).map_err(|code| code.at("GetDiskFreeSpaceExW"))

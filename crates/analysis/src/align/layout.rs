@@ -97,9 +97,15 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: 
     sections
 }
 
+/// True for the tests of copies, clones and holes, which a server makes by itself.
+pub(crate) fn is_server_side(coordinates: &Coordinates) -> bool {
+    const TESTS: [&str; 4] = ["server-copy", "clone", "punch-hole", "sparse-read"];
+    coordinates.text(axis::TEST).is_some_and(|test| TESTS.contains(&test))
+}
+
 /// Position of a section's test in the order in which users know them.
 fn rank(section: &Layout) -> usize {
-    const USUAL: [&str; 37] = [
+    const USUAL: [&str; 41] = [
         "write",
         "rewrite",
         "read",
@@ -137,6 +143,10 @@ fn rank(section: &Layout) -> usize {
         "open-read-close",
         "unlink",
         "rmdir",
+        "server-copy",
+        "clone",
+        "punch-hole",
+        "sparse-read",
     ];
     let test = section.positions.first().and_then(|position| position.text(axis::TEST));
     USUAL.iter().position(|usual| Some(*usual) == test).unwrap_or(USUAL.len())
@@ -145,6 +155,8 @@ fn rank(section: &Layout) -> usize {
 fn axes_of(view: View, coordinates: &Coordinates, options: &Options) -> Vec<String> {
     let axes = match view {
         View::Sweep | View::Depth if options.axes.len() == 2 => return options.axes.clone(),
+        // Their number of files is always the same.
+        View::Sweep if is_server_side(coordinates) => vec![axis::FILE_SIZE],
         View::Sweep if coordinates.get(axis::ENTRIES).is_some() => vec![axis::ENTRIES],
         View::Sweep => vec![axis::FILE_SIZE, axis::RECORD_SIZE],
         // An open load rises by its rate; its users are connections, not users.

@@ -1,8 +1,9 @@
 //! The repetitions of one system at one position, as one outcome.
 
-use sharebench_model::{Histogram, Measure, StepResult, Verdict, axis};
+use sharebench_model::{Histogram, Measure, StepResult, Verdict, WireCount, axis};
 use sharebench_stats::{RESOLVED_TAIL, median, sample_median};
 
+use crate::align::layout::is_server_side;
 use crate::align::rates::rate;
 use crate::estimate::percentile::percentile;
 use crate::load::outcome::load_outcome;
@@ -70,6 +71,7 @@ pub(crate) fn outcome(
         buffering: Buffering::default(),
         wire: WireTraffic::of(steps).into(),
         requests_per_operation: requests_per_operation(steps).into(),
+        wire_bytes_per_operation: wire_bytes_per_operation(steps).into(),
         cache_shares: None,
         reported: figures.map(|measure| measure.reported.clone()),
         operations: total.operations,
@@ -84,13 +86,26 @@ pub(crate) fn outcome(
 
 /// Requests per operation over the repetitions of a metadata test, as far as they are counted.
 fn requests_per_operation(steps: &[&StepResult]) -> Option<f64> {
-    let of_metadata = |step: &&&StepResult| step.coordinates.get(axis::ENTRIES).is_some();
-    let counted = steps.iter().filter(of_metadata).filter_map(|step| {
-        let requests = step.measure.wire.map(|wire| wire.requests)?;
-        Some((requests, step.measure.operations))
-    });
-    let (requests, operations) = counted.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
-    (operations > 0).then(|| requests as f64 / operations as f64)
+    let of_metadata = |step: &&StepResult| step.coordinates.get(axis::ENTRIES).is_some();
+    wire_per_operation(steps.iter().copied().filter(of_metadata), |wire| wire.requests)
+}
+
+/// Bytes on the wire per operation over the repetitions of a server-side test, as far as they are counted. A mount counts
+/// headers only where its system does.
+fn wire_bytes_per_operation(steps: &[&StepResult]) -> Option<f64> {
+    let server_side = steps.iter().copied().filter(|step| is_server_side(&step.coordinates));
+    wire_per_operation(server_side, |wire| (wire.sent + wire.received).max(wire.payload()))
+}
+
+/// A wire count of some steps, per operation.
+fn wire_per_operation<'a>(
+    steps: impl Iterator<Item = &'a StepResult>,
+    count: fn(&WireCount) -> u64,
+) -> Option<f64> {
+    let counted =
+        steps.filter_map(|step| Some((count(step.measure.wire.as_ref()?), step.measure.operations)));
+    let (counts, operations) = counted.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+    (operations > 0).then(|| counts as f64 / operations as f64)
 }
 
 fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> Option<f64> {

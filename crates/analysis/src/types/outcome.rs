@@ -106,6 +106,10 @@ pub struct Outcome {
     /// Requests on the wire per operation of a metadata test; none for other steps, and without a count.
     #[serde(default, skip_serializing_if = "is_not_counted")]
     pub requests_per_operation: Sparse<Option<f64>>,
+    /// Bytes on the wire per operation of a server-side test, headers included where they are counted; none for other steps,
+    /// and without a count.
+    #[serde(default, skip_serializing_if = "is_not_counted")]
+    pub wire_bytes_per_operation: Sparse<Option<f64>>,
     /// Where the bytes came from, or went to; none where nothing is known.
     #[serde(default)]
     pub cache_shares: Option<Box<CacheShares>>,

@@ -17,7 +17,8 @@ pub const SWEEP_HELP: &str = "Examples:
   sharebench sweep /mnt/nas --auto               # IOzone's 126 cells, 13 tests
   sharebench sweep /mnt/nas --tests random-mix --read-percent 30,70 --record-sizes '4KiB..1MiB x4'
   sharebench sweep smb://alice@nas/share --tests write,read --jobs 1,2,4 --shared-file
-  sharebench sweep nfs://nas/export --tests metadata --entries '1000..100000 x10' --jobs 4 --layouts own,shared";
+  sharebench sweep nfs://nas/export --tests metadata --entries '1000..100000 x10' --jobs 4 --layouts own,shared
+  sharebench sweep smb://alice@nas/share nfs://nas/export?vers=4.2 --tests server-side --copy-sizes 1MiB,1GiB";
 
 pub type SweepArgs = CellArgs<SweepAxes>;
 
@@ -35,7 +36,7 @@ pub struct SweepAxes {
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub record_sizes: Option<Vec<Values<ByteSize>>>,
     /// Tests or groups of tests: usual, requests, streams, mmap, all (docs/sweeps.md lists them), metadata
-    /// (docs/metadata.md) [default: usual].
+    /// and server-side (docs/metadata.md) [default: usual].
     #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = SweepTest::named)]
     pub tests: Option<Vec<Vec<SweepTest>>>,
     /// Phases of IO500: mdtest-easy (empty files, own directories), mdtest-hard (3901 bytes, one directory for all jobs).
@@ -74,6 +75,10 @@ pub struct SweepAxes {
     /// Bytes of each file that create-write, truncate and open-read-close use [default: 3901B].
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub entry_sizes: Option<Vec<Values<ByteSize>>>,
+    /// Bytes of each file that server-copy, clone, punch-hole and sparse-read use; multiples of 64KiB [default:
+    /// 1MiB,16MiB].
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub copy_sizes: Option<Vec<Values<ByteSize>>>,
     /// Maximum number of entries that a job works on in one pass of a metadata test [default: 1000].
     #[arg(long, value_name = "N")]
     pub batch: Option<u32>,
@@ -98,6 +103,7 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         layouts: axes.layouts.clone(),
         name_lengths: flat(axes.name_lengths.as_deref()),
         entry_sizes: flat(axes.entry_sizes.as_deref()),
+        copy_sizes: flat(axes.copy_sizes.as_deref()),
         batch: axes.batch,
         tree_depth: axes.tree_depth,
         tree_fan_out: axes.tree_fan_out,

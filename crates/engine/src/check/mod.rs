@@ -7,6 +7,7 @@ pub(crate) mod machine;
 pub(crate) mod policy;
 pub(crate) mod ranks;
 pub(crate) mod series;
+pub(crate) mod server_side;
 pub(crate) mod steady_state;
 pub(crate) mod throughput;
 pub(crate) mod verdict;
@@ -113,6 +114,12 @@ fn errors(measure: &Measure) -> Vec<Check> {
 
 /// Requested = returned holds already, since a short transfer is an error; here returned = on the wire.
 fn wire_bytes(measure: &Measure, evidence: &StepEvidence<'_>) -> Option<Check> {
+    // What a server does by itself has a check of its own.
+    if let Work::Metadata(work) = evidence.work
+        && work.test.is_server_side()
+    {
+        return server_side::wire(measure, work);
+    }
     let wire = measure.wire.filter(|_| evidence.wire_counted)?;
     let app = measure.bytes;
     let received = wire.payload_received;

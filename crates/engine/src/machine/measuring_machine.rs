@@ -80,7 +80,7 @@ fn kind(work: &Work) -> CeilingKind {
         }
         // A small request is what the generator does for an operation on a name.
         Work::Metadata(work) => CeilingKind {
-            record_size: (work.entry_size as u32).max(MIN_REQUEST),
+            record_size: work.request_size().max(MIN_REQUEST),
             depth: 1,
             writes: work.test == MetadataTest::CreateWrite,
         },

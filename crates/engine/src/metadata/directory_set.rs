@@ -6,6 +6,7 @@ use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::metadata::entry_names::{EntryKind, entry_name};
+use crate::metadata::server_side;
 
 /// The batches of a set of directories, as the last cell left them. All jobs of a cell perform the same passes, so that
 /// one state describes all of them.
@@ -54,7 +55,12 @@ impl DirectorySet {
     /// The directories of `work` below the directory of the run.
     pub fn of(work: &MetadataWork, run: &str) -> Self {
         let MetadataWork { layout, entries, name_length, .. } = work;
-        let top = format!("{run}/{layout}-{entries}-{name_length}-{}", work.jobs());
+        // The names of server-side tests fit DOS names.
+        let top = if work.test.is_server_side() {
+            format!("{run}/srv{}", work.jobs())
+        } else {
+            format!("{run}/{layout}-{entries}-{name_length}-{}", work.jobs())
+        };
         let mut above = vec![top.clone()];
         let paths = match layout {
             DirectoryLayout::Own => (0..work.jobs()).map(|job| format!("{top}/d{job}")).collect(),
@@ -103,9 +109,25 @@ impl DirectorySet {
         if work.layout == DirectoryLayout::Own || job == 0 { self.of_job(work, job) } else { &[] }
     }
 
-    /// The file to which links are made.
-    pub fn source(&self) -> String {
+    /// The file to which links are made, or which is copied.
+    pub fn source(&self, work: &MetadataWork) -> String {
+        if work.test.copies() {
+            return format!("{}/s{:x}", self.top, work.entry_size / MetadataWork::SERVER_SIDE_UNIT);
+        }
         format!("{}/source", self.top)
+    }
+
+    /// Makes the file that the test copies.
+    pub async fn create_source(
+        &self,
+        work: &MetadataWork,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), StepError> {
+        let size = work.entry_size;
+        let path = self.source(work);
+        server_side::create(&path, server_side::SOURCE, (size, size..size), session, context).await?;
+        Ok(())
     }
 
     /// Makes the directories and fills them with their residents.
@@ -119,7 +141,7 @@ impl DirectorySet {
         for path in self.above.iter().chain(entered) {
             context.deadline.call(session, MetaOp::MakeDir { path: path.clone() }).await?;
         }
-        create_empty(session, self.source(), context).await?;
+        create_empty(session, format!("{}/source", self.top), context).await?;
         for directory in &self.directories {
             for number in 0..work.residents() {
                 if context.stop.is_stopped() {

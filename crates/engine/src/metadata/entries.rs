@@ -10,6 +10,7 @@ use crate::data::context::PassContext;
 use crate::data::stamp::{self, Content};
 use crate::metadata::directory_set::{BatchState, EntryDirectory, create_empty};
 use crate::metadata::entry_names::{EntryKind, entry_name};
+use crate::metadata::server_side::{self, Expected};
 use crate::record::request::{SLOT, exchange, write_next};
 use crate::record::tally::Tally;
 
@@ -44,6 +45,15 @@ impl Batch<'_> {
         Content { file: number, generation: 1, kind: None }
     }
 
+    /// What an entry should hold in a state of the batch.
+    pub fn expected(&self, number: u32, state: &BatchState, verify: Verify) -> Expected {
+        let copied = state.entries == EntryState::Copied;
+        let content = if copied { server_side::SOURCE } else { Self::content(number) };
+        let end = state.size..state.size;
+        let hole = if state.entries == EntryState::Sparse { self.work.hole() } else { end };
+        Expected { content, size: state.size, hole, verify }
+    }
+
     /// Brings the entries from `state` into the state that the test requires, unmeasured.
     pub async fn prepare(
         &self,
@@ -62,7 +72,7 @@ impl Batch<'_> {
             let path = self.path(number, &state);
             match state.entries {
                 EntryState::Absent => {}
-                EntryState::Empty | EntryState::Filled => {
+                EntryState::Empty | EntryState::Filled | EntryState::Sparse | EntryState::Copied => {
                     context.deadline.call(session, MetaOp::Remove { path }).await?;
                 }
                 EntryState::Directories => {
@@ -71,7 +81,13 @@ impl Batch<'_> {
             }
             let path = self.path(number, &BatchState::ABSENT);
             match wanted {
-                EntryState::Absent => {}
+                // Copies are what a pass makes.
+                EntryState::Absent | EntryState::Copied => {}
+                EntryState::Sparse => {
+                    let size = self.work.entry_size;
+                    let content = Self::content(number);
+                    server_side::create(&path, content, (size, self.work.hole()), session, context).await?;
+                }
                 EntryState::Empty => create_empty(session, path, context).await?,
                 EntryState::Filled => self.create_filled(number, path, session, context).await?,
                 EntryState::Directories => {
@@ -125,6 +141,13 @@ impl Batch<'_> {
             }
             MetadataTest::Truncate => {
                 self.opened(path, OpenHow::ReadWrite, number, session, context, tally).await
+            }
+            MetadataTest::ServerCopy
+            | MetadataTest::Clone
+            | MetadataTest::PunchHole
+            | MetadataTest::SparseRead => {
+                let content = Self::content(number);
+                server_side::operate(self.work, (self.source, &path), content, session, context, tally).await
             }
             // These work on whole directories.
             MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => {
@@ -248,12 +271,20 @@ impl Batch<'_> {
     }
 }
 
+/// Bytes of each entry of a kind; 0 for those without content.
+fn size_of(entries: EntryState, work: &MetadataWork) -> u64 {
+    match entries {
+        EntryState::Filled | EntryState::Sparse | EntryState::Copied => work.entry_size,
+        EntryState::Absent | EntryState::Empty | EntryState::Directories => 0,
+    }
+}
+
 /// True if a batch in `state` needs no preparation for the test.
 fn is_ready(state: &BatchState, work: &MetadataWork) -> bool {
     let wanted = work.test.before();
     // The directory of any other test has its entries itself.
     let in_place = !state.moved || work.test == MetadataTest::RenameAcross;
-    in_place && state.entries == wanted && (wanted != EntryState::Filled || state.size == work.entry_size)
+    in_place && state.entries == wanted && state.size == size_of(wanted, work)
 }
 
 /// The state of a batch when it is prepared for the test.
@@ -262,14 +293,14 @@ pub(crate) fn prepared(state: BatchState, work: &MetadataWork) -> BatchState {
         return state;
     }
     let entries = work.test.before();
-    let size = if entries == EntryState::Filled { work.entry_size } else { 0 };
+    let size = size_of(entries, work);
     BatchState { entries, size, ..BatchState::ABSENT }
 }
 
 /// The state that a pass of the test leaves.
 pub(crate) fn after_pass(state: &BatchState, work: &MetadataWork) -> BatchState {
     let entries = work.test.after();
-    let size = if entries == EntryState::Filled { work.entry_size } else { 0 };
+    let size = size_of(entries, work);
     let next = BatchState { entries, size, ..*state };
     match work.test {
         MetadataTest::Rename => BatchState { renamed: !state.renamed, ..next },
@@ -300,7 +331,7 @@ fn judged(test: MetadataTest, result: Result<MetaYield, OpError>) -> Result<(), 
 }
 
 /// Compares what was read from an entry with its content.
-pub(crate) fn verified(buffer: &[u8], number: u32, path: &str, verify: Verify) -> Result<(), OpError> {
+fn verified(buffer: &[u8], number: u32, path: &str, verify: Verify) -> Result<(), OpError> {
     stamp::verify(buffer, Batch::content(number), 0, verify)
         .map_err(|mismatch| crate::data::mismatch::mismatch_error(path, &mismatch))
 }

@@ -45,7 +45,7 @@ pub(crate) struct MetadataJob<'a> {
     context: PassContext<'a>,
     tally: Tally,
     worked_ns: u64,
-    /// `set.source()`, once.
+    /// The file that links are made to, or that is copied.
     source: String,
 }
 
@@ -53,12 +53,12 @@ impl<'a> MetadataJob<'a> {
     pub fn new(cell: &'a MetadataCell<'a>, number: u32, state: BatchState) -> Self {
         let deadline = Deadline::new(cell.clock, cell.timeout);
         let context = PassContext::new(cell.clock, cell.stop, cell.verify, deadline);
-        let source = cell.set.source();
+        let source = cell.set.source(cell.work);
         Self { cell, number, session: None, state, context, tally: Tally::default(), worked_ns: 0, source }
     }
 
     async fn connect(&mut self) -> Result<(), OpError> {
-        let slot_bytes = (self.cell.work.entry_size as u32).max(MIN_SLOT_BYTES);
+        let slot_bytes = self.cell.work.request_size().max(MIN_SLOT_BYTES);
         let spec =
             SessionSpec { slots: 1, slot_bytes, connect_timeout: self.cell.timeout, allow_split: true };
         self.session = Some(self.cell.target.connect(&spec).await?);
@@ -153,13 +153,22 @@ impl<'a> MetadataJob<'a> {
 
     /// Compares the directories with what the passes should have left.
     async fn verify(&mut self) -> Result<(), StepError> {
-        let Self { cell, number, session, state, context, tally, source, .. } = self;
+        let Self { cell, number, session, state, context, tally, .. } = self;
         let Some(session) = session.as_deref_mut().filter(|_| cell.verify != Verify::Off) else {
             return Ok(());
         };
         for directory in cell.set.verified_by(cell.work, *number) {
             verify_names(cell.work, directory, state, session, context, tally).await?;
         }
+        self.verify_batches().await
+    }
+
+    /// Compares the entries of the job, and their content, with what the last pass should have left.
+    async fn verify_batches(&mut self) -> Result<(), StepError> {
+        let Self { cell, number, session, state, context, tally, source, .. } = self;
+        let Some(session) = session.as_deref_mut().filter(|_| cell.verify != Verify::Off) else {
+            return Ok(());
+        };
         for directory in cell.set.of_job(cell.work, *number) {
             let batch = batch(cell.work, directory, *number, source);
             verify_attributes(&batch, state, session, context, tally).await?;
@@ -185,6 +194,9 @@ impl PhasedJob for MetadataJob<'_> {
             Phase::Prepare { first } => {
                 if first {
                     self.enter().await?;
+                } else if !self.cell.work.test.repeats() && self.cell.work.test.is_server_side() {
+                    // The next pass begins with other files, so that these are compared before.
+                    self.verify_batches().await?;
                 }
                 self.prepare().await?;
             }

@@ -9,6 +9,8 @@ pub(crate) mod entries;
 pub(crate) mod entry_names;
 pub(crate) mod job;
 pub(crate) mod listing;
+pub(crate) mod server_side;
+pub(crate) mod sparse_content;
 pub(crate) mod step;
 pub(crate) mod support;
 pub(crate) mod verify;

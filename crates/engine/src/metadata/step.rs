@@ -1,10 +1,10 @@
 //! A metadata cell, by one job or by several.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_cluster::Ranks;
 use sharebench_model::StepError;
-use sharebench_plan::{DirectoryLayout, MetadataWork};
+use sharebench_plan::{DirectoryKey, MetadataWork};
 use sharebench_target::Session;
 
 use crate::cell::rounds::{RoundContext, RoundRules, RoundsDone};
@@ -14,12 +14,13 @@ use crate::metadata::job::{MetadataCell, MetadataJob};
 use crate::ranks::agreement::agreed;
 use crate::record::tally::Tally;
 
-/// What distinguishes two sets of directories.
-type Key = (DirectoryLayout, u32, u32, u32);
-
 /// The sets of directories that exist on a target, each with the state of its batches.
 #[derive(Debug, Default)]
-pub(crate) struct DirectorySets(BTreeMap<Key, BatchState>);
+pub(crate) struct DirectorySets {
+    batches: BTreeMap<DirectoryKey, BatchState>,
+    /// The files that tests copy, by their directories and bytes.
+    sources: BTreeSet<(DirectoryKey, u64)>,
+}
 
 /// Makes sure that the directories of a cell exist with their residents. The leader of several ranks makes them.
 pub(crate) async fn prepare(
@@ -30,15 +31,18 @@ pub(crate) async fn prepare(
     session: &mut dyn Session,
     context: &mut PassContext<'_>,
 ) -> Result<(), StepError> {
-    if sets.0.contains_key(&work.directory_key()) {
-        return Ok(());
+    let key = work.directory_key();
+    let leads = ranks.is_none_or(Ranks::is_leader);
+    if !sets.batches.contains_key(&key) {
+        let filled = if leads { set.fill(work, session, context).await } else { Ok(()) };
+        agreed(ranks, filled)?;
+        sets.batches.insert(key, BatchState::ABSENT);
     }
-    let filled = match ranks {
-        Some(ranks) if !ranks.is_leader() => Ok(()),
-        _ => set.fill(work, session, context).await,
-    };
-    agreed(ranks, filled)?;
-    sets.0.insert(work.directory_key(), BatchState::ABSENT);
+    if work.test.copies() && !sets.sources.contains(&(key, work.entry_size)) {
+        let made = if leads { set.create_source(work, session, context).await } else { Ok(()) };
+        agreed(ranks, made)?;
+        sets.sources.insert((key, work.entry_size));
+    }
     Ok(())
 }
 
@@ -52,7 +56,7 @@ pub(crate) async fn measure(
 ) -> Result<Tally, StepError> {
     let work = cell.work;
     prepare(work, cell.set, sets, cell.ranks, session, context).await?;
-    let state = sets.0.get(&work.directory_key()).copied().unwrap_or(BatchState::ABSENT);
+    let state = sets.batches.get(&work.directory_key()).copied().unwrap_or(BatchState::ABSENT);
     let numbers = cell.ranks.map_or_else(|| (0..work.jobs()).collect(), |ranks| ranks.users(work.jobs()));
     let rounds = RoundContext {
         clock: cell.clock,
@@ -71,7 +75,7 @@ pub(crate) async fn measure(
     for (_, share, state) in returned {
         tally.users_reported += u32::from(share.passes > 0);
         tally.shares.push(share);
-        sets.0.insert(work.directory_key(), state);
+        sets.batches.insert(work.directory_key(), state);
     }
     tally.window_ns = window?;
     // The window divides the operations, with one job as with several.

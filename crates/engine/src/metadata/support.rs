@@ -7,6 +7,7 @@ use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::metadata::directory_set::create_empty;
+use crate::metadata::server_side;
 
 /// The tests of the plan that the target does not support, each with the server's reason.
 pub(crate) async fn unsupported(
@@ -19,6 +20,13 @@ pub(crate) async fn unsupported(
         plan.works().any(|work| matches!(work, Work::Metadata(work) if work.test == test))
     };
     let mut found = Vec::new();
+    for test in [MetadataTest::ServerCopy, MetadataTest::Clone, MetadataTest::PunchHole] {
+        if wanted(test)
+            && let Some(error) = server_side::trial(test, directory, session, context).await?
+        {
+            found.push((test, error));
+        }
+    }
     let path = format!("{directory}/probe");
     let to = format!("{directory}/link");
     let trials = [

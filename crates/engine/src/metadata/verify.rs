@@ -2,18 +2,16 @@
 
 use std::time::{Duration, SystemTime};
 
-use sharebench_model::{
-    DataOp, Entry, ErrorClass, MetaOp, MetaYield, OpError, OpStep, OpenHow, Stat, StepError,
-};
+use sharebench_model::{Entry, ErrorClass, MetaOp, MetaYield, OpError, OpStep, Stat, StepError};
 use sharebench_plan::{EntryState, MetadataWork, Verify};
 use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::data::listed_pages::ListedPages;
 use crate::metadata::directory_set::{BatchState, EntryDirectory};
-use crate::metadata::entries::{Batch, verified};
+use crate::metadata::entries::Batch;
 use crate::metadata::entry_names::{EntryKind, entry_name, parse_name};
-use crate::record::request::{SLOT, exchange};
+use crate::metadata::server_side;
 use crate::record::tally::Tally;
 
 /// Entries of a batch whose content and time are examined where not everything is (`--verify stamps`).
@@ -208,16 +206,12 @@ async fn verify_closely(
             tally.failure(wrong(format!("'{path}' has the time {found:?} instead of {wanted:?}")));
         }
     }
-    if state.entries == EntryState::Filled {
-        let open = MetaOp::open(path, OpenHow::Read);
-        let (file, _) = context.deadline.call(session, open).await.and_then(MetaYield::into_opened)?;
-        let len = batch.work.entry_size.min(session.buffer(SLOT).len() as u64) as u32;
-        let read = exchange(session, &mut context.deadline, DataOp::Read { file, offset: 0, len }).await;
-        context.deadline.call(session, MetaOp::Close { file }).await?;
-        let read = read? as usize;
-        let buffer = session.buffer(SLOT).get(..read).unwrap_or_default();
-        if let Err(error) = verified(buffer, number, path, context.verify) {
-            tally.failure(error);
+    if state.entries != EntryState::Empty && state.entries != EntryState::Directories {
+        let expected = batch.expected(number, state, context.verify);
+        let (_, read) = server_side::read(path, &expected, session, context).await;
+        match read {
+            Err(error) if error.class == ErrorClass::DataMismatch => tally.failure(error),
+            read => read?,
         }
     }
     Ok(())

@@ -54,6 +54,8 @@ impl OperationKind {
             MetaOp::Open { .. } => Self::Open,
             MetaOp::Close { .. } => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,
+            MetaOp::CopyRange { .. } | MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } => Self::Write,
+            MetaOp::ReadSparse { .. } => Self::Read,
             MetaOp::List { .. } | MetaOp::ListPage { .. } => Self::List,
             MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
             MetaOp::Rename { .. } => Self::Rename,

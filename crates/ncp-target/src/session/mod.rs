@@ -7,6 +7,7 @@ mod connection_cache;
 pub(crate) mod files;
 mod listing;
 mod names;
+mod ranges;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

@@ -57,6 +57,12 @@ impl NcpSession {
             }
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
             MetaOp::Map { .. } => Err(OpError::cannot_map()),
+            MetaOp::CopyRange { from, to, offset, bytes } => {
+                self.copy_range(*from, *to, *offset, *bytes).await.map(MetaYield::Bytes)
+            }
+            MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } | MetaOp::ReadSparse { .. } => {
+                Err(OpError::no_ranges("NCP", op))
+            }
         }
     }
 
@@ -186,7 +192,7 @@ impl NcpSession {
     }
 
     /// Writes the dirty data of a file and invalidates its cache.
-    async fn drop_cache(&mut self, file: FileRef) -> Result<(), OpError> {
+    pub(super) async fn drop_cache(&mut self, file: FileRef) -> Result<(), OpError> {
         let handle = self.files.get(file)?.handles.first().copied();
         if let (Some(connection), Some(handle)) = (self.connections.first_mut(), handle) {
             connection.write_back(file, handle, &mut self.caches).await?;

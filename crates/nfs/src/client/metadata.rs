@@ -104,6 +104,10 @@ impl NfsSession {
             }
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
             MetaOp::Map { .. } => Err(OpError::cannot_map()),
+            MetaOp::CopyRange { .. }
+            | MetaOp::CloneRange { .. }
+            | MetaOp::PunchHole { .. }
+            | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("NFS 3", op)),
         }
     }
 

@@ -2,13 +2,16 @@
 //!
 //! The reply has the same heads as a COMPOUND: see [`super::compound`].
 
+use crate::protocol::StableHow;
+use crate::results::WriteVerifier;
 use crate::v4::bitmap::Bitmap;
-use crate::v4::compound::MAX_TAG_BYTES;
-use crate::v4::data::MAX_HANDLE_BYTES;
-use crate::v4::item::{Opaque, message};
+use crate::v4::compound::{MAX_TAG_BYTES, OK};
+use crate::v4::data::{MAX_HANDLE_BYTES, StateId};
+use crate::v4::item::{Item, Opaque, message};
 use crate::v4::list::List;
 use crate::v4::open::StateOwner;
 use crate::v4::session::SessionId;
+use crate::xdr::{Reader, Writer, XdrError};
 
 /// `CB_NULL`.
 pub const CALLBACK_NULL: u32 = 0;
@@ -177,5 +180,46 @@ message! {
     RecallSlot {
         /// Highest slot that the client shall use.
         target_highest_slot: u32,
+    }
+}
+
+/// Arguments of `CB_OFFLOAD` (RFC 7862, 16.1): an asynchronous copy has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offloaded {
+    /// The copy.
+    pub state: StateId,
+    /// Status of the copy.
+    pub status: u32,
+    /// Bytes that were copied.
+    pub count: u64,
+}
+
+impl<'a> Item<'a> for Offloaded {
+    fn get(reader: &mut Reader<'a>) -> Result<Self, XdrError> {
+        let _file = reader.opaque("coa_fh", MAX_HANDLE_BYTES)?;
+        let state = StateId::get(reader)?;
+        let status = reader.u32()?;
+        if status != OK {
+            return Ok(Self { state, status, count: reader.u64()? });
+        }
+        let _callback = Option::<StateId>::get(reader)?;
+        let count = reader.u64()?;
+        let _committed = StableHow::get(reader)?;
+        let _verifier = WriteVerifier::get(reader)?;
+        Ok(Self { state, status, count })
+    }
+
+    fn put(&self, writer: &mut Writer) {
+        Opaque::<MAX_HANDLE_BYTES>(b"").put(writer);
+        self.state.put(writer);
+        writer.u32(self.status);
+        if self.status == OK {
+            None::<StateId>.put(writer);
+        }
+        writer.u64(self.count);
+        if self.status == OK {
+            StableHow::Unstable.put(writer);
+            WriteVerifier::default().put(writer);
+        }
     }
 }

@@ -7,7 +7,7 @@ use sharebench_model::units::ByteSize;
 use super::Resolver;
 use crate::plan::{MetadataAxes, Sweep};
 use crate::resolved::{Cell, MetadataWork};
-use crate::values::{DirectoryLayout, MAX_RECORD, MetadataTest};
+use crate::values::{DirectoryLayout, MAX_FILE, MAX_RECORD, MetadataTest};
 
 /// Most entries of a directory.
 const MAX_ENTRIES: u64 = 10_000_000;
@@ -22,12 +22,35 @@ impl MetadataAxes {
         *self == Self::default()
     }
 
-    /// The axes with every default filled.
+    /// True if one of the tests is a server-side one, or one that is not.
+    fn has_tests(&self, server_side: bool) -> bool {
+        self.tests.iter().flatten().any(|test| test.is_server_side() == server_side)
+    }
+
+    /// The axes with every default filled that one of the tests uses.
     fn complete(&self) -> Self {
-        let Self { tests, entries, layouts, name_lengths, entry_sizes, batch, tree_depth, tree_fan_out } =
-            self;
+        let copy_sizes = self.copy_sizes.clone().or_else(|| {
+            self.has_tests(true).then(|| MetadataWork::COPY_SIZES.into_iter().map(ByteSize).collect())
+        });
+        let axes = if self.has_tests(false) { self.complete_of_names() } else { self.clone() };
+        Self { copy_sizes, ..axes }
+    }
+
+    fn complete_of_names(&self) -> Self {
+        let Self {
+            tests,
+            entries,
+            layouts,
+            name_lengths,
+            entry_sizes,
+            copy_sizes,
+            batch,
+            tree_depth,
+            tree_fan_out,
+        } = self;
         Self {
             tests: tests.clone(),
+            copy_sizes: copy_sizes.clone(),
             entries: Some(entries.clone().unwrap_or_else(|| vec![MetadataWork::ENTRIES])),
             layouts: Some(layouts.clone().unwrap_or_else(|| vec![DirectoryLayout::Own])),
             name_lengths: Some(name_lengths.clone().unwrap_or_else(|| vec![MetadataWork::NAME_LENGTH])),
@@ -42,6 +65,21 @@ impl MetadataAxes {
 
     /// The cells of one test, those without a meaning included.
     fn works(&self, test: MetadataTest, jobs: Option<u32>, min_sample_time: Duration) -> Vec<MetadataWork> {
+        if test.is_server_side() {
+            let of_size = |size: &ByteSize| MetadataWork {
+                test,
+                entries: MetadataWork::SERVER_SIDE_FILES,
+                layout: DirectoryLayout::Own,
+                name_length: MetadataWork::SERVER_SIDE_NAME_LENGTH,
+                entry_size: size.0,
+                batch: MetadataWork::BATCH,
+                tree_depth: MetadataWork::TREE_DEPTH,
+                tree_fan_out: MetadataWork::TREE_FAN_OUT,
+                jobs,
+                min_sample_time,
+            };
+            return self.copy_sizes.iter().flatten().map(of_size).collect();
+        }
         let layouts = self.layouts.as_deref().unwrap_or_default();
         let sizes = self.entry_sizes.as_deref().unwrap_or_default();
         let sizes = if test.has_content() { sizes } else { &[ByteSize(0)] };
@@ -97,7 +135,7 @@ impl Resolver<'_> {
                 );
                 self.blame("sweep.entries", &why, "use more entries or fewer jobs");
             }
-            let has_own = axes.layouts.as_ref().is_some_and(|list| list.contains(&DirectoryLayout::Own));
+            let has_own = axes.layouts.as_ref().is_none_or(|list| list.contains(&DirectoryLayout::Own));
             let distinct = good.into_iter().filter(|work| !has_own || is_distinct(work));
             cells.extend(distinct.map(MetadataWork::into_cell));
         }
@@ -105,9 +143,34 @@ impl Resolver<'_> {
         cells
     }
 
+    /// Checks the sizes of files of server-side tests, and that the axes of the other tests have a use.
+    fn check_server_side_axes(&mut self, axes: &MetadataAxes) {
+        let sizes = axes.copy_sizes.as_deref().unwrap_or_default();
+        if axes.has_tests(true) {
+            self.check_list("sweep.copy_sizes", sizes, MetadataWork::SERVER_SIDE_UNIT, MAX_FILE);
+            for size in sizes {
+                if !size.0.is_multiple_of(MetadataWork::SERVER_SIDE_UNIT) {
+                    let unit = ByteSize(MetadataWork::SERVER_SIDE_UNIT);
+                    let why = format!("{size} is not a multiple of {unit}");
+                    self.blame("sweep.copy_sizes", &why, "servers clone whole clusters only");
+                }
+            }
+        } else if axes.copy_sizes.is_some() {
+            let hint = "add 'server-side' to the tests";
+            self.blame("sweep.copy_sizes", "none of the tests has a use for it", hint);
+        }
+        if !axes.has_tests(false) {
+            self.blame_axes_without_tests(&MetadataAxes { copy_sizes: None, ..axes.clone() });
+        }
+    }
+
     fn check_metadata_axes(&mut self, axes: &MetadataAxes) {
-        let counts = |list: &Option<Vec<u32>>| list.clone().unwrap_or_default();
+        self.check_server_side_axes(axes);
         self.check_distinct("sweep.tests", axes.tests.as_deref().unwrap_or_default());
+        if !axes.has_tests(false) {
+            return;
+        }
+        let counts = |list: &Option<Vec<u32>>| list.clone().unwrap_or_default();
         for (field, list, (least, most)) in [
             ("sweep.entries", counts(&axes.entries), (1, MAX_ENTRIES)),
             ("sweep.name_lengths", counts(&axes.name_lengths), NAME_LENGTHS),
@@ -149,6 +212,10 @@ impl Resolver<'_> {
         ];
         for (field, _) in given.into_iter().filter(|(_, given)| *given) {
             self.blame(field, "none of the tests has a use for it", "add 'metadata' to the tests");
+        }
+        if axes.copy_sizes.is_some() {
+            let hint = "add 'server-side' to the tests";
+            self.blame("sweep.copy_sizes", "none of the tests has a use for it", hint);
         }
     }
 
@@ -207,8 +274,9 @@ mod tests {
         let plan =
             resolve("tests = ['metadata']\nentries = ['1..100 x10']\nentry_sizes = ['3901B', '64KiB']")
                 .unwrap();
-        let with_content = MetadataTest::ALL.iter().filter(|test| test.has_content()).count();
-        assert_eq!(plan.cells.len(), (MetadataTest::ALL.len() + with_content) * 3);
+        let tests = MetadataTest::group(MetadataTest::GROUP).unwrap();
+        let with_content = tests.iter().filter(|test| test.has_content()).count();
+        assert_eq!(plan.cells.len(), (tests.len() + with_content) * 3);
         assert!(plan.cells.iter().all(|(_, work)| matches!(work, Work::Metadata(_))));
         assert_eq!(plan.max_record(), 64 << 10, "a small file is written in one request");
     }
@@ -221,6 +289,24 @@ mod tests {
         assert_eq!(plan.cells.len(), 3);
         let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
         assert_eq!((again.cells, again.typed.sweep), (plan.cells, plan.typed.sweep));
+    }
+
+    #[test]
+    fn server_side_tests_have_sizes_of_their_own_and_are_stored() {
+        let plan = resolve("tests = ['server-side', 'stat']\nentries = [10, 20]").unwrap();
+        assert_eq!(plan.cells.len(), 4 * 2 + 2);
+        let (at, work) = &plan.cells[0];
+        assert_eq!(at.to_string(), "entries=8 file_size=1MiB test=server-copy");
+        let Work::Metadata(work) = work else { panic!("{work:?}") };
+        assert_eq!((work.residents(), work.bytes_on_target()), (0, 9 << 20));
+        assert_eq!(plan.max_record(), 1 << 20, "large files are written in pieces");
+        for sweep in
+            ["tests = ['clone']\ncopy_sizes = ['64KiB']\njobs = [1, 2]", "tests = ['server-side', 'stat']"]
+        {
+            let plan = resolve(sweep).unwrap();
+            let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
+            assert_eq!((again.cells, again.typed.sweep), (plan.cells, plan.typed.sweep));
+        }
     }
 
     #[test]
@@ -257,6 +343,12 @@ mod tests {
             ("tests = ['stat']\nentries = [0]", "sweep.entries"),
             ("tests = ['stat']\nlayouts = ['tree']\ntree_depth = 9\ntree_fan_out = 9", "sweep.tree_depth"),
             ("tests = ['stat', 'stat']", "stat is listed twice"),
+            ("tests = ['clone', 'clone']", "clone is listed twice"),
+            ("tests = ['clone']\nentries = [10]", "sweep.entries"),
+            ("tests = ['clone']\ncopy_sizes = ['100KiB']", "sweep.copy_sizes"),
+            ("tests = ['clone']\ncopy_sizes = ['4KiB']", "sweep.copy_sizes"),
+            ("tests = ['stat']\ncopy_sizes = ['1MiB']", "add 'server-side'"),
+            ("tests = ['read']\ncopy_sizes = ['1MiB']", "add 'server-side'"),
         ] {
             let mistake = resolve(sweep).unwrap_err();
             assert!(mistake.contains(part), "{sweep}: {mistake}");

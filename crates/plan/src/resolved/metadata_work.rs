@@ -1,11 +1,14 @@
 //! A metadata cell: one test on the entries of directories of one size.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use sharebench_model::{Coordinates, Value, axis};
 
 use super::plan::{Cell, Work};
-use crate::values::{DirectoryLayout, EntryState, MetadataTest};
+#[cfg(doc)]
+use crate::values::EntryState;
+use crate::values::{DirectoryLayout, MAX_RECORD, MetadataTest};
 
 /// One test on directories with a number of entries (docs/adr/0110).
 ///
@@ -35,6 +38,10 @@ pub struct MetadataWork {
     pub min_sample_time: Duration,
 }
 
+/// What two cells with the same directories have in common: layout, entries, length of names, jobs, and whether a
+/// server-side test uses them.
+pub type DirectoryKey = (DirectoryLayout, u32, u32, u32, bool);
+
 impl MetadataWork {
     /// Entries per directory.
     pub const ENTRIES: u32 = 1000;
@@ -44,6 +51,18 @@ impl MetadataWork {
     pub const NAME_LENGTH: u32 = 16;
     /// Bytes of a small file, as in the hard phase of IO500.
     pub const ENTRY_SIZE: u64 = 3901;
+    /// Files that a job works on in a pass of a server-side test, few because they are large.
+    pub const SERVER_SIDE_FILES: u32 = 8;
+    /// Characters of the names of these files, which fit DOS names.
+    pub const SERVER_SIDE_NAME_LENGTH: u32 = 8;
+    /// What sizes of files in server-side tests are multiples of: the largest clusters of file systems that clone.
+    pub const SERVER_SIDE_UNIT: u64 = 64 << 10;
+    /// Bytes of the files of server-side tests.
+    pub const COPY_SIZES: [u64; 2] = [1 << 20, 16 << 20];
+    /// Largest request that writes and reads files of server-side tests.
+    const SERVER_SIDE_REQUEST: u64 = 1 << 20;
+    /// Largest data before and after the hole of a sparse file.
+    const SPARSE_EDGE: u64 = 64 << 10;
     /// Levels of a tree.
     pub const TREE_DEPTH: u32 = 2;
     /// Directories in each directory of a tree.
@@ -101,19 +120,32 @@ impl MetadataWork {
         }
     }
 
+    /// Bytes of the largest request that the cell makes. Small files are one request; those of server-side tests are written
+    /// and read in pieces.
+    pub fn request_size(&self) -> u32 {
+        let most = if self.test.is_server_side() { Self::SERVER_SIDE_REQUEST } else { MAX_RECORD };
+        self.entry_size.min(most) as u32
+    }
+
+    /// The hole of a file of [`EntryState::Sparse`]: all but its edges, in multiples of 4 KiB.
+    pub fn hole(&self) -> Range<u64> {
+        let quarter = self.entry_size / 4 / 4096 * 4096;
+        let edge = quarter.min(Self::SPARSE_EDGE);
+        edge..self.entry_size - edge
+    }
+
     /// Bytes of all files that have content at the same time.
     pub fn bytes_on_target(&self) -> u64 {
-        let filled =
-            self.test.before().max(self.test.after()) == EntryState::Filled || self.test.has_content();
         let files = u64::from(self.batch_per_directory())
             * u64::from(self.jobs_per_directory())
             * u64::from(self.directories());
-        if filled { files.saturating_mul(self.entry_size) } else { 0 }
+        let files = files + u64::from(self.test.copies());
+        if self.test.has_content() { files.saturating_mul(self.entry_size) } else { 0 }
     }
 
     /// What the directories of the cell have in common with those of other cells, which use them again.
-    pub fn directory_key(&self) -> (DirectoryLayout, u32, u32, u32) {
-        (self.layout, self.entries, self.name_length, self.jobs())
+    pub fn directory_key(&self) -> DirectoryKey {
+        (self.layout, self.entries, self.name_length, self.jobs(), self.test.is_server_side())
     }
 
     /// The cell with its coordinates.
@@ -125,10 +157,11 @@ impl MetadataWork {
     pub fn coordinates(&self) -> Coordinates {
         let count = |value: u32, usual: u32| (value != usual).then(|| Value::Count(u64::from(value)));
         let tree = self.layout == DirectoryLayout::Tree;
+        let named = !self.test.is_server_side();
         let further = [
             (axis::JOBS, self.jobs.map(|jobs| Value::Count(u64::from(jobs)))),
             (axis::LAYOUT, (self.layout != DirectoryLayout::Own).then(|| Value::text(self.layout.name()))),
-            (axis::NAME_LENGTH, count(self.name_length, Self::NAME_LENGTH)),
+            (axis::NAME_LENGTH, count(self.name_length, Self::NAME_LENGTH).filter(|_| named)),
             (axis::FILE_SIZE, self.test.has_content().then_some(Value::Bytes(self.entry_size))),
             (axis::BATCH, count(self.batch, Self::BATCH)),
             (axis::TREE_DEPTH, count(self.tree_depth, Self::TREE_DEPTH).filter(|_| tree)),
@@ -137,8 +170,8 @@ impl MetadataWork {
         let coordinates = Coordinates::new()
             .with(axis::TEST, Value::text(self.test.name()))
             .with(axis::ENTRIES, Value::Count(u64::from(self.entries)));
-        let named = further.into_iter().filter_map(|(axis, value)| Some((axis, value?)));
-        named.fold(coordinates, |coordinates, (axis, value)| coordinates.with(axis, value))
+        let given = further.into_iter().filter_map(|(axis, value)| Some((axis, value?)));
+        given.fold(coordinates, |coordinates, (axis, value)| coordinates.with(axis, value))
     }
 }
 
@@ -180,6 +213,18 @@ mod tests {
         assert_eq!(work(10_000, DirectoryLayout::Own, 8).residents(), 9000);
         assert_eq!(work(10_000, DirectoryLayout::Shared, 8).residents(), 2000);
         assert_eq!(work(1000, DirectoryLayout::Tree, 1).directories(), 16);
+    }
+
+    #[test]
+    fn a_hole_is_within_its_file_and_leaves_data_at_both_ends() {
+        for entry_size in [64 << 10, 128 << 10, 1 << 20, 16 << 20] {
+            let test = MetadataTest::SparseRead;
+            let work = MetadataWork { test, entry_size, ..work(8, DirectoryLayout::Own, 1) };
+            let hole = work.hole();
+            assert!(hole.start > 0 && hole.end < entry_size && hole.start < hole.end, "{hole:?}");
+            assert!(hole.start.is_multiple_of(4096) && hole.end.is_multiple_of(4096), "{hole:?}");
+            assert_eq!(hole.start, entry_size - hole.end);
+        }
     }
 
     #[test]

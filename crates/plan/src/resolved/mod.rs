@@ -11,7 +11,7 @@ mod wall_time;
 
 pub use bounds::{Bounds, MAX_WALL};
 pub use cache_probe_plan::CacheProbePlan;
-pub use metadata_work::MetadataWork;
+pub use metadata_work::{DirectoryKey, MetadataWork};
 pub use plan::{Cell, ResolvedPlan, StepPlan, TransactionWork, Work};
 pub use record_work::{Grid, RecordWork};
 pub use skipped_cells::SkippedCells;

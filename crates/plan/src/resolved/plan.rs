@@ -146,7 +146,7 @@ impl ResolvedPlan {
 
     /// Largest request of any cell, in bytes; at least 512. It is one request, or the cell is not measured.
     pub fn max_record(&self) -> u32 {
-        let small_files = self.metadata_works().map(|work| work.entry_size as u32).max().unwrap_or(0);
+        let small_files = self.metadata_works().map(MetadataWork::request_size).max().unwrap_or(0);
         self.record_works().map(RecordWork::request_size).max().unwrap_or(512).max(512).max(small_files)
     }
 

@@ -8,7 +8,7 @@ use super::parse::{Item, Reader};
 use crate::plan::Sweep;
 use crate::values::{Countable, SweepTest, Test, Values};
 
-const SWEEP: [&str; 24] = [
+const SWEEP: [&str; 25] = [
     "auto",
     "file_sizes",
     "record_sizes",
@@ -30,6 +30,7 @@ const SWEEP: [&str; 24] = [
     "layouts",
     "name_lengths",
     "entry_sizes",
+    "copy_sizes",
     "batch",
     "tree_depth",
     "tree_fan_out",
@@ -80,6 +81,7 @@ impl Reader<'_> {
             "layouts" => sweep.metadata.layouts = self.items("sweep.layouts", value),
             "name_lengths" => sweep.metadata.name_lengths = self.values("sweep.name_lengths", value),
             "entry_sizes" => sweep.metadata.entry_sizes = self.values("sweep.entry_sizes", value),
+            "copy_sizes" => sweep.metadata.copy_sizes = self.values("sweep.copy_sizes", value),
             "batch" => sweep.metadata.batch = self.count("sweep.batch", value),
             "tree_depth" => sweep.metadata.tree_depth = self.count("sweep.tree_depth", value),
             "tree_fan_out" => sweep.metadata.tree_fan_out = self.count("sweep.tree_fan_out", value),

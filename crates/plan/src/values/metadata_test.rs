@@ -15,6 +15,10 @@ pub enum EntryState {
     Empty,
     /// Files with content.
     Filled,
+    /// Files with content whose middle is a hole.
+    Sparse,
+    /// Files with the content of one source.
+    Copied,
     /// Empty directories.
     Directories,
 }
@@ -63,11 +67,40 @@ tests! {
     OpenReadClose: "open-read-close" Filled Filled "Opens small files, reads each whole, and closes it.";
     Unlink: "unlink" Empty Absent "Removes files.";
     RemoveDirectory: "rmdir" Directories Absent "Removes empty directories.";
+    ServerCopy: "server-copy" Absent Copied
+        "Lets the server copy a file: opens it, makes a new one, copies without the data crossing the wire, closes both.";
+    Clone: "clone" Absent Copied
+        "Lets the server clone a file, which shares the storage of its source: opens it, makes a new one, clones, closes both.";
+    PunchHole: "punch-hole" Filled Sparse "Opens files, turns the middle of each into a hole, and closes them.";
+    SparseRead: "sparse-read" Sparse Sparse "Opens files with a hole, reads each whole, and closes it.";
 }
 
 impl MetadataTest {
-    /// Name of the group of all of them.
+    /// Name of the group of the tests of names and attributes.
     pub const GROUP: &'static str = "metadata";
+    /// Name of the group of the tests of work that a server does by itself on the content of files.
+    pub const SERVER_GROUP: &'static str = "server-side";
+
+    /// The tests of a group; none if there is no group of this name.
+    pub fn group(name: &str) -> Option<Vec<Self>> {
+        let server_side = match name {
+            Self::GROUP => false,
+            Self::SERVER_GROUP => true,
+            _ => return None,
+        };
+        Some(Self::ALL.into_iter().filter(|test| test.is_server_side() == server_side).collect())
+    }
+
+    /// True for the tests of work that a server does by itself on the content of files: copies, clones and holes. They have
+    /// a size of files and no number of entries.
+    pub const fn is_server_side(self) -> bool {
+        matches!(self, Self::ServerCopy | Self::Clone | Self::PunchHole | Self::SparseRead)
+    }
+
+    /// True if the entries are made from one source.
+    pub const fn copies(self) -> bool {
+        matches!(self, Self::ServerCopy | Self::Clone)
+    }
 
     /// The name in plans, tables and stores.
     pub const fn name(self) -> &'static str {
@@ -96,7 +129,8 @@ impl MetadataTest {
 
     /// True if the size of the entries matters.
     pub fn has_content(self) -> bool {
-        matches!(self.before(), EntryState::Filled) || matches!(self.after(), EntryState::Filled)
+        let has = |state| matches!(state, EntryState::Filled | EntryState::Sparse | EntryState::Copied);
+        has(self.before()) || has(self.after())
     }
 }
 
@@ -125,15 +159,18 @@ pub enum SweepTest {
 }
 
 impl SweepTest {
-    /// The tests of a name: one test, or a group of them (those of [`Test::named`], or `metadata`).
+    /// The tests of a name: one test, or a group of them (those of [`Test::named`], `metadata` or `server-side`).
     pub fn named(text: &str) -> Result<Vec<Self>, String> {
-        if text == MetadataTest::GROUP {
-            return Ok(MetadataTest::ALL.map(Self::Metadata).to_vec());
+        if let Some(tests) = MetadataTest::group(text) {
+            return Ok(tests.into_iter().map(Self::Metadata).collect());
         }
         if let Ok(test) = text.parse() {
             return Ok(vec![Self::Metadata(test)]);
         }
-        let further = MetadataTest::ALL.map(MetadataTest::name).into_iter().chain([MetadataTest::GROUP]);
+        let further = MetadataTest::ALL
+            .map(MetadataTest::name)
+            .into_iter()
+            .chain([MetadataTest::GROUP, MetadataTest::SERVER_GROUP]);
         let tests = Test::named_among(text, further)?;
         Ok(tests.into_iter().map(Self::Records).collect())
     }
@@ -166,7 +203,9 @@ mod tests {
             assert_eq!(SweepTest::named(test.name()), Ok(vec![SweepTest::Metadata(test)]));
             assert!(Test::ALL.iter().all(|records| records.name() != test.name()), "{test} is used twice");
         }
-        assert_eq!(SweepTest::named("metadata").unwrap().len(), MetadataTest::ALL.len());
+        let groups = ["metadata", "server-side"].map(|group| SweepTest::named(group).unwrap());
+        assert_eq!(groups.concat(), MetadataTest::ALL.map(SweepTest::Metadata));
+        assert_eq!(groups[1].len(), 4);
         assert_eq!(SweepTest::named("read"), Ok(vec![SweepTest::Records(Test::Read)]));
         assert!(SweepTest::named("creat").unwrap_err().contains("did you mean 'create'?"));
     }

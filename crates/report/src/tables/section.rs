@@ -31,6 +31,10 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
     if outcomes.any(|o| o.requests_per_operation.is_some()) {
         columns.push(("requests/op", |o, _| show::requests_per_operation(o)));
     }
+    let mut outcomes = section.rows.iter().flat_map(|row| row.outcomes.iter().flatten());
+    if outcomes.any(|o| o.wire_bytes_per_operation.is_some()) {
+        columns.push(("wire bytes/op", |o, _| show::wire_bytes_per_operation(o)));
+    }
     let caption = match section.view {
         View::Sweep => "Median throughput with its interval; ratios with theirs.",
         View::Load => {

@@ -41,6 +41,7 @@ impl SmbSession {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {
                 let file = self.files.close(*file)?;
+                self.copies.forget(file.id);
                 self.close_file(file.id).await?;
                 Ok(MetaYield::Done)
             }
@@ -61,6 +62,12 @@ impl SmbSession {
             MetaOp::Space => self.space().await,
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
             MetaOp::Map { .. } => Err(OpError::cannot_map()),
+            MetaOp::CopyRange { from, to, offset, bytes } => {
+                self.copy_range(*from, *to, *offset, *bytes).await.map(MetaYield::Bytes)
+            }
+            MetaOp::CloneRange { from, to, bytes } => self.clone_range(*from, *to, *bytes).await,
+            MetaOp::PunchHole { file, offset, bytes } => self.punch_hole(*file, *offset, *bytes).await,
+            MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("SMB", op)),
         }
     }
 
@@ -149,7 +156,12 @@ impl SmbSession {
         }
     }
 
-    async fn set_info(&mut self, file: FileId, class: u8, information: Vec<u8>) -> Result<(), OpError> {
+    pub(crate) async fn set_info(
+        &mut self,
+        file: FileId,
+        class: u8,
+        information: Vec<u8>,
+    ) -> Result<(), OpError> {
         let request =
             SetInfoRequest { info_type: TYPE_FILE, class, file, information, ..SetInfoRequest::default() };
         self.channels.request(command::SET_INFO, |body| request.encode(body)).await.map(drop)

@@ -27,6 +27,7 @@ mod open_file;
 mod options;
 mod pending_replies;
 mod policy;
+mod ranges;
 mod receiver;
 mod renewal;
 mod requests;

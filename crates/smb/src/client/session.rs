@@ -21,6 +21,7 @@ use crate::client::negotiated::{DIRECTORY_LEASING, LEASING, Negotiated};
 use crate::client::open_file::OpenFile;
 use crate::client::pending_replies::Completion;
 use crate::client::policy::{read_flags, write_flags};
+use crate::client::ranges::Copies;
 use crate::client::requests::Request;
 use crate::client::session_counts::SessionCounts;
 use crate::client::share_paths::SharePaths;
@@ -60,6 +61,8 @@ pub(crate) struct SmbSession {
     rejected: Vec<Reply>,
     /// The listing in progress.
     pub(crate) listing: Option<Listing>,
+    /// What is known of copies on the server.
+    pub(crate) copies: Copies,
 }
 
 impl SmbSession {
@@ -78,6 +81,7 @@ impl SmbSession {
             completions,
             rejected: Vec::new(),
             listing: None,
+            copies: Copies::default(),
         }
     }
 

@@ -34,6 +34,25 @@ pub struct CopyChunkRequest {
     pub chunks: Vec<Chunk>,
 }
 
+/// Bytes of a resume key (MS-SMB2 2.2.32.3).
+pub const RESUME_KEY_BYTES: usize = 24;
+
+/// The resume key of a source, which the server chose.
+pub type ResumeKey = [u8; RESUME_KEY_BYTES];
+
+/// Appends the input of a copy (MS-SMB2 2.2.31.1): the key of the source, and the chunks.
+pub fn put_copy(source: &ResumeKey, chunks: &[Chunk], out: &mut Vec<u8>) {
+    out.extend_from_slice(source);
+    (chunks.len() as u32).put(out);
+    0u32.put(out);
+    for chunk in chunks {
+        chunk.source.put(out);
+        chunk.target.put(out);
+        chunk.len.put(out);
+        0u32.put(out);
+    }
+}
+
 impl CopyChunkRequest {
     /// Decodes the input, up to `max` chunks.
     pub fn decode(input: &[u8], max: u32) -> Result<Self, WireError> {
@@ -67,6 +86,31 @@ pub fn put_copied(chunks: u32, chunk_bytes: u32, total_bytes: u32, out: &mut Vec
     }
 }
 
+/// The resume key in the output of `FSCTL_SRV_REQUEST_RESUME_KEY` (MS-SMB2 2.2.32.3).
+pub fn resume_key(output: &[u8]) -> Result<ResumeKey, WireError> {
+    Reader::new(output, "SRV_REQUEST_RESUME_KEY").get()
+}
+
+/// What a server answers to a copy (MS-SMB2 2.2.32.1): what it copied, or with `STATUS_INVALID_PARAMETER` the most of each
+/// that it accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyChunkResponse {
+    /// Chunks that were copied, or the maximum number of chunks of a request.
+    pub chunks: u32,
+    /// Bytes of a last chunk that was copied in part, or the maximum size of a chunk.
+    pub chunk_bytes: u32,
+    /// Bytes that were copied, or the maximum of a request.
+    pub total_bytes: u32,
+}
+
+impl CopyChunkResponse {
+    /// Decodes the output.
+    pub fn decode(output: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(output, "SRV_COPYCHUNK_RESPONSE");
+        Ok(Self { chunks: reader.get()?, chunk_bytes: reader.get()?, total_bytes: reader.get()? })
+    }
+}
+
 /// Input of `FSCTL_DUPLICATE_EXTENTS_TO_FILE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DuplicateExtents {
@@ -81,6 +125,14 @@ pub struct DuplicateExtents {
 }
 
 impl DuplicateExtents {
+    /// Appends the input.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        self.source.put(out);
+        self.source_offset.put(out);
+        self.target_offset.put(out);
+        self.len.put(out);
+    }
+
     /// Decodes the input.
     pub fn decode(input: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(input, "DUPLICATE_EXTENTS_DATA");
@@ -114,5 +166,29 @@ mod tests {
         assert_eq!(decoded.chunks[1], Chunk { source: 8, target: 9, len: 10 });
         assert!((0..input.len()).all(|len| CopyChunkRequest::decode(&input[..len], 16).is_err()));
         assert_eq!(CopyChunkRequest::decode(&input, 1).unwrap().chunks.len(), 1);
+    }
+
+    #[test]
+    fn a_copy_is_read_as_it_was_written() {
+        let file = FileId { persistent: 3, volatile: 4 };
+        let mut output = Vec::new();
+        put_resume_key(file, &mut output);
+        let key = resume_key(&output).unwrap();
+        assert!(resume_key(&output[..23]).is_err());
+        let chunks = [Chunk { source: 1, target: 2, len: 3 }, Chunk { source: 4, target: 5, len: 6 }];
+        let mut input = Vec::new();
+        put_copy(&key, &chunks, &mut input);
+        assert_eq!(input.len(), 32 + 2 * 24);
+        let decoded = CopyChunkRequest::decode(&input, 16).unwrap();
+        assert_eq!((decoded.source, decoded.count, decoded.chunks), (file, 2, chunks.to_vec()));
+        let mut output = Vec::new();
+        put_copied(7, 8, 9, &mut output);
+        let copied = CopyChunkResponse { chunks: 7, chunk_bytes: 8, total_bytes: 9 };
+        assert_eq!(CopyChunkResponse::decode(&output), Ok(copied));
+        assert!(CopyChunkResponse::decode(&output[..11]).is_err());
+        let extents = DuplicateExtents { source: file, source_offset: 1, target_offset: 2, len: 3 };
+        let mut input = Vec::new();
+        extents.encode(&mut input);
+        assert_eq!((input.len(), DuplicateExtents::decode(&input)), (40, Ok(extents)));
     }
 }

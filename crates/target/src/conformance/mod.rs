@@ -17,6 +17,7 @@ mod names;
 mod pattern;
 mod policies;
 mod probe;
+mod ranges;
 mod sharing;
 mod sizes;
 mod trees;
@@ -103,6 +104,7 @@ const STEPS: &[(&str, StepFn)] = &[
     ("stat", |ground| Box::pin(names::stat(ground))),
     ("link", |ground| Box::pin(entry_changes::link(ground))),
     ("set modified", |ground| Box::pin(entry_changes::set_modified(ground))),
+    ("ranges", |ground| Box::pin(ranges::ranges(ground))),
     ("space", |ground| Box::pin(sharing::space(ground))),
     ("names", |ground| Box::pin(names::unusual(ground))),
     ("close", |ground| Box::pin(sharing::close(ground))),

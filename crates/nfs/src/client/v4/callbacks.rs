@@ -7,7 +7,7 @@ use crate::client::v4::session::Nfs4Session;
 use crate::rpc::{CallError, CallHeader, Rejection, put_success};
 use crate::v4::callback::{
     CALLBACK_COMPOUND, CALLBACK_NULL, CallbackGetAttr, CallbackHead, CallbackOperation, CallbackSequence,
-    CallbackSequenced, NotifyLock, Recall, RecallAny, RecallSlot,
+    CallbackSequenced, NotifyLock, Offloaded, Recall, RecallAny, RecallSlot,
 };
 use crate::v4::compound::{OK, ReplyHead, ResultHead};
 use crate::v4::item::Item;
@@ -23,6 +23,8 @@ pub(crate) const CALLBACK_PROGRAM: u32 = 0x4000_0000;
 pub(crate) struct CallbackSlot {
     sequence: u32,
     reply: Vec<u8>,
+    /// The asynchronous copy that ended last, which a COPY may wait for.
+    pub(crate) offloaded: Option<Offloaded>,
 }
 
 impl Nfs4Session {
@@ -113,7 +115,7 @@ fn compound(
             }
             status = sequence(&arguments, session, slot, reply);
         } else {
-            status = perform(operation, reader)?.map_or(OK, Nfs4Status::code);
+            status = perform(operation, reader, slot)?.map_or(OK, Nfs4Status::code);
             ResultHead { operation: operation as u32, status }.put(reply);
         }
         count += 1;
@@ -156,8 +158,16 @@ fn sequence(
 }
 
 /// Decodes the arguments of an operation and returns its failure.
-fn perform(operation: CallbackOperation, reader: &mut Reader<'_>) -> Result<Option<Nfs4Status>, XdrError> {
+fn perform(
+    operation: CallbackOperation,
+    reader: &mut Reader<'_>,
+    slot: &mut CallbackSlot,
+) -> Result<Option<Nfs4Status>, XdrError> {
     Ok(match operation {
+        CallbackOperation::Offload => {
+            slot.offloaded = Some(Offloaded::get(reader)?);
+            None
+        }
         // The delegation is being returned; the client has nothing to write before.
         CallbackOperation::Recall => Recall::get(reader).map(|_| None)?,
         // This client holds nothing of these types, and waits for no lock.

@@ -78,6 +78,10 @@ impl Nfs4Session {
             MetaOp::Space => self.space().await,
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
             MetaOp::Map { .. } => Err(OpError::cannot_map()),
+            MetaOp::CopyRange { .. }
+            | MetaOp::CloneRange { .. }
+            | MetaOp::PunchHole { .. }
+            | MetaOp::ReadSparse { .. } => self.perform_on_range(op).await,
         }
     }
 

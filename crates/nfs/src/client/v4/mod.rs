@@ -18,11 +18,15 @@ mod flavors;
 mod listing;
 mod metadata;
 mod owners;
+mod ranges;
+#[cfg(test)]
+mod ranges_tests;
 mod recovery;
 mod referral;
 mod requests;
 mod session;
 mod slots;
+mod sparse_read;
 #[cfg(test)]
 mod tests;
 mod whole_file;

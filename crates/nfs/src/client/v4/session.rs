@@ -25,6 +25,7 @@ use crate::client::v4::listing::Listing;
 use crate::client::v4::owners::Owners;
 use crate::client::v4::recovery::Recovery;
 use crate::client::v4::slots::{Position, SlotTable};
+use crate::client::v4::sparse_read::SparseReads;
 use crate::results::{FsInfo, WriteVerifier};
 use crate::v4::data::{FileHandle4, StateId};
 
@@ -95,6 +96,8 @@ pub(crate) struct Nfs4Session {
     pub(crate) listing: Option<Listing>,
     /// How often the server had forgotten the client while nothing was open.
     pub(crate) replaced: u32,
+    /// How files with holes are read.
+    pub(crate) sparse_reads: SparseReads,
 }
 
 impl Nfs4Session {
@@ -134,6 +137,7 @@ impl Nfs4Session {
             policy: PolicyCount::default(),
             listing: None,
             replaced: 0,
+            sparse_reads: SparseReads::default(),
         }
     }
 

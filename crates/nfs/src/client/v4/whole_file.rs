@@ -27,7 +27,7 @@ struct Performed {
 }
 
 /// Copies the data of a READ of at most `buffer.len()` bytes.
-fn keep_data(results: &mut Results<'_>, buffer: &mut [u8]) -> Result<u32, OpError> {
+pub(crate) fn keep_data(results: &mut Results<'_>, buffer: &mut [u8]) -> Result<u32, OpError> {
     let data = results.get_with(Operation::Read, |reader| {
         // Whether the file ends here follows from the number of bytes (RFC 8881, 18.22.2).
         reader.u32()?;

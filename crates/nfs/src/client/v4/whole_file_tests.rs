@@ -20,7 +20,7 @@ use crate::xdr::{Reader, Writer};
 /// Bytes of the file that is read.
 const LEN: u32 = 512;
 /// Bytes of a reply in front of the COMPOUND: the fragment header and the head of RPC.
-const RPC_HEAD: usize = 28;
+pub(super) const RPC_HEAD: usize = 28;
 /// Results of SEQUENCE, PUTFH, OPEN, READ and CLOSE.
 const WHOLE: u32 = 5;
 
@@ -76,7 +76,9 @@ fn fail_read(reply: &mut Vec<u8>, status: Nfs4Status) {
 }
 
 /// A server that changes the replies of one connection. It reports the number of results of each reply.
-fn changing(mut change: impl FnMut(&mut Vec<u8>) + Send + 'static) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
+pub(super) fn changing(
+    mut change: impl FnMut(&mut Vec<u8>) + Send + 'static,
+) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let counts = Arc::new(Mutex::new(Vec::new()));

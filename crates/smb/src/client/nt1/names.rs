@@ -78,6 +78,10 @@ impl Nt1Session {
             }
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => Err(OpError::no_client_cache()),
             MetaOp::Map { .. } => Err(OpError::cannot_map()),
+            MetaOp::CopyRange { .. }
+            | MetaOp::CloneRange { .. }
+            | MetaOp::PunchHole { .. }
+            | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("SMB1", op)),
         }
     }
 

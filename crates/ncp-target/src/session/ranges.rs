@@ -1,0 +1,33 @@
+//! Copies that the server makes by itself (docs/protocols/ncp.md 3.2 and 3.5: 0x4A, or 87/70 for large files).
+
+use sharebench_model::{ErrorClass, FileRef, OpError, OpStep};
+
+use crate::session::NcpSession;
+
+/// Most bytes of one call; the servers of NetWare copy in the call, which a client waits for.
+const MAX_COPY: u64 = 16 << 20;
+
+impl NcpSession {
+    /// Copies as many bytes as one call copies; returns how many these were.
+    pub(crate) async fn copy_range(
+        &mut self,
+        from: FileRef,
+        to: FileRef,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<u64, OpError> {
+        let source = self.files.get(from)?.handles.first().copied().ok_or_else(OpError::no_session)?;
+        let target = self.files.get(to)?.handles.first().copied().ok_or_else(OpError::no_session)?;
+        // The client's cache must not hold what the server changes.
+        self.drop_cache(to).await?;
+        let count = bytes.min(MAX_COPY) as u32;
+        let copied = self
+            .call_client(async |client| client.copy((source, offset), (target, offset), count).await)
+            .await?;
+        if copied > u64::from(count) {
+            let detail = format!("{copied} bytes were copied where {count} were requested");
+            return Err(OpError::new(ErrorClass::Protocol, OpStep::Request("copy"), detail));
+        }
+        Ok(copied)
+    }
+}
