@@ -147,7 +147,7 @@ fn run(fault: Fault, sweep: &str) -> Ran {
 
 /// File data on the wire per operation.
 fn data_per_operation(step: &StepResult) -> u64 {
-    step.measure.wire.map_or(0, |wire| wire.payload()) / step.measure.operations
+    step.measure.wire.map_or(0, sharebench_model::WireCount::payload) / step.measure.operations
 }
 
 #[test]

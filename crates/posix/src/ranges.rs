@@ -8,7 +8,7 @@ use sharebench_model::{MetaOp, MetaYield, OpError};
 use crate::files::Files;
 use crate::sys;
 
-/// Most bytes of one call: what the kernel copies at most (`MAX_RW_COUNT`, copy_file_range(2)).
+/// Most bytes of one call: what the kernel copies at most (`MAX_RW_COUNT`, `copy_file_range(2)`).
 const MAX_COPY: u64 = 0x7fff_f000;
 
 /// Performs one of these operations.

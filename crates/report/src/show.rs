@@ -46,13 +46,13 @@ pub fn cached(outcome: &Outcome) -> String {
 
 /// Requests on the wire per operation of a metadata test; `-` where they are not counted.
 pub fn requests_per_operation(outcome: &Outcome) -> String {
-    outcome.requests_per_operation.map_or_else(|| NOTHING.to_owned(), three_digits)
+    outcome.per_operation.requests_per_operation.map_or_else(|| NOTHING.to_owned(), three_digits)
 }
 
 /// Bytes on the wire per operation of a server-side test; `-` where they are not counted.
 pub fn wire_bytes_per_operation(outcome: &Outcome) -> String {
     let shown = |bytes: f64| show_size(bytes.round() as u64);
-    outcome.wire_bytes_per_operation.map_or_else(|| NOTHING.to_owned(), shown)
+    outcome.per_operation.wire_bytes_per_operation.map_or_else(|| NOTHING.to_owned(), shown)
 }
 
 /// Megabytes (1e6 bytes) per second as a number; `-` for tests that move no file data.

@@ -8,7 +8,8 @@ use crate::align::rates::rate;
 use crate::estimate::percentile::percentile;
 use crate::load::outcome::load_outcome;
 use crate::types::{
-    Buffering, ClientCpuCost, Curve, FlushedRates, Options, Outcome, Percentile, RateUnit, WireTraffic,
+    Buffering, ClientCpuCost, Curve, FlushedRates, Options, Outcome, Percentile, RateUnit, WirePerOperation,
+    WireTraffic,
 };
 
 /// Sums up the usable repetitions of one system at one position; none when there is none.
@@ -70,8 +71,11 @@ pub(crate) fn outcome(
         measured_ns: steps.iter().map(|step| step.measure.base_ns() as f64).sum::<f64>() / steps.len() as f64,
         buffering: Buffering::default(),
         wire: WireTraffic::of(steps).into(),
-        requests_per_operation: requests_per_operation(steps).into(),
-        wire_bytes_per_operation: wire_bytes_per_operation(steps).into(),
+        per_operation: WirePerOperation {
+            requests_per_operation: requests_per_operation(steps),
+            wire_bytes_per_operation: wire_bytes_per_operation(steps),
+        }
+        .into(),
         cache_shares: None,
         reported: figures.map(|measure| measure.reported.clone()),
         operations: total.operations,

@@ -47,7 +47,7 @@ pub use load::{
     Scalability, StressPoint, UnitOutcome, UnitShare,
 };
 pub use mechanism::{Mechanism, MechanismGuess};
-pub use outcome::{ClientCpuCost, Curve, FlushedRates, Outcome};
+pub use outcome::{ClientCpuCost, Curve, FlushedRates, Outcome, WirePerOperation};
 pub use percentile::Percentile;
 pub use ranks::{RankDeviation, RankSummary, RankTable};
 pub use ratio::{Obstacle, Pairing, Ratio, RatioVerdict, SingleRun};

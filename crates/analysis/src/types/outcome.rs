@@ -103,13 +103,9 @@ pub struct Outcome {
     pub buffering: Buffering,
     /// Bytes on the wire against bytes of the application; none without a count.
     pub wire: Sparse<Option<WireTraffic>>,
-    /// Requests on the wire per operation of a metadata test; none for other steps, and without a count.
-    #[serde(default, skip_serializing_if = "is_not_counted")]
-    pub requests_per_operation: Sparse<Option<f64>>,
-    /// Bytes on the wire per operation of a server-side test, headers included where they are counted; none for other steps,
-    /// and without a count.
-    #[serde(default, skip_serializing_if = "is_not_counted")]
-    pub wire_bytes_per_operation: Sparse<Option<f64>>,
+    /// What one operation of a metadata test takes on the wire.
+    #[serde(flatten)]
+    pub per_operation: Sparse<WirePerOperation>,
     /// Where the bytes came from, or went to; none where nothing is known.
     #[serde(default)]
     pub cache_shares: Option<Box<CacheShares>>,
@@ -133,8 +129,21 @@ pub struct Outcome {
     pub load: Option<Box<LoadOutcome>>,
 }
 
-fn is_not_counted(figure: &Sparse<Option<f64>>) -> bool {
-    figure.is_none()
+/// What one operation of a metadata test takes on the wire. Most steps have none of it.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct WirePerOperation {
+    /// Requests; none for other steps, and without a count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_operation: Option<f64>,
+    /// Bytes of a server-side test, headers included where they are counted; none for other steps, and without a count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_bytes_per_operation: Option<f64>,
+}
+
+impl Absent for WirePerOperation {
+    fn absent() -> &'static Self {
+        const { &Self { requests_per_operation: None, wire_bytes_per_operation: None } }
+    }
 }
 
 impl Outcome {

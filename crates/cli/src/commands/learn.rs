@@ -60,7 +60,7 @@ pub struct LearnArgs {
     /// Of traces, learn only what happens to files below this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub below: Option<String>,
-    /// Decrypt SMB 3 with the session keys of FILE, in the format of Wireshark's table smb2_seskey_list.
+    /// Decrypt SMB 3 with the session keys of FILE, in the format of Wireshark's table of SMB 2 session keys.
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
     /// Print the report and the learned workload as one JSON object (docs/schemas/learn-1.json).

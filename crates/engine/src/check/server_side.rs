@@ -56,7 +56,7 @@ mod tests {
         };
         let measure = Measure { operations: 8, wire: Some(wire).into(), ..Measure::default() };
         let check = super::wire(&measure, &work).unwrap();
-        (check.verdict, check.detail.to_string())
+        (check.verdict, check.detail.clone())
     }
 
     #[test]
@@ -64,7 +64,7 @@ mod tests {
         let little = WireCount { sent: 8 * 1000, received: 8 * 500, ..WireCount::default() };
         let (verdict, detail) = checked(MetadataTest::ServerCopy, little);
         assert_eq!(verdict, Verdict::Valid);
-        assert!(detail.contains("0.143 % of the 1 MiB of its file"), "{detail}");
+        assert!(detail.contains("0.14 % of the 1 MiB of its file"), "{detail}");
         let data = WireCount { payload_received: 8 << 20, payload_sent: 8 << 20, ..WireCount::default() };
         let (verdict, detail) = checked(MetadataTest::ServerCopy, data);
         assert_eq!(verdict, Verdict::Warning);

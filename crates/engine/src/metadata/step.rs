@@ -33,10 +33,10 @@ pub(crate) async fn prepare(
 ) -> Result<(), StepError> {
     let key = work.directory_key();
     let leads = ranks.is_none_or(Ranks::is_leader);
-    if !sets.batches.contains_key(&key) {
+    if let std::collections::btree_map::Entry::Vacant(place) = sets.batches.entry(key) {
         let filled = if leads { set.fill(work, session, context).await } else { Ok(()) };
         agreed(ranks, filled)?;
-        sets.batches.insert(key, BatchState::ABSENT);
+        place.insert(BatchState::ABSENT);
     }
     if work.test.copies() && !sets.sources.contains(&(key, work.entry_size)) {
         let made = if leads { set.create_source(work, session, context).await } else { Ok(()) };

@@ -28,11 +28,11 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
         columns.push(("server CPU", |o, _| show::server_cpu(o)));
     }
     let mut outcomes = section.rows.iter().flat_map(|row| row.outcomes.iter().flatten());
-    if outcomes.any(|o| o.requests_per_operation.is_some()) {
+    if outcomes.any(|o| o.per_operation.requests_per_operation.is_some()) {
         columns.push(("requests/op", |o, _| show::requests_per_operation(o)));
     }
     let mut outcomes = section.rows.iter().flat_map(|row| row.outcomes.iter().flatten());
-    if outcomes.any(|o| o.wire_bytes_per_operation.is_some()) {
+    if outcomes.any(|o| o.per_operation.wire_bytes_per_operation.is_some()) {
         columns.push(("wire bytes/op", |o, _| show::wire_bytes_per_operation(o)));
     }
     let caption = match section.view {

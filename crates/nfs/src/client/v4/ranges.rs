@@ -65,7 +65,7 @@ impl Nfs4Session {
     async fn between<'a>(
         &mut self,
         operation: Operation,
-        (source, destination): (OpenState, OpenState),
+        [source, destination]: &[OpenState; 2],
         arguments: &impl Item<'a>,
     ) -> Result<Results<'_>, OpError> {
         let build = |compound: &mut Compound<'_>, _: u32| {
@@ -90,13 +90,13 @@ impl Nfs4Session {
         offset: u64,
         bytes: u64,
     ) -> Result<u64, OpError> {
-        let files = (self.files.get(from)?.handle, self.files.get(to)?.handle);
-        let copied = match self.copy(files, (offset, bytes), true).await? {
+        let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
+        let copied = match self.copy(&files, (offset, bytes), true).await? {
             CopyEnd::Copied(copied) => copied,
-            CopyEnd::Continues(state) => self.wait_for_copy(files.1, state).await?,
-            CopyEnd::NotSynchronous => match self.copy(files, (offset, bytes), false).await? {
+            CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
+            CopyEnd::NotSynchronous => match self.copy(&files, (offset, bytes), false).await? {
                 CopyEnd::Copied(copied) => copied,
-                CopyEnd::Continues(state) => self.wait_for_copy(files.1, state).await?,
+                CopyEnd::Continues(state) => self.wait_for_copy(files[1], state).await?,
                 CopyEnd::NotSynchronous => {
                     return Err(Nfs4Status::OffloadNoReqs.failure(Operation::Copy.name()));
                 }
@@ -112,13 +112,13 @@ impl Nfs4Session {
 
     async fn copy(
         &mut self,
-        files: (OpenState, OpenState),
+        files: &[OpenState; 2],
         (offset, count): (u64, u64),
         synchronous: bool,
     ) -> Result<CopyEnd, OpError> {
         let copy = Copy {
-            source_state: files.0.state,
-            destination_state: files.1.state,
+            source_state: files[0].state,
+            destination_state: files[1].state,
             source_offset: offset,
             destination_offset: offset,
             count,
@@ -171,15 +171,15 @@ impl Nfs4Session {
     }
 
     async fn clone_range(&mut self, from: FileRef, to: FileRef, bytes: u64) -> Result<(), OpError> {
-        let files = (self.files.get(from)?.handle, self.files.get(to)?.handle);
+        let files = [self.files.get(from)?.handle, self.files.get(to)?.handle];
         let clone = Clone4 {
-            source_state: files.0.state,
-            destination_state: files.1.state,
+            source_state: files[0].state,
+            destination_state: files[1].state,
             source_offset: 0,
             destination_offset: 0,
             count: bytes,
         };
-        self.between(Operation::Clone, files, &clone).await?.done(Operation::Clone)
+        self.between(Operation::Clone, &files, &clone).await?.done(Operation::Clone)
     }
 
     async fn deallocate(&mut self, file: FileRef, offset: u64, bytes: u64) -> Result<(), OpError> {

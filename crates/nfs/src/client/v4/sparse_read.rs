@@ -169,7 +169,9 @@ mod tests {
     fn filled(segments: &[Segment<'_>], buffer: &mut [u8]) -> Result<Filled, XdrError> {
         let mut writer = Writer::default();
         SegmentsHead { eof: false, count: segments.len() as u32 }.put(&mut writer);
-        segments.iter().for_each(|segment| segment.put(&mut writer));
+        for segment in segments {
+            segment.put(&mut writer);
+        }
         fill(&mut Reader::new(writer.as_slice()), 100, buffer)
     }
 
