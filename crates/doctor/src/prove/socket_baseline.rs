@@ -112,7 +112,7 @@ impl SocketPair {
         Ok(Self { stop, client, server })
     }
 
-    /// Stops the exchange and returns the errors, if there was at least one exchange.
+    /// Stops after at least one exchange, and returns the errors; none if the sockets failed.
     pub fn stop(self) -> Option<SocketBaseline> {
         self.stop.store(true, Ordering::Relaxed);
         let exchanges = self.client.join().ok()?.ok()?;
@@ -124,14 +124,17 @@ impl SocketPair {
 fn request(clock: &Clock, stop: &AtomicBool, socket: &mut TcpStream) -> std::io::Result<Vec<Exchange>> {
     let mut exchanges = Vec::new();
     let mut executed = [0; 8];
-    while !stop.load(Ordering::Relaxed) {
+    // At least one exchange, also where this thread begins after it was stopped.
+    loop {
         let from = clock.now();
         socket.write_all(&[0])?;
         socket.read_exact(&mut executed)?;
         exchanges
             .push(Exchange { response_ns: clock.now() - from, executed_ns: u64::from_le_bytes(executed) });
+        if stop.load(Ordering::Relaxed) {
+            return Ok(exchanges);
+        }
     }
-    Ok(exchanges)
 }
 
 fn serve(clock: &Clock, socket: &mut TcpStream) -> std::io::Result<()> {
