@@ -123,7 +123,7 @@ fn inputs_that_are_no_captures_are_named() {
     let head = [0xA1B2_C3D4u32, 0x0002_0004, 0, 0, 65_535, 1].map(u32::to_be_bytes).concat();
     fs::write(sharebench.home().join("empty.pcap"), head).unwrap();
     let refused = sharebench.run(&["learn", "empty.pcap"]).unwrap();
-    assert!(refused.text().contains("in 0 TCP connections"), "{}", refused.text());
+    assert!(refused.text().contains("no SMB, NFS or NCP in 0 connections"), "{}", refused.text());
     let refused = sharebench.run(&["learn", "empty.pcap", "--server", "nas"]).unwrap();
     assert!(refused.text().contains("--server nas"), "{}", refused.text());
     let refused = sharebench.run(&["learn", "empty.pcap", "--below", "/srv"]).unwrap();
