@@ -123,7 +123,8 @@ fn other_servers_copy_or_state_why_not() {
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
-    let targets = [("smb", smbd.url("", "")), ("ganesha", ganesha.url("", "vers=4.2"))];
+    let targets =
+        [("smb", smbd.url("", "")), ("ganesha", format!("{}&uid=0&gid=0", ganesha.url4("", "4.2")))];
     let (_, stored) = swept(&sharebench, &targets);
     assert!(measured(&stored, 0).contains(&"server-copy"));
     for directory in [smbd.share(), ganesha.directory()] {
