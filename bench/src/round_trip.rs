@@ -198,7 +198,8 @@ fn capture_after(before: Duration, place: &Place<'_>) -> Result<Captured, Failur
     std::thread::sleep(before);
     let capture = Capture::start(place.port)?;
     std::thread::sleep(CAPTURED_FOR);
-    Ok(capture.stop()?)
+    // The load continues: what it removes at its end is no part of the workload.
+    Ok(capture.interrupt()?)
 }
 
 fn learned(program: &Path, captured: &Captured, learn: &[&str]) -> Result<Figures, Failure> {

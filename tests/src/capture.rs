@@ -69,7 +69,13 @@ impl Capture {
         Ok(Self { program, scratch, port })
     }
 
-    /// Stops the capture. Dropped packets are an error, because the counts would be wrong.
+    /// Stops the capture while packets still come. Dropped packets are an error, because the counts would be wrong.
+    pub fn interrupt(mut self) -> io::Result<Captured> {
+        self.program.signal(Signal::INT);
+        self.finish()
+    }
+
+    /// Stops the capture after the last packets. Dropped packets are an error, because the counts would be wrong.
     pub fn stop(mut self) -> io::Result<Captured> {
         // The last packets may still be on their way from the ring to the file; it grows until it has them.
         let file = self.scratch.path().join("packets.pcapng");
@@ -80,6 +86,10 @@ impl Capture {
             length() == before
         });
         self.program.signal(Signal::INT);
+        self.finish()
+    }
+
+    fn finish(mut self) -> io::Result<Captured> {
         self.program.wait(PATIENCE)?;
         let said = self.program.output();
         // "Packets received/dropped on interface 'Loopback: lo': 42/0 (pcap:0/dumpcap:0/...) (100.0%)"
