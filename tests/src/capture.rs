@@ -70,13 +70,13 @@ impl Capture {
     }
 
     /// Stops the capture while packets still come. Dropped packets are an error, because the counts would be wrong.
-    pub fn interrupt(mut self) -> io::Result<Captured> {
+    pub fn interrupt(self) -> io::Result<Captured> {
         self.program.signal(Signal::INT);
         self.finish()
     }
 
     /// Stops the capture after the last packets. Dropped packets are an error, because the counts would be wrong.
-    pub fn stop(mut self) -> io::Result<Captured> {
+    pub fn stop(self) -> io::Result<Captured> {
         // The last packets may still be on their way from the ring to the file; it grows until it has them.
         let file = self.scratch.path().join("packets.pcapng");
         let length = || fs::metadata(&file).map_or(0, |data| data.len());
