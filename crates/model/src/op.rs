@@ -453,6 +453,13 @@ impl OpError {
         Self::new(ErrorClass::Unsupported, OpStep::Submit, "this client does not set times")
     }
 
+    /// A server returned that it had copied more than it was to copy.
+    #[cold]
+    pub fn copied_too_much(request: &'static str, copied: u64, requested: u64) -> Self {
+        let detail = format!("{copied} bytes were copied where {requested} were requested");
+        Self::new(ErrorClass::Protocol, OpStep::Request(request), detail)
+    }
+
     /// The protocol has no request for an operation on ranges of files that the server performs by itself.
     #[cold]
     pub fn no_ranges(protocol: &str, op: &MetaOp) -> Self {

@@ -56,14 +56,17 @@ impl ConnectionUsers {
 
     fn successions(&self, observed: &Observed) -> HashMap<u32, Successions> {
         let mut found: HashMap<u32, Successions> = HashMap::new();
-        // User and time of the last request on each file, by credential.
-        let mut last: HashMap<(u32, u32), (u32, u64)> = HashMap::new();
+        // User, start and end of the last request on each file, by credential.
+        let mut last: HashMap<(u32, u32), (u32, u64, u64)> = HashMap::new();
         for operation in &observed.operations {
             let Some(credential) = self.credentials.get(&operation.user) else { continue };
             let Some(file) = file_of(&operation.action) else { continue };
             let end = operation.end.unwrap_or(operation.start);
-            if let Some((user, before)) = last.insert((*credential, file), (operation.user, end))
-                && operation.start.saturating_sub(before) <= SUCCESSION
+            let before = last.insert((*credential, file), (operation.user, operation.start, end));
+            // A COMPOUND of NFS 4 is several operations, but one request on one connection.
+            if let Some((user, start, ended)) = before
+                && (user, start) != (operation.user, operation.start)
+                && operation.start.saturating_sub(ended) <= SUCCESSION
             {
                 let successions = found.entry(*credential).or_default();
                 successions.all += 1;
@@ -176,6 +179,16 @@ mod tests {
         let observed = joined(observed(|_, read| read % 2));
         assert_eq!(observed.users.len(), 1);
         assert!(observed.operations.iter().all(|operation| operation.user == 0));
+    }
+
+    #[test]
+    fn operations_of_one_request_show_nothing() {
+        // Ten operations in each request; requests alternate between the connections.
+        let mut observed = observed(|_, read| read / 10);
+        for operation in &mut observed.operations {
+            operation.start -= operation.start % 10_000_000;
+        }
+        assert_eq!(joined(observed).users.len(), 1);
     }
 
     #[test]

@@ -1,5 +1,15 @@
 //! Counters of a mount, as Linux prints them (`net/sunrpc/stats.c`, `include/linux/nfs_iostat.h`), and their differences.
 
+/// The differences of these counters; the function returns none if one of them went backwards.
+macro_rules! difference {
+    ($later:expr, $earlier:expr, { $($field:ident),* } $(, $other:ident: $value:expr)?) => {
+        Some(Self {
+            $($field: $later.$field.checked_sub($earlier.$field)?,)*
+            $($other: $value,)?
+        })
+    };
+}
+
 /// What was done by one kind of operation since the mount.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counters {
@@ -56,20 +66,18 @@ impl Counters {
 
     /// What was added since an earlier snapshot; none if a counter went backwards.
     pub(super) fn since(&self, earlier: &Self) -> Option<Self> {
-        Some(Self {
-            operations: self.operations.checked_sub(earlier.operations)?,
-            transmissions: self.transmissions.checked_sub(earlier.transmissions)?,
-            timeouts: self.timeouts.checked_sub(earlier.timeouts)?,
-            bytes_sent: self.bytes_sent.checked_sub(earlier.bytes_sent)?,
-            bytes_received: self.bytes_received.checked_sub(earlier.bytes_received)?,
-            queue_ms: self.queue_ms.checked_sub(earlier.queue_ms)?,
-            rtt_ms: self.rtt_ms.checked_sub(earlier.rtt_ms)?,
-            execute_ms: self.execute_ms.checked_sub(earlier.execute_ms)?,
-            errors: match self.errors {
-                Some(errors) => Some(errors.checked_sub(earlier.errors.unwrap_or(0))?),
-                None => None,
+        let errors = match self.errors {
+            Some(errors) => Some(errors.checked_sub(earlier.errors.unwrap_or(0))?),
+            None => None,
+        };
+        difference!(
+            self,
+            earlier,
+            {
+                operations, transmissions, timeouts, bytes_sent, bytes_received, queue_ms, rtt_ms, execute_ms
             },
-        })
+            errors: errors
+        )
     }
 }
 
@@ -102,13 +110,8 @@ impl Bytes {
     }
 
     pub(super) fn since(&self, earlier: &Self) -> Option<Self> {
-        Some(Self {
-            normal_read: self.normal_read.checked_sub(earlier.normal_read)?,
-            normal_written: self.normal_written.checked_sub(earlier.normal_written)?,
-            direct_read: self.direct_read.checked_sub(earlier.direct_read)?,
-            direct_written: self.direct_written.checked_sub(earlier.direct_written)?,
-            server_read: self.server_read.checked_sub(earlier.server_read)?,
-            server_written: self.server_written.checked_sub(earlier.server_written)?,
+        difference!(self, earlier, {
+            normal_read, normal_written, direct_read, direct_written, server_read, server_written
         })
     }
 
@@ -149,13 +152,7 @@ impl Events {
     }
 
     pub(super) fn since(&self, earlier: &Self) -> Option<Self> {
-        Some(Self {
-            opens: self.opens.checked_sub(earlier.opens)?,
-            silly_renames: self.silly_renames.checked_sub(earlier.silly_renames)?,
-            short_reads: self.short_reads.checked_sub(earlier.short_reads)?,
-            short_writes: self.short_writes.checked_sub(earlier.short_writes)?,
-            delays: self.delays.checked_sub(earlier.delays)?,
-        })
+        difference!(self, earlier, { opens, silly_renames, short_reads, short_writes, delays })
     }
 }
 

@@ -8,3 +8,5 @@ mod responses;
 pub use caches::CacheUse;
 pub use percentile::Percentile;
 pub use report::{KindReport, ServerReport, UserReport, server_report};
+#[cfg(test)]
+pub(crate) use responses::kind;

@@ -1,6 +1,6 @@
 //! Copies that the server makes by itself (docs/protocols/ncp.md 3.2 and 3.5: 0x4A, or 87/70 for large files).
 
-use sharebench_model::{ErrorClass, FileRef, OpError, OpStep};
+use sharebench_model::{FileRef, OpError};
 
 use crate::session::NcpSession;
 
@@ -25,8 +25,7 @@ impl NcpSession {
             .call_client(async |client| client.copy((source, offset), (target, offset), count).await)
             .await?;
         if copied > u64::from(count) {
-            let detail = format!("{copied} bytes were copied where {count} were requested");
-            return Err(OpError::new(ErrorClass::Protocol, OpStep::Request("copy"), detail));
+            return Err(OpError::copied_too_much("copy", copied, u64::from(count)));
         }
         Ok(copied)
     }

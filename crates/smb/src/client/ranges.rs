@@ -1,6 +1,6 @@
 //! Operations that the server performs on ranges of open files by itself: copies, clones and holes.
 
-use sharebench_model::{ErrorClass, FileRef, MetaYield, OpError, OpStep};
+use sharebench_model::{FileRef, MetaYield, OpError};
 
 use crate::client::metadata::unreadable;
 use crate::client::session::SmbSession;
@@ -127,8 +127,7 @@ impl SmbSession {
             if status == NtStatus::SUCCESS {
                 let copied = u64::from(answer.map_err(unreadable(COPY))?.total_bytes);
                 if copied > wanted {
-                    let detail = format!("{copied} bytes were copied where {wanted} were requested");
-                    return Err(OpError::new(ErrorClass::Protocol, OpStep::Request(COPY), detail));
+                    return Err(OpError::copied_too_much(COPY, copied, wanted));
                 }
                 return Ok(copied);
             }

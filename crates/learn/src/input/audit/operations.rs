@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use super::line::Message;
 use super::opens::{Opens, hash};
 use crate::input::recorder::Recorder;
-use crate::input::strace::paths::{joined, split};
+use crate::input::strace::paths::{joined, named, split};
 use crate::operation::{Action, Operation, Outcome, Protocol};
 
 /// The server of all audit logs: their lines do not have its address.
@@ -139,7 +139,7 @@ impl Operations {
             b"fdopendir" if is_done => self.list(at, recorder),
             // A directory that exists already has a line of `create_file` only.
             b"mkdirat" if is_done => {
-                let directory = named(&at.path(), recorder);
+                let directory = named(SERVER, &at.path(), recorder);
                 recorder.created(directory);
                 recorder.directory(directory);
                 at.record(Action::MakeDirectory { directory: Some(directory) }, recorder);
@@ -203,7 +203,7 @@ impl Operations {
         }
         let made = disposition == b"create" || makes && was_missing;
         let emptied = matches!(disposition, b"overwrite" | b"overwrite_if" | b"supersede");
-        let file = named(&path, recorder);
+        let file = named(SERVER, &path, recorder);
         if access & LIST != 0 {
             self.opens.may_list(at.user, &path);
         }
@@ -244,7 +244,7 @@ impl Operations {
     fn transfer(&mut self, at: &At<'_>, recorder: &mut Recorder) -> Option<()> {
         let (path, offset, length, is_write) = at.message.range()?;
         self.seen.ranges += 1;
-        let file = named(&joined(b"", path), recorder);
+        let file = named(SERVER, &joined(b"", path), recorder);
         let bytes = u32::try_from(length).unwrap_or(u32::MAX);
         let action = if is_write {
             recorder.changed(file);
@@ -259,7 +259,7 @@ impl Operations {
     fn list(&mut self, at: &At<'_>, recorder: &mut Recorder) {
         let path = at.path();
         if self.opens.listed(at.user, &path) {
-            let directory = named(&path, recorder);
+            let directory = named(SERVER, &path, recorder);
             recorder.directory(directory);
             // Lines of `readdir` are without names, and searches of smbd have them too.
             at.record(Action::List { directory, entries: 0, first: true }, recorder);
@@ -274,7 +274,7 @@ impl Operations {
         let file = recorder.known_file(SERVER, &from);
         let mut replaced = recorder.known_file(SERVER, &to);
         if at.message.result.is_ok() {
-            let file = named(&from, recorder);
+            let file = named(SERVER, &from, recorder);
             replaced = recorder.rename(SERVER, &from, &to).filter(|replaced| *replaced != file);
             let (directory, name) = split(&to);
             let directory = recorder.file(SERVER, directory);
@@ -286,27 +286,15 @@ impl Operations {
     }
 
     fn on_file(at: &At<'_>, action: impl FnOnce(u32) -> Action, recorder: &mut Recorder) {
-        let file = named(&at.path(), recorder);
+        let file = named(SERVER, &at.path(), recorder);
         at.record(action(file), recorder);
     }
 
     fn lock(at: &At<'_>, release: bool, recorder: &mut Recorder) -> Option<()> {
-        let file = named(&joined(b"", at.message.locked()?), recorder);
+        let file = named(SERVER, &joined(b"", at.message.locked()?), recorder);
         // smbd 4.17 prints the result of an unlock the wrong way round.
         let outcome = if release { Outcome::Done } else { at.outcome() };
         at.record_as(Action::Lock { file, release }, outcome, recorder);
         Some(())
     }
-}
-
-/// The file of a path, with what its name shows.
-fn named(path: &[u8], recorder: &mut Recorder) -> u32 {
-    let file = recorder.file(SERVER, path);
-    let (directory, name) = split(path);
-    let directory = recorder.file(SERVER, directory);
-    if directory != file {
-        recorder.directory(directory);
-        recorder.name(file, Some(directory), name);
-    }
-    file
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::call::Call;
 use super::descriptors::{Descriptors, Open};
-use super::paths::{is_below, joined, split, unquoted};
+use super::paths::{is_below, joined, named, split, unquoted};
 use crate::input::recorder::Recorder;
 use crate::operation::{Action, Operation, Outcome, Protocol};
 
@@ -160,7 +160,7 @@ impl Operations {
         recorder: &mut Recorder,
     ) -> Option<u32> {
         let path = self.path(at, directory, name)?;
-        Some(named(&path, recorder))
+        Some(named(SERVER, &path, recorder))
     }
 
     fn open(&mut self, at: &At<'_>, directory: Option<usize>, name: usize, recorder: &mut Recorder) {
@@ -177,7 +177,7 @@ impl Operations {
         let is_new = recorder.known_file(SERVER, &path).is_none() && (creates || has("O_CREAT"));
         let made = has("O_EXCL") && has("O_CREAT") || is_new && (creates || has("O_TRUNC"));
         let emptied = creates || has("O_TRUNC");
-        let file = named(&path, recorder);
+        let file = named(SERVER, &path, recorder);
         if made {
             recorder.created(file);
         } else if emptied {
@@ -342,7 +342,7 @@ impl Operations {
         let Some(path) = self.path(at, directory, name) else { return };
         let file = match at.outcome() {
             Outcome::Done => {
-                let file = named(&path, recorder);
+                let file = named(SERVER, &path, recorder);
                 note_size(at.call, file, recorder);
                 Some(file)
             }
@@ -380,7 +380,7 @@ impl Operations {
         recorder: &mut Recorder,
     ) {
         let Some(path) = self.path(at, directory, name) else { return };
-        let made = (at.outcome() == Outcome::Done).then(|| named(&path, recorder));
+        let made = (at.outcome() == Outcome::Done).then(|| named(SERVER, &path, recorder));
         if let Some(made) = made {
             recorder.created(made);
             recorder.directory(made);
@@ -401,7 +401,7 @@ impl Operations {
         let file = recorder.known_file(SERVER, &from);
         let mut replaced = recorder.known_file(SERVER, &to);
         if at.outcome() == Outcome::Done {
-            let file = named(&from, recorder);
+            let file = named(SERVER, &from, recorder);
             replaced = recorder.rename(SERVER, &from, &to).filter(|replaced| *replaced != file);
             let (directory, name) = split(&to);
             let directory = recorder.file(SERVER, directory);
@@ -443,18 +443,6 @@ impl Operations {
         };
         self.descriptors.enter(at.process, path);
     }
-}
-
-/// The file of a path, with what its name shows.
-fn named(path: &[u8], recorder: &mut Recorder) -> u32 {
-    let file = recorder.file(SERVER, path);
-    let (directory, name) = split(path);
-    let directory = recorder.file(SERVER, directory);
-    if directory != file {
-        recorder.directory(directory);
-        recorder.name(file, Some(directory), name);
-    }
-    file
 }
 
 /// Notes the size that a result has, as in `{st_mode=S_IFREG|0644, st_size=4096, ...}`.

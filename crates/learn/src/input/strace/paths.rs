@@ -1,5 +1,9 @@
 //! Paths: what strace prints, relative to what, and below which directory.
 
+use std::net::SocketAddr;
+
+use crate::input::recorder::Recorder;
+
 /// The bytes of a string as strace prints it; none if it is none, or was cut.
 pub(super) fn unquoted(argument: &[u8]) -> Option<Vec<u8>> {
     let inner = argument.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
@@ -66,6 +70,18 @@ pub(in crate::input) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let slash = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
     let (directory, name) = path.split_at(slash);
     (directory, name.strip_prefix(b"/").unwrap_or(name))
+}
+
+/// The file of a path, with what its name shows.
+pub(in crate::input) fn named(server: SocketAddr, path: &[u8], recorder: &mut Recorder) -> u32 {
+    let file = recorder.file(server, path);
+    let (directory, name) = split(path);
+    let directory = recorder.file(server, directory);
+    if directory != file {
+        recorder.directory(directory);
+        recorder.name(file, Some(directory), name);
+    }
+    file
 }
 
 /// True for a path in the directory, at any depth, and for the directory.

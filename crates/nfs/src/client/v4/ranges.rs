@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep};
+use sharebench_model::{FileRef, MetaOp, MetaYield, OpError};
 
 use crate::client::v4::compound::{Compound, Results};
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY};
@@ -103,9 +103,7 @@ impl Nfs4Session {
             },
         };
         if copied > bytes {
-            let detail = format!("{copied} bytes were copied where {bytes} were requested");
-            let step = OpStep::Request(Operation::Copy.name());
-            return Err(OpError::new(ErrorClass::Protocol, step, detail));
+            return Err(OpError::copied_too_much(Operation::Copy.name(), copied, bytes));
         }
         Ok(copied)
     }
