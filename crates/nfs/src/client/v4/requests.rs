@@ -198,9 +198,8 @@ impl Nfs4Session {
     /// True if the server did nothing because it does not know the session or the client any longer, such as after a lease in
     /// which the client was idle.
     fn is_forgotten(&self, verdict: Verdict) -> bool {
-        let status = if self.is_sequenced() { verdict.sequence } else { verdict.status };
         let forgotten = matches!(
-            Nfs4Status::from_code(status),
+            session_status(verdict, self.is_sequenced()),
             Some(
                 Nfs4Status::Badsession
                     | Nfs4Status::Deadsession
@@ -218,8 +217,8 @@ impl Nfs4Session {
 
     #[cold]
     fn lose_session(&mut self, verdict: Verdict) -> OpError {
-        let status = Nfs4Status::from_code(verdict.sequence);
-        let detail = status.map_or_else(String::new, |status| status.to_string());
+        let status = session_status(verdict, self.is_sequenced());
+        let detail = status.map_or_else(|| "the session is lost".to_owned(), |status| status.to_string());
         let error = connection_error::disconnected(detail);
         self.channel.give_up(error.clone());
         error
@@ -362,5 +361,23 @@ impl Nfs4Session {
             compound.operation(Operation::DestroyClientId, &DestroyClientId { client_id });
         });
         let _ = destroyed.await.map(drop);
+    }
+}
+
+/// What a reply says about the session: the status of SEQUENCE or, without sessions (4.0), that of the call.
+fn session_status(verdict: Verdict, is_sequenced: bool) -> Option<Nfs4Status> {
+    Nfs4Status::from_code(if is_sequenced { verdict.sequence } else { verdict.status })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_sessions_the_call_says_what_became_of_the_client() {
+        const EXPIRED: u32 = 10_011;
+        let verdict = Verdict { sequence: 0, status: EXPIRED };
+        assert_eq!(session_status(verdict, false), Some(Nfs4Status::Expired));
+        assert_eq!(session_status(verdict, true), None);
     }
 }
