@@ -4,7 +4,7 @@ use sharebench_model::{MetaYield, OpError};
 
 use crate::client::metadata::split;
 use crate::client::v4::compound::Compound;
-use crate::client::v4::requests::Request;
+use crate::client::v4::requests::{Caller, Request};
 use crate::client::v4::session::Nfs4Session;
 use crate::v4::attribute_types::{SetTime, Time};
 use crate::v4::attributes::SetAttributes;
@@ -22,7 +22,7 @@ impl Nfs4Session {
         let (to_parent, to_name) = split(to)?;
         let from_directory = self.directory(from_parent).await?;
         let to_directory = self.directory(to_parent).await?;
-        let build = |compound: &mut Compound<'_>, _: u32| {
+        let build = |compound: &mut Compound<'_>, _: Caller| {
             compound
                 .handle(&from_directory)
                 .operation(Operation::Lookup, &Lookup { name: Opaque(from_name.as_bytes()) })
@@ -45,7 +45,7 @@ impl Nfs4Session {
         let directory = self.directory(parent).await?;
         let modified = Some(SetTime::ClientTime(Time { seconds: seconds.into(), nanos: 0 }));
         let attributes = SetAttributes { modified, ..SetAttributes::default() };
-        let build = |compound: &mut Compound<'_>, _: u32| {
+        let build = |compound: &mut Compound<'_>, _: Caller| {
             compound
                 .handle(&directory)
                 .operation(Operation::Lookup, &Lookup { name: Opaque(name.as_bytes()) })

@@ -6,7 +6,7 @@ use crate::client::metadata::{DIRECTORY_MODE, FILE_MODE, check_name, split};
 use crate::client::open_file::OpenFile;
 use crate::client::target::check_policy;
 use crate::client::v4::compound::Compound;
-use crate::client::v4::requests::Request;
+use crate::client::v4::requests::{Caller, Request};
 use crate::client::v4::session::{Nfs4Session, OpenState};
 use crate::v4::attribute_types::FileType;
 use crate::v4::attributes::{Attributes, SetAttributes};
@@ -93,7 +93,7 @@ impl Nfs4Session {
     ) -> Result<(FileHandle4, FileType, u64), OpError> {
         check_name(name)?;
         let request = Request::reading(Operation::Lookup);
-        let build = |compound: &mut Compound<'_>, _: u32| {
+        let build = |compound: &mut Compound<'_>, _: Caller| {
             compound
                 .handle(&directory)
                 .operation(Operation::Lookup, &Lookup { name: Opaque(name.as_bytes()) })
@@ -135,7 +135,7 @@ impl Nfs4Session {
             (self.directory(parent).await?, Some(name))
         };
         let request = Request::reading(if name.is_some() { Operation::Lookup } else { Operation::GetAttr });
-        let build = |compound: &mut Compound<'_>, _: u32| {
+        let build = |compound: &mut Compound<'_>, _: Caller| {
             compound.handle(&directory);
             if let Some(name) = name {
                 compound.operation(Operation::Lookup, &Lookup { name: Opaque(name.as_bytes()) });
@@ -181,13 +181,12 @@ impl Nfs4Session {
         how: OpenHow,
         owner: u32,
     ) -> Result<(FileHandle4, StateId, u64), OpError> {
-        let client_id = self.client_id;
         let no_delegation = if self.minor == 0 { 0 } else { WANT_NO_DELEGATION };
         let access = no_delegation | if how == OpenHow::Read { SHARE_READ } else { SHARE_BOTH };
         let create = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
         let creation = if how == OpenHow::CreateNew { Creation::Guarded(create) } else { Creation::Existing };
         let owner_name = owner.to_be_bytes();
-        let build = |compound: &mut Compound<'_>, sequence: u32| {
+        let build = |compound: &mut Compound<'_>, Caller { client_id, sequence }: Caller| {
             let owner = StateOwner { client_id, owner: Opaque(&owner_name) };
             let claim = OpenClaim::Name(Opaque(name.as_bytes()));
             let open = Open { sequence, access, deny: DENY_NONE, owner, how: creation, claim };
@@ -242,7 +241,7 @@ impl Nfs4Session {
     async fn confirm(&mut self, handle: FileHandle4, state: StateId, owner: u32) -> Result<StateId, OpError> {
         let request = Request::owned(Operation::OpenConfirm, owner);
         let mut results = self
-            .request(request, |compound, sequence| {
+            .request(request, |compound, Caller { sequence, .. }| {
                 compound.handle(&handle).operation(Operation::OpenConfirm, &OpenConfirm { state, sequence });
             })
             .await?;
@@ -268,7 +267,7 @@ impl Nfs4Session {
         let request = Request::owned(Operation::Close, owner);
         let closing = async {
             let mut results = self
-                .request(request, |compound, sequence| {
+                .request(request, |compound, Caller { sequence, .. }| {
                     compound.handle(&handle).operation(Operation::Close, &Close { sequence, state });
                 })
                 .await?;

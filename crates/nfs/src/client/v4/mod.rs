@@ -15,6 +15,8 @@ mod dialect;
 mod entry_changes;
 mod establish;
 mod flavors;
+#[cfg(test)]
+mod forgotten_tests;
 mod listing;
 mod metadata;
 mod owners;

@@ -7,7 +7,7 @@ use sharebench_model::{FileRef, MetaOp, MetaYield, OpError};
 
 use crate::client::v4::compound::{Compound, Results};
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY};
-use crate::client::v4::requests::Request;
+use crate::client::v4::requests::{Caller, Request};
 use crate::client::v4::session::{Nfs4Session, OpenState};
 use crate::v4::callback::Offloaded;
 use crate::v4::data::StateId;
@@ -68,7 +68,7 @@ impl Nfs4Session {
         [source, destination]: &[OpenState; 2],
         arguments: &impl Item<'a>,
     ) -> Result<Results<'_>, OpError> {
-        let build = |compound: &mut Compound<'_>, _: u32| {
+        let build = |compound: &mut Compound<'_>, _: Caller| {
             compound
                 .handle(&source.handle)
                 .plain(Operation::SaveFh)
@@ -160,7 +160,7 @@ impl Nfs4Session {
 
     /// `OFFLOAD_STATUS` (RFC 7862, 15.9).
     async fn copy_state(&mut self, destination: OpenState, state: StateId) -> Result<OffloadState, OpError> {
-        let build = |compound: &mut Compound<'_>, _: u32| {
+        let build = |compound: &mut Compound<'_>, _: Caller| {
             compound.handle(&destination.handle).operation(Operation::OffloadStatus, &Offload { state });
         };
         let mut results = self.request(Request::reading(Operation::OffloadStatus), build).await?;
@@ -182,7 +182,7 @@ impl Nfs4Session {
 
     async fn deallocate(&mut self, file: FileRef, offset: u64, bytes: u64) -> Result<(), OpError> {
         let OpenState { handle, state, .. } = self.files.get(file)?.handle;
-        let build = |compound: &mut Compound<'_>, _: u32| {
+        let build = |compound: &mut Compound<'_>, _: Caller| {
             compound
                 .handle(&handle)
                 .operation(Operation::Deallocate, &Range { state, offset, length: bytes });

@@ -71,6 +71,14 @@ impl Request {
     }
 }
 
+/// Who performs a call. Each attempt gets its own, because the server may have forgotten the client of the one before it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller {
+    pub(crate) client_id: u64,
+    /// Sequence number of the call's open-owner; 0 without one, and in minor versions with sessions.
+    pub(crate) sequence: u32,
+}
+
 /// True if an operation with this status counts for the sequence number of its owner (RFC 7530, 9.1.7).
 const fn advances_owner(status: u32) -> bool {
     !matches!(
@@ -89,12 +97,12 @@ const fn advances_owner(status: u32) -> bool {
 }
 
 impl Nfs4Session {
-    /// Performs one call. `build` appends its operations after SEQUENCE; it gets the sequence number of the call's
-    /// owner. A call that the server postpones before it changes anything is repeated for as long as the caller waits.
+    /// Performs one call. `build` appends its operations after SEQUENCE. A call that the server postpones before it changes
+    /// anything is repeated for as long as its task waits.
     pub(crate) async fn request(
         &mut self,
         request: Request,
-        build: impl Fn(&mut Compound<'_>, u32),
+        build: impl Fn(&mut Compound<'_>, Caller),
     ) -> Result<Results<'_>, OpError> {
         self.perform_request(request, &build).await?;
         Results::new(self.channel.metadata_result(), self.is_sequenced())
@@ -104,7 +112,7 @@ impl Nfs4Session {
     async fn perform_request(
         &mut self,
         request: Request,
-        build: &dyn Fn(&mut Compound<'_>, u32),
+        build: &dyn Fn(&mut Compound<'_>, Caller),
     ) -> Result<(), OpError> {
         let mut delay = MIN_RETRY_DELAY;
         let mut replaced = false;
@@ -129,7 +137,7 @@ impl Nfs4Session {
     async fn attempt(
         &mut self,
         request: Request,
-        build: &dyn Fn(&mut Compound<'_>, u32),
+        build: &dyn Fn(&mut Compound<'_>, Caller),
     ) -> Result<Attempt, OpError> {
         let at_step = |error: OpError| OpError { step: OpStep::Request(request.name), ..error };
         if let Some(error) = self.channel.failure() {
@@ -255,7 +263,7 @@ impl Nfs4Session {
     async fn exchange(
         &mut self,
         request: Request,
-        build: &dyn Fn(&mut Compound<'_>, u32),
+        build: &dyn Fn(&mut Compound<'_>, Caller),
     ) -> Result<Exchanged, OpError> {
         let index = self.channel.metadata_index();
         let sequencing = self.sequencing(self.call_position);
@@ -263,10 +271,11 @@ impl Nfs4Session {
         // Minor versions with sessions ignore the sequence numbers of owners, which are zero (RFC 8881, 8.8).
         let sequence = if self.minor == 0 { sequence } else { 0 };
         let minor = self.minor;
+        let caller = Caller { client_id: self.client_id, sequence };
         let encoded = Cell::new(Encoded::default());
         let arguments = |writer: &mut Writer| {
             let mut compound = Compound::begin(writer, minor, sequencing, request.cache);
-            build(&mut compound, sequence);
+            build(&mut compound, caller);
             encoded.set(compound.end());
         };
         self.channel.call(index, ExpectedReply::Metadata, COMPOUND, &[], arguments);

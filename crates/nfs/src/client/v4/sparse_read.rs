@@ -6,7 +6,7 @@ use sharebench_stream_client::submit_error;
 use sharebench_target::buffer_pool;
 
 use crate::client::v4::compound::Compound;
-use crate::client::v4::requests::Request;
+use crate::client::v4::requests::{Caller, Request};
 use crate::client::v4::session::{Nfs4Session, OpenState};
 use crate::client::v4::whole_file::keep_data;
 use crate::v4::data::Read;
@@ -132,7 +132,7 @@ impl Nfs4Session {
     ) -> Result<Filled, OpError> {
         let OpenState { handle, state, .. } = open;
         let arguments = Read { state, offset, count: buffer.len() as u32 };
-        let build = |compound: &mut Compound<'_>, _: u32| {
+        let build = |compound: &mut Compound<'_>, _: Caller| {
             compound.handle(&handle).operation(operation, &arguments);
         };
         let mut results = self.request(Request::reading(operation), build).await?;
@@ -147,7 +147,7 @@ impl Nfs4Session {
     /// SEEK: where the next data or hole begins; the end of the file where nothing follows.
     async fn seek(&mut self, open: OpenState, offset: u64, what: Content) -> Result<u64, OpError> {
         let OpenState { handle, state, .. } = open;
-        let build = |compound: &mut Compound<'_>, _: u32| {
+        let build = |compound: &mut Compound<'_>, _: Caller| {
             compound.handle(&handle).operation(Operation::Seek, &Seek { state, offset, what });
         };
         let mut results = self.request(Request::reading(Operation::Seek), build).await?;

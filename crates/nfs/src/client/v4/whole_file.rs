@@ -7,7 +7,7 @@ use sharebench_target::buffer_pool;
 use crate::client::metadata::split;
 use crate::client::v4::compound::Results;
 use crate::client::v4::recovery::{MAX_RETRY_DELAY, MIN_RETRY_DELAY};
-use crate::client::v4::requests::Request;
+use crate::client::v4::requests::{Caller, Request};
 use crate::client::v4::session::Nfs4Session;
 use crate::v4::data::{Close, FileHandle4, Read, StateId};
 use crate::v4::item::Opaque;
@@ -111,10 +111,9 @@ impl Nfs4Session {
         buffer: &mut [u8],
     ) -> Result<Performed, OpError> {
         let owner_name = owner.to_be_bytes();
-        let client_id = self.client_id;
         let count = buffer.len() as u32;
         let mut results = self
-            .request(Request::whole_file(), |compound, sequence| {
+            .request(Request::whole_file(), |compound, Caller { client_id, sequence }| {
                 let owner = StateOwner { client_id, owner: Opaque(&owner_name) };
                 let claim = OpenClaim::Name(Opaque(name.as_bytes()));
                 let access = SHARE_READ | WANT_NO_DELEGATION;
@@ -143,7 +142,7 @@ impl Nfs4Session {
         let request = Request::changing(Operation::Close);
         let lookup = Lookup { name: Opaque(name.as_bytes()) };
         let mut results = self
-            .request(request, |compound, sequence| {
+            .request(request, |compound, Caller { sequence, .. }| {
                 compound
                     .handle(&directory)
                     .operation(Operation::Lookup, &lookup)

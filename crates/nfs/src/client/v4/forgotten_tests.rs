@@ -1,0 +1,137 @@
+//! A server of minor version 0 that has forgotten its client: the calls of the new client name the new client.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+use sharebench_model::{ErrorClass, MetaOp, OpenHow};
+use sharebench_target::{Session, SessionSpec, Target, TargetUrl, call};
+
+use super::whole_file_tests::RPC_HEAD;
+use crate::canned::answer;
+use crate::client::NfsTarget;
+use crate::record::{NextRecord, next_record};
+use crate::rpc::CallHeader;
+use crate::v4::compound::{CallHead, get_operation};
+use crate::v4::data::PutFh;
+use crate::v4::item::Item as _;
+use crate::v4::open::Open;
+use crate::v4::operation::Operation;
+use crate::v4::status::Nfs4Status;
+use crate::xdr::{Reader, Writer};
+
+/// Where a reply to SETCLIENTID has the identifier: after the status, the empty tag, the number of results, the operation and
+/// its status.
+const CLIENT_ID_AT: usize = RPC_HEAD + 20;
+
+/// What the server knows.
+#[derive(Debug, Default)]
+struct Clients {
+    /// The client that it knows; none when it has forgotten the last one.
+    known: Option<u64>,
+    /// Number of clients so far.
+    seen: u64,
+    /// Client of each OPEN.
+    opens: Vec<u64>,
+    /// It knows no client for longer than one call.
+    forgets_at_once: bool,
+}
+
+/// The first operation of a call that is not PUTFH, and the client that an OPEN names.
+fn operation_of(record: &[u8]) -> (Option<Operation>, Option<u64>) {
+    let mut reader = Reader::new(record);
+    CallHeader::get(&mut reader).unwrap();
+    let Ok(CallHead { count, .. }) = CallHead::get(&mut reader) else { return (None, None) };
+    for _ in 0..count {
+        match get_operation(&mut reader).unwrap() {
+            Some(Operation::PutFh) => drop(PutFh::get(&mut reader).unwrap()),
+            Some(Operation::Open) => {
+                return (Some(Operation::Open), Some(Open::get(&mut reader).unwrap().owner.client_id));
+            }
+            operation => return (operation, None),
+        }
+    }
+    (None, None)
+}
+
+/// The reply to an OPEN of a client that the server does not know.
+fn stale(reply: &mut Vec<u8>) {
+    reply.truncate(RPC_HEAD);
+    let status = Nfs4Status::StaleClientid.code();
+    for word in [status, 0, 2, Operation::PutFh as u32, 0, Operation::Open as u32, status] {
+        reply.extend(word.to_be_bytes());
+    }
+    let length = (reply.len() - 4) as u32 | 0x8000_0000;
+    reply[..4].copy_from_slice(&length.to_be_bytes());
+}
+
+fn reply_to(record: &[u8], clients: &mut Clients) -> Vec<u8> {
+    let mut out = Writer::default();
+    answer(record, &mut out).unwrap();
+    let mut reply = out.as_slice().to_vec();
+    match operation_of(record) {
+        (Some(Operation::SetClientId), _) => {
+            clients.seen += 1;
+            clients.known = Some(clients.seen);
+            reply[CLIENT_ID_AT..CLIENT_ID_AT + 8].copy_from_slice(&clients.seen.to_be_bytes());
+        }
+        (_, Some(client)) => {
+            clients.opens.push(client);
+            if clients.forgets_at_once {
+                clients.known = None;
+            }
+            if clients.known != Some(client) {
+                stale(&mut reply);
+            }
+        }
+        _ => {}
+    }
+    reply
+}
+
+fn server() -> (SocketAddr, Arc<Mutex<Clients>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let clients = Arc::new(Mutex::new(Clients::default()));
+    let shared = Arc::clone(&clients);
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut received = Vec::new();
+        let mut piece = [0; 4096];
+        while let Ok(count @ 1..) = stream.read(&mut piece) {
+            received.extend_from_slice(&piece[..count]);
+            while let NextRecord::Whole { start, end } = next_record(&received, 1 << 20).unwrap() {
+                let record: Vec<u8> = received.drain(..end).skip(start).collect();
+                stream.write_all(&reply_to(&record, &mut shared.lock().unwrap())).unwrap();
+            }
+        }
+    });
+    (address, clients)
+}
+
+async fn connect(address: SocketAddr) -> Box<dyn Session> {
+    let text = format!("nfs://{address}/export?vers=4.0");
+    let target = NfsTarget::from_url(TargetUrl::parse(&text).unwrap()).unwrap();
+    target.connect(&SessionSpec { slots: 1, slot_bytes: 4096, ..SessionSpec::default() }).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_repeated_open_names_the_new_client() {
+    let (address, clients) = server();
+    let mut session = connect(address).await;
+    clients.lock().unwrap().known = None;
+    call(&mut *session, MetaOp::open("data", OpenHow::Read)).await.unwrap();
+    assert_eq!(clients.lock().unwrap().opens, [1, 2]);
+    assert_eq!(session.facts()["clients_replaced"], "1");
+}
+
+#[tokio::test]
+async fn a_server_that_forgets_each_client_is_reported_with_its_status() {
+    let (address, clients) = server();
+    let mut session = connect(address).await;
+    clients.lock().unwrap().forgets_at_once = true;
+    let error = call(&mut *session, MetaOp::open("data", OpenHow::Read)).await.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Disconnected, "{error:?}");
+    assert!(error.detail.contains("STALE_CLIENTID"), "{error:?}");
+    assert_eq!(clients.lock().unwrap().opens, [1, 2]);
+}
