@@ -17,6 +17,11 @@ cache=none vers=3.1.1,cache=none
 multichannel vers=3.1.1,multichannel,max_channels=4
 resilient vers=2.1,resilienthandles";
 
+/// With SMB1, which is served on loopback addresses only.
+const SMB1_MOUNTS: &str = "\
+1.0 vers=1.0
+1.0-cache=none vers=1.0,cache=none";
+
 /// A port in the namespace of the guest, in which nobody else listens.
 const PORT: &str = "4450";
 
@@ -26,14 +31,14 @@ fn count() -> &'static str {
 }
 
 /// Runs the operations over each of the mounts.
-fn run(guest: &KernelGuest) -> std::io::Result<String> {
+fn run(guest: &KernelGuest, port: &str, mounts: &str) -> std::io::Result<String> {
     let share = format!("//{}/share", KernelGuest::MACHINE);
     let env = [
         ("SHARE", share.as_str()),
-        ("PORT", PORT),
+        ("PORT", port),
         ("USER", Served::USER),
         ("PASSWD", Smbd::PASSWORD),
-        ("MOUNTS", MOUNTS),
+        ("MOUNTS", mounts),
         ("RANDOM_OPERATIONS", RANDOM_OPERATIONS),
         ("COUNT", count()),
     ];
@@ -53,9 +58,25 @@ fn random_operations_agree_over_kernel_mounts_of_every_kind() {
     let line = ["serve", "served", "--smb", &at, "--account", Served::USER];
     let mut server = sharebench.start_by(&words, &line, &[], "served.log").unwrap();
     server.wait_for_output("serving", program::PATIENCE).unwrap();
-    let printed = run(&guest).unwrap();
+    let printed = run(&guest, PORT, MOUNTS).unwrap();
     println!("{printed}");
-    for name in MOUNTS.lines().filter_map(|line| line.split(' ').next()) {
+    agree(&printed, MOUNTS);
+}
+
+#[test]
+fn random_operations_agree_over_kernel_mounts_of_smb1() {
+    needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve_by(&[], "served", &["--smb1"]).unwrap();
+    let guest = KernelGuest::prepare(&[served.smb_port]).unwrap();
+    let printed = run(&guest, &served.smb_port.to_string(), SMB1_MOUNTS).unwrap();
+    println!("{printed}");
+    agree(&printed, SMB1_MOUNTS);
+}
+
+/// Checks that the operations over each mount gave what the model gave.
+fn agree(printed: &str, mounts: &str) {
+    for name in mounts.lines().filter_map(|line| line.split(' ').next()) {
         let channels = if name == "multichannel" { 4 } else { 1 };
         let wanted = format!("{name}: {channels} channels: no mismatch: {} operations", count());
         assert!(printed.contains(&wanted), "no '{wanted}' in {printed}");

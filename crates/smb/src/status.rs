@@ -111,6 +111,8 @@ statuses! {
     FILE_NOT_AVAILABLE = 0xC000_0467 => Busy,
     NTLM_BLOCKED = 0xC000_0418 => Unsupported,
     INVALID_LEVEL = 0xC000_0148 => Unsupported,
+    OS2_CANCEL_VIOLATION = 0x00AD_0001 => Unsupported,
+    OS2_ATOMIC_LOCKS_NOT_SUPPORTED = 0x00AE_0001 => Unsupported,
     SMB_BAD_TID = 0x0005_0002 => Disconnected,
     SMB_BAD_COMMAND = 0x0016_0002 => Unsupported,
     SMB_TOO_MANY_UIDS_OR_BAD_UID = 0x005B_0002 => Disconnected,

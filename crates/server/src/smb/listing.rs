@@ -152,6 +152,11 @@ impl ListingState {
         Self { pattern: Some(pattern.to_owned()), position: Position::Start }
     }
 
+    /// The same position in a listing of the entries that match another pattern.
+    pub(super) fn with_pattern(self, pattern: &str) -> Self {
+        Self { pattern: Some(pattern.to_owned()), ..self }
+    }
+
     /// True after the last entry.
     pub(super) fn is_at_end(&self) -> bool {
         self.position == Position::End

@@ -42,10 +42,52 @@ pub(super) struct Lock {
     exclusive: bool,
 }
 
-/// A request that waits for a range.
+/// A request that waits for the next of its ranges. It holds those before it, so that no later request overtakes it there.
 pub(super) struct WaitingLock {
-    wanted: Lock,
+    wanted: Vec<Lock>,
+    /// How many of the ranges it holds.
+    held: usize,
+    /// With SMB1: its offsets have 64 bits, which a cancellation of its ranges states as well (MS-CIFS 2.2.4.32.1).
+    large: bool,
     pending: PendingReply,
+}
+
+impl WaitingLock {
+    /// The first byte of the range that it waits for.
+    fn offset(&self) -> u64 {
+        self.wanted.get(self.held).map_or(0, |lock| lock.offset)
+    }
+
+    fn is_of(&self, open: u64) -> bool {
+        self.wanted.first().is_some_and(|lock| lock.owner.open == open)
+    }
+}
+
+/// The reply of a request that waits no longer, and the first byte of the range that it has not received.
+pub(super) struct EndedWait {
+    pub(super) pending: PendingReply,
+    pub(super) offset: u64,
+}
+
+/// How a request of locks may wait.
+pub(super) struct LockWait<'a> {
+    pub(super) pending: PendingReply,
+    pub(super) open: &'a Arc<OpenFile>,
+    /// With SMB1: its offsets have 64 bits.
+    pub(super) large: bool,
+}
+
+/// Why ranges were not locked, and the first byte of the range that was not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RefusedLock {
+    pub(super) status: NtStatus,
+    pub(super) offset: u64,
+}
+
+impl From<RefusedLock> for NtStatus {
+    fn from(refused: RefusedLock) -> Self {
+        refused.status
+    }
 }
 
 impl Lock {
@@ -74,9 +116,9 @@ impl FileState {
 
     fn grant_waiting(&mut self) -> Vec<(PendingReply, NtStatus)> {
         let mut replies = Vec::new();
-        for waiting in std::mem::take(&mut self.waiting) {
-            if self.is_free(&waiting.wanted) {
-                self.locks.push(waiting.wanted);
+        for mut waiting in std::mem::take(&mut self.waiting) {
+            waiting.held += self.take_free(waiting.wanted.get(waiting.held..).unwrap_or_default());
+            if waiting.held == waiting.wanted.len() {
                 replies.push((waiting.pending, NtStatus::SUCCESS));
             } else {
                 self.waiting.push(waiting);
@@ -85,13 +127,35 @@ impl FileState {
         replies
     }
 
+    /// Locks ranges in order, up to the first that is not free, and returns their number.
+    fn take_free(&mut self, wanted: &[Lock]) -> usize {
+        for (taken, lock) in wanted.iter().enumerate() {
+            if !self.is_free(lock) {
+                return taken;
+            }
+            self.locks.push(*lock);
+        }
+        wanted.len()
+    }
+
+    /// Ends the wait at a position, and releases what the request held.
+    fn end_wait(&mut self, at: usize) -> EndedWait {
+        let waiting = self.waiting.remove(at);
+        for held in waiting.wanted.iter().take(waiting.held) {
+            if let Some(at) = self.locks.iter().position(|lock| lock == held) {
+                self.locks.remove(at);
+            }
+        }
+        EndedWait { offset: waiting.offset(), pending: waiting.pending }
+    }
+
     /// Removes the locks of an open that is closed, and returns the replies to requests that need not wait any longer.
     pub(super) fn leave_locks(&mut self, open: u64, locked: &AtomicBool) -> Vec<(PendingReply, NtStatus)> {
         if self.locks.is_empty() && self.waiting.is_empty() {
             return Vec::new();
         }
         self.locks.retain(|lock| lock.owner.open != open);
-        let ended = self.waiting.extract_if(.., |waiting| waiting.wanted.owner.open == open);
+        let ended = self.waiting.extract_if(.., |waiting| waiting.is_of(open));
         let mut replies: Vec<_> =
             ended.map(|waiting| (waiting.pending, NtStatus::RANGE_NOT_LOCKED)).collect();
         replies.extend(self.grant_waiting());
@@ -115,13 +179,34 @@ impl File {
     }
 
     /// Removes a request from those that wait.
-    pub(super) fn cancel(&self, id: u64) -> Option<PendingReply> {
-        let mut state = self.state();
-        let at = state.waiting.iter().position(|waiting| waiting.pending.id == id)?;
-        Some(state.waiting.remove(at).pending)
+    pub(super) fn cancel(&self, id: u64) -> Option<EndedWait> {
+        self.end_wait(|waiting| waiting.pending.id == id)
     }
 
-    /// Unlocks ranges in order, up to the first that is not locked or does not unlock (MS-SMB2 3.3.5.14.1).
+    /// Removes a request of SMB1 that waits and has a range of these bounds from those that wait (MS-CIFS 3.3.5.30).
+    pub(super) fn cancel_range(
+        &self,
+        owner: LockOwner,
+        (offset, len): (u64, u64),
+        large: bool,
+    ) -> Option<EndedWait> {
+        let same = |lock: &Lock| (lock.owner, lock.offset, lock.len) == (owner, offset, len);
+        self.end_wait(|waiting| waiting.large == large && waiting.wanted.iter().any(same))
+    }
+
+    fn end_wait(&self, is_wanted: impl Fn(&WaitingLock) -> bool) -> Option<EndedWait> {
+        let mut state = self.state();
+        let at = state.waiting.iter().position(is_wanted)?;
+        let ended = state.end_wait(at);
+        let replies = state.grant_waiting();
+        self.locked.store(!state.locks.is_empty(), Ordering::Release);
+        drop(state);
+        answer(replies);
+        Some(ended)
+    }
+
+    /// Unlocks ranges in order, up to the first that is not locked or does not unlock (MS-SMB2 3.3.5.14.1). Of equal ranges, an
+    /// exclusive one is unlocked first (MS-FSA 2.1.5.9).
     pub(super) fn unlock(&self, owner: LockOwner, ranges: &[LockRange]) -> Outcome<()> {
         let mut state = self.state();
         let mut outcome = Ok(());
@@ -130,11 +215,9 @@ impl File {
                 outcome = Err(NtStatus::INVALID_PARAMETER);
                 break;
             }
-            let found = state
-                .locks
-                .iter()
-                .position(|lock| (lock.owner, lock.offset, lock.len) == (owner, range.offset, range.len));
-            let Some(at) = found else {
+            let same = |lock: &Lock| (lock.owner, lock.offset, lock.len) == (owner, range.offset, range.len);
+            let exclusive = state.locks.iter().position(|lock| lock.exclusive && same(lock));
+            let Some(at) = exclusive.or_else(|| state.locks.iter().position(same)) else {
                 outcome = Err(NtStatus::RANGE_NOT_LOCKED);
                 break;
             };
@@ -147,28 +230,30 @@ impl File {
         outcome
     }
 
-    /// Locks all ranges or none; with `pending` a single range may wait.
-    pub(super) fn lock(
-        &self,
-        wanted: &[Lock],
-        pending: Option<(PendingReply, &Arc<OpenFile>)>,
-    ) -> Outcome<Answer> {
+    /// Locks all ranges or none. With `wait`, the request waits for the first range that is not free, and holds those before it.
+    pub(super) fn lock(&self, wanted: &[Lock], wait: Option<LockWait<'_>>) -> Result<Answer, RefusedLock> {
+        let refused = |status, lock: &Lock| RefusedLock { status, offset: lock.offset };
+        let Some(first) = wanted.first() else { return Ok(Answer::Now(NtStatus::SUCCESS)) };
         let mut state = self.state();
-        if state.locks.len() + state.waiting.len() + wanted.len() > MAX_LOCKS {
-            return Err(NtStatus::INSUFFICIENT_RESOURCES);
+        let waiting: usize = state.waiting.iter().map(|waiting| waiting.wanted.len()).sum();
+        if state.locks.len() + waiting + wanted.len() > MAX_LOCKS {
+            return Err(refused(NtStatus::INSUFFICIENT_RESOURCES, first));
         }
         let before = state.locks.len();
-        for lock in wanted {
-            if state.is_free(lock) {
-                state.locks.push(*lock);
-                continue;
+        let held = state.take_free(wanted);
+        if let Some(missing) = wanted.get(held) {
+            let Some(LockWait { pending, open, large }) = wait else {
+                state.locks.truncate(before);
+                return Err(refused(NtStatus::LOCK_NOT_GRANTED, missing));
+            };
+            if let Err(status) = pending.waiting.add(&pending, 0, WaitsFor::Lock(Arc::clone(open))) {
+                state.locks.truncate(before);
+                return Err(refused(status, missing));
             }
-            state.locks.truncate(before);
-            let Some((pending, open)) = pending else { return Err(NtStatus::LOCK_NOT_GRANTED) };
-            pending.waiting.add(&pending, 0, WaitsFor::Lock(Arc::clone(open)))?;
             // Under the lock of the file, so that the last reply cannot overtake it.
             pending.send_interim();
-            state.waiting.push(WaitingLock { wanted: *lock, pending });
+            state.waiting.push(WaitingLock { wanted: wanted.to_vec(), held, large, pending });
+            self.locked.store(!state.locks.is_empty(), Ordering::Release);
             return Ok(Answer::Later);
         }
         self.locked.store(true, Ordering::Release);
@@ -210,8 +295,8 @@ impl Call<'_> {
         let owner = LockOwner::of_open(open.id.volatile);
         let wanted = request.ranges.iter().map(|range| wanted_lock(range, owner));
         let wanted = wanted.collect::<Outcome<Vec<_>>>()?;
-        let pending = (waits && self.last).then(|| (self.pending(), open));
-        match open.file.lock(&wanted, pending)? {
+        let wait = (waits && self.last).then(|| LockWait { pending: self.pending(), open, large: true });
+        match open.file.lock(&wanted, wait)? {
             Answer::Now(_) => {
                 open.file.end_caches(open.id.volatile);
                 Ok(empty(body))

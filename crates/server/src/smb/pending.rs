@@ -38,8 +38,8 @@ impl WaitsFor {
     pub(super) fn cancel(&self, id: u64) {
         match self {
             Self::Lock(open) => {
-                if let Some(pending) = open.file.cancel(id) {
-                    pending.put(NtStatus::CANCELLED, 0, None);
+                if let Some(ended) = open.file.cancel(id) {
+                    ended.pending.put(NtStatus::CANCELLED, 0, None);
                 }
             }
             Self::Changes(open) => {

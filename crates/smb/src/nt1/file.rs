@@ -243,6 +243,18 @@ words! {
 }
 
 words! {
+    /// `LOCK_BYTE_RANGE` and `UNLOCK_BYTE_RANGE` request (MS-CIFS 2.2.4.13.1, 2.2.4.14.1).
+    ByteRange, 5 {
+        /// The file.
+        fid: u16,
+        /// Number of bytes.
+        len: u32,
+        /// First byte.
+        offset: u32,
+    }
+}
+
+words! {
     /// `LOCKING_ANDX` response (MS-CIFS 2.2.4.32.2), of which `LOGOFF_ANDX` has the same fields.
     LockResponse, 2 {
         /// Next command.

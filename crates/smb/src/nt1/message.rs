@@ -21,7 +21,10 @@ pub mod command {
     pub const RENAME: u8 = 0x07;
     pub const QUERY_INFORMATION: u8 = 0x08;
     pub const SET_INFORMATION: u8 = 0x09;
+    pub const LOCK_BYTE_RANGE: u8 = 0x0C;
+    pub const UNLOCK_BYTE_RANGE: u8 = 0x0D;
     pub const CHECK_DIRECTORY: u8 = 0x10;
+    pub const PROCESS_EXIT: u8 = 0x11;
     pub const SET_INFORMATION2: u8 = 0x22;
     pub const QUERY_INFORMATION2: u8 = 0x23;
     pub const LOCKING_ANDX: u8 = 0x24;
@@ -71,7 +74,10 @@ pub mod command {
             FLUSH => "FLUSH",
             DELETE => "DELETE",
             RENAME => "RENAME",
+            LOCK_BYTE_RANGE => "LOCK_BYTE_RANGE",
+            UNLOCK_BYTE_RANGE => "UNLOCK_BYTE_RANGE",
             CHECK_DIRECTORY => "CHECK_DIRECTORY",
+            PROCESS_EXIT => "PROCESS_EXIT",
             LOCKING_ANDX => "LOCKING_ANDX",
             ECHO => "ECHO",
             READ_ANDX => "READ_ANDX",

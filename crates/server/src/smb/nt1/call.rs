@@ -166,12 +166,20 @@ impl<'a> Nt1Call<'a> {
     /// Checks that the user and the tree of a command exist.
     pub(super) fn check_context(&mut self, command: u8) -> Outcome<()> {
         self.find_session(match command {
-            command::CLOSE | command::FIND_CLOSE2 => smb2_command::CLOSE,
+            command::CLOSE | command::FIND_CLOSE2 | command::PROCESS_EXIT => smb2_command::CLOSE,
             command::LOGOFF_ANDX | command::TREE_DISCONNECT => smb2_command::LOGOFF,
-            command::LOCKING_ANDX => smb2_command::LOCK,
+            command::LOCKING_ANDX | command::LOCK_BYTE_RANGE | command::UNLOCK_BYTE_RANGE => {
+                smb2_command::LOCK
+            }
             _ => smb2_command::READ,
         })?;
-        if matches!(command, command::LOGOFF_ANDX | command::TREE_CONNECT_ANDX | command::TREE_DISCONNECT) {
+        if matches!(
+            command,
+            command::LOGOFF_ANDX
+                | command::TREE_CONNECT_ANDX
+                | command::TREE_DISCONNECT
+                | command::PROCESS_EXIT
+        ) {
             return Ok(());
         }
         match self.tree()? {
@@ -207,6 +215,9 @@ impl<'a> Nt1Call<'a> {
             command::FLUSH => self.flush(body)?,
             command::WRITE_ANDX => self.write(body)?,
             command::LOCKING_ANDX => return Ok(self.lock(body)?),
+            command::LOCK_BYTE_RANGE => self.lock_byte_range(body)?,
+            command::UNLOCK_BYTE_RANGE => self.unlock_byte_range(body)?,
+            command::PROCESS_EXIT => self.end_process(body),
             command::CREATE_DIRECTORY => self.make_directory(body)?,
             command::DELETE_DIRECTORY => self.remove_directory(body)?,
             command::CHECK_DIRECTORY => self.check_directory(body)?,

@@ -1,21 +1,21 @@
-//! `LOCKING_ANDX` (MS-CIFS 3.3.5.30): ranges that processes of a client lock and unlock.
+//! `LOCKING_ANDX`, `LOCK_BYTE_RANGE` and `UNLOCK_BYTE_RANGE` (MS-CIFS 3.3.5.30, 3.3.5.15, 3.3.5.16): ranges that processes of a client
+//! lock and unlock.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::nt1::file::{
-    CANCEL_LOCK, LARGE_FILES, LockRange as LargeRange, LockRequest, LockResponse, OPLOCK_RELEASE,
+    ByteRange, CANCEL_LOCK, LARGE_FILES, LockRange as LargeRange, LockRequest, LockResponse, OPLOCK_RELEASE,
     SHARED_LOCK, SmallLockRange,
 };
 use sharebench_smb::nt1::message::{NO_ANDX, Words, put_blocks};
 use sharebench_smb::wire::lock::{LockRange, flags};
 
-use super::call::Nt1Call;
+use super::call::{Nt1Call, put_empty};
 use super::state::OpenedFile;
 use crate::smb::call::{Answer, DONE};
-use crate::smb::locks::{Lock, LockOwner, wanted_lock};
-use crate::smb::open_files::OpenFile;
+use crate::smb::locks::{Lock, LockOwner, LockWait, RefusedLock, wanted_lock};
 use crate::smb::status::{Outcome, malformed};
 
 /// `LockType`: change a shared lock to an exclusive one or back, which this server does not do.
@@ -26,7 +26,7 @@ const FAR_OFFSET: u64 = 0xEF00_0000;
 const FOREVER: u32 = u32::MAX;
 
 impl Nt1Call<'_> {
-    /// `LOCKING_ANDX`: unlocks its ranges in order, then locks all of its ranges or none. A single range may wait.
+    /// `LOCKING_ANDX`: unlocks its ranges in order, then locks all of its ranges or none, which may wait.
     pub(super) fn lock(&self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let words: LockRequest = self.words()?;
         let opened = self.opened(words.fid)?;
@@ -35,10 +35,15 @@ impl Nt1Call<'_> {
             // No oplock was granted, and this message has no reply.
             return Ok(Answer::Later);
         }
-        if words.kind & (CHANGE_TYPE | CANCEL_LOCK) != 0 {
-            return Err(NtStatus::NOT_SUPPORTED);
+        if words.kind & CHANGE_TYPE != 0 {
+            return Err(NtStatus::OS2_ATOMIC_LOCKS_NOT_SUPPORTED);
         }
         let (unlocks, locks) = self.ranges(&words)?;
+        if words.kind & CANCEL_LOCK != 0 {
+            cancel_waiting(&opened, &locks, words.kind & LARGE_FILES != 0)?;
+            put_blocks(&LockResponse { andx: NO_ANDX }, body, |_| {});
+            return DONE;
+        }
         for (process, (offset, len)) in unlocks {
             let owner = LockOwner::of_process(open.id.volatile, u32::from(process));
             open.file.unlock(owner, &[LockRange { offset, len, flags: flags::UNLOCK }])?;
@@ -53,9 +58,8 @@ impl Nt1Call<'_> {
             put_blocks(&LockResponse { andx: NO_ANDX }, body, |_| {});
             return DONE;
         }
-        let first = locks.first().map_or(0, |(_, (offset, _))| *offset);
-        let locked = self.lock_ranges(&open, &wanted, words.timeout);
-        match locked.map_err(|status| refusal(status, &opened, first))? {
+        let locked = self.lock_ranges(&opened, &wanted, &words);
+        match locked.map_err(|refused| refusal(refused, &opened))? {
             Answer::Now(_) => {
                 open.file.end_caches(open.id.volatile);
                 put_blocks(&LockResponse { andx: NO_ANDX }, body, |_| {});
@@ -65,24 +69,55 @@ impl Nt1Call<'_> {
         }
     }
 
-    fn lock_ranges(&self, open: &Arc<OpenFile>, wanted: &[Lock], timeout: u32) -> Outcome<Answer> {
+    fn lock_ranges(
+        &self,
+        opened: &OpenedFile,
+        wanted: &[Lock],
+        words: &LockRequest,
+    ) -> Result<Answer, RefusedLock> {
         // A command after the lock would need its outcome, and the commands before it are not repeated.
-        let waits = timeout != 0 && wanted.len() == 1 && self.first && self.last;
+        let waits = words.timeout != 0 && self.first && self.last;
         let pending = waits.then(|| self.pending()).flatten();
         let id = pending.as_ref().map(|pending| pending.id);
-        let answer = open.file.lock(wanted, pending.map(|pending| (pending, open)))?;
+        let large = words.kind & LARGE_FILES != 0;
+        let wait = pending.map(|pending| LockWait { pending, open: &opened.open, large });
+        let answer = opened.open.file.lock(wanted, wait)?;
         if let (Answer::Later, Some(id)) = (&answer, id)
-            && timeout != FOREVER
+            && words.timeout != FOREVER
         {
-            let open = Arc::clone(open);
+            let opened = opened.clone();
+            let timeout = Duration::from_millis(u64::from(words.timeout));
             self.connection.runtime.spawn(async move {
-                tokio::time::sleep(Duration::from_millis(u64::from(timeout))).await;
-                if let Some(pending) = open.file.cancel(id) {
-                    pending.send(NtStatus::FILE_LOCK_CONFLICT, None);
+                tokio::time::sleep(timeout).await;
+                if let Some(ended) = opened.open.file.cancel(id) {
+                    note_refusal(&opened, ended.offset);
+                    ended.pending.send(NtStatus::FILE_LOCK_CONFLICT, None);
                 }
             });
         }
         Ok(answer)
+    }
+
+    /// `LOCK_BYTE_RANGE`: one exclusive lock, which does not wait.
+    pub(super) fn lock_byte_range(&self, body: &mut Vec<u8>) -> Outcome<()> {
+        let words: ByteRange = self.words()?;
+        let opened = self.opened(words.fid)?;
+        let range = byte_range(&words, flags::EXCLUSIVE);
+        let wanted = wanted_lock(&range, self.lock_owner(&opened.open))?;
+        let locked = opened.open.file.lock(&[wanted], None);
+        locked.map_err(|refused| refusal(refused, &opened))?;
+        opened.open.file.end_caches(opened.open.id.volatile);
+        put_empty(body);
+        Ok(())
+    }
+
+    /// `UNLOCK_BYTE_RANGE`.
+    pub(super) fn unlock_byte_range(&self, body: &mut Vec<u8>) -> Outcome<()> {
+        let words: ByteRange = self.words()?;
+        let open = self.file(words.fid)?;
+        open.file.unlock(self.lock_owner(&open), &[byte_range(&words, flags::UNLOCK)])?;
+        put_empty(body);
+        Ok(())
     }
 
     /// The ranges to unlock and to lock, each with the process that holds it.
@@ -108,14 +143,35 @@ impl Nt1Call<'_> {
 
 /// The status of a lock that was not granted: a second attempt at the same place is a conflict, as is one far beyond any data, so that
 /// clients that poll for a lock wait longer (MS-CIFS 3.3.5.30).
-fn refusal(status: NtStatus, opened: &OpenedFile, offset: u64) -> NtStatus {
+fn refusal(RefusedLock { status, offset }: RefusedLock, opened: &OpenedFile) -> NtStatus {
     if status != NtStatus::LOCK_NOT_GRANTED {
         return status;
     }
-    let mut refused = opened.refused.lock().unwrap_or_else(PoisonError::into_inner);
-    let repeated = refused.replace(offset) == Some(offset);
+    let repeated = note_refusal(opened, offset);
     let far = offset >= FAR_OFFSET && i64::try_from(offset).is_ok();
     if repeated || far { NtStatus::FILE_LOCK_CONFLICT } else { status }
+}
+
+/// Records the place of a lock that the client learns was not granted; true if it is that of the one before.
+fn note_refusal(opened: &OpenedFile, offset: u64) -> bool {
+    let mut refused = opened.refused.lock().unwrap_or_else(PoisonError::into_inner);
+    refused.replace(offset) == Some(offset)
+}
+
+/// Ends the wait for a range. Of several ranges, only the first counts, as on Windows.
+fn cancel_waiting(opened: &OpenedFile, ranges: &[HeldRange], large: bool) -> Outcome<()> {
+    let ended = ranges.first().and_then(|(process, range)| {
+        let owner = LockOwner::of_process(opened.open.id.volatile, u32::from(*process));
+        opened.open.file.cancel_range(owner, *range, large)
+    });
+    let ended = ended.ok_or(NtStatus::OS2_CANCEL_VIOLATION)?;
+    note_refusal(opened, ended.offset);
+    ended.pending.send(NtStatus::FILE_LOCK_CONFLICT, None);
+    Ok(())
+}
+
+fn byte_range(words: &ByteRange, flags: u32) -> LockRange {
+    LockRange { offset: u64::from(words.offset), len: u64::from(words.len), flags }
 }
 
 /// A process, and offset and length of its range.

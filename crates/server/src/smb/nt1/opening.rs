@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_smb::NtStatus;
+use sharebench_smb::nt1::Header;
 use sharebench_smb::nt1::file::{
     CloseRequest, CreateRequest as CreateWords, CreateResponse, OpenRequest, OpenResponse,
 };
@@ -13,7 +14,7 @@ use sharebench_smb::wire::create::{CreateRequest, Impersonation, access, disposi
 
 use super::attributes::{dos_attributes, unix_seconds};
 use super::call::{Nt1Call, Reached, Stop, put_empty};
-use super::state::OpenedFile;
+use super::state::{OpenedFile, close_files};
 use crate::smb::caching::GrantedCache;
 use crate::smb::caching::{CacheRequest, Holder};
 use crate::smb::durable::Durability;
@@ -125,7 +126,8 @@ impl Nt1Call<'_> {
     /// Gives a number to an open.
     fn add(&mut self, opened: &Opened) -> Outcome<u16> {
         let open = Arc::clone(&opened.open);
-        let file = OpenedFile { open, refused: Arc::default(), uid: self.header.uid, tid: self.header.tid };
+        let Header { uid, tid, pid_low: process, .. } = self.header;
+        let file = OpenedFile { open, refused: Arc::default(), uid, tid, process };
         let added = self.state.table().add_file(file);
         let fid = added.inspect_err(|_| self.close_open(&opened.open))?;
         self.fid = Some(fid);
@@ -237,6 +239,13 @@ impl Nt1Call<'_> {
         self.close_open(&open);
         put_empty(body);
         Ok(())
+    }
+
+    /// `PROCESS_EXIT` (MS-CIFS 3.3.5.20): closes what the process of the message has opened as its user.
+    pub(super) fn end_process(&self, body: &mut Vec<u8>) {
+        let files = self.state.table().remove_process(self.header.uid, self.header.pid_low);
+        close_files(self.server, files);
+        put_empty(body);
     }
 
     /// Sets the time of the last write as far as the volume can.

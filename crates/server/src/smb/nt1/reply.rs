@@ -46,8 +46,11 @@ impl Nt1Reply {
 
 /// The header of a response to a request.
 pub(super) fn response_header(request: &Header, status: NtStatus, signed: bool) -> Header {
-    let mut set = request.flags2 & (flags2::UNICODE | flags2::EXTENDED_SECURITY);
-    set |= flags2::NT_STATUS | flags2::LONG_NAMES;
+    let mut set = request.flags2 & (flags2::UNICODE | flags2::EXTENDED_SECURITY) | flags2::LONG_NAMES;
+    // The codes of OS/2 have no counterpart among the others: a client reads their bytes as class and code (MS-CIFS 2.2.2.4).
+    if !matches!(status, NtStatus::OS2_CANCEL_VIOLATION | NtStatus::OS2_ATOMIC_LOCKS_NOT_SUPPORTED) {
+        set |= flags2::NT_STATUS;
+    }
     if signed {
         set |= flags2::SECURITY_SIGNATURE;
     }

@@ -131,19 +131,20 @@ impl Nt1Call<'_> {
     }
 
     /// Makes a search continue after a name. It is the last one that the client has received, as a rule, after which the search
-    /// continues anyway. A name that is no longer there changes nothing.
+    /// continues anyway. The name may be one that the search leaves out, as `.` with attributes that exclude directories. A name that
+    /// is no longer there changes nothing (MS-CIFS 2.2.6.3.1).
     fn resume_after(&self, search: &Search, name: &str) -> Outcome<()> {
         let mut progress = search.progress.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = fold_case(name);
         if fold_case(&progress.last_name) == wanted {
             return Ok(());
         }
-        let mut listing = ListingState::of(&search.pattern);
+        let mut listing = ListingState::of("*");
         let limits = PageLimits {
             class: ListingClass::Names,
             bytes: self.state.max_buffer(),
             entries: 1,
-            excluded: search.excluded,
+            excluded: 0,
         };
         loop {
             let page = self.server.list_page(search.directory, &mut listing, &limits)?;
@@ -151,6 +152,7 @@ impl Nt1Call<'_> {
                 return Ok(());
             }
             if fold_case(&page.last_name) == wanted {
+                let listing = listing.with_pattern(&search.pattern);
                 *progress = SearchProgress { listing, last_name: page.last_name };
                 return Ok(());
             }

@@ -45,6 +45,8 @@ pub(super) struct OpenedFile {
     pub(super) refused: Arc<Mutex<Option<u64>>>,
     pub(super) uid: u16,
     pub(super) tid: u16,
+    /// The process of the client that has opened it.
+    pub(super) process: u16,
 }
 
 /// A search: a listing of a directory in progress.
@@ -149,6 +151,11 @@ impl Table {
         self.users.remove(uid);
         drop(self.searches.take_if(|search| search.uid == uid));
         self.files.take_if(|file| file.uid == uid)
+    }
+
+    /// Removes what a process of a user has open, and returns it.
+    pub(super) fn remove_process(&mut self, uid: u16, process: u16) -> Vec<OpenedFile> {
+        self.files.take_if(|file| (file.uid, file.process) == (uid, process))
     }
 
     /// The open files of a user.

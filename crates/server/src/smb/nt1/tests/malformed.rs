@@ -5,7 +5,7 @@ use sharebench_smb::nt1::trans2::{Request, find_first, query_path, subcommand};
 use super::*;
 
 /// Commands that take words.
-const COMMANDS: [u8; 24] = [
+const COMMANDS: [u8; 26] = [
     command::CREATE_DIRECTORY,
     command::DELETE_DIRECTORY,
     command::CLOSE,
@@ -18,6 +18,8 @@ const COMMANDS: [u8; 24] = [
     command::SET_INFORMATION2,
     command::QUERY_INFORMATION2,
     command::LOCKING_ANDX,
+    command::LOCK_BYTE_RANGE,
+    command::UNLOCK_BYTE_RANGE,
     command::OPEN_ANDX,
     command::READ_ANDX,
     command::WRITE_ANDX,

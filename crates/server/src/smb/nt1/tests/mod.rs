@@ -1,7 +1,9 @@
 //! Clients of SMB1 that send one message at a time.
 
 mod chains;
+mod locks;
 mod malformed;
+mod searches;
 mod sessions;
 mod shared;
 
@@ -62,16 +64,21 @@ fn ntlm(kind: u8) -> Vec<u8> {
 
 /// Servers on a volume that never blocks, and on one that does.
 fn on_both(test: impl Fn(&SmbServer)) {
-    let memory = || MemoryVolume::new(64 << 20);
     let slow =
         DeviceOptions { service: ServiceTime::Fixed(Duration::from_micros(1)), ..DeviceOptions::default() };
-    let volumes: [Arc<dyn Volume>; 2] = [Arc::new(memory()), Arc::new(DeviceVolume::new(memory(), slow))];
-    for volume in volumes {
-        let options =
-            SmbServerOptions { smb1: true, leases: true, exclusive: true, ..SmbServerOptions::default() };
-        let server = SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap();
-        test(&server);
-    }
+    on_memory(&test);
+    test(&start(Arc::new(DeviceVolume::new(MemoryVolume::new(64 << 20), slow))));
+}
+
+/// A server on a volume that never blocks, which answers the messages of a connection in their order.
+fn on_memory(test: impl Fn(&SmbServer)) {
+    test(&start(Arc::new(MemoryVolume::new(64 << 20))));
+}
+
+fn start(volume: Arc<dyn Volume>) -> SmbServer {
+    let options =
+        SmbServerOptions { smb1: true, leases: true, exclusive: true, ..SmbServerOptions::default() };
+    SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
 }
 
 impl Raw {
