@@ -22,7 +22,7 @@ pub use input::{
 pub use mountstats::{
     Basis, Bytes, Counters, Events, MountOperation, MountReport, Snapshot, SnapshotError, mount_reports,
 };
-pub use operation::{Action, File, Observed, Operation, Outcome, Person, Protocol, Unseen};
+pub use operation::{Access, Action, File, Observed, Operation, Outcome, Person, Protocol, Unseen};
 pub use output::{
     LoadfileText, SCHEMA, loadfile, mounts_to_json, preset, preset_plan, protocol_name, to_json,
 };

@@ -91,6 +91,24 @@ pub enum Outcome {
     NoReply,
 }
 
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Its attributes alone: neither its bytes nor its name. SMB asks for attributes in this way.
+    Attributes,
+    /// Reading.
+    Read,
+    /// Writing too.
+    Write,
+}
+
+impl Access {
+    /// That of an open whose bytes are read, or written too.
+    pub const fn of(write: bool) -> Self {
+        if write { Self::Write } else { Self::Read }
+    }
+}
+
 /// What an operation did. Numbers of files are indices into [`Observed::files`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
@@ -98,8 +116,8 @@ pub enum Action {
     Open {
         /// What; none where it does not exist and its name was never seen to exist.
         file: Option<u32>,
-        /// For writing too.
-        write: bool,
+        /// For what.
+        access: Access,
         /// It was made, or emptied.
         created: bool,
     },

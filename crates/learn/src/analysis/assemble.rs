@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::by_name::carriers;
+use super::by_name::{Role, roles};
 use super::coverage::Counts;
 use super::sequence::{NameChange, Sequence, Subject};
 use crate::operation::{Action, Observed, Operation, Outcome, Protocol};
@@ -49,7 +49,6 @@ struct Assembler<'a> {
 
 /// The sequences of all users, by their start. What belongs to none is counted.
 pub fn sequences(observed: &Observed, gap: u64, counts: &mut Counts) -> Vec<Sequence> {
-    let carriers = carriers(observed);
     let mut assembly = Assembler {
         observed,
         gap,
@@ -59,8 +58,14 @@ pub fn sequences(observed: &Observed, gap: u64, counts: &mut Counts) -> Vec<Sequ
         sequences: Vec::new(),
         counts,
     };
-    for (operation, is_carrier) in observed.operations.iter().zip(carriers) {
-        assembly.operation(operation, is_carrier);
+    for (operation, role) in observed.operations.iter().zip(roles(observed)) {
+        match operation.action {
+            Action::Open { file, .. } if role == Role::Attributes => {
+                let asks = Operation { action: Action::Stat { file }, ..operation.clone() };
+                assembly.operation(&asks, false);
+            }
+            _ => assembly.operation(operation, role == Role::Carrier),
+        }
     }
     assembly.finish()
 }

@@ -2,7 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::operation::{Action, Observed, Outcome, Protocol};
+use crate::operation::{Access, Action, Observed, Outcome, Protocol};
+
+/// What an operation is for the analysis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// What it says.
+    Own,
+    /// An open or close that only carries requests by name.
+    Carrier,
+    /// An open that is the request for attributes itself: its reply has them, and nothing follows but the close.
+    Attributes,
+}
 
 /// An open that has not been closed yet.
 struct Pending {
@@ -13,11 +24,12 @@ struct Pending {
     has_names: bool,
     /// It made the file.
     created: bool,
+    access: Access,
 }
 
-/// For each operation whether it is an open or close that only carries requests by name.
-pub fn carriers(observed: &Observed) -> Vec<bool> {
-    let mut carriers = vec![false; observed.operations.len()];
+/// The role of each operation.
+pub fn roles(observed: &Observed) -> Vec<Role> {
+    let mut roles = vec![Role::Own; observed.operations.len()];
     let mut open: BTreeMap<(u32, u32), Vec<Pending>> = BTreeMap::new();
     for (index, operation) in observed.operations.iter().enumerate() {
         if matches!(operation.outcome, Outcome::Failed(_) | Outcome::NotFound) {
@@ -25,8 +37,8 @@ pub fn carriers(observed: &Observed) -> Vec<bool> {
         }
         let user = operation.user;
         match operation.action {
-            Action::Open { file: Some(file), created, .. } => {
-                let pending = Pending { index, has_data: false, has_names: false, created };
+            Action::Open { file: Some(file), created, access } => {
+                let pending = Pending { index, has_data: false, has_names: false, created, access };
                 open.entry((user, file)).or_default().push(pending);
             }
             Action::Close { file } => {
@@ -39,11 +51,15 @@ pub fn carriers(observed: &Observed) -> Vec<bool> {
                 // Other protocols have requests by name: there, an open without data is one whose data a cache has.
                 let protocol = observed.users.get(user as usize).map(|user| user.protocol);
                 let needs_open = matches!(protocol, Some(Protocol::Smb1 | Protocol::Smb2));
-                if !closed.has_data && !closed.created && (closed.has_names && needs_open || is_directory) {
-                    for at in [closed.index, index] {
-                        if let Some(carrier) = carriers.get_mut(at) {
-                            *carrier = true;
-                        }
+                let asks = closed.access == Access::Attributes && !closed.has_names && !is_directory;
+                let carries = closed.has_names && needs_open || is_directory;
+                if closed.has_data || closed.created || !(asks || carries) {
+                    continue;
+                }
+                let opening = if asks { Role::Attributes } else { Role::Carrier };
+                for (at, role) in [(closed.index, opening), (index, Role::Carrier)] {
+                    if let Some(known) = roles.get_mut(at) {
+                        *known = role;
                     }
                 }
             }
@@ -69,5 +85,5 @@ pub fn carriers(observed: &Observed) -> Vec<bool> {
             _ => {}
         }
     }
-    carriers
+    roles
 }

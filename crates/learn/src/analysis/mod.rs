@@ -13,7 +13,7 @@ mod streams;
 mod transactions;
 mod transfer;
 
-pub(crate) use by_name::carriers;
+pub(crate) use by_name::{Role, roles};
 pub use classes::{Class, Stratum};
 pub use coverage::{Coverage, NotExpressed};
 pub use learned::{Learned, learn};

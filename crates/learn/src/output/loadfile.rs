@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::replay_names::{Names, Presence};
-use crate::analysis::{NotExpressed, carriers};
+use crate::analysis::{NotExpressed, Role, roles};
 use crate::operation::{Action, Observed, Operation, Outcome, Protocol};
 
 /// Most bytes of the text: `load` reads up to 64 MiB, and what is open must still be closed.
@@ -58,14 +58,14 @@ pub fn loadfile(observed: &Observed) -> LoadfileText {
         listed: BTreeMap::new(),
         at: 0,
     };
-    let carriers = carriers(observed);
+    let roles = roles(observed);
     let opening = opening_lookups(observed);
     let first = observed.operations.first().map_or(0, |operation| operation.start);
-    for ((operation, is_carrier), opens) in observed.operations.iter().zip(carriers).zip(opening) {
+    for ((operation, role), opens) in observed.operations.iter().zip(roles).zip(opening) {
         writer.at = operation.start.saturating_sub(first).max(writer.at);
         if writer.out.text.len() > MAX_BYTES {
             writer.leave_out("operations after the loadfile had 60 MiB");
-        } else if !is_carrier {
+        } else if role != Role::Carrier {
             writer.operation(operation, opens);
         }
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::analysis::carriers;
-use crate::operation::{Action, Observed, Outcome};
+use crate::analysis::{Role, roles};
+use crate::operation::{Access, Action, Observed, Outcome};
 
 /// Most ranges of a file and user that are remembered; beyond it the oldest are given up, and repeated reads are at least what
 /// is reported.
@@ -37,12 +37,12 @@ pub fn cache_use(observed: &Observed) -> CacheUse {
     let mut fresh: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     let mut versions: BTreeMap<u32, u32> = BTreeMap::new();
     // An open that only carries a request by name is no open to read.
-    let carriers = carriers(observed);
-    let operations = observed.operations.iter().zip(carriers).filter(|(_, is_carrier)| !is_carrier);
+    let roles = roles(observed);
+    let operations = observed.operations.iter().zip(roles).filter(|(_, role)| *role == Role::Own);
     for operation in operations.map(|(operation, _)| operation).filter(|o| o.outcome == Outcome::Done) {
         let user = operation.user;
         match operation.action {
-            Action::Open { file: Some(file), created: false, write: false }
+            Action::Open { file: Some(file), created: false, access: Access::Read }
                 if !is_directory(observed, file) =>
             {
                 open.insert((user, file), false);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_learn::{Action, File, Observed, Operation, Outcome, Person, Protocol};
+use sharebench_learn::{Access, Action, File, Observed, Operation, Outcome, Person, Protocol};
 use sharebench_model::Random;
 use sharebench_plan::{
     Operation as Op, Owner, Pace, Plan, PlannedTarget, RequestPattern, Requests, Think, Times,
@@ -210,7 +210,7 @@ impl Simulator<'_> {
         let action = if self.simulation.protocol == Protocol::Nfs3 && !created {
             Action::Lookup { file: Some(file) }
         } else {
-            Action::Open { file: Some(file), write, created }
+            Action::Open { file: Some(file), access: Access::of(write), created }
         };
         self.note(user, action, now);
     }
@@ -221,13 +221,17 @@ impl Simulator<'_> {
         }
     }
 
-    /// SMB opens a file for a request by name.
+    /// SMB opens a file for a request by name. The reply to an open has the attributes, so that some clients request no others.
     fn by_name(&mut self, user: u32, file: u32, action: Action, now: &mut u64) {
         let opens = self.simulation.protocol == Protocol::Smb2;
+        let asks = matches!(action, Action::Stat { .. });
         if opens {
-            self.note(user, Action::Open { file: Some(file), write: false, created: false }, now);
+            let access = if asks { Access::Attributes } else { Access::Read };
+            self.note(user, Action::Open { file: Some(file), access, created: false }, now);
         }
-        self.note(user, action, now);
+        if !(opens && asks && user % 2 == 0) {
+            self.note(user, action, now);
+        }
         if opens {
             self.note(user, Action::Close { file }, now);
         }

@@ -11,7 +11,7 @@ use super::line::Message;
 use super::opens::{Opens, hash};
 use crate::input::recorder::Recorder;
 use crate::input::strace::paths::{joined, named, split};
-use crate::operation::{Action, Operation, Outcome, Protocol};
+use crate::operation::{Access, Action, Operation, Outcome, Protocol};
 
 /// The server of all audit logs: their lines do not have its address.
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 445);
@@ -194,7 +194,7 @@ impl Operations {
             let action = match (is_directory, makes) {
                 (true, true) => Action::MakeDirectory { directory: None },
                 (false, _) if access & DATA != 0 => {
-                    Action::Open { file: known, write: access & WRITE != 0, created: false }
+                    Action::Open { file: known, access: Access::of(access & WRITE != 0), created: false }
                 }
                 _ => Action::Stat { file: known },
             };
@@ -224,7 +224,10 @@ impl Operations {
         if created || access & DATA != 0 {
             self.seen.opens += 1;
             self.opens.opened(at.user, &path, file);
-            at.record(Action::Open { file: Some(file), write: access & WRITE != 0, created }, recorder);
+            at.record(
+                Action::Open { file: Some(file), access: Access::of(access & WRITE != 0), created },
+                recorder,
+            );
         } else if access & SET_ATTRIBUTES != 0 {
             at.record(Action::SetAttributes { file }, recorder);
         } else if access & DELETE == 0 {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::analysis::learn;
 use crate::input::{InputError, ReadOptions, observe};
-use crate::operation::{Action, Observed, Outcome, Protocol};
+use crate::operation::{Access, Action, Observed, Outcome, Protocol};
 use crate::server::server_report;
 
 const SMBCLIENT: &str = include_str!("samples/smbclient.txt");
@@ -51,10 +51,10 @@ fn what_smbclient_did_is_found_among_the_calls_of_smbd() {
             Action::Connect,
             Action::MakeDirectory { directory: Some(project) },
             Action::Stat { file: Some(project) },
-            Action::Open { file: Some(a), write: true, created: true },
+            Action::Open { file: Some(a), access: Access::Write, created: true },
             write(a, 200_000),
             Action::Close { file: a },
-            Action::Open { file: Some(notes), write: true, created: true },
+            Action::Open { file: Some(notes), access: Access::Write, created: true },
             write(notes, 6),
             Action::Close { file: notes },
             Action::List { directory: project, entries: 0, first: true },
@@ -68,10 +68,10 @@ fn what_smbclient_did_is_found_among_the_calls_of_smbd() {
         [
             Action::Connect,
             Action::Stat { file: Some(project) },
-            Action::Open { file: Some(a), write: false, created: false },
+            Action::Open { file: Some(a), access: Access::Read, created: false },
             Action::Read { file: a, offset: 0, asked: 200_000, bytes: 200_000 },
             Action::Close { file: a },
-            Action::Open { file: None, write: false, created: false },
+            Action::Open { file: None, access: Access::Read, created: false },
         ]
     );
     assert_eq!(observed.operations[17].outcome, Outcome::NotFound);
@@ -183,7 +183,7 @@ fn what_made_a_file_is_seen_by_the_search_before_it() {
         "pread_send|ok|/srv/new.txt",
     ]));
     let file = 0;
-    let open = |created| Action::Open { file: Some(file), write: true, created };
+    let open = |created| Action::Open { file: Some(file), access: Access::Write, created };
     let found: Vec<(Action, Outcome)> =
         observed.operations.iter().map(|operation| (operation.action, operation.outcome)).collect();
     assert_eq!(

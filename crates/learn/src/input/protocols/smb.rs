@@ -4,6 +4,24 @@ use super::smb1::Smb1Decoder;
 use super::smb2::Smb2Decoder;
 use super::{Decoder, Ends, Message};
 use crate::input::recorder::Recorder;
+use crate::operation::Access;
+
+/// Rights to change what a file holds: `FILE_WRITE_DATA`, `FILE_APPEND_DATA`, `GENERIC_ALL`, `GENERIC_WRITE`.
+const WRITES: u32 = 0x0000_0002 | 0x0000_0004 | 0x1000_0000 | 0x4000_0000;
+/// Rights to read, run or remove it: `FILE_READ_DATA`, `FILE_EXECUTE`, `DELETE`, `GENERIC_EXECUTE`, `GENERIC_READ`, and
+/// `MAXIMUM_ALLOWED`, which may include them.
+const READS: u32 = 0x0000_0001 | 0x0000_0020 | 0x0001_0000 | 0x2000_0000 | 0x8000_0000 | 0x0200_0000;
+
+/// What an open is for, by the rights that it requests (MS-SMB2 2.2.13.1.1, MS-CIFS 2.2.4.64.1).
+pub(super) const fn access_of(rights: u32) -> Access {
+    if rights & WRITES != 0 {
+        Access::Write
+    } else if rights & READS != 0 {
+        Access::Read
+    } else {
+        Access::Attributes
+    }
+}
 
 /// Decodes SMB 1 from the first message on, until a message of SMB 2 follows the negotiation (MS-SMB2 3.3.5.3.1).
 pub(super) enum SmbDecoder {

@@ -7,7 +7,7 @@ use super::call::Call;
 use super::descriptors::{Descriptors, Open};
 use super::paths::{is_below, joined, named, split, unquoted};
 use crate::input::recorder::Recorder;
-use crate::operation::{Action, Operation, Outcome, Protocol};
+use crate::operation::{Access, Action, Operation, Outcome, Protocol};
 
 /// Where the files of a trace are: on the traced machine.
 const MACHINE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -171,7 +171,7 @@ impl Operations {
         let write = creates || has("O_WRONLY") || has("O_RDWR");
         if at.outcome() != Outcome::Done {
             let file = recorder.known_file(SERVER, &path);
-            at.record(Action::Open { file, write, created: false }, recorder);
+            at.record(Action::Open { file, access: Access::of(write), created: false }, recorder);
             return;
         }
         let is_new = recorder.known_file(SERVER, &path).is_none() && (creates || has("O_CREAT"));
@@ -190,7 +190,10 @@ impl Operations {
         if is_directory {
             recorder.directory(file);
         } else {
-            at.record(Action::Open { file: Some(file), write, created: made || emptied }, recorder);
+            at.record(
+                Action::Open { file: Some(file), access: Access::of(write), created: made || emptied },
+                recorder,
+            );
         }
         let open = Open {
             file,

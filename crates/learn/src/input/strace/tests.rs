@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use crate::input::{InputError, ReadOptions, observe};
-use crate::operation::{Action, Observed, Outcome, Protocol};
+use crate::operation::{Access, Action, Observed, Outcome, Protocol};
 
 fn observed(trace: &str, below: Option<&str>) -> Result<Observed, InputError> {
     let input = ("trace".to_owned(), Box::new(Cursor::new(trace.to_owned())) as Box<dyn std::io::Read>);
@@ -34,7 +34,7 @@ fn a_file_is_followed_from_open_to_close() {
     assert_eq!(
         actions(trace),
         [
-            (Action::Open { file: Some(file), write: true, created: true }, Outcome::Done),
+            (Action::Open { file: Some(file), access: Access::Write, created: true }, Outcome::Done),
             (Action::Write { file, offset: 0, bytes: 4096, stable: false }, Outcome::Done),
             (Action::Read { file, offset: 1024, asked: 512, bytes: 512 }, Outcome::Done),
             (Action::Read { file, offset: 0, asked: 8192, bytes: 4096 }, Outcome::Done),
@@ -71,7 +71,7 @@ fn threads_share_descriptors_and_interrupted_calls_are_joined() {
     let found: Vec<Action> = observed.operations.iter().map(|operation| operation.action).collect();
     let Action::List { directory, entries: 12, first: true } = found[0] else { panic!("{found:?}") };
     assert!(observed.files[directory as usize].directory);
-    let Action::Open { file: Some(file), write: true, created: false } = found[1] else {
+    let Action::Open { file: Some(file), access: Access::Write, created: false } = found[1] else {
         panic!("{found:?}")
     };
     assert_eq!(found[2], Action::Stat { file: None });

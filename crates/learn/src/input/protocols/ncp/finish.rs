@@ -11,7 +11,7 @@ use sharebench_ncp::wire::{Be16, Be32, Completion, FileEntry, NamedInfo, Pstr, R
 use super::call::{Call, Description, Disposition};
 use super::places::{Open, Place, Places};
 use crate::input::recorder::Recorder;
-use crate::operation::{Action, Outcome};
+use crate::operation::{Access, Action, Outcome};
 
 /// A reply, without its header.
 pub(super) struct Reply<'a> {
@@ -197,7 +197,7 @@ impl Call {
         let mut done = match self {
             Self::Open { place, write, .. } => {
                 let file = places.known(&place, recorder);
-                vec![(Action::Open { file, write, created: false }, Outcome::NoReply)]
+                vec![(Action::Open { file, access: Access::of(write), created: false }, Outcome::NoReply)]
             }
             // Without reply, nothing shows that a search has gone anywhere.
             Self::List { directory, first, .. } => {
@@ -238,7 +238,11 @@ impl Opening {
     ) -> Action {
         let Self { place, write, through, disposition, described } = self;
         if outcome != Outcome::Done {
-            return Action::Open { file: places.known(&place, recorder), write, created: false };
+            return Action::Open {
+                file: places.known(&place, recorder),
+                access: Access::of(write),
+                created: false,
+            };
         }
         let was_known = places.known(&place, recorder).is_some();
         let (handle, file, made, emptied) = match described {
@@ -278,7 +282,7 @@ impl Opening {
         if let Some(handle) = handle {
             places.open(handle, Open { file, through });
         }
-        Action::Open { file: Some(file), write, created: made || emptied }
+        Action::Open { file: Some(file), access: Access::of(write), created: made || emptied }
     }
 }
 

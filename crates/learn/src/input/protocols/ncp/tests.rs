@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 
 use crate::input::{ReadOptions, observe};
-use crate::operation::{Action, Observed, Outcome, Protocol, Unseen};
+use crate::operation::{Access, Action, Observed, Outcome, Protocol, Unseen};
 use crate::server::kind;
 
 const SIGNED: &[u8] = include_bytes!("../../../../../ncp/tests/data/libncp-client-udp-tcp-signed.pcap");
@@ -46,7 +46,7 @@ fn operations_are_those_that_tshark_counts() {
         assert_eq!(observed.unseen, Unseen::default());
         // One over UDP, one over TCP.
         assert!(observed.users.len() == 2 && observed.users[0].protocol == Protocol::Ncp);
-        let created = Action::Open { file: Some(1), write: true, created: true };
+        let created = Action::Open { file: Some(1), access: Access::Write, created: true };
         assert!(observed.operations.iter().any(|operation| operation.action == created));
     }
 }

@@ -6,7 +6,7 @@ use super::outcome;
 use super::place::{self, Place};
 use super::xdr::Xdr;
 use crate::input::recorder::Recorder;
-use crate::operation::{Action, Outcome};
+use crate::operation::{Access, Action, Outcome};
 
 /// Bytes of `fattr3` (RFC 1813 2.6), and where kind and size are in it.
 const ATTRIBUTES_BYTES: usize = 84;
@@ -140,7 +140,7 @@ impl Call {
             Self::Lookup(_) => Action::Lookup { file: None },
             Self::Read { file, offset, asked } => Action::Read { file, offset, asked, bytes: asked },
             Self::Make { directory: true, .. } => Action::MakeDirectory { directory: None },
-            Self::Make { .. } => Action::Open { file: None, write: true, created: true },
+            Self::Make { .. } => Action::Open { file: None, access: Access::Write, created: true },
             Self::Remove(_, file) => Action::Remove { file },
             Self::Rename { .. } => Action::Rename { file: None, replaced: None },
             Self::List { directory, first, .. } => Action::List { directory, entries: 0, first },
@@ -202,7 +202,7 @@ impl Call {
                 if directory {
                     Action::MakeDirectory { directory: file }
                 } else {
-                    Action::Open { file, write: true, created: true }
+                    Action::Open { file, access: Access::Write, created: true }
                 }
             }
             Self::Remove(entry, file) => {

@@ -3,12 +3,11 @@
 use super::files::{Files, Open};
 use super::names::Strings;
 use super::reply::Reply;
+use crate::input::protocols::smb::access_of;
 use crate::input::protocols::smb2::bytes::{long, short, word};
 use crate::input::recorder::Recorder;
-use crate::operation::Action;
+use crate::operation::{Access, Action};
 
-/// Rights to change what a file holds (MS-CIFS 2.2.4.64.1): `FILE_WRITE_DATA`, `FILE_APPEND_DATA`, `GENERIC_ALL`, `GENERIC_WRITE`.
-const WRITE_ACCESS: u32 = 0x0000_0002 | 0x0000_0004 | 0x1000_0000 | 0x4000_0000;
 const DELETE_ON_CLOSE: u32 = 0x0000_1000;
 const DIRECTORY_FILE: u32 = 0x0000_0001;
 const ATTRIBUTE_DIRECTORY: u16 = 0x0010;
@@ -44,7 +43,7 @@ pub(super) struct Opening {
     /// FID of the directory in which the name is; 0 for the share's root.
     pub(super) root: u16,
     pub(super) name: Vec<u8>,
-    pub(super) write: bool,
+    pub(super) access: Access,
     pub(super) directory: bool,
     pub(super) delete: bool,
 }
@@ -63,8 +62,8 @@ pub(super) struct Opened {
 }
 
 impl Opening {
-    const fn new(command: OpenCommand, name: Vec<u8>, write: bool) -> Self {
-        Self { command, root: 0, name, write, directory: false, delete: false }
+    const fn new(command: OpenCommand, name: Vec<u8>, access: Access) -> Self {
+        Self { command, root: 0, name, access, directory: false, delete: false }
     }
 
     /// One that states rights and options as NT does.
@@ -73,29 +72,29 @@ impl Opening {
             root: root as u16,
             directory: options & DIRECTORY_FILE != 0,
             delete: options & DELETE_ON_CLOSE != 0,
-            ..Self::new(command, name, access & WRITE_ACCESS != 0)
+            ..Self::new(command, name, access_of(access))
         }
     }
 
     /// Decodes a command whose name is in its data bytes; none if the message ends too early.
     pub(super) fn decode(command: u8, words: &[u8], strings: &mut Strings<'_>) -> Option<Self> {
         Some(match command {
-            0x02 => Self::new(OpenCommand::Core, strings.formatted_name()?, writes(short(words, 0)?)),
-            0x2D => Self::new(OpenCommand::AndX, strings.name()?, writes(short(words, 6)?)),
+            0x02 => Self::new(OpenCommand::Core, strings.formatted_name()?, access_of_mode(short(words, 0)?)),
+            0x2D => Self::new(OpenCommand::AndX, strings.name()?, access_of_mode(short(words, 6)?)),
             // MS-CIFS 2.2.4.64.1.
             0xA2 => {
                 let options = word(words, 39)?;
                 Self::nt(OpenCommand::NtCreate, word(words, 11)?, word(words, 15)?, options, strings.name()?)
             }
-            0x0E => Self::new(OpenCommand::Temporary, strings.formatted_name()?, true),
-            _ => Self::new(OpenCommand::Create, strings.formatted_name()?, true),
+            0x0E => Self::new(OpenCommand::Temporary, strings.formatted_name()?, Access::Write),
+            _ => Self::new(OpenCommand::Create, strings.formatted_name()?, Access::Write),
         })
     }
 
     /// `TRANS2_OPEN2` (2.2.6.1.1).
     pub(super) fn open2(parameters: &[u8], strings: &mut Strings<'_>) -> Option<Self> {
         strings.at += 28;
-        Some(Self::new(OpenCommand::Open2, strings.name()?, writes(short(parameters, 2)?)))
+        Some(Self::new(OpenCommand::Open2, strings.name()?, access_of_mode(short(parameters, 2)?)))
     }
 
     /// `NT_TRANSACT_CREATE` (2.2.7.1.1).
@@ -110,7 +109,7 @@ impl Opening {
     /// The level of the UNIX extensions, which opens files and makes directories.
     pub(super) fn posix(name: Vec<u8>, data: &[u8]) -> Option<Self> {
         let flags = word(data, 4)?;
-        let opening = Self::new(OpenCommand::Posix, name, flags & POSIX_WRITE != 0);
+        let opening = Self::new(OpenCommand::Posix, name, Access::of(flags & POSIX_WRITE != 0));
         Some(Self { directory: flags & POSIX_DIRECTORY != 0, ..opening })
     }
 
@@ -213,13 +212,13 @@ impl Opening {
         if opened.directory && opened.made {
             return Action::MakeDirectory { directory: Some(file) };
         }
-        Action::Open { file: Some(file), write: self.write, created: opened.made }
+        Action::Open { file: Some(file), access: self.access, created: opened.made }
     }
 }
 
 /// Low bits of `AccessMode` (2.2.4.3.1): reading, writing, both, execution.
-const fn writes(access: u16) -> bool {
-    matches!(access & 7, 1 | 2)
+const fn access_of_mode(access: u16) -> Access {
+    Access::of(matches!(access & 7, 1 | 2))
 }
 
 const fn made(results: u16) -> bool {

@@ -68,7 +68,7 @@ impl Request {
             Self::Open(opening) => {
                 let name = opening.name_in(files, recorder);
                 let file = known(&name, files, recorder);
-                Action::Open { file, write: opening.write, created: false }
+                Action::Open { file, access: opening.access, created: false }
             }
             Self::Close { fid } => Action::Close { file: files.get(*fid, recorder).file },
             Self::Flush { fid } => Action::Flush { file: files.get(*fid, recorder).file },

@@ -5,11 +5,10 @@ use std::net::SocketAddr;
 use super::bytes::{long, part, short, word};
 use super::files::{FileId, Files, Open, ascii, last_component, separator};
 use super::header::HEADER_BYTES;
+use crate::input::protocols::smb::access_of;
 use crate::input::recorder::Recorder;
-use crate::operation::{Action, Outcome};
+use crate::operation::{Access, Action, Outcome};
 
-/// Rights to change what a file holds (MS-SMB2 2.2.13.1.1): `FILE_WRITE_DATA`, `FILE_APPEND_DATA`, `GENERIC_ALL`, `GENERIC_WRITE`.
-const WRITE_ACCESS: u32 = 0x0000_0002 | 0x0000_0004 | 0x1000_0000 | 0x4000_0000;
 const DELETE_ON_CLOSE: u32 = 0x0000_1000;
 const DIRECTORY_FILE: u32 = 0x0000_0001;
 const ATTRIBUTE_DIRECTORY: u32 = 0x0000_0010;
@@ -44,7 +43,7 @@ pub(super) enum Request {
     },
     Create {
         name: Vec<u8>,
-        write: bool,
+        access: Access,
         options: u32,
     },
     Close {
@@ -122,9 +121,9 @@ impl Request {
             }
             5 => {
                 let [at, len] = [short(body, 44)?, short(body, 46)?].map(usize::from);
-                let write = word(body, 24)? & WRITE_ACCESS != 0;
+                let access = access_of(word(body, 24)?);
                 let name = if len == 0 { &[][..] } else { part(bytes, at, len)? };
-                Self::Create { name: name.to_vec(), write, options: word(body, 40)? }
+                Self::Create { name: name.to_vec(), access, options: word(body, 40)? }
             }
             6 => Self::Close { id: id(8)? },
             7 => Self::Flush { id: id(8)? },
@@ -161,7 +160,7 @@ impl Request {
         let mut file = |id: &FileId| files.get(*id, server, recorder).file;
         Some(match self {
             Self::Nothing | Self::Setup | Self::Tree { .. } => return None,
-            Self::Create { write, .. } => Action::Open { file: None, write: *write, created: false },
+            Self::Create { access, .. } => Action::Open { file: None, access: *access, created: false },
             Self::Close { id } => Action::Close { file: file(id) },
             Self::Flush { id } => Action::Flush { file: file(id) },
             Self::Read { id, offset, asked } => {
@@ -205,8 +204,8 @@ impl Request {
         }
         let body = reply.bytes.get(HEADER_BYTES..).unwrap_or_default();
         let action = match &request {
-            Self::Create { name, write, options } => {
-                let action = created(name, *write, *options, reply, ended, files, last, server, recorder);
+            Self::Create { name, access, options } => {
+                let action = created(name, *access, *options, reply, ended, files, last, server, recorder);
                 return [Some((action, ended)), None];
             }
             Self::Close { id } if ended == Outcome::Done => {
@@ -265,7 +264,7 @@ impl Request {
 #[expect(clippy::too_many_arguments, reason = "request, reply and what they change")]
 fn created(
     name: &[u8],
-    write: bool,
+    access: Access,
     options: u32,
     reply: &Reply<'_>,
     ended: Outcome,
@@ -278,7 +277,7 @@ fn created(
     if ended != Outcome::Done {
         // A related request that follows fails too, whatever it names.
         *last = super::PREVIOUS;
-        return Action::Open { file: recorder.known_file(server, &path), write, created: false };
+        return Action::Open { file: recorder.known_file(server, &path), access, created: false };
     }
     let body = reply.bytes.get(HEADER_BYTES..).unwrap_or_default();
     let file = recorder.file(server, &path);
@@ -307,7 +306,7 @@ fn created(
     }
     match (is_directory, made) {
         (true, true) => Action::MakeDirectory { directory: Some(file) },
-        _ => Action::Open { file: Some(file), write, created: made },
+        _ => Action::Open { file: Some(file), access, created: made },
     }
 }
 

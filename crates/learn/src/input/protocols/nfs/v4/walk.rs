@@ -7,7 +7,7 @@ use super::Done;
 use super::results::{Facts, Opened};
 use super::steps::{Create, Open, Step};
 use crate::input::recorder::Recorder;
-use crate::operation::{Action, Outcome};
+use crate::operation::{Access, Action, Outcome};
 
 /// Follows a compound.
 pub(super) struct Walk {
@@ -223,7 +223,7 @@ impl Walk {
             }
             (Create::Unchecked { emptied }, _) => (true, emptied),
         };
-        self.add(Action::Open { file, write: open.write, created: made || emptied }, outcome);
+        self.add(Action::Open { file, access: Access::of(open.write), created: made || emptied }, outcome);
         if outcome == Outcome::Done {
             self.go(file);
             if made && let Some(file) = file {

@@ -1,10 +1,11 @@
 //! Commands of SMB 1 one by one.
 
 use super::*;
+use crate::operation::Access;
 use crate::operation::Outcome::{Done, Failed, NotFound};
 
 const fn open(file: u32, created: bool) -> (Action, Outcome) {
-    (Action::Open { file: Some(file), write: true, created }, Done)
+    (Action::Open { file: Some(file), access: Access::Write, created }, Done)
 }
 
 const fn read(asked: u32, offset: u64, bytes: u32) -> (Action, Outcome) {
@@ -19,8 +20,8 @@ const CLOSE: (Action, Outcome) = (Action::Close { file: 0 }, Done);
 
 #[test]
 fn commands_of_a_chain_are_operations_and_those_after_an_error_are_not() {
-    let missing = Action::Open { file: None, write: false, created: false };
-    let opened = Action::Open { file: Some(0), write: false, created: false };
+    let missing = Action::Open { file: None, access: Access::Read, created: false };
+    let opened = Action::Open { file: Some(0), access: Access::Read, created: false };
     let expected = [(missing, NotFound), (opened, Done), read(4, 0, 4), CLOSE];
     assert_eq!(operations("chain"), expected);
     assert_eq!(decode(&section("chain")).files[0].size, Some(7));

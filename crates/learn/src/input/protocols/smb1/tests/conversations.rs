@@ -1,11 +1,12 @@
 //! Whole conversations of SMB 1.
 
 use super::*;
+use crate::operation::Access;
 use crate::operation::Outcome::{Done, Failed, NotFound};
 use crate::operation::Protocol;
 
 const fn open(file: u32, write: bool) -> (Action, Outcome) {
-    (Action::Open { file: Some(file), write, created: write }, Done)
+    (Action::Open { file: Some(file), access: Access::of(write), created: write }, Done)
 }
 
 const fn stat(file: u32) -> (Action, Outcome) {
@@ -28,7 +29,8 @@ const CONNECT: (Action, Outcome) = (Action::Connect, Done);
 const MAKE_DIRECTORY: (Action, Outcome) = (Action::MakeDirectory { directory: Some(0) }, Done);
 const WRITE: (Action, Outcome) = (Action::Write { file: 2, offset: 0, bytes: 12, stable: false }, Done);
 const RENAME: (Action, Outcome) = (Action::Rename { file: Some(2), replaced: None }, Done);
-const NOT_THERE: (Action, Outcome) = (Action::Open { file: None, write: false, created: false }, NotFound);
+const NOT_THERE: (Action, Outcome) =
+    (Action::Open { file: None, access: Access::Read, created: false }, NotFound);
 
 #[test]
 fn nt1_with_unicode() {
