@@ -4,7 +4,7 @@
 //! a rejected security flavor. [`session`] is what the engine
 //! drives; [`data`] encodes its READs, WRITEs and COMMITs and decides what each reply means for the slot of the call, which
 //! [`slots`] keeps. [`compound`] builds calls and reads results, [`requests`] performs them one at a time for [`metadata`]
-//! and [`listing`]; [`whole_file`] reads small files by one call. [`recovery`] repeats what the server postponed and connects again, [`binding`] opens further
+//! and [`listing`]; [`whole_file`] reads small files by one call, and [`locks`] locks ranges of open files. [`recovery`] repeats what the server postponed and connects again, [`binding`] opens further
 //! connections, and [`callbacks`] answers the server.
 
 mod binding;
@@ -16,6 +16,7 @@ mod entry_changes;
 mod establish;
 mod flavors;
 mod listing;
+mod locks;
 mod metadata;
 mod owners;
 mod ranges;
