@@ -209,6 +209,35 @@ pub enum MetaOp {
         /// Bytes wanted; at most the slot's size.
         len: u32,
     },
+    /// Lock a range of an open file exclusively, which no other open file of any session may have locked. A conflicting lock
+    /// is [`ErrorClass::Busy`]. [`ErrorClass::Unsupported`] where the protocol has no such request.
+    Lock {
+        /// The file, open for reading and writing.
+        file: FileRef,
+        /// First byte, which may be beyond the end of the file.
+        offset: u64,
+        /// Bytes, at least one.
+        bytes: u64,
+        /// Let the server wait until the range is free, where the protocol can. Where it cannot, or the server has waited
+        /// for long, a conflicting lock is [`ErrorClass::Busy`] nevertheless, and the caller requests it again.
+        wait: bool,
+    },
+    /// Release exactly the range that [`MetaOp::Lock`] locked.
+    Unlock {
+        /// The file.
+        file: FileRef,
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Open an existing file for reading and writing, and deny it to all others (a share mode of none, or deny modes);
+    /// returns [`MetaYield::Opened`]. A file that is open already is [`ErrorClass::Busy`]. [`ErrorClass::Unsupported`]
+    /// where the protocol has no such modes.
+    OpenDenying {
+        /// The file.
+        path: String,
+    },
     /// Free space on the target; returns [`MetaYield::Space`].
     Space,
     /// Drop what the *client* caches of an open file; [`ErrorClass::Unsupported`] where it cannot.
@@ -470,6 +499,19 @@ impl OpError {
             _ => "reads holes without their zeros",
         };
         let detail = format!("{protocol} has no request that {what}");
+        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
+    }
+
+    /// The protocol, or the client, has no locks of byte ranges.
+    #[cold]
+    pub fn no_locks(detail: impl Into<String>) -> Self {
+        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
+    }
+
+    /// The protocol, or the client, has no opens that deny a file to others.
+    #[cold]
+    pub fn no_share_modes(protocol: &str) -> Self {
+        let detail = format!("{protocol} has no open that denies a file to others");
         Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
     }
 

@@ -23,6 +23,7 @@ mod counter;
 mod directories;
 mod errno;
 mod files;
+mod locks;
 mod mapping;
 mod mount;
 mod names;

@@ -12,6 +12,7 @@ use crate::counter::Counter;
 use crate::directories::Directories;
 use crate::errno::Errno;
 use crate::files::Files;
+use crate::locks;
 use crate::mapping::Mapping;
 use crate::names::{self, OpenListing};
 use crate::policy::Policies;
@@ -87,6 +88,13 @@ impl SessionCore {
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
             | MetaOp::ReadSparse { .. } => ranges::perform(&self.files, &op, requests),
+            MetaOp::Lock { file, offset, bytes, wait } => {
+                locks::lock(&self.files, file, (offset, bytes), wait, requests)
+            }
+            MetaOp::Unlock { file, offset, bytes } => {
+                locks::unlock(&self.files, file, (offset, bytes), requests)
+            }
+            MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("POSIX")),
         }
     }
 

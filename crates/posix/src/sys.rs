@@ -62,6 +62,32 @@ pub fn punch_hole(fd: RawFd, offset: u64, bytes: u64) -> Result<()> {
     done(unsafe { libc::fallocate64(fd, mode, offset.cast_signed(), bytes.cast_signed()) })
 }
 
+/// What becomes of a range of an open file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RangeLock {
+    /// Locked for writing; with `wait` the call returns when no other open file has a conflicting lock.
+    Exclusive { wait: bool },
+    /// Not locked.
+    Unlocked,
+}
+
+/// Locks or unlocks bytes for the open file itself, not for the process.
+pub fn lock_range(fd: RawFd, (offset, bytes): (u64, u64), lock: RangeLock) -> Result<()> {
+    let (kind, command) = match lock {
+        RangeLock::Exclusive { wait: true } => (libc::F_WRLCK, libc::F_OFD_SETLKW),
+        RangeLock::Exclusive { wait: false } => (libc::F_WRLCK, libc::F_OFD_SETLK),
+        RangeLock::Unlocked => (libc::F_UNLCK, libc::F_OFD_SETLK),
+    };
+    // SAFETY: all fields are numbers, for which zero is valid; the process must be 0 in these commands.
+    let mut range: libc::flock64 = unsafe { std::mem::zeroed() };
+    range.l_type = kind as libc::c_short;
+    range.l_whence = libc::SEEK_SET as libc::c_short;
+    range.l_start = offset.cast_signed();
+    range.l_len = bytes.cast_signed();
+    // SAFETY: the pointer is to a live structure, which the call reads.
+    done(unsafe { libc::fcntl(fd, command, &raw const range) })
+}
+
 pub fn fsync(fd: RawFd) -> Result<()> {
     // SAFETY: no memory is involved.
     done(unsafe { libc::fsync(fd) })

@@ -10,6 +10,7 @@ pub mod buffer_pool;
 mod faulty;
 mod listing;
 mod memory;
+mod memory_sharing;
 mod null;
 pub mod offers;
 mod policy;

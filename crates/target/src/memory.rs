@@ -1,6 +1,7 @@
 //! A correct target in memory: the reference for the conformance suite and the engine's tests.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
@@ -9,6 +10,7 @@ use sharebench_model::{
     MetaYield, OpError, OpStep, OpenHow, PolicyCount, Reply, Slot, Space, Stat, WireCount,
 };
 
+use crate::memory_sharing::{Opener, Sharing};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
@@ -27,6 +29,8 @@ type Tree = BTreeMap<String, Option<Arc<Mutex<Content>>>>;
 struct Content {
     size: u64,
     pages: BTreeMap<u64, Box<[u8]>>,
+    /// Who has it open, and locked.
+    sharing: Sharing,
 }
 
 impl Content {
@@ -142,6 +146,7 @@ impl Target for MemoryTarget {
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         let session = MemorySession {
+            number: SESSIONS.fetch_add(1, Ordering::Relaxed),
             tree: self.0.clone(),
             buffers: vec![vec![0; spec.slot_bytes as usize]; spec.slots as usize],
             files: BTreeMap::new(),
@@ -155,7 +160,11 @@ impl Target for MemoryTarget {
     }
 }
 
+/// Number of the next session.
+static SESSIONS: AtomicU64 = AtomicU64::new(0);
+
 struct MemorySession {
+    number: u64,
     tree: Arc<Mutex<Tree>>,
     buffers: Vec<Vec<u8>>,
     files: BTreeMap<FileRef, (Arc<Mutex<Content>>, IoPolicy)>,
@@ -198,10 +207,19 @@ impl MemorySession {
 
     fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         match op {
-            MetaOp::Open { path, how, policy } => return self.open(path, how, policy),
+            MetaOp::Open { path, how, policy } => return self.open(path, how, policy, false),
+            MetaOp::OpenDenying { path } => {
+                return self.open(path, OpenHow::ReadWrite, IoPolicy::default(), true);
+            }
             MetaOp::Close { file } => {
-                self.file(file)?;
+                lock(self.file(file)?).sharing.leave(self.opener(file));
                 self.files.remove(&file);
+            }
+            MetaOp::Lock { file, offset, bytes, .. } => {
+                lock(self.file(file)?).sharing.lock(self.opener(file), (offset, bytes))?;
+            }
+            MetaOp::Unlock { file, offset, bytes } => {
+                lock(self.file(file)?).sharing.unlock(self.opener(file), (offset, bytes))?;
             }
             MetaOp::SetSize { file, size } => lock(self.file(file)?).resize(size),
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
@@ -266,7 +284,18 @@ impl MemorySession {
         Ok(MetaYield::Page(ListedPage { entries, unnamed: 0, end }))
     }
 
-    fn open(&mut self, path: String, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
+    /// The identity of an open file among those of all sessions.
+    fn opener(&self, file: FileRef) -> Opener {
+        (self.number, file)
+    }
+
+    fn open(
+        &mut self,
+        path: String,
+        how: OpenHow,
+        policy: IoPolicy,
+        denies: bool,
+    ) -> Result<MetaYield, OpError> {
         let mut tree = lock(&self.tree);
         let content = match (tree.get(&path), how) {
             (Some(_), OpenHow::CreateNew) => return fails(ErrorClass::Exists, "open", "name exists"),
@@ -280,10 +309,23 @@ impl MemorySession {
             }
             (None, _) => return fails(ErrorClass::NotFound, "open", "no such name"),
         };
-        let size = lock(&content).size;
+        let size = {
+            let mut content = lock(&content);
+            content.sharing.enter(self.opener(FileRef(self.opened + 1)), denies)?;
+            content.size
+        };
         self.opened += 1;
         self.files.insert(FileRef(self.opened), (content, policy));
         Ok(MetaYield::Opened { file: FileRef(self.opened), size })
+    }
+}
+
+impl Drop for MemorySession {
+    /// Files that a session left open are closed with it.
+    fn drop(&mut self) {
+        for (file, (content, _)) in &self.files {
+            lock(content).sharing.leave((self.number, *file));
+        }
     }
 }
 

@@ -62,7 +62,7 @@ impl NullSession {
     fn perform(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
         match op {
-            MetaOp::Open { path, .. } => {
+            MetaOp::Open { path, .. } | MetaOp::OpenDenying { path } => {
                 let size = self.names.entry(path).or_insert(Some(0)).unwrap_or(0);
                 self.opened += 1;
                 return Ok(MetaYield::Opened { file: FileRef(self.opened), size });
@@ -103,6 +103,8 @@ impl NullSession {
             | MetaOp::SetSize { .. }
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
+            | MetaOp::Lock { .. }
+            | MetaOp::Unlock { .. }
             | MetaOp::DropCache { .. }
             | MetaOp::Map { .. } => {}
         }

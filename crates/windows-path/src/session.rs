@@ -139,6 +139,10 @@ impl OverlappedSession {
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
             | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("this client", &op)),
+            MetaOp::Lock { .. } | MetaOp::Unlock { .. } => {
+                Err(OpError::no_locks("this client requests no locks of Windows paths"))
+            }
+            MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("this client")),
             MetaOp::SetModified { path, seconds } => names::set_modified(&self.root, &path, seconds),
             MetaOp::Space => {
                 space(&self.root).map(MetaYield::Space).map_err(|code| code.at("GetDiskFreeSpaceExW"))

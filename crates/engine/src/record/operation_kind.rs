@@ -51,7 +51,7 @@ impl OperationKind {
             MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } | MetaOp::Link { .. } => {
                 Self::Create
             }
-            MetaOp::Open { .. } => Self::Open,
+            MetaOp::Open { .. } | MetaOp::OpenDenying { .. } => Self::Open,
             MetaOp::Close { .. } => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,
             MetaOp::CopyRange { .. } | MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } => Self::Write,
@@ -63,6 +63,8 @@ impl OperationKind {
             MetaOp::Stat { .. }
             | MetaOp::SetModified { .. }
             | MetaOp::Map { .. }
+            | MetaOp::Lock { .. }
+            | MetaOp::Unlock { .. }
             | MetaOp::DropCache { .. }
             | MetaOp::Residency { .. } => Self::Stat,
         }

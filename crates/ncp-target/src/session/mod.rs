@@ -6,6 +6,7 @@ pub(crate) mod connection;
 mod connection_cache;
 pub(crate) mod files;
 mod listing;
+mod locks;
 mod names;
 mod ranges;
 

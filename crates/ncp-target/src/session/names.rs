@@ -63,6 +63,9 @@ impl NcpSession {
             MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } | MetaOp::ReadSparse { .. } => {
                 Err(OpError::no_ranges("NCP", op))
             }
+            MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, (*offset, *bytes), *wait).await,
+            MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, (*offset, *bytes)).await,
+            MetaOp::OpenDenying { path } => self.open_denying(path).await,
         }
     }
 

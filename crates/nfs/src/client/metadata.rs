@@ -108,6 +108,10 @@ impl NfsSession {
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
             | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("NFS 3", op)),
+            MetaOp::Lock { .. } | MetaOp::Unlock { .. } => Err(OpError::no_locks(
+                "locks of NFS 3 are the protocol NLM, which this client does not speak",
+            )),
+            MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("NFS 3")),
         }
     }
 

@@ -81,6 +81,8 @@ pub(crate) fn state_name(state: u32) -> String {
 pub(crate) struct CreateExtras {
     pub(crate) oplock: u8,
     pub(crate) contexts: Vec<CreateContext>,
+    /// The share mode is none, so that the file can be opened by nobody else; otherwise everything is shared.
+    pub(crate) denies_sharing: bool,
     lease: bool,
     durable: bool,
 }

@@ -68,6 +68,9 @@ impl SmbSession {
             MetaOp::CloneRange { from, to, bytes } => self.clone_range(*from, *to, *bytes).await,
             MetaOp::PunchHole { file, offset, bytes } => self.punch_hole(*file, *offset, *bytes).await,
             MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("SMB", op)),
+            MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, (*offset, *bytes), *wait).await,
+            MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, (*offset, *bytes)).await,
+            MetaOp::OpenDenying { path } => self.open_denying(path).await,
         }
     }
 
@@ -111,7 +114,7 @@ impl SmbSession {
         let request = CreateRequest {
             oplock: extras.oplock,
             access,
-            share: SHARE_ALL,
+            share: if extras.denies_sharing { 0 } else { SHARE_ALL },
             disposition,
             options,
             name: self.paths.name(path)?,
@@ -168,9 +171,20 @@ impl SmbSession {
     }
 
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
+        let extras = self.create_extras(path, Opens::File);
+        self.open_with(extras, path, how, policy).await
+    }
+
+    pub(crate) async fn open_with(
+        &mut self,
+        extras: CreateExtras,
+        path: &str,
+        how: OpenHow,
+        policy: IoPolicy,
+    ) -> Result<MetaYield, OpError> {
         let (rights, disposition) = access_and_disposition(how);
         let options = options::NON_DIRECTORY_FILE | create_options(policy);
-        let (file, response) = self.create_for(Opens::File, path, rights, disposition, options).await?;
+        let (file, response) = self.create_with(extras, path, rights, disposition, options).await?;
         match self.files.open(OpenFile { id: file, policy }) {
             Ok(file) => Ok(MetaYield::Opened { file, size: response.end_of_file }),
             // The server has opened the file, but nobody would ever close it: the table of open files is full.

@@ -14,6 +14,7 @@ mod handshake;
 mod interfaces;
 mod leases;
 mod listing;
+mod locks;
 mod login;
 mod login_method;
 mod message_security;

@@ -12,6 +12,7 @@ mod data;
 mod depth;
 mod entry_changes;
 mod ground;
+mod locks;
 mod mapping;
 mod names;
 mod pattern;
@@ -105,6 +106,8 @@ const STEPS: &[(&str, StepFn)] = &[
     ("link", |ground| Box::pin(entry_changes::link(ground))),
     ("set modified", |ground| Box::pin(entry_changes::set_modified(ground))),
     ("ranges", |ground| Box::pin(ranges::ranges(ground))),
+    ("locks", |ground| Box::pin(locks::locks(ground))),
+    ("share modes", |ground| Box::pin(locks::share_modes(ground))),
     ("space", |ground| Box::pin(sharing::space(ground))),
     ("names", |ground| Box::pin(names::unusual(ground))),
     ("close", |ground| Box::pin(sharing::close(ground))),

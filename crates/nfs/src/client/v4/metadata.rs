@@ -17,7 +17,7 @@ use crate::v4::names::{
     Create, Created, FileAttributes, Lookup, NewObject, Remove, Rename, Renamed, SetAttr,
 };
 use crate::v4::open::{
-    ChangeInfo, DENY_NONE, DelegReturn, Open, OpenClaim, OpenConfirm, OpenHow as Creation, Opened,
+    ChangeInfo, DENY_BOTH, DENY_NONE, DelegReturn, Open, OpenClaim, OpenConfirm, OpenHow as Creation, Opened,
     RESULT_CONFIRM, SHARE_BOTH, SHARE_READ, StateOwner, WANT_NO_DELEGATION,
 };
 use crate::v4::operation::Operation;
@@ -82,6 +82,15 @@ impl Nfs4Session {
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
             | MetaOp::ReadSparse { .. } => self.perform_on_range(op).await,
+            MetaOp::Lock { file, offset, bytes, wait } => {
+                self.lock(*file, (*offset, *bytes), *wait).await.map(|()| MetaYield::Done)
+            }
+            MetaOp::Unlock { file, offset, bytes } => {
+                self.unlock(*file, (*offset, *bytes)).await.map(|()| MetaYield::Done)
+            }
+            MetaOp::OpenDenying { path } => {
+                self.open_with(path, OpenHow::ReadWrite, IoPolicy::default(), DENY_BOTH).await
+            }
         }
     }
 
@@ -153,10 +162,21 @@ impl Nfs4Session {
 
     /// OPEN, with the attributes of the file in the same call. Minor version 0 confirms each owner once.
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
+        self.open_with(path, how, policy, DENY_NONE).await
+    }
+
+    /// OPEN that denies others what `deny` says.
+    async fn open_with(
+        &mut self,
+        path: &str,
+        how: OpenHow,
+        policy: IoPolicy,
+        deny: u32,
+    ) -> Result<MetaYield, OpError> {
         let (parent, name) = split(path)?;
         let directory = self.directory(parent).await?;
         let owner = self.owners.acquire();
-        let opened = self.open_at(directory, name, how, owner).await;
+        let opened = self.open_at(directory, name, (how, deny), owner).await;
         let (handle, state, size) = match opened {
             Ok(opened) => opened,
             Err(error) => {
@@ -164,7 +184,7 @@ impl Nfs4Session {
                 return Err(error);
             }
         };
-        let open = OpenState { handle, state, owner };
+        let open = OpenState { handle, state, owner, locks: None };
         match self.files.open(OpenFile::new(open, policy)) {
             Ok(file) => Ok(MetaYield::Opened { file, size }),
             Err(error) => {
@@ -178,7 +198,7 @@ impl Nfs4Session {
         &mut self,
         directory: FileHandle4,
         name: &str,
-        how: OpenHow,
+        (how, deny): (OpenHow, u32),
         owner: u32,
     ) -> Result<(FileHandle4, StateId, u64), OpError> {
         let no_delegation = if self.minor == 0 { 0 } else { WANT_NO_DELEGATION };
@@ -189,7 +209,7 @@ impl Nfs4Session {
         let build = |compound: &mut Compound<'_>, Caller { client_id, sequence }: Caller| {
             let owner = StateOwner { client_id, owner: Opaque(&owner_name) };
             let claim = OpenClaim::Name(Opaque(name.as_bytes()));
-            let open = Open { sequence, access, deny: DENY_NONE, owner, how: creation, claim };
+            let open = Open { sequence, access, deny, owner, how: creation, claim };
             compound
                 .handle(&directory)
                 .operation(Operation::Open, &open)
@@ -221,7 +241,7 @@ impl Nfs4Session {
 
     /// The state that later operations name: with sessions its most recent version (RFC 8881, 8.2.2), so that the
     /// order in which the server performs them does not matter.
-    fn current(&self, state: StateId) -> StateId {
+    pub(crate) fn current(&self, state: StateId) -> StateId {
         if self.minor == 0 { state } else { StateId { sequence: 0, ..state } }
     }
 
@@ -263,7 +283,7 @@ impl Nfs4Session {
 
     /// CLOSE. Its owner is free afterwards, even if this fails.
     pub(crate) async fn close_state(&mut self, open: OpenState) -> Result<(), OpError> {
-        let OpenState { handle, state, owner } = open;
+        let OpenState { handle, state, owner, .. } = open;
         let request = Request::owned(Operation::Close, owner);
         let closing = async {
             let mut results = self

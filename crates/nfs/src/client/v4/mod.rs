@@ -4,7 +4,7 @@
 //! a rejected security flavor. [`session`] is what the engine
 //! drives; [`data`] encodes its READs, WRITEs and COMMITs and decides what each reply means for the slot of the call, which
 //! [`slots`] keeps. [`compound`] builds calls and reads results, [`requests`] performs them one at a time for [`metadata`]
-//! and [`listing`]; [`whole_file`] reads small files by one call. [`recovery`] repeats what the server postponed and connects again, [`binding`] opens further
+//! and [`listing`]; [`whole_file`] reads small files by one call, and [`locks`] locks ranges of open files. [`recovery`] repeats what the server postponed and connects again, [`binding`] opens further
 //! connections, and [`callbacks`] answers the server.
 
 mod binding;
@@ -18,6 +18,7 @@ mod flavors;
 #[cfg(test)]
 mod forgotten_tests;
 mod listing;
+mod locks;
 mod metadata;
 mod owners;
 mod ranges;

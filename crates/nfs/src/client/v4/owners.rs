@@ -15,6 +15,8 @@ pub(crate) struct Owners {
 struct Owner {
     /// Sequence number of its next operation, minor version 0 only.
     sequence: u32,
+    /// The owner of the locks on its open file, which is no open-owner; none before the first lock.
+    locks: Option<u32>,
 }
 
 impl Owners {
@@ -31,9 +33,24 @@ impl Owners {
         self.free.push(owner);
     }
 
+    /// The lock-owner that goes with an open-owner. It is used again with the next file of the open-owner.
+    pub(crate) fn lock_owner(&mut self, owner: u32) -> u32 {
+        if let Some(known) = self.owners.get(owner as usize).and_then(|owner| owner.locks) {
+            return known;
+        }
+        let added = self.owners.len() as u32;
+        self.owners.push(Owner::default());
+        if let Some(owner) = self.owners.get_mut(owner as usize) {
+            owner.locks = Some(added);
+        }
+        added
+    }
+
     /// Begins all sequences anew, for a client that the server does not know.
     pub(crate) fn restart(&mut self) {
-        self.owners.fill(Owner::default());
+        for owner in &mut self.owners {
+            owner.sequence = 0;
+        }
     }
 
     /// Sequence number of the owner's next operation.

@@ -22,6 +22,7 @@ use crate::client::replies::Completion;
 use crate::client::v4::callbacks::CallbackSlot;
 use crate::client::v4::dialect::V4;
 use crate::client::v4::listing::Listing;
+use crate::client::v4::locks::LockState;
 use crate::client::v4::owners::Owners;
 use crate::client::v4::recovery::Recovery;
 use crate::client::v4::slots::{Position, SlotTable};
@@ -38,6 +39,8 @@ pub(crate) struct OpenState {
     pub(crate) handle: FileHandle4,
     pub(crate) state: StateId,
     pub(crate) owner: u32,
+    /// Its locks; none before the first one.
+    pub(crate) locks: Option<LockState>,
 }
 
 /// The operation of a slot while it is in flight or waits.

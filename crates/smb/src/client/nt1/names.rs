@@ -82,6 +82,10 @@ impl Nt1Session {
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
             | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("SMB1", op)),
+            MetaOp::Lock { .. } | MetaOp::Unlock { .. } => {
+                Err(OpError::no_locks("this client requests no locks over SMB1"))
+            }
+            MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("this client over SMB1")),
         }
     }
 

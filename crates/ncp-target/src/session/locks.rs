@@ -1,0 +1,61 @@
+//! Locks of byte ranges, and opens that deny a file to others (docs/protocols/ncp.md 3.2 and 3.3).
+
+use std::time::Duration;
+
+use sharebench_model::{ErrorClass, FileRef, MetaYield, OpError, OpStep};
+use sharebench_ncp::client::{Access, File, Lock};
+use sharebench_ncp::wire::dos::access;
+
+use crate::session::NcpSession;
+use crate::session::files::OpenFile;
+
+/// How long a server waits for a lock by one call. The caller requests it again, so that a server that cannot grant it holds
+/// no call for long.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl NcpSession {
+    fn first_handle(&self, file: FileRef) -> Result<File, OpError> {
+        self.files.get(file)?.handles.first().copied().ok_or_else(OpError::no_session)
+    }
+
+    /// Logs and locks a range exclusively (0x1A, or 87/69 for large files). With `wait` the server waits for [`PATIENCE`].
+    pub(crate) async fn lock(
+        &mut self,
+        file: FileRef,
+        range: (u64, u64),
+        wait: bool,
+    ) -> Result<MetaYield, OpError> {
+        let handle = self.first_handle(file)?;
+        let patience = if wait { PATIENCE } else { Duration::ZERO };
+        let locked =
+            self.call_client(async |client| client.lock(handle, range, Lock::Exclusive, patience).await);
+        if locked.await? {
+            return Ok(MetaYield::Done);
+        }
+        Err(OpError::new(
+            ErrorClass::Busy,
+            OpStep::Request("lock"),
+            "another connection has locked the range",
+        ))
+    }
+
+    /// Releases exactly one range (0x1E, or 87/71 for large files).
+    pub(crate) async fn unlock(&mut self, file: FileRef, range: (u64, u64)) -> Result<MetaYield, OpError> {
+        let handle = self.first_handle(file)?;
+        self.call_client(async |client| client.unlock(handle, range).await).await.map(|()| MetaYield::Done)
+    }
+
+    /// Opens a file with both deny bits. The connections of a session would deny it to each other.
+    pub(crate) async fn open_denying(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        if self.connections.len() > 1 {
+            return Err(OpError::no_share_modes("NCP over several connections"));
+        }
+        let path = self.path(path)?;
+        let denied = access::DENY_READ | access::DENY_WRITE;
+        let opened =
+            self.call_client(async |client| client.open_denying(&path, Access::ReadWrite, denied).await);
+        let (handle, info) = opened.await?;
+        let file = self.files.open(OpenFile { handles: vec![handle], through: false, writable: true })?;
+        Ok(MetaYield::Opened { file, size: info.size.into() })
+    }
+}

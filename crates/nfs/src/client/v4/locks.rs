@@ -1,0 +1,123 @@
+//! Locks of byte ranges: LOCK and LOCKU (RFC 7530, 16.10 and 16.12; RFC 8881, 18.10 and 18.12).
+//!
+//! Each open file has a lock-owner of its own, so that two opens of a session exclude each other. The first lock of an open
+//! file introduces its owner; the state that the server returns names the owner from then on.
+
+use sharebench_model::{FileRef, OpError};
+
+use crate::client::v4::compound::Compound;
+use crate::client::v4::requests::Request;
+use crate::client::v4::session::{Nfs4Session, OpenState};
+use crate::v4::data::StateId;
+use crate::v4::item::Opaque;
+use crate::v4::lock::{KnownLocker, Lock, LockKind, Locker, NewLocker, Unlock};
+use crate::v4::open::StateOwner;
+use crate::v4::operation::Operation;
+
+/// The locks of an open file: their owner, and the state by which the server knows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LockState {
+    /// Its sequence number is that of [`super::owners::Owners`].
+    owner: u32,
+    state: StateId,
+}
+
+/// A lock that is requested.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    kind: LockKind,
+    offset: u64,
+    length: u64,
+}
+
+impl Wanted {
+    const fn by(self, locker: Locker<'_>) -> Lock<'_> {
+        let Self { kind, offset, length } = self;
+        Lock { kind, reclaim: false, offset, length, locker }
+    }
+}
+
+/// The name of a lock-owner; its number is that of no open-owner.
+fn owner_name(owner: u32) -> [u8; 5] {
+    let [a, b, c, d] = owner.to_be_bytes();
+    [b'l', a, b, c, d]
+}
+
+impl Nfs4Session {
+    /// LOCK of a range, exclusively. With `wait` the kind of the lock says that the client waits for it, so that a server can
+    /// keep the range for it; the reply comes at once, and the caller requests the lock again (RFC 8881, 9.6).
+    pub(crate) async fn lock(
+        &mut self,
+        file: FileRef,
+        (offset, length): (u64, u64),
+        wait: bool,
+    ) -> Result<(), OpError> {
+        let open = self.files.get(file)?.handle;
+        let kind = if wait { LockKind::WriteWait } else { LockKind::Write };
+        let wanted = Wanted { kind, offset, length };
+        let locks = match open.locks {
+            Some(known) => {
+                let build = |compound: &mut Compound<'_>, lock_sequence: u32| {
+                    let locker = Locker::Known(KnownLocker { lock_state: known.state, lock_sequence });
+                    compound.handle(&open.handle).operation(Operation::Lock, &wanted.by(locker));
+                };
+                let state = self.change_locks(Operation::Lock, known.owner, build).await?;
+                LockState { state, ..known }
+            }
+            None => self.lock_as_new(open, wanted).await?,
+        };
+        self.files.get_mut(file)?.handle.locks = Some(locks);
+        Ok(())
+    }
+
+    /// The first lock of an open file. The call has the sequence number of the open-owner, and introduces that of the
+    /// lock-owner.
+    async fn lock_as_new(&mut self, open: OpenState, wanted: Wanted) -> Result<LockState, OpError> {
+        let owner = self.owners.lock_owner(open.owner);
+        let lock_sequence = if self.minor == 0 { self.owners.sequence(owner) } else { 0 };
+        let client_id = self.client_id;
+        let name = owner_name(owner);
+        let build = |compound: &mut Compound<'_>, open_sequence: u32| {
+            let locker = NewLocker {
+                open_sequence,
+                open_state: open.state,
+                lock_sequence,
+                owner: StateOwner { client_id, owner: Opaque(&name) },
+            };
+            compound.handle(&open.handle).operation(Operation::Lock, &wanted.by(Locker::New(locker)));
+        };
+        let state = self.change_locks(Operation::Lock, open.owner, build).await?;
+        self.owners.advance(owner);
+        Ok(LockState { owner, state })
+    }
+
+    /// LOCKU of exactly one range.
+    pub(crate) async fn unlock(
+        &mut self,
+        file: FileRef,
+        (offset, length): (u64, u64),
+    ) -> Result<(), OpError> {
+        let open = self.files.get(file)?.handle;
+        let Some(known) = open.locks else { return Err(OpError::not_open()) };
+        let build = |compound: &mut Compound<'_>, sequence: u32| {
+            let unlock = Unlock { kind: LockKind::Write, sequence, state: known.state, offset, length };
+            compound.handle(&open.handle).operation(Operation::LockU, &unlock);
+        };
+        let state = self.change_locks(Operation::LockU, known.owner, build).await?;
+        self.files.get_mut(file)?.handle.locks = Some(LockState { state, ..known });
+        Ok(())
+    }
+
+    /// Performs LOCK or LOCKU with the sequence number of `owner`; returns the state that later calls name.
+    async fn change_locks(
+        &mut self,
+        operation: Operation,
+        owner: u32,
+        build: impl Fn(&mut Compound<'_>, u32),
+    ) -> Result<StateId, OpError> {
+        let mut results = self.request(Request::owned(operation, owner), build).await?;
+        results.done(Operation::PutFh)?;
+        let state = results.get::<StateId>(operation)?;
+        Ok(self.current(state))
+    }
+}
