@@ -163,7 +163,7 @@ const SPOILT: [(&str, &str, &str); 48] = [
     (
         "operations = ['copy-from-server', 'connect']",
         "operations = ['lock']",
-        "line 32: workload.transactions.1.operations: 'lock': byte-range locks are not measured",
+        "line 32: workload.transactions.1.operations: 'lock' is no operation of a workload",
     ),
     (
         "operations = ['copy-from-server', 'connect']",

@@ -14,6 +14,8 @@ pub(crate) enum OperationKind {
     Delete,
     SetSize,
     Flush,
+    Lock,
+    Unlock,
     Space,
     Connect,
     Read,
@@ -23,7 +25,7 @@ pub(crate) enum OperationKind {
 
 impl OperationKind {
     /// Names as tables show them, in the order of the variants.
-    pub const NAMES: [&'static str; 14] = [
+    pub const NAMES: [&'static str; 16] = [
         "open",
         "create",
         "close",
@@ -33,6 +35,8 @@ impl OperationKind {
         "delete",
         "set-size",
         "flush",
+        "lock",
+        "unlock",
         "space",
         "connect",
         "read",
@@ -59,12 +63,12 @@ impl OperationKind {
             MetaOp::List { .. } | MetaOp::ListPage { .. } => Self::List,
             MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
             MetaOp::Rename { .. } => Self::Rename,
+            MetaOp::Lock { .. } => Self::Lock,
+            MetaOp::Unlock { .. } => Self::Unlock,
             MetaOp::Space => Self::Space,
             MetaOp::Stat { .. }
             | MetaOp::SetModified { .. }
             | MetaOp::Map { .. }
-            | MetaOp::Lock { .. }
-            | MetaOp::Unlock { .. }
             | MetaOp::DropCache { .. }
             | MetaOp::Residency { .. } => Self::Stat,
         }

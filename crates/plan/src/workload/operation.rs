@@ -186,8 +186,7 @@ impl FromStr for Operation {
             "copy-to-server" => bare(Self::CopyToServer),
             "copy-from-server" => bare(Self::CopyFromServer),
             "lock" | "unlock" => Err(format!(
-                "'{name}': byte-range locks are not measured: NFSv3 has them in a protocol of its own (NLM), our SMB \
-                 client sends none, and those of NCP are no operation of a load"
+                "'{name}' is no operation of a workload; byte-range locks are replayed from loadfiles (LockX, UnlockX)"
             )),
             "notify" => Err(
                 "'notify': change notification is not measured: NFSv3 and NCP have none, and our SMB client sends none"

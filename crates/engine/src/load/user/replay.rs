@@ -9,6 +9,9 @@ use crate::load::user::user_files::OwnFile;
 use crate::load::user::virtual_user::VirtualUser;
 use crate::record::operation_kind::OperationKind;
 
+/// Why lines are left out at a target that rejects locks.
+const NO_LOCKS: &str = "the target has no byte-range locks";
+
 /// What came of an operation that had to end in a certain way: its answer where it succeeded, nothing where it failed
 /// as it had to.
 fn judged(expected: Expected, result: Result<MetaYield, OpError>) -> Result<Option<MetaYield>, OpError> {
@@ -35,7 +38,9 @@ fn handle_of(call: &Call) -> Option<u32> {
         | Call::SetFile { handle }
         | Call::Read { handle, .. }
         | Call::Write { handle, .. }
-        | Call::Flush { handle } => Some(*handle),
+        | Call::Flush { handle }
+        | Call::Lock { handle, .. }
+        | Call::Unlock { handle, .. } => Some(*handle),
         _ => None,
     }
 }
@@ -56,7 +61,9 @@ impl VirtualUser<'_> {
             };
             let why = line.left_out.map(sharebench_plan::LeftOut::why);
             let lost = handle_of(&line.call).is_some_and(|handle| !self.replay.open.contains_key(&handle));
-            let Some(why) = why.or((lost && self.replay.ready).then_some("its file did not open")) else {
+            let is_lock = matches!(line.call, Call::Lock { .. } | Call::Unlock { .. });
+            let why = why.or((lost && self.replay.ready).then_some("its file did not open"));
+            let Some(why) = why.or((is_lock && self.replay.has_no_locks).then_some(NO_LOCKS)) else {
                 if self.replay.at == 0 {
                     self.replay.from_ns = self.thread.clock.now();
                 }
@@ -123,13 +130,15 @@ impl VirtualUser<'_> {
                 return self.find(path(self, *directory), mask, line.expected).await;
             }
             Call::QueryPath { name } => MetaOp::Stat { path: path(self, *name) },
-            Call::QueryFs | Call::Lock => MetaOp::Space,
+            Call::QueryFs => MetaOp::Space,
             Call::Mkdir { name } => MetaOp::MakeDir { path: path(self, *name) },
             Call::Rmdir { name } => MetaOp::RemoveDir { path: path(self, *name) },
             Call::Unlink { name } => MetaOp::Remove { path: path(self, *name) },
             Call::Read { .. }
             | Call::Write { .. }
             | Call::Flush { .. }
+            | Call::Lock { .. }
+            | Call::Unlock { .. }
             | Call::Close { .. }
             | Call::SetFile { .. }
             | Call::QueryFile { .. } => return Ok(()),
@@ -163,6 +172,13 @@ impl VirtualUser<'_> {
                 return self.write_line(file, (handle, name), *offset, *len).await;
             }
             (Call::Flush { .. }, Some(handle)) => return self.flush(handle).await,
+            (&Call::Lock { offset, bytes, .. }, Some(file)) => {
+                let op = MetaOp::Lock { file, offset, bytes, wait: false };
+                return self.lock_line(op, line).await;
+            }
+            (&Call::Unlock { offset, bytes, .. }, Some(file)) => {
+                return self.lock_line(MetaOp::Unlock { file, offset, bytes }, line).await;
+            }
             (Call::SetFile { .. }, Some(file)) => {
                 let size = self.replay.files.get(&name).map_or(0, |stored| stored.own.bytes);
                 MetaOp::SetSize { file, size }
@@ -170,6 +186,21 @@ impl VirtualUser<'_> {
             _ => return Ok(()),
         };
         self.timed(op, line.expected).await.map(drop)
+    }
+
+    /// A lock or its release. Where the target has none, these lines are left out from now on.
+    async fn lock_line(&mut self, op: MetaOp, line: &LoadfileLine) -> Result<(), OpError> {
+        let kind = OperationKind::of(&op);
+        let started = self.thread.clock.now();
+        let result = self.call(op).await;
+        if result.as_ref().is_err_and(|error| error.class == ErrorClass::Unsupported) {
+            self.replay.has_no_locks = true;
+            self.leave_out(line, NO_LOCKS);
+            return Ok(());
+        }
+        let result = judged(line.expected, result);
+        self.count(kind, started, result.as_ref().err(), 0);
+        result.map(drop)
     }
 
     pub(crate) fn replayed_path(&self, file: &Loadfile, name: u32) -> String {

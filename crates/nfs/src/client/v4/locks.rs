@@ -6,7 +6,7 @@
 use sharebench_model::{FileRef, OpError};
 
 use crate::client::v4::compound::Compound;
-use crate::client::v4::requests::Request;
+use crate::client::v4::requests::{Caller, Request};
 use crate::client::v4::session::{Nfs4Session, OpenState};
 use crate::v4::data::StateId;
 use crate::v4::item::Opaque;
@@ -57,7 +57,7 @@ impl Nfs4Session {
         let wanted = Wanted { kind, offset, length };
         let locks = match open.locks {
             Some(known) => {
-                let build = |compound: &mut Compound<'_>, lock_sequence: u32| {
+                let build = |compound: &mut Compound<'_>, Caller { sequence: lock_sequence, .. }: Caller| {
                     let locker = Locker::Known(KnownLocker { lock_state: known.state, lock_sequence });
                     compound.handle(&open.handle).operation(Operation::Lock, &wanted.by(locker));
                 };
@@ -75,9 +75,8 @@ impl Nfs4Session {
     async fn lock_as_new(&mut self, open: OpenState, wanted: Wanted) -> Result<LockState, OpError> {
         let owner = self.owners.lock_owner(open.owner);
         let lock_sequence = if self.minor == 0 { self.owners.sequence(owner) } else { 0 };
-        let client_id = self.client_id;
         let name = owner_name(owner);
-        let build = |compound: &mut Compound<'_>, open_sequence: u32| {
+        let build = |compound: &mut Compound<'_>, Caller { client_id, sequence: open_sequence }: Caller| {
             let locker = NewLocker {
                 open_sequence,
                 open_state: open.state,
@@ -99,7 +98,7 @@ impl Nfs4Session {
     ) -> Result<(), OpError> {
         let open = self.files.get(file)?.handle;
         let Some(known) = open.locks else { return Err(OpError::not_open()) };
-        let build = |compound: &mut Compound<'_>, sequence: u32| {
+        let build = |compound: &mut Compound<'_>, Caller { sequence, .. }: Caller| {
             let unlock = Unlock { kind: LockKind::Write, sequence, state: known.state, offset, length };
             compound.handle(&open.handle).operation(Operation::LockU, &unlock);
         };
@@ -113,7 +112,7 @@ impl Nfs4Session {
         &mut self,
         operation: Operation,
         owner: u32,
-        build: impl Fn(&mut Compound<'_>, u32),
+        build: impl Fn(&mut Compound<'_>, Caller),
     ) -> Result<StateId, OpError> {
         let mut results = self.request(Request::owned(operation, owner), build).await?;
         results.done(Operation::PutFh)?;

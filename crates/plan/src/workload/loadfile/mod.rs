@@ -128,20 +128,34 @@ pub enum Call {
         /// The open file.
         handle: u32,
     },
-    /// `LockX` and `UnlockX`.
-    Lock,
+    /// `LockX`: a byte range that no other open file may have locked.
+    Lock {
+        /// The open file.
+        handle: u32,
+        /// First byte.
+        offset: u64,
+        /// Bytes, at least one where the line is performed.
+        bytes: u64,
+    },
+    /// `UnlockX`: a range as it was locked.
+    Unlock {
+        /// The open file.
+        handle: u32,
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        bytes: u64,
+    },
 }
 
 /// Why a line of a loadfile is not performed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
-    /// Byte-range locks are no operation of a load.
-    Locks,
     /// Our sessions do not keep directories open, so there is no handle to close.
     DirectoryHandle,
     /// Deletion by handle, when it is closed.
     DeleteOnClose,
-    /// It requests no bytes.
+    /// It transfers or locks no bytes.
     Empty,
     /// It must fail because of other clients: no other client uses this client's directory.
     Others,
@@ -153,10 +167,9 @@ impl LeftOut {
     /// Why, in words.
     pub fn why(self) -> &'static str {
         match self {
-            Self::Locks => "byte-range locks are not measured",
             Self::DirectoryHandle => "directories are not kept open",
             Self::DeleteOnClose => "files are deleted by name only",
-            Self::Empty => "it moves no bytes",
+            Self::Empty => "it names no bytes",
             Self::Others => "no other client uses these files",
             Self::Replaces => "a rename replaces what has the name",
         }
@@ -259,7 +272,8 @@ impl Call {
             Self::Read { .. } => "ReadX",
             Self::Write { .. } => "WriteX",
             Self::Flush { .. } => "Flush",
-            Self::Lock => "LockX",
+            Self::Lock { .. } => "LockX",
+            Self::Unlock { .. } => "UnlockX",
         }
     }
 }

@@ -286,7 +286,21 @@ impl Parser {
                 return Ok((Call::SetFile { handle }, left_out.or(why)));
             }
             "Flush" => Call::Flush { handle },
-            "LockX" | "UnlockX" => return Ok((Call::Lock, Some(LeftOut::Locks))),
+            "LockX" | "UnlockX" => {
+                let [offset, bytes] = [args.number(1)?, args.number(2)?];
+                // The last byte that local systems can lock (off_t).
+                if offset.checked_add(bytes).is_none_or(|end| end > i64::MAX as u64) {
+                    let hint = "ranges end within 2^63 - 1 bytes";
+                    return Err(wrong(format!("a lock of {bytes} bytes at {offset}"), hint));
+                }
+                let left_out = left_out.or((bytes == 0).then_some(LeftOut::Empty));
+                let call = if name == "LockX" {
+                    Call::Lock { handle, offset, bytes }
+                } else {
+                    Call::Unlock { handle, offset, bytes }
+                };
+                return Ok((call, left_out));
+            }
             _ => {
                 let offset = args.number(1)?;
                 let len = args.number(2)?;
