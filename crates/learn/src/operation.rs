@@ -94,7 +94,7 @@ pub enum Outcome {
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Its attributes alone: neither its bytes nor its name. SMB asks for attributes in this way.
+    /// Its attributes alone: neither its bytes nor its name. A client of SMB requests attributes in this way.
     Attributes,
     /// Reading.
     Read,

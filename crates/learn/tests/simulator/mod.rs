@@ -229,7 +229,7 @@ impl Simulator<'_> {
             let access = if asks { Access::Attributes } else { Access::Read };
             self.note(user, Action::Open { file: Some(file), access, created: false }, now);
         }
-        if !(opens && asks && user % 2 == 0) {
+        if !(opens && asks && user.is_multiple_of(2)) {
             self.note(user, action, now);
         }
         if opens {

@@ -287,7 +287,8 @@ impl Parser {
             }
             "Flush" => Call::Flush { handle },
             "LockX" | "UnlockX" => {
-                let [offset, bytes] = [args.number(1)?, args.number(2)?];
+                let offset = args.number(1)?;
+                let bytes = args.number(2)?;
                 // The last byte that local systems can lock (off_t).
                 if offset.checked_add(bytes).is_none_or(|end| end > i64::MAX as u64) {
                     let hint = "ranges end within 2^63 - 1 bytes";
