@@ -250,7 +250,7 @@ mod tests {
             ("read x0", "write x1 to x1000000"),
             ("read 4KiB 8KiB", "there is a size already"),
             ("read much", "is no size"),
-            ("lock", "NLM"),
+            ("lock", "LockX"),
             ("notify", "our SMB client sends none"),
         ] {
             let error = text.parse::<Operation>().unwrap_err();
