@@ -62,9 +62,9 @@ pub(super) async fn locks(ground: &Ground<'_>) -> Result<(), String> {
     expect_locked(&mut one, file, range, false, "a range after its hand-over").await?;
     unlock(&mut other, others, range).await?;
     expect_locked(&mut one, file, range, true, "a released range").await?;
-    unlock(&mut one, file, range).await?;
-    other.done(MetaOp::Close { file: others }).await?;
     one.done(MetaOp::Close { file }).await?;
+    expect_locked(&mut other, others, range, true, "a range whose file was closed").await?;
+    other.done(MetaOp::Close { file: others }).await?;
     ground.finish(other).await?;
     ground.finish(one).await
 }

@@ -9,8 +9,8 @@ use crate::load::user::user_files::OwnFile;
 use crate::load::user::virtual_user::VirtualUser;
 use crate::record::operation_kind::OperationKind;
 
-/// Why lines are left out at a target that rejects locks.
-const NO_LOCKS: &str = "the target has no byte-range locks";
+/// Why lines are left out at a target whose protocol, or our client of it, has no locks.
+const NO_LOCKS: &str = "this client cannot lock byte ranges there";
 
 /// What came of an operation that had to end in a certain way: its answer where it succeeded, nothing where it failed
 /// as it had to.
@@ -188,7 +188,7 @@ impl VirtualUser<'_> {
         self.timed(op, line.expected).await.map(drop)
     }
 
-    /// A lock or its release. Where the target has none, these lines are left out from now on.
+    /// A lock or its release. Where it is rejected as unsupported, these lines are left out from now on.
     async fn lock_line(&mut self, op: MetaOp, line: &LoadfileLine) -> Result<(), OpError> {
         let kind = OperationKind::of(&op);
         let started = self.thread.clock.now();

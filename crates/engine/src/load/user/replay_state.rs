@@ -17,7 +17,7 @@ pub(crate) struct Replay {
     pub(crate) ready: bool,
     /// A line did not end as it should have: what follows may find other things than it expects.
     pub(crate) strayed: bool,
-    /// The target has rejected a lock because it has none.
+    /// A lock was rejected because the protocol, or our client of it, has none.
     pub(crate) has_no_locks: bool,
     /// Open files and directories by the handles of the loadfile.
     pub(crate) open: BTreeMap<u32, Held>,

@@ -1,16 +1,13 @@
 //! A server of minor version 0 that has forgotten its client: the calls of the new client name the new client.
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use sharebench_model::{ErrorClass, MetaOp, OpenHow};
 use sharebench_target::{Session, SessionSpec, Target, TargetUrl, call};
 
-use super::whole_file_tests::RPC_HEAD;
-use crate::canned::answer;
+use super::whole_file_tests::{RPC_HEAD, changing_by_call};
 use crate::client::NfsTarget;
-use crate::record::{NextRecord, next_record};
 use crate::rpc::CallHeader;
 use crate::v4::compound::{CallHead, get_operation};
 use crate::v4::data::PutFh;
@@ -18,7 +15,7 @@ use crate::v4::item::Item as _;
 use crate::v4::open::Open;
 use crate::v4::operation::Operation;
 use crate::v4::status::Nfs4Status;
-use crate::xdr::{Reader, Writer};
+use crate::xdr::Reader;
 
 /// Where a reply to SETCLIENTID has the identifier: after the status, the empty tag, the number of results, the operation and
 /// its status.
@@ -65,10 +62,7 @@ fn stale(reply: &mut Vec<u8>) {
     reply[..4].copy_from_slice(&length.to_be_bytes());
 }
 
-fn reply_to(record: &[u8], clients: &mut Clients) -> Vec<u8> {
-    let mut out = Writer::default();
-    answer(record, &mut out).unwrap();
-    let mut reply = out.as_slice().to_vec();
+fn change(record: &[u8], reply: &mut Vec<u8>, clients: &mut Clients) {
     match operation_of(record) {
         (Some(Operation::SetClientId), _) => {
             clients.seen += 1;
@@ -81,31 +75,18 @@ fn reply_to(record: &[u8], clients: &mut Clients) -> Vec<u8> {
                 clients.known = None;
             }
             if clients.known != Some(client) {
-                stale(&mut reply);
+                stale(reply);
             }
         }
         _ => {}
     }
-    reply
 }
 
 fn server() -> (SocketAddr, Arc<Mutex<Clients>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
     let clients = Arc::new(Mutex::new(Clients::default()));
     let shared = Arc::clone(&clients);
-    std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut received = Vec::new();
-        let mut piece = [0; 4096];
-        while let Ok(count @ 1..) = stream.read(&mut piece) {
-            received.extend_from_slice(&piece[..count]);
-            while let NextRecord::Whole { start, end } = next_record(&received, 1 << 20).unwrap() {
-                let record: Vec<u8> = received.drain(..end).skip(start).collect();
-                stream.write_all(&reply_to(&record, &mut shared.lock().unwrap())).unwrap();
-            }
-        }
-    });
+    let (address, _) =
+        changing_by_call(move |record, reply| change(record, reply, &mut shared.lock().unwrap()));
     (address, clients)
 }
 

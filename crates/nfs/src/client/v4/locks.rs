@@ -20,7 +20,12 @@ pub(crate) struct LockState {
     /// Its sequence number is that of [`super::owners::Owners`].
     owner: u32,
     state: StateId,
+    /// Ranges that are locked.
+    held: u32,
 }
+
+/// Length of a range without an end (RFC 8881, 18.10.3).
+const TO_THE_END: u64 = u64::MAX;
 
 /// A lock that is requested.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +67,7 @@ impl Nfs4Session {
                     compound.handle(&open.handle).operation(Operation::Lock, &wanted.by(locker));
                 };
                 let state = self.change_locks(Operation::Lock, known.owner, build).await?;
-                LockState { state, ..known }
+                LockState { state, held: known.held.saturating_add(1), ..known }
             }
             None => self.lock_as_new(open, wanted).await?,
         };
@@ -87,7 +92,7 @@ impl Nfs4Session {
         };
         let state = self.change_locks(Operation::Lock, open.owner, build).await?;
         self.owners.advance(owner);
-        Ok(LockState { owner, state })
+        Ok(LockState { owner, state, held: 1 })
     }
 
     /// LOCKU of exactly one range.
@@ -98,13 +103,34 @@ impl Nfs4Session {
     ) -> Result<(), OpError> {
         let open = self.files.get(file)?.handle;
         let Some(known) = open.locks else { return Err(OpError::not_open()) };
+        let state = self.request_unlock(open, known, (offset, length)).await?;
+        let held = known.held.saturating_sub(1);
+        self.files.get_mut(file)?.handle.locks = Some(LockState { state, held, ..known });
+        Ok(())
+    }
+
+    /// Releases what is still locked of a file that is about to be closed: servers may reject its CLOSE otherwise (RFC 7530,
+    /// 16.2.5; RFC 8881, 18.2.4).
+    pub(crate) async fn unlock_all(&mut self, open: OpenState) -> Result<(), OpError> {
+        match open.locks {
+            Some(known) if known.held > 0 => {
+                self.request_unlock(open, known, (0, TO_THE_END)).await.map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn request_unlock(
+        &mut self,
+        open: OpenState,
+        known: LockState,
+        (offset, length): (u64, u64),
+    ) -> Result<StateId, OpError> {
         let build = |compound: &mut Compound<'_>, Caller { sequence, .. }: Caller| {
             let unlock = Unlock { kind: LockKind::Write, sequence, state: known.state, offset, length };
             compound.handle(&open.handle).operation(Operation::LockU, &unlock);
         };
-        let state = self.change_locks(Operation::LockU, known.owner, build).await?;
-        self.files.get_mut(file)?.handle.locks = Some(LockState { state, ..known });
-        Ok(())
+        self.change_locks(Operation::LockU, known.owner, build).await
     }
 
     /// Performs LOCK or LOCKU with the sequence number of `owner`; returns the state that later calls name.

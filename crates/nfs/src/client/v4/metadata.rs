@@ -281,8 +281,9 @@ impl Nfs4Session {
         results.done(Operation::DelegReturn)
     }
 
-    /// CLOSE. Its owner is free afterwards, even if this fails.
+    /// CLOSE, after what is locked is released. Its owner is free afterwards, even if this fails.
     pub(crate) async fn close_state(&mut self, open: OpenState) -> Result<(), OpError> {
+        let unlocked = self.unlock_all(open).await;
         let OpenState { handle, state, owner, .. } = open;
         let request = Request::owned(Operation::Close, owner);
         let closing = async {
@@ -296,7 +297,7 @@ impl Nfs4Session {
         };
         let closed = closing.await;
         self.owners.release(owner);
-        closed
+        unlocked.and(closed)
     }
 
     async fn set_size(&mut self, open: OpenState, size: u64) -> Result<(), OpError> {

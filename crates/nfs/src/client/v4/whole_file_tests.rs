@@ -75,9 +75,9 @@ fn fail_read(reply: &mut Vec<u8>, status: Nfs4Status) {
     reply[..4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// A server that changes the replies of one connection. It reports the number of results of each reply.
-pub(super) fn changing(
-    mut change: impl FnMut(&mut Vec<u8>) + Send + 'static,
+/// A server that changes the replies of one connection, given the call. It reports the number of results of each reply.
+pub(super) fn changing_by_call(
+    mut change: impl FnMut(&[u8], &mut Vec<u8>) + Send + 'static,
 ) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -94,13 +94,20 @@ pub(super) fn changing(
                 let mut out = Writer::default();
                 answer(&record, &mut out).unwrap();
                 let mut reply = out.as_slice().to_vec();
-                change(&mut reply);
+                change(&record, &mut reply);
                 shared.lock().unwrap().push(results_of(&reply));
                 stream.write_all(&reply).unwrap();
             }
         }
     });
     (address, counts)
+}
+
+/// The same, whatever the call is.
+pub(super) fn changing(
+    mut change: impl FnMut(&mut Vec<u8>) + Send + 'static,
+) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
+    changing_by_call(move |_, reply| change(reply))
 }
 
 fn results_of(reply: &[u8]) -> u32 {

@@ -169,7 +169,7 @@ impl LeftOut {
         match self {
             Self::DirectoryHandle => "directories are not kept open",
             Self::DeleteOnClose => "files are deleted by name only",
-            Self::Empty => "it names no bytes",
+            Self::Empty => "its length is 0",
             Self::Others => "no other client uses these files",
             Self::Replaces => "a rename replaces what has the name",
         }
