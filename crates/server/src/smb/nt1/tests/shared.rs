@@ -28,7 +28,8 @@ fn locks_belong_to_a_process_and_a_file_and_may_wait_until_they_are_cancelled_or
         cancel[4] = command::NT_CANCEL;
         cancel.truncate(32);
         cancel.extend_from_slice(&[0; 3]);
-        raw.send(&cancel);
+        // A worker may answer the cancellation before the lock, which then waits: the client repeats it.
+        raw.send_until_answered(&cancel);
         assert_eq!(raw.receive().unwrap().status(), NtStatus::CANCELLED);
         // Or granted once the range is free.
         let waiting = raw.lock_message(other, 7, (5, 1), u32::MAX);
