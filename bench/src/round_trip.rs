@@ -27,6 +27,9 @@ const MIX: f64 = 2.0;
 const THINK: f64 = 0.10;
 const THROUGHPUT: f64 = 0.05;
 const P95: f64 = 0.15;
+const SIZES: f64 = 0.10;
+/// The sizes of kinds with fewer of all requests are not compared, percent.
+const RARE: f64 = 2.0;
 /// The account of the embedded server; its password is that of the tests' smbd.
 const USER: &str = "lab";
 
@@ -56,15 +59,17 @@ struct Figures {
     seconds: f64,
     /// 95th percentile of the response times of each kind, nanoseconds.
     p95: BTreeMap<String, f64>,
+    /// Bytes of one request of each kind with data, by percentile.
+    sizes: BTreeMap<String, Vec<f64>>,
 }
 
 /// Prints the table.
 pub fn measure(table: &mut Table, program: &Path, scratch: &Path) -> Result<(), Failure> {
     println!("\n### Round trip of the preset `office`: second capture next to the first one\n");
     println!(
-        "| server | operations | largest difference of a share, points | bar | mean think time | bar | throughput | bar | p95, weighted | bar |"
+        "| server | operations | largest difference of a share, points | bar | largest difference of a size percentile | bar | mean think time | bar | throughput | bar | p95, weighted | bar |"
     );
-    println!("|---|---:|---:|---|---:|---|---:|---|---:|---|");
+    println!("|---|---:|---:|---|---:|---|---:|---|---:|---|---:|---|");
     let [smb, nfs] = free_ports()?;
     let own = program.display().to_string();
     let addresses = [format!("--smb=127.0.0.1:{smb}"), format!("--nfs=127.0.0.1:{nfs}")];
@@ -134,13 +139,19 @@ fn row(table: &mut Table, program: &Path, scratch: &Path, place: &Place<'_>) -> 
     let (weights, logs) = shared
         .fold((0.0, 0.0), |(weights, logs), (weight, ratio)| (weights + weight, logs + weight * ratio.ln()));
     let p95 = (logs / weights).exp();
+    let sized = first.sizes.iter().filter(|(kind, _)| share(&first, kind) >= RARE);
+    let compared = sized.filter_map(|(kind, sizes)| Some(sizes.iter().zip(second.sizes.get(kind)?)));
+    let differences = compared.flatten().map(|(before, after)| (after / before - 1.0).abs());
+    let sizes = differences.fold(0.0, f64::max);
     let bar = |limit| Some(Bar::AtMost(limit));
     let off = |ratio: f64| (ratio - 1.0).abs();
     let name = place.name;
     println!(
-        "| {name} | {:.0} | {mix:.1} | {} | {think:.3} | {} | {rate:.3} | {} | {p95:.2} | {} |",
+        "| {name} | {:.0} | {mix:.1} | {} | {:.0} % | {} | {think:.3} | {} | {rate:.3} | {} | {p95:.2} | {} |",
         first.kinds.values().sum::<f64>(),
         table.verdict(&format!("round trip, {name}: share of an operation, points"), mix, bar(MIX)),
+        sizes * 100.0,
+        table.verdict(&format!("round trip, {name}: size percentiles, distance from 1"), sizes, bar(SIZES)),
         table.verdict(&format!("round trip, {name}: think time, distance from 1"), off(think), bar(THINK)),
         table.verdict(
             &format!("round trip, {name}: throughput, distance from 1"),
@@ -219,6 +230,7 @@ fn figures(learned: &Value) -> Result<Figures, Failure> {
     let number = |value: &Value| value.as_f64().ok_or("a figure is missing");
     let mut kinds = BTreeMap::new();
     let mut p95 = BTreeMap::new();
+    let mut sizes = BTreeMap::new();
     for kind in learned["server"]["kinds"].as_array().ok_or("no kinds")? {
         let name = kind["operation"].as_str().unwrap_or_default();
         if !kind["size_class"].is_null() || name == "connect" {
@@ -229,6 +241,11 @@ fn figures(learned: &Value) -> Result<Figures, Failure> {
         if let Some(response) = responses.into_iter().find(|response| response["p"] == 0.95) {
             p95.insert(name.to_owned(), number(&response["ns"])?);
         }
+        let percentiles = kind["sizes"].as_array().into_iter().flatten();
+        let percentiles: Vec<f64> = percentiles.filter_map(|size| size["bytes"].as_f64()).collect();
+        if !percentiles.is_empty() {
+            sizes.insert(name.to_owned(), percentiles);
+        }
     }
     let mut operations = BTreeMap::new();
     for row in learned["workload"]["mix"].as_array().ok_or("no mix")? {
@@ -236,7 +253,8 @@ fn figures(learned: &Value) -> Result<Figures, Failure> {
         operations.insert(name.to_owned(), number(&row["captured"])?);
     }
     let seconds = number(&learned["duration_ns"])? / 1e9;
-    Ok(Figures { kinds, operations, think: number(&learned["workload"]["think"]["mean_ns"])?, seconds, p95 })
+    let think = number(&learned["workload"]["think"]["mean_ns"])?;
+    Ok(Figures { kinds, operations, think, seconds, p95, sizes })
 }
 
 /// The share of a kind, in percent.

@@ -1,7 +1,11 @@
 //! The SMB client of the Linux kernel at the embedded server: random operations over mounts of all dialects, protections and
-//! caches, and over several channels.
+//! caches, over several channels, and over connections that are lost.
 
-use sharebench_tests::{KernelGuest, Need, Served, Sharebench, Smbd, needs, program};
+use std::collections::HashSet;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use sharebench_tests::{Cut, FaultProxy, KernelGuest, Need, Served, Sharebench, Smbd, Way, needs, program};
 
 const RANDOM_OPERATIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernel-guest/random-operations");
 
@@ -21,6 +25,15 @@ resilient vers=2.1,resilienthandles";
 const SMB1_MOUNTS: &str = "\
 1.0 vers=1.0
 1.0-cache=none vers=1.0,cache=none";
+
+/// Mounts whose opens survive the loss of a connection.
+const DURABLE_MOUNTS: &str = "\
+durable-v2 vers=3.1.1
+durable vers=2.1
+resilient vers=2.1,resilienthandles";
+
+/// The number of requests for data from one loss of the connection to the next.
+const LOST_WITH: u32 = 25;
 
 /// A port in the namespace of the guest, in which nobody else listens.
 const PORT: &str = "4450";
@@ -72,6 +85,92 @@ fn random_operations_agree_over_kernel_mounts_of_smb1() {
     let printed = run(&guest, &served.smb_port.to_string(), SMB1_MOUNTS).unwrap();
     println!("{printed}");
     agree(&printed, SMB1_MOUNTS);
+}
+
+#[test]
+fn random_operations_agree_over_kernel_mounts_that_lose_their_connections() {
+    needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve_by(&[], "served", &[]).unwrap();
+    for mount in DURABLE_MOUNTS.lines() {
+        let proxy = FaultProxy::start(served.smb_port, Cut::Messages).unwrap();
+        let guest = KernelGuest::prepare(&[proxy.port()]).unwrap();
+        let (lose, losses) = channel();
+        let losing = Arc::new(Mutex::new(Losing::new(lose)));
+        let theirs = Arc::clone(&losing);
+        proxy.tamper(move |way, message| theirs.lock().unwrap().message(way, message));
+        let printed = std::thread::scope(|scope| {
+            scope.spawn(|| losses.into_iter().for_each(|()| proxy.reset()));
+            let printed = run(&guest, &proxy.port().to_string(), mount);
+            // It drops the sender, which ends the thread.
+            proxy.heal();
+            losing.lock().unwrap().lose = None;
+            printed
+        });
+        let printed = printed.unwrap();
+        let losing = losing.lock().unwrap();
+        println!("{printed}{} connections lost, {} opens continued", losing.lost, losing.continued);
+        agree(&printed, mount);
+        // An open has no lease while another one of the file prevents it, and is not durable then.
+        assert!(losing.lost >= 3 && losing.continued >= losing.lost / 2, "{mount}");
+    }
+}
+
+/// What the connections of a mount lose, and what the client does then.
+struct Losing {
+    lose: Option<Sender<()>>,
+    /// Requests for data since the last loss.
+    requests: u32,
+    lost: u32,
+    /// Message ids of CREATE requests that continue a durable open.
+    continuing: HashSet<[u8; 8]>,
+    continued: u32,
+}
+
+impl Losing {
+    const CREATE: u16 = 5;
+    /// FLUSH, READ and WRITE: to repeat them changes nothing.
+    const DATA: std::ops::RangeInclusive<u16> = 7..=9;
+
+    fn new(lose: Sender<()>) -> Self {
+        Self { lose: Some(lose), requests: 0, lost: 0, continuing: HashSet::new(), continued: 0 }
+    }
+
+    /// Loses each n-th request for data, with its connection, before the server has it.
+    fn message(&mut self, way: Way, message: Vec<u8>) -> Vec<Vec<u8>> {
+        let (Some(status), Some(command), Some(id)) =
+            (message.get(12..16), message.get(16..18), message.get(28..36))
+        else {
+            return vec![message];
+        };
+        let command = u16::from_le_bytes([command[0], command[1]]);
+        let id: [u8; 8] = id.try_into().unwrap();
+        match way {
+            Way::ToServer if Self::DATA.contains(&command) => {
+                self.requests += 1;
+                if self.requests >= LOST_WITH
+                    && let Some(lose) = &self.lose
+                {
+                    self.requests = 0;
+                    self.lost += 1;
+                    self.continuing.clear();
+                    lose.send(()).unwrap();
+                    return Vec::new();
+                }
+            }
+            Way::ToServer if command == Self::CREATE => {
+                let continues = |name: &[u8; 4]| message.windows(4).any(|bytes| bytes == name);
+                if continues(b"DH2C") || continues(b"DHnC") {
+                    self.continuing.insert(id);
+                }
+            }
+            Way::ToClient if command == Self::CREATE && status == [0; 4] => {
+                self.continued += u32::from(self.continuing.remove(&id));
+            }
+            _ => {}
+        }
+        vec![message]
+    }
 }
 
 /// Checks that the operations over each mount gave what the model gave.

@@ -26,4 +26,4 @@ pub use operation::{Access, Action, File, Observed, Operation, Outcome, Person, 
 pub use output::{
     LoadfileText, SCHEMA, loadfile, mounts_to_json, preset, preset_plan, protocol_name, to_json,
 };
-pub use server::{CacheUse, KindReport, Percentile, ServerReport, UserReport, server_report};
+pub use server::{CacheUse, KindReport, Percentile, ServerReport, SizePercentile, UserReport, server_report};

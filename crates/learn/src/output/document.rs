@@ -65,6 +65,7 @@ fn kind(kind: &KindReport) -> Value {
         "not_found": kind.not_found,
         "failed": kind.failed,
         "bytes": kind.bytes,
+        "sizes": kind.sizes.iter().map(|size| json!({ "p": size.p, "bytes": size.bytes })).collect::<Vec<_>>(),
         "response": kind.response.iter().map(percentile).collect::<Vec<_>>(),
     })
 }

@@ -7,6 +7,6 @@ mod responses;
 
 pub use caches::CacheUse;
 pub use percentile::Percentile;
-pub use report::{KindReport, ServerReport, UserReport, server_report};
+pub use report::{KindReport, ServerReport, SizePercentile, UserReport, server_report};
 #[cfg(test)]
 pub(crate) use responses::kind;

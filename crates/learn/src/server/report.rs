@@ -9,6 +9,8 @@ use crate::operation::{Action, Observed, Outcome, Protocol, Unseen};
 
 /// Percentiles of response times.
 const WANTED: [f64; 3] = [0.5, 0.95, 0.99];
+/// Percentiles of sizes.
+const SIZES: [f64; 3] = [0.5, 0.9, 0.99];
 /// Users with the longest response times that are listed.
 const MAX_USERS: usize = 5;
 /// Fewest response times of a listed user.
@@ -29,8 +31,20 @@ pub struct KindReport {
     pub failed: u64,
     /// Bytes transferred.
     pub bytes: u64,
+    /// Percentiles of the bytes that one successful operation transferred; none for operations without
+    /// data.
+    pub sizes: Vec<SizePercentile>,
     /// Response times: from the request to its reply, as the capturing machine saw them.
     pub response: Vec<Percentile>,
+}
+
+/// A percentile of sizes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SizePercentile {
+    /// Which, 0 to 1.
+    pub p: f64,
+    /// Bytes of an operation.
+    pub bytes: u64,
 }
 
 /// The response times of one user.
@@ -81,7 +95,25 @@ struct Tally {
     not_found: u64,
     failed: u64,
     bytes: u64,
+    /// Sizes of successful operations with data, with their numbers.
+    sizes: BTreeMap<u32, u64>,
     times: Vec<(u64, u64)>,
+}
+
+impl Tally {
+    fn sizes(&self) -> Vec<SizePercentile> {
+        let n: u64 = self.sizes.values().sum();
+        let percentile = |p: f64| {
+            let rank = ((n as f64 * p).ceil() as u64).max(1);
+            let mut seen = 0;
+            let (size, _) = self.sizes.iter().find(|(_, count)| {
+                seen += **count;
+                seen >= rank
+            })?;
+            Some(SizePercentile { p, bytes: u64::from(*size) })
+        };
+        SIZES.into_iter().filter_map(percentile).collect()
+    }
 }
 
 /// Reports on the captured server.
@@ -92,19 +124,22 @@ pub fn server_report(observed: &Observed) -> ServerReport {
         let moved = match operation.action {
             Action::Read { bytes: read, .. } => {
                 bytes.0 += u64::from(read);
-                read
+                Some(read)
             }
             Action::Write { bytes: written, .. } => {
                 bytes.1 += u64::from(written);
-                written
+                Some(written)
             }
-            _ => 0,
+            _ => None,
         };
         let name = kind(&operation.action);
         for class in std::iter::once(None).chain(size_class(&operation.action).map(Some)) {
             let tally = tallies.entry((name, class)).or_default();
             tally.count += 1;
-            tally.bytes += u64::from(moved);
+            tally.bytes += u64::from(moved.unwrap_or(0));
+            if let Some(size) = moved.filter(|_| operation.outcome == Outcome::Done) {
+                *tally.sizes.entry(size).or_default() += 1;
+            }
             tally.not_found += u64::from(operation.outcome == Outcome::NotFound);
             tally.failed += u64::from(matches!(operation.outcome, Outcome::Failed(_)));
             if let Some(end) = operation.end {
@@ -151,6 +186,7 @@ fn kinds(tallies: BTreeMap<(&'static str, Option<&'static str>), Tally>, duratio
             not_found: tally.not_found,
             failed: tally.failed,
             bytes: tally.bytes,
+            sizes: tally.sizes(),
             response: percentiles(&mut tally.times, duration, &WANTED),
         })
         .collect();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::crypto::PreauthHash;
-use sharebench_smb::wire::header::Header;
+use sharebench_smb::wire::header::{Header, flags};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -135,10 +135,20 @@ impl Connection {
         }
     }
 
-    /// Answers requests that wait, instead of what they wait for.
+    /// Answers the request that a CANCEL names, instead of what it waits for. A worker that still processes the request may
+    /// make it wait later: the CANCEL is repeated then.
     pub(super) fn cancel(&self, header: &Header) {
-        if let Some((id, what)) = self.waiting.take(header) {
-            what.cancel(id);
+        // A request that has an asynchronous id waits, or has its last reply.
+        if !self.cancel_waiting(header) && self.workers.is_some() && !header.is(flags::ASYNC) {
+            // The connection may be closed; then nobody needs the reply.
+            let _ = self.late.send(Delivery::Cancel(*header));
         }
+    }
+
+    /// Answers the request that a CANCEL names, if it waits; false if it does not.
+    pub(super) fn cancel_waiting(&self, header: &Header) -> bool {
+        let Some((id, what)) = self.waiting.take(header) else { return false };
+        what.cancel(id);
+        true
     }
 }

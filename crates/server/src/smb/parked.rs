@@ -49,6 +49,8 @@ impl Gate {
     /// Keeps a request until the gate opens. The first time, it sends its interim reply.
     pub(super) fn park(self: &Arc<Self>, request: ParkedRequest, first: bool) {
         let waiting = Arc::clone(&request.pending.waiting);
+        // From here on a cancellation may look for the request, which must find it.
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(status) =
             waiting.add(&request.pending, request.messages.len(), WaitsFor::Break(Arc::clone(self)))
         {
@@ -58,17 +60,11 @@ impl Gate {
         if first {
             request.pending.send_interim();
         }
-        let resumed = {
-            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if state.open {
-                Some(request)
-            } else {
-                state.requests.push(request);
-                None
-            }
-        };
-        if let Some(request) = resumed {
+        if state.open {
+            drop(state);
             resume(request);
+        } else {
+            state.requests.push(request);
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_smb::wire::frame::PREFIX_LEN;
+use sharebench_smb::wire::header::Header;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, timeout_at};
@@ -49,6 +50,7 @@ pub(super) async fn serve(
         in_flight: BTreeSet::new(),
         started: 0,
         held: VecDeque::new(),
+        held_cancels: 0,
     };
     if let Err(error) = serving.run().await {
         tracing::debug!(?peer, %error, "SMB connection ended");
@@ -67,8 +69,18 @@ struct Serving {
     in_flight: BTreeSet<u64>,
     /// Frames that were passed to workers.
     started: u64,
-    /// Messages that follow the replies to all frames up to a number.
-    held: VecDeque<(u64, Vec<u8>)>,
+    /// What follows the replies to all frames up to a number.
+    held: VecDeque<(u64, Held)>,
+    /// How many of them are CANCEL requests.
+    held_cancels: usize,
+}
+
+/// What follows the replies to the requests that are in progress.
+enum Held {
+    /// A message, with its prefix.
+    Message(Vec<u8>),
+    /// A CANCEL, which may concern one of these requests.
+    Cancel(Header),
 }
 
 impl Drop for Serving {
@@ -149,7 +161,10 @@ impl Serving {
         while let Some(delivery) = next {
             match delivery {
                 Delivery::Late(reply) => out.put(&reply),
-                Delivery::Notification(message) => self.held.push_back((self.started, message)),
+                Delivery::Notification(message) => {
+                    self.held.push_back((self.started, Held::Message(message)));
+                }
+                Delivery::Cancel(header) => self.hold_cancel(header),
                 Delivery::Job(job) => self.deliver_job(job, &mut out).await?,
             }
             self.release_held(&mut out);
@@ -160,11 +175,25 @@ impl Serving {
         Ok(())
     }
 
-    /// Appends the messages whose requests have been answered.
+    /// Keeps a CANCEL. There are never more than requests that they may concern: a client that sends others loses them.
+    fn hold_cancel(&mut self, header: Header) {
+        if self.held_cancels < self.connection.server.options.max_in_flight.max(1) {
+            self.held_cancels += 1;
+            self.held.push_back((self.started, Held::Cancel(header)));
+        }
+    }
+
+    /// Appends the messages, and performs the cancellations, whose requests have been answered or wait.
     fn release_held(&mut self, out: &mut Replies) {
         let oldest = self.in_flight.first().copied().unwrap_or(u64::MAX);
-        while let Some((_, message)) = self.held.pop_front_if(|(last, _)| *last < oldest) {
-            out.put(&message);
+        while let Some((_, held)) = self.held.pop_front_if(|(last, _)| *last < oldest) {
+            match held {
+                Held::Message(message) => out.put(&message),
+                Held::Cancel(header) => {
+                    self.held_cancels -= 1;
+                    self.connection.cancel_waiting(&header);
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use sharebench_smb::wire::header::Header;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::smb::buffers::Replies;
@@ -36,6 +37,9 @@ pub(super) enum Delivery {
     /// A message that no request caused, with its prefix. It follows the replies to the requests that are in progress,
     /// because it may concern a file that one of them opens.
     Notification(Vec<u8>),
+    /// A CANCEL of a request that did not wait. It is repeated once the requests that are in progress have been answered or
+    /// wait, because it may concern one of them.
+    Cancel(Header),
 }
 
 impl Delivery {
@@ -43,7 +47,7 @@ impl Delivery {
     pub(super) fn into_late(self) -> Option<Vec<u8>> {
         match self {
             Self::Late(frame) | Self::Notification(frame) => Some(frame),
-            Self::Job(_) => None,
+            Self::Job(_) | Self::Cancel(_) => None,
         }
     }
 }

@@ -218,6 +218,14 @@ fn wanted(name: &str, disposition: u32) -> CreateRequest {
     }
 }
 
+/// The CANCEL of a request.
+fn cancellation(request: &[u8]) -> Vec<u8> {
+    let mut cancel = request[..HEADER_LEN].to_vec();
+    cancel[12..14].copy_from_slice(&command::CANCEL.to_le_bytes());
+    Empty::default().encode(&mut cancel);
+    cancel
+}
+
 /// Runs a test with a volume that is called in place, and with one that is called on workers.
 fn on_both(test: impl Fn(&SmbServer, &dyn Volume)) {
     let direct: Arc<dyn Volume> = Arc::new(MemoryVolume::new(16 << 20));
@@ -393,14 +401,33 @@ fn locks_exclude_wait_and_are_cancelled() {
         let waiting = one.lock_request(first, (0, 1), lock_flags::SHARED);
         one.send(&waiting);
         assert_eq!(one.status(), NtStatus::PENDING);
-        let mut cancel = waiting[..HEADER_LEN].to_vec();
-        cancel[12..14].copy_from_slice(&command::CANCEL.to_le_bytes());
-        Empty::default().encode(&mut cancel);
-        one.send(&cancel);
+        one.send(&cancellation(&waiting));
         assert_eq!(one.status(), NtStatus::CANCELLED);
         assert_eq!(one.lock(first, (0, 1), lock_flags::SHARED), NtStatus::PENDING);
         assert_eq!(two.close(second), NtStatus::SUCCESS);
         assert_eq!(one.status(), NtStatus::SUCCESS);
+    });
+}
+
+#[test]
+fn a_cancellation_is_not_lost_if_a_worker_answers_it_before_its_request() {
+    on_both(|server, _| {
+        let mut one = Raw::log_in(server.addr(), "share");
+        let first = one.open("file", disposition::CREATE).unwrap();
+        let second = one.open("file", disposition::OPEN).unwrap();
+        assert_eq!(one.lock(first, (0, 10), lock_flags::EXCLUSIVE), NtStatus::SUCCESS);
+        for round in 0..500 {
+            // One that names no request that waits is without effect.
+            let closed = one.message(command::ECHO, 0, |body| Empty::default().encode(body));
+            one.send(&cancellation(&closed));
+            let waiting = one.lock_request(second, (0, 1), lock_flags::EXCLUSIVE);
+            one.send(&closed);
+            one.send(&waiting);
+            one.send(&cancellation(&waiting));
+            let mut replies: Vec<_> = (0..3).map(|_| one.status()).collect();
+            replies.sort_unstable_by_key(|status| status.0);
+            assert_eq!(replies, [NtStatus::SUCCESS, NtStatus::PENDING, NtStatus::CANCELLED], "round {round}");
+        }
     });
 }
 

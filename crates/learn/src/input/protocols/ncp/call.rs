@@ -4,8 +4,10 @@ use sharebench_ncp::wire::dos::{access, attribute};
 use sharebench_ncp::wire::lock::flag;
 use sharebench_ncp::wire::name_space::mode;
 use sharebench_ncp::wire::negotiate::OfferBurst;
-use sharebench_ncp::wire::{Pstr, Request, ReturnMask};
+use sharebench_ncp::wire::{Pstr, Request};
 
+use super::description::Form;
+use super::enhanced::as_name_space_call;
 use super::places::{Place, Places};
 use crate::input::recorder::Recorder;
 
@@ -18,8 +20,8 @@ const CREATE: u8 = 8;
 pub(super) enum Description {
     /// The entry of the classic calls.
     Classic,
-    /// The information block with these fields.
-    NameSpace(ReturnMask),
+    /// The information block in this form.
+    NameSpace(Form),
 }
 
 /// What an open does where its reply does not say it.
@@ -94,7 +96,7 @@ pub(super) enum Call {
     },
     Info {
         place: Place,
-        mask: ReturnMask,
+        form: Form,
     },
     SetAttributes {
         place: Place,
@@ -145,9 +147,24 @@ impl Call {
         places: &mut Places,
         recorder: &mut Recorder,
     ) -> Option<Self> {
-        let request = Request::decode(body).ok()?;
-        let on_handles = Self::on_handles(&request);
-        on_handles.or_else(|| Some(Self::by_name(&request, connection, places, recorder)))
+        let rewritten = as_name_space_call(body);
+        let request = Request::decode(rewritten.as_deref().unwrap_or(body)).ok()?;
+        let mut call = Self::on_handles(&request)
+            .unwrap_or_else(|| Self::by_name(&request, connection, places, recorder));
+        if rewritten.is_some() {
+            call.widen();
+        }
+        Some(call)
+    }
+
+    /// The reply is that of function 0x59.
+    fn widen(&mut self) {
+        if let Self::Open { reply: Description::NameSpace(form), .. }
+        | Self::List { reply: Description::NameSpace(form), .. }
+        | Self::Info { form, .. } = self
+        {
+            form.wide = true;
+        }
     }
 
     /// Requests on open files.
@@ -265,8 +282,11 @@ impl Call {
         recorder: &mut Recorder,
     ) -> Self {
         let mut path = |path| places.of_components(connection, path, &mut *recorder);
+        let form = |mask, extended| Form { mask, extended, wide: false };
         match request {
-            Request::ObtainInfo(call) => Self::Info { place: path(&call.path), mask: call.mask },
+            Request::ObtainInfo(call) => {
+                Self::Info { place: path(&call.path), form: form(call.mask, call.extended) }
+            }
             Request::ModifyInfo(call) => Self::SetAttributes { place: path(&call.path) },
             Request::Delete(call) => Self::Remove { place: path(&call.path) },
             Request::Rename(call) => {
@@ -278,13 +298,13 @@ impl Call {
             Request::InitSearch(call) => Self::Number { place: path(&call.path), search: true },
             Request::SearchNext(call) => Self::List {
                 directory: places.entry(call.sequence.volume, call.sequence.directory, recorder),
-                reply: Description::NameSpace(call.mask),
+                reply: Description::NameSpace(form(call.mask, call.extended)),
                 set: false,
                 first: call.sequence.entry == u32::MAX,
             },
             Request::SearchSet(call) => Self::List {
                 directory: places.entry(call.sequence.volume, call.sequence.directory, recorder),
-                reply: Description::NameSpace(call.mask),
+                reply: Description::NameSpace(form(call.mask, call.extended)),
                 set: true,
                 first: call.sequence.entry == u32::MAX,
             },
@@ -313,7 +333,11 @@ impl Call {
                     write: call.access & access::WRITE != 0,
                     through: call.access & access::WRITE_THROUGH != 0,
                     disposition: Disposition::Existing,
-                    reply: Description::NameSpace(call.mask),
+                    reply: Description::NameSpace(Form {
+                        mask: call.mask,
+                        extended: call.extended,
+                        wide: false,
+                    }),
                 }
             }
             Request::OpenFile(call) => Self::Open {
@@ -357,7 +381,6 @@ impl Call {
             0x17 => Self::Other("bindery"),
             0x68 => Self::Other("directory services"),
             0x57 => Self::Other("name space"),
-            // The calls of 0x57 with names of two bytes of length.
             0x59 => Self::Other("enhanced file system"),
             0x16 => Self::Other("directory"),
             // Time, end of a task, logout, buffer and packet sizes, version and messages.

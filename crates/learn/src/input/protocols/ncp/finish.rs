@@ -4,9 +4,9 @@ use sharebench_ncp::wire::directory::AllocatedHandle;
 use sharebench_ncp::wire::file::{FileSize, OpenedFile};
 use sharebench_ncp::wire::find::{FoundFile, SearchBegun};
 use sharebench_ncp::wire::large::LargeSize;
-use sharebench_ncp::wire::name_space::{DirectoryBase, Opened, action};
-use sharebench_ncp::wire::name_space_search::{FoundNext, FoundSet, Sequence};
-use sharebench_ncp::wire::{Be16, Be32, Completion, FileEntry, NamedInfo, Pstr, Reader};
+use sharebench_ncp::wire::name_space::{DirectoryBase, action};
+use sharebench_ncp::wire::name_space_search::Sequence;
+use sharebench_ncp::wire::{Be16, Be32, Completion, FileEntry, Le16, Pstr, Reader, ShortHandle, U8};
 
 use super::call::{Call, Description, Disposition};
 use super::places::{Open, Place, Places};
@@ -58,10 +58,10 @@ impl Call {
                 }
                 return vec![(Action::Stat { file: Some(file) }, by_handle(reply.completion))];
             }
-            Self::Info { place, mask } => {
-                let info = NamedInfo::get(mask, &mut reader).ok().filter(|_| succeeded);
-                let file = match info {
-                    Some(named) => Some(places.described(&place, mask, &named.info, recorder)),
+            Self::Info { place, form } => {
+                let described = form.read(&mut reader).ok().filter(|_| succeeded);
+                let file = match described {
+                    Some(described) => Some(places.described(&place, &described, recorder)),
                     None => places.known(&place, recorder),
                 };
                 return vec![(Action::Stat { file }, outcome)];
@@ -246,17 +246,19 @@ impl Opening {
         }
         let was_known = places.known(&place, recorder).is_some();
         let (handle, file, made, emptied) = match described {
-            Description::NameSpace(mask) => {
-                let opened = Opened::get(mask, &mut reader).ok();
-                let file = match &opened {
+            Description::NameSpace(form) => {
+                let handle = reader.get::<ShortHandle>().ok();
+                let did = reader.get::<U8>().unwrap_or(0);
+                // After a byte without a meaning here.
+                let described = reader.take(1).and_then(|_| form.read(&mut reader)).ok();
+                let file = match &described {
                     // The length is that after the open.
-                    Some(opened) if opened.action & action::REPLACED == 0 => {
-                        places.described(&place, mask, &opened.entry.info, recorder)
+                    Some(described) if did & action::REPLACED == 0 => {
+                        places.described(&place, described, recorder)
                     }
                     _ => places.file(&place, recorder),
                 };
-                let did = opened.map_or(0, |opened| opened.action);
-                let handle = opened.map(|opened| opened.file.0);
+                let handle = handle.map(|handle| handle.0);
                 (handle, file, did & action::CREATED != 0, did & action::REPLACED != 0)
             }
             Description::Classic => {
@@ -302,19 +304,22 @@ fn listed(
             }
             1
         }
-        (Description::NameSpace(mask), false) => {
-            if let Ok(found) = FoundNext::get(mask, &mut reader) {
-                places.listed(directory, mask, &found.entry, recorder);
+        (Description::NameSpace(form), false) => {
+            let skipped = reader.get::<Sequence>().and_then(|_| reader.take(1));
+            if let Ok(entry) = skipped.and_then(|_| form.read(&mut reader)) {
+                places.listed(directory, &entry, recorder);
             }
             1
         }
-        (Description::NameSpace(mask), true) => {
-            let Ok(found) = FoundSet::decode(mask, reader.rest()) else { return 0 };
+        (Description::NameSpace(form), true) => {
+            let skipped = reader.get::<Sequence>().and_then(|_| reader.take(1));
+            let Ok(count) = skipped.and_then(|_| reader.get::<Le16>()) else { return 0 };
             // A capture may have cut entries; their number is known nevertheless.
-            for entry in found.entries().map_while(Result::ok) {
-                places.listed(directory, mask, &entry, recorder);
+            for _ in 0..if form.is_bounded() { count } else { count.min(1) } {
+                let Ok(entry) = form.read(&mut reader) else { break };
+                places.listed(directory, &entry, recorder);
             }
-            u32::from(found.count)
+            u32::from(count)
         }
     }
 }

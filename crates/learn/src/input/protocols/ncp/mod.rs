@@ -2,6 +2,8 @@
 
 mod burst;
 mod call;
+mod description;
+mod enhanced;
 mod finish;
 mod packet;
 mod places;

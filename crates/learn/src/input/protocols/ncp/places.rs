@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use sharebench_ncp::wire::HandlePath;
 use sharebench_ncp::wire::dos::attribute;
 use sharebench_ncp::wire::handle_path::base;
-use sharebench_ncp::wire::{HandlePath, Info, NamedInfo, ReturnMask};
 
+use super::description::Described;
 use crate::input::recorder::Recorder;
 
 /// Most directory handles, and most open files, of a client; more are those of a capture without closes.
@@ -106,18 +107,11 @@ impl Places {
 
     /// What a place means whose information is known. The number of an entry decides, because a file can have a name in each name
     /// space.
-    pub(super) fn described(
-        &self,
-        place: &Place,
-        mask: ReturnMask,
-        info: &Info,
-        recorder: &mut Recorder,
-    ) -> u32 {
-        // Servers return the whole block, with fields that were not requested as 0.
-        if !mask.has(ReturnMask::ENTRY) || info.entry == 0 {
-            return Self::sized(self.file(place, recorder), mask, info, recorder);
-        }
-        let identity = of_entry(info.volume as u8, info.entry);
+    pub(super) fn described(&self, place: &Place, described: &Described<'_>, recorder: &mut Recorder) -> u32 {
+        let Some((volume, entry)) = described.entry else {
+            return Self::sized(self.file(place, recorder), described, recorder);
+        };
+        let identity = of_entry(volume, entry);
         let file = recorder.known_file(self.server, &identity).unwrap_or_else(|| {
             let file = self.file(place, recorder);
             recorder.link(self.server, &identity, file);
@@ -127,29 +121,23 @@ impl Places {
             recorder.link(self.server, &of_name(*directory, name), file);
             recorder.name(file, Some(*directory), name);
         }
-        Self::sized(file, mask, info, recorder)
+        Self::sized(file, described, recorder)
     }
 
-    fn sized(file: u32, mask: ReturnMask, info: &Info, recorder: &mut Recorder) -> u32 {
-        if mask.has(ReturnMask::ATTRIBUTES) && info.attributes & attribute::DIRECTORY != 0 {
+    fn sized(file: u32, described: &Described<'_>, recorder: &mut Recorder) -> u32 {
+        if described.attributes.is_some_and(|attributes| attributes & attribute::DIRECTORY != 0) {
             recorder.directory(file);
-        } else if mask.has(ReturnMask::SIZE) {
-            recorder.size(file, u64::from(info.size));
+        } else if let Some(size) = described.size {
+            recorder.size(file, size);
         }
         file
     }
 
     /// Notes the entries of a listing.
-    pub(super) fn listed(
-        &self,
-        directory: u32,
-        mask: ReturnMask,
-        entry: &NamedInfo<'_>,
-        recorder: &mut Recorder,
-    ) {
+    pub(super) fn listed(&self, directory: u32, entry: &Described<'_>, recorder: &mut Recorder) {
         if let Some(name) = entry.name {
-            let place = Place::Name { directory, name: name.bytes().to_ascii_uppercase().into() };
-            self.described(&place, mask, &entry.info, recorder);
+            let place = Place::Name { directory, name: name.to_ascii_uppercase().into() };
+            self.described(&place, entry, recorder);
         }
     }
 

@@ -152,17 +152,6 @@ impl Raw {
         self.stream.write_all(&framed).unwrap();
     }
 
-    /// Sends a message without a reply of its own again and again, until something arrives or a minute is over.
-    fn send_until_answered(&mut self, message: &[u8]) {
-        self.stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-        let answered = (0..3000).any(|_| {
-            self.send(message);
-            self.stream.peek(&mut [0]).is_ok()
-        });
-        self.stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        assert!(answered, "no reply");
-    }
-
     /// The next message; none if the connection is closed.
     fn receive(&mut self) -> Option<Answered> {
         let mut prefix = [0; 4];

@@ -8,6 +8,14 @@ use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, call};
 
 use super::*;
 
+/// The `NT_CANCEL` of a message.
+fn cancellation(message: &[u8]) -> Vec<u8> {
+    let mut cancel = message[..32].to_vec();
+    cancel[4] = command::NT_CANCEL;
+    cancel.extend_from_slice(&[0; 3]);
+    cancel
+}
+
 #[test]
 fn locks_belong_to_a_process_and_a_file_and_may_wait_until_they_are_cancelled_or_late() {
     on_both(|server| {
@@ -24,12 +32,7 @@ fn locks_belong_to_a_process_and_a_file_and_may_wait_until_they_are_cancelled_or
         // One that waits for ever is cancelled by a message with the same ids.
         let waiting = raw.lock_message(other, 7, (5, 1), u32::MAX);
         raw.send(&waiting);
-        let mut cancel = waiting.clone();
-        cancel[4] = command::NT_CANCEL;
-        cancel.truncate(32);
-        cancel.extend_from_slice(&[0; 3]);
-        // A worker may answer the cancellation before the lock, which then waits: the client repeats it.
-        raw.send_until_answered(&cancel);
+        raw.send(&cancellation(&waiting));
         assert_eq!(raw.receive().unwrap().status(), NtStatus::CANCELLED);
         // Or granted once the range is free.
         let waiting = raw.lock_message(other, 7, (5, 1), u32::MAX);
@@ -40,6 +43,21 @@ fn locks_belong_to_a_process_and_a_file_and_may_wait_until_they_are_cancelled_or
         assert_eq!(statuses, [NtStatus::SUCCESS; 2]);
         let third = raw.create("file", (disposition::OPEN, SHARE_ALL)).unwrap();
         assert_eq!(raw.lock(third, 7, (5, 1), 0), NtStatus::LOCK_NOT_GRANTED, "it is locked");
+    });
+}
+
+#[test]
+fn a_cancellation_is_not_lost_if_a_worker_answers_it_before_its_lock() {
+    on_both(|server| {
+        let mut raw = Raw::log_in(server.addr());
+        let fid = raw.create("file", (disposition::CREATE, SHARE_ALL)).unwrap();
+        assert_eq!(raw.lock(fid, 7, (0, 10), 0), NtStatus::SUCCESS);
+        for round in 0..500 {
+            let waiting = raw.lock_message(fid, 8, (5, 1), u32::MAX);
+            raw.send(&waiting);
+            raw.send(&cancellation(&waiting));
+            assert_eq!(raw.receive().unwrap().status(), NtStatus::CANCELLED, "round {round}");
+        }
     });
 }
 

@@ -163,10 +163,7 @@ fn an_open_waits_until_a_lease_on_writes_is_given_back() {
         if cancelled {
             let ended = broken(&mut writer);
             assert_eq!((ended.flags, ended.current, ended.new), (1, 7, 3));
-            let mut cancel = create[..HEADER_LEN].to_vec();
-            cancel[12..14].copy_from_slice(&command::CANCEL.to_le_bytes());
-            Empty::default().encode(&mut cancel);
-            other.send(&cancel);
+            other.send(&cancellation(&create));
             assert_eq!(other.status(), NtStatus::CANCELLED);
         }
     }
