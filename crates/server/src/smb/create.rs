@@ -222,7 +222,8 @@ impl Call<'_> {
             return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
         };
         self.file = Some(open.id);
-        self.put_opened(&open, &attributes, (OPENED, granted), Vec::new(), body);
+        let answered = answered_contexts(request, server.options.read_only, &attributes);
+        self.put_opened(&open, &attributes, (OPENED, granted), answered, body);
         DONE
     }
 

@@ -241,7 +241,9 @@ impl ServerState {
     }
 }
 
-/// True if a reconnect has contexts that it must not have.
+/// True if a reconnect has contexts that it must not have. Samba accepts none but leases; the clients of Linux also query the
+/// id on disk, which changes nothing.
 pub(super) fn has_other_contexts(contexts: &[CreateContext]) -> bool {
-    contexts.iter().any(|context| !DurableContext::is_named(context) && context.name != name::REQUEST_LEASE)
+    let allowed = [name::REQUEST_LEASE, name::QUERY_ON_DISK_ID, name::QUERY_MAXIMAL_ACCESS];
+    contexts.iter().any(|context| !DurableContext::is_named(context) && !allowed.contains(&&*context.name))
 }

@@ -25,7 +25,8 @@ fn open_durable(raw: &mut Raw, name: &str) -> FileId {
 
 fn reconnect(raw: &mut Raw, file: FileId) -> Result<CreateResponse, NtStatus> {
     let id = [file.persistent.to_le_bytes(), file.volatile.to_le_bytes()].concat();
-    let contexts = vec![CreateContext::new(b"DHnC", &id)];
+    // The second one is that of Linux.
+    let contexts = vec![CreateContext::new(b"DHnC", &id), CreateContext::new(b"QFid", &[])];
     let request = CreateRequest { contexts, ..wanted("ignored", disposition::OPEN) };
     let message = raw.message(command::CREATE, 0, |body| request.encode(body));
     raw.send(&message);
