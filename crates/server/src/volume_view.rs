@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::volume::{FileRange, PersistentId, SeekTarget};
 use crate::{
-    Attributes, ChangeReports, DirectoryEntry, DosAttributes, NodeId, SetAttributes, Volume, VolumeError,
-    VolumeResult, VolumeSpace,
+    Attributes, ChangeReports, DirectoryEntry, DosAttributes, ListedIn, NodeId, SetAttributes, Volume,
+    VolumeError, VolumeResult, VolumeSpace,
 };
 
 /// A view of a volume, which reports what is changed through it.
@@ -73,6 +73,10 @@ impl Volume for VolumeView {
 
     fn parent(&self, directory: NodeId) -> VolumeResult<NodeId> {
         self.inner.parent(directory)
+    }
+
+    fn listed_in(&self, node: NodeId) -> ListedIn {
+        self.inner.listed_in(node)
     }
 
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
