@@ -1,11 +1,9 @@
 //! The SMB client of the Linux kernel at the embedded server: random operations over mounts of all dialects, protections and
-//! caches, and over several channels; listings of two clients that cache them.
+//! caches, and over several channels.
 
 use sharebench_tests::{KernelGuest, Need, Served, Sharebench, Smbd, needs, program};
 
 const RANDOM_OPERATIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernel-guest/random-operations");
-
-const RANDOM_LISTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernel-guest/random-listings");
 
 /// Names and options of the mounts, one per line.
 const MOUNTS: &str = "\
@@ -52,14 +50,7 @@ fn random_operations_agree_over_kernel_mounts_of_every_kind() {
     needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
     let sharebench = Sharebench::new().unwrap();
     let guest = KernelGuest::prepare(&[]).unwrap();
-    let _server = serve_in(&guest, &sharebench);
-    let printed = run(&guest, PORT, MOUNTS).unwrap();
-    println!("{printed}");
-    agree(&printed, MOUNTS);
-}
-
-/// Serves a directory in the network of the guest, so that the address of the server is one that further channels can use.
-fn serve_in(guest: &KernelGuest, sharebench: &Sharebench) -> program::Program {
+    // In the network of the guest, so that the address of the server is one that further channels can use.
     let enter = guest.enter();
     let words: Vec<&str> = enter.iter().map(String::as_str).collect();
     let at = format!("{}:{PORT}", KernelGuest::MACHINE);
@@ -67,46 +58,9 @@ fn serve_in(guest: &KernelGuest, sharebench: &Sharebench) -> program::Program {
     let line = ["serve", "served", "--smb", &at, "--account", Served::USER];
     let mut server = sharebench.start_by(&words, &line, &[], "served.log").unwrap();
     server.wait_for_output("serving", program::PATIENCE).unwrap();
-    server
-}
-
-#[test]
-fn listings_of_two_kernel_clients_agree_while_each_caches_them() {
-    needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
-    let sharebench = Sharebench::new().unwrap();
-    let guest = KernelGuest::prepare(&[]).unwrap();
-    let _server = serve_in(&guest, &sharebench);
-    let share = format!("//{}/share", KernelGuest::MACHINE);
-    let changes = if std::env::var_os("SHAREBENCH_LONG").is_some() { "2000" } else { "60" };
-    for options in ["vers=3.0", "vers=3.1.1", "vers=3.1.1,seal"] {
-        let env = [
-            ("SHARE", share.as_str()),
-            ("PORT", PORT),
-            ("USER", Served::USER),
-            ("PASSWD", Smbd::PASSWORD),
-            ("OPTIONS", options),
-            ("RANDOM_LISTINGS", RANDOM_LISTINGS),
-            ("COUNT", changes),
-        ];
-        let printed =
-            guest.run(include_str!("../kernel-guest/two-clients"), &env, 3 * KernelGuest::LONG).unwrap();
-        println!("{options}: {printed}");
-        assert!(printed.contains(&format!("no mismatch: {changes} changes")), "{printed}");
-        let number = |after: &str| -> u64 {
-            let (_, rest) = printed.split_once(after).unwrap();
-            rest.split(|letter: char| !letter.is_ascii_digit()).next().unwrap().parse().unwrap()
-        };
-        let listings = number(&format!("{changes} changes, "));
-        let requests: u64 = printed
-            .lines()
-            .filter_map(|line| line.strip_prefix("requests for listings: ")?.parse::<u64>().ok())
-            .sum();
-        // Each listing without a cache needs at least one request.
-        assert!(
-            0 < requests && requests < listings,
-            "{requests} requests for {listings} listings: {printed}"
-        );
-    }
+    let printed = run(&guest, PORT, MOUNTS).unwrap();
+    println!("{printed}");
+    agree(&printed, MOUNTS);
 }
 
 #[test]

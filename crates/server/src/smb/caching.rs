@@ -182,6 +182,11 @@ impl CacheRequest {
 }
 
 impl Holder {
+    /// True if many breaks wait for the client, so that it is granted no further lease.
+    pub(super) fn is_congested(&self) -> bool {
+        self.session.is_congested() || self.client.as_ref().is_some_and(|client| client.is_congested())
+    }
+
     /// Sends a message that the client did not request (MS-SMB2 3.3.4.6). It is encrypted, but never signed. False if the
     /// client has no connection.
     fn send(&self, of_lease: bool, encode: impl FnOnce(&mut Vec<u8>)) -> bool {
@@ -315,7 +320,7 @@ impl FileState {
                     let upgrades = grant.state & wanted.state == grant.state
                         && granted == wanted.state
                         && granted != grant.state;
-                    if upgrades && grant.breaking.is_none() {
+                    if upgrades && grant.breaking.is_none() && limits.leases > 0 {
                         grant.state = granted;
                         grant.advance();
                     }

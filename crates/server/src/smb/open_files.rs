@@ -350,7 +350,13 @@ impl OpenFiles {
             return Err(NtStatus::SHARING_VIOLATION);
         }
         state.opens.push(entry);
-        let leases = if wanted.directory { MAX_LISTING_LEASES } else { usize::MAX };
+        let leases = if lease.is_some() && wanted.holder.is_congested() {
+            0
+        } else if wanted.directory {
+            MAX_LISTING_LEASES
+        } else {
+            usize::MAX
+        };
         let limits = GrantLimits { overwritten: wanted.overwrites, writes, leases };
         let granted = state.grant(wanted.id, cache, limits, Arc::clone(&wanted.holder));
         file.note_grants(&mut state);

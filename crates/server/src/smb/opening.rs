@@ -326,8 +326,12 @@ impl<'a> Wanted<'a> {
                 Ok(opened(Opening::Opened(file, cache), attributes, access, action))
             }
             Err(error) => {
-                let (id, lease) = (self.id.volatile, self.cache.lease());
-                let leaving = LeavingOpen { id, lease, parent: None, deletes: false };
+                let leaving = LeavingOpen {
+                    id: self.id.volatile,
+                    lease: self.cache.lease(),
+                    parent: None,
+                    deletes: false,
+                };
                 server.files.leave(&file, leaving, volume);
                 Err(status(error))
             }

@@ -149,7 +149,7 @@ impl Serving {
         while let Some(delivery) = next {
             match delivery {
                 Delivery::Late(reply) => out.put(&reply),
-                Delivery::Notification(message) => self.held.push_back((self.started, message)),
+                Delivery::Notification(notice) => self.held.push_back((self.started, notice.into_frame())),
                 Delivery::Job(job) => self.deliver_job(job, &mut out).await?,
             }
             self.release_held(&mut out);

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::smb::buffers::Replies;
+use crate::smb::client_connections::Notice;
 use crate::smb::connection::Connection;
 use crate::smb::parked::ParkedRequest;
 
@@ -35,14 +36,15 @@ pub(super) enum Delivery {
     Late(Vec<u8>),
     /// A message that no request caused, with its prefix. It follows the replies to the requests that are in progress,
     /// because it may concern a file that one of them opens.
-    Notification(Vec<u8>),
+    Notification(Notice),
 }
 
 impl Delivery {
     /// The bytes of a message that was not sent.
     pub(super) fn into_late(self) -> Option<Vec<u8>> {
         match self {
-            Self::Late(frame) | Self::Notification(frame) => Some(frame),
+            Self::Late(frame) => Some(frame),
+            Self::Notification(notice) => Some(notice.into_frame()),
             Self::Job(_) => None,
         }
     }

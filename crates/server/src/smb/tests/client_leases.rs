@@ -13,7 +13,8 @@ fn the_client_is_granted_leases_of_directories_and_acknowledges_their_breaks() {
         let url = TargetUrl::parse(&format!("smb://{}/share{options}", server.addr())).unwrap();
         SmbTarget::from_url(url, Secret::default()).unwrap()
     };
-    let (leased, plain) = (target("?lease=dir"), target(""));
+    let leased = target("?lease=dir");
+    let plain = target("");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut lister = leased.connect(&SessionSpec::default()).await.unwrap();

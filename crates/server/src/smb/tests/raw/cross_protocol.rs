@@ -100,7 +100,8 @@ fn a_change_over_nfs_ends_the_listings_that_show_it_and_no_others() {
         let target = nfs(&servers, version);
         run(async {
             let mut session = target.connect(&SessionSpec::default()).await.unwrap();
-            let (file, moved) = ("directory/file".to_owned(), "moved".to_owned());
+            let file = "directory/file".to_owned();
+            let moved = "moved".to_owned();
             call(&mut *session, MetaOp::open(&file, OpenHow::CreateNew)).await.unwrap();
             assert_ended(&mut lister, LISTING, 2);
             list_leased(&mut lister, "directory", LISTING, 2);
