@@ -98,8 +98,9 @@ impl Volume for VolumeView {
     }
 
     fn remove_directory(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
-        self.lookup(directory, name)?;
-        self.names(directory, self.inner.remove_directory(directory, name))
+        let removed = self.lookup(directory, name)?;
+        self.names(directory, self.inner.remove_directory(directory, name))?;
+        self.node(removed.node, Ok(()))
     }
 
     fn rename(&self, from: NodeId, name: &str, to: NodeId, new_name: &str) -> VolumeResult<()> {

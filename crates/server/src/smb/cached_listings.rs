@@ -120,15 +120,17 @@ impl OpenFiles {
         }
     }
 
-    /// Ends the listings that show a node, which another protocol has changed.
+    /// Ends the listings that show a node, which another protocol has changed. A directory may have been moved with all that
+    /// clients cache below it, under paths that no longer lead there.
     pub(super) fn end_listings_of(&self, node: NodeId, volume: &dyn Volume) {
         if self.listings.is_empty() {
             return;
         }
+        let directory = volume.attributes(node).is_ok_and(|found| found.directory);
         match volume.listed_in(node) {
             ListedIn::Nowhere => {}
-            ListedIn::Directory(directory) => self.end_listing(directory, None),
-            ListedIn::Unknown => {
+            ListedIn::Directory(parent) if !directory => self.end_listing(parent, None),
+            ListedIn::Directory(_) | ListedIn::Unknown => {
                 for file in self.all_open() {
                     if file.is_directory() {
                         file.end_listing(None);

@@ -131,6 +131,26 @@ fn a_change_over_nfs_ends_the_listings_that_show_it_and_no_others() {
 }
 
 #[test]
+fn a_directory_that_is_moved_or_removed_over_nfs_ends_what_is_cached_below_it() {
+    let servers = serve();
+    let mut lister = client(servers.addr("smb").unwrap(), [1; 16]);
+    let above = list_leased(&mut lister, "above", ROOT_LISTING, 0);
+    assert_eq!(lister.close(above), NtStatus::SUCCESS);
+    let below = list_leased(&mut lister, "above\\below", LISTING, 0);
+    let target = nfs(&servers, "4.1");
+    run(async {
+        let mut session = target.connect(&SessionSpec::default()).await.unwrap();
+        call(&mut *session, MetaOp::Rename { from: "above".into(), to: "moved".into() }).await.unwrap();
+        assert_ended(&mut lister, LISTING, 2);
+        assert_eq!(lister.close(below), NtStatus::SUCCESS);
+        list_leased(&mut lister, "moved\\below", LISTING, 0);
+        call(&mut *session, MetaOp::RemoveDir { path: "moved/below".into() }).await.unwrap();
+        assert_ended(&mut lister, LISTING, 2);
+        session.close().await;
+    });
+}
+
+#[test]
 fn a_change_over_ncp_and_over_smb1_ends_a_listing() {
     let servers =
         serve_with(|any_port| ServeOptions { ncp: any_port, smb1: true, ..ServeOptions::default() });
