@@ -60,6 +60,7 @@ mod smb1_server;
 mod smb_channels;
 mod smb_clients;
 mod smb_leases;
+mod smb_listings;
 mod smb_mounts;
 mod smbtorture;
 mod stored;

@@ -55,7 +55,7 @@ pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions, NfsTls};
 pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions, WriteTimes};
 pub use volume::{
-    Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, PersistentId, ROOT, SeekTarget,
+    Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, PersistentId, ROOT, SeekTarget,
     SetAttributes, Volume, VolumeSpace,
 };
 pub use volume_error::{VolumeError, VolumeResult};

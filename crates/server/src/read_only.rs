@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, PersistentId, SeekTarget, SetAttributes,
-    Volume, VolumeError, VolumeResult, VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, PersistentId, SeekTarget,
+    SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
 };
 
 /// A read-only view of a volume.
@@ -32,6 +32,10 @@ impl Volume for ReadOnlyVolume {
 
     fn parent(&self, directory: NodeId) -> VolumeResult<NodeId> {
         self.0.parent(directory)
+    }
+
+    fn listed_in(&self, node: NodeId) -> ListedIn {
+        self.0.listed_in(node)
     }
 
     fn create(&self, _directory: NodeId, _name: &str, _mode: u32) -> VolumeResult<Attributes> {

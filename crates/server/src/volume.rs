@@ -96,6 +96,17 @@ pub enum SeekTarget {
     Hole,
 }
 
+/// The directories whose listings show a node, for [`Volume::listed_in`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedIn {
+    /// The node has no name any longer.
+    Nowhere,
+    /// This directory only.
+    Directory(NodeId),
+    /// Several directories, or the volume does not know.
+    Unknown,
+}
+
 /// A range of a file for [`Volume::copy`] and [`Volume::clone_range`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileRange {
@@ -165,6 +176,11 @@ pub trait Volume: Send + Sync {
 
     /// The directory that holds a directory; the root is its own parent.
     fn parent(&self, directory: NodeId) -> VolumeResult<NodeId>;
+
+    /// The directories whose listings show a node, and so its size and times.
+    fn listed_in(&self, _node: NodeId) -> ListedIn {
+        ListedIn::Unknown
+    }
 
     /// Creates a file; [`VolumeError::Exists`] if the name already exists.
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes>;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::volume::{FileRange, PersistentId, SeekTarget};
 use crate::{
-    Attributes, ChangeReports, DirectoryEntry, DosAttributes, NodeId, SetAttributes, Volume, VolumeError,
-    VolumeResult, VolumeSpace,
+    Attributes, ChangeReports, DirectoryEntry, DosAttributes, ListedIn, NodeId, SetAttributes, Volume,
+    VolumeError, VolumeResult, VolumeSpace,
 };
 
 /// A view of a volume, which reports what is changed through it.
@@ -75,6 +75,10 @@ impl Volume for VolumeView {
         self.inner.parent(directory)
     }
 
+    fn listed_in(&self, node: NodeId) -> ListedIn {
+        self.inner.listed_in(node)
+    }
+
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
         self.names(directory, self.inner.create(directory, name, mode))
     }
@@ -94,8 +98,9 @@ impl Volume for VolumeView {
     }
 
     fn remove_directory(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
-        self.lookup(directory, name)?;
-        self.names(directory, self.inner.remove_directory(directory, name))
+        let removed = self.lookup(directory, name)?;
+        self.names(directory, self.inner.remove_directory(directory, name))?;
+        self.node(removed.node, Ok(()))
     }
 
     fn rename(&self, from: NodeId, name: &str, to: NodeId, new_name: &str) -> VolumeResult<()> {

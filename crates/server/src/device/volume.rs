@@ -3,8 +3,8 @@
 use crate::device::cache::{BlockCache, CacheLookup};
 use crate::device::{DeviceRequest, DeviceVolume, Work, WritePolicy};
 use crate::{
-    Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, PersistentId, SeekTarget, SetAttributes,
-    Volume, VolumeResult, VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, PersistentId, SeekTarget,
+    SetAttributes, Volume, VolumeResult, VolumeSpace,
 };
 
 /// Work of a read of `len` bytes: the device is needed for a miss, and for evicted dirty blocks.
@@ -44,6 +44,10 @@ impl<V: Volume> Volume for DeviceVolume<V> {
 
     fn parent(&self, directory: NodeId) -> VolumeResult<NodeId> {
         self.inner.parent(directory)
+    }
+
+    fn listed_in(&self, node: NodeId) -> ListedIn {
+        self.inner.listed_in(node)
     }
 
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {

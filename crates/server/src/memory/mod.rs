@@ -16,8 +16,8 @@ use crate::memory::node::{Directory, Kind, Node};
 use crate::name::{check_name, check_target};
 use crate::system::machine_memory;
 use crate::{
-    Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, ROOT, SeekTarget, SetAttributes, Volume,
-    VolumeError, VolumeResult, VolumeSpace,
+    Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, ROOT, SeekTarget, SetAttributes,
+    Volume, VolumeError, VolumeResult, VolumeSpace,
 };
 
 /// Memory charged for each file or directory, in bytes: node, name, three index entries.
@@ -131,7 +131,9 @@ impl MemoryVolume {
         free_name(&names, name)?;
         self.budget.take(NODE_BYTES)?;
         let id = self.new_number();
-        let node = self.add(make(id));
+        let node = make(id);
+        node.place_in(directory);
+        let node = self.add(node);
         names.insert(name, id, matches!(node.kind, Kind::Directory(_)));
         drop(names);
         parent.touch();
@@ -233,6 +235,10 @@ impl Volume for MemoryVolume {
         Ok(NodeId(node.directory()?.parent.load(Ordering::Relaxed)))
     }
 
+    fn listed_in(&self, node: NodeId) -> ListedIn {
+        self.node(node).map_or(ListedIn::Nowhere, |node| node.listed_in())
+    }
+
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
         self.insert(directory, name, |id| Node::new(id, Kind::File(Content::default()), mode))
     }
@@ -296,10 +302,8 @@ impl Volume for MemoryVolume {
             self.unmark_removed(replaced);
             return Err(error);
         }
-        if let Ok(node) = self.node(moved.node)
-            && let Kind::Directory(directory) = &node.kind
-        {
-            directory.parent.store(to.0, Ordering::Relaxed);
+        if let Ok(node) = self.node(moved.node) {
+            node.place_in(to);
         }
         source.touch();
         target.touch();

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::memory::content::{Content, read_lock};
 use crate::memory::names::Names;
-use crate::{Attributes, DosAttributes, NodeId, SetAttributes, VolumeError, VolumeResult};
+use crate::{Attributes, DosAttributes, ListedIn, NodeId, SetAttributes, VolumeError, VolumeResult};
 
 /// Maximum number of names of a file, as on common Unix file systems.
 const MAX_NAMES: u32 = 65_000;
@@ -57,6 +57,9 @@ fn packed(time: SystemTime) -> u64 {
     (seconds as u64) << NANOSECOND_BITS | u64::from(nanoseconds)
 }
 
+/// No directory: a file that has had several names, or a stream.
+const ELSEWHERE: u64 = 0;
+
 /// A file or directory, shared by the table of nodes and by every call that uses it.
 ///
 /// Each attribute can change without a lock on the node, so that writers of one file do not wait for each other only to
@@ -78,6 +81,8 @@ pub(super) struct Node {
     pub(super) descriptor: RwLock<Option<Box<[u8]>>>,
     /// Names of a file or link.
     names: AtomicU32,
+    /// The directory of a file or link with one name; [`ELSEWHERE`] for others.
+    home: AtomicU64,
     /// Counts changes.
     change: AtomicU64,
 }
@@ -114,6 +119,7 @@ impl Node {
             streams: RwLock::default(),
             descriptor: RwLock::default(),
             names: AtomicU32::new(1),
+            home: AtomicU64::new(ELSEWHERE),
             change: AtomicU64::new(1),
         }
     }
@@ -123,8 +129,33 @@ impl Node {
         let more = |names: u32| (names < MAX_NAMES).then_some(names + 1);
         let added = self.names.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         added.map_err(|_| VolumeError::NoSpace)?;
+        self.home.swap(ELSEWHERE, Ordering::AcqRel);
         self.note_change();
         Ok(())
+    }
+
+    /// Records the directory of a new or moved node.
+    pub(super) fn place_in(&self, directory: NodeId) {
+        if let Kind::Directory(known) = &self.kind {
+            known.parent.store(directory.0, Ordering::Relaxed);
+            return;
+        }
+        self.home.swap(directory.0, Ordering::AcqRel);
+        // A name that is added at the same time is counted before it clears the directory.
+        if self.names.load(Ordering::Acquire) > 1 {
+            self.home.store(ELSEWHERE, Ordering::Release);
+        }
+    }
+
+    /// The directories whose listings show the node.
+    pub(super) fn listed_in(&self) -> ListedIn {
+        if let Kind::Directory(known) = &self.kind {
+            return ListedIn::Directory(NodeId(known.parent.load(Ordering::Relaxed)));
+        }
+        match self.home.load(Ordering::Acquire) {
+            ELSEWHERE => ListedIn::Unknown,
+            home => ListedIn::Directory(NodeId(home)),
+        }
     }
 
     /// Removes a name; true if it was the last one.

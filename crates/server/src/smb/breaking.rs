@@ -8,6 +8,7 @@ use sharebench_smb::NtStatus;
 use sharebench_smb::wire::create::access;
 use sharebench_smb::wire::lease::{HANDLE, READ, WRITE};
 use sharebench_smb::wire::oplock;
+use tokio::task::AbortHandle;
 
 use crate::smb::caching::{Break, CacheRequest, Grant, Owner};
 use crate::smb::open_files::{File, FileState};
@@ -86,14 +87,14 @@ impl FileState {
         obstacles
     }
 
-    /// Sends the breaks of handles that a rename or a removal needs.
-    pub(super) fn break_handles(&mut self, file: &Arc<File>, open: u64) -> Obstacles {
+    /// Sends the breaks of handles that a rename or a removal needs, except of the open that requests it.
+    pub(super) fn break_handles(&mut self, file: &Arc<File>, open: Option<u64>) -> Obstacles {
         let mut obstacles = Obstacles::default();
         for grant in &mut self.grants {
             // Also those of a client that has opened the file again, and does not know that the server has kept them.
             obstacles.lost.extend(grant.lost_opens());
-            let keeps = grant.state & HANDLE != 0 && grant.owner != Owner::Oplock;
-            if grant.has(open) || grant.is_lost() || !keeps {
+            let own = open.is_some_and(|open| grant.has(open));
+            if own || grant.is_lost() || !grant.keeps_handle() {
                 continue;
             }
             grant.start_break(file, grant.state & !HANDLE);
@@ -105,6 +106,11 @@ impl FileState {
 }
 
 impl Grant {
+    /// True for a lease on handles.
+    pub(super) fn keeps_handle(&self) -> bool {
+        self.state & HANDLE != 0 && self.owner != Owner::Oplock
+    }
+
     /// Begins a break, or adds to the one in progress. A client that caches only reads has nothing to acknowledge.
     pub(super) fn start_break(&mut self, file: &Arc<File>, to: u32) {
         let to = to & self.state;
@@ -121,9 +127,7 @@ impl Grant {
             self.state = 0;
             return;
         }
-        let number = file.next_break();
-        self.breaking = Some(Break { requested: to, required: to, gate: Arc::default(), number });
-        file.time_out_break(number);
+        self.breaking = Some(Break::new(file, (to, to)));
     }
 
     /// Ends a break with the state that the client keeps. A further break follows if other opens need more.
@@ -145,9 +149,7 @@ impl Grant {
         // The number of changes stays, as on Windows.
         self.notify(to);
         if waits {
-            let number = file.next_break();
-            self.breaking = Some(Break { requested: to, required, gate: Arc::default(), number });
-            file.time_out_break(number);
+            self.breaking = Some(Break::new(file, (to, required)));
         } else {
             self.state = 0;
             self.breaking = None;
@@ -162,17 +164,16 @@ impl File {
     #[inline]
     pub(super) fn end_caches(self: &Arc<Self>, changed_by: u64) {
         if self.cached.load(Ordering::Acquire) {
-            self.end_read_caches(Some(changed_by));
+            self.end_read_caches(|grant| grant.owner != Owner::Oplock && grant.has(changed_by));
         }
     }
 
-    /// Ends the caches of reads of all clients, or of all but one.
+    /// Ends the caches of reads of all clients, except the grants that the change spares.
     #[cold]
-    pub(super) fn end_read_caches(self: &Arc<Self>, except: Option<u64>) {
+    pub(super) fn end_read_caches(self: &Arc<Self>, spares: impl Fn(&Grant) -> bool) {
         let mut state = self.state();
         for grant in &mut state.grants {
-            let own = grant.owner != Owner::Oplock && except.is_some_and(|open| grant.has(open));
-            if grant.state & READ != 0 && !own && grant.state & WRITE == 0 {
+            if grant.state & READ != 0 && grant.state & WRITE == 0 && !spares(grant) {
                 grant.start_break(self, 0);
             }
         }
@@ -230,14 +231,37 @@ impl File {
         }
     }
 
-    fn time_out_break(self: &Arc<Self>, number: u64) {
-        let Some(runtime) = &self.runtime else { return };
-        let file = Arc::downgrade(self);
-        runtime.spawn(async move {
-            tokio::time::sleep(BREAK_TIMEOUT).await;
-            if let Some(file) = file.upgrade() {
-                file.break_timed_out(number);
-            }
+    fn time_out_break(self: &Arc<Self>, number: u64) -> BreakTimer {
+        let timer = self.runtime.as_ref().map(|runtime| {
+            let file = Arc::downgrade(self);
+            let task = runtime.spawn(async move {
+                tokio::time::sleep(BREAK_TIMEOUT).await;
+                if let Some(file) = file.upgrade() {
+                    file.break_timed_out(number);
+                }
+            });
+            task.abort_handle()
         });
+        BreakTimer(timer)
+    }
+}
+
+/// The timer of a break, which ends with it: a client that acknowledges many breaks must not leave as many timers.
+pub(super) struct BreakTimer(Option<AbortHandle>);
+
+impl Drop for BreakTimer {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
+}
+
+impl Break {
+    /// A break that has been sent, with the state in the notification and the one that other opens need.
+    fn new(file: &Arc<File>, (requested, required): (u32, u32)) -> Self {
+        let number = file.next_break();
+        let timer = file.time_out_break(number);
+        Self { requested, required, gate: Arc::default(), number, _timer: timer }
     }
 }

@@ -14,6 +14,7 @@ use sharebench_smb::wire::lease::{
 use sharebench_smb::wire::oplock::{self, OplockBreak};
 use sharebench_smb::wire::transform;
 
+use crate::smb::breaking::BreakTimer;
 use crate::smb::client_connections::ClientConnections;
 use crate::smb::open_files::{File, FileState};
 use crate::smb::parked::Gate;
@@ -29,8 +30,29 @@ pub(super) enum CacheRequest {
     Nothing,
     /// An oplock of this level.
     Oplock(u8),
-    /// A lease of the client with this identity.
-    Lease([u8; 16], LeaseContext),
+    Lease(LeaseRequest),
+}
+
+/// A lease that a CREATE requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LeaseRequest {
+    /// Identity of the client.
+    pub(super) client: [u8; 16],
+    pub(super) context: LeaseContext,
+    /// The connection has negotiated leases of directories.
+    pub(super) directories: bool,
+}
+
+impl LeaseRequest {
+    fn id(&self) -> LeaseId {
+        (self.client, self.context.key)
+    }
+
+    /// The lease of the directory that the client names. What the client changes there over the open does not break it.
+    pub(super) fn parent(&self) -> Option<LeaseId> {
+        let (parent, _) = self.context.version_2?;
+        (self.context.flags & PARENT_KEY_SET != 0).then_some((self.client, parent))
+    }
 }
 
 /// What a CREATE was granted.
@@ -80,6 +102,7 @@ pub(super) struct Break {
     pub(super) gate: Arc<Gate>,
     /// Identity, for the timer.
     pub(super) number: u64,
+    pub(super) _timer: BreakTimer,
 }
 
 /// What a client may cache of one file.
@@ -117,7 +140,7 @@ fn level_of_state(state: u32) -> u8 {
 impl CacheRequest {
     /// True if a grant belongs to the same lease.
     pub(super) fn is_same(&self, grant: &Grant) -> bool {
-        matches!((self, grant.owner), (Self::Lease(client, lease), Owner::Lease(id)) if id == (*client, lease.key))
+        self.lease().is_some_and(|id| grant.owner == Owner::Lease(id))
     }
 
     /// The same request, if it requests no lease.
@@ -128,8 +151,24 @@ impl CacheRequest {
     /// The lease that it requests.
     pub(super) fn lease(&self) -> Option<LeaseId> {
         match self {
-            Self::Lease(client, lease) => Some((*client, lease.key)),
+            Self::Lease(lease) => Some(lease.id()),
             Self::Nothing | Self::Oplock(_) => None,
+        }
+    }
+
+    /// The lease of the directory that it names.
+    pub(super) fn parent(&self) -> Option<LeaseId> {
+        if let Self::Lease(lease) = self { lease.parent() } else { None }
+    }
+
+    /// What it requests if it opens a directory: a lease of version 2 on reads and handles, or nothing (MS-SMB2 3.3.5.9.11).
+    pub(super) fn of_directory(&self) -> Self {
+        match self {
+            Self::Lease(lease) if lease.directories && lease.context.version_2.is_some() => {
+                let context = LeaseContext { state: lease.context.state & !WRITE, ..lease.context };
+                Self::Lease(LeaseRequest { context, ..*lease })
+            }
+            _ => Self::Nothing,
         }
     }
 
@@ -137,12 +176,17 @@ impl CacheRequest {
         match self {
             Self::Nothing => 0,
             Self::Oplock(level) => state_of_level(*level),
-            Self::Lease(_, lease) => lease.state & (READ | HANDLE | WRITE),
+            Self::Lease(lease) => lease.context.state & (READ | HANDLE | WRITE),
         }
     }
 }
 
 impl Holder {
+    /// True if many breaks wait for the client, so that it is granted no further lease.
+    pub(super) fn is_congested(&self) -> bool {
+        self.session.is_congested() || self.client.as_ref().is_some_and(|client| client.is_congested())
+    }
+
     /// Sends a message that the client did not request (MS-SMB2 3.3.4.6). It is encrypted, but never signed. False if the
     /// client has no connection.
     fn send(&self, of_lease: bool, encode: impl FnOnce(&mut Vec<u8>)) -> bool {
@@ -238,6 +282,8 @@ pub(super) struct GrantLimits {
     pub(super) overwritten: bool,
     /// Nothing but this server changes files, so that clients may cache what they write.
     pub(super) writes: bool,
+    /// Maximum number of leases of the file.
+    pub(super) leases: usize,
 }
 
 impl FileState {
@@ -267,21 +313,24 @@ impl FileState {
                 }
                 GrantedCache::Oplock(level)
             }
-            CacheRequest::Lease(client, wanted) => {
+            CacheRequest::Lease(LeaseRequest { context: wanted, .. }) => {
                 let known = self.grants.iter_mut().find(|grant| request.is_same(grant));
                 if let Some(grant) = known {
                     grant.opens.push((id, holder));
                     let upgrades = grant.state & wanted.state == grant.state
                         && granted == wanted.state
                         && granted != grant.state;
-                    if upgrades && grant.breaking.is_none() {
+                    if upgrades && grant.breaking.is_none() && limits.leases > 0 {
                         grant.state = granted;
                         grant.advance();
                     }
                     return GrantedCache::Lease(grant.shown(wanted));
                 }
+                let Some(lease) = request.lease().filter(|_| self.grants.len() < limits.leases) else {
+                    return GrantedCache::Nothing;
+                };
                 let epoch = wanted.version_2.map(|(_, epoch)| epoch);
-                let owner = Owner::Lease((*client, wanted.key));
+                let owner = Owner::Lease(lease);
                 let opens = vec![(id, holder)];
                 let mut grant = Grant { owner, state: granted, breaking: None, epoch, opens };
                 if granted != 0 {
@@ -339,7 +388,7 @@ impl FileState {
             }
         }
         match request {
-            CacheRequest::Lease(_, wanted) => GrantedCache::Lease(grant.shown(wanted)),
+            CacheRequest::Lease(lease) => GrantedCache::Lease(grant.shown(&lease.context)),
             _ => GrantedCache::Oplock(level_of_state(grant.state)),
         }
     }
@@ -370,6 +419,12 @@ impl File {
         state
             .grants
             .retain(|grant| grant.owner != Owner::Oplock || grant.state != 0 || grant.breaking.is_some());
-        self.cached.store(state.is_shared_cache(), Ordering::Release);
+        let shared = state.is_shared_cache();
+        // Under the lock of the state, so that the number follows the flag.
+        if self.cached.swap(shared, Ordering::AcqRel) != shared
+            && let Some(listings) = &self.listings
+        {
+            listings.note(shared);
+        }
     }
 }

@@ -13,7 +13,8 @@ use sharebench_smb::wire::simple::{CloseRequest, CloseResponse};
 use sharebench_smb::wire::{FileId, HEADER_LEN};
 
 use crate::Attributes;
-use crate::smb::caching::{CacheRequest, GrantedCache, Holder};
+use crate::smb::cached_listings::ParentListing;
+use crate::smb::caching::{CacheRequest, GrantedCache, Holder, LeaseRequest};
 use crate::smb::call::{Answer, Call, DONE};
 use crate::smb::durable::{Durability, has_other_contexts};
 use crate::smb::file_info::{describe, is_read_only};
@@ -122,7 +123,8 @@ impl Call<'_> {
             access,
             write_through: request.options & options::WRITE_THROUGH != 0,
             options: request.options & (through | MODE_OPTIONS),
-            lease: wanted.cache.lease().filter(|_| !attributes.directory),
+            lease: wanted.cache.lease().filter(|_| matches!(cache, GrantedCache::Lease(_))),
+            parent: ParentListing::new(wanted.cache.parent()),
             allocation: if attributes.directory { 0 } else { wanted_allocation(&request) },
             durable: Durability::granted(durable.filter(|_| !attributes.directory), &cache),
             resilience: AtomicU64::default(),
@@ -253,8 +255,12 @@ impl Call<'_> {
         let context = contexts.find(|context| context.name == name::REQUEST_LEASE);
         let negotiated = self.connection.negotiated.get().filter(|negotiated| negotiated.leases);
         let (Some(negotiated), Some(context)) = (negotiated, context) else { return Ok(None) };
-        let lease = LeaseContext::decode(&context.data).map_err(malformed)?;
-        Ok(Some(CacheRequest::Lease(negotiated.client_guid(), lease)))
+        let context = LeaseContext::decode(&context.data).map_err(malformed)?;
+        Ok(Some(CacheRequest::Lease(LeaseRequest {
+            client: negotiated.client_guid(),
+            context,
+            directories: negotiated.directory_leases,
+        })))
     }
 
     fn opened_pipe(&mut self, id: FileId, pipe: Pipe, body: &mut Vec<u8>) -> Outcome<Answer> {

@@ -78,7 +78,7 @@ impl ServerState {
         open.file.end_caches(open.id.volatile);
         checked_data(written)?;
         open.position.store(offset + data.len() as u64, Ordering::Relaxed);
-        open.note_written(&self.files.watches);
+        open.note_written(&self.files);
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::FileId;
+use sharebench_smb::wire::change_notify::filter;
 use sharebench_smb::wire::copy_chunk::{
     COPY_CHUNK, COPY_CHUNK_WRITE, CopyChunkRequest, DUPLICATE_EXTENTS, DuplicateExtents, REQUEST_RESUME_KEY,
     put_copied, put_resume_key,
@@ -103,7 +104,7 @@ impl Call<'_> {
     /// Reports a change of content to those who cache or watch the file.
     fn changed(&self, open: &OpenFile) {
         open.file.end_caches(open.id.volatile);
-        open.note_written(&self.connection.server.files.watches);
+        open.note_written(&self.connection.server.files);
     }
 
     fn copy_chunks(
@@ -165,6 +166,7 @@ impl Call<'_> {
         let volume = self.connection.server.volume.as_ref();
         let attributes = checked(volume.attributes(open.node))?;
         store_sparse(volume, &attributes, input.first().is_none_or(|sparse| *sparse != 0));
+        open.note_change(&self.connection.server.files, filter::ATTRIBUTES);
         Ok(())
     }
 

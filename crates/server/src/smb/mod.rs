@@ -9,6 +9,7 @@ mod answering;
 mod break_acknowledgment;
 mod breaking;
 mod buffers;
+mod cached_listings;
 mod caching;
 mod call;
 mod change_notify;

@@ -26,10 +26,11 @@ use crate::smb::status::{Outcome, malformed};
 /// Dialects, the oldest first.
 const DIALECTS: [u16; 5] = [0x0202, 0x0210, 0x0300, 0x0302, 0x0311];
 /// Capabilities (MS-SMB2 2.2.4): requests of several credits; encryption in dialects 3.0 and 3.0.2; leases; sessions of
-/// several channels.
+/// several channels; leases of directories.
 const LARGE_MTU: u32 = 0x04;
 const CAN_ENCRYPT: u32 = 0x40;
 const LEASING: u32 = 0x02;
+const DIRECTORY_LEASING: u32 = 0x20;
 const MULTI_CHANNEL: u32 = 0x08;
 /// Security modes.
 const SIGNING_ENABLED: u16 = 1;
@@ -49,6 +50,8 @@ pub(super) struct Negotiated {
     pub(super) max_transfer: u32,
     /// Clients may cache what they read.
     pub(super) leases: bool,
+    /// Clients may cache listings.
+    pub(super) directory_leases: bool,
     /// What the client sent, which it may repeat under the protection of a session.
     offer: ValidateNegotiateRequest,
     answer: ValidateNegotiateResponse,
@@ -148,6 +151,11 @@ impl Connection {
         if leases {
             capabilities |= LEASING;
         }
+        // Only a client that announces it knows breaks of directories (MS-SMB2 3.3.5.4).
+        let directory_leases = leases && dialect >= 0x0300 && request.capabilities & DIRECTORY_LEASING != 0;
+        if directory_leases {
+            capabilities |= DIRECTORY_LEASING;
+        }
         if dialect >= 0x0300 && request.capabilities & MULTI_CHANNEL != 0 {
             capabilities |= MULTI_CHANNEL;
         }
@@ -168,6 +176,7 @@ impl Connection {
             cipher,
             max_transfer: response.max_read,
             leases,
+            directory_leases,
             offer: ValidateNegotiateRequest {
                 capabilities: request.capabilities,
                 client_guid: request.client_guid,
@@ -217,6 +226,7 @@ impl Connection {
                 cipher: None,
                 max_transfer: response.max_read,
                 leases: false,
+                directory_leases: false,
                 offer: ValidateNegotiateRequest::default(),
                 answer: ValidateNegotiateResponse::default(),
             };

@@ -11,8 +11,8 @@ use sharebench_smb::wire::change_notify::{Action, filter};
 use sharebench_smb::wire::create::access;
 use tokio::runtime::Handle;
 
-use crate::name::fold_case;
 use crate::smb::breaking::Contender;
+use crate::smb::cached_listings::{CachedListings, MAX_LISTING_LEASES, ParentListing};
 use crate::smb::caching::{CacheRequest, Grant, GrantLimits, GrantedCache, Holder, LeaseId, Owner};
 use crate::smb::durable::Durability;
 use crate::smb::listing::ListingState;
@@ -58,6 +58,7 @@ pub(super) struct OpenFile {
     pub(super) options: u32,
     /// The lease that the open belongs to.
     pub(super) lease: Option<LeaseId>,
+    pub(super) parent: ParentListing,
     /// Bytes that the client has reserved.
     pub(super) allocation: u64,
     /// What happens to the open when its client loses its connection.
@@ -125,22 +126,6 @@ impl OpenFile {
     }
 }
 
-impl OpenFile {
-    /// Reports a change of the file to those who watch its directory.
-    pub(super) fn note_change(&self, watches: &Watches, changed: u32) {
-        if !watches.is_empty() {
-            let place = self.file.state().place.clone();
-            watches.note_place(&place, Action::Modified, changed);
-        }
-    }
-
-    /// Reports that content was written.
-    #[inline]
-    pub(super) fn note_written(&self, watches: &Watches) {
-        self.note_change(watches, filter::LAST_WRITE | filter::SIZE);
-    }
-}
-
 /// A node that is open at least once.
 pub(super) struct File {
     node: NodeId,
@@ -148,6 +133,8 @@ pub(super) struct File {
     pub(super) locked: AtomicBool,
     /// True while clients may cache what they read, so that WRITE of other files need not look for them.
     pub(super) cached: AtomicBool,
+    /// Counts the directory while clients cache its listing; none for a file.
+    pub(super) listings: Option<Arc<CachedListings>>,
     /// Runs the timers of breaks.
     pub(super) runtime: Option<Handle>,
     breaks: AtomicU64,
@@ -159,7 +146,7 @@ pub(super) struct File {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenEntry {
     pub(super) id: u64,
-    access: u32,
+    pub(super) access: u32,
     share: u32,
 }
 
@@ -185,17 +172,24 @@ pub(super) struct FileState {
     pub(super) place: Place,
     pub(super) opens: Vec<OpenEntry>,
     pub(super) delete_pending: bool,
+    /// The lease of the directory that the open which requested the removal has named.
+    pub(super) deleter: Option<LeaseId>,
     pub(super) locks: Vec<Lock>,
     pub(super) waiting: Vec<WaitingLock>,
     pub(super) grants: Vec<Grant>,
 }
 
 impl File {
-    fn new(node: NodeId, place: &Place, runtime: Option<Handle>) -> Self {
+    fn new(
+        (node, place): (NodeId, &Place),
+        listings: Option<Arc<CachedListings>>,
+        runtime: Option<Handle>,
+    ) -> Self {
         let state = FileState {
             place: place.clone(),
             opens: Vec::new(),
             delete_pending: false,
+            deleter: None,
             locks: Vec::new(),
             waiting: Vec::new(),
             grants: Vec::new(),
@@ -204,11 +198,17 @@ impl File {
             node,
             locked: AtomicBool::default(),
             cached: AtomicBool::default(),
+            listings,
             runtime,
             breaks: AtomicU64::default(),
             write_time: ShownWriteTime::default(),
             state: Mutex::new(state),
         }
+    }
+
+    /// True for a directory.
+    pub(super) fn is_directory(&self) -> bool {
+        self.listings.is_some()
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, FileState> {
@@ -256,6 +256,17 @@ pub(super) struct WantedOpen<'a> {
     pub(super) first: bool,
 }
 
+/// An open that ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LeavingOpen {
+    pub(super) id: u64,
+    pub(super) lease: Option<LeaseId>,
+    /// The lease of the directory that it has named.
+    pub(super) parent: Option<LeaseId>,
+    /// It removes the file.
+    pub(super) deletes: bool,
+}
+
 /// The result of adding an open.
 pub(super) enum Opening {
     Opened(Arc<File>, GrantedCache),
@@ -284,6 +295,7 @@ pub(super) struct OpenFiles {
     /// Runs the timers of breaks.
     runtime: OnceLock<Handle>,
     pub(super) watches: Watches,
+    pub(super) listings: Arc<CachedListings>,
 }
 
 impl OpenFiles {
@@ -301,11 +313,11 @@ impl OpenFiles {
     pub(super) fn open(&self, wanted: &WantedOpen<'_>, writes: bool) -> Outcome<Opening> {
         let mut tables = self.tables();
         let known = tables.files.get(&wanted.node).cloned();
-        let file = known
-            .clone()
-            .unwrap_or_else(|| Arc::new(File::new(wanted.node, wanted.place, self.runtime.get().cloned())));
-        // What a listing has cached would not end by changes of its names.
-        let cache = if wanted.directory { &CacheRequest::Nothing } else { wanted.cache };
+        let file = known.clone().unwrap_or_else(|| {
+            let listings = wanted.directory.then(|| Arc::clone(&self.listings));
+            Arc::new(File::new((wanted.node, wanted.place), listings, self.runtime.get().cloned()))
+        });
+        let cache = if wanted.directory { &wanted.cache.of_directory() } else { wanted.cache };
         let lease = cache.lease();
         if let Some(of_lease) = lease.and_then(|id| tables.leases.get(&id))
             && !Arc::ptr_eq(of_lease, &file)
@@ -338,7 +350,14 @@ impl OpenFiles {
             return Err(NtStatus::SHARING_VIOLATION);
         }
         state.opens.push(entry);
-        let limits = GrantLimits { overwritten: wanted.overwrites, writes };
+        let leases = if lease.is_some() && wanted.holder.is_congested() {
+            0
+        } else if wanted.directory {
+            MAX_LISTING_LEASES
+        } else {
+            usize::MAX
+        };
+        let limits = GrantLimits { overwritten: wanted.overwrites, writes, leases };
         let granted = state.grant(wanted.id, cache, limits, Arc::clone(&wanted.holder));
         file.note_grants(&mut state);
         drop(state);
@@ -346,23 +365,15 @@ impl OpenFiles {
             tables.files.insert(wanted.node, Arc::clone(&file));
             self.count.store(tables.files.len(), Ordering::Release);
         }
-        if let Some(id) = lease {
+        if let (Some(id), GrantedCache::Lease(_)) = (lease, granted) {
             tables.leases.insert(id, Arc::clone(&file));
         }
         Ok(Opening::Opened(file, granted))
     }
 
-    /// True if somebody has opened a directory to remove or rename it, so that its names must stay (MS-FSA 2.1.5.15.11).
-    pub(super) fn is_held_for_removal(&self, directory: NodeId) -> bool {
-        let held = |file: Arc<File>| file.state().opens.iter().any(|open| open.access & access::DELETE != 0);
-        self.of_node(directory).is_some_and(held)
-    }
-
-    /// True if something in a directory is open.
-    pub(super) fn has_open_below(&self, directory: &str) -> bool {
-        let above = format!("{}\\", fold_case(directory));
-        let tables = self.tables();
-        tables.files.values().any(|file| fold_case(&file.state().place.path).starts_with(&above))
+    /// All nodes that are open.
+    pub(super) fn all_open(&self) -> Vec<Arc<File>> {
+        self.tables().files.values().cloned().collect()
     }
 
     /// True if a node is open.
@@ -387,32 +398,43 @@ impl OpenFiles {
     /// fails (MS-SMB2 3.3.4.17), so that requests for it are checked before.
     pub(super) fn close(&self, open: &OpenFile, volume: &dyn Volume) {
         self.watches.close(open);
-        let deletes = open.delete_on_close.load(Ordering::Relaxed);
-        self.leave(&open.file, (open.id.volatile, open.lease), deletes, volume);
+        let leaving = LeavingOpen {
+            id: open.id.volatile,
+            lease: open.lease,
+            parent: open.parent.lease,
+            deletes: open.delete_on_close.load(Ordering::Relaxed),
+        };
+        self.leave(&open.file, leaving, volume);
+        self.end_written(open);
     }
 
     /// Ends an open that has no identifier any longer.
-    pub(super) fn leave(
-        &self,
-        file: &File,
-        (id, lease): (u64, Option<LeaseId>),
-        delete: bool,
-        volume: &dyn Volume,
-    ) {
+    pub(super) fn leave(&self, file: &Arc<File>, leaving: LeavingOpen, volume: &dyn Volume) {
+        let LeavingOpen { id, lease, parent, deletes } = leaving;
         let pending;
         let (removed, replies, gates) = {
             let mut state = file.state();
             state.opens.retain(|open| open.id != id);
-            state.delete_pending |= delete;
+            if deletes && !state.delete_pending {
+                state.delete_pending = true;
+                state.deleter = parent;
+            }
+            if deletes {
+                // Clients that only keep the handle must not delay the removal.
+                state.break_handles(file, Some(id));
+            }
             let gates = state.leave_grants(id);
             file.note_grants(&mut state);
             let replies = state.leave_locks(id, &file.locked);
             pending = state.delete_pending;
-            ((state.opens.is_empty() && pending).then(|| state.place.clone()), replies, gates)
+            // A client knows of a removal that it has requested, and whose last close it has sent.
+            let named = parent.filter(|_| parent == state.deleter);
+            let removed = (state.opens.is_empty() && pending).then(|| (state.place.clone(), named));
+            (removed, replies, gates)
         };
         answer(replies);
-        if let Some(place) = removed {
-            self.remove(volume, file.node, &place);
+        if let Some((place, named)) = removed {
+            self.remove(volume, file.node, &place, named);
         } else if pending {
             self.watches.end_of(file.node, NtStatus::DELETE_PENDING);
         }
@@ -426,9 +448,7 @@ impl OpenFiles {
             if let Some(lease) = lease {
                 let owner = Owner::Lease(lease);
                 let ended = !file.state().grants.iter().any(|grant| grant.owner == owner);
-                if ended
-                    && tables.leases.get(&lease).is_some_and(|known| std::ptr::eq(&raw const **known, file))
-                {
+                if ended && tables.leases.get(&lease).is_some_and(|known| Arc::ptr_eq(known, file)) {
                     tables.leases.remove(&lease);
                 }
             }
@@ -442,10 +462,10 @@ impl OpenFiles {
 
 impl OpenFiles {
     /// Removes a name if it still belongs to the node.
-    fn remove(&self, volume: &dyn Volume, node: NodeId, place: &Place) {
+    fn remove(&self, volume: &dyn Volume, node: NodeId, place: &Place, named: Option<LeaseId>) {
         if let Some((base, stream)) = &place.stream {
             if volume.remove_stream(*base, stream).is_ok() {
-                self.watches.note_place(place, Action::RemovedStream, filter::STREAM_NAME);
+                self.note_place(place, (Action::RemovedStream, filter::STREAM_NAME), named);
             }
             return;
         }
@@ -457,7 +477,7 @@ impl OpenFiles {
             (volume.remove(place.directory, &place.name), filter::FILE_NAME)
         };
         match removed {
-            Ok(()) => self.watches.note_place(place, Action::Removed, kind),
+            Ok(()) => self.note_place(place, (Action::Removed, kind), named),
             Err(error) => tracing::debug!(%error, name = ?place.name, "SMB removal on close failed"),
         }
     }

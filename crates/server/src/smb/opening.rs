@@ -15,7 +15,7 @@ use crate::smb::descriptors::store_descriptor;
 use crate::smb::file_info::{
     ARCHIVE, HIDDEN, READ_ONLY, SYSTEM, describe, is_read_only, mode_with, store_bits,
 };
-use crate::smb::open_files::{File, Opening, Place, WantedOpen};
+use crate::smb::open_files::{File, LeavingOpen, Opening, Place, WantedOpen};
 use crate::smb::parked::Gate;
 use crate::smb::resolve::{resolve, split_stream};
 use crate::smb::state::ServerState;
@@ -217,7 +217,7 @@ impl<'a> Wanted<'a> {
     ) -> Outcome<()> {
         let volume = server.volume.as_ref();
         let kind = if made.directory { filter::DIR_NAME } else { filter::FILE_NAME };
-        server.files.watches.note_place(place, Action::Added, kind);
+        server.files.note_place(place, (Action::Added, kind), self.cache.parent());
         let mut contexts = self.request.contexts.iter();
         let Some(context) = contexts.find(|context| context.name == name::SECURITY_DESCRIPTOR) else {
             return Ok(());
@@ -322,11 +322,17 @@ impl<'a> Wanted<'a> {
             Ok(attributes) => {
                 store_bits(volume, &attributes, self.request.attributes | ARCHIVE);
                 let changed = filter::SIZE | filter::ATTRIBUTES | filter::LAST_WRITE;
-                server.files.watches.note_place(place, Action::Modified, changed);
+                server.files.note_place(place, (Action::Modified, changed), self.cache.parent());
                 Ok(opened(Opening::Opened(file, cache), attributes, access, action))
             }
             Err(error) => {
-                server.files.leave(&file, (self.id.volatile, self.cache.lease()), false, volume);
+                let leaving = LeavingOpen {
+                    id: self.id.volatile,
+                    lease: self.cache.lease(),
+                    parent: None,
+                    deletes: false,
+                };
+                server.files.leave(&file, leaving, volume);
                 Err(status(error))
             }
         }

@@ -161,8 +161,8 @@ impl Serving {
         while let Some(delivery) = next {
             match delivery {
                 Delivery::Late(reply) => out.put(&reply),
-                Delivery::Notification(message) => {
-                    self.held.push_back((self.started, Held::Message(message)));
+                Delivery::Notification(notice) => {
+                    self.held.push_back((self.started, Held::Message(notice.into_frame())));
                 }
                 Delivery::Cancel(header) => self.hold_cancel(header),
                 Delivery::Job(job) => self.deliver_job(job, &mut out).await?,

@@ -138,6 +138,11 @@ impl Session {
         self.channels.notify(frame)
     }
 
+    /// True if many messages wait for a client that does not read them.
+    pub(super) fn is_congested(&self) -> bool {
+        self.channels.is_congested()
+    }
+
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }

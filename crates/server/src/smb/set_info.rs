@@ -57,7 +57,7 @@ impl Call<'_> {
             TYPE_FILE => {}
             TYPE_SECURITY => {
                 set_descriptor(server.volume.as_ref(), &open, (request.additional, &request.information))?;
-                open.note_change(&server.files.watches, filter::SECURITY);
+                open.note_change(&server.files, filter::SECURITY);
                 RESPONSE_SIZE.put(body);
                 return Ok(Answer::Now(NtStatus::SUCCESS));
             }
@@ -132,7 +132,6 @@ impl ServerState {
         ] {
             changed |= if time == 0 { 0 } else { bit };
         }
-        open.note_change(&self.files.watches, changed);
         open.file.write_time.release();
         if let Some(created) = set_time(basic.created) {
             store_created(self.volume.as_ref(), &found, created);
@@ -140,11 +139,17 @@ impl ServerState {
         if basic.attributes != 0 {
             store_bits(self.volume.as_ref(), &found, basic.attributes);
         }
-        if change == SetAttributes::default() {
-            return Ok(());
+        let set = if change == SetAttributes::default() {
+            Ok(())
+        } else {
+            self.volume.as_ref().set_attributes(open.described_node(), &change).map(drop)
+        };
+        if open.directory {
+            // Its own attributes are a part of what clients cache of it.
+            open.file.end_caches(open.id.volatile);
         }
-        checked(self.volume.as_ref().set_attributes(open.described_node(), &change))?;
-        Ok(())
+        open.note_change(&self.files, changed);
+        checked(set)
     }
 
     pub(super) fn set_size(&self, open: &OpenFile, size: u64) -> Outcome<()> {
@@ -157,7 +162,7 @@ impl ServerState {
         open.file.end_caches(open.id.volatile);
         open.file.write_time.release();
         checked(changed)?;
-        open.note_change(&self.files.watches, filter::SIZE | filter::ATTRIBUTES);
+        open.note_change(&self.files, filter::SIZE | filter::ATTRIBUTES);
         Ok(())
     }
 
@@ -175,9 +180,20 @@ impl ServerState {
     /// Breaks the handles of a file that other clients cache, and returns what to wait for.
     fn break_handles(&self, file: &Arc<File>, open: &OpenFile) -> Option<Arc<Gate>> {
         loop {
-            let obstacles = file.state().break_handles(file, open.id.volatile);
+            let obstacles = file.state().break_handles(file, Some(open.id.volatile));
             if obstacles.lost.is_empty() {
                 return obstacles.gate;
+            }
+            self.close_lost(&obstacles.lost);
+        }
+    }
+
+    /// Breaks the handles that clients keep below a directory, and returns what to wait for.
+    fn break_below(&self, directory: &str) -> Outcome<Option<Arc<Gate>>> {
+        loop {
+            let obstacles = self.files.break_below(directory)?;
+            if obstacles.lost.is_empty() {
+                return Ok(obstacles.gate);
             }
             self.close_lost(&obstacles.lost);
         }
@@ -201,7 +217,11 @@ impl ServerState {
                 return Ok(Some(gate));
             }
         }
-        open.file.state().delete_pending = delete;
+        {
+            let mut state = open.file.state();
+            state.delete_pending = delete;
+            state.deleter = open.parent.lease;
+        }
         if delete && open.directory {
             self.files.watches.end_of(open.node, NtStatus::DELETE_PENDING);
         }
@@ -227,11 +247,15 @@ impl ServerState {
             return Err(NtStatus::ACCESS_DENIED);
         }
         let to = resolve(volume, path)?;
-        if self.files.is_held_for_removal(to.place.directory) {
-            return Err(NtStatus::SHARING_VIOLATION);
+        if let Some(held) = self.files.held_for_removal(to.place.directory)?
+            && let Some(gate) = self.break_handles(&held, open)
+        {
+            return Ok(Some(gate));
         }
-        if open.directory && self.files.has_open_below(&from.path) {
-            return Err(NtStatus::ACCESS_DENIED);
+        if open.directory
+            && let Some(gate) = self.break_below(&from.path)?
+        {
+            return Ok(Some(gate));
         }
         if let Some(gate) = self.break_handles(&open.file, open) {
             return Ok(Some(gate));
@@ -294,18 +318,19 @@ impl ServerState {
 
     /// Reports a rename: within a directory as one, otherwise as a removal and an addition.
     fn note_renamed(&self, open: &OpenFile, from: &Place, to: &Place) {
-        let watches = &self.files.watches;
+        let files = &self.files;
+        let named = open.parent.lease;
         let kind = if open.directory { filter::DIR_NAME } else { filter::FILE_NAME };
         let (old, new) = if from.directory == to.directory {
             (Action::RenamedOldName, Action::RenamedNewName)
         } else {
             (Action::Removed, Action::Added)
         };
-        watches.note_place(from, old, kind);
-        watches.note_place(to, new, kind);
+        files.note_place(from, (old, kind), named);
+        files.note_place(to, (new, kind), named);
         if !open.directory {
             // As Windows does.
-            watches.note_place(to, Action::Modified, filter::ATTRIBUTES | filter::CREATION);
+            files.note_place(to, (Action::Modified, filter::ATTRIBUTES | filter::CREATION), named);
         }
     }
 }

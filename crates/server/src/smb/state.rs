@@ -153,11 +153,13 @@ impl ServerState {
 impl VolumeObserver for ServerState {
     fn node_changed(&self, node: NodeId) {
         if let Some(file) = self.files.of_node(node) {
-            file.end_read_caches(None);
+            file.end_read_caches(|_| false);
         }
+        self.files.end_listings_of(node, self.volume.as_ref());
     }
 
     fn names_changed(&self, directory: NodeId) {
         self.files.watches.note_external(directory);
+        self.files.end_listing(directory, None);
     }
 }

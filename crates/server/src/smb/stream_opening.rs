@@ -67,7 +67,8 @@ impl Wanted<'_> {
         let used = access | if replaces { access::WRITE_DATA } else { 0 };
         let opening = self.add(server, &place, &stream, (used, replaces))?;
         if action == CREATED {
-            server.files.watches.note_place(&place, Action::AddedStream, filter::STREAM_NAME);
+            let added = (Action::AddedStream, filter::STREAM_NAME);
+            server.files.note_place(&place, added, self.cache.parent());
         }
         if replaces && matches!(opening, Opening::Opened(..)) {
             let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };

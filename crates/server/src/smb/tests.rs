@@ -1,5 +1,6 @@
 //! The server with this project's client, and with messages that no client of it sends.
 
+mod client_leases;
 mod expiry;
 mod raw;
 

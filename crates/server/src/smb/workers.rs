@@ -10,6 +10,7 @@ use sharebench_smb::wire::header::Header;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::smb::buffers::Replies;
+use crate::smb::client_connections::Notice;
 use crate::smb::connection::Connection;
 use crate::smb::parked::ParkedRequest;
 
@@ -36,7 +37,7 @@ pub(super) enum Delivery {
     Late(Vec<u8>),
     /// A message that no request caused, with its prefix. It follows the replies to the requests that are in progress,
     /// because it may concern a file that one of them opens.
-    Notification(Vec<u8>),
+    Notification(Notice),
     /// A CANCEL of a request that did not wait. It is repeated once the requests that are in progress have been answered or
     /// wait, because it may concern one of them.
     Cancel(Header),
@@ -46,7 +47,8 @@ impl Delivery {
     /// The bytes of a message that was not sent.
     pub(super) fn into_late(self) -> Option<Vec<u8>> {
         match self {
-            Self::Late(frame) | Self::Notification(frame) => Some(frame),
+            Self::Late(frame) => Some(frame),
+            Self::Notification(notice) => Some(notice.into_frame()),
             Self::Job(_) | Self::Cancel(_) => None,
         }
     }

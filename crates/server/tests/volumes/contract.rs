@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_server::{NodeId, ROOT, SetAttributes, Volume, VolumeError};
+use sharebench_server::{ListedIn, NodeId, ROOT, SetAttributes, Volume, VolumeError};
 
 use crate::on_every_volume;
 
@@ -25,6 +25,28 @@ fn list_by(volume: &dyn Volume, directory: NodeId, page: usize) -> Vec<String> {
         assert_ne!(cookie, 0);
         names.extend(entries.into_iter().map(|entry| entry.name));
     }
+}
+
+#[test]
+fn a_node_is_listed_in_the_directory_of_its_only_name() {
+    on_every_volume(|volume| {
+        let directory = volume.make_directory(ROOT, "directory", 0o755).unwrap().node;
+        let file = volume.create(ROOT, "file", 0o644).unwrap().node;
+        assert_eq!(volume.listed_in(ROOT), ListedIn::Directory(ROOT));
+        assert_eq!(volume.listed_in(directory), ListedIn::Directory(ROOT));
+        assert_eq!(volume.listed_in(file), ListedIn::Directory(ROOT));
+        volume.rename(ROOT, "file", directory, "moved").unwrap();
+        assert_eq!(volume.listed_in(file), ListedIn::Directory(directory));
+        volume.add_name(file, ROOT, "second").unwrap();
+        assert_eq!(volume.listed_in(file), ListedIn::Unknown);
+        // A volume may not know which of its names is left, but it must not name the other directory.
+        volume.lookup(ROOT, "second").unwrap();
+        volume.remove(ROOT, "second").unwrap();
+        assert_ne!(volume.listed_in(file), ListedIn::Directory(ROOT));
+        assert_ne!(volume.listed_in(file), ListedIn::Nowhere);
+        volume.remove(directory, "moved").unwrap();
+        assert_eq!(volume.listed_in(file), ListedIn::Nowhere);
+    });
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::directory::linux::persistent::Scan;
 use crate::directory::linux::places::{NodeName, Places};
 use crate::directory::linux::status::attributes;
 use crate::directory::linux::streams::{Streams, is_stream};
-use crate::{Attributes, DosAttributes, NodeId, ROOT, VolumeError, VolumeResult};
+use crate::{Attributes, DosAttributes, ListedIn, NodeId, ROOT, VolumeError, VolumeResult};
 
 /// The open root, and what is known about the nodes below it.
 pub(super) struct Tree {
@@ -106,6 +106,26 @@ impl Tree {
                 Err(VolumeError::Stale) if self.places.use_other_name(id) => {}
                 attributes => return attributes,
             }
+        }
+    }
+
+    /// The directory of a file that has one name, and has it there now.
+    pub(super) fn listed_in(&self, id: NodeId) -> ListedIn {
+        loop {
+            match self.attributes_by_name(id) {
+                Ok(found) if found.directory || found.links == 1 => {
+                    let place = self.places.get(id);
+                    return place.map_or(ListedIn::Unknown, |place| ListedIn::Directory(place.parent));
+                }
+                Ok(_) => return ListedIn::Unknown,
+                Err(VolumeError::Stale) if self.places.use_other_name(id) => {}
+                // Its name is not known, which includes a stream, or it is gone.
+                Err(_) => break,
+            }
+        }
+        match self.attributes(id) {
+            Err(VolumeError::Stale | VolumeError::NotFound) => ListedIn::Nowhere,
+            _ => ListedIn::Unknown,
         }
     }
 

@@ -19,7 +19,7 @@ use crate::directory::linux::{descriptors, dos_attributes};
 use crate::directory::linux::{links, ranges};
 use crate::name::{check_name, fold_case};
 use crate::{
-    Attributes, DirectoryEntry, DosAttributes, FileRange, NodeId, PersistentId, ROOT, SeekTarget,
+    Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, PersistentId, ROOT, SeekTarget,
     SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
 };
 
@@ -77,6 +77,10 @@ impl Volume for DirectoryVolume {
             return Ok(ROOT);
         }
         Ok(self.tree.places.get(directory)?.parent)
+    }
+
+    fn listed_in(&self, node: NodeId) -> ListedIn {
+        if node == ROOT { ListedIn::Directory(ROOT) } else { self.tree.listed_in(node) }
     }
 
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {

@@ -15,6 +15,7 @@ use sharebench_smb::wire::create::{CreateRequest, Impersonation, access, disposi
 use super::attributes::{dos_attributes, unix_seconds};
 use super::call::{Nt1Call, Reached, Stop, put_empty};
 use super::state::{OpenedFile, close_files};
+use crate::smb::cached_listings::ParentListing;
 use crate::smb::caching::GrantedCache;
 use crate::smb::caching::{CacheRequest, Holder};
 use crate::smb::durable::Durability;
@@ -81,6 +82,7 @@ impl Nt1Call<'_> {
             write_through: request.options & options::WRITE_THROUGH != 0,
             options: request.options & (through | MODE_OPTIONS),
             lease: None,
+            parent: ParentListing::default(),
             allocation: 0,
             durable: Durability::granted(None, &GrantedCache::Nothing),
             resilience: AtomicU64::default(),
@@ -252,6 +254,7 @@ impl Nt1Call<'_> {
     fn set_modified(&self, open: &OpenFile, modified: SystemTime) {
         let change = SetAttributes { modified: Some(modified), ..SetAttributes::default() };
         open.file.write_time.release();
+        open.parent.note_written();
         if let Err(error) = self.server.volume.set_attributes(open.described_node(), &change) {
             tracing::debug!(%error, "the time of the last write stays that of the write");
         }

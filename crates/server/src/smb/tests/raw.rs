@@ -3,6 +3,7 @@
 mod attacks;
 mod connections;
 mod cross_protocol;
+mod directory_leases;
 mod durable;
 mod leases;
 mod watches;
@@ -62,18 +63,23 @@ impl Raw {
     fn log_in(addr: SocketAddr, share: &str) -> Self {
         let mut raw = Self::connect(addr);
         raw.negotiate();
+        raw.set_up(share);
+        raw
+    }
+
+    /// Logs in and connects to the share.
+    fn set_up(&mut self, share: &str) {
         for kind in [1, 3] {
             let request = SessionSetupRequest { token: ntlm(kind), ..SessionSetupRequest::default() };
-            let (header, _) = raw.call(command::SESSION_SETUP, |body| request.encode(body));
-            raw.session = header.session_id;
+            let (header, _) = self.call(command::SESSION_SETUP, |body| request.encode(body));
+            self.session = header.session_id;
             let expected = if kind == 1 { NtStatus::MORE_PROCESSING_REQUIRED } else { NtStatus::SUCCESS };
             assert_eq!(NtStatus(header.status), expected);
         }
         let request = TreeConnectRequest { path: format!("\\\\server\\{share}") };
-        let (header, _) = raw.call(command::TREE_CONNECT, |body| request.encode(body));
+        let (header, _) = self.call(command::TREE_CONNECT, |body| request.encode(body));
         assert_eq!(header.status, 0);
-        raw.tree = header.tree_id;
-        raw
+        self.tree = header.tree_id;
     }
 
     fn negotiate(&mut self) -> NegotiateResponse {

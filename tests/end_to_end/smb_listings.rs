@@ -1,0 +1,49 @@
+//! Two SMB clients of the Linux kernel that cache listings at the embedded server, under leases of directories.
+
+use sharebench_tests::{KernelGuest, Need, Served, Sharebench, Smbd, needs, program};
+
+const RANDOM_LISTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernel-guest/random-listings");
+/// A port in the namespace of the guest, in which nobody else listens.
+const PORT: &str = "4450";
+
+/// The number after some words.
+fn number_after(printed: &str, words: &str) -> u64 {
+    let (_, rest) = printed.split_once(words).unwrap();
+    rest.split(|letter: char| !letter.is_ascii_digit()).next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn listings_of_two_kernel_clients_agree_while_each_caches_them() {
+    needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
+    let sharebench = Sharebench::new().unwrap();
+    let guest = KernelGuest::prepare(&[]).unwrap();
+    let enter = guest.enter();
+    let words: Vec<&str> = enter.iter().map(String::as_str).collect();
+    let at = format!("{}:{PORT}", KernelGuest::MACHINE);
+    std::fs::create_dir(sharebench.home().join("served")).unwrap();
+    let line = ["serve", "served", "--smb", &at, "--account", Served::USER];
+    let mut server = sharebench.start_by(&words, &line, &[], "served.log").unwrap();
+    server.wait_for_output("serving", program::PATIENCE).unwrap();
+    let share = format!("//{}/share", KernelGuest::MACHINE);
+    let changes = if std::env::var_os("SHAREBENCH_LONG").is_some() { "2000" } else { "60" };
+    for options in ["vers=3.0", "vers=3.1.1", "vers=3.1.1,seal"] {
+        let env = [
+            ("SHARE", share.as_str()),
+            ("PORT", PORT),
+            ("USER", Served::USER),
+            ("PASSWD", Smbd::PASSWORD),
+            ("OPTIONS", options),
+            ("RANDOM_LISTINGS", RANDOM_LISTINGS),
+            ("SEED", "7"),
+            ("COUNT", changes),
+        ];
+        let script = include_str!("../kernel-guest/two-clients");
+        let printed = guest.run(script, &env, 3 * KernelGuest::LONG).unwrap();
+        println!("{options}: {printed}");
+        assert!(printed.contains(&format!("no mismatch: {changes} changes")), "{printed}");
+        let listings = number_after(&printed, &format!("{changes} changes, "));
+        let requests = number_after(&printed, "requests for listings: ");
+        // Each listing without a cache needs at least one request.
+        assert!(0 < requests && requests < listings, "{printed}");
+    }
+}
