@@ -5,6 +5,8 @@ mod connections;
 mod cross_protocol;
 mod durable;
 mod leases;
+mod pipes;
+mod streams;
 mod watches;
 
 use std::io::{Read, Write};
