@@ -15,6 +15,7 @@ class File:
 
     def __init__(self, path, directory, size):
         self.path, self.directory, self.size, self.content = path, directory, size, []
+        self.size_known = False
 
 
 class Tree:
@@ -25,15 +26,15 @@ class Tree:
         # Paths that the client itself made, renamed or removed.
         self.touched = set()
 
-    def add(self, path, directory, size):
+    def add(self, path, directory, size, size_known=True):
         key = path.casefold()
         if not path or key in self.touched or ":" in path or "\0" in path:
             return
         parent = path.rpartition("\\")[0]
         self.add(parent, True, 0)
-        known = self.files.get(key)
-        if not known:
-            self.files[key] = File(path, directory, min(size, MAX_FILE))
+        known = self.files.setdefault(key, File(path, directory, 0))
+        if size_known and not known.size_known:
+            known.size, known.size_known = min(size, MAX_FILE), True
 
     def read(self, path, offset, content):
         file = self.files.get(path.casefold())
@@ -52,7 +53,7 @@ class Capture:
     """All connections of a capture. `replies` has the final reply to each (connection, message)."""
 
     def __init__(self, data):
-        self.events, self.replies, self.interim, self.skipped, self.acknowledged = [], {}, set(), {}, set()
+        self.events, self.replies, self.skipped = [], {}, {}
         self.negotiated, self.shares, self.smb1_negotiate = {}, {}, {}
         self.tree, self.opened = Tree(), {}
         for number, connection in enumerate(streams.connections(data)):
@@ -89,8 +90,8 @@ class Capture:
     def read_reply(self, number, frame, part):
         key = (number, part.message)
         if part.flags & smb2.ASYNC and part.status == smb2.PENDING:
-            self.interim.add(key)
-        elif part.message != (1 << 64) - 1 and key not in self.replies:
+            return
+        if part.message != (1 << 64) - 1 and key not in self.replies:
             self.replies[key] = part
             self.events.append(Event(frame, number, answered=key))
             if part.command == smb2.NEGOTIATE and part.status == 0:

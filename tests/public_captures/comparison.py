@@ -1,8 +1,6 @@
 """Compares the replies of a replay with the captured ones, and explains differences by known reasons."""
 import re
 
-import smb2
-
 STATUSES = {0: "SUCCESS", 0x103: "PENDING", 0x10B: "NOTIFY_CLEANUP", 0x10C: "NOTIFY_ENUM_DIR", 0x80000005: "BUFFER_OVERFLOW", 0x80000006: "NO_MORE_FILES",
             0xC000000D: "INVALID_PARAMETER", 0xC000000F: "NO_SUCH_FILE", 0xC0000010: "INVALID_DEVICE_REQUEST", 0xC0000011: "END_OF_FILE",
             0xC0000022: "ACCESS_DENIED", 0xC0000023: "BUFFER_TOO_SMALL", 0xC0000033: "OBJECT_NAME_INVALID", 0xC0000034: "OBJECT_NAME_NOT_FOUND",
@@ -42,9 +40,9 @@ def differences(outcome):
     if reply.status != expected.status:
         return [f"{named(expected.status)}, here {named(reply.status)}"]
     if expected.status != 0:
-        structures = [smb2.u16(data, smb2.HEADER) for data in (expected.data, reply.data)]
-        return [] if structures[0] == structures[1] else [f"structure {structures[0]}, here {structures[1]}"]
-    before, after = smb2.shape(part, expected, outcome.is_pipe), smb2.shape(part, reply, outcome.is_pipe)
+        same = expected.structure() == reply.structure()
+        return [] if same else [f"structure {expected.structure()}, here {reply.structure()}"]
+    before, after = part.shape(expected, outcome.is_pipe), part.shape(reply, outcome.is_pipe)
     names = sorted(before.keys() | after.keys())
     return [f"{name} {before.get(name)}, here {after.get(name)}" for name in names if before.get(name) != after.get(name)]
 
@@ -79,9 +77,9 @@ class Summary:
         part = outcome.part
         counted = set()
         for text in found:
-            reason = reasons.of(f"{path} {part.name} {smb2.described(part)}: {text}")
+            reason = reasons.of(f"{path} {part.name} {part.described()}: {text}")
             if reason is None:
-                wrong.append(f"frame {outcome.frame}, {part.name} {smb2.described(part)}: {text}")
+                wrong.append(f"frame {outcome.frame}, {part.name} {part.described()}: {text}")
             elif reason not in counted:
                 counted.add(reason)
                 self.explained[reason] = self.explained.get(reason, 0) + 1

@@ -11,9 +11,10 @@ import smb2
 REPLY_SECONDS = 60
 SHARE = "share"
 SIGNING_ENABLED = 1
+# The device of control codes for pipes.
+NAMED_PIPE = 0x11
 DEFAULT_DIALECTS = (0x0202, 0x0210)
 MORE_PROCESSING = 0xC0000016
-NT_LM_012 = b"\x02NT LM 0.12\0\x02SMB 2.002\0\x02SMB 2.???\0"
 # Flags of NTLM: Unicode, request of the target, NTLM, always sign, extended session security (MS-NLMP 2.2.2.5).
 NTLM_FLAGS = 0x00088205
 
@@ -110,21 +111,27 @@ class Wire:
 
     def log_in(self):
         """As a guest; returns the identifier of the session."""
-        token = b"NTLMSSP\0" + struct.pack("<II16s", 1, NTLM_FLAGS, bytes(16))
-        reply = self.call(smb2.SESSION_SETUP, setup(token))
-        if reply.status != MORE_PROCESSING:
-            raise Broken(f"the login has status {reply.status:#x}")
-        user, answer, at = "guest".encode("utf-16-le"), bytes(24), 64
-        fields = [answer, answer, b"", user, b"", b""]
-        token = b"NTLMSSP\0" + struct.pack("<I", 3)
-        for field in fields:
-            token += struct.pack("<HHI", len(field), len(field), at)
-            at += len(field)
-        token += struct.pack("<I", NTLM_FLAGS) + b"".join(fields)
-        reply = self.call(smb2.SESSION_SETUP, setup(token), session=reply.session)
+        reply = self.call(smb2.SESSION_SETUP, setup(ntlm_negotiate()))
+        if reply.status == MORE_PROCESSING:
+            reply = self.call(smb2.SESSION_SETUP, setup(ntlm_authenticate()), session=reply.session)
         if reply.status != 0:
             raise Broken(f"the login has status {reply.status:#x}")
         return reply.session
+
+
+def ntlm_negotiate():
+    return b"NTLMSSP\0" + struct.pack("<II16s", 1, NTLM_FLAGS, bytes(16))
+
+
+def ntlm_authenticate():
+    """A login as `guest`, with responses that no password has."""
+    user, answer, at = "guest".encode("utf-16-le"), bytes(24), 64
+    fields = [answer, answer, b"", user, b"", b""]
+    token = b"NTLMSSP\0" + struct.pack("<I", 3)
+    for field in fields:
+        token += struct.pack("<HHI", len(field), len(field), at)
+        at += len(field)
+    return token + struct.pack("<I", NTLM_FLAGS) + b"".join(fields)
 
 
 def first_of(capture, number, command):
@@ -155,7 +162,7 @@ class Replay:
         self.capture, self.port = capture, port
         self.wires, self.sessions, self.trees, self.files, self.keys = {}, {}, {}, {}, {}
         # (connection, message) of the capture -> wire, identifier of its message, outcome.
-        self.sent, self.outcomes, self.lost, self.breaks = {}, [], {}, 0
+        self.sent, self.outcomes, self.lost = {}, [], {}
 
     def run(self):
         for event in self.capture.events:
@@ -240,14 +247,19 @@ class Replay:
         if key in self.lost:
             return self.lost[key]
         wire, session = self.session_of(event.connection, part)
-        named = {part.path().casefold() for other in self.capture.events for part in other.parts
-                 if part.command == smb2.CREATE and (part.session, part.tree) == key}
-        share = "IPC$" if named and named <= captured.PIPES else SHARE
+        share = "IPC$" if self.is_for_pipes(key) else SHARE
         reply = wire.call(smb2.TREE_CONNECT, tree_connect(share), session)
         if reply.status != 0:
             raise Broken(f"TREE_CONNECT has status {reply.status:#x}")
         self.trees[key] = reply.tree
         return None
+
+    def is_for_pipes(self, key):
+        """Whether only pipes are used over a tree: all files are known pipes, or there are none and its control codes are for pipes."""
+        used = [part for event in self.capture.events for part in event.parts if (part.session, part.tree) == key]
+        names = {part.path().casefold() for part in used if part.command == smb2.CREATE}
+        controls = any(part.command == smb2.IOCTL and part.control() >> 16 == NAMED_PIPE for part in used)
+        return names <= captured.PIPES and (bool(names) or controls)
 
     def rewrite(self, connection, part, session, number, last):
         data = bytearray(part.data)
@@ -369,7 +381,6 @@ class Replay:
             if file and number not in wire.replies and session:
                 wire.call(smb2.CLOSE, struct.pack("<HHI16s", 24, 0, 0, file), session, self.trees.get((part.session, part.tree), 0))
             self.collect(key)
-        self.breaks = sum(len(wire.breaks) for wire in self.wires.values())
         for wire in self.wires.values():
             if wire.received or wire.replies:
                 raise Broken(f"replies that nothing requested: {list(wire.replies)}")

@@ -82,6 +82,22 @@ class Part:
     def control(self):
         return u32(self.data, 68)
 
+    def described(self):
+        """What a request is about: the name, control code or class of information in it."""
+        if self.command in (CREATE, TREE_CONNECT):
+            return self.path()
+        if self.command == IOCTL:
+            return FSCTLS.get(self.control(), hex(self.control()))
+        if self.command in (QUERY_INFO, SET_INFO):
+            return f"{self.data[66]}/{self.data[67]}"
+        return f"class {self.data[66]}" if self.command == QUERY_DIRECTORY else ""
+
+    def structure(self):
+        return u16(self.data, HEADER)
+
+    def shape(self, reply, is_pipe):
+        return shape(self, reply, is_pipe)
+
 
 def parts(data, missing=()):
     """The parts of a message. Missing bytes matter unless they are the content of a READ reply or WRITE request."""
@@ -141,17 +157,6 @@ def entries(request, reply):
             return found
         at += following
     return found
-
-
-def described(part):
-    """What a request is about: the name, control code or class of information in it."""
-    if part.command in (CREATE, TREE_CONNECT):
-        return part.path()
-    if part.command == IOCTL:
-        return FSCTLS.get(part.control(), hex(part.control()))
-    if part.command in (QUERY_INFO, SET_INFO):
-        return f"{part.data[66]}/{part.data[67]}"
-    return f"class {part.data[66]}" if part.command == QUERY_DIRECTORY else ""
 
 
 def shape(request, reply, is_pipe):
