@@ -1,6 +1,7 @@
 //! IOCTL (MS-SMB2 3.3.5.15): control codes of connections, pipes and files.
 
 use sharebench_smb::NtStatus;
+use sharebench_smb::wire::from_utf16;
 use sharebench_smb::wire::ioctl::{IoctlRequest, PIPE_TRANSCEIVE, VALIDATE_NEGOTIATE_INFO, put_output};
 use sharebench_smb::wire::network_interface::{
     NetworkInterface, QUERY_NETWORK_INTERFACE_INFO, RSS_CAPABLE, put_interfaces,
@@ -8,12 +9,16 @@ use sharebench_smb::wire::network_interface::{
 use sharebench_smb::wire::validation::ValidateNegotiateRequest;
 
 use crate::smb::call::{Answer, Call};
-use crate::smb::session::Opened;
+use crate::smb::pipe::Pipe;
+use crate::smb::session::{Opened, Tree};
 use crate::smb::status::{Outcome, malformed};
 
 /// Control codes (MS-FSCC 2.3, MS-SMB2 2.2.31).
 const DFS_GET_REFERRALS: u32 = 0x0006_0194;
 const DFS_GET_REFERRALS_EX: u32 = 0x0006_01B0;
+const PIPE_WAIT: u32 = 0x0011_0018;
+/// Offset of the name in the input of `FSCTL_PIPE_WAIT` (MS-FSCC 2.3.49).
+const PIPE_WAIT_NAME: usize = 14;
 const GET_REPARSE_POINT: u32 = 0x0009_00A8;
 const ENUMERATE_SNAPSHOTS: u32 = 0x0014_4064;
 /// Speed that is reported for the interface of the server: 10 Gbit/s, because the loopback has none.
@@ -55,6 +60,15 @@ impl Call<'_> {
                     status = NtStatus::BUFFER_OVERFLOW;
                 }
                 output
+            }
+            PIPE_WAIT => {
+                if self.tree()? != Tree::Pipes {
+                    return Err(NtStatus::INVALID_DEVICE_REQUEST);
+                }
+                // The pipe that there is has an instance for every client, so that nobody waits (MS-FSCC 2.3.49).
+                let name = request.input.get(PIPE_WAIT_NAME..).ok_or(NtStatus::INVALID_PARAMETER)?;
+                Pipe::find(&from_utf16(name))?;
+                Vec::new()
             }
             DFS_GET_REFERRALS | DFS_GET_REFERRALS_EX => return Err(NtStatus::FS_DRIVER_REQUIRED),
             GET_REPARSE_POINT => {

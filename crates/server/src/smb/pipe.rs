@@ -12,6 +12,10 @@ use crate::smb::status::{Outcome, malformed};
 /// Types of shares (MS-SRVS 2.2.2.4): a disk, and a special one for pipes.
 const DISK: u32 = 0;
 const PIPES: u32 = 0x8000_0003;
+/// `FileStandardInformation` (MS-FSCC 2.4.45) of a pipe, as a server of Windows reports it: 4,096 bytes allocated, none in it, one
+/// link, which is removed with the last handle. Clients of Windows request it before they write.
+pub(super) const STANDARD_INFORMATION: [u8; 24] =
+    [0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0];
 
 /// An open pipe. A packet that is written to it leaves an answer, which the client reads.
 pub(super) struct Pipe {
@@ -21,11 +25,15 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
+    /// Checks that there is a pipe with this name.
+    pub(super) fn find(name: &str) -> Outcome<()> {
+        let found = name.trim_start_matches('\\').eq_ignore_ascii_case("srvsvc");
+        if found { Ok(()) } else { Err(NtStatus::OBJECT_NAME_NOT_FOUND) }
+    }
+
     /// Opens the pipe with this name.
     pub(super) fn open(name: &str, share: &str, count: OpenCount) -> Outcome<Self> {
-        if !name.trim_start_matches('\\').eq_ignore_ascii_case("srvsvc") {
-            return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
-        }
+        Self::find(name)?;
         let listed = |name: &str, kind| ListedShare { name: name.to_owned(), kind, comment: String::new() };
         let shares = vec![listed(share, DISK), listed("IPC$", PIPES)];
         Ok(Self { shares, answer: Mutex::default(), _count: count })

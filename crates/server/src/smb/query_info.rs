@@ -17,6 +17,8 @@ use crate::smb::call::{Answer, Call, DONE};
 use crate::smb::descriptors::descriptor_of;
 use crate::smb::file_info::{describe, file_time};
 use crate::smb::open_files::OpenFile;
+use crate::smb::pipe;
+use crate::smb::session::Opened;
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::{Attributes, VolumeSpace};
@@ -289,12 +291,18 @@ impl Call<'_> {
     /// `QUERY_INFO`.
     pub(super) fn query_info(&mut self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let request = QueryInfoRequest::decode(self.message).map_err(malformed)?;
-        let open = self.file(request.file)?;
+        let opened = self.opened(request.file)?;
         let server = &self.connection.server;
         self.check_charge(request.output_len)?;
         let max = request.output_len.min(server.options.max_transfer) as usize;
+        if matches!(opened, Opened::Pipe(_))
+            && (request.info_type, request.class) == (TYPE_FILE, class::STANDARD)
+        {
+            return answered(Information::fixed(pipe::STANDARD_INFORMATION.to_vec()), max, body);
+        }
+        let open = opened.file()?;
         let attributes = checked(open.attributes(server.volume.as_ref()))?;
-        let mut information = match request.info_type {
+        let information = match request.info_type {
             TYPE_FILE => {
                 check_access(request.class, &open)?;
                 server.file_information(request.class, &open, &attributes)?
@@ -314,12 +322,17 @@ impl Call<'_> {
             }
             _ => return Err(NtStatus::INVALID_PARAMETER),
         };
-        if max < information.fixed {
-            return Err(NtStatus::INFO_LENGTH_MISMATCH);
-        }
-        let complete = information.bytes.len() <= max;
-        information.bytes.truncate(max);
-        InfoResponse::encode(&information.bytes, body);
-        if complete { DONE } else { Ok(Answer::Now(NtStatus::BUFFER_OVERFLOW)) }
+        answered(information, max, body)
     }
+}
+
+/// Appends as much of the information as the client's buffer of `max` bytes holds.
+fn answered(mut information: Information, max: usize, body: &mut Vec<u8>) -> Outcome<Answer> {
+    if max < information.fixed {
+        return Err(NtStatus::INFO_LENGTH_MISMATCH);
+    }
+    let complete = information.bytes.len() <= max;
+    information.bytes.truncate(max);
+    InfoResponse::encode(&information.bytes, body);
+    if complete { DONE } else { Ok(Answer::Now(NtStatus::BUFFER_OVERFLOW)) }
 }

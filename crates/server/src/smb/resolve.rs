@@ -58,7 +58,8 @@ pub(super) fn split_stream(path: &str) -> Outcome<(&str, Option<&str>)> {
     let name = parts.next().unwrap_or_default();
     let kind = parts.next();
     let data = kind.is_none_or(|kind| kind.eq_ignore_ascii_case("$DATA"));
-    let valid = !name.contains(|letter: char| letter.is_control() || letter == '/');
+    // Control characters are legal here: Windows stores document properties in "\u{5}SummaryInformation" (MS-FSCC 2.1.5.3).
+    let valid = !name.contains(['\0', '/']);
     if !data
         || !valid
         || parts.next().is_some()
@@ -145,7 +146,9 @@ mod tests {
         assert_eq!(split_stream("a\\b:s"), Ok(("a\\b", Some("s"))));
         assert_eq!(split_stream("b:s:$data"), Ok(("b", Some("s"))));
         assert_eq!(split_stream("b::$DATA"), Ok(("b", None)));
-        for path in ["b:", "b::", "b:s:$EA", "b:s:$DATA:x", "b:a/b", "b:\u{1}"] {
+        let properties = "\u{5}SummaryInformation";
+        assert_eq!(split_stream(&format!("b:{properties}:$DATA")), Ok(("b", Some(properties))));
+        for path in ["b:", "b::", "b:s:$EA", "b:s:$DATA:x", "b:a/b", "b:\0"] {
             assert!(split_stream(path).is_err(), "{path:?}");
         }
         assert_eq!(split_stream("a:s\\b"), Ok(("a:s\\b", None)));

@@ -6,6 +6,8 @@ mod cross_protocol;
 mod directory_leases;
 mod durable;
 mod leases;
+mod pipes;
+mod streams;
 mod watches;
 
 use std::io::{Read, Write};
