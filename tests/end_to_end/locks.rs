@@ -89,6 +89,14 @@ fn locks_of_the_embedded_servers_and_of_local_paths_are_measured() {
     }
     assert_eq!(measured(&stored, 4), TESTS[..3], "{}", ended.text());
     assert_eq!(measured(&stored, 5), Vec::<&str>::new());
+    let report = sharebench.run(&["show", "1", "--format", "md"]).unwrap().expect_success().stdout;
+    for part in [
+        "An operation is a lock and its unlock.",
+        "An operation is a hand-over",
+        "| jobs | smb mean | smb p50 |",
+    ] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
     for directory in names.map(|name| served.directory().join(name)) {
         assert_eq!(left_in(&directory), Vec::<String>::new());
     }
