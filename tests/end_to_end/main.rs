@@ -33,6 +33,7 @@ mod live;
 mod load_watch;
 mod loadfiles;
 mod loads;
+mod locks;
 mod lost_server;
 mod metadata;
 mod metadata_breaks;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use sharebench_plan::MetadataTest;
+use sharebench_plan::{MetadataGroup, MetadataTest};
 use sharebench_tests::program::poll;
 use sharebench_tests::{
     Capture, Disk, Ganesha, GaneshaOptions, Need, Sharebench, Signal, Smbd, SmbdOptions, needs,
@@ -105,7 +105,7 @@ fn every_metadata_test_is_clean_on_every_target() {
     for (number, (kind, _)) in targets.iter().enumerate() {
         let requests = requests(&stored, number);
         println!("{kind}-{number}: {requests:.2?}");
-        for test in MetadataTest::group(MetadataTest::GROUP).unwrap() {
+        for test in MetadataTest::of_group(MetadataGroup::Names) {
             let Some(found) = requests.get(&test) else {
                 // Not every server has links.
                 let reason = format!("{kind}-{number}: skipped {test}: not supported here");

@@ -11,7 +11,7 @@ use sharebench_model::{
     ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, OpenHow, RateBase, Reply, RunEvent, RunOutcome,
     Slot, StepError, StepResult, Verdict, WireCount,
 };
-use sharebench_plan::{MetadataTest, Plan};
+use sharebench_plan::{MetadataGroup, MetadataTest, Plan};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
 };
@@ -73,7 +73,7 @@ fn every_test_runs_in_every_layout_and_leaves_nothing() {
     assert_eq!((ran.end.outcome, ran.failures), (RunOutcome::Complete, vec![]));
     assert_eq!(
         ran.steps.len(),
-        MetadataTest::group("metadata").unwrap().len() * 2 * 5,
+        MetadataTest::of_group(MetadataGroup::Names).len() * 2 * 5,
         "one job shares with nobody"
     );
     for step in &ran.steps {

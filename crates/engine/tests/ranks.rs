@@ -104,6 +104,21 @@ fn memory() -> (MemoryTarget, impl Fn(u32) -> Arc<dyn Target> + Sync) {
 }
 
 #[test]
+fn all_ranks_lock_and_hand_over_no_lock() {
+    let (target, each) = memory();
+    let steps = complete(on_ranks(3, 0, "[sweep]\ntests = ['locks']\njobs = [3]\n", each));
+    let mut tests: Vec<&str> = steps.iter().map(|step| step.coordinates.text("test").unwrap()).collect();
+    tests.sort_unstable();
+    // The jobs of several processes know nothing of each other.
+    assert_eq!(tests, ["lock", "lock-neighbours", "share-conflict"]);
+    for step in &steps {
+        assert_eq!(step.coordinates.number("jobs"), Some(3));
+        adds_up(step, 3);
+    }
+    assert_eq!(target.names(), Vec::<String>::new());
+}
+
+#[test]
 fn ranks_reject_a_plan_that_keeps_its_users() {
     let (_, each) = memory();
     for ran in on_ranks(2, 0, "[load]\nusers = [2, 4]\nkeep_users = true\n", each) {

@@ -28,8 +28,9 @@ pub use resolved::{
 };
 pub use values::{
     Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, DirectoryLayout, EntryState,
-    MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies, Precision, Repeat, Scale,
-    Search, ServerCacheState, Slo, Start, SweepTest, Test, Think, Values, WantedObjective, target_url,
+    MetadataGroup, MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies, Precision,
+    Repeat, Scale, Search, ServerCacheState, Slo, Start, SweepTest, Test, Think, Values, WantedObjective,
+    target_url,
 };
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,

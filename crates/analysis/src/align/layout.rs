@@ -103,9 +103,15 @@ pub(crate) fn is_server_side(coordinates: &Coordinates) -> bool {
     coordinates.text(axis::TEST).is_some_and(|test| TESTS.contains(&test))
 }
 
+/// True for the tests of locks and of opens that deny a file, which work on one file whatever the number of jobs.
+fn is_of_locks(coordinates: &Coordinates) -> bool {
+    const TESTS: [&str; 4] = ["lock", "lock-neighbours", "lock-contended", "share-conflict"];
+    coordinates.text(axis::TEST).is_some_and(|test| TESTS.contains(&test))
+}
+
 /// Position of a section's test in the order in which users know them.
 fn rank(section: &Layout) -> usize {
-    const USUAL: [&str; 41] = [
+    const USUAL: [&str; 45] = [
         "write",
         "rewrite",
         "read",
@@ -147,6 +153,10 @@ fn rank(section: &Layout) -> usize {
         "clone",
         "punch-hole",
         "sparse-read",
+        "lock",
+        "lock-neighbours",
+        "lock-contended",
+        "share-conflict",
     ];
     let test = section.positions.first().and_then(|position| position.text(axis::TEST));
     USUAL.iter().position(|usual| Some(*usual) == test).unwrap_or(USUAL.len())
@@ -157,6 +167,7 @@ fn axes_of(view: View, coordinates: &Coordinates, options: &Options) -> Vec<Stri
         View::Sweep | View::Depth if options.axes.len() == 2 => return options.axes.clone(),
         // Their number of files is always the same.
         View::Sweep if is_server_side(coordinates) => vec![axis::FILE_SIZE],
+        View::Sweep if is_of_locks(coordinates) => vec![axis::JOBS],
         View::Sweep if coordinates.get(axis::ENTRIES).is_some() => vec![axis::ENTRIES],
         View::Sweep => vec![axis::FILE_SIZE, axis::RECORD_SIZE],
         // An open load rises by its rate; its users are connections, not users.

@@ -18,7 +18,8 @@ pub const SWEEP_HELP: &str = "Examples:
   sharebench sweep /mnt/nas --tests random-mix --read-percent 30,70 --record-sizes '4KiB..1MiB x4'
   sharebench sweep smb://alice@nas/share --tests write,read --jobs 1,2,4 --shared-file
   sharebench sweep nfs://nas/export --tests metadata --entries '1000..100000 x10' --jobs 4 --layouts own,shared
-  sharebench sweep smb://alice@nas/share nfs://nas/export?vers=4.2 --tests server-side --copy-sizes 1MiB,1GiB";
+  sharebench sweep smb://alice@nas/share nfs://nas/export?vers=4.2 --tests server-side --copy-sizes 1MiB,1GiB
+  sharebench sweep smb://alice@nas/share nfs://nas/export?vers=4.1 --tests locks --jobs 2,8";
 
 pub type SweepArgs = CellArgs<SweepAxes>;
 
@@ -36,7 +37,7 @@ pub struct SweepAxes {
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub record_sizes: Option<Vec<Values<ByteSize>>>,
     /// Tests or groups of tests: usual, requests, streams, mmap, all (docs/sweeps.md lists them), metadata
-    /// and server-side (docs/metadata.md) [default: usual].
+    /// and server-side (docs/metadata.md), locks (docs/locks.md) [default: usual].
     #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = SweepTest::named)]
     pub tests: Option<Vec<Vec<SweepTest>>>,
     /// Phases of IO500: mdtest-easy (empty files, own directories), mdtest-hard (3901 bytes, one directory for all jobs).

@@ -19,7 +19,7 @@ use sharebench_plan::{Pace, Think, TransactionWork, Verify, Work};
 use crate::check::cache::client_cache;
 use crate::check::load::{deadlines, left_out, paced, requests, sessions, set_check, shared, visited};
 use crate::check::policy::policy;
-use crate::check::throughput::throughput;
+use crate::check::throughput::{job_shares, throughput};
 use crate::check::verdict::{check, unless};
 use crate::machine::machinery::MachineReadings;
 use crate::record::occupancy::Occupancy;
@@ -59,6 +59,8 @@ pub(crate) fn checks(measure: &Measure, evidence: &StepEvidence<'_>) -> Vec<Chec
     match evidence.work {
         Work::Records(work) if work.jobs.is_some() => checks.extend(throughput(measure, work.queue_depth)),
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
+        // The jobs of a contested lock wait for each other.
+        Work::Metadata(work) if work.test.hands_over() => checks.push(job_shares(measure)),
         Work::Metadata(_) => checks.extend(throughput(measure, 1)),
         Work::Transactions(work) => match &work.pace {
             // Who starts by a pace and comes too late is not late because of us, and thinks not at all.

@@ -46,7 +46,7 @@ mod tests {
             test,
             entries: MetadataWork::SERVER_SIDE_FILES,
             layout: DirectoryLayout::Own,
-            name_length: MetadataWork::SERVER_SIDE_NAME_LENGTH,
+            name_length: MetadataWork::SHORT_NAME_LENGTH,
             entry_size: 1 << 20,
             batch: MetadataWork::BATCH,
             tree_depth: MetadataWork::TREE_DEPTH,

@@ -31,7 +31,7 @@ pub(crate) fn throughput(measure: &Measure, depth: u32) -> Vec<Check> {
 }
 
 /// The shares in one sentence; the measure holds their numbers.
-fn job_shares(measure: &Measure) -> Check {
+pub(crate) fn job_shares(measure: &Measure) -> Check {
     let rates = measure.shares.iter().filter(|share| share.worked_ns > 0);
     let in_bytes = measure.bytes.total() > 0;
     let done = |share: &JobShare| if in_bytes { share.bytes } else { share.operations } as f64;

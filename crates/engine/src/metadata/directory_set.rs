@@ -1,7 +1,7 @@
 //! The directories of metadata cells: which there are, who works in them, and in what state they are.
 
 use sharebench_model::{MetaOp, MetaYield, OpError, OpenHow, StepError};
-use sharebench_plan::{DirectoryLayout, EntryState, MetadataWork};
+use sharebench_plan::{DirectoryLayout, EntryState, MetadataGroup, MetadataWork};
 use sharebench_target::Session;
 
 use crate::data::context::PassContext;
@@ -55,11 +55,12 @@ impl DirectorySet {
     /// The directories of `work` below the directory of the run.
     pub fn of(work: &MetadataWork, run: &str) -> Self {
         let MetadataWork { layout, entries, name_length, .. } = work;
-        // The names of server-side tests fit DOS names.
-        let top = if work.test.is_server_side() {
-            format!("{run}/srv{}", work.jobs())
-        } else {
-            format!("{run}/{layout}-{entries}-{name_length}-{}", work.jobs())
+        let jobs = work.jobs();
+        let top = match work.test.group() {
+            MetadataGroup::Names => format!("{run}/{layout}-{entries}-{name_length}-{jobs}"),
+            // These names fit DOS names.
+            MetadataGroup::ServerSide => format!("{run}/srv{jobs}"),
+            MetadataGroup::Locks => format!("{run}/lck{jobs}"),
         };
         let mut above = vec![top.clone()];
         let paths = match layout {
@@ -109,7 +110,7 @@ impl DirectorySet {
         if work.layout == DirectoryLayout::Own || job == 0 { self.of_job(work, job) } else { &[] }
     }
 
-    /// The file to which links are made, or which is copied.
+    /// The file to which links are made, which is copied, or which all jobs lock.
     pub fn source(&self, work: &MetadataWork) -> String {
         if work.test.copies() {
             return format!("{}/s{:x}", self.top, work.entry_size / MetadataWork::SERVER_SIDE_UNIT);

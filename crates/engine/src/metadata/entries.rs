@@ -8,7 +8,7 @@ use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::data::stamp::{self, Content};
-use crate::metadata::directory_set::{BatchState, EntryDirectory, create_empty};
+use crate::metadata::directory_set::{BatchState, DirectorySet, EntryDirectory, create_empty};
 use crate::metadata::entry_names::{EntryKind, entry_name};
 use crate::metadata::server_side::{self, Expected};
 use crate::record::request::{SLOT, exchange, write_next};
@@ -149,10 +149,14 @@ impl Batch<'_> {
                 let content = Self::content(number);
                 server_side::operate(self.work, (self.source, &path), content, session, context, tally).await
             }
-            // These work on whole directories.
-            MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => {
-                Ok(())
-            }
+            // These work on whole directories, or on open files.
+            MetadataTest::ReadDirectory
+            | MetadataTest::ReadDirectoryAttributes
+            | MetadataTest::TreeWalk
+            | MetadataTest::Lock
+            | MetadataTest::LockNeighbours
+            | MetadataTest::LockContended
+            | MetadataTest::ShareConflict => Ok(()),
         }
     }
 
@@ -269,6 +273,12 @@ impl Batch<'_> {
         self.write(file, number, session, context).await?;
         context.deadline.call(session, MetaOp::Close { file }).await.map(drop)
     }
+}
+
+/// The only file in the directory of a job, of tests with one entry.
+pub(crate) fn own_file(work: &MetadataWork, set: &DirectorySet, job: u32) -> String {
+    let directory = set.of_job(work, job).first().map_or("", |directory| directory.path.as_str());
+    format!("{directory}/{}", entry_name(EntryKind::Batch, 0, work.name_length))
 }
 
 /// Bytes of each entry of a kind; 0 for those without content.

@@ -21,7 +21,7 @@ use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
 
 /// Smallest buffer of a session.
-const MIN_SLOT_BYTES: u32 = 4096;
+pub(crate) const MIN_SLOT_BYTES: u32 = 4096;
 
 /// What all jobs of a metadata cell share.
 pub(crate) struct MetadataCell<'a> {
@@ -38,15 +38,15 @@ pub(crate) struct MetadataCell<'a> {
 
 /// One of the jobs of a metadata cell. It performs the operations of the test on its batches, one at a time.
 pub(crate) struct MetadataJob<'a> {
-    cell: &'a MetadataCell<'a>,
-    number: u32,
-    session: Option<Box<dyn Session>>,
+    pub(super) cell: &'a MetadataCell<'a>,
+    pub(super) number: u32,
+    pub(super) session: Option<Box<dyn Session>>,
     state: BatchState,
-    context: PassContext<'a>,
-    tally: Tally,
-    worked_ns: u64,
-    /// The file that links are made to, or that is copied.
-    source: String,
+    pub(super) context: PassContext<'a>,
+    pub(super) tally: Tally,
+    pub(super) worked_ns: u64,
+    /// The file that links are made to, that is copied, or that all jobs lock.
+    pub(super) source: String,
 }
 
 impl<'a> MetadataJob<'a> {
@@ -93,11 +93,16 @@ impl<'a> MetadataJob<'a> {
         Ok(())
     }
 
-    async fn run(&mut self, passes: u64, at: u64) -> Result<(u64, u64), StepError> {
+    /// Waits for the common start of a round; 0 is at once.
+    pub(super) async fn wait_for_start(&mut self, at: u64) {
         if at > 0 {
             self.context.clock.sleep_precise(at).await;
             self.tally.late_ns = self.tally.late_ns.max(self.context.clock.now().saturating_sub(at));
         }
+    }
+
+    async fn run(&mut self, passes: u64, at: u64) -> Result<(u64, u64), StepError> {
+        self.wait_for_start(at).await;
         let started = self.context.clock.now();
         for _ in 0..passes {
             let Self { session, context, .. } = self;

@@ -11,6 +11,8 @@ use crate::cell::rounds::{RoundContext, RoundRules, RoundsDone};
 use crate::data::context::PassContext;
 use crate::metadata::directory_set::{BatchState, DirectorySet};
 use crate::metadata::job::{MetadataCell, MetadataJob};
+use crate::metadata::lock_contest::LockContest;
+use crate::metadata::lock_job::LockJob;
 use crate::ranks::agreement::agreed;
 use crate::record::tally::Tally;
 
@@ -70,7 +72,12 @@ pub(crate) async fn measure(
         },
     };
     let lent = numbers.into_iter().map(|number| (number, state)).collect();
-    let done = rounds.measure(lent, |number, state| MetadataJob::new(cell, number, state)).await?;
+    let done = if work.test.is_of_locks() {
+        let contest = LockContest::default();
+        rounds.measure(lent, |number, state| LockJob::new(cell, number, state, &contest)).await?
+    } else {
+        rounds.measure(lent, |number, state| MetadataJob::new(cell, number, state)).await?
+    };
     let RoundsDone { mut tally, returned, window } = done;
     for (_, share, state) in returned {
         tally.users_reported += u32::from(share.passes > 0);
@@ -78,8 +85,10 @@ pub(crate) async fn measure(
         sets.batches.insert(work.directory_key(), state);
     }
     tally.window_ns = window?;
-    // The window divides the operations, with one job as with several.
-    tally.busy_ns = 0;
+    // The window divides the operations, with one job as with several, unless holders of a lock wait within it.
+    if !work.test.hands_over() {
+        tally.busy_ns = 0;
+    }
     tally.response = tally.service.clone();
     Ok(tally)
 }

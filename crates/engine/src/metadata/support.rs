@@ -7,7 +7,34 @@ use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::metadata::directory_set::create_empty;
-use crate::metadata::server_side;
+use crate::metadata::{lock_operations, server_side};
+
+/// The tests that need locks of byte ranges.
+const WITH_LOCKS: [MetadataTest; 3] =
+    [MetadataTest::Lock, MetadataTest::LockNeighbours, MetadataTest::LockContended];
+
+/// The tests of locks of the plan that the target does not support, each with the reason.
+async fn without_locks(
+    wanted: impl Fn(MetadataTest) -> bool,
+    directory: &str,
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+) -> Result<Vec<(MetadataTest, OpError)>, OpError> {
+    let mut found = Vec::new();
+    let with_locks: Vec<_> = WITH_LOCKS.into_iter().filter(|test| wanted(*test)).collect();
+    if let Some(first) = with_locks.first()
+        && let Some(error) = lock_operations::trial(*first, directory, session, context).await?
+    {
+        found.extend(with_locks.into_iter().map(|test| (test, error.clone())));
+    }
+    let test = MetadataTest::ShareConflict;
+    if wanted(test)
+        && let Some(error) = lock_operations::trial(test, directory, session, context).await?
+    {
+        found.push((test, error));
+    }
+    Ok(found)
+}
 
 /// The tests of the plan that the target does not support, each with the server's reason.
 pub(crate) async fn unsupported(
@@ -19,7 +46,7 @@ pub(crate) async fn unsupported(
     let wanted = |test: MetadataTest| {
         plan.works().any(|work| matches!(work, Work::Metadata(work) if work.test == test))
     };
-    let mut found = Vec::new();
+    let mut found = without_locks(wanted, directory, session, context).await?;
     for test in [MetadataTest::ServerCopy, MetadataTest::Clone, MetadataTest::PunchHole] {
         if wanted(test)
             && let Some(error) = server_side::trial(test, directory, session, context).await?

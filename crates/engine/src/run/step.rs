@@ -157,6 +157,7 @@ impl Run<'_> {
             Work::Records(work) => {
                 (work.jobs.unwrap_or(1), if work.jobs.is_some() { RateBase::Window } else { RateBase::Busy })
             }
+            Work::Metadata(work) if work.test.hands_over() => (work.jobs(), RateBase::Busy),
             Work::Metadata(work) => (work.jobs(), RateBase::Window),
             Work::Transactions(work) => match work.pace {
                 Pace::Closed(_) => (work.users, RateBase::Window),

@@ -1,7 +1,7 @@
 //! Metadata tests that a target rejects: their cells are skipped there.
 
-use sharebench_model::RunEvent;
-use sharebench_plan::{SkippedCells, Work};
+use sharebench_model::{ErrorClass, OpError, OpStep, RunEvent};
+use sharebench_plan::{MetadataTest, SkippedCells, Work};
 
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
@@ -10,6 +10,14 @@ use crate::run::start_error::StartError;
 use crate::run::{Run, cell_limits};
 
 impl Run<'_> {
+    /// The tests of the plan whose jobs need one process, because they know of each other when a lock was released.
+    fn within_one_process(&self) -> Option<(MetadataTest, OpError)> {
+        let hands_over = |work: &Work| matches!(work, Work::Metadata(work) if work.test.hands_over());
+        let detail = "its jobs work in one process, and this run has several ranks";
+        let error = OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail);
+        self.plan.works().any(hands_over).then_some((MetadataTest::LockContended, error))
+    }
+
     /// Skips the metadata tests that the target rejects, and reports them. Fails if that leaves nothing to measure.
     pub(super) async fn skip_unsupported(
         &self,
@@ -26,6 +34,10 @@ impl Run<'_> {
             directory: directory.clone(),
             error,
         })?;
+        let mut found = found;
+        if self.ranks.is_some() && !found.iter().any(|(test, _)| test.hands_over()) {
+            found.extend(self.within_one_process());
+        }
         let mut reasons: Vec<String> = files.facts.remove(cell_limits::FACT).into_iter().collect();
         let mut left = false;
         for (cell, (_, work)) in self.plan.cells.iter().enumerate() {

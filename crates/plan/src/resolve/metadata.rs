@@ -7,7 +7,7 @@ use sharebench_model::units::ByteSize;
 use super::Resolver;
 use crate::plan::{MetadataAxes, Sweep};
 use crate::resolved::{Cell, MetadataWork};
-use crate::values::{DirectoryLayout, MAX_FILE, MAX_RECORD, MetadataTest};
+use crate::values::{DirectoryLayout, MAX_FILE, MAX_RECORD, MetadataGroup, MetadataTest};
 
 /// Most entries of a directory.
 const MAX_ENTRIES: u64 = 10_000_000;
@@ -22,17 +22,18 @@ impl MetadataAxes {
         *self == Self::default()
     }
 
-    /// True if one of the tests is a server-side one, or one that is not.
-    fn has_tests(&self, server_side: bool) -> bool {
-        self.tests.iter().flatten().any(|test| test.is_server_side() == server_side)
+    /// True if one of the tests belongs to the group.
+    fn has_tests(&self, group: MetadataGroup) -> bool {
+        self.tests.iter().flatten().any(|test| test.group() == group)
     }
 
     /// The axes with every default filled that one of the tests uses.
     fn complete(&self) -> Self {
         let copy_sizes = self.copy_sizes.clone().or_else(|| {
-            self.has_tests(true).then(|| MetadataWork::COPY_SIZES.into_iter().map(ByteSize).collect())
+            self.has_tests(MetadataGroup::ServerSide)
+                .then(|| MetadataWork::COPY_SIZES.into_iter().map(ByteSize).collect())
         });
-        let axes = if self.has_tests(false) { self.complete_of_names() } else { self.clone() };
+        let axes = if self.has_tests(MetadataGroup::Names) { self.complete_of_names() } else { self.clone() };
         Self { copy_sizes, ..axes }
     }
 
@@ -65,12 +66,15 @@ impl MetadataAxes {
 
     /// The cells of one test, those without a meaning included.
     fn works(&self, test: MetadataTest, jobs: Option<u32>, min_sample_time: Duration) -> Vec<MetadataWork> {
+        if test.is_of_locks() {
+            return vec![MetadataWork::of_locks(test, jobs, min_sample_time)];
+        }
         if test.is_server_side() {
             let of_size = |size: &ByteSize| MetadataWork {
                 test,
                 entries: MetadataWork::SERVER_SIDE_FILES,
                 layout: DirectoryLayout::Own,
-                name_length: MetadataWork::SERVER_SIDE_NAME_LENGTH,
+                name_length: MetadataWork::SHORT_NAME_LENGTH,
                 entry_size: size.0,
                 batch: MetadataWork::BATCH,
                 tree_depth: MetadataWork::TREE_DEPTH,
@@ -125,15 +129,9 @@ impl Resolver<'_> {
         let mut cells = Vec::new();
         for test in tests {
             let of = |jobs: &Option<u32>| axes.works(test, *jobs, min_sample_time);
-            let (good, bad): (Vec<_>, Vec<_>) =
-                jobs.iter().flat_map(of).partition(|work| work.batch_per_directory() > 0);
+            let (good, bad): (Vec<_>, Vec<_>) = jobs.iter().flat_map(of).partition(has_meaning);
             if let (true, Some(work)) = (good.is_empty(), bad.first()) {
-                let why = format!(
-                    "{test} has no cell: {} jobs cannot share the {} entries of a directory",
-                    work.jobs(),
-                    work.entries
-                );
-                self.blame("sweep.entries", &why, "use more entries or fewer jobs");
+                self.blame_jobs(work);
             }
             let has_own = axes.layouts.as_ref().is_none_or(|list| list.contains(&DirectoryLayout::Own));
             let distinct = good.into_iter().filter(|work| !has_own || is_distinct(work));
@@ -143,10 +141,23 @@ impl Resolver<'_> {
         cells
     }
 
+    /// Reports a test that has no meaning with any of the numbers of jobs; `work` is one of its cells.
+    fn blame_jobs(&mut self, work: &MetadataWork) {
+        let MetadataWork { test, entries, .. } = work;
+        let jobs = work.jobs();
+        if jobs < test.min_jobs() {
+            let why = format!("{test} has no cell: it needs at least {} jobs", test.min_jobs());
+            return self.blame("sweep.jobs", &why, "use more jobs, or 'lock' for a single one");
+        }
+        let why =
+            format!("{test} has no cell: {jobs} jobs cannot share the {entries} entries of a directory");
+        self.blame("sweep.entries", &why, "use more entries or fewer jobs");
+    }
+
     /// Checks the sizes of files of server-side tests, and that the axes of the other tests have a use.
     fn check_server_side_axes(&mut self, axes: &MetadataAxes) {
         let sizes = axes.copy_sizes.as_deref().unwrap_or_default();
-        if axes.has_tests(true) {
+        if axes.has_tests(MetadataGroup::ServerSide) {
             self.check_list("sweep.copy_sizes", sizes, MetadataWork::SERVER_SIDE_UNIT, MAX_FILE);
             for size in sizes {
                 if !size.0.is_multiple_of(MetadataWork::SERVER_SIDE_UNIT) {
@@ -159,7 +170,7 @@ impl Resolver<'_> {
             let hint = "add 'server-side' to the tests";
             self.blame("sweep.copy_sizes", "none of the tests has a use for it", hint);
         }
-        if !axes.has_tests(false) {
+        if !axes.has_tests(MetadataGroup::Names) {
             self.blame_axes_without_tests(&MetadataAxes { copy_sizes: None, ..axes.clone() });
         }
     }
@@ -167,7 +178,7 @@ impl Resolver<'_> {
     fn check_metadata_axes(&mut self, axes: &MetadataAxes) {
         self.check_server_side_axes(axes);
         self.check_distinct("sweep.tests", axes.tests.as_deref().unwrap_or_default());
-        if !axes.has_tests(false) {
+        if !axes.has_tests(MetadataGroup::Names) {
             return;
         }
         let counts = |list: &Option<Vec<u32>>| list.clone().unwrap_or_default();
@@ -254,6 +265,11 @@ impl Resolver<'_> {
     }
 }
 
+/// False for a cell whose jobs are too few for its test, or too many for its entries.
+fn has_meaning(work: &MetadataWork) -> bool {
+    work.jobs() >= work.test.min_jobs() && work.batch_per_directory() > 0
+}
+
 /// False for a position that means the same as one with own directories: a single job has its directory for itself.
 fn is_distinct(work: &MetadataWork) -> bool {
     work.layout != DirectoryLayout::Shared || work.jobs() > 1
@@ -262,7 +278,7 @@ fn is_distinct(work: &MetadataWork) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::plan::{MetadataAxes, PlannedTarget, Sweep};
-    use crate::{MetadataPreset, MetadataTest, Plan, ResolvedPlan, Work};
+    use crate::{MetadataGroup, MetadataPreset, MetadataTest, Plan, ResolvedPlan, Work};
 
     fn resolve(sweep: &str) -> Result<ResolvedPlan, String> {
         let text = format!("repetitions = 1\n[[target]]\nurl = '/tmp'\n[sweep]\n{sweep}\n");
@@ -274,7 +290,7 @@ mod tests {
         let plan =
             resolve("tests = ['metadata']\nentries = ['1..100 x10']\nentry_sizes = ['3901B', '64KiB']")
                 .unwrap();
-        let tests = MetadataTest::group(MetadataTest::GROUP).unwrap();
+        let tests = MetadataTest::of_group(MetadataGroup::Names);
         let with_content = tests.iter().filter(|test| test.has_content()).count();
         assert_eq!(plan.cells.len(), (tests.len() + with_content) * 3);
         assert!(plan.cells.iter().all(|(_, work)| matches!(work, Work::Metadata(_))));
@@ -307,6 +323,29 @@ mod tests {
             let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
             assert_eq!((again.cells, again.typed.sweep), (plan.cells, plan.typed.sweep));
         }
+    }
+
+    #[test]
+    fn tests_of_locks_have_jobs_as_their_only_axis() {
+        let shown = |plan: &ResolvedPlan| plan.cells.iter().map(|(at, _)| at.to_string()).collect::<Vec<_>>();
+        let plan = resolve("tests = ['locks']").unwrap();
+        let wanted = [
+            "entries=1 jobs=1 test=lock",
+            "entries=1 jobs=2 test=lock-neighbours",
+            "entries=1 jobs=2 test=lock-contended",
+            "entries=1 jobs=1 test=share-conflict",
+        ];
+        assert_eq!(shown(&plan), wanted);
+        let several = resolve("tests = ['lock', 'lock-contended']\njobs = [1, 2, 4]").unwrap();
+        assert_eq!(several.cells.len(), 3 + 2, "one job has nobody to hand over to");
+        for plan in [plan, several] {
+            let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
+            assert_eq!((again.cells, again.typed.sweep), (plan.cells, plan.typed.sweep));
+        }
+        let ranked = resolve("tests = ['lock']").unwrap().on_ranks(3);
+        assert_eq!(shown(&ranked), ["entries=1 jobs=3 test=lock"]);
+        let named = resolve("tests = ['lock']\njobs = [2]").unwrap().on_ranks(3);
+        assert_eq!(shown(&named), ["entries=1 jobs=2 test=lock"]);
     }
 
     #[test]
@@ -349,6 +388,11 @@ mod tests {
             ("tests = ['clone']\ncopy_sizes = ['4KiB']", "sweep.copy_sizes"),
             ("tests = ['stat']\ncopy_sizes = ['1MiB']", "add 'server-side'"),
             ("tests = ['read']\ncopy_sizes = ['1MiB']", "add 'server-side'"),
+            ("tests = ['lock']\nentries = [10]", "sweep.entries"),
+            (
+                "tests = ['lock-contended']\njobs = [1]",
+                "lock-contended has no cell: it needs at least 2 jobs",
+            ),
         ] {
             let mistake = resolve(sweep).unwrap_err();
             assert!(mistake.contains(part), "{sweep}: {mistake}");

@@ -8,7 +8,7 @@ use sharebench_model::{Coordinates, Value, axis};
 use super::plan::{Cell, Work};
 #[cfg(doc)]
 use crate::values::EntryState;
-use crate::values::{DirectoryLayout, MAX_RECORD, MetadataTest};
+use crate::values::{DirectoryLayout, MAX_RECORD, MetadataGroup, MetadataTest};
 
 /// One test on directories with a number of entries (docs/adr/0110).
 ///
@@ -38,9 +38,9 @@ pub struct MetadataWork {
     pub min_sample_time: Duration,
 }
 
-/// What two cells with the same directories have in common: layout, entries, length of names, jobs, and whether a
-/// server-side test uses them.
-pub type DirectoryKey = (DirectoryLayout, u32, u32, u32, bool);
+/// What two cells with the same directories have in common: layout, entries, length of names, jobs, and the group of their
+/// tests.
+pub type DirectoryKey = (DirectoryLayout, u32, u32, u32, MetadataGroup);
 
 impl MetadataWork {
     /// Entries per directory.
@@ -53,8 +53,12 @@ impl MetadataWork {
     pub const ENTRY_SIZE: u64 = 3901;
     /// Files that a job works on in a pass of a server-side test, few because they are large.
     pub const SERVER_SIDE_FILES: u32 = 8;
-    /// Characters of the names of these files, which fit DOS names.
-    pub const SERVER_SIDE_NAME_LENGTH: u32 = 8;
+    /// Characters of the names of files in server-side tests and in those of locks, which fit DOS names.
+    pub const SHORT_NAME_LENGTH: u32 = 8;
+    /// Bytes of the range that a job locks.
+    pub const LOCK_BYTES: u64 = 4096;
+    /// Operations of a pass of a test of locks: of each job, or of all jobs together where they hand over one lock.
+    pub const LOCKS_PER_PASS: u32 = 100;
     /// What sizes of files in server-side tests are multiples of: the largest clusters of file systems that clone.
     pub const SERVER_SIDE_UNIT: u64 = 64 << 10;
     /// Bytes of the files of server-side tests.
@@ -67,6 +71,23 @@ impl MetadataWork {
     pub const TREE_DEPTH: u32 = 2;
     /// Directories in each directory of a tree.
     pub const TREE_FAN_OUT: u32 = 4;
+
+    /// A cell of a test of [`MetadataGroup::Locks`]: each job has a directory with one empty file, and all jobs share the
+    /// file next to these directories.
+    pub(crate) fn of_locks(test: MetadataTest, jobs: Option<u32>, min_sample_time: Duration) -> Self {
+        Self {
+            test,
+            entries: 1,
+            layout: DirectoryLayout::Own,
+            name_length: Self::SHORT_NAME_LENGTH,
+            entry_size: 0,
+            batch: Self::BATCH,
+            tree_depth: Self::TREE_DEPTH,
+            tree_fan_out: Self::TREE_FAN_OUT,
+            jobs: Some(jobs.unwrap_or(test.min_jobs())),
+            min_sample_time,
+        }
+    }
 
     /// Jobs at work at once.
     pub fn jobs(&self) -> u32 {
@@ -116,6 +137,7 @@ impl MetadataWork {
             MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes | MetadataTest::TreeWalk => {
                 u64::from(self.entries) * u64::from(self.directories_per_job())
             }
+            test if test.is_of_locks() => u64::from(Self::LOCKS_PER_PASS),
             _ => u64::from(self.batch_per_directory()) * u64::from(self.directories_per_job()),
         }
     }
@@ -145,7 +167,7 @@ impl MetadataWork {
 
     /// What the directories of the cell have in common with those of other cells, which use them again.
     pub fn directory_key(&self) -> DirectoryKey {
-        (self.layout, self.entries, self.name_length, self.jobs(), self.test.is_server_side())
+        (self.layout, self.entries, self.name_length, self.jobs(), self.test.group())
     }
 
     /// The cell with its coordinates.
@@ -157,7 +179,7 @@ impl MetadataWork {
     pub fn coordinates(&self) -> Coordinates {
         let count = |value: u32, usual: u32| (value != usual).then(|| Value::Count(u64::from(value)));
         let tree = self.layout == DirectoryLayout::Tree;
-        let named = !self.test.is_server_side();
+        let named = self.test.group() == MetadataGroup::Names;
         let further = [
             (axis::JOBS, self.jobs.map(|jobs| Value::Count(u64::from(jobs)))),
             (axis::LAYOUT, (self.layout != DirectoryLayout::Own).then(|| Value::text(self.layout.name()))),

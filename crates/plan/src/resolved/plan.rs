@@ -120,13 +120,15 @@ impl ResolvedPlan {
     /// and lists them in its coordinates.
     #[must_use]
     pub fn on_ranks(mut self, jobs: u32) -> Self {
+        let are_named = self.typed.sweep.as_ref().is_some_and(|sweep| sweep.jobs.is_some());
         for cell in &mut self.cells {
             match &cell.1 {
                 Work::Records(work) if work.jobs.is_none() => {
                     *cell = RecordWork { jobs: Some(jobs), ..work.clone() }.into_cell();
                 }
-                Work::Metadata(work) if work.jobs.is_none() => {
-                    *cell = MetadataWork { jobs: Some(jobs), ..work.clone() }.into_cell();
+                Work::Metadata(work) if work.jobs.is_none() || !are_named => {
+                    let jobs = Some(jobs.max(work.test.min_jobs()));
+                    *cell = MetadataWork { jobs, ..work.clone() }.into_cell();
                 }
                 _ => {}
             }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Test;
+use super::{MetadataGroup, Test};
 
 /// What the entries that a job works on are before a pass of a test, and after it. The other entries of the directory
 /// only fill it.
@@ -73,28 +73,52 @@ tests! {
         "Lets the server clone a file, which shares the storage of its source: opens it, makes a new one, clones, closes both.";
     PunchHole: "punch-hole" Filled Sparse "Opens files, turns the middle of each into a hole, and closes them.";
     SparseRead: "sparse-read" Sparse Sparse "Opens files with a hole, reads each whole, and closes it.";
+    Lock: "lock" Empty Empty "Locks a range of a file of the job's own and unlocks it; an operation is both.";
+    LockNeighbours: "lock-neighbours" Empty Empty
+        "Locks and unlocks a range of one file of all jobs, next to the ranges of the others; an operation is both.";
+    LockContended: "lock-contended" Empty Empty
+        "Locks the same range of one file by all jobs; an operation is a hand-over, from the unlock of one job to the lock of another.";
+    ShareConflict: "share-conflict" Empty Empty
+        "Opens a file that another session denies to others; an operation is an open that the server rejects.";
 }
 
 impl MetadataTest {
-    /// Name of the group of the tests of names and attributes.
-    pub const GROUP: &'static str = "metadata";
-    /// Name of the group of the tests of work that a server does by itself on the content of files.
-    pub const SERVER_GROUP: &'static str = "server-side";
+    /// The tests of a group.
+    pub fn of_group(group: MetadataGroup) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|test| test.group() == group).collect()
+    }
 
-    /// The tests of a group; none if there is no group of this name.
-    pub fn group(name: &str) -> Option<Vec<Self>> {
-        let server_side = match name {
-            Self::GROUP => false,
-            Self::SERVER_GROUP => true,
-            _ => return None,
-        };
-        Some(Self::ALL.into_iter().filter(|test| test.is_server_side() == server_side).collect())
+    /// The group that the test belongs to.
+    pub const fn group(self) -> MetadataGroup {
+        match self {
+            Self::ServerCopy | Self::Clone | Self::PunchHole | Self::SparseRead => MetadataGroup::ServerSide,
+            Self::Lock | Self::LockNeighbours | Self::LockContended | Self::ShareConflict => {
+                MetadataGroup::Locks
+            }
+            _ => MetadataGroup::Names,
+        }
     }
 
     /// True for the tests of work that a server does by itself on the content of files: copies, clones and holes. They have
     /// a size of files and no number of entries.
-    pub const fn is_server_side(self) -> bool {
-        matches!(self, Self::ServerCopy | Self::Clone | Self::PunchHole | Self::SparseRead)
+    pub fn is_server_side(self) -> bool {
+        self.group() == MetadataGroup::ServerSide
+    }
+
+    /// True for the tests of locks and of opens that deny a file. They work on one file per job, or on one of all jobs.
+    pub fn is_of_locks(self) -> bool {
+        self.group() == MetadataGroup::Locks
+    }
+
+    /// True if an operation is the hand-over of one lock from a job to another one. These operations follow each other with the
+    /// times between them in which a job holds the lock.
+    pub const fn hands_over(self) -> bool {
+        matches!(self, Self::LockContended)
+    }
+
+    /// The least number of jobs with which the test has a meaning.
+    pub const fn min_jobs(self) -> u32 {
+        if matches!(self, Self::LockNeighbours | Self::LockContended) { 2 } else { 1 }
     }
 
     /// True if the entries are made from one source.
@@ -159,18 +183,16 @@ pub enum SweepTest {
 }
 
 impl SweepTest {
-    /// The tests of a name: one test, or a group of them (those of [`Test::named`], `metadata` or `server-side`).
+    /// The tests of a name: one test, or a group of them (those of [`Test::named`] or of [`MetadataGroup`]).
     pub fn named(text: &str) -> Result<Vec<Self>, String> {
-        if let Some(tests) = MetadataTest::group(text) {
-            return Ok(tests.into_iter().map(Self::Metadata).collect());
+        if let Some(group) = MetadataGroup::named(text) {
+            return Ok(MetadataTest::of_group(group).into_iter().map(Self::Metadata).collect());
         }
         if let Ok(test) = text.parse() {
             return Ok(vec![Self::Metadata(test)]);
         }
-        let further = MetadataTest::ALL
-            .map(MetadataTest::name)
-            .into_iter()
-            .chain([MetadataTest::GROUP, MetadataTest::SERVER_GROUP]);
+        let groups = MetadataGroup::ALL.map(MetadataGroup::name);
+        let further = MetadataTest::ALL.map(MetadataTest::name).into_iter().chain(groups);
         let tests = Test::named_among(text, further)?;
         Ok(tests.into_iter().map(Self::Records).collect())
     }
@@ -203,11 +225,12 @@ mod tests {
             assert_eq!(SweepTest::named(test.name()), Ok(vec![SweepTest::Metadata(test)]));
             assert!(Test::ALL.iter().all(|records| records.name() != test.name()), "{test} is used twice");
         }
-        let groups = ["metadata", "server-side"].map(|group| SweepTest::named(group).unwrap());
+        let groups = ["metadata", "server-side", "locks"].map(|group| SweepTest::named(group).unwrap());
         assert_eq!(groups.concat(), MetadataTest::ALL.map(SweepTest::Metadata));
-        assert_eq!(groups[1].len(), 4);
+        assert_eq!((groups[1].len(), groups[2].len()), (4, 4));
         assert_eq!(SweepTest::named("read"), Ok(vec![SweepTest::Records(Test::Read)]));
         assert!(SweepTest::named("creat").unwrap_err().contains("did you mean 'create'?"));
+        assert!(SweepTest::named("lock-contend").unwrap_err().contains("did you mean 'lock-contended'?"));
     }
 
     #[test]

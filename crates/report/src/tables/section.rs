@@ -1,8 +1,8 @@
 //! Tables of a section: throughput and ratios, response times, cost.
 
 use sharebench_analysis::{Analysis, Outcome, Ratio, RatioVerdict, Row, Section, View};
-use sharebench_model::Verdict;
 use sharebench_model::units::show_size;
+use sharebench_model::{Verdict, axis};
 
 use super::table::{Cell, Table, axis_name, position};
 use crate::show;
@@ -44,6 +44,10 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
             "Median throughput with its interval, by records and operations in flight; ratios with theirs."
         }
     };
+    let caption = &match operation(section) {
+        Some(operation) => format!("{caption} An operation is {operation}."),
+        None => caption.to_owned(),
+    };
     if section
         .rows
         .iter()
@@ -58,6 +62,16 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
         return build(analysis, section, &caption, &columns, true);
     }
     build(analysis, section, caption, &columns, true)
+}
+
+/// What the operations of a test of locks are; none for other tests, whose operations their names say.
+fn operation(section: &Section) -> Option<&'static str> {
+    match section.rows.first()?.coordinates.text(axis::TEST)? {
+        "lock" | "lock-neighbours" => Some("a lock and its unlock"),
+        "lock-contended" => Some("a hand-over from the unlock of one job to the lock of another"),
+        "share-conflict" => Some("an open that the server rejects"),
+        _ => None,
+    }
 }
 
 /// Response times.

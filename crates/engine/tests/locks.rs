@@ -1,0 +1,305 @@
+//! Cells of locks on doubles: what is counted, which servers are found to break the rules, and what is left.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll};
+
+use sharebench_engine::{Clock, Run, RunEnd, StopSignal};
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow, RateBase, Reply,
+    RunEvent, RunOutcome, Slot, StepError, StepResult, Verdict, WireCount,
+};
+use sharebench_plan::Plan;
+use sharebench_target::{
+    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
+};
+
+/// What is wrong with a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fault {
+    None,
+    /// It has neither locks nor share modes.
+    Lacks,
+    /// It grants every lock.
+    GrantsAll,
+    /// It rejects locks that do not begin at the first byte.
+    RejectsNeighbours,
+    /// It fails unlocks, and releases nothing.
+    FailsUnlock,
+    /// Opens deny nothing.
+    DeniesNothing,
+    /// The run is stopped while locks are held and awaited.
+    Stopped,
+}
+
+/// Locks after which a run is stopped.
+const LOCKS_UNTIL_STOP: u64 = 50;
+
+#[derive(Clone)]
+struct Faulty {
+    memory: MemoryTarget,
+    fault: Fault,
+    /// Each job owns a thread.
+    blocking: bool,
+    stop: StopSignal,
+    locks: Arc<AtomicU64>,
+    /// Locks that were granted and not released by an unlock.
+    held: Arc<AtomicI64>,
+}
+
+struct FaultySession(Box<dyn Session>, Faulty);
+
+impl Target for Faulty {
+    fn url(&self) -> String {
+        self.memory.url()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { blocking: self.blocking, ..self.memory.capabilities() }
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move {
+            let session = FaultySession(self.memory.connect(spec).await?, self.clone());
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+}
+
+impl Faulty {
+    /// Counts a lock or an unlock that succeeded.
+    fn count(&self, op: &MetaOp, result: &Result<MetaYield, OpError>) {
+        match op {
+            MetaOp::Lock { .. } if result.is_ok() => {
+                self.held.fetch_add(1, Ordering::SeqCst);
+                let locks = self.locks.fetch_add(1, Ordering::SeqCst) + 1;
+                if self.fault == Fault::Stopped && locks == LOCKS_UNTIL_STOP {
+                    self.stop.stop();
+                }
+            }
+            MetaOp::Unlock { .. } if result.is_ok() => {
+                self.held.fetch_sub(1, Ordering::SeqCst);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Session for FaultySession {
+    fn facts(&self) -> Facts {
+        self.0.facts()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.0.buffer(slot)
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        self.0.submit(slot, op);
+    }
+
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        self.0.poll_replies(cx, replies)
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        Box::pin(async move {
+            let replied = |result| MetaReply { result, requests: 1 };
+            let fails = |class, detail| Err(OpError::new(class, OpStep::Request("test"), detail));
+            let op = match (self.1.fault, op) {
+                (Fault::Lacks, MetaOp::Lock { .. } | MetaOp::OpenDenying { .. }) => {
+                    return replied(fails(ErrorClass::Unsupported, "no such request"));
+                }
+                (Fault::GrantsAll, MetaOp::Lock { .. } | MetaOp::Unlock { .. }) => {
+                    return replied(Ok(MetaYield::Done));
+                }
+                (Fault::FailsUnlock, MetaOp::Unlock { .. }) if self.1.locks.load(Ordering::SeqCst) > 1 => {
+                    return replied(fails(ErrorClass::Io, "not unlocked"));
+                }
+                (Fault::RejectsNeighbours, MetaOp::Lock { offset: 1.., .. }) => {
+                    return replied(fails(ErrorClass::Busy, "the file is locked"));
+                }
+                (Fault::DeniesNothing, MetaOp::OpenDenying { path }) => {
+                    MetaOp::open(path, OpenHow::ReadWrite)
+                }
+                (_, op) => op,
+            };
+            let reply = self.0.call(op.clone()).await;
+            self.1.count(&op, &reply.result);
+            reply
+        })
+    }
+
+    fn wire(&self) -> WireCount {
+        self.0.wire()
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        self.0.close()
+    }
+}
+
+struct Ran {
+    end: RunEnd,
+    steps: Vec<StepResult>,
+    failures: Vec<String>,
+    warnings: Vec<String>,
+    /// Names that the run left.
+    left: Vec<String>,
+    /// Locks that were not released.
+    held: i64,
+}
+
+fn run_on(fault: Fault, blocking: bool, sweep: &str) -> Ran {
+    let memory = MemoryTarget::new();
+    let stop = StopSignal::default();
+    let text = format!(
+        "seed = 3\nrepetitions = 1\nmin_sample_time = '1ms'\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}\n"
+    );
+    let plan = Plan::parse(&text).unwrap().resolve().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let target = Faulty {
+        memory: memory.clone(),
+        fault,
+        blocking,
+        stop: stop.clone(),
+        locks: Arc::default(),
+        held: Arc::default(),
+    };
+    let held = target.held.clone();
+    let run = Run {
+        plan: &plan,
+        targets: &[Arc::new(target)],
+        done: &[],
+        directory: ".sharebench-lock",
+        resumed: false,
+        stop: &stop,
+        clock: &Clock::start(),
+        events: &sender,
+        ranks: None,
+    };
+    let end = run.execute().unwrap();
+    let mut ran = Ran {
+        end,
+        steps: Vec::new(),
+        failures: Vec::new(),
+        warnings: Vec::new(),
+        left: memory.names(),
+        held: held.load(Ordering::SeqCst),
+    };
+    for event in receiver.try_iter() {
+        match event {
+            RunEvent::StepFinished(step) => ran.steps.push(*step),
+            RunEvent::Failure { detail, .. } => ran.failures.push(detail),
+            RunEvent::Warning(warning) => ran.warnings.push(warning),
+            _ => {}
+        }
+    }
+    ran
+}
+
+fn run(fault: Fault, sweep: &str) -> Ran {
+    run_on(fault, false, sweep)
+}
+
+fn test_of(step: &StepResult) -> &str {
+    step.coordinates.text("test").unwrap()
+}
+
+#[test]
+fn every_test_counts_its_operations_and_leaves_nothing() {
+    for blocking in [false, true] {
+        let ran = run_on(Fault::None, blocking, "tests = ['locks']\njobs = [1, 2, 5]");
+        assert_eq!((ran.end.outcome, ran.failures), (RunOutcome::Complete, vec![]));
+        assert_eq!(ran.steps.len(), 3 + 2 + 2 + 3);
+        for step in &ran.steps {
+            let at = &step.coordinates;
+            let invalid = step.checks.iter().find(|check| check.verdict == Verdict::Invalid);
+            assert_eq!(invalid, None, "{at}");
+            let measure = &step.measure;
+            let jobs = at.number("jobs").unwrap();
+            assert_eq!(
+                (measure.users_reported, u64::from(measure.users_assigned)),
+                (jobs as u32, jobs),
+                "{at}"
+            );
+            assert_eq!(measure.service.len(), measure.operations, "{at}");
+            let requests = measure.wire.unwrap().requests;
+            match test_of(step) {
+                "lock" | "lock-neighbours" => {
+                    assert_eq!(measure.operations, measure.passes * 100, "{at}");
+                    assert_eq!(requests, 2 * measure.operations, "{at}");
+                }
+                "share-conflict" => {
+                    assert_eq!(measure.operations, measure.passes * 100, "{at}");
+                    assert_eq!(requests, measure.operations, "{at}");
+                }
+                _ => {
+                    // All jobs perform the passes of a contested lock together.
+                    assert!(measure.operations >= measure.passes / jobs * 100, "{at}");
+                    assert!(requests >= 2 * measure.operations, "{at}: {requests}");
+                    assert_eq!(measure.rate_base, RateBase::Busy, "{at}");
+                    assert!(measure.busy_ns > 0 && measure.busy_ns < measure.window_ns, "{at}");
+                }
+            }
+        }
+        assert_eq!((ran.left, ran.held), (vec![], 0));
+    }
+}
+
+#[test]
+fn every_job_has_the_contested_lock() {
+    let ran = run_on(Fault::None, true, "tests = ['lock-contended']\njobs = [2]");
+    let shares: Vec<u64> = ran.steps[0].measure.shares.iter().map(|share| share.operations).collect();
+    let all: u64 = shares.iter().sum();
+    // Two jobs have it in turn.
+    assert!(shares.iter().all(|operations| *operations >= all / 4), "{shares:?}");
+}
+
+#[test]
+fn what_the_target_lacks_is_skipped_with_its_reason() {
+    let ran = run(Fault::Lacks, "tests = ['locks', 'stat']\nentries = [3]");
+    assert_eq!((ran.end.outcome, ran.failures), (RunOutcome::Complete, vec![]));
+    for test in ["lock", "lock-neighbours", "lock-contended", "share-conflict"] {
+        let reason = format!("skipped {test}: not supported here: test: unsupported (no such request)");
+        assert!(ran.warnings.iter().any(|warning| warning.contains(&reason)), "{:?}", ran.warnings);
+    }
+    assert_eq!(ran.steps.iter().map(test_of).collect::<BTreeSet<_>>(), BTreeSet::from(["stat"]));
+    assert_eq!(ran.left, Vec::<String>::new());
+}
+
+#[test]
+fn servers_that_break_the_rules_are_found() {
+    for (fault, test, found) in [
+        (Fault::GrantsAll, "lock-contended", "granted the lock of one range to two jobs at once"),
+        (Fault::RejectsNeighbours, "lock-neighbours", "rejected the lock of a range that nobody else locks"),
+        (Fault::DeniesNothing, "share-conflict", "opened a file that another session denies"),
+        (Fault::FailsUnlock, "lock-contended", "not unlocked"),
+        (Fault::FailsUnlock, "lock", "not unlocked"),
+    ] {
+        for blocking in [false, true] {
+            let ran = run_on(fault, blocking, &format!("tests = ['{test}']\njobs = [3]"));
+            let is_named = ran.failures.iter().any(|failure| failure.contains(found));
+            assert!(is_named, "{fault:?} {test}: {:?}", ran.failures);
+            assert_eq!(ran.steps[0].verdict(), Verdict::Invalid, "{fault:?} {test}");
+            assert_eq!(ran.left, Vec::<String>::new(), "{fault:?} {test}");
+        }
+    }
+}
+
+#[test]
+fn a_stopped_run_releases_every_lock_and_leaves_nothing() {
+    for test in ["lock", "lock-neighbours", "lock-contended"] {
+        for blocking in [false, true] {
+            let ran = run_on(Fault::Stopped, blocking, &format!("tests = ['{test}']\njobs = [3]"));
+            assert_eq!(ran.end.outcome, RunOutcome::Incomplete(StepError::Stopped), "{test}");
+            assert_eq!((ran.left, ran.held), (vec![], 0), "{test}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Groups of metadata tests: the names that select several tests at once.
+
+/// Metadata tests that one name selects. The tests of a group have the same axes and the same directories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MetadataGroup {
+    /// Names and attributes.
+    Names,
+    /// Work that a server does by itself on the content of files.
+    ServerSide,
+    /// Locks of byte ranges, and opens that deny a file to others.
+    Locks,
+}
+
+impl MetadataGroup {
+    /// Every group, in the order of the tests.
+    pub const ALL: [Self; 3] = [Self::Names, Self::ServerSide, Self::Locks];
+
+    /// The name in plans.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Names => "metadata",
+            Self::ServerSide => "server-side",
+            Self::Locks => "locks",
+        }
+    }
+
+    /// The group of a name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|group| group.name() == name)
+    }
+}

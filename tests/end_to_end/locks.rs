@@ -1,0 +1,143 @@
+//! Cells of locks on every kind of target: what is measured, what is skipped with which reason, and that nothing is left.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+use sharebench_tests::program::poll;
+use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Sharebench, Signal, Smbd, SmbdOptions, needs};
+
+use crate::plans::left_in;
+use crate::stored::Stored;
+
+const TESTS: [&str; 4] = ["lock", "lock-neighbours", "lock-contended", "share-conflict"];
+
+fn test_of(step: &Value) -> &str {
+    step["coordinates"]["test"]["text"].as_str().unwrap()
+}
+
+/// Measures all tests on targets of these names, and checks what each of them stored.
+fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored) {
+    let target = |(name, url): &(&str, String)| format!("[[target]]\nname = '{name}'\nurl = '{url}'\n");
+    let sections: String = targets.iter().map(target).collect();
+    let plan = format!(
+        "seed = 7\nrepetitions = 1\nmin_sample_time = '2ms'\n{sections}[sweep]\ntests = ['locks', 'stat']\njobs = [3]\n         entries = [3]\n"
+    );
+    sharebench.write("plan.toml", &plan).unwrap();
+    let ended = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
+    let stored = Stored::read(sharebench, 1);
+    for step in &stored.steps {
+        // It is measured everywhere, so that a target without locks takes part.
+        if test_of(step) == "stat" {
+            continue;
+        }
+        let name = targets[step["target"].as_u64().unwrap() as usize].0;
+        let test = test_of(step);
+        assert_eq!(step["errors"], serde_json::json!({}), "{name} {test}: {step}");
+        assert_ne!(step["verdict"], "invalid", "{name} {test}: {step}");
+        let operations = step["operations"].as_u64().unwrap();
+        assert!(operations >= 100, "{name} {test}: {operations}");
+        let requests = step["wire"]["requests"].as_u64().unwrap_or(0);
+        let [p50, p99] = ["p50_ns", "p99_ns"].map(|time| step["service"][time].as_u64().unwrap());
+        assert!(p50 > 0 && p50 <= p99, "{name} {test}: {p50} {p99}");
+        println!("{name} {test}: {operations} operations, {requests} requests, p50 {p50} ns, p99 {p99} ns");
+        // A lock and its unlock are a request each; an open that is rejected is one.
+        if requests > 0 {
+            let least = if test == "share-conflict" { operations } else { 2 * operations };
+            assert!(requests >= least, "{name} {test}: {requests} requests of {operations} operations");
+        }
+    }
+    for (number, (name, _)) in targets.iter().enumerate() {
+        let missing = TESTS.into_iter().filter(|test| !measured(&stored, number).contains(test));
+        for test in missing {
+            let reason = format!("{name}: skipped {test}: not supported here: ");
+            let line =
+                ended.text().lines().find_map(|line| line.split_once(&reason).map(|at| at.1.to_owned()));
+            println!("{name} {test}: skipped: {}", line.expect("a reason"));
+        }
+    }
+    (ended, stored)
+}
+
+/// The tests that were measured on a target.
+fn measured(stored: &Stored, target: usize) -> Vec<&str> {
+    let of_target =
+        |test: &&&str| stored.steps.iter().any(|step| step["target"] == target && test_of(step) == **test);
+    TESTS.iter().filter(of_target).copied().collect()
+}
+
+#[test]
+fn locks_of_the_embedded_servers_and_of_local_paths_are_measured() {
+    let sharebench = Sharebench::new().unwrap();
+    fs::create_dir(sharebench.home().join("local")).unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let names = ["smb", "nfs40", "nfs41", "ncp", "nfs3"];
+    for name in names {
+        fs::create_dir(served.directory().join(name)).unwrap();
+    }
+    let targets = [
+        ("smb", served.smb_url("smb")),
+        ("nfs40", served.nfs4_url("nfs40", "vers=4.0")),
+        ("nfs41", served.nfs4_url("nfs41", "vers=4.1")),
+        ("ncp", served.ncp_url("ncp")),
+        ("local", "./local".to_owned()),
+        ("nfs3", served.nfs_url("nfs3")),
+    ];
+    let (ended, stored) = swept(&sharebench, &targets);
+    for (number, (name, _)) in targets.iter().enumerate().take(4) {
+        assert_eq!(measured(&stored, number), TESTS, "{name}: {}", ended.text());
+    }
+    assert_eq!(measured(&stored, 4), TESTS[..3], "{}", ended.text());
+    assert_eq!(measured(&stored, 5), Vec::<&str>::new());
+    let report = sharebench.run(&["show", "1", "--format", "md"]).unwrap().expect_success().stdout;
+    for part in [
+        "An operation is a lock and its unlock.",
+        "An operation is a hand-over",
+        "| jobs | smb mean | smb p50 |",
+    ] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    for directory in names.map(|name| served.directory().join(name)) {
+        assert_eq!(left_in(&directory), Vec::<String>::new());
+    }
+    assert_eq!(left_in(&sharebench.home().join("local")), Vec::<String>::new());
+}
+
+#[test]
+fn locks_of_other_servers_are_measured() {
+    needs!(Smbd::NEEDS, Ganesha::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    let targets =
+        [("smbd", smbd.url("", "")), ("ganesha", format!("{}&uid=0&gid=0", ganesha.url4("", "4.1")))];
+    let (_, stored) = swept(&sharebench, &targets);
+    assert_eq!(measured(&stored, 0), TESTS);
+    assert_eq!(measured(&stored, 1), TESTS);
+    for directory in [smbd.share(), ganesha.directory()] {
+        assert_eq!(left_in(&directory), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_locked_file() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    for name in ["smb", "local"] {
+        fs::create_dir(served.directory().join(name)).unwrap();
+    }
+    let local = served.directory().join("local");
+    let targets = [
+        (served.smb_url("smb"), served.directory().join("smb")),
+        (local.to_str().unwrap().to_owned(), local.clone()),
+    ];
+    for (run, (url, directory)) in (1..).zip(targets) {
+        let arguments = ["sweep", &url, "--tests", "lock-contended", "--jobs", "4", "--repetitions", "10000"];
+        let mut running = sharebench.start(&arguments, "run.log").unwrap();
+        let is_locking = || Stored::steps_so_far(&sharebench, run) > 0;
+        assert!(poll(Duration::from_secs(120), is_locking), "{}", running.output());
+        running.signal_group(Signal::INT);
+        let _ = running.wait(Duration::from_secs(120)).unwrap();
+        assert_eq!(left_in(&directory), Vec::<String>::new(), "{url}");
+    }
+}
