@@ -1,6 +1,7 @@
 //! Requests encoded one by one, for what this project's client never sends.
 
 mod attacks;
+mod cancellations;
 mod connections;
 mod cross_protocol;
 mod directory_leases;
@@ -414,28 +415,6 @@ fn locks_exclude_wait_and_are_cancelled() {
         assert_eq!(one.lock(first, (0, 1), lock_flags::SHARED), NtStatus::PENDING);
         assert_eq!(two.close(second), NtStatus::SUCCESS);
         assert_eq!(one.status(), NtStatus::SUCCESS);
-    });
-}
-
-#[test]
-fn a_cancellation_is_not_lost_if_a_worker_answers_it_before_its_request() {
-    on_both(|server, _| {
-        let mut one = Raw::log_in(server.addr(), "share");
-        let first = one.open("file", disposition::CREATE).unwrap();
-        let second = one.open("file", disposition::OPEN).unwrap();
-        assert_eq!(one.lock(first, (0, 10), lock_flags::EXCLUSIVE), NtStatus::SUCCESS);
-        for round in 0..500 {
-            // One that names no request that waits is without effect.
-            let closed = one.message(command::ECHO, 0, |body| Empty::default().encode(body));
-            one.send(&cancellation(&closed));
-            let waiting = one.lock_request(second, (0, 1), lock_flags::EXCLUSIVE);
-            one.send(&closed);
-            one.send(&waiting);
-            one.send(&cancellation(&waiting));
-            let mut replies: Vec<_> = (0..3).map(|_| one.status()).collect();
-            replies.sort_unstable_by_key(|status| status.0);
-            assert_eq!(replies, [NtStatus::SUCCESS, NtStatus::PENDING, NtStatus::CANCELLED], "round {round}");
-        }
     });
 }
 
