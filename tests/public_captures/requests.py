@@ -39,8 +39,9 @@ TRANS2 = {0: "open", 1: "attributes", 2: "attributes", 3: "attributes", 5: "attr
 TRANS2 |= {8: "change", 13: "open"}
 NCP = {0x42: "close", 0x47: "attributes", 0x48: "read", 0x49: "write"}
 NCP_BY_SUBFUNCTION = {(0x57, 34): "name space", (0x57, 66): "attributes"}
-# `learn` counts the family 0x59, and does not decode it.
-NCP_FAMILIES = {0x59: "enhanced file system"}
+NCP_BY_SUBFUNCTION |= {(0x59, 1): "open", (0x59, 3): "list", (0x59, 6): "attributes", (0x59, 32): "open"}
+# The start of a search, which is counted with its first page.
+NCP_NOT_COUNTED = {(0x57, 2), (0x59, 2)}
 
 
 def rows(capture, display_filter, fields, options):
@@ -140,7 +141,8 @@ def ncp(capture, server, options):
     for functions, subfunctions in rows(capture, "ncp.type == 0x2222" + of_server(server), ["ncp.func", "ncp.subfunc"], options):
         function = int(functions[0], 0)
         subfunction = int(subfunctions[0], 0) if subfunctions else 0
-        found[NCP.get(function) or NCP_FAMILIES.get(function) or NCP_BY_SUBFUNCTION.get((function, subfunction))] += 1
+        if (function, subfunction) not in NCP_NOT_COUNTED:
+            found[NCP.get(function) or NCP_BY_SUBFUNCTION.get((function, subfunction))] += 1
     return found
 
 
