@@ -14,6 +14,8 @@ use sharebench_tests::Smbd;
 
 use crate::Failure;
 
+/// More clients than any table has, so that the server refuses none.
+const MAX_CLIENTS: u16 = 20_000;
 /// The account of the clients.
 const USER: &str = "lab";
 
@@ -83,6 +85,7 @@ pub fn serve(protocol: &str, service: Duration, servers: usize) -> Result<(), Fa
         smb: wanted("smb"),
         nfs: wanted("nfs"),
         ncp: wanted("ncp"),
+        max_clients: Some(MAX_CLIENTS),
         accounts: vec![(USER.to_owned(), Secret::new(Smbd::PASSWORD))],
         ..ServeOptions::default()
     };

@@ -90,7 +90,10 @@ impl KernelGuest {
         let line = [prefix, &enter, &die_with_us, &[&boot, &folder, "tap0", &path]].concat();
         let names: Vec<&str> = env.iter().map(|(name, _)| *name).collect();
         let names = names.join(" ");
-        let env: Vec<_> = env.iter().copied().chain([("GUEST_ENV", names.as_str())]).collect();
+        // What hangs is shown before the guest is killed.
+        let patience = limit.as_secs().saturating_sub(30).to_string();
+        let ours = [("GUEST_ENV", names.as_str()), ("GUEST_PATIENCE", &patience)];
+        let env: Vec<_> = env.iter().copied().chain(ours).collect();
         run(&line, &env)
     }
 

@@ -32,6 +32,7 @@ mod read_only;
 mod refusal_log;
 mod servers;
 mod smb;
+mod stored_data;
 mod system;
 mod udp_port;
 mod volume;
@@ -54,6 +55,7 @@ pub use ncp::{
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions, NfsTls};
 pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions, WriteTimes};
+pub use stored_data::StoredData;
 pub use volume::{
     Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, PersistentId, ROOT, SeekTarget,
     SetAttributes, Volume, VolumeSpace,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, PersistentId, SeekTarget,
-    SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
+    SetAttributes, StoredData, Volume, VolumeError, VolumeResult, VolumeSpace,
 };
 
 /// A read-only view of a volume.
@@ -104,6 +104,10 @@ impl Volume for ReadOnlyVolume {
 
     fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
         self.0.read(file, offset, buffer)
+    }
+
+    fn read_stored(&self, file: NodeId, offset: u64, len: usize) -> VolumeResult<Option<StoredData>> {
+        self.0.read_stored(file, offset, len)
     }
 
     fn write(&self, _file: NodeId, _offset: u64, _data: &[u8], _durable: bool) -> VolumeResult<()> {

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use crate::name::fold_case;
+use crate::stored_data::StoredData;
 use crate::volume_error::{VolumeError, VolumeResult};
 
 /// Number of a file or directory. It is stable while the object exists, also across renames, and is never reused for
@@ -255,6 +256,11 @@ pub trait Volume: Send + Sync {
 
     /// Reads into `buffer`; the read is short only at the end of the file, and 0 beyond it.
     fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize>;
+
+    /// Reads up to `len` bytes without copying them; none if the volume can only copy them, with [`Self::read`].
+    fn read_stored(&self, _file: NodeId, _offset: u64, _len: usize) -> VolumeResult<Option<StoredData>> {
+        Ok(None)
+    }
 
     /// Writes all of `data`. With `durable` the data are on stable storage before the call returns.
     fn write(&self, file: NodeId, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()>;

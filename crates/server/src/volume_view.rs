@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::volume::{FileRange, PersistentId, SeekTarget};
 use crate::{
-    Attributes, ChangeReports, DirectoryEntry, DosAttributes, ListedIn, NodeId, SetAttributes, Volume,
-    VolumeError, VolumeResult, VolumeSpace,
+    Attributes, ChangeReports, DirectoryEntry, DosAttributes, ListedIn, NodeId, SetAttributes, StoredData,
+    Volume, VolumeError, VolumeResult, VolumeSpace,
 };
 
 /// A view of a volume, which reports what is changed through it.
@@ -166,6 +166,10 @@ impl Volume for VolumeView {
 
     fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
         self.inner.read(file, offset, buffer)
+    }
+
+    fn read_stored(&self, file: NodeId, offset: u64, len: usize) -> VolumeResult<Option<StoredData>> {
+        self.inner.read_stored(file, offset, len)
     }
 
     fn write(&self, file: NodeId, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()> {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, RwLock};
 
 use crate::memory::budget::Budget;
-use crate::{VolumeError, VolumeResult};
+use crate::{StoredData, VolumeError, VolumeResult};
 
 /// Bytes per page. A page uses memory only up to its last written 4 KiB.
 pub(super) const PAGE_BYTES: u64 = 64 << 10;
@@ -41,8 +41,12 @@ impl Hasher for NumberHasher {
 
 pub(super) type NumberMap<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
 
-/// One page: the bytes written so far; bytes after its end read as zeros.
-type Page = RwLock<Vec<u8>>;
+/// One page: the bytes written so far; bytes after its end read as zeros. A change copies the page if a reply that is being
+/// sent has a part of it.
+type Page = RwLock<Arc<Vec<u8>>>;
+
+/// What the pages that do not exist have.
+static ZEROS: LazyLock<Arc<Vec<u8>>> = LazyLock::new(|| Arc::new(vec![0; PAGE_BYTES as usize]));
 
 /// The bytes of a file. Readers and writers of different pages run concurrently; a read or write that spans pages is not
 /// atomic across them.
@@ -103,6 +107,26 @@ impl Content {
         count
     }
 
+    /// Reads up to `len` bytes without copying them.
+    pub(super) fn read_stored(&self, offset: u64, len: usize) -> StoredData {
+        let pages = read_lock(&self.pages);
+        let left = self.size().saturating_sub(offset);
+        let count = len.min(usize::try_from(left).unwrap_or(usize::MAX));
+        let mut data = StoredData::default();
+        for Piece { page, within, transfer } in pieces(offset, count) {
+            let end = within + transfer.len();
+            let present = pages.get(&page).map(|page| Arc::clone(&read_lock(page)));
+            let stored = present.as_ref().map_or(0, |bytes| bytes.len()).clamp(within, end);
+            if let Some(bytes) = present.filter(|_| stored > within) {
+                data.push(bytes, within..stored);
+            }
+            if stored < end {
+                data.push(Arc::clone(&ZEROS), 0..end - stored);
+            }
+        }
+        data
+    }
+
     /// Writes `data` at `offset` and extends the file if needed. If the budget is exhausted, the length stays and nothing
     /// remains after the end; bytes before it may be overwritten.
     pub(super) fn write(&self, offset: u64, data: &[u8], budget: &Budget) -> VolumeResult<()> {
@@ -145,9 +169,10 @@ impl Content {
 
     fn fill_page(&self, page: &Page, within: usize, bytes: &[u8], budget: &Budget) -> VolumeResult<()> {
         let mut page = write_lock(page);
+        let page = Arc::make_mut(&mut page);
         let end = within + bytes.len();
         if end > page.len() {
-            self.grow_page(&mut page, end, budget)?;
+            self.grow_page(page, end, budget)?;
         }
         page[within..end].copy_from_slice(bytes);
         Ok(())
@@ -218,7 +243,7 @@ impl Content {
         let mut pages = write_lock(&self.pages);
         let allocated = (offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES)).try_for_each(|number| {
             let page = pages.entry(number).or_default();
-            let page = page.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let page = changeable(page);
             if page.len() < PAGE_BYTES as usize {
                 self.grow_page(page, PAGE_BYTES as usize, budget)?;
             }
@@ -238,7 +263,7 @@ impl Content {
         let mut freed = 0;
         write_lock(&self.pages).retain(|number, page| {
             let start = number * PAGE_BYTES;
-            let page = page.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let page = changeable(page);
             if offset <= start && end >= start + PAGE_BYTES {
                 freed += page.len() as u64;
                 return false;
@@ -264,13 +289,18 @@ impl Content {
                 std::cmp::Ordering::Equal => within,
                 std::cmp::Ordering::Greater => 0,
             };
-            let page = page.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let page = changeable(page);
             freed += cut_page(page, keep);
             !page.is_empty()
         });
         self.charged.fetch_sub(freed, Ordering::Relaxed);
         budget.give(freed);
     }
+}
+
+/// The bytes of a page that nobody else can reach at the moment.
+fn changeable(page: &mut Page) -> &mut Vec<u8> {
+    Arc::make_mut(page.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
 /// Removes everything after `keep` and returns the number of freed bytes.
@@ -346,6 +376,19 @@ mod tests {
         assert!(buffer[..100].iter().all(|byte| *byte == 9) && buffer[100..].iter().all(|byte| *byte == 0));
     }
 
+    #[test]
+    fn data_that_were_read_stay_as_they_were() {
+        let content = Content::default();
+        let budget = Budget::new(1 << 20);
+        content.write(PAGE_BYTES - 2, b"before", &budget).unwrap();
+        let stored = content.read_stored(PAGE_BYTES - 4, 100);
+        content.write(PAGE_BYTES - 2, b"after.", &budget).unwrap();
+        content.set_size(0, &budget).unwrap();
+        let bytes: Vec<u8> = stored.slices().flat_map(|slice| slice.to_vec()).collect();
+        assert_eq!(bytes, b"\0\0before");
+        assert_eq!(content.read_stored(PAGE_BYTES - 4, 100).len(), 0);
+    }
+
     proptest! {
         #[test]
         fn behaves_like_a_vector(
@@ -376,6 +419,9 @@ mod tests {
                         let expected = model.get(offset..).unwrap_or_default();
                         let expected = &expected[..expected.len().min(len)];
                         prop_assert_eq!(&buffer[..count], expected);
+                        let stored = content.read_stored(offset as u64, len);
+                        let bytes: Vec<u8> = stored.slices().flat_map(|slice| slice.to_vec()).collect();
+                        prop_assert_eq!((bytes.as_slice(), stored.len()), (expected, expected.len()));
                     }
                 }
                 prop_assert_eq!(content.size(), model.len() as u64);

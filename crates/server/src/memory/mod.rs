@@ -17,7 +17,7 @@ use crate::name::{check_name, check_target};
 use crate::system::machine_memory;
 use crate::{
     Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, ROOT, SeekTarget, SetAttributes,
-    Volume, VolumeError, VolumeResult, VolumeSpace,
+    StoredData, Volume, VolumeError, VolumeResult, VolumeSpace,
 };
 
 /// Memory charged for each file or directory, in bytes: node, name, three index entries.
@@ -28,7 +28,7 @@ const SHARDS: usize = 64;
 
 /// A tree of files in memory with a limit in bytes.
 ///
-/// Concurrent reads of a file share its locks and copy the data once; a write excludes others only from the 64 KiB
+/// Concurrent reads of a file share its locks; a write excludes others only from the 64 KiB
 /// pages that it writes. Names of one directory change one at a time; renames and removals of directories exclude each
 /// other in the tree as a unit. Reading does not change the access time, so that reads do not contend for it.
 ///
@@ -373,6 +373,10 @@ impl Volume for MemoryVolume {
 
     fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
         Ok(self.node(file)?.content()?.read(offset, buffer))
+    }
+
+    fn read_stored(&self, file: NodeId, offset: u64, len: usize) -> VolumeResult<Option<StoredData>> {
+        Ok(Some(self.node(file)?.content()?.read_stored(offset, len)))
     }
 
     fn write(&self, file: NodeId, offset: u64, data: &[u8], _durable: bool) -> VolumeResult<()> {

@@ -16,7 +16,7 @@ use crate::smb::connection::Connection;
 use crate::smb::negotiate::Negotiated;
 use crate::smb::parked::{Chain, Gate, ParkedRequest};
 use crate::smb::pending::{PendingReply, ReplyForm};
-use crate::smb::serving::{Broken, finish_frame};
+use crate::smb::serving::Broken;
 use crate::smb::session::Session;
 use crate::smb::status::Outcome;
 use crate::smb::workers::Delivery;
@@ -99,7 +99,7 @@ impl Connection {
             let mut message = std::mem::take(&mut request.messages);
             if self.answer_nt1(&mut message, (number, true), &mut out).is_ok() && out.len() > 0 {
                 // The connection may be closed; then nobody needs the reply.
-                let _ = self.late.send(Delivery::Late(out.as_slice().to_vec()));
+                let _ = self.late.send(Delivery::Late(out.to_vec()));
             }
             return;
         }
@@ -110,7 +110,7 @@ impl Connection {
             && out.len() > 0
         {
             // The connection may be closed; then nobody needs the reply.
-            let _ = self.late.send(Delivery::Late(out.as_slice().to_vec()));
+            let _ = self.late.send(Delivery::Late(out.to_vec()));
         }
     }
 
@@ -140,7 +140,7 @@ impl Connection {
         if let Some(session) = sealing {
             session.seal(out.tail(start + PREFIX_LEN));
         }
-        finish_frame(out.tail(start));
+        out.finish_frame(start);
         Ok(())
     }
 
@@ -349,7 +349,8 @@ impl Connection {
             previous: if request.related { frame.chain.file } else { None },
         };
         if header.command == command::READ {
-            return call.read(body, out).inspect(|_| frame.chain.file = call.file.map(Ok));
+            let signed = reply.signer.is_some();
+            return call.read(signed, body, out).inspect(|_| frame.chain.file = call.file.map(Ok));
         }
         body.resize(HEADER_LEN, 0);
         let answered = call.dispatch(body);

@@ -1,7 +1,11 @@
 //! The buffers that the connections of a thread share.
 
 use std::cell::RefCell;
+use std::io::IoSlice;
 
+use sharebench_smb::wire::frame::PREFIX_LEN;
+
+use crate::StoredData;
 use crate::smb::workers::Job;
 
 /// Initial size of a receive buffer; it grows only as bytes arrive.
@@ -21,19 +25,62 @@ thread_local! {
 pub(super) struct Replies {
     bytes: Vec<u8>,
     len: usize,
+    /// Data that are sent from where the volume stores them, each with the number of bytes before it.
+    stored: Vec<(usize, StoredData)>,
     /// Memory for the part that is being encoded.
     pub(super) scratch: Vec<u8>,
 }
 
 impl Replies {
-    /// Bytes of the replies.
+    /// Position of the end, in the bytes without stored data.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// The replies.
-    pub(super) fn as_slice(&self) -> &[u8] {
-        &self.bytes[..self.len]
+    /// Bytes to send, with stored data.
+    pub(super) fn sent_len(&self) -> usize {
+        self.len + self.stored_after(0)
+    }
+
+    /// Bytes of the stored data from a position on.
+    fn stored_after(&self, start: usize) -> usize {
+        self.stored.iter().filter(|(at, _)| *at > start).map(|(_, data)| data.len()).sum()
+    }
+
+    /// The replies, in the pieces of memory that have them.
+    pub(super) fn slices(&self) -> Vec<IoSlice<'_>> {
+        let mut slices = Vec::with_capacity(1);
+        let mut done = 0;
+        for (at, data) in &self.stored {
+            slices.push(IoSlice::new(self.bytes.get(done..*at).unwrap_or_default()));
+            slices.extend(data.slices());
+            done = *at;
+        }
+        slices.push(IoSlice::new(self.bytes.get(done..self.len).unwrap_or_default()));
+        slices
+    }
+
+    /// A copy of the replies.
+    pub(super) fn to_vec(&self) -> Vec<u8> {
+        let mut copy = Vec::with_capacity(self.sent_len());
+        for slice in self.slices() {
+            copy.extend_from_slice(&slice);
+        }
+        copy
+    }
+
+    /// Appends data that are not copied. What follows may be a reply of its own only: nothing can be encrypted or signed
+    /// together with them.
+    pub(super) fn put_stored(&mut self, data: StoredData) {
+        self.stored.push((self.len, data));
+    }
+
+    /// Sets the length of the frame that begins with an empty prefix at `start` and ends here.
+    pub(super) fn finish_frame(&mut self, start: usize) {
+        let len = (self.len - start + self.stored_after(start)).saturating_sub(PREFIX_LEN) as u32;
+        if let Some(prefix) = self.tail(start).first_chunk_mut::<PREFIX_LEN>() {
+            *prefix = len.to_be_bytes();
+        }
     }
 
     /// The replies from a position on.
@@ -70,6 +117,13 @@ impl Replies {
     /// Removes everything from a position on.
     pub(super) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
+        while self.stored.pop_if(|(at, _)| *at > len).is_some() {}
+    }
+
+    /// Removes everything.
+    pub(super) fn clear(&mut self) {
+        self.stored.clear();
+        self.len = 0;
     }
 
     fn memory(&self) -> usize {
@@ -137,7 +191,7 @@ pub(super) fn take_job() -> Job {
 
 /// Returns a job whose replies were sent.
 pub(super) fn return_job(mut job: Job) {
-    job.replies.truncate(0);
+    job.replies.clear();
     job.broken = false;
     FREE.with_borrow_mut(|free| {
         if free.keep(job_bytes(&job)) {
@@ -157,7 +211,7 @@ pub(super) fn take_replies() -> Replies {
 
 /// Returns a buffer whose replies were sent.
 pub(super) fn return_replies(mut replies: Replies) {
-    replies.truncate(0);
+    replies.clear();
     FREE.with_borrow_mut(|free| {
         if free.keep(replies.memory()) {
             free.replies.push(replies);
@@ -167,6 +221,8 @@ pub(super) fn return_replies(mut replies: Replies) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
@@ -200,9 +256,34 @@ mod tests {
         replies.spare(8)[..3].copy_from_slice(b"abc");
         replies.advance(3);
         replies.put_zeros(1);
-        assert_eq!(replies.as_slice(), b"headabc\0");
+        assert_eq!(replies.to_vec(), b"headabc\0");
         replies.tail(4)[0] = b'x';
         replies.truncate(5);
-        assert_eq!((replies.as_slice(), replies.len()), (&b"headx"[..], 5));
+        assert_eq!((replies.to_vec().as_slice(), replies.len()), (&b"headx"[..], 5));
+    }
+
+    #[test]
+    fn stored_data_are_sent_between_the_bytes_and_count_for_their_frame() {
+        let stored = |text: &[u8]| {
+            let mut data = StoredData::default();
+            data.push(Arc::new(text.to_vec()), 0..text.len());
+            data
+        };
+        let mut replies = Replies::default();
+        for text in [b"one", b"two"] {
+            let start = replies.len();
+            replies.put_zeros(PREFIX_LEN);
+            replies.put(b"head ");
+            replies.put_stored(stored(text));
+            replies.finish_frame(start);
+        }
+        let third = replies.len();
+        replies.put(b"head");
+        replies.put_stored(stored(b"gone"));
+        replies.truncate(third);
+        assert_eq!(replies.to_vec(), b"\0\0\0\x08head one\0\0\0\x08head two");
+        assert_eq!((replies.sent_len(), replies.slices().len()), (24, 5));
+        replies.clear();
+        assert_eq!((replies.to_vec(), replies.sent_len()), (vec![], 0));
     }
 }

@@ -9,7 +9,6 @@ use sharebench_smb::wire::data::{
 };
 use sharebench_smb::wire::simple::FlushRequest;
 
-use crate::VolumeError;
 use crate::smb::buffers::Replies;
 use crate::smb::call::{Answer, Call, DONE, empty};
 use crate::smb::locks::LockOwner;
@@ -18,9 +17,13 @@ use crate::smb::session::Opened;
 use crate::smb::state::ServerState;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::smb::write_times::WriteTimes;
+use crate::{StoredData, VolumeError};
 
 /// Bytes of a READ response between its header and its data.
 const READ_HEAD: usize = 16;
+/// Reads from this number of bytes on are sent without a copy, where that is possible. A smaller copy costs less than a
+/// further piece of a write to the socket.
+const STORED_BYTES: usize = 64 << 10;
 
 /// A status of READ and WRITE. A directory has no data.
 fn checked_data<T>(result: Result<T, VolumeError>) -> Outcome<T> {
@@ -36,6 +39,16 @@ fn check_range(offset: u64, len: usize) -> Outcome<()> {
     end.map(drop).ok_or(NtStatus::INVALID_PARAMETER)
 }
 
+/// Checks that an open file permits a read.
+fn check_read(open: &OpenFile, owner: LockOwner, offset: u64, len: usize) -> Outcome<()> {
+    if open.directory {
+        return Err(NtStatus::INVALID_DEVICE_REQUEST);
+    }
+    open.require(access::READ_DATA | access::EXECUTE)?;
+    check_range(offset, len)?;
+    open.file.check_locks(owner, offset, len as u64, false)
+}
+
 impl ServerState {
     /// Reads from an open file into `data`, and returns the number of bytes, which is 0 at its end.
     pub(super) fn read(
@@ -45,15 +58,26 @@ impl ServerState {
         offset: u64,
         data: &mut [u8],
     ) -> Outcome<usize> {
-        if open.directory {
-            return Err(NtStatus::INVALID_DEVICE_REQUEST);
-        }
-        open.require(access::READ_DATA | access::EXECUTE)?;
-        check_range(offset, data.len())?;
-        open.file.check_locks(owner, offset, data.len() as u64, false)?;
+        check_read(open, owner, offset, data.len())?;
         let count = checked_data(self.volume.read(open.node, offset, data))?;
         open.position.store(offset + count as u64, Ordering::Relaxed);
         Ok(count)
+    }
+
+    /// Reads from an open file without copying the data; none if the volume can only copy them.
+    fn read_stored(
+        &self,
+        open: &OpenFile,
+        owner: LockOwner,
+        offset: u64,
+        len: usize,
+    ) -> Outcome<Option<StoredData>> {
+        check_read(open, owner, offset, len)?;
+        let stored = checked_data(self.volume.read_stored(open.node, offset, len))?;
+        if let Some(data) = &stored {
+            open.position.store(offset + data.len() as u64, Ordering::Relaxed);
+        }
+        Ok(stored)
     }
 
     /// Writes data at an offset of an open file; `through` puts them on stable storage first.
@@ -97,8 +121,9 @@ impl Call<'_> {
         self.connection.negotiated.get().map_or(0, |negotiated| negotiated.max_transfer)
     }
 
-    /// READ; the data go from the volume into the reply. `scratch` is empty, also afterwards.
-    pub(super) fn read(&mut self, scratch: &mut Vec<u8>, out: &mut Replies) -> Outcome<Answer> {
+    /// READ; the data go from the volume into the reply, which will be signed if `signed` is true. `scratch` is empty, also
+    /// afterwards.
+    pub(super) fn read(&mut self, signed: bool, scratch: &mut Vec<u8>, out: &mut Replies) -> Outcome<Answer> {
         let request = ReadRequest::decode(self.message).map_err(malformed)?;
         let open = match self.opened(request.file)? {
             Opened::File(open) => open,
@@ -114,13 +139,23 @@ impl Call<'_> {
         }
         self.check_charge(request.len)?;
         let len = request.len as usize;
+        let owner = LockOwner::of_open(open.id.volatile);
+        let server = &self.connection.server;
+        // Nothing is computed over the data, and nothing follows them in the message.
+        if len >= STORED_BYTES
+            && self.last
+            && !(signed || self.sealed)
+            && let Some(data) = server.read_stored(&open, owner, request.offset, len)?
+        {
+            check_count(data.len(), &request)?;
+            put_head(scratch, out, data.len());
+            out.put_stored(data);
+            return DONE;
+        }
         let space = out.spare(READ_HEAD + len);
         let data = space.get_mut(READ_HEAD..).unwrap_or_default();
-        let owner = LockOwner::of_open(open.id.volatile);
-        let count = self.connection.server.read(&open, owner, request.offset, data)?;
-        if count < request.minimum as usize || count == 0 && len > 0 {
-            return Err(NtStatus::END_OF_FILE);
-        }
+        let count = server.read(&open, owner, request.offset, data)?;
+        check_count(count, &request)?;
         put_head(scratch, out, count);
         out.advance(count);
         DONE
@@ -154,6 +189,12 @@ impl Call<'_> {
         }
         Ok(empty(body))
     }
+}
+
+/// Checks that a read has enough data.
+fn check_count(count: usize, request: &ReadRequest) -> Outcome<()> {
+    let none = count == 0 && request.len > 0;
+    if none || count < request.minimum as usize { Err(NtStatus::END_OF_FILE) } else { Ok(()) }
 }
 
 /// Encodes the fields before the data.

@@ -20,7 +20,7 @@ use crate::smb::call::{Answer, DONE};
 use crate::smb::connection::Connection;
 use crate::smb::file_info::file_time;
 use crate::smb::options::Protection;
-use crate::smb::serving::{Broken, finish_frame};
+use crate::smb::serving::Broken;
 use crate::smb::status::{Outcome, malformed};
 
 /// Dialects, the oldest first.
@@ -240,7 +240,7 @@ impl Connection {
         let start = out.len();
         out.put_zeros(PREFIX_LEN);
         out.put(&encoded);
-        finish_frame(out.tail(start));
+        out.finish_frame(start);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The task of one connection: frames in bursts, replies in one write per burst, in any order.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::io;
+use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,7 +130,7 @@ impl Serving {
                 }
             }
             // A client that sends many requests at once must not make the server hold all of their replies.
-            if out.len() >= SEND_BYTES {
+            if out.sent_len() >= SEND_BYTES {
                 self.send(&mut out).await?;
             }
         }
@@ -202,11 +202,11 @@ impl Serving {
         if job.broken {
             return Err(broken(Broken));
         }
-        if job.replies.len() >= LARGE_REPLY_BYTES {
+        if job.replies.sent_len() >= LARGE_REPLY_BYTES {
             self.send(out).await?;
             self.send(&mut job.replies).await?;
         } else {
-            out.put(job.replies.as_slice());
+            out.put(&job.replies.to_vec());
         }
         return_job(job);
         Ok(())
@@ -214,11 +214,14 @@ impl Serving {
 
     /// Sends waiting replies; an error if the client does not receive them in time.
     async fn send(&self, out: &mut Replies) -> io::Result<()> {
-        let mut unsent = out.as_slice();
+        let mut slices = out.slices();
+        let mut unsent = slices.as_mut_slice();
+        // Without the empty ones at the beginning.
+        IoSlice::advance_slices(&mut unsent, 0);
         let mut deadline = None;
         while !unsent.is_empty() {
-            match self.stream.try_write(unsent) {
-                Ok(count) => unsent = unsent.get(count..).unwrap_or_default(),
+            match self.stream.try_write_vectored(unsent) {
+                Ok(count) => IoSlice::advance_slices(&mut unsent, count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let timeout: Duration = self.connection.server.options.io_timeout;
                     let deadline = *deadline.get_or_insert_with(|| Instant::now() + timeout);
@@ -229,7 +232,7 @@ impl Serving {
                 Err(error) => return Err(error),
             }
         }
-        out.truncate(0);
+        out.clear();
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use crate::smb::channel::Channel;
 use crate::smb::connection::Connection;
 use crate::smb::parked::{Chain, Gate, ParkedRequest};
 use crate::smb::pending::{PendingReply, ReplyForm};
-use crate::smb::serving::{Broken, finish_frame};
+use crate::smb::serving::Broken;
 
 /// Maximum number of commands of a message. Clients chain at most four.
 const MAX_COMMANDS: usize = 16;
@@ -95,7 +95,7 @@ impl Connection {
             }
         }
         reply.finish(&call, status, out);
-        finish_frame(out.tail(start));
+        out.finish_frame(start);
         Ok(())
     }
 
@@ -272,7 +272,7 @@ fn echo(call: &Nt1Call<'_>, out: &mut Replies) -> Result<(), Broken> {
         out.put_zeros(PREFIX_LEN + HEADER_LEN);
         out.put(&body);
         Reply { start: start + PREFIX_LEN, last: None }.finish(call, status, out);
-        finish_frame(out.tail(start));
+        out.finish_frame(start);
     }
     Ok(())
 }

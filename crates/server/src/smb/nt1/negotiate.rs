@@ -18,7 +18,7 @@ use crate::smb::buffers::Replies;
 use crate::smb::connection::Connection;
 use crate::smb::file_info::file_time;
 use crate::smb::options::Protection;
-use crate::smb::serving::{Broken, finish_frame};
+use crate::smb::serving::Broken;
 
 /// Most requests in flight (`MaxMpxCount`), as at smbd.
 const MAX_REQUESTS: u16 = 50;
@@ -78,7 +78,7 @@ impl Connection {
         let start = out.len();
         out.put_zeros(PREFIX_LEN);
         out.put(&encoded);
-        finish_frame(out.tail(start));
+        out.finish_frame(start);
         Ok(())
     }
 }

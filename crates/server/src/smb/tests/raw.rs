@@ -6,6 +6,7 @@ mod connections;
 mod cross_protocol;
 mod directory_leases;
 mod durable;
+mod large_reads;
 mod leases;
 mod pipes;
 mod streams;
