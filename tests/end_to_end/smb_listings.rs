@@ -23,13 +23,16 @@ fn listings_of_two_kernel_clients_agree_while_each_caches_them() {
     let _server = sharebench.serve_smb(&words, &at).unwrap();
     let share = format!("//{}/share", KernelGuest::MACHINE);
     let changes = if std::env::var_os("SHAREBENCH_LONG").is_some() { "2000" } else { "60" };
-    for options in ["vers=3.0", "vers=3.1.1", "vers=3.1.1,seal"] {
+    for (options, close_timeout) in
+        [("vers=3.0", "0"), ("vers=3.1.1", "0"), ("vers=3.1.1,seal", "0"), ("vers=3.1.1", "1")]
+    {
         let env = [
             ("SHARE", share.as_str()),
             ("PORT", PORT),
             ("USER", Served::USER),
             ("PASSWD", Smbd::PASSWORD),
             ("OPTIONS", options),
+            ("CLOSE_TIMEOUT", close_timeout),
             ("RANDOM_LISTINGS", RANDOM_LISTINGS),
             ("SEED", "7"),
             ("COUNT", changes),
