@@ -10,7 +10,7 @@ use sharebench_smb::wire::simple::Empty;
 use crate::smb::channel::Channel;
 use crate::smb::connection::Connection;
 use crate::smb::negotiate::Negotiated;
-use crate::smb::open_files::OpenFile;
+use crate::smb::open_files::{ContentChange, OpenFile};
 use crate::smb::parked::Gate;
 use crate::smb::pending::{PendingReply, ReplyForm};
 use crate::smb::session::{Opened, Session, Tree};
@@ -79,6 +79,14 @@ impl Call<'_> {
     /// An open file or directory.
     pub(super) fn file(&mut self, file: FileId) -> Outcome<Arc<OpenFile>> {
         self.opened(file)?.file()
+    }
+
+    /// Begins a change of the content of an open file; a session that was closed begins none. Who continues the open after
+    /// the loss of a connection waits for the changes that are in progress, so that none of them follows one of the new
+    /// connection.
+    pub(super) fn begin_change<'o>(&self, open: &'o OpenFile) -> Outcome<ContentChange<'o>> {
+        let change = open.changes.begin();
+        if self.session.is_closed() { Err(NtStatus::USER_SESSION_DELETED) } else { Ok(change) }
     }
 
     /// The share that the request is for.

@@ -20,7 +20,7 @@ use crate::smb::durable::{Durability, has_other_contexts};
 use crate::smb::file_info::{describe, is_read_only};
 use crate::smb::listing::ListingState;
 use crate::smb::lock_sequences::LockSequences;
-use crate::smb::open_files::OpenFile;
+use crate::smb::open_files::{ContentChanges, OpenFile};
 use crate::smb::opening::{ALL_ACCESS, CONTENT, OPENED, OpenedNode, Progress, READ_ACCESS, Wanted};
 use crate::smb::pipe::Pipe;
 use crate::smb::resolve::with_separators;
@@ -128,6 +128,7 @@ impl Call<'_> {
             allocation: if attributes.directory { 0 } else { wanted_allocation(&request) },
             durable: Durability::granted(durable.filter(|_| !attributes.directory), &cache),
             resilience: AtomicU64::default(),
+            changes: ContentChanges::default(),
             file,
             delete_on_close: AtomicBool::new(request.options & options::DELETE_ON_CLOSE != 0),
             lock_sequences: LockSequences::default(),

@@ -174,6 +174,7 @@ impl Call<'_> {
                 self.check_charge(request.len)?;
                 let owner = LockOwner::of_open(open.id.volatile);
                 let through = request.flags & WRITE_THROUGH != 0;
+                let _change = self.begin_change(&open)?;
                 self.connection.server.write(&open, owner, (request.offset, data), through)?;
             }
         }

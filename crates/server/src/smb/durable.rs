@@ -212,7 +212,8 @@ impl ServerState {
         }
     }
 
-    /// Takes an open that a client reconnects to, after the checks of MS-SMB2 3.3.5.9.7 and 3.3.5.9.12.
+    /// Takes an open that a client reconnects to, after the checks of MS-SMB2 3.3.5.9.7 and 3.3.5.9.12. Requests of the lost
+    /// connection that change its content have ended then.
     pub(super) fn find_lost(
         &self,
         session: &Session,
@@ -237,7 +238,10 @@ impl ServerState {
         if open.lease.is_some() && fold_case(&known) != fold_case(path) {
             return Err(NtStatus::INVALID_PARAMETER);
         }
-        all.remove(&file.persistent).map(|lost| lost.open).ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)
+        let lost = all.remove(&file.persistent).ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;
+        drop(all);
+        lost.open.changes.wait();
+        Ok(lost.open)
     }
 }
 

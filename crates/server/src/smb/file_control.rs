@@ -17,7 +17,7 @@ use sharebench_smb::wire::file_ranges::{
 use crate::smb::call::Call;
 use crate::smb::file_info::{describe, is_sparse, store_sparse};
 use crate::smb::locks::LockOwner;
-use crate::smb::open_files::OpenFile;
+use crate::smb::open_files::{ContentChange, OpenFile};
 use crate::smb::session::Opened;
 use crate::smb::status::{Outcome, checked, malformed};
 use crate::{FileRange, SeekTarget, VolumeError};
@@ -76,15 +76,16 @@ impl Call<'_> {
         self.connection.negotiated.get().is_some_and(|negotiated| negotiated.dialect > 0x0202)
     }
 
-    /// Checks that an open may change a range of its file.
-    fn check_change(open: &OpenFile, offset: u64, len: u64) -> Outcome<()> {
+    /// Begins a change of a range of a file, after the checks that the open may change it.
+    fn begin_checked<'o>(&self, open: &'o OpenFile, offset: u64, len: u64) -> Outcome<ContentChange<'o>> {
         if open.directory {
             return Err(NtStatus::INVALID_DEVICE_REQUEST);
         }
         open.require(access::WRITE_DATA | access::APPEND_DATA)?;
         let end = offset.checked_add(len).and_then(|end| i64::try_from(end).ok());
         end.ok_or(NtStatus::INVALID_PARAMETER)?;
-        open.file.check_locks(LockOwner::of_open(open.id.volatile), offset, len, true)
+        open.file.check_locks(LockOwner::of_open(open.id.volatile), offset, len, true)?;
+        self.begin_change(open)
     }
 
     /// Checks that an open may read a range of its file, which must exist.
@@ -132,7 +133,7 @@ impl Call<'_> {
         for chunk in &request.chunks {
             let len = u64::from(chunk.len);
             self.check_source(&source, chunk.source, len)?;
-            Self::check_change(target, chunk.target, len)?;
+            let _change = self.begin_checked(target, chunk.target, len)?;
             let from = FileRange { file: source.node, offset: chunk.source };
             let to = FileRange { file: target.node, offset: chunk.target };
             let copied = volume.copy(from, to, len);
@@ -147,7 +148,7 @@ impl Call<'_> {
         let request = DuplicateExtents::decode(input).map_err(malformed)?;
         let source = self.session.opened(request.source, self.tree_id)?.file()?;
         self.check_source(&source, request.source_offset, request.len)?;
-        Self::check_change(target, request.target_offset, request.len)?;
+        let _change = self.begin_checked(target, request.target_offset, request.len)?;
         let from = FileRange { file: source.node, offset: request.source_offset };
         let to = FileRange { file: target.node, offset: request.target_offset };
         let cloned = self.connection.server.volume.clone_range(from, to, request.len);
@@ -174,7 +175,7 @@ impl Call<'_> {
     fn set_zero(&self, open: &OpenFile, input: &[u8]) -> Outcome<()> {
         let (offset, beyond) = pair(input).map_err(malformed)?;
         let len = beyond.checked_sub(offset).ok_or(NtStatus::INVALID_PARAMETER)?;
-        Self::check_change(open, offset, len)?;
+        let _change = self.begin_checked(open, offset, len)?;
         let volume = &self.connection.server.volume;
         let size = checked(volume.attributes(open.node))?.size;
         let len = len.min(size.saturating_sub(offset));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::wire::FileId;
@@ -77,6 +77,8 @@ pub(super) struct OpenFile {
     pub(super) watch: OnceLock<Arc<Watch>>,
     /// Counts the open at its connection.
     pub(super) count: Mutex<OpenCount>,
+    /// Changes of the content that are in progress.
+    pub(super) changes: ContentChanges,
 }
 
 impl OpenFile {
@@ -123,6 +125,36 @@ impl OpenFile {
     /// Checks that one of these rights was granted.
     pub(super) fn require(&self, any_of: u32) -> Outcome<()> {
         if self.access & any_of == 0 { Err(NtStatus::ACCESS_DENIED) } else { Ok(()) }
+    }
+}
+
+/// The number of changes of the content that are in progress over an open.
+#[derive(Default)]
+pub(super) struct ContentChanges(AtomicUsize);
+
+/// A change of the content that is in progress.
+pub(super) struct ContentChange<'a>(&'a ContentChanges);
+
+impl ContentChanges {
+    /// Time between two looks at the number.
+    const POLL: Duration = Duration::from_micros(200);
+
+    pub(super) fn begin(&self) -> ContentChange<'_> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        ContentChange(self)
+    }
+
+    /// Waits until they have ended. They call the volume, and wait for nobody.
+    pub(super) fn wait(&self) {
+        while self.0.load(Ordering::SeqCst) > 0 {
+            std::thread::sleep(Self::POLL);
+        }
+    }
+}
+
+impl Drop for ContentChange<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -63,6 +63,8 @@ impl Call<'_> {
             }
             _ => return Err(NtStatus::NOT_SUPPORTED),
         }
+        let sizes = matches!(request.class, END_OF_FILE | ALLOCATION);
+        let _change = if sizes { Some(self.begin_change(&open)?) } else { None };
         if let Some(gate) = server.set_file_information(request.class, &open, &request.information)? {
             return Ok(Answer::Wait(gate));
         }

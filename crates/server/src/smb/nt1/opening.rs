@@ -22,7 +22,7 @@ use crate::smb::durable::Durability;
 use crate::smb::file_info::describe;
 use crate::smb::listing::ListingState;
 use crate::smb::lock_sequences::LockSequences;
-use crate::smb::open_files::OpenFile;
+use crate::smb::open_files::{ContentChanges, OpenFile};
 use crate::smb::opening::{Progress, Wanted};
 use crate::smb::resolve::with_separators;
 use crate::smb::session::OpenCount;
@@ -86,6 +86,7 @@ impl Nt1Call<'_> {
             allocation: 0,
             durable: Durability::granted(None, &GrantedCache::Nothing),
             resilience: AtomicU64::default(),
+            changes: ContentChanges::default(),
             file: opened.file,
             delete_on_close: AtomicBool::new(request.options & options::DELETE_ON_CLOSE != 0),
             lock_sequences: LockSequences::default(),

@@ -61,6 +61,39 @@ fn an_open_is_found_again_with_its_oplock_and_its_locks() {
 }
 
 #[test]
+fn a_write_of_the_lost_connection_precedes_what_the_new_one_does() {
+    // The link of the device takes a second for the write, and no time for anything else.
+    let slow = DeviceOptions { bytes_per_s: Some(64 << 10), ..DeviceOptions::default() };
+    let device = Arc::new(DeviceVolume::new(MemoryVolume::new(16 << 20), slow));
+    let volume: Arc<dyn Volume> = Arc::clone(&device) as Arc<dyn Volume>;
+    let options = SmbServerOptions { leases: true, exclusive: true, ..SmbServerOptions::default() };
+    let server = SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap();
+    let mut lost = Raw::log_in(server.addr(), "share");
+    let file = open_durable(&mut lost, "file");
+    let data = vec![7; 64 << 10];
+    let request = WriteRequest {
+        data_offset: WRITE_DATA_OFFSET as u16,
+        len: data.len() as u32,
+        file,
+        ..WriteRequest::default()
+    };
+    let write = lost.message(command::WRITE, 0, |body| {
+        request.encode(body);
+        body.extend_from_slice(&data);
+    });
+    lost.send(&write);
+    // The device model changes the content first, and then takes its time.
+    while device.lookup(ROOT, "file").unwrap().size == 0 {
+        std::thread::yield_now();
+    }
+    drop(lost);
+    let mut raw = Raw::log_in(server.addr(), "share");
+    reconnect(&mut raw, file).unwrap();
+    // The device enters a request at its end.
+    assert_eq!(device.log().records.iter().map(|record| record.len).collect::<Vec<_>>(), [64 << 10]);
+}
+
+#[test]
 fn an_open_that_somebody_else_needs_is_closed() {
     let server = serve();
     let mut lost = Raw::log_in(server.addr(), "share");
