@@ -143,11 +143,11 @@ impl File {
 }
 
 impl ServerState {
-    /// Keeps an open for its client, or closes it.
+    /// Keeps an open for its client, or closes it after the changes that are in progress.
     pub(super) fn lose_open(self: &Arc<Self>, session: &Session, open: &Arc<OpenFile>) {
         let keeps = || open.is_resilient() || open.file.keeps_handle(open.id.volatile);
         let durable = open.durability().filter(|_| !open.deletes() && keeps());
-        let Some(durability) = durable else { return self.files.close(open, self.volume.as_ref()) };
+        let Some(durability) = durable else { return self.close_unkept(open) };
         let number = self.new_id();
         let id = open.id.volatile;
         {
@@ -156,7 +156,7 @@ impl ServerState {
                 all.insert(id, LostOpen { open: Arc::clone(open), account: session.account.clone(), number });
             } else {
                 drop(all);
-                return self.files.close(open, self.volume.as_ref());
+                return self.close_unkept(open);
             }
         }
         let awaited = self.lost.awaited().remove(&id);
@@ -174,6 +174,12 @@ impl ServerState {
                 }
             });
         }
+    }
+
+    /// Closes an open that the client may open again by its name.
+    fn close_unkept(&self, open: &OpenFile) {
+        open.changes.wait();
+        self.files.close(open, self.volume.as_ref());
     }
 
     /// What to wait for until an open is lost, for a short time: a new connection may be faster than the end of the old one.
