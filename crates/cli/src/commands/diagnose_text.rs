@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sharebench_diagnose::{Budget, Diagnosis, Finding, Gain, Part, limits};
+use sharebench_diagnose::{Budget, Diagnosis, Finding, Gain, Part, Saving, limits};
 use sharebench_model::units::{counted, percent, show_nanos, show_size, three_digits};
 use sharebench_report::{Style, plain, wrap};
 use sharebench_stats::{Estimate, Interval};
@@ -109,16 +109,49 @@ fn findings(out: &mut Lines, diagnosis: &Diagnosis) {
     }
 }
 
+/// The time that a change saves, then the factor that follows from it.
 fn gain_text(gain: &Gain) -> String {
+    let range = |interval: Option<Interval>, show: fn(f64) -> String| {
+        interval.map_or(String::new(), |interval| {
+            let bounds = [show(interval.low), show(interval.high)];
+            if bounds[0] == bounds[1] { String::new() } else { format!(" ({} to {})", bounds[0], bounds[1]) }
+        })
+    };
     match gain {
-        Gain::Measured { what, factor } => {
-            let interval = factor.interval.map_or(String::new(), |interval| {
-                format!(" ({} to {})", three_digits(interval.low), three_digits(interval.high))
-            });
-            format!("{} times as fast{interval}, measured: {what}", three_digits(factor.value))
+        Gain::Measured { what, factor, saving } => {
+            let range = range(factor.interval, three_digits);
+            let factor = three_digits(factor.value);
+            format!("{}, {factor} times as fast{range}, measured: {what}", saving_text(saving))
         }
-        Gain::Computed { what, factor } => {
-            format!("up to {} times as fast, computed: {what}", three_digits(*factor))
+        Gain::Computed { what, factor, factor_at_least, saving } => {
+            let Some(saving) = saving else { return format!("no time: {what}") };
+            let factor = match factor_at_least {
+                Some(least) => format!("at least {}", three_digits(*least)),
+                None => three_digits(*factor),
+            };
+            format!("{}, {factor} times as fast, computed: {what}", saving_text(saving))
+        }
+    }
+}
+
+fn saving_text(saving: &Saving) -> String {
+    let share = saving.share;
+    // Rounded to 100 %, nothing would be left.
+    let precise = |share: f64| percent(share, if share > 0.985 { 2 } else { 0 });
+    let range = share.interval.map(|interval| [precise(interval.low), precise(interval.high)]);
+    let range = range.filter(|[low, high]| low != high);
+    let range = range.map_or(String::new(), |[low, high]| format!(", {low} to {high}"));
+    match (saving.saved_ns(), saving.total_ns) {
+        (Some(saved), Some(total)) if !saving.is_of_stream() => format!(
+            "{} of {} per {} ({}{range})",
+            show_nanos(saved.value),
+            show_nanos(total),
+            saving.per,
+            precise(share.value)
+        ),
+        _ => {
+            let range = if range.is_empty() { range } else { format!(" ({})", &range[2..]) };
+            format!("{}{range} of the time per {}", precise(share.value), saving.per)
         }
     }
 }
@@ -159,7 +192,7 @@ fn experiments(out: &mut Lines, diagnosis: &Diagnosis) {
     if evidence.comparisons.is_empty() && evidence.not_compared.is_empty() {
         return;
     }
-    out.line("\nEXPERIMENTS on our own sessions, in paired slices of reads");
+    out.line("\nEXPERIMENTS on our own sessions, in pairs of reads");
     for (experiment, compared) in &evidence.comparisons {
         let interval = compared.ratio.interval.map_or(String::new(), |interval| {
             format!(" ({} to {})", three_digits(interval.low), three_digits(interval.high))
