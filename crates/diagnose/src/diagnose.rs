@@ -213,7 +213,7 @@ impl Work<'_> {
         let mut rounds = Rounds::new(self.target, &files, self.clock, connection, evidence).await?;
         rounds.run(connection, connections.first_mut(), evidence, self.at(start, 0.6)).await?;
         progress.bytes_written += bytes_written(evidence);
-        evidence.network_ns = connection.session.tcp().map(|tcp| f64::from(tcp.min_rtt_us) * 1e3);
+        let tcp = connection.session.tcp();
         let probe = sharebench_model::DataOp::Read {
             file: sharebench_model::FileRef(0),
             offset: 0,
@@ -221,7 +221,7 @@ impl Work<'_> {
         };
         evidence.negotiated_read = connection.session.max_transfer(probe);
         evidence.max_read = evidence.negotiated_read.min(connection.max_piece);
-        find_network(evidence);
+        find_network(evidence, tcp);
         self.observe_server(connection, &files, evidence).await?;
         let deadline = self.at(start, 0.95);
         let large = open(&mut *connection.session, &files.large).await?;

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sharebench_model::{MetaOp, OpError, OpenHow};
+use sharebench_model::{MetaOp, OpError, OpenHow, TcpReading};
 use sharebench_stats::median;
 use sharebench_target::call;
 
@@ -16,6 +16,8 @@ use crate::work::Work;
 /// A round trip that requests in flight share belongs to the network beyond what TCP measures if it is longer by this many
 /// nanoseconds and by this factor: then TCP ends at a relay or proxy on the way.
 const HIDDEN_ROUND_TRIP: (f64, f64) = (500_000.0, 3.0);
+/// Largest MTU of a network, bytes: beyond it is loopback, where segments change their order between processors without loss.
+pub(crate) const LARGEST_MTU: u32 = 9_216;
 /// Coarsest clock of a file system (FAT), seconds.
 const CLOCK_GRAIN_S: f64 = 2.0;
 
@@ -55,14 +57,22 @@ pub(crate) fn own_uid(evidence: &Evidence) -> Option<u32> {
     stated.or_else(|| is_nfs.then(system::own_uid))
 }
 
-/// Determines the round trip of the network: TCP's own, unless requests in flight show that TCP ends earlier.
+/// Determines the round trip of the network: the smallest one of TCP, unless requests in flight show that TCP ends earlier.
 ///
 /// Of several requests in flight, each takes the time of the server, but all share one round trip. What the first of them
-/// takes longer than a further one is therefore no work.
-pub(crate) fn find_network(evidence: &mut Evidence) {
+/// takes longer than a further one is therefore no work. On a path with jitter the usual round trip of TCP is longer than its
+/// smallest one and explains that time: TCP does not end earlier.
+pub(crate) fn find_network(evidence: &mut Evidence, tcp: Option<TcpReading>) {
+    evidence.network_ns = tcp.map(|tcp| f64::from(tcp.min_rtt_us) * 1e3);
+    // On loopback the usual one contains acknowledgements that a server delays.
+    let usual = tcp.map(|tcp| match tcp.pmtu {
+        mtu if mtu > LARGEST_MTU => tcp.min_rtt_us,
+        _ => tcp.rtt_us.max(tcp.min_rtt_us),
+    });
+    let usual_ns = usual.map(|us| f64::from(us) * 1e3);
     let shared = shared_time(evidence);
     let (longer, factor) = HIDDEN_ROUND_TRIP;
-    evidence.is_network_inferred = match (evidence.network_ns, shared) {
+    evidence.is_network_inferred = match (usual_ns, shared) {
         (Some(tcp), Some(shared)) => shared > tcp + longer && shared > tcp * factor,
         // Below that it may as well be the time in which the server's threads wake up.
         (None, Some(shared)) => shared > longer,
@@ -83,4 +93,55 @@ fn shared_time(evidence: &Evidence) -> Option<f64> {
     let further = ((burst - one) / further_requests).max(0.0);
     let client = median(&mut series.figures(Operation::Empty, |sample| sample.cpu_ns)).unwrap_or(0.0);
     Some(((one - further).min(empty) - client).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operations::Sample;
+
+    const TCP: TcpReading = TcpReading {
+        min_rtt_us: 1_000,
+        rtt_us: 1_100,
+        rttvar_us: 50,
+        cwnd: 10,
+        pmtu: 1_500,
+        segments_sent: 0,
+        retransmissions: 0,
+        segments_received: 0,
+        out_of_order: 0,
+        busy_us: 0,
+        rwnd_limited_us: 0,
+        sndbuf_limited_us: 0,
+    };
+
+    /// Eight reads in flight take 8 ms, one takes 7 ms: they share most of it.
+    fn sharing() -> Evidence {
+        let mut evidence = Evidence { burst: 8, ..Evidence::default() };
+        let all = [(Operation::Empty, 7e6), (Operation::SmallReadAgain, 7e6), (Operation::Burst, 8e6)];
+        for (operation, elapsed_ns) in all {
+            let sample = Sample { elapsed_ns, cpu_ns: 0.0, starved_ns: 0.0, unseen_ns: 0.0, requests: 1 };
+            evidence.series.add(operation, sample);
+        }
+        evidence
+    }
+
+    fn network_ms(tcp: Option<TcpReading>) -> (Option<f64>, bool) {
+        let mut evidence = sharing();
+        find_network(&mut evidence, tcp);
+        (evidence.network_ns.map(|ns| (ns / 1e6).round()), evidence.is_network_inferred)
+    }
+
+    #[test]
+    fn shared_time_beyond_the_usual_round_trip_of_tcp_is_distance_to_a_proxy() {
+        assert_eq!(network_ms(Some(TCP)), (Some(7.0), true));
+        assert_eq!(network_ms(None), (Some(7.0), true), "no figures of TCP");
+        let delayed = TcpReading { rtt_us: 6_000, pmtu: 65_535, ..TCP };
+        assert_eq!(network_ms(Some(delayed)), (Some(7.0), true), "delayed acknowledgements on loopback");
+    }
+
+    #[test]
+    fn jitter_of_tcps_own_round_trip_is_no_proxy() {
+        assert_eq!(network_ms(Some(TcpReading { rtt_us: 5_500, ..TCP })), (Some(1.0), false));
+    }
 }

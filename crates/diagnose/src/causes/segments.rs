@@ -5,6 +5,7 @@ use sharebench_model::units::{percent, show_nanos};
 use super::gain::exactly;
 use super::{Case, Cause, Finding, Gain, Saving, settings};
 use crate::evidence::Experiment;
+use crate::observations::LARGEST_MTU;
 use crate::operations::Operation;
 use crate::tcp_options::stalled_share;
 
@@ -12,8 +13,6 @@ use crate::tcp_options::stalled_share;
 const MATTERS: f64 = 1.15;
 /// Share of received segments out of order from which their order matters.
 const DISORDER: f64 = 0.01;
-/// Largest MTU of a network, bytes: beyond it is loopback, where segments change their order between processors.
-const LARGEST_MTU: u32 = 9_216;
 /// Segments below which nothing is said of their order.
 const MIN_SEGMENTS: u64 = 1_000;
 /// Path MTU below which tunnels waste a part of the link: the least of IPv6 (RFC 8200, 5).
