@@ -66,7 +66,7 @@ fn delayed_acknowledgement(case: &mut Case<'_>) {
 }
 
 /// The connection does not leave this machine.
-fn is_loopback(case: &Case<'_>) -> bool {
+pub(super) fn is_loopback(case: &Case<'_>) -> bool {
     let write = case.evidence.write.as_ref().and_then(|write| write.tcp);
     case.evidence.read.or(write).is_some_and(|tcp| tcp.pmtu > LARGEST_MTU)
 }
