@@ -33,15 +33,6 @@ pub struct Known {
     pub ms: f64,
 }
 
-/// What the fault costs, to compare with the predicted gain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cost {
-    /// The median time of the operation.
-    Time(&'static str),
-    /// The throughput of a stream.
-    Stream,
-}
-
 /// A fault of a server, of the network or of this machine. A fault without causes is a clean server.
 pub struct Fault {
     pub id: &'static str,
@@ -50,8 +41,8 @@ pub struct Fault {
     /// Identifiers of the causes that are right.
     pub causes: &'static [&'static str],
     pub known: &'static [Known],
-    /// None where nothing is faster without the fault, or the gain is that of another use.
-    pub gain: Option<Cost>,
+    /// The removal of the fault is what the finding predicts, so that one run without it measures the actual gain.
+    pub has_gain: bool,
     pub needs: &'static [Need],
     pub plant: fn(Condition) -> io::Result<Planted>,
 }

@@ -71,7 +71,7 @@ const fn fault(
     causes: &'static [&'static str],
     plant: fn(Condition) -> io::Result<Planted>,
 ) -> Fault {
-    Fault { id, server: "kernel guest", what, causes, known: &[], gain: None, needs: NEEDS, plant }
+    Fault { id, server: "kernel guest", what, causes, known: &[], has_gain: false, needs: NEEDS, plant }
 }
 
 /// The table.

@@ -66,8 +66,7 @@ fn measure(fault: &Fault, options: &Options, records: &mut Records) -> Result<()
         eprintln!("{}: skipped: {reason}", fault.id);
         return Ok(());
     }
-    let conditions =
-        [(Condition::Faulty, options.rounds), (Condition::Fixed, usize::from(fault.gain.is_some()))];
+    let conditions = [(Condition::Faulty, options.rounds), (Condition::Fixed, usize::from(fault.has_gain))];
     for (condition, rounds) in conditions {
         for round in records.count(fault.id, condition)..rounds {
             let planted = (fault.plant)(condition)?;

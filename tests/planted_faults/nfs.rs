@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use sharebench_tests::{Ganesha, GaneshaOptions, Need, SlowCall, SlowCalls};
 
-use crate::fault::{Condition, Cost, Fault, Known, Planted, with_option};
+use crate::fault::{Condition, Fault, Known, Planted, with_option};
 use crate::splitter;
 
 const NEEDS: &[Need] = &Ganesha::NEEDS;
@@ -48,32 +48,36 @@ const fn fault(
     id: &'static str,
     what: &'static str,
     causes: &'static [&'static str],
-    gain: Option<Cost>,
+    has_gain: bool,
     plant: fn(Condition) -> io::Result<Planted>,
 ) -> Fault {
-    Fault { id, server: "ganesha", what, causes, known: &[], gain, needs: NEEDS, plant }
+    Fault { id, server: "ganesha", what, causes, known: &[], has_gain, needs: NEEDS, plant }
 }
 
 /// The table.
 pub const FAULTS: &[Fault] = &[
-    fault("clean-ganesha", "no fault", &[], None, |_| plant(&GaneshaOptions::default())),
+    fault("clean-ganesha", "no fault", &[], false, |_| plant(&GaneshaOptions::default())),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "network", ms: 5.0 }],
-        ..fault("far-ganesha", "round trip of 5 ms (relay)", &["long-round-trip"], None, |condition| {
+        ..fault("far-ganesha", "round trip of 5 ms (relay)", &["long-round-trip"], false, |condition| {
             far(condition, "5ms")
         })
     },
     Fault {
         known: &[Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
-        ..fault("rate-ganesha", "100 Mbit/s per connection (relay)", &["one-connection"], None, |condition| {
-            far(condition, "200us,100Mbit")
-        })
+        ..fault(
+            "rate-ganesha",
+            "100 Mbit/s per connection (relay)",
+            &["one-connection"],
+            false,
+            |condition| far(condition, "200us,100Mbit"),
+        )
     },
     fault(
         "small-requests-ganesha",
         "MaxRead and MaxWrite of 8 KiB",
         &["small-requests"],
-        Some(Cost::Time("1 MiB read")),
+        true,
         |condition| {
             let transfer = condition.is_faulty().then_some(8 << 10);
             plant(&GaneshaOptions { transfer, ..GaneshaOptions::default() })
@@ -81,52 +85,44 @@ pub const FAULTS: &[Fault] = &[
     ),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "storage", ms: 5.0 }],
-        ..fault(
-            "storage-ganesha",
-            "each preadv takes 5 ms",
-            &["slow-storage"],
-            Some(Cost::Time("4 KiB read")),
-            |condition| slow(condition, SlowCall::Read, 5_000, false),
-        )
+        ..fault("storage-ganesha", "each preadv takes 5 ms", &["slow-storage"], true, |condition| {
+            slow(condition, SlowCall::Read, 5_000, false)
+        })
     },
     Fault {
         known: &[Known { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
-        ..fault(
-            "fsync-ganesha",
-            "fsync takes 8 ms",
-            &["stable-writes"],
-            Some(Cost::Time("4 KiB sync write")),
-            |condition| slow(condition, SlowCall::Sync, 8_000, false),
-        )
+        ..fault("fsync-ganesha", "fsync takes 8 ms", &["stable-writes"], true, |condition| {
+            slow(condition, SlowCall::Sync, 8_000, false)
+        })
     },
     fault(
         "commit-ganesha",
         "NFS_Commit = true, fsync takes 8 ms",
         &["synchronous-writes"],
-        None,
+        true,
         |condition| slow(condition, SlowCall::Sync, 8_000, true),
     ),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "protocol", ms: 2.0 }],
-        ..fault(
-            "work-ganesha",
-            "sending a reply takes 2 ms",
-            &["protocol-work"],
-            Some(Cost::Time("4 KiB read")),
-            |condition| slow(condition, SlowCall::Send, 2_000, false),
-        )
+        ..fault("work-ganesha", "sending a reply takes 2 ms", &["protocol-work"], true, |condition| {
+            slow(condition, SlowCall::Send, 2_000, false)
+        })
     },
     fault(
         "nagle-ganesha",
         "a proxy splits replies, with Nagle's algorithm",
         &["delayed-acknowledgement"],
-        Some(Cost::Time("4 KiB read")),
+        true,
         split,
     ),
-    fault("root-squash-ganesha", "Squash = Root_Squash, a directory of root", &["root-squash"], None, |_| {
-        foreign_directory("Root_Squash", "uid=0&gid=0")
-    }),
-    fault("wrong-uid-ganesha", "a directory of root, used as uid 1000", &["wrong-uid"], None, |_| {
+    fault(
+        "root-squash-ganesha",
+        "Squash = Root_Squash, a directory of root",
+        &["root-squash"],
+        false,
+        |_| foreign_directory("Root_Squash", "uid=0&gid=0"),
+    ),
+    fault("wrong-uid-ganesha", "a directory of root, used as uid 1000", &["wrong-uid"], false, |_| {
         foreign_directory("No_Root_Squash", "uid=1000&gid=1000")
     }),
 ];

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::Failure;
-use crate::fault::{Condition, Cost, Fault};
+use crate::fault::{Condition, Fault};
 
 /// How the causes of a run compare with the planted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub enum Rank {
     /// Only others are listed.
     Wrong,
 }
+
+/// The name of the time per byte of a stream in gains.
+pub const BYTE: &str = "byte of a stream";
 
 /// One run.
 pub struct Record(pub Value);
@@ -47,7 +50,7 @@ impl Record {
             "causes": causes,
             "unsettled": found["unsettled"],
             "predicted": right.and_then(|finding| predicted(&finding["gain"])),
-            "cost": fault.gain.and_then(|cost| cost_of(found, cost)),
+            "costs": costs(found),
             "errors": errors,
             "elapsed_s": found["elapsed_s"],
             "bytes_written": found["bytes_written"],
@@ -77,13 +80,12 @@ impl Record {
     pub fn words(&self) -> String {
         let value = &self.0;
         format!(
-            "{} {} causes {} errors {} predicted {} cost {} in {} s {}",
+            "{} {} causes {} errors {} predicted {} in {} s {}",
             value["fault"],
             value["condition"],
             value["causes"],
             value["errors"],
             value["predicted"],
-            value["cost"],
             value["elapsed_s"],
             value["error"]
         )
@@ -101,20 +103,34 @@ fn budget<'v>(found: &'v Value, operation: &str) -> Option<&'v Value> {
     found["budgets"].as_array()?.iter().find(|budget| budget["operation"] == operation)
 }
 
-fn predicted(gain: &Value) -> Option<f64> {
-    gain["computed"]["factor"].as_f64().or_else(|| gain["measured"]["factor"]["value"].as_f64())
+/// What a finding predicts: of what, the share of its time that is saved, the factor, and the factor that is certain.
+fn predicted(gain: &Value) -> Option<Value> {
+    let [computed, measured] = ["computed", "measured"].map(|kind| &gain[kind]);
+    let gain = if computed.is_null() { measured } else { computed };
+    let factor = gain["factor"].as_f64().or_else(|| gain["factor"]["value"].as_f64())?;
+    let saving = &gain["saving"];
+    let share = saving["share"]["value"].as_f64()?;
+    Some(
+        json!({ "per": saving["per"], "share": share, "factor": factor, "at_least": gain["factor_at_least"] }),
+    )
 }
 
-/// Time in ms, or time per byte: lower is better in both.
-fn cost_of(found: &Value, cost: Cost) -> Option<f64> {
-    match cost {
-        Cost::Time(operation) => Some(budget(found, operation)?["total_ns"]["value"].as_f64()? / 1e6),
-        Cost::Stream => {
-            let compared =
-                found["comparisons"].as_array()?.iter().find(|one| one["experiment"] == "4 connections")?;
-            Some(1e9 / compared["comparison"]["base_bytes_per_s"].as_f64()?)
-        }
+/// The median time of each operation, and the time per byte of a stream, nanoseconds, by the names that gains have.
+fn costs(found: &Value) -> Value {
+    let operations = found["operations"].as_array().into_iter().flatten();
+    let named = operations.filter_map(|operation| {
+        Some((operation["operation"].as_str()?.to_owned(), operation["median_ns"].clone()))
+    });
+    let mut costs: serde_json::Map<String, Value> = named.collect();
+    let compared = found["comparisons"].as_array().into_iter().flatten();
+    let stream = compared.filter(|one| one["experiment"] == "4 connections");
+    for rate in stream.filter_map(|one| one["comparison"]["base_bytes_per_s"].as_f64()) {
+        costs.insert(BYTE.to_owned(), json!(1e9 / rate));
     }
+    if let Some(total) = found["login"]["total_ns"].as_f64() {
+        costs.insert("log-in".to_owned(), json!(total));
+    }
+    Value::Object(costs)
 }
 
 /// The file of results.

@@ -4,7 +4,7 @@ use std::io;
 
 use sharebench_tests::{Need, SlowCall, SlowCalls, Smbd, SmbdOptions};
 
-use crate::fault::{Condition, Cost, Fault, Known, Planted, with_option};
+use crate::fault::{Condition, Fault, Known, Planted, with_option};
 
 const NEEDS: &[Need] = &[Need::Program("smbd"), Need::Program("pdbedit"), Need::Program("gcc")];
 
@@ -41,80 +41,65 @@ const fn fault(
     id: &'static str,
     what: &'static str,
     causes: &'static [&'static str],
-    gain: Option<Cost>,
+    has_gain: bool,
     plant: fn(Condition) -> io::Result<Planted>,
 ) -> Fault {
-    Fault { id, server: "smbd", what, causes, known: &[], gain, needs: NEEDS, plant }
+    Fault { id, server: "smbd", what, causes, known: &[], has_gain, needs: NEEDS, plant }
 }
 
 /// The table.
 pub const FAULTS: &[Fault] = &[
-    fault("clean-smbd", "no fault", &[], None, |_| plant(&SmbdOptions::default(), "")),
+    fault("clean-smbd", "no fault", &[], false, |_| plant(&SmbdOptions::default(), "")),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "network", ms: 20.0 }],
-        ..fault("far-smbd", "round trip of 20 ms (relay)", &["long-round-trip"], None, |condition| {
+        ..fault("far-smbd", "round trip of 20 ms (relay)", &["long-round-trip"], false, |condition| {
             far(condition, "20ms", "")
         })
     },
     Fault {
         known: &[Known { operation: "1 MiB read", part: "transfer", ms: 83.9 }],
-        ..fault("rate-smbd", "100 Mbit/s per connection (relay)", &["one-connection"], None, |condition| {
+        ..fault("rate-smbd", "100 Mbit/s per connection (relay)", &["one-connection"], false, |condition| {
             far(condition, "200us,100Mbit", "")
         })
     },
-    fault(
-        "hmac-smbd",
-        "dialect 2.1 signs with HMAC-SHA256",
-        &["hmac-signing"],
-        Some(Cost::Stream),
-        |condition| query(condition, "dialect=2.1&sign=required", "sign=required"),
-    ),
+    fault("hmac-smbd", "dialect 2.1 signs with HMAC-SHA256", &["hmac-signing"], true, |condition| {
+        query(condition, "dialect=2.1&sign=required", "sign=required")
+    }),
     fault(
         "encryption-smbd",
         "encryption with AES-128-CCM (dialect 3.0)",
         &["encryption"],
-        Some(Cost::Stream),
+        true,
         |condition| query(condition, "dialect=3.0&encrypt=required", "dialect=3.0"),
     ),
     fault(
         "dialect-smbd",
         "dialect 2.0.2, with requests of 64 KiB",
         &["old-dialect", "small-requests"],
-        Some(Cost::Time("1 MiB read")),
+        true,
         |condition| query(condition, "dialect=2.0.2", ""),
     ),
-    fault(
-        "small-requests-smbd",
-        "requests of 8 KiB",
-        &["small-requests"],
-        Some(Cost::Time("1 MiB read")),
-        |condition| lines(condition, " smb2 max read = 8192\n smb2 max write = 8192"),
-    ),
-    fault("credits-smbd", "8 credits at a distance of 0.5 ms", &["few-credits"], None, |condition| {
-        far(condition, "500us", " smb2 max credits = 8")
+    fault("small-requests-smbd", "requests of 8 KiB", &["small-requests"], true, |condition| {
+        lines(condition, " smb2 max read = 8192\n smb2 max write = 8192")
     }),
-    fault("leases-smbd", "no leases and no oplocks", &["refused-leases"], None, |condition| {
+    fault("credits-smbd", "8 credits at a distance of 0.5 ms", &["few-credits"], true, |condition| {
+        let lines = if condition.is_faulty() { " smb2 max credits = 8" } else { "" };
+        far(Condition::Faulty, "500us", lines)
+    }),
+    fault("leases-smbd", "no leases and no oplocks", &["refused-leases"], false, |condition| {
         lines(condition, " smb2 leases = no\n oplocks = no")
     }),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "storage", ms: 5.0 }],
-        ..fault(
-            "storage-smbd",
-            "each pread takes 5 ms",
-            &["slow-storage"],
-            Some(Cost::Time("4 KiB read")),
-            |condition| slow(condition, SlowCall::Read, 5_000, ""),
-        )
+        ..fault("storage-smbd", "each pread takes 5 ms", &["slow-storage"], true, |condition| {
+            slow(condition, SlowCall::Read, 5_000, "")
+        })
     },
     Fault {
         known: &[Known { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
-        ..fault(
-            "fsync-smbd",
-            "fsync takes 8 ms",
-            &["stable-writes"],
-            Some(Cost::Time("4 KiB sync write")),
-            |condition| slow(condition, SlowCall::Sync, 8_000, ""),
-        )
+        ..fault("fsync-smbd", "fsync takes 8 ms", &["stable-writes"], true, |condition| {
+            slow(condition, SlowCall::Sync, 8_000, "")
+        })
     },
     Fault {
         known: &[Known { operation: "4 KiB sync write", part: "storage", ms: 8.0 }],
@@ -122,7 +107,7 @@ pub const FAULTS: &[Fault] = &[
             "sync-always-smbd",
             "sync always = yes, fsync takes 8 ms",
             &["synchronous-writes"],
-            None,
+            true,
             |condition| slow(condition, SlowCall::Sync, 8_000, " sync always = yes"),
         )
     },
@@ -130,48 +115,40 @@ pub const FAULTS: &[Fault] = &[
         "scanner-smbd",
         "opening a file takes 6 ms (virus scanner)",
         &["expensive-opens"],
-        Some(Cost::Time("open, read, close")),
+        true,
         |condition| slow(condition, SlowCall::Open, 6_000, ""),
     ),
-    fault(
-        "listing-smbd",
-        "each entry of a directory takes 0.3 ms",
-        &["slow-listing"],
-        Some(Cost::Time("listing")),
-        |condition| slow(condition, SlowCall::Entry, 300, " case sensitive = yes"),
-    ),
+    fault("listing-smbd", "each entry of a directory takes 0.3 ms", &["slow-listing"], true, |condition| {
+        slow(condition, SlowCall::Entry, 300, " case sensitive = yes")
+    }),
     fault(
         "linear-smbd",
         "names are searched entry by entry, each takes 20 us",
         &["linear-directory", "slow-listing"],
-        None,
+        true,
         |condition| slow(condition, SlowCall::Entry, 20, " case sensitive = no"),
     ),
     fault(
         "authentication-smbd",
         "looking up an account takes 0.8 s",
         &["slow-authentication"],
-        None,
+        true,
         |condition| slow(condition, SlowCall::User, 800_000, ""),
     ),
     fault(
         "reverse-lookup-smbd",
         "hostname lookups = yes, a name takes 2 s",
         &["reverse-lookup"],
-        None,
+        true,
         |condition| slow(condition, SlowCall::Name, 2_000_000, " hostname lookups = yes"),
     ),
     Fault {
         known: &[Known { operation: "4 KiB read", part: "protocol", ms: 2.0 }],
-        ..fault(
-            "work-smbd",
-            "sending a reply takes 2 ms",
-            &["protocol-work"],
-            Some(Cost::Time("4 KiB read")),
-            |condition| slow(condition, SlowCall::Send, 2_000, ""),
-        )
+        ..fault("work-smbd", "sending a reply takes 2 ms", &["protocol-work"], true, |condition| {
+            slow(condition, SlowCall::Send, 2_000, "")
+        })
     },
-    fault("clock-smbd", "times of files are 10 minutes ahead", &["clock-offset"], None, |condition| {
+    fault("clock-smbd", "times of files are 10 minutes ahead", &["clock-offset"], false, |condition| {
         slow(condition, SlowCall::Ahead, 600, "")
     }),
 ];

@@ -5,21 +5,21 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::fault::{Condition, Fault};
-use crate::record::{Rank, Record, Records};
+use crate::record::{BYTE, Rank, Record, Records};
 
 /// Formats the results of all faults in Markdown.
 pub fn text(faults: &[&Fault], records: &Records, time: &str) -> String {
     let mut out = format!(
         "Runs of {time}, one of two CPUs busy.\n\n\
-         | fault | server | runs | right | second | none | wrong | budget error | gain: predicted / actual |\n\
-         |---|---|---:|---:|---:|---:|---:|---:|---:|\n"
+         | fault | server | runs | right | second | none | wrong | budget error | time saved: predicted / actual | factor: predicted / actual |\n\
+         |---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n"
     );
     for fault in faults {
         let runs: Vec<&Record> =
             records.all.iter().filter(|record| record.is_of(fault.id, Condition::Faulty)).collect();
         let _ = write!(out, "| `{}` {} | {} ", fault.id, fault.what, fault.server);
         if runs.is_empty() {
-            out.push_str("| not measured | | | | | | |\n");
+            out.push_str("| not measured | | | | | | | |\n");
             continue;
         }
         let _ = write!(out, "| {} ", runs.len());
@@ -27,7 +27,9 @@ pub fn text(faults: &[&Fault], records: &Records, time: &str) -> String {
             let count = runs.iter().filter(|run| run.rank(fault) == rank).count();
             let _ = write!(out, "| {count} ");
         }
-        let _ = writeln!(out, "| {} | {} |", budget_error(&runs), gain(fault, &runs, records));
+        let [time, factor] =
+            Gain::of(fault, &runs, records).map_or_else(Default::default, |gain| gain.cells());
+        let _ = writeln!(out, "| {} | {time} | {factor} |", budget_error(&runs));
     }
     let seconds = records.all.iter().filter_map(|record| record.0["elapsed_s"].as_f64()).fold(0.0, f64::max);
     let bytes = records.all.iter().filter_map(|record| record.0["bytes_written"].as_u64()).max();
@@ -55,17 +57,61 @@ fn text_of(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The predicted factor, and the ratio of the costs with and without the fault.
-fn gain(fault: &Fault, runs: &[&Record], records: &Records) -> String {
-    let figures = |name: &str| median(runs.iter().filter_map(|run| run.0[name].as_f64()).collect());
-    let fixed = records.all.iter().filter(|record| record.is_of(fault.id, Condition::Fixed));
-    let fixed = median(fixed.filter_map(|record| record.0["cost"].as_f64()).collect());
-    match (figures("predicted"), figures("cost"), fixed) {
-        (Some(predicted), Some(faulty), Some(fixed)) => {
-            let actual = faulty / fixed;
-            format!("{predicted:.2} / {actual:.2} ({:+.0} %)", (predicted / actual - 1.0) * 100.0)
-        }
-        _ => String::new(),
+/// The predicted and the actual gain of the removal of a fault.
+struct Gain {
+    /// Of what.
+    per: String,
+    /// Its time with the fault, nanoseconds.
+    faulty_ns: f64,
+    /// Its time without the fault, nanoseconds.
+    fixed_ns: f64,
+    /// Predicted share of the time that is saved, factor, and the factor that is certain.
+    share: f64,
+    factor: f64,
+    at_least: Option<f64>,
+}
+
+impl Gain {
+    /// Medians of the runs that name the cause; none where nothing was predicted or no run without the fault was made.
+    fn of(fault: &Fault, runs: &[&Record], records: &Records) -> Option<Self> {
+        let predictions = runs.iter().filter(|run| !run.0["predicted"].is_null());
+        // All of a fault's findings save time of the same thing, unless two causes are right.
+        let per = predictions.clone().find_map(|run| run.0["predicted"]["per"].as_str())?.to_owned();
+        let same: Vec<&&Record> =
+            predictions.filter(|run| run.0["predicted"]["per"] == per.as_str()).collect();
+        let figure =
+            |name: &str| median(same.iter().filter_map(|run| run.0["predicted"][name].as_f64()).collect());
+        let fixed = records.all.iter().filter(|record| record.is_of(fault.id, Condition::Fixed));
+        Some(Self {
+            faulty_ns: median(same.iter().filter_map(|run| run.0["costs"][&per].as_f64()).collect())?,
+            fixed_ns: median(fixed.filter_map(|record| record.0["costs"][&per].as_f64()).collect())?,
+            share: figure("share")?,
+            factor: figure("factor")?,
+            at_least: figure("at_least"),
+            per,
+        })
+    }
+
+    /// The cells of the table: time and factor, each with the error of the prediction.
+    fn cells(&self) -> [String; 2] {
+        let Self { per, faulty_ns, fixed_ns, share, factor, at_least } = self;
+        let actual = 1.0 - fixed_ns / faulty_ns;
+        let error = (share / actual - 1.0) * 100.0;
+        let shares = format!("{:.1} % / {:.1} %", share * 100.0, actual * 100.0);
+        let time = if per == BYTE {
+            format!("{shares} per byte ({error:+.0} %)")
+        } else {
+            let ms = |share: f64| share * faulty_ns / 1e6;
+            format!(
+                "{:.2} / {:.2} ms of {:.2} ms per {per} = {shares} ({error:+.0} %)",
+                ms(*share),
+                ms(actual),
+                ms(1.0)
+            )
+        };
+        let actual = faulty_ns / fixed_ns;
+        let least = at_least.map_or(String::new(), |least| format!("at least {least:.1}, "));
+        [time, format!("{least}{factor:.2} / {actual:.2} ({:+.0} %)", (factor / actual - 1.0) * 100.0)]
     }
 }
 

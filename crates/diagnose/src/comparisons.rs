@@ -1,14 +1,22 @@
 //! Which experiments a diagnosis makes, on sessions of their own.
 
 use sharebench_model::OpError;
+use sharebench_stats::{Estimate, bootstrap_intervals, median};
 
-use crate::evidence::{Evidence, Experiment};
+use crate::evidence::{Comparison, Evidence, Experiment};
 use crate::experiments::{Arm, block_bytes, compare};
-use crate::files::{Connection, Files};
+use crate::files::{Connection, Files, READ, open, pump};
+use crate::measure::Meter;
+use crate::operations::{LEVEL, RESAMPLES, SEED};
 use crate::work::{MORE_SESSIONS, WIDE_SLOTS, Work};
 
 /// Bytes of the smaller requests with which large ones are compared.
 const SMALL_REQUEST_BYTES: u32 = 64 << 10;
+/// Bytes of a request below which no smaller ones are compared.
+const MIN_REQUEST_BYTES: u32 = 2 << 10;
+/// Pairs of requests of two sizes.
+const MIN_SIZE_PAIRS: usize = 20;
+const MAX_SIZE_PAIRS: usize = 1_000;
 
 impl Work<'_> {
     pub(crate) async fn experiments(
@@ -82,7 +90,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Compares requests of 1 MiB with smaller ones, where the server permits both.
+    /// Compares requests of 1 MiB with smaller ones, where the server permits both. Where it does not, a comparison with
+    /// requests of a quarter of the size shows what a request takes for itself.
     pub(crate) async fn compare_requests(
         &self,
         connection: &mut Connection,
@@ -92,14 +101,68 @@ impl Work<'_> {
         deadline: u64,
     ) -> Result<(), OpError> {
         let Some(other) = connections.first_mut() else { return Ok(()) };
-        if evidence.max_read <= SMALL_REQUEST_BYTES || self.target.capabilities().blocking {
+        if evidence.max_read < MIN_REQUEST_BYTES || self.target.capabilities().blocking {
             return Ok(());
         }
         let time = (deadline.saturating_sub(self.clock.now()) / 4).min(1_500_000_000);
+        if evidence.max_read <= SMALL_REQUEST_BYTES {
+            return self.compare_quarters(connection, files, evidence, self.clock.now() + time).await;
+        }
         let mut base = Arm::new([connection], 1, files, SMALL_REQUEST_BYTES).await?;
         let mut changed = Arm::new([other], 1, files, block_bytes(&evidence.series)).await?;
         self.compare(Experiment::LargeRequests, (&mut base, &mut changed), files, evidence, (time, deadline))
             .await
+    }
+
+    /// Compares requests of the largest size with those of a quarter of it, one by one, until `until` (clock).
+    ///
+    /// The ratio is that of medians, not of slices: a request for which this client or the server waited for a CPU is an outlier,
+    /// and the difference of both sizes is small.
+    async fn compare_quarters(
+        &self,
+        connection: &mut Connection,
+        files: &Files,
+        evidence: &mut Evidence,
+        until: u64,
+    ) -> Result<(), OpError> {
+        let sizes = [evidence.max_read, evidence.max_read / 4];
+        let file = open(&mut *connection.session, &files.large).await?;
+        let blocks = (files.large_bytes / u64::from(sizes[0])).max(1);
+        let meter = Meter::new(self.clock);
+        let mut times = [Vec::new(), Vec::new()];
+        let mut client = Vec::new();
+        for pair in 0..MAX_SIZE_PAIRS {
+            if pair >= MIN_SIZE_PAIRS && self.clock.now() >= until {
+                break;
+            }
+            let offset = pair as u64 % blocks * u64::from(sizes[0]);
+            for turn in 0..2 {
+                let arm = (pair + turn) % 2;
+                let mut block = [(offset, sizes[arm])].into_iter();
+                let before = meter.before();
+                pump(connection, file, READ, || block.next()).await?;
+                let sample = meter.sample(&before, 1);
+                times[arm].push(sample.elapsed_ns);
+                if arm == 0 {
+                    client.push(sample.cpu_ns / sample.elapsed_ns.max(1.0));
+                }
+            }
+        }
+        let statistic = |drawn: &mut [Vec<f64>]| {
+            let [whole, quarter] = [0, 1].map(|index| median(&mut drawn[index]).unwrap_or(f64::NAN));
+            [whole / (4.0 * quarter)]
+        };
+        let [value] = statistic(&mut times.clone());
+        let interval = bootstrap_intervals(&[&times[0], &times[1]], LEVEL, RESAMPLES, SEED, statistic);
+        let ratio = Estimate { value, interval: interval.map(|[interval]| interval), n: times[0].len() };
+        let whole_ns = median(&mut times[0]).unwrap_or(f64::NAN);
+        if value.is_finite() && whole_ns > 0.0 {
+            let base_bytes_per_s = f64::from(sizes[0]) * 1e9 / whole_ns;
+            let client_share = median(&mut client).unwrap_or(0.0);
+            let comparison = Comparison { ratio, base_bytes_per_s, client_share };
+            evidence.comparisons.insert(Experiment::QuarterRequests, comparison);
+        }
+        Ok(())
     }
 
     async fn compare(

@@ -8,7 +8,7 @@ use sharebench_target::{ConnectError, Target, call};
 
 use crate::budget::{Budget, budget};
 use crate::causes::{Verdict, judge};
-use crate::client_limits::LimitReading;
+use crate::client_limits::{ClientLimits, LimitReading};
 use crate::evidence::{Bulk, Evidence, WriteRefusal};
 use crate::experiments::Variant;
 use crate::files::{Connection, Files, open};
@@ -121,7 +121,9 @@ impl Work<'_> {
         }
         measured?;
         let Progress { mut evidence, bytes_written, .. } = progress;
-        evidence.client_limits = LimitReading::now().since(limits, self.clock.now() - start);
+        let other_threads = evidence.client_limits.other_threads;
+        let limits = LimitReading::now().since(limits, self.clock.now() - start);
+        evidence.client_limits = ClientLimits { other_threads, ..limits };
         evidence.server_load = (self.server_load)(start_ms, unix_ms());
         let budgets: Vec<Budget> =
             Operation::TYPICAL.into_iter().filter_map(|operation| budget(&evidence, operation)).collect();
@@ -211,14 +213,15 @@ impl Work<'_> {
         let mut rounds = Rounds::new(self.target, &files, self.clock, connection, evidence).await?;
         rounds.run(connection, connections.first_mut(), evidence, self.at(start, 0.6)).await?;
         progress.bytes_written += bytes_written(evidence);
-        evidence.network_ns = connection.session.tcp().map(|tcp| f64::from(tcp.min_rtt_us) * 1e3);
+        let tcp = connection.session.tcp();
         let probe = sharebench_model::DataOp::Read {
             file: sharebench_model::FileRef(0),
             offset: 0,
             len: LARGE_BYTES,
         };
-        evidence.max_read = connection.session.max_transfer(probe).min(connection.max_piece);
-        find_network(evidence);
+        evidence.negotiated_read = connection.session.max_transfer(probe);
+        evidence.max_read = evidence.negotiated_read.min(connection.max_piece);
+        find_network(evidence, tcp);
         self.observe_server(connection, &files, evidence).await?;
         let deadline = self.at(start, 0.95);
         let large = open(&mut *connection.session, &files.large).await?;

@@ -27,6 +27,11 @@ pub fn to_json(diagnosis: &Diagnosis) -> Value {
         .iter()
         .map(|(experiment, why)| json!({ "experiment": experiment, "why": why }))
         .collect();
+    let operations: Vec<Value> = evidence
+        .series
+        .medians()
+        .map(|(operation, ns, n)| json!({ "operation": operation, "median_ns": ns, "n": n }))
+        .collect();
     json!({
         "schema": SCHEMA,
         "url": diagnosis.url,
@@ -35,6 +40,7 @@ pub fn to_json(diagnosis: &Diagnosis) -> Value {
         "mount": evidence.mount,
         "limits": limits,
         "budgets": diagnosis.budgets,
+        "operations": operations,
         "network_ns": evidence.network_ns,
         "network_is_inferred": evidence.is_network_inferred,
         "findings": diagnosis.verdict.findings,

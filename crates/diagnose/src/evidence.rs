@@ -26,6 +26,8 @@ pub enum Experiment {
     Dialect,
     /// Requests of 1 MiB instead of 64 KiB, one at a time.
     LargeRequests,
+    /// Requests of a quarter of the size that the server permits, one at a time.
+    QuarterRequests,
     /// Each segment is acknowledged at once (`TCP_QUICKACK`).
     Acknowledge,
     /// Small segments wait for the acknowledgement of the earlier ones (no `TCP_NODELAY`).
@@ -46,6 +48,7 @@ impl Experiment {
             Self::Encryption => "encryption off",
             Self::Dialect => "highest dialect",
             Self::LargeRequests => "requests of 1 MiB instead of 64 KiB",
+            Self::QuarterRequests => "requests of a quarter of the size",
             Self::Acknowledge => "TCP_QUICKACK",
             Self::Nagle => "no TCP_NODELAY",
             Self::AddressFamily => "the other address family",
@@ -140,6 +143,8 @@ pub struct Evidence {
     pub burst: u32,
     /// Largest read of one request, bytes.
     pub max_read: u32,
+    /// The same as it was negotiated, bytes: more where the server grants too few credits for it.
+    pub negotiated_read: u32,
     /// The stream of writes that filled the file.
     pub write: Option<Bulk>,
     /// The kernel's figures of a connection while it read a stream.

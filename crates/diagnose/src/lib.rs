@@ -37,7 +37,7 @@ mod tcp_options;
 mod work;
 
 pub use budget::{Budget, Part, PartShare};
-pub use causes::{Cause, Finding, Gain, Verdict, judge};
+pub use causes::{Cause, Finding, Gain, Saving, Verdict, judge};
 pub use client_limits::ClientLimits;
 pub use contrast::contrast;
 pub use diagnose::{DiagnoseError, Diagnosis, diagnose};

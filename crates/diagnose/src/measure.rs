@@ -6,6 +6,7 @@ use sharebench_engine::Clock;
 use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Random, Stability};
 use sharebench_target::{Target, call};
 
+use crate::client_limits::other_threads;
 use crate::evidence::Evidence;
 use crate::files::{Connection, Files, READ, open, open_to_write, pump, write};
 use crate::operations::{BURST, LARGE_BYTES, Operation, SEED, SMALL_BYTES, Sample};
@@ -169,10 +170,13 @@ impl<'a> Rounds<'a> {
         };
         let burst = wide.as_ref().map_or(0, |wide| wide.slots.min(BURST));
         evidence.burst = if burst > 1 { burst } else { 0 };
+        let mut others = Vec::new();
         for round in 0..MAX_ROUNDS {
             if round >= MIN_ROUNDS && self.meter.clock.now() >= until {
                 break;
             }
+            // Here the server has no request, so that its threads sleep also on this machine.
+            others.extend(other_threads());
             self.reads(connection, evidence, round).await?;
             if let Some((wide, file)) = wide.as_deref_mut().zip(wide_file) {
                 self.burst(wide, file, evidence, round).await?;
@@ -180,6 +184,7 @@ impl<'a> Rounds<'a> {
             self.writes(connection, evidence, round).await?;
             self.names(connection, evidence, round).await?;
         }
+        evidence.client_limits.other_threads = mean(&others);
         Ok(())
     }
 
@@ -401,6 +406,11 @@ async fn put(
 ) -> Result<(), OpError> {
     let mut blocks = [(offset, SMALL_BYTES)].into_iter();
     pump(connection, file, write(stability), || blocks.next()).await.map(drop)
+}
+
+/// Mean; none without values.
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// One operation of several steps.

@@ -141,9 +141,9 @@ impl Series {
         median(&mut self.elapsed(operation))
     }
 
-    /// A quantile of the times of an operation, nanoseconds; none without samples.
+    /// A quantile of the times of an operation without what the client waited for its CPU, nanoseconds; none without samples.
     pub fn quantile_ns(&self, operation: Operation, share: f64) -> Option<f64> {
-        let mut times = self.elapsed(operation);
+        let mut times = self.figures(operation, |sample| sample.elapsed_ns - sample.waiting_ns().max(0.0));
         times.sort_by(f64::total_cmp);
         let index = (share * times.len().checked_sub(1)? as f64).round() as usize;
         times.get(index).copied()
@@ -166,6 +166,12 @@ impl Series {
         let intervals = bootstrap_intervals(&[&samples[0], &samples[1]], LEVEL, RESAMPLES, SEED, statistic);
         let n = samples[0].len().min(samples[1].len());
         value.is_finite().then_some(Estimate { value, interval: intervals.map(|[interval]| interval), n })
+    }
+
+    /// The operations that were measured, each with its median time in nanoseconds and the number of samples.
+    pub fn medians(&self) -> impl Iterator<Item = (Operation, f64, usize)> + '_ {
+        let all = self.0.iter();
+        all.filter_map(|(operation, samples)| Some((*operation, self.typical_ns(*operation)?, samples.len())))
     }
 
     /// Mean time of an operation in which the client was ready and had no CPU, nanoseconds.

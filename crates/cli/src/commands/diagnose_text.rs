@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sharebench_diagnose::{Budget, Diagnosis, Finding, Gain, Part, limits};
+use sharebench_diagnose::{Budget, Diagnosis, Finding, Gain, Part, Saving, limits};
 use sharebench_model::units::{counted, percent, show_nanos, show_size, three_digits};
 use sharebench_report::{Style, plain, wrap};
 use sharebench_stats::{Estimate, Interval};
@@ -109,16 +109,59 @@ fn findings(out: &mut Lines, diagnosis: &Diagnosis) {
     }
 }
 
+/// The time that a change saves, then the factor that follows from it.
 fn gain_text(gain: &Gain) -> String {
+    let range = |interval: Option<Interval>, show: fn(f64) -> String| {
+        interval.map_or(String::new(), |interval| {
+            let bounds = [show(interval.low), show(interval.high)];
+            if bounds[0] == bounds[1] { String::new() } else { format!(" ({} to {})", bounds[0], bounds[1]) }
+        })
+    };
     match gain {
-        Gain::Measured { what, factor } => {
-            let interval = factor.interval.map_or(String::new(), |interval| {
-                format!(" ({} to {})", three_digits(interval.low), three_digits(interval.high))
-            });
-            format!("{} times as fast{interval}, measured: {what}", three_digits(factor.value))
+        Gain::Measured { what, factor, saving } => {
+            let range = range(factor.interval, three_digits);
+            let factor = three_digits(factor.value);
+            format!("{}, {factor} times as fast{range}, measured: {what}", saving_text(saving))
         }
-        Gain::Computed { what, factor } => {
-            format!("up to {} times as fast, computed: {what}", three_digits(*factor))
+        Gain::Computed { what, factor, factor_at_least, saving } => {
+            let Some(saving) = saving else { return format!("no time: {what}") };
+            let factor = match factor_at_least {
+                Some(least) => format!("at least {}", three_digits(*least)),
+                None => three_digits(*factor),
+            };
+            format!("{}, {factor} times as fast, computed: {what}", saving_text(saving))
+        }
+    }
+}
+
+/// `5.07 ms of 5.13 ms per 4 KiB read (98.8 %; 98.7 to 98.9 %)`; for a stream `54 % of the time per byte of a stream`.
+fn saving_text(saving: &Saving) -> String {
+    let share = saving.share;
+    // Rounded to 100 %, nothing would be left.
+    let decimals = match share.value {
+        value if value > 0.995 => 2,
+        value if value > 0.985 => 1,
+        _ => 0,
+    };
+    let shown = percent(share.value, decimals);
+    let range = share.interval.map_or(String::new(), |interval| {
+        let low = format!("{:.decimals$}", interval.low * 100.0);
+        let high = percent(interval.high, decimals);
+        if shown == high && high.starts_with(&low) { String::new() } else { format!("{low} to {high}") }
+    });
+    match (saving.saved_ns(), saving.total_ns) {
+        (Some(saved), Some(total)) if !saving.is_of_stream() => {
+            let range = if range.is_empty() { range } else { format!("; {range}") };
+            format!(
+                "{} of {} per {} ({shown}{range})",
+                show_nanos(saved.value),
+                show_nanos(total),
+                saving.per
+            )
+        }
+        _ => {
+            let range = if range.is_empty() { range } else { format!(" ({range})") };
+            format!("{shown}{range} of the time per {}", saving.per)
         }
     }
 }
@@ -159,7 +202,7 @@ fn experiments(out: &mut Lines, diagnosis: &Diagnosis) {
     if evidence.comparisons.is_empty() && evidence.not_compared.is_empty() {
         return;
     }
-    out.line("\nEXPERIMENTS on our own sessions, in paired slices of reads");
+    out.line("\nEXPERIMENTS on our own sessions, in pairs of reads");
     for (experiment, compared) in &evidence.comparisons {
         let interval = compared.ratio.interval.map_or(String::new(), |interval| {
             format!(" ({} to {})", three_digits(interval.low), three_digits(interval.high))
@@ -198,4 +241,57 @@ fn log_in(out: &mut Lines, diagnosis: &Diagnosis) {
     let text = if phases.is_empty() { String::new() } else { format!(": {}", phases.join(", ")) };
     out.line("");
     out.wrapped("LOG-IN  ", &format!("{}{text}", show_nanos(login.total_ns)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A saving of a small read, or of a stream, with its bounds.
+    fn saving(per: &'static str, share: f64, bounds: Option<(f64, f64)>) -> Saving {
+        let interval = bounds.map(|(low, high)| Interval::new(low, high));
+        Saving { per, total_ns: Some(5e6), share: Estimate { value: share, interval, n: 40 } }
+    }
+
+    #[test]
+    fn gain_states_the_time_and_a_factor_that_is_certain() {
+        let gain = Gain::Computed {
+            what: "small reads from a cache",
+            factor: 90.0,
+            factor_at_least: Some(40.0),
+            saving: Some(saving("4 KiB read", 0.989, Some((0.987, 0.991)))),
+        };
+        assert_eq!(
+            gain_text(&gain),
+            "4.95 ms of 5.00 ms per 4 KiB read (98.9 %; 98.7 to 99.1 %), at least 40.0 times as fast, computed: small reads \
+             from a cache"
+        );
+    }
+
+    #[test]
+    fn gain_of_a_stream_is_a_share_of_the_time_per_byte() {
+        let factor = Estimate { value: 2.0, interval: Some(Interval::new(1.9, 2.2)), n: 10 };
+        let what = "reading a large file";
+        let saving = saving("byte of a stream", 0.5, Some((0.474, 0.545)));
+        assert_eq!(
+            gain_text(&Gain::Measured { what, factor, saving }),
+            "50 % (47 to 55 %) of the time per byte of a stream, 2.00 times as fast (1.90 to 2.20), measured: reading a large \
+             file"
+        );
+    }
+
+    #[test]
+    fn gain_that_is_no_time_says_so() {
+        let gain = Gain::Computed { what: "writes", factor: 1.0, factor_at_least: None, saving: None };
+        assert_eq!(gain_text(&gain), "no time: writes");
+    }
+
+    #[test]
+    fn interval_without_width_is_left_out() {
+        assert_eq!(
+            saving_text(&saving("log-in", 0.9, Some((0.9, 0.9)))),
+            "4.50 ms of 5.00 ms per log-in (90 %)"
+        );
+        assert_eq!(saving_text(&saving("log-in", 0.9, None)), "4.50 ms of 5.00 ms per log-in (90 %)");
+    }
 }

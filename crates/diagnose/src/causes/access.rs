@@ -15,7 +15,7 @@ pub(super) fn judge(case: &mut Case<'_>) {
 fn refused_writes(case: &mut Case<'_>) {
     let Some(refusal) = case.evidence.refusal.clone().filter(|refusal| !refusal.is_read_only) else { return };
     let Some(uid) = refusal.uid else { return };
-    let gain = Gain::Computed { what: "writes, which are now refused", factor: 1.0 };
+    let gain = Gain::no_time("writes, which are now refused");
     let evidence = format!("as uid {uid} the server refuses to make a directory: {}.", refusal.error);
     let finding = if uid == 0 {
         Finding {
@@ -78,7 +78,7 @@ fn clock_offset(case: &mut Case<'_>) {
             clock.ahead_s.abs(),
             clock.error_s
         ),
-        gain: Gain::Computed { what: "nothing directly; attributes that are cached too long or too short", factor: 1.0 },
+        gain: Gain::no_time("attributes that are cached too long or too short"),
         settings: settings(case.evidence, &[
             ("*", "chronyc tracking on both sides: use the same time servers."),
             ("ncp", "SET TIMESYNC TIME SOURCE = ..., or the time of a primary server."),

@@ -2,7 +2,8 @@
 
 use sharebench_model::units::show_nanos;
 
-use super::{Case, Cause, Finding, Gain, factor_without, settings};
+use super::gain::exactly;
+use super::{Case, Cause, Finding, Gain, Saving, settings};
 use crate::operations::Operation;
 
 /// Time of name resolution from which it is slow, nanoseconds.
@@ -76,7 +77,7 @@ pub(super) fn judge(case: &mut Case<'_>) {
             show_nanos(time),
             show_nanos(total)
         ),
-        gain: Gain::Computed { what: "log-ins", factor: factor_without(total, time) },
+        gain: Gain::computed("log-ins", Saving::per("log-in", total, exactly(time))),
         settings: settings(case.evidence, setting),
         weight: 0.25,
     });

@@ -3,7 +3,8 @@
 use sharebench_model::units::show_nanos;
 use sharebench_stats::Estimate;
 
-use super::{Case, Cause, Finding, Gain, factor_without, settings};
+use super::gain::exactly;
+use super::{Case, Cause, Finding, Gain, Saving, settings};
 use crate::budget::Part;
 use crate::operations::Operation;
 
@@ -43,7 +44,7 @@ fn opens(case: &mut Case<'_>) {
             show_nanos(read),
             show_nanos(total)
         ),
-        gain: Gain::Computed { what: "work on many small files", factor: factor_without(total, time.value) },
+        gain: Gain::computed("work on many small files", Saving::of(Operation::OpenReadClose, total, time)),
         settings: settings(case.evidence, &[
             ("*", "Look for a virus scanner on the server, and exclude the share from scanning on access."),
             ("smb", "smb.conf: vfs objects without full_audit, virusfilter, acl_xattr where not needed; case sensitive = yes for large directories; kernel oplocks = no."),
@@ -77,7 +78,7 @@ fn linear_directory(case: &mut Case<'_>) {
             show_nanos(many),
             show_nanos(few)
         ),
-        gain: Gain::Computed { what: "creating and finding files in large directories", factor: factor_without(many, time.value) },
+        gain: Gain::computed("creating and finding files in large directories", Saving::of(Operation::MissingInLarge, many, time)),
         settings: settings(case.evidence, &[
             ("smb", "smb.conf: case sensitive = yes, or names of one case: default case = lower, preserve case = no, short preserve case = no; directory name cache size = 1000."),
             ("*", "Server: a file system with indexed directories (ext4: tune2fs -O dir_index, then e2fsck -D; XFS), fewer files per directory."),
@@ -85,6 +86,12 @@ fn linear_directory(case: &mut Case<'_>) {
         ]),
         weight: time.value / many * 0.8,
     });
+}
+
+/// Time in which the server looks up a name, nanoseconds, at most that of a slow entry.
+fn look_up_ns(case: &Case<'_>) -> f64 {
+    let look_up = case.difference(Operation::MissingName, 1.0, Operation::Empty);
+    look_up.map_or(0.0, |time| time.value.clamp(0.0, SLOW_ENTRY_NS))
 }
 
 fn listings(case: &mut Case<'_>) {
@@ -101,6 +108,8 @@ fn listings(case: &mut Case<'_>) {
     if !has_sizes {
         let empty = case.evidence.series.typical_ns(Operation::Empty).unwrap_or(0.0);
         let each = empty * entries as f64;
+        // The server looks at each entry in both cases.
+        let slow = total + each + entries as f64 * look_up_ns(case);
         case.find(Finding {
             cause: Cause::PerEntryListing,
             title: "The listing has no sizes and times, so clients request them for each entry.".to_owned(),
@@ -109,7 +118,7 @@ fn listings(case: &mut Case<'_>) {
                 show_nanos(total),
                 show_nanos(each)
             ),
-            gain: Gain::Computed { what: "listings with attributes", factor: factor_without(total + each, each) },
+            gain: Gain::computed("listings with attributes", Saving::per("listing with attributes", slow, exactly(each))),
             settings: settings(case.evidence, &[
                 ("nfs", "Let the server answer READDIRPLUS: nfsd does; ganesha: a FSAL that has it; mount option: no nordirplus."),
             ]),
@@ -126,6 +135,9 @@ fn listings(case: &mut Case<'_>) {
     if !case.exceeds(each, SLOW_ENTRY_NS, "slow listings") {
         return;
     }
+    // A fast directory still has entries, at which the server looks as at a single name.
+    let look_ups = look_up_ns(case) * entries as f64;
+    let saved = each.map(|ns| (ns * entries as f64 - look_ups).max(0.0));
     case.find(Finding {
         cause: Cause::SlowListing,
         title: "Listing a directory is slow on the server.".to_owned(),
@@ -135,7 +147,7 @@ fn listings(case: &mut Case<'_>) {
             show_nanos(storage),
             show_nanos(each.value)
         ),
-        gain: Gain::Computed { what: "listings", factor: factor_without(total, storage) },
+        gain: Gain::computed("listings", Saving::of(Operation::Listing, total, saved)),
         settings: settings(case.evidence, &[
             ("*", "Server: a file system with indexed directories (ext4 dir_index, XFS), fewer files per directory, atime off."),
             ("smb", "smb.conf: ea support = no, store dos attributes = no, map archive = no where not needed."),

@@ -2,6 +2,7 @@
 
 mod access;
 mod client;
+mod gain;
 mod login;
 mod metadata;
 mod mounted;
@@ -16,6 +17,7 @@ mod tests;
 use serde::{Serialize, Serializer};
 use sharebench_stats::Estimate;
 
+pub use self::gain::{Gain, Saving};
 use crate::budget::Budget;
 use crate::evidence::Evidence;
 use crate::operations::Operation;
@@ -165,26 +167,6 @@ impl Serialize for Cause {
     }
 }
 
-/// What a change would gain.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Gain {
-    /// An A/B comparison or paired samples measured that this gets faster by this factor.
-    Measured {
-        /// What gets faster.
-        what: &'static str,
-        /// Factor.
-        factor: Estimate,
-    },
-    /// From the latency budget: this gets faster by at most this factor, if the cause is removed completely.
-    Computed {
-        /// What gets faster.
-        what: &'static str,
-        /// Factor.
-        factor: f64,
-    },
-}
-
 /// A cause that was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
@@ -214,13 +196,14 @@ pub struct Verdict {
 /// Judges the evidence by every rule.
 pub fn judge(evidence: &Evidence, budgets: &[Budget]) -> Verdict {
     let mut case = Case { evidence, budgets, verdict: Verdict::default() };
+    // First: what this machine does to itself is no fault of the network or the server.
+    client::judge(&mut case);
     network::judge(&mut case);
     // After the network: lost segments are out of order as well. Before the server: jitter is no work.
     segments::judge(&mut case);
     server::judge(&mut case);
     storage::judge(&mut case);
     protocol::judge(&mut case);
-    client::judge(&mut case);
     login::judge(&mut case);
     metadata::judge(&mut case);
     mounted::judge(&mut case);
@@ -275,9 +258,4 @@ fn settings(evidence: &Evidence, table: &[(&str, &'static str)]) -> Vec<&'static
     let mounted = evidence.mount.as_ref().map(|mount| if mount.is_nfs() { "nfs" } else { "smb" });
     let protocol = mounted.unwrap_or(&evidence.protocol);
     table.iter().filter(|(known, _)| *known == "*" || *known == protocol).map(|(_, text)| *text).collect()
-}
-
-/// By how much something gets faster whose `total` loses `part`; at most a hundredfold.
-fn factor_without(total: f64, part: f64) -> f64 {
-    total / (total - part).max(total / 100.0)
 }

@@ -3,7 +3,8 @@
 use sharebench_model::units::{percent, show_nanos};
 use sharebench_stats::median;
 
-use super::{Case, Cause, Finding, Gain, factor_without, settings};
+use super::gain::exactly;
+use super::{Case, Cause, Finding, Gain, Saving, settings};
 use crate::budget::Part;
 use crate::operations::Operation;
 
@@ -46,7 +47,7 @@ fn busy_server(case: &mut Case<'_>) {
             load.source,
             percent(share, 0)
         ),
-        gain: Gain::Computed { what: "what the server does", factor: factor_without(1.0, share * 0.5) },
+        gain: Gain::computed("what the server does", Saving::share("operation", share * 0.5)),
         settings: settings(case.evidence, &[
             ("*", "top on the server: stop other services (indexing, scrubbing, backups, containers), or give it faster CPUs."),
             ("smb", "smb.conf: signing and encryption only where needed; log level = 0."),
@@ -79,7 +80,7 @@ fn protocol_work(case: &mut Case<'_>) {
             show_nanos(time.value),
             percent(weight, 0)
         ),
-        gain: Gain::Computed { what: "small operations", factor: factor_without(total, time.value) },
+        gain: Gain::computed("small operations", Saving::of(Operation::SmallRead, total, time)),
         settings: settings(case.evidence, &[
             ("*", "Look at the server's CPU during the diagnosis (top, mpstat -P ALL): busy cores, throttling, other services."),
             ("smb", "smb.conf: log level = 0; vfs objects without full_audit or virus scanner; aio read size = 1."),
@@ -94,6 +95,9 @@ fn protocol_work(case: &mut Case<'_>) {
 fn foreign_load(case: &mut Case<'_>) {
     let series = &case.evidence.series;
     let (_, starved) = series.client_shares(Operation::SmallReadAgain);
+    if case.found(Cause::ClientBusy).is_some() {
+        return;
+    }
     for operation in [Operation::Empty, Operation::SmallReadAgain] {
         let times = series.elapsed(operation);
         let blocks = times.chunks_exact(BLOCK).filter_map(|block| median(&mut block.to_vec()));
@@ -111,7 +115,7 @@ fn foreign_load(case: &mut Case<'_>) {
                 show_nanos(fast),
                 show_nanos(slow)
             ),
-            gain: Gain::Computed { what: "operations, if the others stop", factor: slow / fast },
+            gain: Gain::computed("operations, if the others stop", Saving::of(operation, slow, exactly(slow - fast))),
             settings: settings(case.evidence, &[
                 ("*", "Repeat the diagnosis at a quiet time and compare; find the others on the server."),
                 ("smb", "smbstatus lists sessions and open files."),

@@ -3,7 +3,7 @@
 use sharebench_model::units::{percent, show_nanos};
 use sharebench_stats::Estimate;
 
-use super::{Case, Cause, Finding, Gain, factor_without, settings};
+use super::{Case, Cause, Finding, Gain, Saving, settings};
 use crate::mount::MountFacts;
 use crate::operations::Operation;
 
@@ -11,6 +11,8 @@ use crate::operations::Operation;
 const SLOW_NS: f64 = 500_000.0;
 /// Share of the time of a random first read from which a sequential one is as slow.
 const AS_SLOW: f64 = 0.5;
+/// Share of the time of a read below which a write does not wait for the storage.
+const FAST_WRITE: f64 = 0.5;
 
 pub(super) fn judge(case: &mut Case<'_>) {
     reads(case);
@@ -30,6 +32,7 @@ fn reads(case: &mut Case<'_>) {
     if let Some(time) = again
         && case.exceeds(time, SLOW_NS, "slow storage")
     {
+        let saved = without_storage(case).unwrap_or(time);
         case.find(Finding {
             cause: Cause::SlowStorage,
             title: "Each read waits for the server's storage, even of data that was just read.".to_owned(),
@@ -37,7 +40,7 @@ fn reads(case: &mut Case<'_>) {
                 "a 4 KiB read takes {} longer than an empty request, and as long when it is repeated: no cache helps.",
                 show_nanos(time.value)
             ),
-            gain: Gain::Computed { what: "small reads from a cache", factor: factor_without(total, time.value) },
+            gain: Gain::computed("small reads from a cache", Saving::of(Operation::SmallRead, total, saved)),
             settings: settings(case.evidence, &[
                 ("*", "Give the server memory for its page cache or ARC, or faster storage; look at iostat -x 1 there."),
                 ("smb", "smb.conf: vfs objects without modules that bypass the page cache; no FUSE file system without its own cache."),
@@ -55,7 +58,7 @@ fn reads(case: &mut Case<'_>) {
             cause: Cause::ColdCache,
             title: "The first read of data waits for the server's storage; a repeated read comes from its cache.".to_owned(),
             evidence: format!("a 4 KiB read takes {} longer the first time than the second.", show_nanos(time.value)),
-            gain: Gain::Computed { what: "small reads from the cache", factor: factor_without(total, time.value) },
+            gain: Gain::computed("small reads from the cache", Saving::of(Operation::SmallRead, total, time)),
             settings: settings(case.evidence, &[
                 ("*", "Server: more memory, a flash cache (L2ARC, bcache, dm-cache), or larger read-ahead: blockdev --setra 4096 /dev/sdX."),
                 ("ncp", "SET READ AHEAD ENABLED = ON; SET READ AHEAD LRU SITTING TIME THRESHOLD = 10."),
@@ -63,6 +66,15 @@ fn reads(case: &mut Case<'_>) {
             weight: time.value / total,
         });
     }
+}
+
+/// What a read takes longer than a write of as many bytes that stays in the server's cache: a read from a cache needs the
+/// same work, which an empty request lacks. None where writes wait for the storage as well.
+fn without_storage(case: &Case<'_>) -> Option<Estimate> {
+    let read = case.evidence.series.typical_ns(Operation::SmallRead)?;
+    let write = case.evidence.series.typical_ns(Operation::UnstableWrite)?;
+    let saved = case.difference(Operation::SmallRead, 1.0, Operation::UnstableWrite)?;
+    (write < read * FAST_WRITE).then_some(saved)
 }
 
 /// Sequential reads wait for the storage as random ones do: nobody has fetched the next block.
@@ -86,7 +98,7 @@ fn read_ahead(case: &mut Case<'_>) {
             show_nanos(next.value),
             show_nanos(first.value)
         ),
-        gain: Gain::Computed { what: "sequential reads", factor: factor_without(total, next.value) },
+        gain: Gain::computed("sequential reads", Saving::of(Operation::NextRead, total, next)),
         settings: settings(case.evidence, &[
             ("*", "Server: blockdev --setra 4096 /dev/sdX (2 MiB); ZFS: zfs_prefetch_disable=0; FUSE: max_readahead."),
             ("smb", "smb.conf: vfs objects = readahead where the storage does not read ahead by itself."),
@@ -114,7 +126,7 @@ fn sync_export(case: &mut Case<'_>) {
             "creating an empty file takes {} longer than opening one; NFS requires that only of exports with the option sync.",
             show_nanos(time.value)
         ),
-        gain: Gain::Computed { what: "creating and removing files", factor: factor_without(total, time.value) },
+        gain: Gain::computed("creating and removing files", Saving::of(Operation::Create, total, time)),
         settings: settings(case.evidence, &[
             ("*", "Server: flash with power-loss protection, or a log device (ZFS: zpool add POOL log DEVICE; ext4: an external journal)."),
             ("nfs", "exports: async instead of sync acknowledges before the data is safe: only for data that can be made again."),
@@ -147,7 +159,7 @@ fn writes(case: &mut Case<'_>) {
                 show_nanos(time.value),
                 percent(time.value / total, 0)
             ),
-            gain: Gain::Computed { what: "stable writes", factor: factor_without(total, time.value) },
+            gain: Gain::computed("stable writes", Saving::of(Operation::StableWrite, total, time)),
             settings: settings(case.evidence, &[
                 ("*", "Server: flash with power-loss protection, or a log device (ZFS: zpool add POOL log DEVICE)."),
                 ("smb", "smb.conf: strict sync = no acknowledges before the data is safe: only for data that can be made again."),
@@ -175,7 +187,7 @@ fn synchronous(case: &mut Case<'_>, time: Estimate) {
             "a 4 KiB write takes {} longer than a read from the cache.{committed}{mounted}",
             show_nanos(time.value)
         ),
-        gain: Gain::Computed { what: "writes", factor: factor_without(total, time.value) },
+        gain: Gain::computed("writes", Saving::of(Operation::UnstableWrite, total, time)),
         settings: settings(case.evidence, &[
             ("smb", "smb.conf: sync always = no; strict sync = yes still keeps what clients flush."),
             ("nfs", "Mount option: remove sync. ganesha.conf: EXPORT { NFS_Commit = FALSE; }. exports: wdelay; not no_wdelay."),

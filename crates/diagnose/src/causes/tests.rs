@@ -1,7 +1,11 @@
 //! Each cause on synthetic evidence: it is found first, its text equals the snapshot, and a clean share has no cause.
 
+mod client;
+mod gains;
+
 use std::fmt::Write;
 
+use sharebench_model::units::show_nanos;
 use sharebench_model::{Facts, ServerLoad, TcpCounts};
 use sharebench_stats::{Estimate, Interval};
 
@@ -270,7 +274,14 @@ fn planted(cause: Cause) -> Evidence {
         }
         Cause::ClockOffset => evidence.clock = Some(ClockOffset { ahead_s: -420.0, error_s: 2.0 }),
         Cause::ClientThrottled => {
-            evidence.client_limits = ClientLimits { throttled: 0.6, stolen: 0.2, thermal_events: 3 };
+            evidence.client_limits = ClientLimits {
+                throttled: 0.6,
+                throttled_ns: 6_000_000_000,
+                throttled_periods: 90,
+                stolen: 0.2,
+                thermal_events: 3,
+                ..ClientLimits::default()
+            };
         }
         Cause::NoAttributeCache => evidence = mounted("noac,acregmax=0"),
         Cause::NoClientCache => {
@@ -342,8 +353,13 @@ fn each_cause_is_listed_first_and_its_text_equals_the_snapshot() {
         let Finding { title, evidence, gain, settings, .. } = &found.findings[0];
         let mut text = format!("{title}\nevidence: {evidence}\n");
         let _ = match gain {
-            Gain::Measured { what, factor } => writeln!(text, "measured: {:.2} times, {what}", factor.value),
-            Gain::Computed { what, factor } => writeln!(text, "computed: {factor:.2} times, {what}"),
+            Gain::Measured { what, factor, saving } => {
+                writeln!(text, "measured: {:.2} times, {what}\n{}", factor.value, saved(Some(saving)))
+            }
+            Gain::Computed { what, factor, factor_at_least, saving } => {
+                let least = factor_at_least.map_or(String::new(), |least| format!(", at least {least:.2}"));
+                writeln!(text, "computed: {factor:.2} times{least}, {what}\n{}", saved(saving.as_ref()))
+            }
         };
         for setting in settings {
             let _ = writeln!(text, "setting: {setting}");
@@ -352,6 +368,13 @@ fn each_cause_is_listed_first_and_its_text_equals_the_snapshot() {
             insta::assert_snapshot!(cause.id(), text);
         });
     }
+}
+
+/// A saving for the snapshots.
+fn saved(saving: Option<&Saving>) -> String {
+    let Some(saving) = saving else { return "saves no time".to_owned() };
+    let ns = saving.saved_ns().map_or(String::new(), |saved| show_nanos(saved.value) + ", ");
+    format!("saves {ns}{:.1} % per {}", saving.share.value * 100.0, saving.per)
 }
 
 #[test]
@@ -387,7 +410,7 @@ fn evidence_below_the_limit_is_no_cause() {
     near.clock = Some(ClockOffset { ahead_s: 6.0, error_s: 2.0 });
     near.server_load =
         Some(ServerLoad { cpu: 0.8, cores: Some(2), source: "node_cpu_seconds_total".to_owned() });
-    near.client_limits = ClientLimits { throttled: 0.09, stolen: 0.09, thermal_events: 0 };
+    near.client_limits = ClientLimits { throttled: 0.09, stolen: 0.09, ..ClientLimits::default() };
     near.facts.insert("signing".into(), "HMAC-SHA256".into());
     near.comparisons.insert(Experiment::Signing, compared(1.05, 200e6));
     near.comparisons.insert(Experiment::AddressFamily, compared(1.08, 200e6));
@@ -442,6 +465,7 @@ fn neighbours_are_distinguished() {
     // A quota explains why this client had no CPU.
     let mut quota = planted(Cause::ClientBusy);
     quota.client_limits.throttled = 0.5;
+    quota.client_limits.throttled_periods = 50;
     assert_eq!(causes(&quota).first(), Some(&Cause::ClientThrottled));
     assert!(!causes(&quota).contains(&Cause::ClientBusy));
     // Creating is durable in SMB only where writing is.

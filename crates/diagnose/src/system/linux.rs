@@ -61,3 +61,8 @@ impl SocketOptions {
 pub(crate) fn own_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
+
+/// CPUs that the calling thread may use; 0 if unknown. A quota of time does not change their number.
+pub(crate) fn cpus() -> usize {
+    rustix::thread::sched_getaffinity(None).map_or(0, |set| set.count() as usize)
+}

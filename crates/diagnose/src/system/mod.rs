@@ -6,9 +6,9 @@ mod linux;
 mod unsupported;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{SocketOptions, ThreadTime, own_uid};
+pub(crate) use linux::{SocketOptions, ThreadTime, cpus, own_uid};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use unsupported::{SocketOptions, ThreadTime, own_uid};
+pub(crate) use unsupported::{SocketOptions, ThreadTime, cpus, own_uid};
 
 /// True where a diagnosis is possible: it needs the CPU time of single operations, in microseconds. Commands check it
 /// first, because a coarser time would be a wrong share of the budget.
