@@ -10,7 +10,7 @@ use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Sharebench, Signal, Smbd,
 use crate::plans::left_in;
 use crate::stored::Stored;
 
-const TESTS: [&str; 4] = ["lock", "lock-neighbours", "lock-contended", "share-conflict"];
+const TESTS: [&str; 5] = ["lock", "lock-neighbours", "lock-contended", "share-conflict", "notify"];
 
 fn test_of(step: &Value) -> &str {
     step["coordinates"]["test"]["text"].as_str().unwrap()
@@ -41,9 +41,14 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
         let [p50, p99] = ["p50_ns", "p99_ns"].map(|time| step["service"][time].as_u64().unwrap());
         assert!(p50 > 0 && p50 <= p99, "{name} {test}: {p50} {p99}");
         println!("{name} {test}: {operations} operations, {requests} requests, p50 {p50} ns, p99 {p99} ns");
-        // A lock and its unlock are a request each; an open that is rejected is one.
+        // A lock and its unlock are a request each; an open that is rejected is one. A notification is requested for a creation
+        // (open and close) and for a removal (open, change and close).
         if requests > 0 {
-            let least = if test == "share-conflict" { operations } else { 2 * operations };
+            let least = match test {
+                "share-conflict" => operations,
+                "notify" => 7 * operations,
+                _ => 2 * operations,
+            };
             assert!(requests >= least, "{name} {test}: {requests} requests of {operations} operations");
         }
     }
@@ -85,7 +90,8 @@ fn locks_of_the_embedded_servers_and_of_local_paths_are_measured() {
     ];
     let (ended, stored) = swept(&sharebench, &targets);
     for (number, (name, _)) in targets.iter().enumerate().take(4) {
-        assert_eq!(measured(&stored, number), TESTS, "{name}: {}", ended.text());
+        let wanted = if *name == "smb" { &TESTS[..] } else { &TESTS[..4] };
+        assert_eq!(measured(&stored, number), wanted, "{name}: {}", ended.text());
     }
     assert_eq!(measured(&stored, 4), TESTS[..3], "{}", ended.text());
     assert_eq!(measured(&stored, 5), Vec::<&str>::new());
@@ -113,26 +119,28 @@ fn locks_of_other_servers_are_measured() {
         [("smbd", smbd.url("", "")), ("ganesha", format!("{}&uid=0&gid=0", ganesha.url4("", "4.1")))];
     let (_, stored) = swept(&sharebench, &targets);
     assert_eq!(measured(&stored, 0), TESTS);
-    assert_eq!(measured(&stored, 1), TESTS);
+    assert_eq!(measured(&stored, 1), TESTS[..4]);
     for directory in [smbd.share(), ganesha.directory()] {
         assert_eq!(left_in(&directory), Vec::<String>::new());
     }
 }
 
 #[test]
-fn an_interrupted_run_leaves_no_locked_file() {
+fn an_interrupted_run_leaves_no_locked_file_and_no_watched_directory() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     for name in ["smb", "local"] {
         fs::create_dir(served.directory().join(name)).unwrap();
     }
     let local = served.directory().join("local");
+    let smb = served.directory().join("smb");
     let targets = [
-        (served.smb_url("smb"), served.directory().join("smb")),
-        (local.to_str().unwrap().to_owned(), local.clone()),
+        ("lock-contended", served.smb_url("smb"), smb.clone()),
+        ("lock-contended", local.to_str().unwrap().to_owned(), local.clone()),
+        ("notify", served.smb_url("smb"), smb),
     ];
-    for (run, (url, directory)) in (1..).zip(targets) {
-        let arguments = ["sweep", &url, "--tests", "lock-contended", "--jobs", "4", "--repetitions", "10000"];
+    for (run, (test, url, directory)) in (1..).zip(targets) {
+        let arguments = ["sweep", &url, "--tests", test, "--jobs", "4", "--repetitions", "10000"];
         let mut running = sharebench.start(&arguments, "run.log").unwrap();
         let is_locking = || Stored::steps_so_far(&sharebench, run) > 0;
         assert!(poll(Duration::from_secs(120), is_locking), "{}", running.output());

@@ -113,7 +113,10 @@ impl Session for FaultySession {
             let replied = |result| MetaReply { result, requests: 1 };
             let fails = |class, detail| Err(OpError::new(class, OpStep::Request("test"), detail));
             let op = match (self.1.fault, op) {
-                (Fault::Lacks, MetaOp::Lock { .. } | MetaOp::OpenDenying { .. }) => {
+                (
+                    Fault::Lacks,
+                    MetaOp::Lock { .. } | MetaOp::OpenDenying { .. } | MetaOp::OpenDirectory { .. },
+                ) => {
                     return replied(fails(ErrorClass::Unsupported, "no such request"));
                 }
                 (Fault::GrantsAll, MetaOp::Lock { .. } | MetaOp::Unlock { .. }) => {
@@ -217,7 +220,7 @@ fn every_test_counts_its_operations_and_leaves_nothing() {
     for blocking in [false, true] {
         let ran = run_on(Fault::None, blocking, "tests = ['locks']\njobs = [1, 2, 5]");
         assert_eq!((ran.end.outcome, ran.failures), (RunOutcome::Complete, vec![]));
-        assert_eq!(ran.steps.len(), 3 + 2 + 2 + 3);
+        assert_eq!(ran.steps.len(), 3 + 2 + 2 + 3 + 3);
         for step in &ran.steps {
             let at = &step.coordinates;
             let invalid = step.checks.iter().find(|check| check.verdict == Verdict::Invalid);
@@ -236,6 +239,8 @@ fn every_test_counts_its_operations_and_leaves_nothing() {
                     assert_eq!(measure.operations, measure.passes * 100, "{at}");
                     assert_eq!(requests, 2 * measure.operations, "{at}");
                 }
+                // crates/engine/tests/notify.rs
+                "notify" => {}
                 "share-conflict" => {
                     assert_eq!(measure.operations, measure.passes * 100, "{at}");
                     assert_eq!(requests, measure.operations, "{at}");
@@ -266,7 +271,7 @@ fn every_job_has_the_contested_lock() {
 fn what_the_target_lacks_is_skipped_with_its_reason() {
     let ran = run(Fault::Lacks, "tests = ['locks', 'stat']\nentries = [3]");
     assert_eq!((ran.end.outcome, ran.failures), (RunOutcome::Complete, vec![]));
-    for test in ["lock", "lock-neighbours", "lock-contended", "share-conflict"] {
+    for test in ["lock", "lock-neighbours", "lock-contended", "share-conflict", "notify"] {
         let reason = format!("skipped {test}: not supported here: test: unsupported (no such request)");
         assert!(ran.warnings.iter().any(|warning| warning.contains(&reason)), "{:?}", ran.warnings);
     }

@@ -19,6 +19,7 @@ mod histogram;
 mod load_detail;
 mod load_unit;
 mod measure;
+mod name_change;
 mod op;
 mod op_step;
 mod policy;
@@ -47,6 +48,7 @@ pub use load_unit::{LoadUnit, UnitObjective};
 pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, JobShare, Measure, RateBase, ReportedFigures, ResponseSampleSize,
 };
+pub use name_change::{ChangeKind, NameChange};
 pub use op::{
     DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply,
     Slot, Space, Stability, Stat,

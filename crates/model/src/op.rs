@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{IoPolicy, OpStep, Residency};
+use crate::{IoPolicy, NameChange, OpStep, Residency};
 
 /// One I/O buffer of a session, and the identity of the operation in flight that uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -238,6 +238,25 @@ pub enum MetaOp {
         /// The file.
         path: String,
     },
+    /// Open an existing directory, so that it can be watched; returns [`MetaYield::Opened`]. [`ErrorClass::Unsupported`] where
+    /// the client is not notified of changes.
+    OpenDirectory {
+        /// The directory.
+        path: String,
+    },
+    /// Have the server report the next change of a name in an open directory; succeeds once the server has accepted that. One
+    /// directory of a session is watched at a time. [`MetaOp::AwaitChange`] returns the change, and [`MetaOp::Close`]
+    /// cancels what is not reported until then.
+    Watch {
+        /// The directory, opened by [`MetaOp::OpenDirectory`].
+        file: FileRef,
+    },
+    /// Wait for the report that [`MetaOp::Watch`] has requested; returns [`MetaYield::Changes`]. No request is sent, and the wait
+    /// may be abandoned.
+    AwaitChange {
+        /// The directory.
+        file: FileRef,
+    },
     /// Free space on the target; returns [`MetaYield::Space`].
     Space,
     /// Drop what the *client* caches of an open file; [`ErrorClass::Unsupported`] where it cannot.
@@ -293,6 +312,9 @@ pub enum MetaYield {
     Residency(Residency),
     /// Bytes that were copied, or read.
     Bytes(u64),
+    /// Changes in a watched directory, in their order. None where the server reports that something has changed without what, so
+    /// that the directory must be listed.
+    Changes(Vec<NameChange>),
 }
 
 impl MetaYield {
@@ -309,6 +331,14 @@ impl MetaYield {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
             _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "no number of bytes in the reply")),
+        }
+    }
+
+    /// The changes in a watched directory; an error if this is not the result of [`MetaOp::AwaitChange`].
+    pub fn into_changes(self) -> Result<Vec<NameChange>, OpError> {
+        match self {
+            Self::Changes(changes) => Ok(changes),
+            _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "no changes in the reply")),
         }
     }
 }
@@ -513,6 +543,19 @@ impl OpError {
     pub fn no_share_modes(protocol: &str) -> Self {
         let detail = format!("{protocol} has no open that denies a file to others");
         Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
+    }
+
+    /// The protocol, or the client, is not notified of changes in a directory.
+    #[cold]
+    pub fn no_notifications(protocol: &str) -> Self {
+        let detail = format!("{protocol} has no notification of changes in a directory");
+        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
+    }
+
+    /// The directory is not watched, or another one of the session is.
+    #[cold]
+    pub fn not_watched(detail: &str) -> Self {
+        Self::new(ErrorClass::Busy, OpStep::Submit, detail)
     }
 
     /// The client cannot map files.

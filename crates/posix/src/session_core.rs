@@ -95,6 +95,9 @@ impl SessionCore {
                 locks::unlock(&self.files, file, (offset, bytes), requests)
             }
             MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("POSIX")),
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("this client on local and mounted paths"))
+            }
         }
     }
 

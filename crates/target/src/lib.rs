@@ -11,6 +11,7 @@ mod faulty;
 mod listing;
 mod memory;
 mod memory_sharing;
+mod memory_watches;
 mod null;
 pub mod offers;
 mod policy;

@@ -1,6 +1,7 @@
 //! A correct target in memory: the reference for the conformance suite and the engine's tests.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -11,6 +12,7 @@ use sharebench_model::{
 };
 
 use crate::memory_sharing::{Opener, Sharing};
+use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
@@ -20,7 +22,7 @@ const LISTED_ENTRIES: usize = 100;
 
 /// Keeps names and content in memory, shared by all its sessions, and replies to a burst in reverse order.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryTarget(Arc<Mutex<Tree>>);
+pub struct MemoryTarget(Arc<Mutex<Tree>>, Arc<Mutex<Watches>>);
 
 /// Directories have no content; a file's content outlives its name while it is open.
 type Tree = BTreeMap<String, Option<Arc<Mutex<Content>>>>;
@@ -148,6 +150,7 @@ impl Target for MemoryTarget {
         let session = MemorySession {
             number: SESSIONS.fetch_add(1, Ordering::Relaxed),
             tree: self.0.clone(),
+            watches: self.1.clone(),
             buffers: vec![vec![0; spec.slot_bytes as usize]; spec.slots as usize],
             files: BTreeMap::new(),
             policy: PolicyCount::default(),
@@ -166,6 +169,7 @@ static SESSIONS: AtomicU64 = AtomicU64::new(0);
 struct MemorySession {
     number: u64,
     tree: Arc<Mutex<Tree>>,
+    watches: Arc<Mutex<Watches>>,
     buffers: Vec<Vec<u8>>,
     files: BTreeMap<FileRef, (Arc<Mutex<Content>>, IoPolicy)>,
     policy: PolicyCount,
@@ -205,12 +209,23 @@ impl MemorySession {
         }
     }
 
+    /// Performs an operation, and reports what it has changed.
     fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+        let changes = changed_names(&op);
+        let result = self.change(op)?;
+        lock(&self.watches).note(changes);
+        Ok(result)
+    }
+
+    fn change(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         match op {
             MetaOp::Open { path, how, policy } => return self.open(path, how, policy, false),
             MetaOp::OpenDenying { path } => {
                 return self.open(path, OpenHow::ReadWrite, IoPolicy::default(), true);
             }
+            MetaOp::OpenDirectory { path } => return self.open_directory(path),
+            MetaOp::Watch { file } => lock(&self.watches).request(self.opener(file))?,
+            MetaOp::Close { file } if lock(&self.watches).close(self.opener(file)) => {}
             MetaOp::Close { file } => {
                 lock(self.file(file)?).sharing.leave(self.opener(file));
                 self.files.remove(&file);
@@ -284,6 +299,16 @@ impl MemorySession {
         Ok(MetaYield::Page(ListedPage { entries, unnamed: 0, end }))
     }
 
+    fn open_directory(&mut self, path: String) -> Result<MetaYield, OpError> {
+        if !is_directory(&lock(&self.tree), &path)? {
+            return fails(ErrorClass::Refused, "open directory", "a file");
+        }
+        self.opened += 1;
+        let file = FileRef(self.opened);
+        lock(&self.watches).open(self.opener(file), path);
+        Ok(MetaYield::Opened { file, size: 0 })
+    }
+
     /// The identity of an open file among those of all sessions.
     fn opener(&self, file: FileRef) -> Opener {
         (self.number, file)
@@ -321,8 +346,11 @@ impl MemorySession {
 }
 
 impl Drop for MemorySession {
-    /// Files that a session left open are closed with it.
+    /// Files and directories that a session left open are closed with it.
     fn drop(&mut self) {
+        for opened in 1..=self.opened {
+            lock(&self.watches).close((self.number, FileRef(opened)));
+        }
         for (file, (content, _)) in &self.files {
             lock(content).sharing.leave((self.number, *file));
         }
@@ -469,6 +497,13 @@ impl Session for MemorySession {
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        if let MetaOp::AwaitChange { file } = op {
+            let opener = self.opener(file);
+            return Box::pin(async move {
+                let changes = poll_fn(|cx| lock(&self.watches).poll_changes(opener, cx)).await;
+                MetaReply { result: changes.map(MetaYield::Changes), requests: 0 }
+            });
+        }
         self.wire.requests += 1;
         let result = self.meta(op);
         Box::pin(async move { MetaReply { result, requests: 1 } })

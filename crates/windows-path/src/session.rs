@@ -143,6 +143,9 @@ impl OverlappedSession {
                 Err(OpError::no_locks("this client requests no locks of Windows paths"))
             }
             MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("this client")),
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("this client on paths of Windows"))
+            }
             MetaOp::SetModified { path, seconds } => names::set_modified(&self.root, &path, seconds),
             MetaOp::Space => {
                 space(&self.root).map(MetaYield::Space).map_err(|code| code.at("GetDiskFreeSpaceExW"))

@@ -103,15 +103,15 @@ pub(crate) fn is_server_side(coordinates: &Coordinates) -> bool {
     coordinates.text(axis::TEST).is_some_and(|test| TESTS.contains(&test))
 }
 
-/// True for the tests of locks and of opens that deny a file, which work on one file whatever the number of jobs.
+/// True for the tests of locks, of opens that deny a file and of notifications, whose only axis is the number of jobs.
 fn is_of_locks(coordinates: &Coordinates) -> bool {
-    const TESTS: [&str; 4] = ["lock", "lock-neighbours", "lock-contended", "share-conflict"];
+    const TESTS: [&str; 5] = ["lock", "lock-neighbours", "lock-contended", "share-conflict", "notify"];
     coordinates.text(axis::TEST).is_some_and(|test| TESTS.contains(&test))
 }
 
 /// Position of a section's test in the order in which users know them.
 fn rank(section: &Layout) -> usize {
-    const USUAL: [&str; 45] = [
+    const USUAL: [&str; 46] = [
         "write",
         "rewrite",
         "read",
@@ -157,6 +157,7 @@ fn rank(section: &Layout) -> usize {
         "lock-neighbours",
         "lock-contended",
         "share-conflict",
+        "notify",
     ];
     let test = section.positions.first().and_then(|position| position.text(axis::TEST));
     USUAL.iter().position(|usual| Some(*usual) == test).unwrap_or(USUAL.len())

@@ -156,7 +156,8 @@ impl Batch<'_> {
             | MetadataTest::Lock
             | MetadataTest::LockNeighbours
             | MetadataTest::LockContended
-            | MetadataTest::ShareConflict => Ok(()),
+            | MetadataTest::ShareConflict
+            | MetadataTest::Notify => Ok(()),
         }
     }
 

@@ -9,13 +9,20 @@ pub(crate) enum EntryKind {
     Batch,
     /// Belongs to the batch of a job, under the name that a rename gave it.
     Renamed,
+    /// Is created and removed again within one operation.
+    Passing,
     /// Never exists.
     Missing,
 }
 
 impl EntryKind {
-    const LETTERS: [(Self, char); 4] =
-        [(Self::Resident, 'r'), (Self::Batch, 'b'), (Self::Renamed, 'n'), (Self::Missing, 'm')];
+    const LETTERS: [(Self, char); 5] = [
+        (Self::Resident, 'r'),
+        (Self::Batch, 'b'),
+        (Self::Renamed, 'n'),
+        (Self::Passing, 'p'),
+        (Self::Missing, 'm'),
+    ];
 
     fn letter(self) -> char {
         Self::LETTERS.iter().find(|(kind, _)| *kind == self).map_or('b', |(_, letter)| *letter)

@@ -12,6 +12,8 @@ pub(crate) mod listing;
 pub(crate) mod lock_contest;
 pub(crate) mod lock_job;
 pub(crate) mod lock_operations;
+pub(crate) mod notify_job;
+pub(crate) mod notify_operations;
 pub(crate) mod server_side;
 pub(crate) mod sparse_content;
 pub(crate) mod step;

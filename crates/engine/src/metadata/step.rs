@@ -13,6 +13,7 @@ use crate::metadata::directory_set::{BatchState, DirectorySet};
 use crate::metadata::job::{MetadataCell, MetadataJob};
 use crate::metadata::lock_contest::LockContest;
 use crate::metadata::lock_job::LockJob;
+use crate::metadata::notify_job::NotifyJob;
 use crate::ranks::agreement::agreed;
 use crate::record::tally::Tally;
 
@@ -72,7 +73,9 @@ pub(crate) async fn measure(
         },
     };
     let lent = numbers.into_iter().map(|number| (number, state)).collect();
-    let done = if work.test.is_of_locks() {
+    let done = if work.test.awaits_change() {
+        rounds.measure(lent, |number, state| NotifyJob::new(cell, number, state)).await?
+    } else if work.test.is_of_locks() {
         let contest = LockContest::default();
         rounds.measure(lent, |number, state| LockJob::new(cell, number, state, &contest)).await?
     } else {

@@ -7,7 +7,7 @@ use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::metadata::directory_set::create_empty;
-use crate::metadata::{lock_operations, server_side};
+use crate::metadata::{lock_operations, notify_operations, server_side};
 
 /// The tests that need locks of byte ranges.
 const WITH_LOCKS: [MetadataTest; 3] =
@@ -47,6 +47,11 @@ pub(crate) async fn unsupported(
         plan.works().any(|work| matches!(work, Work::Metadata(work) if work.test == test))
     };
     let mut found = without_locks(wanted, directory, session, context).await?;
+    if wanted(MetadataTest::Notify)
+        && let Some(error) = notify_operations::trial(directory, session, context).await?
+    {
+        found.push((MetadataTest::Notify, error));
+    }
     for test in [MetadataTest::ServerCopy, MetadataTest::Clone, MetadataTest::PunchHole] {
         if wanted(test)
             && let Some(error) = server_side::trial(test, directory, session, context).await?

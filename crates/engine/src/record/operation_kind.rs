@@ -55,7 +55,7 @@ impl OperationKind {
             MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } | MetaOp::Link { .. } => {
                 Self::Create
             }
-            MetaOp::Open { .. } | MetaOp::OpenDenying { .. } => Self::Open,
+            MetaOp::Open { .. } | MetaOp::OpenDenying { .. } | MetaOp::OpenDirectory { .. } => Self::Open,
             MetaOp::Close { .. } => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,
             MetaOp::CopyRange { .. } | MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } => Self::Write,
@@ -68,6 +68,8 @@ impl OperationKind {
             MetaOp::Space => Self::Space,
             MetaOp::Stat { .. }
             | MetaOp::SetModified { .. }
+            | MetaOp::Watch { .. }
+            | MetaOp::AwaitChange { .. }
             | MetaOp::Map { .. }
             | MetaOp::DropCache { .. }
             | MetaOp::Residency { .. } => Self::Stat,

@@ -66,6 +66,9 @@ impl NcpSession {
             MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, (*offset, *bytes), *wait).await,
             MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, (*offset, *bytes)).await,
             MetaOp::OpenDenying { path } => self.open_denying(path).await,
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("NCP"))
+            }
         }
     }
 

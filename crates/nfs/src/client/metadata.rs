@@ -112,6 +112,9 @@ impl NfsSession {
                 "locks of NFS 3 are the protocol NLM, which this client does not speak",
             )),
             MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("NFS 3")),
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("NFS 3"))
+            }
         }
     }
 

@@ -80,6 +80,8 @@ tests! {
         "Locks the same range of one file by all jobs; an operation is a hand-over, from the unlock of one job to the lock of another.";
     ShareConflict: "share-conflict" Empty Empty
         "Opens a file that another session denies to others; an operation is an open that the server rejects.";
+    Notify: "notify" Empty Empty
+        "Creates and removes a name in a directory that another session watches; an operation is from the start of the creation to the notification.";
 }
 
 impl MetadataTest {
@@ -92,7 +94,7 @@ impl MetadataTest {
     pub const fn group(self) -> MetadataGroup {
         match self {
             Self::ServerCopy | Self::Clone | Self::PunchHole | Self::SparseRead => MetadataGroup::ServerSide,
-            Self::Lock | Self::LockNeighbours | Self::LockContended | Self::ShareConflict => {
+            Self::Lock | Self::LockNeighbours | Self::LockContended | Self::ShareConflict | Self::Notify => {
                 MetadataGroup::Locks
             }
             _ => MetadataGroup::Names,
@@ -105,7 +107,8 @@ impl MetadataTest {
         self.group() == MetadataGroup::ServerSide
     }
 
-    /// True for the tests of locks and of opens that deny a file. They work on one file per job, or on one of all jobs.
+    /// True for the tests of what users of one file or directory have to do with each other: locks, opens that deny a file, and
+    /// notifications. They work on one file or directory per job, or on one file of all jobs.
     pub fn is_of_locks(self) -> bool {
         self.group() == MetadataGroup::Locks
     }
@@ -114,6 +117,12 @@ impl MetadataTest {
     /// times between them in which a job holds the lock.
     pub const fn hands_over(self) -> bool {
         matches!(self, Self::LockContended)
+    }
+
+    /// True if an operation ends with the notification of a change. Between these operations a job requests the next
+    /// notification and removes what it has created.
+    pub const fn awaits_change(self) -> bool {
+        matches!(self, Self::Notify)
     }
 
     /// The least number of jobs with which the test has a meaning.
@@ -227,7 +236,7 @@ mod tests {
         }
         let groups = ["metadata", "server-side", "locks"].map(|group| SweepTest::named(group).unwrap());
         assert_eq!(groups.concat(), MetadataTest::ALL.map(SweepTest::Metadata));
-        assert_eq!((groups[1].len(), groups[2].len()), (4, 4));
+        assert_eq!((groups[1].len(), groups[2].len()), (4, 5));
         assert_eq!(SweepTest::named("read"), Ok(vec![SweepTest::Records(Test::Read)]));
         assert!(SweepTest::named("creat").unwrap_err().contains("did you mean 'create'?"));
         assert!(SweepTest::named("lock-contend").unwrap_err().contains("did you mean 'lock-contended'?"));

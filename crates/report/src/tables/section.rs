@@ -70,6 +70,7 @@ fn operation(section: &Section) -> Option<&'static str> {
         "lock" | "lock-neighbours" => Some("a lock and its unlock"),
         "lock-contended" => Some("a hand-over from the unlock of one job to the lock of another"),
         "share-conflict" => Some("an open that the server rejects"),
+        "notify" => Some("the time from the start of a creation to its notification"),
         _ => None,
     }
 }

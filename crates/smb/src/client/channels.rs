@@ -33,7 +33,7 @@ use crate::wire::header::{Header, command};
 #[derive(Debug)]
 pub(crate) struct Channels {
     /// Never empty.
-    live: Vec<Channel>,
+    pub(super) live: Vec<Channel>,
     pub(crate) buffers: SlotBuffers,
     counts: Arc<SessionCounts>,
     /// Place of the channel that carries the metadata request, or carried the last one.
@@ -304,6 +304,9 @@ impl Channels {
                 self.metadata = to;
                 self.repeated |= queued.replayed;
                 self.live[to].exchange.continue_with(&mut lost.exchange);
+            }
+            if matches!(queued.request, Request::Watch { .. }) {
+                self.live[to].watch.continue_with(&mut lost.watch);
             }
             self.live[to].resubmit(queued);
         }

@@ -40,7 +40,9 @@ impl SmbSession {
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {
+                let cancelled = self.end_watch_of(*file).await;
                 let file = self.files.close(*file)?;
+                cancelled?;
                 self.copies.forget(file.id);
                 self.close_file(file.id).await?;
                 Ok(MetaYield::Done)
@@ -71,6 +73,9 @@ impl SmbSession {
             MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, (*offset, *bytes), *wait).await,
             MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, (*offset, *bytes)).await,
             MetaOp::OpenDenying { path } => self.open_denying(path).await,
+            MetaOp::OpenDirectory { path } => self.open_directory(path).await,
+            MetaOp::Watch { file } => self.watch(*file).await,
+            MetaOp::AwaitChange { file } => self.await_change(*file).await,
         }
     }
 

@@ -38,6 +38,8 @@ mod share_paths;
 mod slot_buffers;
 mod target;
 mod times;
+mod watch;
+mod watch_exchange;
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use crate::client::message_security::MessageSecurity;
 use crate::client::renewal::RenewalExchange;
 use crate::client::requests::{InFlight, Queued, Request, Requests};
 use crate::client::slot_buffers::SlotBuffers;
+use crate::client::watch_exchange::WatchExchange;
 use crate::status::NtStatus;
 use crate::wire::WireError;
 use crate::wire::data::{ReadResponse, WriteResponse};
@@ -49,6 +50,8 @@ pub(crate) struct PendingReplies<'a> {
     pub(crate) security: &'a MessageSecurity,
     /// The complete reply to the last metadata request.
     pub(crate) metadata_reply: &'a mut Vec<u8>,
+    /// The request that waits for a change in a directory.
+    pub(crate) watch: &'a mut WatchExchange,
     /// The session has lost a channel.
     pub(crate) after_loss: bool,
     /// Requests to send again, see [`MAX_TIMES_SENT`].
@@ -115,6 +118,9 @@ impl PendingReplies<'_> {
         self.credits.granted(header.credits);
         // An interim response: the final one follows under the same message id (MS-SMB2 3.2.5.1.5).
         if status == NtStatus::PENDING && header.is(flags::ASYNC) {
+            if matches!(sent.request, Request::Watch { .. }) {
+                self.watch.accepted = Some((header.message_id, header.async_id));
+            }
             return Ok(());
         }
         // After the loss of a channel the server answers so to a repeated change while it still performs the first one,
@@ -153,7 +159,7 @@ impl PendingReplies<'_> {
         self.credits.answered(sent.charge);
         self.requests.finish(index);
         let InFlight { request, times_sent, .. } = sent;
-        if request.is_internal() {
+        if !request.completes() {
             return;
         }
         self.completions.push(Completion { index, request, result, requests: times_sent });
@@ -172,6 +178,10 @@ impl PendingReplies<'_> {
             // The whole message is kept, because the handshake hashes it and each command decodes its own body.
             self.metadata_reply.clear();
             self.metadata_reply.extend_from_slice(message);
+            return Ok(Ok(0));
+        }
+        if let Request::Watch { .. } = request {
+            self.watch.finish(message);
             return Ok(Ok(0));
         }
         if request == Request::LogIn {
@@ -203,7 +213,7 @@ impl PendingReplies<'_> {
                 Ok(if count == len { Ok(len) } else { Err(submit_error::short_write(count, len)) })
             }
             Request::Acknowledge { .. } => LeaseAcknowledgment::decode(message).map(|_| Ok(0)),
-            Request::Flush { .. } | Request::LogIn | Request::Metadata { .. } => {
+            Request::Flush { .. } | Request::LogIn | Request::Watch { .. } | Request::Metadata { .. } => {
                 Empty::decode(message).map(|_| Ok(0))
             }
         }

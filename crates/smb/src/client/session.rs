@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use sharebench_model::{
-    DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading, WireCount,
+    DataOp, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
 use sharebench_stream_client::OpenFileTable;
@@ -61,6 +61,8 @@ pub(crate) struct SmbSession {
     rejected: Vec<Reply>,
     /// The listing in progress.
     pub(crate) listing: Option<Listing>,
+    /// The directory for which a report of changes is requested.
+    pub(crate) watched: Option<FileRef>,
     /// What is known of copies on the server.
     pub(crate) copies: Copies,
 }
@@ -81,6 +83,7 @@ impl SmbSession {
             completions,
             rejected: Vec::new(),
             listing: None,
+            watched: None,
             copies: Copies::default(),
         }
     }

@@ -91,6 +91,9 @@ impl Nfs4Session {
             MetaOp::OpenDenying { path } => {
                 self.open_with(path, OpenHow::ReadWrite, IoPolicy::default(), DENY_BOTH).await
             }
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("this client over NFS 4"))
+            }
         }
     }
 

@@ -86,6 +86,9 @@ impl Nt1Session {
                 Err(OpError::no_locks("this client requests no locks over SMB1"))
             }
             MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("this client over SMB1")),
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("this client over SMB1"))
+            }
         }
     }
 
