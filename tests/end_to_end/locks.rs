@@ -3,23 +3,17 @@
 use std::fs;
 use std::time::Duration;
 
-use serde_json::Value;
 use sharebench_tests::program::poll;
 use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Sharebench, Signal, Smbd, SmbdOptions, needs};
 
 use crate::plans::left_in;
-use crate::stored::Stored;
+use crate::stored::{Stored, reason_of_skip, sections, test_of};
 
 const TESTS: [&str; 5] = ["lock", "lock-neighbours", "lock-contended", "share-conflict", "notify"];
 
-fn test_of(step: &Value) -> &str {
-    step["coordinates"]["test"]["text"].as_str().unwrap()
-}
-
 /// Measures all tests on targets of these names, and checks what each of them stored.
 fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored) {
-    let target = |(name, url): &(&str, String)| format!("[[target]]\nname = '{name}'\nurl = '{url}'\n");
-    let sections: String = targets.iter().map(target).collect();
+    let sections = sections(targets);
     let plan = format!(
         "seed = 7\nrepetitions = 1\nmin_sample_time = '2ms'\n{sections}[sweep]\ntests = ['locks', 'stat']\njobs = [3]\n         entries = [3]\n"
     );
@@ -53,22 +47,12 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
         }
     }
     for (number, (name, _)) in targets.iter().enumerate() {
-        let missing = TESTS.into_iter().filter(|test| !measured(&stored, number).contains(test));
+        let missing = TESTS.into_iter().filter(|test| !stored.measured(number, &TESTS).contains(test));
         for test in missing {
-            let reason = format!("{name}: skipped {test}: not supported here: ");
-            let line =
-                ended.text().lines().find_map(|line| line.split_once(&reason).map(|at| at.1.to_owned()));
-            println!("{name} {test}: skipped: {}", line.expect("a reason"));
+            println!("{name} {test}: skipped: {}", reason_of_skip(&ended, name, test));
         }
     }
     (ended, stored)
-}
-
-/// The tests that were measured on a target.
-fn measured(stored: &Stored, target: usize) -> Vec<&str> {
-    let of_target =
-        |test: &&&str| stored.steps.iter().any(|step| step["target"] == target && test_of(step) == **test);
-    TESTS.iter().filter(of_target).copied().collect()
 }
 
 #[test]
@@ -91,10 +75,10 @@ fn locks_of_the_embedded_servers_and_of_local_paths_are_measured() {
     let (ended, stored) = swept(&sharebench, &targets);
     for (number, (name, _)) in targets.iter().enumerate().take(4) {
         let wanted = if *name == "smb" { &TESTS[..] } else { &TESTS[..4] };
-        assert_eq!(measured(&stored, number), wanted, "{name}: {}", ended.text());
+        assert_eq!(stored.measured(number, &TESTS), wanted, "{name}: {}", ended.text());
     }
-    assert_eq!(measured(&stored, 4), TESTS[..3], "{}", ended.text());
-    assert_eq!(measured(&stored, 5), Vec::<&str>::new());
+    assert_eq!(stored.measured(4, &TESTS), TESTS[..3], "{}", ended.text());
+    assert_eq!(stored.measured(5, &TESTS), Vec::<&str>::new());
     let report = sharebench.run(&["show", "1", "--format", "md"]).unwrap().expect_success().stdout;
     for part in [
         "An operation is a lock and its unlock.",
@@ -118,8 +102,8 @@ fn locks_of_other_servers_are_measured() {
     let targets =
         [("smbd", smbd.url("", "")), ("ganesha", format!("{}&uid=0&gid=0", ganesha.url4("", "4.1")))];
     let (_, stored) = swept(&sharebench, &targets);
-    assert_eq!(measured(&stored, 0), TESTS);
-    assert_eq!(measured(&stored, 1), TESTS[..4]);
+    assert_eq!(stored.measured(0, &TESTS), TESTS);
+    assert_eq!(stored.measured(1, &TESTS), TESTS[..4]);
     for directory in [smbd.share(), ganesha.directory()] {
         assert_eq!(left_in(&directory), Vec::<String>::new());
     }

@@ -11,19 +11,14 @@ use sharebench_tests::{
 };
 
 use crate::plans::left_in;
-use crate::stored::Stored;
+use crate::stored::{Stored, reason_of_skip, sections, test_of};
 
 const SIZE: u64 = 1 << 20;
 const TESTS: [&str; 4] = ["server-copy", "clone", "punch-hole", "sparse-read"];
 
-fn test_of(step: &Value) -> &str {
-    step["coordinates"]["test"]["text"].as_str().unwrap()
-}
-
 /// Measures all tests on targets of these names, and checks what each of them stored.
 fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored) {
-    let target = |(name, url): &(&str, String)| format!("[[target]]\nname = '{name}'\nurl = '{url}'\n");
-    let sections: String = targets.iter().map(target).collect();
+    let sections = sections(targets);
     let plan = format!(
         "seed = 7\nrepetitions = 1\nmin_sample_time = '2ms'\nverify = 'full'\n{sections}[sweep]\n\
          tests = ['server-side']\ncopy_sizes = ['1MiB']\njobs = [2]\n"
@@ -39,10 +34,7 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
         for test in TESTS {
             let of_test = |step: &&Value| step["target"] == number && test_of(step) == test;
             let Some(step) = stored.steps.iter().find(of_test) else {
-                let reason = format!("{name}: skipped {test}: not supported here: ");
-                let line =
-                    ended.text().lines().find_map(|line| line.split_once(&reason).map(|at| at.1.to_owned()));
-                println!("{name} {test}: skipped: {}", line.expect("a reason"));
+                println!("{name} {test}: skipped: {}", reason_of_skip(&ended, name, test));
                 continue;
             };
             let count = |name: &str| step["wire"][name].as_u64().unwrap_or(0);
@@ -59,13 +51,6 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
         }
     }
     (ended, stored)
-}
-
-/// The tests that were measured on a target.
-fn measured(stored: &Stored, target: usize) -> Vec<&str> {
-    let of_target =
-        |test: &&&str| stored.steps.iter().any(|step| step["target"] == target && test_of(step) == **test);
-    TESTS.iter().filter(of_target).copied().collect()
 }
 
 #[test]
@@ -85,13 +70,13 @@ fn copies_and_holes_cross_no_wire_of_the_embedded_servers() {
     ];
     let (ended, stored) = swept(&sharebench, &targets);
     // The file system that is served may have no clones.
-    let without_clone = |target| measured(&stored, target).into_iter().filter(|test| *test != "clone");
+    let without_clone = |target| stored.measured(target, &TESTS).into_iter().filter(|test| *test != "clone");
     for target in [0, 1, 2] {
         let wanted = ["server-copy", "punch-hole", "sparse-read"];
         assert_eq!(without_clone(target).collect::<Vec<_>>(), wanted, "{}", ended.text());
     }
-    assert_eq!(measured(&stored, 3), ["server-copy", "sparse-read"]);
-    assert_eq!(measured(&stored, 4), ["sparse-read"]);
+    assert_eq!(stored.measured(3, &TESTS), ["server-copy", "sparse-read"]);
+    assert_eq!(stored.measured(4, &TESTS), ["sparse-read"]);
     assert!(ended.text().contains("NFS 3 has no request that copies a file"), "{}", ended.text());
     for directory in ["smb", "nfs3", "nfs4", "ncp"].map(|name| served.directory().join(name)) {
         assert_eq!(left_in(&directory), Vec::<String>::new());
@@ -113,8 +98,8 @@ fn volumes_in_memory_clone_without_data_on_the_wire() {
     let targets =
         [("smb", format!("smb://{user}@{smb}/share")), ("nfs4", format!("nfs://{nfs}/share?vers=4.2"))];
     let (_, stored) = swept(&sharebench, &targets);
-    assert_eq!(measured(&stored, 0), TESTS);
-    assert_eq!(measured(&stored, 1), TESTS);
+    assert_eq!(stored.measured(0, &TESTS), TESTS);
+    assert_eq!(stored.measured(1, &TESTS), TESTS);
 }
 
 #[test]
@@ -126,7 +111,7 @@ fn other_servers_copy_or_state_why_not() {
     let targets =
         [("smb", smbd.url("", "")), ("ganesha", format!("{}&uid=0&gid=0", ganesha.url4("", "4.2")))];
     let (_, stored) = swept(&sharebench, &targets);
-    assert!(measured(&stored, 0).contains(&"server-copy"));
+    assert!(stored.measured(0, &TESTS).contains(&"server-copy"));
     for directory in [smbd.share(), ganesha.directory()] {
         assert_eq!(left_in(&directory), Vec::<String>::new());
     }

@@ -1,6 +1,6 @@
 //! Two SMB clients of the Linux kernel that cache listings at the embedded server, under leases of directories.
 
-use sharebench_tests::{KernelGuest, Need, Served, Sharebench, Smbd, needs, program};
+use sharebench_tests::{KernelGuest, Need, Served, Sharebench, Smbd, needs};
 
 const RANDOM_LISTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernel-guest/random-listings");
 /// A port in the namespace of the guest, in which nobody else listens.
@@ -20,10 +20,7 @@ fn listings_of_two_kernel_clients_agree_while_each_caches_them() {
     let enter = guest.enter();
     let words: Vec<&str> = enter.iter().map(String::as_str).collect();
     let at = format!("{}:{PORT}", KernelGuest::MACHINE);
-    std::fs::create_dir(sharebench.home().join("served")).unwrap();
-    let line = ["serve", "served", "--smb", &at, "--account", Served::USER];
-    let mut server = sharebench.start_by(&words, &line, &[], "served.log").unwrap();
-    server.wait_for_output("serving", program::PATIENCE).unwrap();
+    let _server = sharebench.serve_smb(&words, &at).unwrap();
     let share = format!("//{}/share", KernelGuest::MACHINE);
     let changes = if std::env::var_os("SHAREBENCH_LONG").is_some() { "2000" } else { "60" };
     for options in ["vers=3.0", "vers=3.1.1", "vers=3.1.1,seal"] {

@@ -68,10 +68,7 @@ fn random_operations_agree_over_kernel_mounts_of_every_kind() {
     let enter = guest.enter();
     let words: Vec<&str> = enter.iter().map(String::as_str).collect();
     let at = format!("{}:{PORT}", KernelGuest::MACHINE);
-    std::fs::create_dir(sharebench.home().join("served")).unwrap();
-    let line = ["serve", "served", "--smb", &at, "--account", Served::USER];
-    let mut server = sharebench.start_by(&words, &line, &[], "served.log").unwrap();
-    server.wait_for_output("serving", program::PATIENCE).unwrap();
+    let _server = sharebench.serve_smb(&words, &at).unwrap();
     let printed = run(&guest, PORT, MOUNTS, "").unwrap();
     println!("{printed}");
     agree(&printed, MOUNTS);
@@ -92,13 +89,9 @@ fn random_operations_agree_over_kernel_mounts_of_smb1() {
 fn random_operations_agree_over_kernel_mounts_that_lose_their_connections() {
     needs!(KernelGuest::NEEDS, [Need::Program("python3")]);
     let sharebench = Sharebench::new().unwrap();
-    std::fs::create_dir(sharebench.home().join("served")).unwrap();
-    let [port] = program::free_ports().unwrap();
+    let port = program::free_port().unwrap();
     // Over SMB alone: opens are durable where nobody else changes the volume.
-    let at = format!("127.0.0.1:{port}");
-    let line = ["serve", "served", "--smb", &at, "--account", Served::USER];
-    let mut server = sharebench.start_by(&[], &line, &[], "served.log").unwrap();
-    server.wait_for_output("serving", program::PATIENCE).unwrap();
+    let _server = sharebench.serve_smb(&[], &format!("127.0.0.1:{port}")).unwrap();
     for mount in DURABLE_MOUNTS.lines() {
         let proxy = FaultProxy::start(port, Cut::Messages).unwrap();
         let guest = KernelGuest::prepare(&[proxy.port()]).unwrap();

@@ -1,7 +1,7 @@
 //! The content of the results database for a run, read through `export --format json`.
 
 use serde_json::Value;
-use sharebench_tests::Sharebench;
+use sharebench_tests::{Ended, Sharebench};
 
 /// A stored run.
 #[derive(Debug)]
@@ -27,6 +27,13 @@ impl Stored {
         run.and_then(|run| run["steps"].as_array().map(Vec::len)).unwrap_or(0)
     }
 
+    /// The tests of these that were measured on a target.
+    pub fn measured<'t>(&self, target: usize, tests: &[&'t str]) -> Vec<&'t str> {
+        let of_target =
+            |test: &&&str| self.steps.iter().any(|step| step["target"] == target && test_of(step) == **test);
+        tests.iter().filter(of_target).copied().collect()
+    }
+
     /// Sum of a number of every step, such as `["wire", "requests"]`, over one target's steps.
     pub fn sum(&self, target: u64, path: &[&str]) -> u64 {
         let steps = self.steps.iter().filter(|step| step["target"] == target);
@@ -42,4 +49,23 @@ impl Stored {
         let steps = self.steps.iter().filter(|step| step["target"] == target).filter(test);
         steps.map(|step| step["operations"].as_u64().unwrap()).sum()
     }
+}
+
+/// The test of a step of a sweep.
+pub fn test_of(step: &Value) -> &str {
+    step["coordinates"]["test"]["text"].as_str().unwrap()
+}
+
+/// Why a run says that it has skipped a test on the target of this name.
+pub fn reason_of_skip(ended: &Ended, name: &str, test: &str) -> String {
+    let words = format!("{name}: skipped {test}: not supported here: ");
+    let text = ended.text();
+    let reason = text.lines().find_map(|line| line.split_once(&words).map(|(_, reason)| reason.to_owned()));
+    reason.expect("a reason")
+}
+
+/// The sections of a plan for targets with these names and URLs.
+pub fn sections(targets: &[(&str, String)]) -> String {
+    let section = |(name, url): &(&str, String)| format!("[[target]]\nname = '{name}'\nurl = '{url}'\n");
+    targets.iter().map(section).collect()
 }

@@ -1,7 +1,7 @@
 """Messages of SMB1 as far as a replay needs them: headers, file identifiers, and the shape of replies (MS-CIFS 2.2.3, 2.2.4)."""
 import zlib
 
-from smb2 import DIRECTORY, u16, u32, u64
+from smb2 import DIRECTORY, listed, u16, u32, u64
 
 HEADER = 32
 REPLY = 0x80
@@ -147,19 +147,8 @@ def opened(reply):
 
 def entries(request, reply):
     """Name, attributes and size of the entries of a search."""
-    fixed, length_at = ENTRIES[request.level()]
-    data, at, found = reply.content(), 0, []
-    while at + fixed <= len(data):
-        following, length = u32(data, at), u32(data, at + length_at)
-        if at + fixed + length > len(data):
-            return None
-        name = data[at + fixed:at + fixed + length].decode("utf-16-le", "replace").rstrip("\0")
-        known = fixed > 12
-        found.append((name, u32(data, at + 56) if known else 0, u64(data, at + 40) if known else 0))
-        if not following:
-            return found
-        at += following
-    return found
+    found = listed(reply.content(), *ENTRIES[request.level()], 1)
+    return found and [(name.rstrip("\0"), attributes, size) for name, attributes, size in found]
 
 
 def information(request, reply):

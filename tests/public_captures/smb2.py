@@ -144,11 +144,15 @@ class Opened:
 
 def entries(request, reply):
     """Name, attributes and size of the entries of a directory; none if an entry exceeds the buffer."""
-    fixed, length_at = ENTRIES[request.data[66]]
-    data, at, found = reply.output(66, u32(reply.data, 68)), 0, []
+    return listed(reply.output(66, u32(reply.data, 68)), *ENTRIES[request.data[66]], 8)
+
+
+def listed(data, fixed, length_at, alignment):
+    """The same of entries with this length up to the name, this place of its length, and this alignment."""
+    at, found = 0, []
     while at + fixed <= len(data):
         following, length = u32(data, at), u32(data, at + length_at)
-        if at + fixed + length > len(data) or following % 8:
+        if at + fixed + length > len(data) or following % alignment:
             return None
         name = data[at + fixed:at + fixed + length].decode("utf-16-le", "replace")
         known = fixed > 12

@@ -153,6 +153,15 @@ impl Sharebench {
         self.serve_on("127.0.0.1", words, name, flags)
     }
 
+    /// Serves the new subdirectory `served` over SMB alone, on an address with a port and through another command.
+    pub fn serve_smb(&self, words: &[&str], at: &str) -> io::Result<Program> {
+        self.home.directory("served")?;
+        let line = ["serve", "served", "--smb", at, "--account", Served::USER];
+        let mut server = self.start_by(words, &line, &[], "served.log")?;
+        server.wait_for_output("serving", PATIENCE)?;
+        Ok(server)
+    }
+
     fn serve_on(&self, at: &str, words: &[&str], name: &str, flags: &[&str]) -> io::Result<Served> {
         let directory = self.home.directory(name)?;
         let mut served = self.try_serve(at, words, name, flags, &directory);

@@ -11,16 +11,19 @@ pub(crate) enum EntryKind {
     Renamed,
     /// Is created and removed again within one operation.
     Passing,
+    /// Is created and removed again until a server reports changes.
+    Priming,
     /// Never exists.
     Missing,
 }
 
 impl EntryKind {
-    const LETTERS: [(Self, char); 5] = [
+    const LETTERS: [(Self, char); 6] = [
         (Self::Resident, 'r'),
         (Self::Batch, 'b'),
         (Self::Renamed, 'n'),
         (Self::Passing, 'p'),
+        (Self::Priming, 'w'),
         (Self::Missing, 'm'),
     ];
 

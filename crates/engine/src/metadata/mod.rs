@@ -19,3 +19,4 @@ pub(crate) mod sparse_content;
 pub(crate) mod step;
 pub(crate) mod support;
 pub(crate) mod verify;
+pub(crate) mod watched_directory;

@@ -1,12 +1,12 @@
 //! Leases of directories: when they are granted, and which changes break them.
 
 use sharebench_smb::wire::create::access;
-use sharebench_smb::wire::create_context::{CreateContext, contexts, name};
+use sharebench_smb::wire::create_context::{CreateContext, name};
 use sharebench_smb::wire::info::rename;
 use sharebench_smb::wire::lease::{self, LEVEL, LeaseBreak, LeaseContext, PARENT_KEY_SET};
 use sharebench_smb::wire::oplock;
 
-use super::leases::{EVERYTHING, acknowledge, broken, leased};
+use super::leases::{EVERYTHING, acknowledge, broken, leased, open_with_lease};
 use super::*;
 
 const DIRECTORY_LEASING: u32 = 0x20;
@@ -68,15 +68,8 @@ fn wanted_lease(
 
 /// Opens something, and returns the state and the epoch of the lease that is granted.
 fn granted(raw: &mut Raw, request: &CreateRequest) -> (FileId, Option<(u32, u16)>) {
-    let (header, reply) = raw.call(command::CREATE, |body| request.encode(body));
-    assert_eq!((header.command, NtStatus(header.status)), (command::CREATE, NtStatus::SUCCESS));
-    let response = CreateResponse::decode(&reply).unwrap();
-    let at = response.contexts_offset as usize;
-    let answered = contexts(&reply[at..at + response.contexts_len as usize]).unwrap();
-    let lease = answered.iter().find(|context| context.name == name::REQUEST_LEASE);
-    let lease = lease.map(|context| LeaseContext::decode(&context.data).unwrap());
-    assert_eq!(response.oplock, if lease.is_some() { LEVEL } else { 0 });
-    (response.file, lease.map(|lease| (lease.state, lease.version_2.unwrap().1)))
+    let (file, lease) = open_with_lease(raw, request);
+    (file, lease.map(|lease| (lease.state, lease.version_2.unwrap().1)))
 }
 
 /// Opens a directory under a lease, which must be granted as requested.

@@ -36,9 +36,13 @@ pub(super) fn open_leased(
     key: [u8; 16],
     state: u32,
 ) -> (FileId, Option<LeaseContext>) {
-    let request = leased(name, key, state);
+    open_with_lease(raw, &leased(name, key, state))
+}
+
+/// Opens something, and returns the lease that is granted.
+pub(super) fn open_with_lease(raw: &mut Raw, request: &CreateRequest) -> (FileId, Option<LeaseContext>) {
     let (header, reply) = raw.call(command::CREATE, |body| request.encode(body));
-    assert_eq!(header.status, 0);
+    assert_eq!((header.command, NtStatus(header.status)), (command::CREATE, NtStatus::SUCCESS));
     let response = CreateResponse::decode(&reply).unwrap();
     let at = response.contexts_offset as usize;
     let answered = contexts(&reply[at..at + response.contexts_len as usize]).unwrap();

@@ -1,21 +1,18 @@
-//! Cells of locks on doubles: what is counted, which servers are found to break the rules, and what is left.
-
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
+//! Tests of locks and share modes: what is counted, which servers are found to break the rules, and what is left.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll};
 
-use sharebench_engine::{Clock, Run, RunEnd, StopSignal};
+use sharebench_engine::{Clock, RunEnd, StopSignal};
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow, RateBase, Reply,
-    RunEvent, RunOutcome, Slot, StepError, StepResult, Verdict, WireCount,
+    ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpenHow, RateBase, RunOutcome, StepError, StepResult,
+    Verdict,
 };
-use sharebench_plan::Plan;
-use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
-};
+use sharebench_target::{Capabilities, LocalBoxFuture, MemoryTarget, Session};
+
+use super::altered::{Alteration, Altered, rejected, replied};
+use super::runner::{self, run_until};
 
 /// What is wrong with a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +37,6 @@ const LOCKS_UNTIL_STOP: u64 = 50;
 
 #[derive(Clone)]
 struct Faulty {
-    memory: MemoryTarget,
     fault: Fault,
     /// Each job owns a thread.
     blocking: bool,
@@ -48,28 +44,6 @@ struct Faulty {
     locks: Arc<AtomicU64>,
     /// Locks that were granted and not released by an unlock.
     held: Arc<AtomicI64>,
-}
-
-struct FaultySession(Box<dyn Session>, Faulty);
-
-impl Target for Faulty {
-    fn url(&self) -> String {
-        self.memory.url()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { blocking: self.blocking, ..self.memory.capabilities() }
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
-        Box::pin(async move {
-            let session = FaultySession(self.memory.connect(spec).await?, self.clone());
-            Ok(Box::new(session) as Box<dyn Session>)
-        })
-    }
 }
 
 impl Faulty {
@@ -91,60 +65,38 @@ impl Faulty {
     }
 }
 
-impl Session for FaultySession {
-    fn facts(&self) -> Facts {
-        self.0.facts()
+impl Alteration for Faulty {
+    fn capabilities(&self, of_memory: Capabilities) -> Capabilities {
+        Capabilities { blocking: self.blocking, ..of_memory }
     }
 
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.0.buffer(slot)
-    }
-
-    fn submit(&mut self, slot: Slot, op: DataOp) {
-        self.0.submit(slot, op);
-    }
-
-    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
-        self.0.poll_replies(cx, replies)
-    }
-
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
-            let replied = |result| MetaReply { result, requests: 1 };
-            let fails = |class, detail| Err(OpError::new(class, OpStep::Request("test"), detail));
-            let op = match (self.1.fault, op) {
+            let op = match (self.fault, op) {
                 (
                     Fault::Lacks,
                     MetaOp::Lock { .. } | MetaOp::OpenDenying { .. } | MetaOp::OpenDirectory { .. },
                 ) => {
-                    return replied(fails(ErrorClass::Unsupported, "no such request"));
+                    return rejected(ErrorClass::Unsupported, "no such request");
                 }
                 (Fault::GrantsAll, MetaOp::Lock { .. } | MetaOp::Unlock { .. }) => {
                     return replied(Ok(MetaYield::Done));
                 }
-                (Fault::FailsUnlock, MetaOp::Unlock { .. }) if self.1.locks.load(Ordering::SeqCst) > 1 => {
-                    return replied(fails(ErrorClass::Io, "not unlocked"));
+                (Fault::FailsUnlock, MetaOp::Unlock { .. }) if self.locks.load(Ordering::SeqCst) > 1 => {
+                    return rejected(ErrorClass::Io, "not unlocked");
                 }
                 (Fault::RejectsNeighbours, MetaOp::Lock { offset: 1.., .. }) => {
-                    return replied(fails(ErrorClass::Busy, "the file is locked"));
+                    return rejected(ErrorClass::Busy, "the file is locked");
                 }
                 (Fault::DeniesNothing, MetaOp::OpenDenying { path }) => {
                     MetaOp::open(path, OpenHow::ReadWrite)
                 }
                 (_, op) => op,
             };
-            let reply = self.0.call(op.clone()).await;
-            self.1.count(&op, &reply.result);
+            let reply = memory.call(op.clone()).await;
+            self.count(&op, &reply.result);
             reply
         })
-    }
-
-    fn wire(&self) -> WireCount {
-        self.0.wire()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.0.close()
     }
 }
 
@@ -162,49 +114,11 @@ struct Ran {
 fn run_on(fault: Fault, blocking: bool, sweep: &str) -> Ran {
     let memory = MemoryTarget::new();
     let stop = StopSignal::default();
-    let text = format!(
-        "seed = 3\nrepetitions = 1\nmin_sample_time = '1ms'\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}\n"
-    );
-    let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let (sender, receiver) = mpsc::channel();
-    let target = Faulty {
-        memory: memory.clone(),
-        fault,
-        blocking,
-        stop: stop.clone(),
-        locks: Arc::default(),
-        held: Arc::default(),
-    };
-    let held = target.held.clone();
-    let run = Run {
-        plan: &plan,
-        targets: &[Arc::new(target)],
-        done: &[],
-        directory: ".sharebench-lock",
-        resumed: false,
-        stop: &stop,
-        clock: &Clock::start(),
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
-    let mut ran = Ran {
-        end,
-        steps: Vec::new(),
-        failures: Vec::new(),
-        warnings: Vec::new(),
-        left: memory.names(),
-        held: held.load(Ordering::SeqCst),
-    };
-    for event in receiver.try_iter() {
-        match event {
-            RunEvent::StepFinished(step) => ran.steps.push(*step),
-            RunEvent::Failure { detail, .. } => ran.failures.push(detail),
-            RunEvent::Warning(warning) => ran.warnings.push(warning),
-            _ => {}
-        }
-    }
-    ran
+    let faulty = Faulty { fault, blocking, stop: stop.clone(), locks: Arc::default(), held: Arc::default() };
+    let held = Arc::clone(&faulty.held);
+    let target = Altered(memory.clone(), faulty);
+    let runner::Ran { end, steps, failures, warnings } = run_until(sweep, target, (&Clock::start(), &stop));
+    Ran { end, steps, failures, warnings, left: memory.names(), held: held.load(Ordering::SeqCst) }
 }
 
 fn run(fault: Fault, sweep: &str) -> Ran {

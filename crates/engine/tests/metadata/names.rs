@@ -1,57 +1,15 @@
-//! Metadata cells on doubles: every test, what is counted, what is verified, and what is left.
+//! Tests of names and attributes: every test, what is counted, what is verified, and what is left.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
-
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, SimulatedTarget};
-use sharebench_engine::{Clock, Run, RunEnd, StopSignal};
-use sharebench_model::{
-    ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, OpenHow, RateBase, Reply, RunEvent, RunOutcome,
-    Slot, StepError, StepResult, Verdict, WireCount,
-};
-use sharebench_plan::{MetadataGroup, MetadataTest, Plan};
-use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
-};
+use sharebench_model::{ErrorClass, MetaOp, MetaReply, OpenHow, RateBase, RunOutcome, StepError, Verdict};
+use sharebench_plan::{MetadataGroup, MetadataTest};
+use sharebench_target::{LocalBoxFuture, MemoryTarget, Session};
 
-struct Ran {
-    end: RunEnd,
-    steps: Vec<StepResult>,
-    failures: Vec<String>,
-    warnings: Vec<String>,
-}
-
-fn run(sweep: &str, target: impl Target + 'static, clock: &Clock) -> Ran {
-    let text = format!(
-        "seed = 3\nrepetitions = 1\nmin_sample_time = '1ms'\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}\n"
-    );
-    let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let (sender, receiver) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &[Arc::new(target)],
-        done: &[],
-        directory: ".sharebench-meta",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock,
-        events: &sender,
-        ranks: None,
-    };
-    let end = run.execute().unwrap();
-    let mut ran = Ran { end, steps: Vec::new(), failures: Vec::new(), warnings: Vec::new() };
-    for event in receiver.try_iter() {
-        match event {
-            RunEvent::StepFinished(step) => ran.steps.push(*step),
-            RunEvent::Failure { detail, .. } => ran.failures.push(detail),
-            RunEvent::Warning(warning) => ran.warnings.push(warning),
-            _ => {}
-        }
-    }
-    ran
-}
+use super::altered::{Alteration, Altered, rejected};
+use super::runner::{Ran, run};
 
 /// Requests per operation at a target without a protocol, where each call of a session is one; none where one request
 /// serves many operations.
@@ -129,65 +87,15 @@ enum Interference {
     Revoked(u32),
 }
 
+#[derive(Clone)]
 struct Interfering {
-    inner: MemoryTarget,
     how: Interference,
-}
-
-impl Target for Interfering {
-    fn url(&self) -> String {
-        self.inner.url()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn connect<'a>(
-        &'a self,
-        spec: &'a SessionSpec,
-    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
-        Box::pin(async move {
-            let inner = self.inner.connect(spec).await?;
-            let session = InterferingSession { inner, how: self.how, seen: 0 };
-            Ok(Box::new(session) as Box<dyn Session>)
-        })
-    }
-}
-
-struct InterferingSession {
-    inner: Box<dyn Session>,
-    how: Interference,
-    /// Operations of the kind that matters.
+    /// Operations of the kind that matters in this session.
     seen: u32,
 }
 
-fn refused(class: ErrorClass, detail: &str) -> MetaReply {
-    MetaReply { result: Err(OpError::new(class, OpStep::Request("test"), detail)), requests: 1 }
-}
-
-impl Session for InterferingSession {
-    fn facts(&self) -> Facts {
-        self.inner.facts()
-    }
-
-    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.inner.buffer(slot)
-    }
-
-    fn submit(&mut self, slot: Slot, op: sharebench_model::DataOp) {
-        self.inner.submit(slot, op);
-    }
-
-    fn poll_replies(
-        &mut self,
-        cx: &mut std::task::Context<'_>,
-        replies: &mut Vec<Reply>,
-    ) -> std::task::Poll<()> {
-        self.inner.poll_replies(cx, replies)
-    }
-
-    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+impl Alteration for Interfering {
+    fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             let concerns = match self.how {
                 // A job also sends requests for a missing name, to find its directory before the first pass.
@@ -204,46 +112,38 @@ impl Session for InterferingSession {
             match (self.how, &op) {
                 (Interference::Adds, MetaOp::Stat { path }) if first => {
                     let foreign = format!("{path}.foreign");
-                    let _ = self.inner.call(MetaOp::open(foreign, OpenHow::CreateNew)).await;
+                    let _ = memory.call(MetaOp::open(foreign, OpenHow::CreateNew)).await;
                 }
                 (Interference::Removes, MetaOp::Stat { path }) if first => {
                     let path = path.clone();
-                    let reply = self.inner.call(op).await;
-                    let _ = self.inner.call(MetaOp::Remove { path }).await;
+                    let reply = memory.call(op).await;
+                    let _ = memory.call(MetaOp::Remove { path }).await;
                     return reply;
                 }
                 (Interference::Shortens, MetaOp::Close { file }) => {
                     let file = *file;
-                    let _ = self.inner.call(MetaOp::SetSize { file, size: 100 }).await;
+                    let _ = memory.call(MetaOp::SetSize { file, size: 100 }).await;
                 }
                 (Interference::NoLinks, MetaOp::Link { .. }) => {
-                    return refused(ErrorClass::Unsupported, "no links on this volume");
+                    return rejected(ErrorClass::Unsupported, "no links on this volume");
                 }
                 (Interference::InodeQuota(most), _) if concerns && self.seen > most => {
-                    return refused(ErrorClass::NoSpace, "no inodes left");
+                    return rejected(ErrorClass::NoSpace, "no inodes left");
                 }
                 (Interference::Revoked(most), _) if concerns && self.seen > most => {
-                    return refused(ErrorClass::Refused, "permission denied");
+                    return rejected(ErrorClass::Refused, "permission denied");
                 }
                 _ => {}
             }
-            self.inner.call(op).await
+            memory.call(op).await
         })
-    }
-
-    fn wire(&self) -> WireCount {
-        self.inner.wire()
-    }
-
-    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
-        self.inner.close()
     }
 }
 
 fn interfered(how: Interference, sweep: &str) -> (Ran, Vec<String>) {
     let inner = MemoryTarget::new();
     // In virtual time each test has one pass.
-    let ran = run(sweep, Interfering { inner: inner.clone(), how }, &Clock::virtual_at(0));
+    let ran = run(sweep, Altered(inner.clone(), Interfering { how, seen: 0 }), &Clock::virtual_at(0));
     (ran, inner.names())
 }
 

@@ -1,0 +1,11 @@
+//! Metadata cells on doubles, by the group of their tests: what is counted, what is verified, which servers are found to break the
+//! rules, and what is left.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
+
+mod altered;
+mod locks;
+mod names;
+mod notify;
+mod runner;
+mod server_side;
