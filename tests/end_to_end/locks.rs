@@ -3,13 +3,27 @@
 use std::fs;
 use std::time::Duration;
 
-use sharebench_tests::program::poll;
-use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Sharebench, Signal, Smbd, SmbdOptions, needs};
+use sharebench_tests::program::{free_port, poll};
+use sharebench_tests::{
+    Ended, Ganesha, GaneshaOptions, Served, Sharebench, Signal, Smbd, SmbdOptions, needs,
+};
 
 use crate::plans::left_in;
 use crate::stored::{Stored, reason_of_skip, sections, test_of};
 
-const TESTS: [&str; 5] = ["lock", "lock-neighbours", "lock-contended", "share-conflict", "notify"];
+/// The tests of the group in the order of reports. Every server with locks has the first four.
+const TESTS: [&str; 10] = [
+    "lock",
+    "lock-neighbours",
+    "lock-contended",
+    "share-conflict",
+    "notify",
+    "lease-grant",
+    "lease-break",
+    "delegation-grant",
+    "delegation-recall",
+    "semaphore",
+];
 
 /// Measures all tests on targets of these names, and checks what each of them stored.
 fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored) {
@@ -41,6 +55,10 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
             let least = match test {
                 "share-conflict" => operations,
                 "notify" => 7 * operations,
+                // Two sessions open and close; a delegation is returned.
+                "lease-break" => 4 * operations,
+                "delegation-grant" => 3 * operations,
+                "delegation-recall" => 5 * operations,
                 _ => 2 * operations,
             };
             assert!(requests >= least, "{name} {test}: {requests} requests of {operations} operations");
@@ -53,6 +71,13 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
         }
     }
     (ended, stored)
+}
+
+/// The leases that the server has granted are facts of the run.
+fn assert_grants_are_facts(sharebench: &Sharebench) {
+    let run = sharebench.run(&["export", "1", "--format", "json"]).unwrap().expect_success().stdout;
+    let granted = run.split_once("leases_granted").map_or("", |(_, rest)| rest);
+    assert!(granted.starts_with("\":\"RWH ") || granted.starts_with("\": \"RWH "), "{run}");
 }
 
 #[test]
@@ -74,9 +99,18 @@ fn locks_of_the_embedded_servers_and_of_local_paths_are_measured() {
     ];
     let (ended, stored) = swept(&sharebench, &targets);
     for (number, (name, _)) in targets.iter().enumerate().take(4) {
-        let wanted = if *name == "smb" { &TESTS[..] } else { &TESTS[..4] };
+        let further: &[&str] = match *name {
+            // NFS and NCP serve the same directory, so that writes are not cached.
+            "smb" => &TESTS[4..6],
+            "nfs41" => &TESTS[7..9],
+            "ncp" => &TESTS[9..],
+            _ => &[],
+        };
+        let wanted = [&TESTS[..4], further].concat();
         assert_eq!(stored.measured(number, &TESTS), wanted, "{name}: {}", ended.text());
     }
+    let no_break = reason_of_skip(&ended, "smb", "lease-break");
+    assert!(no_break.contains("no lease on writes"), "{no_break}");
     assert_eq!(stored.measured(4, &TESTS), TESTS[..3], "{}", ended.text());
     assert_eq!(stored.measured(5, &TESTS), Vec::<&str>::new());
     let report = sharebench.run(&["show", "1", "--format", "md"]).unwrap().expect_success().stdout;
@@ -94,6 +128,18 @@ fn locks_of_the_embedded_servers_and_of_local_paths_are_measured() {
 }
 
 #[test]
+fn leases_of_a_server_of_smb_alone_are_broken() {
+    let sharebench = Sharebench::new().unwrap();
+    let port = free_port().unwrap();
+    let _served = sharebench.serve_smb(&[], &format!("127.0.0.1:{port}")).unwrap();
+    let targets = [("smb", format!("smb://{}@127.0.0.1:{port}/share", Served::USER))];
+    let (ended, stored) = swept(&sharebench, &targets);
+    assert_eq!(stored.measured(0, &TESTS), TESTS[..7], "{}", ended.text());
+    assert_grants_are_facts(&sharebench);
+    assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
+}
+
+#[test]
 fn locks_of_other_servers_are_measured() {
     needs!(Smbd::NEEDS, Ganesha::NEEDS);
     let sharebench = Sharebench::new().unwrap();
@@ -102,8 +148,9 @@ fn locks_of_other_servers_are_measured() {
     let targets =
         [("smbd", smbd.url("", "")), ("ganesha", format!("{}&uid=0&gid=0", ganesha.url4("", "4.1")))];
     let (_, stored) = swept(&sharebench, &targets);
-    assert_eq!(stored.measured(0, &TESTS), TESTS);
+    assert_eq!(stored.measured(0, &TESTS), TESTS[..7]);
     assert_eq!(stored.measured(1, &TESTS), TESTS[..4]);
+    assert_grants_are_facts(&sharebench);
     for directory in [smbd.share(), ganesha.directory()] {
         assert_eq!(left_in(&directory), Vec::<String>::new());
     }

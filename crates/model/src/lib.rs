@@ -11,6 +11,7 @@
 //! assert_eq!(cell.to_string(), "record_size=64KiB test=read");
 //! ```
 
+mod cache_right;
 mod check;
 mod coordinates;
 mod event;
@@ -21,6 +22,7 @@ mod load_unit;
 mod measure;
 mod name_change;
 mod op;
+mod op_error;
 mod op_step;
 mod policy;
 mod precision;
@@ -36,6 +38,7 @@ mod timeline;
 mod traffic;
 pub mod units;
 
+pub use cache_right::CacheRight;
 pub use check::{Check, CheckText, Verdict};
 pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
@@ -50,9 +53,10 @@ pub use measure::{
 };
 pub use name_change::{ChangeKind, NameChange};
 pub use op::{
-    DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply,
-    Slot, Space, Stability, Stat,
+    DataOp, Entry, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpenHow, Reply, Slot, Space, Stability,
+    Stat,
 };
+pub use op_error::{ErrorClass, OpError};
 pub use op_step::OpStep;
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};

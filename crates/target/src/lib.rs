@@ -10,6 +10,8 @@ pub mod buffer_pool;
 mod faulty;
 mod listing;
 mod memory;
+mod memory_leases;
+mod memory_semaphores;
 mod memory_sharing;
 mod memory_watches;
 mod null;

@@ -157,7 +157,12 @@ impl Batch<'_> {
             | MetadataTest::LockNeighbours
             | MetadataTest::LockContended
             | MetadataTest::ShareConflict
-            | MetadataTest::Notify => Ok(()),
+            | MetadataTest::Notify
+            | MetadataTest::LeaseGrant
+            | MetadataTest::LeaseBreak
+            | MetadataTest::DelegationGrant
+            | MetadataTest::DelegationRecall
+            | MetadataTest::Semaphore => Ok(()),
         }
     }
 

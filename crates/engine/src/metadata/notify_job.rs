@@ -2,13 +2,13 @@
 
 use sharebench_model::{FileRef, JobShare, OpError, StepError};
 use sharebench_plan::MetadataWork;
-use sharebench_target::{Session, SessionSpec};
+use sharebench_target::Session;
 
 use crate::cell::rounds::{Phase, PhasedJob, Span};
 use crate::data::context::PassContext;
 use crate::metadata::directory_set::BatchState;
 use crate::metadata::entry_names::EntryKind;
-use crate::metadata::job::{MIN_SLOT_BYTES, MetadataCell, MetadataJob};
+use crate::metadata::job::{MetadataCell, MetadataJob};
 use crate::metadata::lock_operations::close;
 use crate::metadata::notify_operations::open_directory;
 use crate::metadata::watched_directory::WatchedDirectory;
@@ -34,19 +34,6 @@ pub(crate) struct NotifyJob<'a> {
 impl<'a> NotifyJob<'a> {
     pub fn new(cell: &'a MetadataCell<'a>, number: u32, state: BatchState) -> Self {
         Self { job: MetadataJob::new(cell, number, state), watcher: None, watched: None, next: 0 }
-    }
-
-    async fn connect_watcher(&mut self) -> Result<(), OpError> {
-        let cell = self.job.cell;
-        let spec = SessionSpec {
-            slots: 1,
-            slot_bytes: MIN_SLOT_BYTES,
-            connect_timeout: cell.timeout,
-            allow_split: true,
-        };
-        let session = cell.target.connect(&spec).await?;
-        self.watcher = Some((session, self.job.context.another()));
-        Ok(())
     }
 
     /// The directory of the job.
@@ -150,7 +137,7 @@ impl PhasedJob for NotifyJob<'_> {
     async fn perform(&mut self, phase: Phase) -> Span {
         match phase {
             Phase::Run { passes, at } => return self.run(passes, at).await.map(Some),
-            Phase::Connect => self.connect_watcher().await?,
+            Phase::Connect => self.watcher = Some(self.job.connect_another().await?),
             Phase::Prepare { .. } => {
                 self.job.perform(phase).await?;
                 self.open().await?;

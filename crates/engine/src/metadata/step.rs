@@ -9,6 +9,7 @@ use sharebench_target::Session;
 
 use crate::cell::rounds::{RoundContext, RoundRules, RoundsDone};
 use crate::data::context::PassContext;
+use crate::metadata::caching_job::CachingJob;
 use crate::metadata::directory_set::{BatchState, DirectorySet};
 use crate::metadata::job::{MetadataCell, MetadataJob};
 use crate::metadata::lock_contest::LockContest;
@@ -75,6 +76,8 @@ pub(crate) async fn measure(
     let lent = numbers.into_iter().map(|number| (number, state)).collect();
     let done = if work.test.awaits_change() {
         rounds.measure(lent, |number, state| NotifyJob::new(cell, number, state)).await?
+    } else if work.test.is_of_caching() {
+        rounds.measure(lent, |number, state| CachingJob::new(cell, number, state)).await?
     } else if work.test.is_of_locks() {
         let contest = LockContest::default();
         rounds.measure(lent, |number, state| LockJob::new(cell, number, state, &contest)).await?

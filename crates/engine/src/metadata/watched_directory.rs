@@ -154,7 +154,7 @@ impl WatchedDirectory<'_, '_> {
         tokio::select! {
             biased;
             report = report => report.and_then(MetaYield::into_changes).map(Some),
-            _ = clock.sleep_precise(clock.now() + nanos) => Ok(None),
+            () = clock.sleep_precise(clock.now() + nanos) => Ok(None),
         }
     }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
 mod altered;
+mod caching;
 mod locks;
 mod names;
 mod notify;

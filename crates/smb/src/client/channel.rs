@@ -9,6 +9,7 @@ use sharebench_stream_client::{Arrivals, SendQueue, connection_error, tcp_readin
 use tokio::net::TcpStream;
 
 use crate::client::credits::Credits;
+use crate::client::lease_breaks::LeaseBreaks;
 use crate::client::message_security::MessageSecurity;
 use crate::client::metadata_exchange::MetadataExchange;
 use crate::client::pending_replies::{Completion, PendingReplies};
@@ -22,7 +23,7 @@ use crate::wire::data::{READ_DATA_OFFSET, WRITE_DATA_OFFSET};
 use crate::wire::data::{ReadRequest, WriteRequest};
 use crate::wire::frame::{self, PREFIX_LEN};
 use crate::wire::header::{Header, command, flags};
-use crate::wire::lease::{ACKNOWLEDGMENT_REQUIRED, LeaseAcknowledgment, LeaseBreak};
+use crate::wire::lease::{ACKNOWLEDGMENT_REQUIRED, LeaseAcknowledgment};
 use crate::wire::simple::{Empty, FlushRequest};
 use crate::wire::transform;
 
@@ -59,10 +60,8 @@ pub(crate) struct Channel {
     requests: Requests,
     /// Requests that wait for credits, in the order of their submission.
     waiting: VecDeque<Queued>,
-    /// The session requests leases.
-    pub(crate) holds_leases: bool,
-    /// Breaks that are not acknowledged yet.
-    breaks: VecDeque<LeaseBreak>,
+    /// Breaks of leases that are not acknowledged yet.
+    pub(crate) breaks: LeaseBreaks,
     /// Requests that the server wants to see again, see [`PendingReplies`].
     to_repeat: Vec<Queued>,
     pub(crate) credits: Credits,
@@ -100,8 +99,7 @@ impl Channel {
             receiver: Receiver::new(slots, slot_bytes, slot_bytes.max(FRAME_ALLOWANCE) + FRAME_ALLOWANCE),
             requests: Requests::new(slots),
             waiting: VecDeque::with_capacity(slots + 1),
-            holds_leases: false,
-            breaks: VecDeque::new(),
+            breaks: LeaseBreaks::default(),
             to_repeat: Vec::new(),
             credits: Credits::new(credits),
             security: MessageSecurity::default(),
@@ -283,7 +281,6 @@ impl Channel {
             after_loss: self.sequence != 0,
             to_repeat: &mut self.to_repeat,
             renewal: &mut self.renewal,
-            holds_leases: self.holds_leases,
             breaks: &mut self.breaks,
             completions,
         };
@@ -337,7 +334,7 @@ impl Channel {
     fn acknowledge(&mut self) {
         let index = self.requests.acknowledgment_index();
         while self.requests.is_idle(index) {
-            let Some(broken) = self.breaks.pop_front() else { return };
+            let Some(broken) = self.breaks.take() else { return };
             let required = broken.flags & ACKNOWLEDGMENT_REQUIRED != 0;
             self.counts.lease_broken(required);
             if required {

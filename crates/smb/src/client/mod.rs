@@ -12,6 +12,7 @@ mod credits;
 mod dial;
 mod handshake;
 mod interfaces;
+mod lease_breaks;
 mod leases;
 mod listing;
 mod locks;

@@ -1,12 +1,11 @@
 //! Replies matched with the requests that await them.
 
-use std::collections::VecDeque;
-
 use sharebench_model::OpError;
 use sharebench_stream_client::connection_error::protocol_violation;
 use sharebench_stream_client::submit_error;
 
 use crate::client::credits::Credits;
+use crate::client::lease_breaks::LeaseBreaks;
 use crate::client::message_security::MessageSecurity;
 use crate::client::renewal::RenewalExchange;
 use crate::client::requests::{InFlight, Queued, Request, Requests};
@@ -22,9 +21,6 @@ use crate::wire::simple::{Empty, ErrorResponse};
 /// Most requests for one operation, if the server rejects them for the time being: after the loss of a channel, or because
 /// the session is expired again and again.
 const MAX_TIMES_SENT: u32 = 64;
-
-/// Most breaks that wait for their acknowledgment.
-const MAX_BREAKS: usize = 4096;
 
 /// The outcome of a request.
 #[derive(Debug)]
@@ -58,10 +54,8 @@ pub(crate) struct PendingReplies<'a> {
     pub(crate) to_repeat: &'a mut Vec<Queued>,
     /// The renewal of the session's login on this connection.
     pub(crate) renewal: &'a mut RenewalExchange,
-    /// The session requests leases, so that a break may concern one of them.
-    pub(crate) holds_leases: bool,
     /// Breaks of leases that the server announces.
-    pub(crate) breaks: &'a mut VecDeque<LeaseBreak>,
+    pub(crate) breaks: &'a mut LeaseBreaks,
     pub(crate) completions: &'a mut Vec<Completion>,
 }
 
@@ -96,12 +90,9 @@ impl PendingReplies<'_> {
             // The break of a lease belongs to no session: it is neither signed nor encrypted (MS-SMB2 3.3.4.7). A forged
             // one makes this client give up a right that it does not use.
             // Other notifications are ignored: this client holds no oplock.
-            if self.holds_leases
-                && let Ok(broken) = LeaseBreak::decode(message)
+            if let Ok(broken) = LeaseBreak::decode(message)
+                && !self.breaks.push(broken)
             {
-                self.breaks.push_back(broken);
-            }
-            if self.breaks.len() > MAX_BREAKS {
                 return Err(protocol_violation("more breaks of leases than the session can hold"));
             }
             return Ok(());

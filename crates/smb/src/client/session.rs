@@ -63,6 +63,8 @@ pub(crate) struct SmbSession {
     pub(crate) listing: Option<Listing>,
     /// The directory for which a report of changes is requested.
     pub(crate) watched: Option<FileRef>,
+    /// The open file whose lease a break is awaited of.
+    pub(crate) leased: Option<FileRef>,
     /// What is known of copies on the server.
     pub(crate) copies: Copies,
 }
@@ -84,6 +86,7 @@ impl SmbSession {
             rejected: Vec::new(),
             listing: None,
             watched: None,
+            leased: None,
             copies: Copies::default(),
         }
     }
@@ -213,7 +216,7 @@ impl Session for SmbSession {
 
     /// Acknowledges breaks of leases: another user waits for it.
     fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
-        if self.lease != LeaseChoice::None {
+        if self.lease != LeaseChoice::None || self.leased.is_some() {
             self.channels.listen(cx);
         }
     }

@@ -8,6 +8,7 @@
 //! # }
 //! ```
 
+mod caching;
 mod changes;
 mod data;
 mod depth;
@@ -110,6 +111,8 @@ const STEPS: &[(&str, StepFn)] = &[
     ("locks", |ground| Box::pin(locks::locks(ground))),
     ("share modes", |ground| Box::pin(locks::share_modes(ground))),
     ("notifications", |ground| Box::pin(changes::notifications(ground))),
+    ("semaphores", |ground| Box::pin(locks::semaphores(ground))),
+    ("rights to cache", |ground| Box::pin(caching::caching(ground))),
     ("space", |ground| Box::pin(sharing::space(ground))),
     ("names", |ground| Box::pin(names::unusual(ground))),
     ("close", |ground| Box::pin(sharing::close(ground))),
