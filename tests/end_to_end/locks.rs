@@ -58,7 +58,8 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
                 // Two sessions open and close; a delegation is returned.
                 "lease-break" => 4 * operations,
                 "delegation-grant" => 3 * operations,
-                "delegation-recall" => 5 * operations,
+                // The file is made for it, the open is repeated, and the file is removed.
+                "delegation-recall" => 9 * operations,
                 _ => 2 * operations,
             };
             assert!(requests >= least, "{name} {test}: {requests} requests of {operations} operations");

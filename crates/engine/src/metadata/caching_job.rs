@@ -6,9 +6,10 @@ use sharebench_target::Session;
 
 use crate::cell::rounds::{Phase, PhasedJob, Span};
 use crate::data::context::PassContext;
-use crate::metadata::caching_operations::{open_and_close, take_back};
+use crate::metadata::caching_operations::{open_and_close, recall_of_new_file, take_back};
 use crate::metadata::directory_set::BatchState;
 use crate::metadata::entries::own_file;
+use crate::metadata::entry_names::{EntryKind, entry_name};
 use crate::metadata::job::{MetadataCell, MetadataJob};
 use crate::record::meter::Meter;
 use crate::record::tally::Tally;
@@ -22,11 +23,13 @@ pub(crate) struct CachingJob<'a> {
     job: MetadataJob<'a>,
     /// The session that holds the right, with its deadline.
     holder: Option<(Box<dyn Session>, PassContext<'a>)>,
+    /// Number of the next file that exists for one recall only.
+    next: u32,
 }
 
 impl<'a> CachingJob<'a> {
     pub fn new(cell: &'a MetadataCell<'a>, number: u32, state: BatchState) -> Self {
-        Self { job: MetadataJob::new(cell, number, state), holder: None }
+        Self { job: MetadataJob::new(cell, number, state), holder: None, next: 0 }
     }
 
     async fn run(&mut self, passes: u64, at: u64) -> Result<(u64, u64), StepError> {
@@ -51,10 +54,12 @@ impl<'a> CachingJob<'a> {
     }
 
     async fn repeat(&mut self, wanted: u64) -> Result<(), StepError> {
-        let Self { job: MetadataJob { cell, number, session, context, tally, .. }, holder } = self;
+        let Self { job: MetadataJob { cell, number, session, context, tally, .. }, holder, next } = self;
         let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
         let test = cell.work.test;
         let path = own_file(cell.work, cell.set, *number);
+        let directories = cell.set.of_job(cell.work, *number);
+        let directory = directories.first().map_or("", |directory| directory.path.as_str());
         for _ in 0..wanted {
             if context.stop.is_stopped() {
                 return Err(StepError::Stopped);
@@ -63,14 +68,16 @@ impl<'a> CachingJob<'a> {
                 open_and_close(test, &path, session, context, tally).await?;
                 continue;
             };
-            let taken = take_back(
-                test,
-                &path,
-                (holder.as_mut(), &mut *holding),
-                (&mut *session, &mut *context),
-                tally,
-            )
-            .await;
+            let holder = (holder.as_mut() as &mut dyn Session, &mut *holding);
+            let taken = if test.is_of_delegations() {
+                let name = entry_name(EntryKind::Passing, *next, cell.work.name_length);
+                // The digits of the shortest name.
+                *next = (*next + 1) % 10_000_000;
+                let path = format!("{directory}/{name}");
+                recall_of_new_file(test, path, holder, (&mut *session, &mut *context), tally).await
+            } else {
+                take_back(test, &path, holder, (&mut *session, &mut *context), tally).await
+            };
             let ends = taken.as_ref().is_err_and(|error| error.class != ErrorClass::Busy);
             tally.outcome(taken)?;
             if ends {

@@ -90,6 +90,21 @@ pub(crate) async fn take_back(
     taken.and(closed).and(released)
 }
 
+/// The same on a file that is made for it and removed afterwards: a server that has recalled the delegation of a file grants no
+/// other one of it for some time.
+pub(crate) async fn recall_of_new_file(
+    test: MetadataTest,
+    path: String,
+    holder: Connected<'_, '_>,
+    (session, context): Connected<'_, '_>,
+    tally: &mut Tally,
+) -> Result<(), OpError> {
+    create_empty(session, path.clone(), context).await?;
+    let taken = take_back(test, &path, holder, (&mut *session, &mut *context), tally).await;
+    let removed = context.deadline.call(session, MetaOp::Remove { path }).await;
+    taken.and(removed.map(drop))
+}
+
 /// Opens a file for writing while its holder waits to give its right back.
 async fn open_against(
     path: &str,
