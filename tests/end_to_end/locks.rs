@@ -3,13 +3,27 @@
 use std::fs;
 use std::time::Duration;
 
-use sharebench_tests::program::poll;
-use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Sharebench, Signal, Smbd, SmbdOptions, needs};
+use sharebench_tests::program::{free_port, poll};
+use sharebench_tests::{
+    Ended, Ganesha, GaneshaOptions, Served, Sharebench, Signal, Smbd, SmbdOptions, needs,
+};
 
 use crate::plans::left_in;
 use crate::stored::{Stored, reason_of_skip, sections, test_of};
 
-const TESTS: [&str; 4] = ["lock", "lock-neighbours", "lock-contended", "share-conflict"];
+/// The tests of the group in the order of reports. Every server with locks has the first four.
+const TESTS: [&str; 10] = [
+    "lock",
+    "lock-neighbours",
+    "lock-contended",
+    "share-conflict",
+    "notify",
+    "lease-grant",
+    "lease-break",
+    "delegation-grant",
+    "delegation-recall",
+    "semaphore",
+];
 
 /// Measures all tests on targets of these names, and checks what each of them stored.
 fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored) {
@@ -35,9 +49,19 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
         let [p50, p99] = ["p50_ns", "p99_ns"].map(|time| step["service"][time].as_u64().unwrap());
         assert!(p50 > 0 && p50 <= p99, "{name} {test}: {p50} {p99}");
         println!("{name} {test}: {operations} operations, {requests} requests, p50 {p50} ns, p99 {p99} ns");
-        // A lock and its unlock are a request each; an open that is rejected is one.
+        // A lock and its unlock are a request each; an open that is rejected is one. A notification is requested for a creation
+        // (open and close) and for a removal (open, change and close).
         if requests > 0 {
-            let least = if test == "share-conflict" { operations } else { 2 * operations };
+            let least = match test {
+                "share-conflict" => operations,
+                "notify" => 7 * operations,
+                // Two sessions open and close; a delegation is returned.
+                "lease-break" => 4 * operations,
+                "delegation-grant" => 3 * operations,
+                // The file is made for it, the open is repeated, and the file is removed.
+                "delegation-recall" => 9 * operations,
+                _ => 2 * operations,
+            };
             assert!(requests >= least, "{name} {test}: {requests} requests of {operations} operations");
         }
     }
@@ -48,6 +72,13 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
         }
     }
     (ended, stored)
+}
+
+/// The leases that the server has granted are facts of the run.
+fn assert_grants_are_facts(sharebench: &Sharebench) {
+    let run = sharebench.run(&["export", "1", "--format", "json"]).unwrap().expect_success().stdout;
+    let granted = run.split_once("leases_granted").map_or("", |(_, rest)| rest);
+    assert!(granted.starts_with("\":\"RWH ") || granted.starts_with("\": \"RWH "), "{run}");
 }
 
 #[test]
@@ -69,8 +100,18 @@ fn locks_of_the_embedded_servers_and_of_local_paths_are_measured() {
     ];
     let (ended, stored) = swept(&sharebench, &targets);
     for (number, (name, _)) in targets.iter().enumerate().take(4) {
-        assert_eq!(stored.measured(number, &TESTS), TESTS, "{name}: {}", ended.text());
+        let further: &[&str] = match *name {
+            // NFS and NCP serve the same directory, so that writes are not cached.
+            "smb" => &TESTS[4..6],
+            "nfs41" => &TESTS[7..9],
+            "ncp" => &TESTS[9..],
+            _ => &[],
+        };
+        let wanted = [&TESTS[..4], further].concat();
+        assert_eq!(stored.measured(number, &TESTS), wanted, "{name}: {}", ended.text());
     }
+    let no_break = reason_of_skip(&ended, "smb", "lease-break");
+    assert!(no_break.contains("no lease on writes"), "{no_break}");
     assert_eq!(stored.measured(4, &TESTS), TESTS[..3], "{}", ended.text());
     assert_eq!(stored.measured(5, &TESTS), Vec::<&str>::new());
     let report = sharebench.run(&["show", "1", "--format", "md"]).unwrap().expect_success().stdout;
@@ -88,6 +129,18 @@ fn locks_of_the_embedded_servers_and_of_local_paths_are_measured() {
 }
 
 #[test]
+fn leases_of_a_server_of_smb_alone_are_broken() {
+    let sharebench = Sharebench::new().unwrap();
+    let port = free_port().unwrap();
+    let _served = sharebench.serve_smb(&[], &format!("127.0.0.1:{port}")).unwrap();
+    let targets = [("smb", format!("smb://{}@127.0.0.1:{port}/share", Served::USER))];
+    let (ended, stored) = swept(&sharebench, &targets);
+    assert_eq!(stored.measured(0, &TESTS), TESTS[..7], "{}", ended.text());
+    assert_grants_are_facts(&sharebench);
+    assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
+}
+
+#[test]
 fn locks_of_other_servers_are_measured() {
     needs!(Smbd::NEEDS, Ganesha::NEEDS);
     let sharebench = Sharebench::new().unwrap();
@@ -96,27 +149,30 @@ fn locks_of_other_servers_are_measured() {
     let targets =
         [("smbd", smbd.url("", "")), ("ganesha", format!("{}&uid=0&gid=0", ganesha.url4("", "4.1")))];
     let (_, stored) = swept(&sharebench, &targets);
-    assert_eq!(stored.measured(0, &TESTS), TESTS);
-    assert_eq!(stored.measured(1, &TESTS), TESTS);
+    assert_eq!(stored.measured(0, &TESTS), TESTS[..7]);
+    assert_eq!(stored.measured(1, &TESTS), TESTS[..4]);
+    assert_grants_are_facts(&sharebench);
     for directory in [smbd.share(), ganesha.directory()] {
         assert_eq!(left_in(&directory), Vec::<String>::new());
     }
 }
 
 #[test]
-fn an_interrupted_run_leaves_no_locked_file() {
+fn an_interrupted_run_leaves_no_locked_file_and_no_watched_directory() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     for name in ["smb", "local"] {
         fs::create_dir(served.directory().join(name)).unwrap();
     }
     let local = served.directory().join("local");
+    let smb = served.directory().join("smb");
     let targets = [
-        (served.smb_url("smb"), served.directory().join("smb")),
-        (local.to_str().unwrap().to_owned(), local.clone()),
+        ("lock-contended", served.smb_url("smb"), smb.clone()),
+        ("lock-contended", local.to_str().unwrap().to_owned(), local.clone()),
+        ("notify", served.smb_url("smb"), smb),
     ];
-    for (run, (url, directory)) in (1..).zip(targets) {
-        let arguments = ["sweep", &url, "--tests", "lock-contended", "--jobs", "4", "--repetitions", "10000"];
+    for (run, (test, url, directory)) in (1..).zip(targets) {
+        let arguments = ["sweep", &url, "--tests", test, "--jobs", "4", "--repetitions", "10000"];
         let mut running = sharebench.start(&arguments, "run.log").unwrap();
         let is_locking = || Stored::steps_so_far(&sharebench, run) > 0;
         assert!(poll(Duration::from_secs(120), is_locking), "{}", running.output());

@@ -11,6 +11,7 @@
 //! assert_eq!(cell.to_string(), "record_size=64KiB test=read");
 //! ```
 
+mod cache_right;
 mod check;
 mod coordinates;
 mod event;
@@ -19,7 +20,9 @@ mod histogram;
 mod load_detail;
 mod load_unit;
 mod measure;
+mod name_change;
 mod op;
+mod op_error;
 mod op_step;
 mod policy;
 mod precision;
@@ -35,6 +38,7 @@ mod timeline;
 mod traffic;
 pub mod units;
 
+pub use cache_right::CacheRight;
 pub use check::{Check, CheckText, Verdict};
 pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
@@ -47,10 +51,12 @@ pub use load_unit::{LoadUnit, UnitObjective};
 pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, JobShare, Measure, RateBase, ReportedFigures, ResponseSampleSize,
 };
+pub use name_change::{ChangeKind, NameChange};
 pub use op::{
-    DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply,
-    Slot, Space, Stability, Stat,
+    DataOp, Entry, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpenHow, Reply, Slot, Space, Stability,
+    Stat,
 };
+pub use op_error::{ErrorClass, OpError};
 pub use op_step::OpStep;
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};

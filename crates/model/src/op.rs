@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{IoPolicy, OpStep, Residency};
+use crate::{CacheRight, ErrorClass, IoPolicy, NameChange, OpError, OpStep, Residency};
 
 /// One I/O buffer of a session, and the identity of the operation in flight that uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -238,6 +238,57 @@ pub enum MetaOp {
         /// The file.
         path: String,
     },
+    /// Open an existing directory, so that it can be watched; returns [`MetaYield::Opened`]. [`ErrorClass::Unsupported`] where
+    /// the client is not notified of changes.
+    OpenDirectory {
+        /// The directory.
+        path: String,
+    },
+    /// Have the server report the next change of a name in an open directory; succeeds once the server has accepted that. One
+    /// directory of a session is watched at a time. [`MetaOp::AwaitChange`] returns the change, and [`MetaOp::Close`]
+    /// cancels what is not reported until then.
+    Watch {
+        /// The directory, opened by [`MetaOp::OpenDirectory`].
+        file: FileRef,
+    },
+    /// Wait for the report that [`MetaOp::Watch`] has requested; returns [`MetaYield::Changes`]. No request is sent, and the wait
+    /// may be abandoned.
+    AwaitChange {
+        /// The directory.
+        file: FileRef,
+    },
+    /// Open an existing file for reading and writing, with a request for a lease on everything: what is read, what is written, and
+    /// the open itself (SMB); returns [`MetaYield::OpenedToCache`]. The session caches nothing. It holds the right of one file
+    /// at a time, until it closes the file or [`MetaOp::AwaitRecall`] has given the right back. [`ErrorClass::Unsupported`] where
+    /// the protocol has no leases.
+    OpenLeased {
+        /// The file.
+        path: String,
+    },
+    /// Open an existing file for reading, with the wish for a delegation (NFSv4); as [`MetaOp::OpenLeased`] otherwise.
+    OpenDelegated {
+        /// The file.
+        path: String,
+    },
+    /// Wait until the server takes back the right of an open file, for the sake of another session, and give it back. A break
+    /// of a lease is acknowledged, and a delegation is returned. The wait may be abandoned.
+    AwaitRecall {
+        /// The file, opened by [`MetaOp::OpenLeased`] or [`MetaOp::OpenDelegated`].
+        file: FileRef,
+    },
+    /// Open the counting semaphore of this name, which is created with the value 1 if it does not exist. A session has one open
+    /// semaphore at a time. [`ErrorClass::Unsupported`] where the protocol has none.
+    OpenSemaphore {
+        /// The name, at most 127 bytes.
+        name: String,
+    },
+    /// Decrement the open semaphore once its value is positive, for which the server waits. Where it has waited for long, the
+    /// result is [`ErrorClass::Busy`], and the caller requests it again.
+    WaitSemaphore,
+    /// Increment the open semaphore.
+    SignalSemaphore,
+    /// Close the open semaphore, which signals nothing.
+    CloseSemaphore,
     /// Free space on the target; returns [`MetaYield::Space`].
     Space,
     /// Drop what the *client* caches of an open file; [`ErrorClass::Unsupported`] where it cannot.
@@ -257,6 +308,21 @@ impl MetaOp {
     /// Opens a file with the usual policy.
     pub fn open(path: impl Into<String>, how: OpenHow) -> Self {
         Self::Open { path: path.into(), how, policy: IoPolicy::default() }
+    }
+}
+
+impl OpError {
+    /// The protocol has no request for an operation on ranges of files that the server performs by itself.
+    #[cold]
+    pub fn no_ranges(protocol: &str, op: &MetaOp) -> Self {
+        let what = match op {
+            MetaOp::CopyRange { .. } => "copies a file",
+            MetaOp::CloneRange { .. } => "clones a file",
+            MetaOp::PunchHole { .. } => "punches a hole",
+            _ => "reads holes without their zeros",
+        };
+        let detail = format!("{protocol} has no request that {what}");
+        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
     }
 }
 
@@ -293,6 +359,16 @@ pub enum MetaYield {
     Residency(Residency),
     /// Bytes that were copied, or read.
     Bytes(u64),
+    /// Changes in a watched directory, in their order. None where the server reports that something has changed without what, so
+    /// that the directory must be listed.
+    Changes(Vec<NameChange>),
+    /// The open file, and the right that the server has granted with it.
+    OpenedToCache {
+        /// Use it in later operations of the same session.
+        file: FileRef,
+        /// What the session may cache.
+        right: CacheRight,
+    },
 }
 
 impl MetaYield {
@@ -309,6 +385,22 @@ impl MetaYield {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
             _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "no number of bytes in the reply")),
+        }
+    }
+
+    /// The open file and the right to cache it; an error if this is the result of something else.
+    pub fn into_right(self) -> Result<(FileRef, CacheRight), OpError> {
+        match self {
+            Self::OpenedToCache { file, right } => Ok((file, right)),
+            _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "no right in the reply")),
+        }
+    }
+
+    /// The changes in a watched directory; an error if this is not the result of [`MetaOp::AwaitChange`].
+    pub fn into_changes(self) -> Result<Vec<NameChange>, OpError> {
+        match self {
+            Self::Changes(changes) => Ok(changes),
+            _ => Err(OpError::new(ErrorClass::Protocol, OpStep::Reply, "no changes in the reply")),
         }
     }
 }
@@ -351,174 +443,4 @@ pub struct Space {
     pub total: u64,
     /// Bytes that this user can still write.
     pub available: u64,
-}
-
-/// The class of a failed operation. Failures are recorded as data and never stop the engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ErrorClass {
-    /// Access denied, wrong credentials, export not permitted.
-    Refused,
-    /// Name, share or export does not exist.
-    NotFound,
-    /// Name exists already.
-    Exists,
-    /// Directory not empty.
-    NotEmpty,
-    /// No space or quota left.
-    NoSpace,
-    /// File system or share is read-only.
-    ReadOnly,
-    /// Handle no longer known to the server.
-    Stale,
-    /// Locked, in use, sharing violation, or the server requests a later retry.
-    Busy,
-    /// No reply within the deadline.
-    Timeout,
-    /// Connection refused, reset or closed.
-    Disconnected,
-    /// The peer broke the protocol.
-    Protocol,
-    /// Bytes read are not the bytes written.
-    DataMismatch,
-    /// The target cannot do this.
-    Unsupported,
-    /// Any other failure the server or system reported.
-    Io,
-}
-
-impl ErrorClass {
-    /// The class as users read it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::NotFound => "not found",
-            Self::Exists => "exists",
-            Self::NotEmpty => "not empty",
-            Self::NoSpace => "no space",
-            Self::ReadOnly => "read-only",
-            Self::Stale => "stale handle",
-            Self::Busy => "busy",
-            Self::Timeout => "timeout",
-            Self::Disconnected => "disconnected",
-            Self::Protocol => "protocol",
-            Self::DataMismatch => "data mismatch",
-            Self::Unsupported => "unsupported",
-            Self::Io => "i/o",
-        }
-    }
-}
-
-impl ErrorClass {
-    /// True if no later operation on the connection can be expected to succeed.
-    pub const fn ends_connection(self) -> bool {
-        matches!(self, Self::Timeout | Self::Disconnected)
-    }
-}
-
-impl std::fmt::Display for ErrorClass {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A failed operation: its class, the step that failed and the peer's own words or code.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{step}: {class} ({detail})")]
-pub struct OpError {
-    /// For counting and for exit codes.
-    pub class: ErrorClass,
-    /// Which request or call failed, such as `READ` or `pread`.
-    pub step: OpStep,
-    /// Status name or code as the peer gave it, such as `NFS3ERR_STALE` or `errno 28 ENOSPC`.
-    pub detail: String,
-}
-
-impl OpError {
-    /// An error of `class` met in `step`.
-    pub fn new(class: ErrorClass, step: OpStep, detail: impl Into<String>) -> Self {
-        Self { class, step, detail: detail.into() }
-    }
-
-    /// There is no session to perform the operation on.
-    #[cold]
-    pub fn no_session() -> Self {
-        Self::new(ErrorClass::Disconnected, OpStep::Session, "no session")
-    }
-
-    /// The file is closed, or belongs to another session.
-    #[cold]
-    pub fn not_open() -> Self {
-        Self::new(ErrorClass::Stale, OpStep::OpenFile, "the file is not open in this session")
-    }
-
-    /// The session's table of open files is full.
-    #[cold]
-    pub fn too_many_open_files() -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::OpenFile, "too many open files")
-    }
-
-    /// The slot already has an operation in flight, or the session has no such slot.
-    #[cold]
-    pub fn slot_not_idle() -> Self {
-        Self::new(ErrorClass::Busy, OpStep::Submit, "the slot is in flight or does not exist")
-    }
-
-    /// The client has no cache that could be dropped or examined.
-    #[cold]
-    pub fn no_client_cache() -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::ClientCache, "this client caches no file data")
-    }
-
-    /// The protocol has no hard links, or the client does not make them.
-    #[cold]
-    pub fn no_links() -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, "this client makes no hard links")
-    }
-
-    /// The client cannot set times.
-    #[cold]
-    pub fn no_set_times() -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, "this client does not set times")
-    }
-
-    /// A server returned that it had copied more than it was to copy.
-    #[cold]
-    pub fn copied_too_much(request: &'static str, copied: u64, requested: u64) -> Self {
-        let detail = format!("{copied} bytes were copied where {requested} were requested");
-        Self::new(ErrorClass::Protocol, OpStep::Request(request), detail)
-    }
-
-    /// The protocol has no request for an operation on ranges of files that the server performs by itself.
-    #[cold]
-    pub fn no_ranges(protocol: &str, op: &MetaOp) -> Self {
-        let what = match op {
-            MetaOp::CopyRange { .. } => "copies a file",
-            MetaOp::CloneRange { .. } => "clones a file",
-            MetaOp::PunchHole { .. } => "punches a hole",
-            _ => "reads holes without their zeros",
-        };
-        let detail = format!("{protocol} has no request that {what}");
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
-    }
-
-    /// The protocol, or the client, has no locks of byte ranges.
-    #[cold]
-    pub fn no_locks(detail: impl Into<String>) -> Self {
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
-    }
-
-    /// The protocol, or the client, has no opens that deny a file to others.
-    #[cold]
-    pub fn no_share_modes(protocol: &str) -> Self {
-        let detail = format!("{protocol} has no open that denies a file to others");
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
-    }
-
-    /// The client cannot map files.
-    #[cold]
-    pub fn cannot_map() -> Self {
-        let detail = "this client cannot map a remote file into memory";
-        Self::new(ErrorClass::Unsupported, OpStep::Submit, detail)
-    }
 }

@@ -168,7 +168,7 @@ const SPOILT: [(&str, &str, &str); 48] = [
     (
         "operations = ['copy-from-server', 'connect']",
         "operations = ['notify']",
-        "'notify': change notification is not measured",
+        "'notify' is no operation of a workload; sweeps measure change notification",
     ),
     (
         "operations = ['copy-from-server', 'connect']",

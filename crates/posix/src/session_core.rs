@@ -95,6 +95,16 @@ impl SessionCore {
                 locks::unlock(&self.files, file, (offset, bytes), requests)
             }
             MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("POSIX")),
+            MetaOp::OpenSemaphore { .. }
+            | MetaOp::WaitSemaphore
+            | MetaOp::SignalSemaphore
+            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("a local or mounted path")),
+            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => Err(
+                OpError::no_rights("a local or mounted path has no lease that a program requests by an open"),
+            ),
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("this client on local and mounted paths"))
+            }
         }
     }
 

@@ -54,6 +54,32 @@ fn terminal_text_is_as_expected_at_80_120_and_200_columns_and_piped() {
 }
 
 #[test]
+fn every_text_says_what_an_operation_is_where_the_name_of_the_test_does_not() {
+    let at = |test: &str, jobs: u64| {
+        Coordinates::new()
+            .with(axis::TEST, Value::text(test))
+            .with(axis::JOBS, Value::Count(jobs))
+            .with(axis::ENTRIES, Value::Count(1))
+    };
+    let hand_over = "An operation is a hand-over from the unlock of one job to the lock of another.";
+    for (test, is_shown) in [("lock-contended", true), ("stat", false)] {
+        let mut run = Synthetic::new("locks", &["smb"], 31);
+        run.sweep(&[at(test, 2), at(test, 4), at(test, 8)], 6, |_, _| 1e6);
+        let analysis = analyse(&[run.run], &Options::default());
+        for text in [
+            terminal(&analysis, Style::piped()),
+            summary(&analysis, Style::piped(), &Screen { rows: 60, ..ROWS }),
+            markdown(&analysis),
+        ] {
+            assert_eq!(text.contains(hand_over), is_shown, "{test}: {text}");
+        }
+        let small = Screen { rows: 12, ..ROWS };
+        let text = summary(&analysis, Style { colour: false, ..Style::terminal(80) }, &small);
+        assert!(text.lines().count() <= small.rows, "{text}");
+    }
+}
+
+#[test]
 fn no_line_is_wider_than_the_terminal() {
     let analysis = analyse(&[everything(2)], &Options::default());
     for width in [80, 120, 200] {

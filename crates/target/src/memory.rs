@@ -1,16 +1,20 @@
 //! A correct target in memory: the reference for the conformance suite and the engine's tests.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    CachePolicy, DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, ListedPage, MetaOp, MetaReply,
-    MetaYield, OpError, OpStep, OpenHow, PolicyCount, Reply, Slot, Space, Stat, WireCount,
+    CachePolicy, CacheRight, DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, ListedPage, MetaOp,
+    MetaReply, MetaYield, OpError, OpStep, OpenHow, PolicyCount, Reply, Slot, Space, Stat, WireCount,
 };
 
+use crate::memory_leases::Leases;
+use crate::memory_semaphores::Semaphores;
 use crate::memory_sharing::{Opener, Sharing};
+use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
@@ -20,7 +24,15 @@ const LISTED_ENTRIES: usize = 100;
 
 /// Keeps names and content in memory, shared by all its sessions, and replies to a burst in reverse order.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryTarget(Arc<Mutex<Tree>>);
+pub struct MemoryTarget(Arc<Mutex<Tree>>, Arc<Between>);
+
+/// What sessions have to do with each other besides the content of files.
+#[derive(Debug, Default)]
+struct Between {
+    watches: Mutex<Watches>,
+    leases: Mutex<Leases>,
+    semaphores: Mutex<Semaphores>,
+}
 
 /// Directories have no content; a file's content outlives its name while it is open.
 type Tree = BTreeMap<String, Option<Arc<Mutex<Content>>>>;
@@ -148,6 +160,8 @@ impl Target for MemoryTarget {
         let session = MemorySession {
             number: SESSIONS.fetch_add(1, Ordering::Relaxed),
             tree: self.0.clone(),
+            between: self.1.clone(),
+            semaphore: None,
             buffers: vec![vec![0; spec.slot_bytes as usize]; spec.slots as usize],
             files: BTreeMap::new(),
             policy: PolicyCount::default(),
@@ -166,6 +180,9 @@ static SESSIONS: AtomicU64 = AtomicU64::new(0);
 struct MemorySession {
     number: u64,
     tree: Arc<Mutex<Tree>>,
+    between: Arc<Between>,
+    /// The name of the open semaphore.
+    semaphore: Option<String>,
     buffers: Vec<Vec<u8>>,
     files: BTreeMap<FileRef, (Arc<Mutex<Content>>, IoPolicy)>,
     policy: PolicyCount,
@@ -205,14 +222,42 @@ impl MemorySession {
         }
     }
 
+    /// Performs an operation, and reports what it has changed.
     fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+        let changes = changed_names(&op);
+        let result = self.change(op)?;
+        lock(&self.between.watches).note(changes);
+        Ok(result)
+    }
+
+    fn change(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         match op {
             MetaOp::Open { path, how, policy } => return self.open(path, how, policy, false),
             MetaOp::OpenDenying { path } => {
                 return self.open(path, OpenHow::ReadWrite, IoPolicy::default(), true);
             }
+            MetaOp::OpenSemaphore { name } => {
+                lock(&self.between.semaphores).open(&name);
+                self.semaphore = Some(name);
+            }
+            MetaOp::WaitSemaphore => lock(&self.between.semaphores).take(self.semaphore_name()?)?,
+            MetaOp::SignalSemaphore => lock(&self.between.semaphores).signal(self.semaphore_name()?)?,
+            MetaOp::CloseSemaphore => {
+                lock(&self.between.semaphores).close(self.semaphore_name()?)?;
+                self.semaphore = None;
+            }
+            MetaOp::OpenLeased { path } => {
+                return self.open_to_cache(path, OpenHow::ReadWrite, CacheRight::Writes);
+            }
+            MetaOp::OpenDelegated { path } => {
+                return self.open_to_cache(path, OpenHow::Read, CacheRight::Reads);
+            }
+            MetaOp::OpenDirectory { path } => return self.open_directory(path),
+            MetaOp::Watch { file } => lock(&self.between.watches).request(self.opener(file))?,
+            MetaOp::Close { file } if lock(&self.between.watches).close(self.opener(file)) => {}
             MetaOp::Close { file } => {
                 lock(self.file(file)?).sharing.leave(self.opener(file));
+                lock(&self.between.leases).leave(self.opener(file));
                 self.files.remove(&file);
             }
             MetaOp::Lock { file, offset, bytes, .. } => {
@@ -284,6 +329,30 @@ impl MemorySession {
         Ok(MetaYield::Page(ListedPage { entries, unnamed: 0, end }))
     }
 
+    fn semaphore_name(&self) -> Result<&str, OpError> {
+        self.semaphore.as_deref().ok_or_else(OpError::no_open_semaphore)
+    }
+
+    /// Opens a file, and grants the right to cache it if nobody else has it open.
+    fn open_to_cache(&mut self, path: String, how: OpenHow, right: CacheRight) -> Result<MetaYield, OpError> {
+        let (file, _) = self.open(path.clone(), how, IoPolicy::default(), false)?.into_opened()?;
+        if !lock(self.file(file)?).sharing.is_alone() {
+            return Ok(MetaYield::OpenedToCache { file, right: CacheRight::None });
+        }
+        lock(&self.between.leases).grant(path, self.opener(file));
+        Ok(MetaYield::OpenedToCache { file, right })
+    }
+
+    fn open_directory(&mut self, path: String) -> Result<MetaYield, OpError> {
+        if !is_directory(&lock(&self.tree), &path)? {
+            return fails(ErrorClass::Refused, "open directory", "a file");
+        }
+        self.opened += 1;
+        let file = FileRef(self.opened);
+        lock(&self.between.watches).open(self.opener(file), path);
+        Ok(MetaYield::Opened { file, size: 0 })
+    }
+
     /// The identity of an open file among those of all sessions.
     fn opener(&self, file: FileRef) -> Opener {
         (self.number, file)
@@ -321,10 +390,17 @@ impl MemorySession {
 }
 
 impl Drop for MemorySession {
-    /// Files that a session left open are closed with it.
+    /// Files, directories and semaphores that a session left open are closed with it.
     fn drop(&mut self) {
+        if let Some(name) = self.semaphore.take() {
+            let _ = lock(&self.between.semaphores).close(&name);
+        }
+        for opened in 1..=self.opened {
+            lock(&self.between.watches).close((self.number, FileRef(opened)));
+        }
         for (file, (content, _)) in &self.files {
             lock(content).sharing.leave((self.number, *file));
+            lock(&self.between.leases).leave((self.number, *file));
         }
     }
 }
@@ -469,7 +545,30 @@ impl Session for MemorySession {
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        if let MetaOp::AwaitChange { file } = op {
+            let opener = self.opener(file);
+            return Box::pin(async move {
+                let changes = poll_fn(|cx| lock(&self.between.watches).poll_changes(opener, cx)).await;
+                MetaReply { result: changes.map(MetaYield::Changes), requests: 0 }
+            });
+        }
+        if let MetaOp::AwaitRecall { file } = op {
+            let opener = self.opener(file);
+            return Box::pin(async move {
+                let returned = poll_fn(|cx| lock(&self.between.leases).poll_recall(opener, cx)).await;
+                MetaReply { result: returned.map(|()| MetaYield::Done), requests: 0 }
+            });
+        }
         self.wire.requests += 1;
+        if let MetaOp::Open { path, how: OpenHow::ReadWrite, .. } = &op
+            && lock(&self.between.leases).is_held(path)
+        {
+            let path = path.clone();
+            return Box::pin(async move {
+                poll_fn(|cx| lock(&self.between.leases).poll_take_back(&path, cx)).await;
+                MetaReply { result: self.meta(op), requests: 1 }
+            });
+        }
         let result = self.meta(op);
         Box::pin(async move { MetaReply { result, requests: 1 } })
     }

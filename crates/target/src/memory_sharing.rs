@@ -31,6 +31,11 @@ impl Sharing {
         Ok(())
     }
 
+    /// True if the file is open once.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.openers.len() == 1
+    }
+
     /// Ends an open with its locks.
     pub(crate) fn leave(&mut self, opener: Opener) {
         self.openers.retain(|known| *known != opener);

@@ -62,6 +62,16 @@ impl NullSession {
     fn perform(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
         match op {
+            MetaOp::OpenSemaphore { .. }
+            | MetaOp::WaitSemaphore
+            | MetaOp::SignalSemaphore
+            | MetaOp::CloseSemaphore => return Err(OpError::no_semaphores("the null target")),
+            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => {
+                return Err(OpError::no_rights("the null target has no leases"));
+            }
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                return Err(OpError::no_notifications("the null target"));
+            }
             MetaOp::Open { path, .. } | MetaOp::OpenDenying { path } => {
                 let size = self.names.entry(path).or_insert(Some(0)).unwrap_or(0);
                 self.opened += 1;

@@ -143,6 +143,16 @@ impl OverlappedSession {
                 Err(OpError::no_locks("this client requests no locks of Windows paths"))
             }
             MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("this client")),
+            MetaOp::OpenSemaphore { .. }
+            | MetaOp::WaitSemaphore
+            | MetaOp::SignalSemaphore
+            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("a path of Windows")),
+            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => {
+                Err(OpError::no_rights("this client on paths of Windows requests no leases"))
+            }
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("this client on paths of Windows"))
+            }
             MetaOp::SetModified { path, seconds } => names::set_modified(&self.root, &path, seconds),
             MetaOp::Space => {
                 space(&self.root).map(MetaYield::Space).map_err(|code| code.at("GetDiskFreeSpaceExW"))

@@ -59,8 +59,7 @@ pub(crate) fn checks(measure: &Measure, evidence: &StepEvidence<'_>) -> Vec<Chec
     match evidence.work {
         Work::Records(work) if work.jobs.is_some() => checks.extend(throughput(measure, work.queue_depth)),
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
-        // The jobs of a contested lock wait for each other.
-        Work::Metadata(work) if work.test.hands_over() => checks.push(job_shares(measure)),
+        Work::Metadata(work) if work.test.works_between() => checks.push(job_shares(measure)),
         Work::Metadata(_) => checks.extend(throughput(measure, 1)),
         Work::Transactions(work) => match &work.pace {
             // Who starts by a pace and comes too late is not late because of us, and thinks not at all.

@@ -156,7 +156,13 @@ impl Batch<'_> {
             | MetadataTest::Lock
             | MetadataTest::LockNeighbours
             | MetadataTest::LockContended
-            | MetadataTest::ShareConflict => Ok(()),
+            | MetadataTest::ShareConflict
+            | MetadataTest::Notify
+            | MetadataTest::LeaseGrant
+            | MetadataTest::LeaseBreak
+            | MetadataTest::DelegationGrant
+            | MetadataTest::DelegationRecall
+            | MetadataTest::Semaphore => Ok(()),
         }
     }
 

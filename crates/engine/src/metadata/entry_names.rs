@@ -9,13 +9,23 @@ pub(crate) enum EntryKind {
     Batch,
     /// Belongs to the batch of a job, under the name that a rename gave it.
     Renamed,
+    /// Is created and removed again within one operation.
+    Passing,
+    /// Is created and removed again until a server reports changes.
+    Priming,
     /// Never exists.
     Missing,
 }
 
 impl EntryKind {
-    const LETTERS: [(Self, char); 4] =
-        [(Self::Resident, 'r'), (Self::Batch, 'b'), (Self::Renamed, 'n'), (Self::Missing, 'm')];
+    const LETTERS: [(Self, char); 6] = [
+        (Self::Resident, 'r'),
+        (Self::Batch, 'b'),
+        (Self::Renamed, 'n'),
+        (Self::Passing, 'p'),
+        (Self::Priming, 'w'),
+        (Self::Missing, 'm'),
+    ];
 
     fn letter(self) -> char {
         Self::LETTERS.iter().find(|(kind, _)| *kind == self).map_or('b', |(_, letter)| *letter)

@@ -21,7 +21,7 @@ use crate::time::deadline::Deadline;
 use crate::time::stop::StopSignal;
 
 /// Smallest buffer of a session.
-pub(crate) const MIN_SLOT_BYTES: u32 = 4096;
+const MIN_SLOT_BYTES: u32 = 4096;
 
 /// What all jobs of a metadata cell share.
 pub(crate) struct MetadataCell<'a> {
@@ -63,6 +63,18 @@ impl<'a> MetadataJob<'a> {
             SessionSpec { slots: 1, slot_bytes, connect_timeout: self.cell.timeout, allow_split: true };
         self.session = Some(self.cell.target.connect(&spec).await?);
         Ok(())
+    }
+
+    /// Connects a further session of the job, which moves no data, and returns it with its deadline.
+    pub(super) async fn connect_another(&self) -> Result<(Box<dyn Session>, PassContext<'a>), OpError> {
+        let spec = SessionSpec {
+            slots: 1,
+            slot_bytes: MIN_SLOT_BYTES,
+            connect_timeout: self.cell.timeout,
+            allow_split: true,
+        };
+        let session = self.cell.target.connect(&spec).await?;
+        Ok((session, self.context.another()))
     }
 
     /// Finds the directories of the job, as a program that works in them has, so that no operation pays for the way to

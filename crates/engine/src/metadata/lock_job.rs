@@ -1,17 +1,18 @@
 //! A job of a test of locks: the sessions, directories and verification of a metadata job, and operations on one file.
 
-use sharebench_model::{ErrorClass, FileRef, JobShare, OpError, OpStep, StepError};
+use sharebench_model::{ErrorClass, JobShare, OpError, OpStep, StepError};
 use sharebench_plan::{MetadataTest, MetadataWork};
-use sharebench_target::{Session, SessionSpec};
+use sharebench_target::Session;
 
 use crate::cell::rounds::{Phase, PhasedJob, Span};
 use crate::data::context::PassContext;
 use crate::metadata::directory_set::BatchState;
 use crate::metadata::entries::own_file;
-use crate::metadata::job::{MIN_SLOT_BYTES, MetadataCell, MetadataJob};
+use crate::metadata::job::{MetadataCell, MetadataJob};
 use crate::metadata::lock_contest::LockContest;
 use crate::metadata::lock_operations::{
-    LockedAt, close, lock, lock_and_unlock, open, open_denying, rejected_open, unlock, wrong,
+    Lockable, close, close_semaphore, lock, lock_and_unlock, open, open_denying, open_semaphore,
+    rejected_open, unlock, wrong,
 };
 use crate::record::meter::Meter;
 use crate::record::tally::Tally;
@@ -31,6 +32,18 @@ pub(crate) struct LockJob<'a> {
     denier: Option<(Box<dyn Session>, PassContext<'a>)>,
 }
 
+/// Most bytes of the name of a semaphore that are those of a path.
+const SEMAPHORE_BYTES: usize = 100;
+
+/// The end of a path as the name of a semaphore.
+fn semaphore_name(path: &str) -> String {
+    let mut from = path.len().saturating_sub(SEMAPHORE_BYTES);
+    while !path.is_char_boundary(from) {
+        from += 1;
+    }
+    path.get(from..).unwrap_or_default().to_owned()
+}
+
 /// How a job ended its wait for the contested lock.
 enum Wait {
     Granted,
@@ -47,25 +60,13 @@ impl<'a> LockJob<'a> {
         self.job.cell.work.test
     }
 
-    /// Connects the session that denies the file.
-    async fn connect_denier(&mut self) -> Result<(), OpError> {
-        let cell = self.job.cell;
-        let spec = SessionSpec {
-            slots: 1,
-            slot_bytes: MIN_SLOT_BYTES,
-            connect_timeout: cell.timeout,
-            allow_split: true,
-        };
-        let session = cell.target.connect(&spec).await?;
-        self.denier = Some((session, self.job.context.another()));
-        Ok(())
-    }
-
-    /// The file that the job works on: that of all jobs, or its own.
+    /// The file that the job works on: that of all jobs, or its own. A semaphore has the name of the file of all jobs, which
+    /// differs between runs.
     fn path(&self) -> String {
         let MetadataJob { cell, number, source, .. } = &self.job;
         match self.test() {
             MetadataTest::LockNeighbours | MetadataTest::LockContended => source.clone(),
+            MetadataTest::Semaphore => semaphore_name(source),
             _ => own_file(cell.work, cell.set, *number),
         }
     }
@@ -83,40 +84,49 @@ impl<'a> LockJob<'a> {
         if opened.is_err() {
             self.contest.end();
         }
-        let file = opened?;
-        let ran = self.measured(file, &path, passes, at).await;
+        let opened = opened?;
+        let ran = self.measured(opened, &path, passes, at).await;
         if ran.is_err() {
             self.contest.end();
         }
-        let closed = self.close(file).await;
+        let closed = self.close(opened).await;
         let span = ran?;
         closed?;
         Ok(span)
     }
 
     /// Opens the file for the locks of this job, or denies it to this job by the other session.
-    async fn open(&mut self, path: &str) -> Result<FileRef, OpError> {
+    async fn open(&mut self, path: &str) -> Result<Lockable, OpError> {
+        let offset = self.offset();
+        let is_semaphore = self.test() == MetadataTest::Semaphore;
         let Self { job: MetadataJob { session, context, .. }, denier, .. } = self;
         if let Some((session, context)) = denier {
-            return open_denying(path, session.as_mut(), context).await;
+            let file = open_denying(path, session.as_mut(), context).await?;
+            return Ok(Lockable::Range(file, offset));
         }
         let session = session.as_deref_mut().ok_or_else(OpError::no_session)?;
-        open(path, session, context).await
+        if is_semaphore {
+            return open_semaphore(path, session, context).await.map(|()| Lockable::Semaphore);
+        }
+        open(path, session, context).await.map(|file| Lockable::Range(file, offset))
     }
 
     /// Closes what [`Self::open`] opened, which releases its locks.
-    async fn close(&mut self, file: FileRef) -> Result<(), OpError> {
+    async fn close(&mut self, opened: Lockable) -> Result<(), OpError> {
         let Self { job: MetadataJob { session, context, .. }, denier, .. } = self;
-        if let Some((session, context)) = denier {
-            return close(file, session.as_mut(), context).await;
-        }
         let session = session.as_deref_mut().ok_or_else(OpError::no_session)?;
-        close(file, session, context).await
+        match (opened, denier) {
+            (Lockable::Range(file, _), Some((session, context))) => {
+                close(file, session.as_mut(), context).await
+            }
+            (Lockable::Range(file, _), None) => close(file, session, context).await,
+            (Lockable::Semaphore, _) => close_semaphore(session, context).await,
+        }
     }
 
     async fn measured(
         &mut self,
-        file: FileRef,
+        locked_at: Lockable,
         path: &str,
         passes: u64,
         at: u64,
@@ -126,8 +136,7 @@ impl<'a> LockJob<'a> {
         let meter = Meter::start(self.job.context.clock, session);
         let started = self.job.context.clock.now();
         let wanted = passes.saturating_mul(MetadataWork::LOCKS_PER_PASS.into());
-        let locked_at = (file, self.offset());
-        let result = if self.test() == MetadataTest::LockContended {
+        let result = if self.test().hands_over() {
             self.contend(locked_at, wanted).await
         } else {
             self.repeat(locked_at, path, wanted).await
@@ -143,7 +152,7 @@ impl<'a> LockJob<'a> {
     }
 
     /// Operations that need no other job.
-    async fn repeat(&mut self, at: LockedAt, path: &str, wanted: u64) -> Result<(), StepError> {
+    async fn repeat(&mut self, at: Lockable, path: &str, wanted: u64) -> Result<(), StepError> {
         let test = self.test();
         let MetadataJob { session, context, tally, .. } = &mut self.job;
         let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
@@ -160,7 +169,7 @@ impl<'a> LockJob<'a> {
 
     /// Locks and unlocks the range that all jobs lock until it was handed over `wanted` times. A holder waits until another job
     /// has requested the range, and requests it again only when another job has had it.
-    async fn contend(&mut self, at: LockedAt, wanted: u64) -> Result<(), StepError> {
+    async fn contend(&mut self, at: Lockable, wanted: u64) -> Result<(), StepError> {
         let Self { job: MetadataJob { number, session, context, tally, .. }, contest, .. } = self;
         let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
         let job = *number;
@@ -206,7 +215,7 @@ impl<'a> LockJob<'a> {
 /// Waits for the contested lock: by a request for which the server waits where the protocol has it, and by requests one after
 /// the other where it rejects them.
 async fn wait_for_lock(
-    at: LockedAt,
+    at: Lockable,
     wanted: u64,
     contest: &LockContest,
     session: &mut dyn Session,
@@ -248,7 +257,9 @@ impl PhasedJob for LockJob<'_> {
     async fn perform(&mut self, phase: Phase) -> Span {
         match phase {
             Phase::Run { passes, at } => return self.run(passes, at).await.map(Some),
-            Phase::Connect if self.test() == MetadataTest::ShareConflict => self.connect_denier().await?,
+            Phase::Connect if self.test() == MetadataTest::ShareConflict => {
+                self.denier = Some(self.job.connect_another().await?);
+            }
             Phase::Prepare { .. } => self.contest.reset(),
             Phase::Leave => {
                 if let Some((session, _)) = self.denier.take() {

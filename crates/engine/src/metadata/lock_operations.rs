@@ -8,8 +8,14 @@ use crate::data::context::PassContext;
 use crate::metadata::directory_set::create_empty;
 use crate::record::tally::Tally;
 
-/// A range of an open file: the file, and the first byte of the range.
-pub(crate) type LockedAt = (FileRef, u64);
+/// What a job locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lockable {
+    /// The range of an open file that begins at this byte.
+    Range(FileRef, u64),
+    /// The only unit of the session's semaphore.
+    Semaphore,
+}
 
 /// What a server answered against the rules of locks and share modes.
 pub(crate) fn wrong(detail: &str) -> OpError {
@@ -43,29 +49,51 @@ pub(crate) async fn close(
     context.deadline.call(session, MetaOp::Close { file }).await.map(drop)
 }
 
-/// Locks a range of [`MetadataWork::LOCK_BYTES`].
+/// Opens the semaphore of all jobs.
+pub(crate) async fn open_semaphore(
+    name: &str,
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    context.deadline.call(session, MetaOp::OpenSemaphore { name: name.to_owned() }).await.map(drop)
+}
+
+pub(crate) async fn close_semaphore(
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    context.deadline.call(session, MetaOp::CloseSemaphore).await.map(drop)
+}
+
+/// Locks a range of [`MetadataWork::LOCK_BYTES`], or takes the semaphore, for which the server always waits.
 pub(crate) async fn lock(
-    (file, offset): LockedAt,
+    at: Lockable,
     wait: bool,
     session: &mut dyn Session,
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
-    let lock = MetaOp::Lock { file, offset, bytes: MetadataWork::LOCK_BYTES, wait };
+    let lock = match at {
+        Lockable::Range(file, offset) => MetaOp::Lock { file, offset, bytes: MetadataWork::LOCK_BYTES, wait },
+        Lockable::Semaphore => MetaOp::WaitSemaphore,
+    };
     context.deadline.call(session, lock).await.map(drop)
 }
 
 pub(crate) async fn unlock(
-    (file, offset): LockedAt,
+    at: Lockable,
     session: &mut dyn Session,
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
-    let unlock = MetaOp::Unlock { file, offset, bytes: MetadataWork::LOCK_BYTES };
+    let unlock = match at {
+        Lockable::Range(file, offset) => MetaOp::Unlock { file, offset, bytes: MetadataWork::LOCK_BYTES },
+        Lockable::Semaphore => MetaOp::SignalSemaphore,
+    };
     context.deadline.call(session, unlock).await.map(drop)
 }
 
 /// Locks a range that nobody else locks and unlocks it, timed as one operation.
 pub(crate) async fn lock_and_unlock(
-    at: LockedAt,
+    at: Lockable,
     session: &mut dyn Session,
     context: &mut PassContext<'_>,
     tally: &mut Tally,
@@ -103,6 +131,33 @@ pub(crate) async fn rejected_open(
     tally.outcome(result)
 }
 
+async fn lock_once(
+    at: Lockable,
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    lock(at, false, session, context).await?;
+    unlock(at, session, context).await
+}
+
+async fn trial_of_semaphore(
+    name: &str,
+    session: &mut dyn Session,
+    context: &mut PassContext<'_>,
+) -> Result<Option<OpError>, OpError> {
+    let tried = match open_semaphore(name, session, context).await {
+        Ok(()) => {
+            let tried = lock_once(Lockable::Semaphore, session, context).await;
+            tried.and(close_semaphore(session, context).await)
+        }
+        Err(error) => Err(error),
+    };
+    match tried {
+        Err(error) if error.class.ends_connection() => Err(error),
+        tried => Ok(tried.err()),
+    }
+}
+
 /// Tries what a test needs on a file in the directory of the run; returns why the target rejects it.
 pub(crate) async fn trial(
     test: MetadataTest,
@@ -110,6 +165,9 @@ pub(crate) async fn trial(
     session: &mut dyn Session,
     context: &mut PassContext<'_>,
 ) -> Result<Option<OpError>, OpError> {
+    if test == MetadataTest::Semaphore {
+        return trial_of_semaphore(directory, session, context).await;
+    }
     let path = format!("{directory}/locked");
     create_empty(session, path.clone(), context).await?;
     let tried = if test == MetadataTest::ShareConflict {
@@ -119,10 +177,7 @@ pub(crate) async fn trial(
         }
     } else {
         let file = open(&path, session, context).await?;
-        let tried = match lock((file, 0), false, session, context).await {
-            Ok(()) => unlock((file, 0), session, context).await,
-            Err(error) => Err(error),
-        };
+        let tried = lock_once(Lockable::Range(file, 0), session, context).await;
         tried.and(close(file, session, context).await)
     };
     if let Err(error) = &tried

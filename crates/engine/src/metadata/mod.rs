@@ -4,6 +4,8 @@
 //! directory; each job has a batch of entries in each of its directories, on which it performs the operations of the
 //! test. The set stays on the target for the other cells that need it, with the batch as the last cell left it.
 
+pub(crate) mod caching_job;
+pub(crate) mod caching_operations;
 pub(crate) mod directory_set;
 pub(crate) mod entries;
 pub(crate) mod entry_names;
@@ -12,8 +14,11 @@ pub(crate) mod listing;
 pub(crate) mod lock_contest;
 pub(crate) mod lock_job;
 pub(crate) mod lock_operations;
+pub(crate) mod notify_job;
+pub(crate) mod notify_operations;
 pub(crate) mod server_side;
 pub(crate) mod sparse_content;
 pub(crate) mod step;
 pub(crate) mod support;
 pub(crate) mod verify;
+pub(crate) mod watched_directory;

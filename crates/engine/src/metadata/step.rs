@@ -9,10 +9,12 @@ use sharebench_target::Session;
 
 use crate::cell::rounds::{RoundContext, RoundRules, RoundsDone};
 use crate::data::context::PassContext;
+use crate::metadata::caching_job::CachingJob;
 use crate::metadata::directory_set::{BatchState, DirectorySet};
 use crate::metadata::job::{MetadataCell, MetadataJob};
 use crate::metadata::lock_contest::LockContest;
 use crate::metadata::lock_job::LockJob;
+use crate::metadata::notify_job::NotifyJob;
 use crate::ranks::agreement::agreed;
 use crate::record::tally::Tally;
 
@@ -72,7 +74,11 @@ pub(crate) async fn measure(
         },
     };
     let lent = numbers.into_iter().map(|number| (number, state)).collect();
-    let done = if work.test.is_of_locks() {
+    let done = if work.test.awaits_change() {
+        rounds.measure(lent, |number, state| NotifyJob::new(cell, number, state)).await?
+    } else if work.test.is_of_caching() {
+        rounds.measure(lent, |number, state| CachingJob::new(cell, number, state)).await?
+    } else if work.test.is_of_locks() {
         let contest = LockContest::default();
         rounds.measure(lent, |number, state| LockJob::new(cell, number, state, &contest)).await?
     } else {

@@ -2,12 +2,12 @@
 //! differ within one protocol.
 
 use sharebench_model::{MetaOp, OpError};
-use sharebench_plan::{MetadataTest, ResolvedPlan, Work};
+use sharebench_plan::{MetadataGroup, MetadataTest, ResolvedPlan, Work};
 use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::metadata::directory_set::create_empty;
-use crate::metadata::{lock_operations, server_side};
+use crate::metadata::{caching_operations, lock_operations, notify_operations, server_side};
 
 /// The tests that need locks of byte ranges.
 const WITH_LOCKS: [MetadataTest; 3] =
@@ -27,11 +27,12 @@ async fn without_locks(
     {
         found.extend(with_locks.into_iter().map(|test| (test, error.clone())));
     }
-    let test = MetadataTest::ShareConflict;
-    if wanted(test)
-        && let Some(error) = lock_operations::trial(test, directory, session, context).await?
-    {
-        found.push((test, error));
+    for test in [MetadataTest::ShareConflict, MetadataTest::Semaphore] {
+        if wanted(test)
+            && let Some(error) = lock_operations::trial(test, directory, session, context).await?
+        {
+            found.push((test, error));
+        }
     }
     Ok(found)
 }
@@ -47,6 +48,18 @@ pub(crate) async fn unsupported(
         plan.works().any(|work| matches!(work, Work::Metadata(work) if work.test == test))
     };
     let mut found = without_locks(wanted, directory, session, context).await?;
+    if wanted(MetadataTest::Notify)
+        && let Some(error) = notify_operations::trial(directory, session, context).await?
+    {
+        found.push((MetadataTest::Notify, error));
+    }
+    for test in MetadataTest::of_group(MetadataGroup::Locks).into_iter().filter(|test| test.is_of_caching()) {
+        if wanted(test)
+            && let Some(error) = caching_operations::trial(test, directory, session, context).await?
+        {
+            found.push((test, error));
+        }
+    }
     for test in [MetadataTest::ServerCopy, MetadataTest::Clone, MetadataTest::PunchHole] {
         if wanted(test)
             && let Some(error) = server_side::trial(test, directory, session, context).await?

@@ -55,19 +55,27 @@ impl OperationKind {
             MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } | MetaOp::Link { .. } => {
                 Self::Create
             }
-            MetaOp::Open { .. } | MetaOp::OpenDenying { .. } => Self::Open,
-            MetaOp::Close { .. } => Self::Close,
+            MetaOp::Open { .. }
+            | MetaOp::OpenDenying { .. }
+            | MetaOp::OpenDirectory { .. }
+            | MetaOp::OpenSemaphore { .. }
+            | MetaOp::OpenLeased { .. }
+            | MetaOp::OpenDelegated { .. } => Self::Open,
+            MetaOp::Close { .. } | MetaOp::CloseSemaphore => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,
             MetaOp::CopyRange { .. } | MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } => Self::Write,
             MetaOp::ReadSparse { .. } => Self::Read,
             MetaOp::List { .. } | MetaOp::ListPage { .. } => Self::List,
             MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
             MetaOp::Rename { .. } => Self::Rename,
-            MetaOp::Lock { .. } => Self::Lock,
-            MetaOp::Unlock { .. } => Self::Unlock,
+            MetaOp::Lock { .. } | MetaOp::WaitSemaphore => Self::Lock,
+            MetaOp::Unlock { .. } | MetaOp::SignalSemaphore => Self::Unlock,
             MetaOp::Space => Self::Space,
             MetaOp::Stat { .. }
             | MetaOp::SetModified { .. }
+            | MetaOp::Watch { .. }
+            | MetaOp::AwaitChange { .. }
+            | MetaOp::AwaitRecall { .. }
             | MetaOp::Map { .. }
             | MetaOp::DropCache { .. }
             | MetaOp::Residency { .. } => Self::Stat,

@@ -11,11 +11,14 @@ use crate::run::{Run, cell_limits};
 
 impl Run<'_> {
     /// The tests of the plan whose jobs need one process, because they know of each other when a lock was released.
-    fn within_one_process(&self) -> Option<(MetadataTest, OpError)> {
-        let hands_over = |work: &Work| matches!(work, Work::Metadata(work) if work.test.hands_over());
+    fn within_one_process(&self) -> impl Iterator<Item = (MetadataTest, OpError)> {
+        let hands_over = |test: &MetadataTest| {
+            let is_planned = |work: &Work| matches!(work, Work::Metadata(work) if work.test == *test);
+            test.hands_over() && self.plan.works().any(is_planned)
+        };
         let detail = "its jobs work in one process, and this run has several ranks";
         let error = OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail);
-        self.plan.works().any(hands_over).then_some((MetadataTest::LockContended, error))
+        MetadataTest::ALL.into_iter().filter(hands_over).map(move |test| (test, error.clone()))
     }
 
     /// Skips the metadata tests that the target rejects, and reports them. Fails if that leaves nothing to measure.
@@ -35,8 +38,12 @@ impl Run<'_> {
             error,
         })?;
         let mut found = found;
-        if self.ranks.is_some() && !found.iter().any(|(test, _)| test.hands_over()) {
-            found.extend(self.within_one_process());
+        if self.ranks.is_some() {
+            for (test, error) in self.within_one_process() {
+                if found.iter().all(|(known, _)| *known != test) {
+                    found.push((test, error));
+                }
+            }
         }
         let mut reasons: Vec<String> = files.facts.remove(cell_limits::FACT).into_iter().collect();
         let mut left = false;

@@ -50,14 +50,14 @@ impl Faulty {
     /// Counts a lock or an unlock that succeeded.
     fn count(&self, op: &MetaOp, result: &Result<MetaYield, OpError>) {
         match op {
-            MetaOp::Lock { .. } if result.is_ok() => {
+            MetaOp::Lock { .. } | MetaOp::WaitSemaphore if result.is_ok() => {
                 self.held.fetch_add(1, Ordering::SeqCst);
                 let locks = self.locks.fetch_add(1, Ordering::SeqCst) + 1;
                 if self.fault == Fault::Stopped && locks == LOCKS_UNTIL_STOP {
                     self.stop.stop();
                 }
             }
-            MetaOp::Unlock { .. } if result.is_ok() => {
+            MetaOp::Unlock { .. } | MetaOp::SignalSemaphore if result.is_ok() => {
                 self.held.fetch_sub(1, Ordering::SeqCst);
             }
             _ => {}
@@ -73,13 +73,29 @@ impl Alteration for Faulty {
     fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
         Box::pin(async move {
             let op = match (self.fault, op) {
-                (Fault::Lacks, MetaOp::Lock { .. } | MetaOp::OpenDenying { .. }) => {
+                (
+                    Fault::Lacks,
+                    MetaOp::Lock { .. }
+                    | MetaOp::OpenDenying { .. }
+                    | MetaOp::OpenDirectory { .. }
+                    | MetaOp::OpenLeased { .. }
+                    | MetaOp::OpenDelegated { .. }
+                    | MetaOp::OpenSemaphore { .. },
+                ) => {
                     return rejected(ErrorClass::Unsupported, "no such request");
                 }
-                (Fault::GrantsAll, MetaOp::Lock { .. } | MetaOp::Unlock { .. }) => {
+                (
+                    Fault::GrantsAll,
+                    MetaOp::Lock { .. }
+                    | MetaOp::Unlock { .. }
+                    | MetaOp::WaitSemaphore
+                    | MetaOp::SignalSemaphore,
+                ) => {
                     return replied(Ok(MetaYield::Done));
                 }
-                (Fault::FailsUnlock, MetaOp::Unlock { .. }) if self.locks.load(Ordering::SeqCst) > 1 => {
+                (Fault::FailsUnlock, MetaOp::Unlock { .. } | MetaOp::SignalSemaphore)
+                    if self.locks.load(Ordering::SeqCst) > 1 =>
+                {
                     return rejected(ErrorClass::Io, "not unlocked");
                 }
                 (Fault::RejectsNeighbours, MetaOp::Lock { offset: 1.., .. }) => {
@@ -131,7 +147,7 @@ fn every_test_counts_its_operations_and_leaves_nothing() {
     for blocking in [false, true] {
         let ran = run_on(Fault::None, blocking, "tests = ['locks']\njobs = [1, 2, 5]");
         assert_eq!((ran.end.outcome, ran.failures), (RunOutcome::Complete, vec![]));
-        assert_eq!(ran.steps.len(), 3 + 2 + 2 + 3);
+        assert_eq!(ran.steps.len(), 3 + 2 + 2 + 3 + 3 + 4 * 3 + 2);
         for step in &ran.steps {
             let at = &step.coordinates;
             let invalid = step.checks.iter().find(|check| check.verdict == Verdict::Invalid);
@@ -150,6 +166,8 @@ fn every_test_counts_its_operations_and_leaves_nothing() {
                     assert_eq!(measure.operations, measure.passes * 100, "{at}");
                     assert_eq!(requests, 2 * measure.operations, "{at}");
                 }
+                // notify.rs and caching.rs
+                "notify" | "lease-grant" | "lease-break" | "delegation-grant" | "delegation-recall" => {}
                 "share-conflict" => {
                     assert_eq!(measure.operations, measure.passes * 100, "{at}");
                     assert_eq!(requests, measure.operations, "{at}");
@@ -180,7 +198,7 @@ fn every_job_has_the_contested_lock() {
 fn what_the_target_lacks_is_skipped_with_its_reason() {
     let ran = run(Fault::Lacks, "tests = ['locks', 'stat']\nentries = [3]");
     assert_eq!((ran.end.outcome, ran.failures), (RunOutcome::Complete, vec![]));
-    for test in ["lock", "lock-neighbours", "lock-contended", "share-conflict"] {
+    for test in ["lock", "lock-neighbours", "lock-contended", "share-conflict", "notify"] {
         let reason = format!("skipped {test}: not supported here: test: unsupported (no such request)");
         assert!(ran.warnings.iter().any(|warning| warning.contains(&reason)), "{:?}", ran.warnings);
     }
@@ -194,7 +212,9 @@ fn servers_that_break_the_rules_are_found() {
         (Fault::GrantsAll, "lock-contended", "granted the lock of one range to two jobs at once"),
         (Fault::RejectsNeighbours, "lock-neighbours", "rejected the lock of a range that nobody else locks"),
         (Fault::DeniesNothing, "share-conflict", "opened a file that another session denies"),
+        (Fault::GrantsAll, "semaphore", "granted the lock of one range to two jobs at once"),
         (Fault::FailsUnlock, "lock-contended", "not unlocked"),
+        (Fault::FailsUnlock, "semaphore", "not unlocked"),
         (Fault::FailsUnlock, "lock", "not unlocked"),
     ] {
         for blocking in [false, true] {
@@ -209,7 +229,7 @@ fn servers_that_break_the_rules_are_found() {
 
 #[test]
 fn a_stopped_run_releases_every_lock_and_leaves_nothing() {
-    for test in ["lock", "lock-neighbours", "lock-contended"] {
+    for test in ["lock", "lock-neighbours", "lock-contended", "semaphore"] {
         for blocking in [false, true] {
             let ran = run_on(Fault::Stopped, blocking, &format!("tests = ['{test}']\njobs = [3]"));
             assert_eq!(ran.end.outcome, RunOutcome::Incomplete(StepError::Stopped), "{test}");

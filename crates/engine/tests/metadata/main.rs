@@ -4,7 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
 mod altered;
+mod caching;
 mod locks;
 mod names;
+mod notify;
 mod runner;
 mod server_side;

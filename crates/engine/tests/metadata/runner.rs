@@ -20,9 +20,18 @@ pub fn run(sweep: &str, target: impl Target + 'static, clock: &Clock) -> Ran {
 }
 
 /// The same, until it is stopped.
-pub fn run_until(sweep: &str, target: impl Target + 'static, (clock, stop): (&Clock, &StopSignal)) -> Ran {
+pub fn run_until(sweep: &str, target: impl Target + 'static, until: (&Clock, &StopSignal)) -> Ran {
+    run_with(("", sweep), target, until)
+}
+
+/// The same with further settings of the plan.
+pub fn run_with(
+    (settings, sweep): (&str, &str),
+    target: impl Target + 'static,
+    (clock, stop): (&Clock, &StopSignal),
+) -> Ran {
     let text = format!(
-        "seed = 3\nrepetitions = 1\nmin_sample_time = '1ms'\nverify = 'full'\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}\n"
+        "seed = 3\nrepetitions = 1\nmin_sample_time = '1ms'\nverify = 'full'\n{settings}\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}\n"
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
     let (sender, receiver) = mpsc::channel();

@@ -1,4 +1,4 @@
-//! Locks of byte ranges, and opens that deny a file to others (docs/protocols/ncp.md 3.2 and 3.3).
+//! Locks of byte ranges, semaphores, and opens that deny a file to others (docs/protocols/ncp.md 3.2 and 3.3).
 
 use std::time::Duration;
 
@@ -43,6 +43,31 @@ impl NcpSession {
     pub(crate) async fn unlock(&mut self, file: FileRef, range: (u64, u64)) -> Result<MetaYield, OpError> {
         let handle = self.first_handle(file)?;
         self.call_client(async |client| client.unlock(handle, range).await).await.map(|()| MetaYield::Done)
+    }
+
+    /// Opens a semaphore (0x20/0) with the value 1 if it is new.
+    pub(crate) async fn open_semaphore(&mut self, name: &str) -> Result<MetaYield, OpError> {
+        if self.semaphore.is_some() {
+            let detail = "the session has a semaphore open already";
+            return Err(OpError::new(ErrorClass::Busy, OpStep::Submit, detail));
+        }
+        let opened = self.call_client(async |client| client.open_semaphore(name.as_bytes(), 1).await);
+        self.semaphore = Some(opened.await?.0);
+        Ok(MetaYield::Done)
+    }
+
+    /// Decrements the semaphore (0x20/2), for which the server waits for [`PATIENCE`].
+    pub(crate) async fn wait_on_semaphore(&mut self) -> Result<MetaYield, OpError> {
+        let semaphore = self.semaphore.ok_or_else(OpError::no_open_semaphore)?;
+        let taken = self.call_client(async |client| client.wait_on_semaphore(semaphore, PATIENCE).await);
+        if taken.await? {
+            return Ok(MetaYield::Done);
+        }
+        Err(OpError::new(
+            ErrorClass::Busy,
+            OpStep::Request("semaphore"),
+            "other connections have taken the semaphore",
+        ))
     }
 
     /// Opens a file with both deny bits. The connections of a session would deny it to each other.

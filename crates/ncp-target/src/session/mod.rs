@@ -17,7 +17,7 @@ use sharebench_model::{
     DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability,
     WireCount,
 };
-use sharebench_ncp::client::Client;
+use sharebench_ncp::client::{Client, Semaphore};
 use sharebench_ncp::wire::name_space::space;
 use sharebench_ncp::wire::server_info::GetDateAndTime;
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
@@ -64,6 +64,8 @@ pub(crate) struct NcpSession {
     policy: PolicyCount,
     /// The listing in progress.
     listing: Option<Listing>,
+    /// The open semaphore, which belongs to the first connection.
+    pub(crate) semaphore: Option<Semaphore>,
     /// Losses of all sessions of the target.
     totals: Arc<LossTotals>,
 }
@@ -96,6 +98,7 @@ impl NcpSession {
             commits: options.commits,
             policy: PolicyCount::default(),
             listing: None,
+            semaphore: None,
             totals: Arc::clone(&options.totals),
         }
     }

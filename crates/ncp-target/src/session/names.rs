@@ -66,6 +66,22 @@ impl NcpSession {
             MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, (*offset, *bytes), *wait).await,
             MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, (*offset, *bytes)).await,
             MetaOp::OpenDenying { path } => self.open_denying(path).await,
+            MetaOp::OpenSemaphore { name } => self.open_semaphore(name).await,
+            MetaOp::WaitSemaphore => self.wait_on_semaphore().await,
+            MetaOp::SignalSemaphore => {
+                let semaphore = self.semaphore.ok_or_else(OpError::no_open_semaphore)?;
+                self.done(async |client| client.signal_semaphore(semaphore).await).await
+            }
+            MetaOp::CloseSemaphore => {
+                let semaphore = self.semaphore.take().ok_or_else(OpError::no_open_semaphore)?;
+                self.done(async |client| client.close_semaphore(semaphore).await).await
+            }
+            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => {
+                Err(OpError::no_rights("NCP has no leases"))
+            }
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("NCP"))
+            }
         }
     }
 

@@ -112,6 +112,16 @@ impl NfsSession {
                 "locks of NFS 3 are the protocol NLM, which this client does not speak",
             )),
             MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("NFS 3")),
+            MetaOp::OpenSemaphore { .. }
+            | MetaOp::WaitSemaphore
+            | MetaOp::SignalSemaphore
+            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("NFS")),
+            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => {
+                Err(OpError::no_rights("NFS 3 has no delegations"))
+            }
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("NFS 3"))
+            }
         }
     }
 

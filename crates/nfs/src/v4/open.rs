@@ -20,6 +20,8 @@ pub const DENY_NONE: u32 = 0;
 pub const DENY_BOTH: u32 = 3;
 /// Bits of the wish for a delegation (RFC 8881, 18.16.3: `OPEN4_SHARE_ACCESS_WANT_DELEG_MASK`).
 pub const WANT_DELEGATION_MASK: u32 = 0xff00;
+/// `OPEN4_SHARE_ACCESS_WANT_READ_DELEG`.
+pub const WANT_READ_DELEGATION: u32 = 0x0100;
 /// `OPEN4_SHARE_ACCESS_WANT_NO_DELEG`.
 pub const WANT_NO_DELEGATION: u32 = 0x0400;
 

@@ -334,6 +334,12 @@ mod tests {
             "entries=1 jobs=2 test=lock-neighbours",
             "entries=1 jobs=2 test=lock-contended",
             "entries=1 jobs=1 test=share-conflict",
+            "entries=1 jobs=1 test=notify",
+            "entries=1 jobs=1 test=lease-grant",
+            "entries=1 jobs=1 test=lease-break",
+            "entries=1 jobs=1 test=delegation-grant",
+            "entries=1 jobs=1 test=delegation-recall",
+            "entries=1 jobs=2 test=semaphore",
         ];
         assert_eq!(shown(&plan), wanted);
         let several = resolve("tests = ['lock', 'lock-contended']\njobs = [1, 2, 4]").unwrap();

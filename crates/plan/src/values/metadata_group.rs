@@ -7,7 +7,7 @@ pub enum MetadataGroup {
     Names,
     /// Work that a server does by itself on the content of files.
     ServerSide,
-    /// Locks of byte ranges, and opens that deny a file to others.
+    /// Locks of byte ranges, opens that deny a file to others, notifications of changes, and rights to cache files.
     Locks,
 }
 

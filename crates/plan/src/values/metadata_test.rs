@@ -80,6 +80,18 @@ tests! {
         "Locks the same range of one file by all jobs; an operation is a hand-over, from the unlock of one job to the lock of another.";
     ShareConflict: "share-conflict" Empty Empty
         "Opens a file that another session denies to others; an operation is an open that the server rejects.";
+    Notify: "notify" Empty Empty
+        "Creates and removes a name in a directory that another session watches; an operation is from the start of the creation to the notification.";
+    LeaseGrant: "lease-grant" Empty Empty
+        "Opens a file with a request for a lease on reads, writes and the handle, and closes it; an operation is both.";
+    LeaseBreak: "lease-break" Empty Empty
+        "Opens a file on which another session holds a lease, which the server breaks; an operation is that open.";
+    DelegationGrant: "delegation-grant" Empty Empty
+        "Opens a file with the wish for a delegation, returns it and closes the file; an operation is all of it.";
+    DelegationRecall: "delegation-recall" Empty Empty
+        "Opens a file of which another session holds a delegation, which the server recalls; an operation is that open.";
+    Semaphore: "semaphore" Empty Empty
+        "Takes one semaphore by all jobs; an operation is a hand-over, from the signal of one job to the unit of another.";
 }
 
 impl MetadataTest {
@@ -92,9 +104,16 @@ impl MetadataTest {
     pub const fn group(self) -> MetadataGroup {
         match self {
             Self::ServerCopy | Self::Clone | Self::PunchHole | Self::SparseRead => MetadataGroup::ServerSide,
-            Self::Lock | Self::LockNeighbours | Self::LockContended | Self::ShareConflict => {
-                MetadataGroup::Locks
-            }
+            Self::Lock
+            | Self::LockNeighbours
+            | Self::LockContended
+            | Self::ShareConflict
+            | Self::Notify
+            | Self::LeaseGrant
+            | Self::LeaseBreak
+            | Self::DelegationGrant
+            | Self::DelegationRecall
+            | Self::Semaphore => MetadataGroup::Locks,
             _ => MetadataGroup::Names,
         }
     }
@@ -105,20 +124,48 @@ impl MetadataTest {
         self.group() == MetadataGroup::ServerSide
     }
 
-    /// True for the tests of locks and of opens that deny a file. They work on one file per job, or on one of all jobs.
+    /// True for the tests of what users of one file or directory have to do with each other: locks, opens that deny a file,
+    /// notifications, and rights to cache a file. They work on one file or directory per job, or on one file of all jobs.
     pub fn is_of_locks(self) -> bool {
         self.group() == MetadataGroup::Locks
     }
 
-    /// True if an operation is the hand-over of one lock from a job to another one. These operations follow each other with the
+    /// True if an operation is the hand-over of one lock, or of a semaphore, from a job to another one. These operations follow each other with the
     /// times between them in which a job holds the lock.
     pub const fn hands_over(self) -> bool {
-        matches!(self, Self::LockContended)
+        matches!(self, Self::LockContended | Self::Semaphore)
+    }
+
+    /// True if an operation ends with the notification of a change. Between these operations a job requests the next
+    /// notification and removes what it has created.
+    pub const fn awaits_change(self) -> bool {
+        matches!(self, Self::Notify)
+    }
+
+    /// True for the tests of rights to cache a file.
+    pub const fn is_of_caching(self) -> bool {
+        matches!(self, Self::LeaseGrant | Self::LeaseBreak) || self.is_of_delegations()
+    }
+
+    /// True for the tests of the rights that NFSv4 has.
+    pub const fn is_of_delegations(self) -> bool {
+        matches!(self, Self::DelegationGrant | Self::DelegationRecall)
+    }
+
+    /// True if an operation is an open that takes back the right of another session. Between these operations a job opens the
+    /// file with that session, and closes it with both.
+    pub const fn takes_back(self) -> bool {
+        matches!(self, Self::LeaseBreak | Self::DelegationRecall)
+    }
+
+    /// True if jobs do more than they measure, or wait for each other, so that the time between their operations is no idle time.
+    pub const fn works_between(self) -> bool {
+        self.hands_over() || self.awaits_change() || self.takes_back()
     }
 
     /// The least number of jobs with which the test has a meaning.
     pub const fn min_jobs(self) -> u32 {
-        if matches!(self, Self::LockNeighbours | Self::LockContended) { 2 } else { 1 }
+        if self.hands_over() || matches!(self, Self::LockNeighbours) { 2 } else { 1 }
     }
 
     /// True if the entries are made from one source.
@@ -227,7 +274,7 @@ mod tests {
         }
         let groups = ["metadata", "server-side", "locks"].map(|group| SweepTest::named(group).unwrap());
         assert_eq!(groups.concat(), MetadataTest::ALL.map(SweepTest::Metadata));
-        assert_eq!((groups[1].len(), groups[2].len()), (4, 4));
+        assert_eq!((groups[1].len(), groups[2].len()), (4, 10));
         assert_eq!(SweepTest::named("read"), Ok(vec![SweepTest::Records(Test::Read)]));
         assert!(SweepTest::named("creat").unwrap_err().contains("did you mean 'create'?"));
         assert!(SweepTest::named("lock-contend").unwrap_err().contains("did you mean 'lock-contended'?"));

@@ -189,7 +189,7 @@ impl FromStr for Operation {
                 "'{name}' is no operation of a workload; byte-range locks are replayed from loadfiles (LockX, UnlockX)"
             )),
             "notify" => Err(
-                "'notify': change notification is not measured: NFSv3 and NCP have none, and our SMB client sends none"
+                "'notify' is no operation of a workload; sweeps measure change notification (--tests notify)"
                     .to_owned(),
             ),
             _ => Err(match nearest(name, &NAMES) {
@@ -251,7 +251,7 @@ mod tests {
             ("read 4KiB 8KiB", "there is a size already"),
             ("read much", "is no size"),
             ("lock", "LockX"),
-            ("notify", "our SMB client sends none"),
+            ("notify", "--tests notify"),
         ] {
             let error = text.parse::<Operation>().unwrap_err();
             assert!(error.contains(said), "{text}: {error}");

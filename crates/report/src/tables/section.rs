@@ -44,8 +44,8 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
             "Median throughput with its interval, by records and operations in flight; ratios with theirs."
         }
     };
-    let caption = &match operation(section) {
-        Some(operation) => format!("{caption} An operation is {operation}."),
+    let caption = &match operation_sentence(section) {
+        Some(sentence) => format!("{caption} {sentence}"),
         None => caption.to_owned(),
     };
     if section
@@ -64,12 +64,25 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
     build(analysis, section, caption, &columns, true)
 }
 
+/// The sentence on what an operation of the section is, where its name does not say it.
+pub fn operation_sentence(section: &Section) -> Option<String> {
+    Some(format!("An operation is {}.", operation(section)?))
+}
+
 /// What the operations of a test of locks are; none for other tests, whose operations their names say.
 fn operation(section: &Section) -> Option<&'static str> {
     match section.rows.first()?.coordinates.text(axis::TEST)? {
         "lock" | "lock-neighbours" => Some("a lock and its unlock"),
         "lock-contended" => Some("a hand-over from the unlock of one job to the lock of another"),
+        "semaphore" => Some("a hand-over from the signal of one job to the unit of another"),
         "share-conflict" => Some("an open that the server rejects"),
+        "notify" => Some("the time from the start of a creation to its notification"),
+        "lease-grant" => Some("an open with a request for a lease, and its close"),
+        "delegation-grant" => {
+            Some("an open with the wish for a delegation, the return of the delegation and the close")
+        }
+        "lease-break" => Some("an open of a file whose lease another session gives back first"),
+        "delegation-recall" => Some("an open of a file whose delegation another session returns first"),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use sharebench_model::Verdict;
 
 use crate::escape::terminal as safe;
 use crate::show::counts;
-use crate::tables::{load_tables, main_table, rank_tables, study_table};
+use crate::tables::{load_tables, main_table, operation_sentence, rank_tables, study_table};
 use layout::pad;
 use parts::{heading, sentences, statuses, unlike_conditions, verdicts, write_table};
 use style::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -43,7 +43,9 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     not_aligned(&mut out, style, analysis);
     for section in &analysis.sections {
         heading(&mut out, style, &safe(&section.title));
-        write_table(&mut out, style, &main_table(analysis, section));
+        let mut table = main_table(analysis, section);
+        table.notes.extend(operation_sentence(section));
+        write_table(&mut out, style, &table);
         if let Some(study) = study_table(analysis, section, true) {
             out.push('\n');
             write_table(&mut out, style, &study);

@@ -12,7 +12,7 @@ use super::parts::{labelled, sentences, table_width, unlike_conditions, verdicts
 use super::style::{GREEN, RED, Style, YELLOW};
 use crate::escape::terminal as safe;
 use crate::first_screen::{TrustSummary, bars, restates_a_verdict, trust_summary};
-use crate::tables::{Table, main_table, tests_table};
+use crate::tables::{Table, main_table, operation_sentence, tests_table};
 
 /// Most sentences of the answer besides the verdict.
 const MAX_SENTENCES: usize = 2;
@@ -78,7 +78,13 @@ pub fn summary(analysis: &Analysis, style: Style, screen: &Screen<'_>) -> String
     let fits = |choice: &&(&String, &String, &String)| render(choice).lines().count() <= rows;
     let mut out = render(choices.iter().find(fits).unwrap_or(&choices[3]));
     let mut table = table(analysis, style);
-    let left = rows.saturating_sub(out.lines().count() + 1);
+    let mut left = rows.saturating_sub(out.lines().count() + 1);
+    let notes = table.notes.iter().map(|note| wrap(&safe(note), style.limit(), 2).len()).sum::<usize>();
+    if left < MIN_TABLE + notes {
+        table.notes.clear();
+    } else {
+        left -= notes;
+    }
     if table.rows.is_empty() || left < MIN_TABLE {
         return out;
     }
@@ -87,7 +93,7 @@ pub fn summary(analysis: &Analysis, style: Style, screen: &Screen<'_>) -> String
     let more = table.rows.len() - shown;
     table.rows.truncate(shown);
     if more > 0 {
-        table.notes = vec![format!("and {more} more")];
+        table.notes.insert(0, format!("and {more} more"));
     }
     write_table(&mut out, style, &table);
     out.push('\n');
@@ -144,7 +150,8 @@ fn trust(out: &mut String, style: Style, analysis: &Analysis, known: Option<&str
 /// The cells of a single section, or a line per test; without the rates where they do not fit.
 fn table(analysis: &Analysis, style: Style) -> Table {
     if let [section] = analysis.sections.as_slice() {
-        let table = Table { notes: Vec::new(), ..main_table(analysis, section) };
+        let notes = operation_sentence(section).into_iter().collect();
+        let table = Table { notes, ..main_table(analysis, section) };
         if table_width(style, &table) <= style.limit() {
             return table;
         }

@@ -9,6 +9,7 @@ use sharebench_stream_client::{Arrivals, SendQueue, connection_error, tcp_readin
 use tokio::net::TcpStream;
 
 use crate::client::credits::Credits;
+use crate::client::lease_breaks::LeaseBreaks;
 use crate::client::message_security::MessageSecurity;
 use crate::client::metadata_exchange::MetadataExchange;
 use crate::client::pending_replies::{Completion, PendingReplies};
@@ -17,12 +18,13 @@ use crate::client::renewal::RenewalExchange;
 use crate::client::requests::{InFlight, Queued, Request, Requests};
 use crate::client::session_counts::SessionCounts;
 use crate::client::slot_buffers::SlotBuffers;
+use crate::client::watch_exchange::WatchExchange;
 use crate::wire::data::{READ_DATA_OFFSET, WRITE_DATA_OFFSET};
 use crate::wire::data::{ReadRequest, WriteRequest};
 use crate::wire::frame::{self, PREFIX_LEN};
 use crate::wire::header::{Header, command, flags};
-use crate::wire::lease::{ACKNOWLEDGMENT_REQUIRED, LeaseAcknowledgment, LeaseBreak};
-use crate::wire::simple::FlushRequest;
+use crate::wire::lease::{ACKNOWLEDGMENT_REQUIRED, LeaseAcknowledgment};
+use crate::wire::simple::{Empty, FlushRequest};
 use crate::wire::transform;
 
 /// What a message can hold in addition to the payload of a slot.
@@ -58,15 +60,14 @@ pub(crate) struct Channel {
     requests: Requests,
     /// Requests that wait for credits, in the order of their submission.
     waiting: VecDeque<Queued>,
-    /// The session requests leases.
-    pub(crate) holds_leases: bool,
-    /// Breaks that are not acknowledged yet.
-    breaks: VecDeque<LeaseBreak>,
+    /// Breaks of leases that are not acknowledged yet.
+    pub(crate) breaks: LeaseBreaks,
     /// Requests that the server wants to see again, see [`PendingReplies`].
     to_repeat: Vec<Queued>,
     pub(crate) credits: Credits,
     pub(crate) security: MessageSecurity,
     pub(crate) exchange: MetadataExchange,
+    pub(crate) watch: WatchExchange,
     /// The renewal of the session's login. While it is needed, only its own requests are sent.
     pub(crate) renewal: RenewalExchange,
     pub(crate) session_id: u64,
@@ -98,12 +99,12 @@ impl Channel {
             receiver: Receiver::new(slots, slot_bytes, slot_bytes.max(FRAME_ALLOWANCE) + FRAME_ALLOWANCE),
             requests: Requests::new(slots),
             waiting: VecDeque::with_capacity(slots + 1),
-            holds_leases: false,
-            breaks: VecDeque::new(),
+            breaks: LeaseBreaks::default(),
             to_repeat: Vec::new(),
             credits: Credits::new(credits),
             security: MessageSecurity::default(),
             exchange: MetadataExchange::default(),
+            watch: WatchExchange::default(),
             renewal: RenewalExchange::default(),
             session_id: 0,
             tree_id: 0,
@@ -176,6 +177,10 @@ impl Channel {
         self.requests.metadata_index()
     }
 
+    pub(crate) fn watch_index(&self) -> usize {
+        self.requests.watch_index()
+    }
+
     /// The error of a request on this connection, if the connection is lost.
     pub(crate) fn failure(&self) -> Option<OpError> {
         self.lost.as_ref().map(connection_error::already_lost)
@@ -214,9 +219,10 @@ impl Channel {
         self.waiting.push_front(Queued { index, request: Request::LogIn, times_sent: 0, replayed: false });
     }
 
-    /// True if no request awaits its reply.
+    /// True if no request awaits its reply, apart from one that is pending until a directory changes.
     pub(crate) fn is_drained(&self) -> bool {
-        self.requests.in_flight() == 0 && self.send_queue.is_empty()
+        let pending = usize::from(self.watch.accepted.is_some());
+        self.requests.in_flight() == pending && self.send_queue.is_empty()
     }
 
     /// Sends what credits allow, then receives until at least one request completes, or nothing more arrives. After an
@@ -271,10 +277,10 @@ impl Channel {
             credits: &mut self.credits,
             security: &self.security,
             metadata_reply: &mut self.exchange.reply,
+            watch: &mut self.watch,
             after_loss: self.sequence != 0,
             to_repeat: &mut self.to_repeat,
             renewal: &mut self.renewal,
-            holds_leases: self.holds_leases,
             breaks: &mut self.breaks,
             completions,
         };
@@ -328,7 +334,7 @@ impl Channel {
     fn acknowledge(&mut self) {
         let index = self.requests.acknowledgment_index();
         while self.requests.is_idle(index) {
-            let Some(broken) = self.breaks.pop_front() else { return };
+            let Some(broken) = self.breaks.take() else { return };
             let required = broken.flags & ACKNOWLEDGMENT_REQUIRED != 0;
             self.counts.lease_broken(required);
             if required {
@@ -420,25 +426,19 @@ impl Channel {
     }
 
     fn send_gathered(&mut self, index: usize, header: &Header, request: Request, buffers: &mut SlotBuffers) {
-        let Self { send_queue, security, exchange, renewal, .. } = self;
+        let Self { send_queue, security, exchange, renewal, watch, .. } = self;
         send_queue.gather(|bytes, start| {
-            // Prefix and transform header come first on the wire but are known last (length, nonce, tag): their
-            // space is reserved now and filled below.
-            let transform_len = if security.encryption.is_some() { transform::LEN } else { 0 };
-            let at = start + PREFIX_LEN + transform_len;
-            bytes.resize(at, 0);
-            header.encode(bytes);
+            let at = begin_message(bytes, start, header, security);
             match request {
                 Request::Metadata { .. } => bytes.extend_from_slice(&exchange.body),
                 Request::LogIn => bytes.extend_from_slice(&renewal.body),
+                Request::Watch { .. } => bytes.extend_from_slice(&watch.body),
                 Request::Write { len, .. } => {
                     encode_data(request, bytes);
                     bytes.extend_from_slice(buffers.payload_of(index, len as usize).unwrap_or_default());
                 }
                 _ => encode_data(request, bytes),
             }
-            // The signature covers the plain message, so it is computed before encryption; a session never does
-            // both.
             if header.is(flags::SIGNED) {
                 security.sign(&mut bytes[at..]);
             }
@@ -447,12 +447,32 @@ impl Channel {
                 // sent in plain text.
                 exchange.keep_request(&bytes[at..]);
             }
-            if let Some(encryption) = &security.encryption {
-                encryption.encrypt(&mut bytes[start + PREFIX_LEN..]);
-            }
-            let prefix = frame::prefix(bytes.len() - start - PREFIX_LEN).unwrap_or_default();
-            bytes[start..start + PREFIX_LEN].copy_from_slice(&prefix);
+            finish_message(bytes, start, security);
         });
+    }
+
+    /// Queues the CANCEL of the pending watch (MS-SMB2 2.2.30). It costs no credit and has no reply of its own.
+    pub(crate) fn cancel_watch(&mut self) {
+        let Some((message_id, async_id)) = self.watch.accepted else { return };
+        let signed = self.security.signs(false);
+        let header = Header {
+            command: command::CANCEL,
+            flags: flags::ASYNC | if signed { flags::SIGNED } else { 0 },
+            message_id,
+            async_id,
+            session_id: self.session_id,
+            ..Header::default()
+        };
+        let Self { send_queue, security, .. } = self;
+        send_queue.gather(|bytes, start| {
+            let at = begin_message(bytes, start, &header, security);
+            Empty::default().encode(bytes);
+            if signed {
+                security.sign(&mut bytes[at..]);
+            }
+            finish_message(bytes, start, security);
+        });
+        self.wire.requests += 1;
     }
 
     /// Rejects a request that waits for credits while nothing in flight can bring any.
@@ -474,7 +494,7 @@ impl Channel {
         let detail = format!("the request costs {charge} credits, the server grants {available}");
         let step = OpStep::Request(command::name(request.command()));
         let error = OpError::new(ErrorClass::Unsupported, step, detail);
-        if request.is_internal() {
+        if !request.completes() {
             return self.give_up(error);
         }
         // As a rule 0 requests: it never reached the wire, and the wire counts must agree with the operations' counts.
@@ -500,13 +520,33 @@ impl Channel {
     #[cold]
     pub(crate) fn fail_all(&mut self, error: &OpError, completions: &mut Vec<Completion>) {
         for Queued { index, request, times_sent, .. } in self.take_unfinished() {
-            if request.is_internal() {
+            if !request.completes() {
                 continue;
             }
             let result = Err(error.clone());
             completions.push(Completion { index, request, result, requests: times_sent });
         }
     }
+}
+
+/// Appends the header of a message, and before it the space for the prefix and the transform header, which come first on the wire
+/// but are known last (length, nonce, tag). Returns where the message starts. The caller signs the plain message, before it is
+/// encrypted; a session never does both.
+fn begin_message(bytes: &mut Vec<u8>, start: usize, header: &Header, security: &MessageSecurity) -> usize {
+    let transform_len = if security.encryption.is_some() { transform::LEN } else { 0 };
+    let at = start + PREFIX_LEN + transform_len;
+    bytes.resize(at, 0);
+    header.encode(bytes);
+    at
+}
+
+/// Encrypts a complete message if the session encrypts, and fills its prefix.
+fn finish_message(bytes: &mut [u8], start: usize, security: &MessageSecurity) {
+    if let Some(encryption) = &security.encryption {
+        encryption.encrypt(&mut bytes[start + PREFIX_LEN..]);
+    }
+    let prefix = frame::prefix(bytes.len() - start - PREFIX_LEN).unwrap_or_default();
+    bytes[start..start + PREFIX_LEN].copy_from_slice(&prefix);
 }
 
 /// Appends the body of a data operation, that of a WRITE without its payload.
@@ -526,6 +566,6 @@ fn encode_data(request: Request, out: &mut Vec<u8>) {
         Request::Acknowledge { key, state } => {
             LeaseAcknowledgment { key, state, ..LeaseAcknowledgment::default() }.encode(out);
         }
-        Request::LogIn | Request::Metadata { .. } => {}
+        Request::LogIn | Request::Watch { .. } | Request::Metadata { .. } => {}
     }
 }

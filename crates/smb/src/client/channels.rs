@@ -33,7 +33,7 @@ use crate::wire::header::{Header, command};
 #[derive(Debug)]
 pub(crate) struct Channels {
     /// Never empty.
-    live: Vec<Channel>,
+    pub(super) live: Vec<Channel>,
     pub(crate) buffers: SlotBuffers,
     counts: Arc<SessionCounts>,
     /// Place of the channel that carries the metadata request, or carried the last one.
@@ -72,8 +72,20 @@ impl Channels {
     /// Takes breaks of leases from now on.
     pub(crate) fn hold_leases(&mut self) {
         for channel in &mut self.live {
-            channel.holds_leases = true;
+            channel.breaks.expect();
         }
+    }
+
+    /// Waits for the break of this lease from now on.
+    pub(crate) fn expect_break_of(&mut self, key: [u8; 16]) {
+        for channel in &mut self.live {
+            channel.breaks.expect_of(key);
+        }
+    }
+
+    /// True if the break was acknowledged.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.live.iter().any(|channel| channel.breaks.is_broken())
     }
 
     /// The channel that the next metadata request uses.
@@ -193,7 +205,7 @@ impl Channels {
         for channel in &mut self.live {
             channel.listen(cx, &mut self.buffers);
         }
-        if self.live.iter().any(|channel| channel.renewal.needed) {
+        if self.live.iter().any(|channel| channel.renewal.needed || channel.cause().is_some()) {
             self.restore(cx, &mut Vec::new());
         }
     }
@@ -304,6 +316,9 @@ impl Channels {
                 self.metadata = to;
                 self.repeated |= queued.replayed;
                 self.live[to].exchange.continue_with(&mut lost.exchange);
+            }
+            if matches!(queued.request, Request::Watch { .. }) {
+                self.live[to].watch.continue_with(&mut lost.watch);
             }
             self.live[to].resubmit(queued);
         }

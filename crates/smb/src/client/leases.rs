@@ -1,13 +1,19 @@
 //! Leases and durable handles that opens request, and the breaks that the session acknowledges.
 
+use std::future::poll_fn;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::task::Poll;
 
+use sharebench_model::{CacheRight, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
 use sharebench_target::{TargetUrl, UrlError};
 
+use crate::client::negotiated::LEASING;
+use crate::client::open_file::OpenFile;
+use crate::client::policy::access_and_disposition;
 use crate::client::session::SmbSession;
 use crate::client::session_counts::LEASE_STATES;
 use crate::crypto::random;
-use crate::wire::create::CreateResponse;
+use crate::wire::create::{CreateResponse, options};
 use crate::wire::create_context::{CreateContext, contexts, name};
 use crate::wire::durable::{self, DurableGrant, DurableRequest};
 use crate::wire::lease::{HANDLE, LEVEL, LeaseContext, READ, WRITE};
@@ -103,7 +109,70 @@ impl CreateExtras {
     }
 }
 
+impl CreateExtras {
+    fn request_lease(&mut self, key: [u8; 16], state: u32, dialect: u16) {
+        // Version 2 adds the key of the directory and the epoch, which dialect 3 introduced.
+        let version_2 = (dialect >= 0x0300).then_some(([0; 16], 0));
+        let lease = LeaseContext { key, state, flags: 0, version_2 };
+        self.oplock = LEVEL;
+        self.contexts.push(CreateContext::new(name::REQUEST_LEASE, &lease.encode()));
+        self.lease = true;
+    }
+}
+
 impl SmbSession {
+    /// Opens a file with a request for a lease on everything (MS-SMB2 3.2.4.3.8), whatever the URL requests. Its break is
+    /// awaited from now on.
+    pub(crate) async fn open_leased(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        let dialect = self.negotiated.dialect;
+        let oldest = LeaseChoice::File(READ).oldest_dialect();
+        if dialect < oldest || self.negotiated.capabilities & LEASING == 0 {
+            return Err(OpError::no_rights(
+                "the server has no leases (dialects from 2.1 with SMB2_GLOBAL_CAP_LEASING)",
+            ));
+        }
+        let key = self.lease_key(path);
+        self.channels.expect_break_of(key);
+        let mut extras = CreateExtras::default();
+        extras.request_lease(key, READ | HANDLE | WRITE, dialect);
+        let (rights, disposition) = access_and_disposition(OpenHow::ReadWrite);
+        let (id, response) =
+            self.create_with(extras, path, rights, disposition, options::NON_DIRECTORY_FILE).await?;
+        let state = self.granted_lease(&response);
+        let right = match state {
+            _ if state & WRITE != 0 => CacheRight::Writes,
+            _ if state & READ != 0 => CacheRight::Reads,
+            _ => CacheRight::None,
+        };
+        match self.files.open(OpenFile { id, policy: IoPolicy::default() }) {
+            Ok(file) => {
+                self.leased = (right != CacheRight::None).then_some(file);
+                Ok(MetaYield::OpenedToCache { file, right })
+            }
+            Err(error) => {
+                self.close_file(id).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Waits for the break of the lease of [`Self::open_leased`], and acknowledges it.
+    pub(crate) async fn await_break(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
+        if self.leased != Some(file) {
+            return Err(OpError::no_right());
+        }
+        poll_fn(|cx| {
+            self.channels.listen(cx);
+            if let Some(error) = self.channels.failure() {
+                return Poll::Ready(Err(error));
+            }
+            if self.channels.is_broken() { Poll::Ready(Ok(())) } else { Poll::Pending }
+        })
+        .await?;
+        self.leased = None;
+        Ok(MetaYield::Done)
+    }
+
     /// The contexts of a CREATE: the lease, the durable handle, and the identity of a CREATE that may be repeated.
     ///
     /// A session with several channels always sends the GUID of `DH2Q`: without it a server would perform a CREATE that is
@@ -118,12 +187,7 @@ impl SmbSession {
             Opens::Attributes => 0,
         };
         if state != 0 && dialect >= self.lease.oldest_dialect() {
-            // Version 2 adds the key of the directory and the epoch, which dialect 3 introduced.
-            let version_2 = (dialect >= 0x0300).then_some(([0; 16], 0));
-            let lease = LeaseContext { key: self.lease_key(path), state, flags: 0, version_2 };
-            extras.oplock = LEVEL;
-            extras.contexts.push(CreateContext::new(name::REQUEST_LEASE, &lease.encode()));
-            extras.lease = true;
+            extras.request_lease(self.lease_key(path), state, dialect);
         }
         extras.durable = self.durable && opens == Opens::File;
         if dialect >= 0x0300 && (extras.durable || self.channels.count() > 1) {
@@ -150,21 +214,29 @@ impl SmbSession {
         if !extras.lease && !extras.durable {
             return;
         }
-        let offset = response.contexts_offset as usize;
-        let len = response.contexts_len as usize;
-        let list = offset.checked_add(len).and_then(|end| self.channels.reply().get(offset..end));
-        let granted = list.and_then(|list| contexts(list).ok()).unwrap_or_default();
-        let of = |name: &[u8]| granted.iter().find(|context| context.name == name);
         if extras.lease {
-            let lease = of(name::REQUEST_LEASE).and_then(|context| LeaseContext::decode(&context.data).ok());
-            let state = lease.filter(|_| response.oplock == LEVEL).map_or(0, |lease| lease.state);
-            self.counts.lease_granted(state as usize % LEASE_STATES);
+            self.counts.lease_granted(self.granted_lease(response) as usize % LEASE_STATES);
         }
         if extras.durable {
-            let granted =
-                of(durable::REQUEST).is_some_and(|context| DurableGrant::decode(&context.data).is_ok());
+            let context = self.granted_context(response, durable::REQUEST);
+            let granted = context.is_some_and(|context| DurableGrant::decode(&context.data).is_ok());
             self.counts.durable_requested(granted);
         }
+    }
+
+    /// A context of the response to the last CREATE, which can be read.
+    fn granted_context(&self, response: &CreateResponse, name: &[u8]) -> Option<CreateContext> {
+        let offset = response.contexts_offset as usize;
+        let len = response.contexts_len as usize;
+        let list = offset.checked_add(len).and_then(|end| self.channels.reply().get(offset..end))?;
+        contexts(list).ok()?.into_iter().find(|context| context.name == name)
+    }
+
+    /// The state of the lease that the response to the last CREATE grants; 0 for none.
+    fn granted_lease(&self, response: &CreateResponse) -> u32 {
+        let context = self.granted_context(response, name::REQUEST_LEASE);
+        let lease = context.and_then(|context| LeaseContext::decode(&context.data).ok());
+        lease.filter(|_| response.oplock == LEVEL).map_or(0, |lease| lease.state)
     }
 }
 

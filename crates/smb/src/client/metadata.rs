@@ -40,7 +40,10 @@ impl SmbSession {
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {
+                let cancelled = self.end_watch_of(*file).await;
+                self.leased = self.leased.filter(|leased| leased != file);
                 let file = self.files.close(*file)?;
+                cancelled?;
                 self.copies.forget(file.id);
                 self.close_file(file.id).await?;
                 Ok(MetaYield::Done)
@@ -71,6 +74,16 @@ impl SmbSession {
             MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, (*offset, *bytes), *wait).await,
             MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, (*offset, *bytes)).await,
             MetaOp::OpenDenying { path } => self.open_denying(path).await,
+            MetaOp::OpenSemaphore { .. }
+            | MetaOp::WaitSemaphore
+            | MetaOp::SignalSemaphore
+            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("SMB")),
+            MetaOp::OpenLeased { path } => self.open_leased(path).await,
+            MetaOp::OpenDelegated { .. } => Err(OpError::no_rights("SMB has leases and no delegations")),
+            MetaOp::AwaitRecall { file } => self.await_break(*file).await,
+            MetaOp::OpenDirectory { path } => self.open_directory(path).await,
+            MetaOp::Watch { file } => self.watch(*file).await,
+            MetaOp::AwaitChange { file } => self.await_change(*file).await,
         }
     }
 
@@ -103,7 +116,7 @@ impl SmbSession {
         self.create_with(extras, path, access, disposition, options).await
     }
 
-    async fn create_with(
+    pub(crate) async fn create_with(
         &mut self,
         mut extras: CreateExtras,
         path: &str,

@@ -12,6 +12,7 @@ mod credits;
 mod dial;
 mod handshake;
 mod interfaces;
+mod lease_breaks;
 mod leases;
 mod listing;
 mod locks;
@@ -38,6 +39,8 @@ mod share_paths;
 mod slot_buffers;
 mod target;
 mod times;
+mod watch;
+mod watch_exchange;
 
 #[cfg(test)]
 mod tests;

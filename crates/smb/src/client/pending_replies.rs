@@ -1,16 +1,16 @@
 //! Replies matched with the requests that await them.
 
-use std::collections::VecDeque;
-
 use sharebench_model::OpError;
 use sharebench_stream_client::connection_error::protocol_violation;
 use sharebench_stream_client::submit_error;
 
 use crate::client::credits::Credits;
+use crate::client::lease_breaks::LeaseBreaks;
 use crate::client::message_security::MessageSecurity;
 use crate::client::renewal::RenewalExchange;
 use crate::client::requests::{InFlight, Queued, Request, Requests};
 use crate::client::slot_buffers::SlotBuffers;
+use crate::client::watch_exchange::WatchExchange;
 use crate::status::NtStatus;
 use crate::wire::WireError;
 use crate::wire::data::{ReadResponse, WriteResponse};
@@ -21,9 +21,6 @@ use crate::wire::simple::{Empty, ErrorResponse};
 /// Most requests for one operation, if the server rejects them for the time being: after the loss of a channel, or because
 /// the session is expired again and again.
 const MAX_TIMES_SENT: u32 = 64;
-
-/// Most breaks that wait for their acknowledgment.
-const MAX_BREAKS: usize = 4096;
 
 /// The outcome of a request.
 #[derive(Debug)]
@@ -49,16 +46,16 @@ pub(crate) struct PendingReplies<'a> {
     pub(crate) security: &'a MessageSecurity,
     /// The complete reply to the last metadata request.
     pub(crate) metadata_reply: &'a mut Vec<u8>,
+    /// The request that waits for a change in a directory.
+    pub(crate) watch: &'a mut WatchExchange,
     /// The session has lost a channel.
     pub(crate) after_loss: bool,
     /// Requests to send again, see [`MAX_TIMES_SENT`].
     pub(crate) to_repeat: &'a mut Vec<Queued>,
     /// The renewal of the session's login on this connection.
     pub(crate) renewal: &'a mut RenewalExchange,
-    /// The session requests leases, so that a break may concern one of them.
-    pub(crate) holds_leases: bool,
     /// Breaks of leases that the server announces.
-    pub(crate) breaks: &'a mut VecDeque<LeaseBreak>,
+    pub(crate) breaks: &'a mut LeaseBreaks,
     pub(crate) completions: &'a mut Vec<Completion>,
 }
 
@@ -93,12 +90,9 @@ impl PendingReplies<'_> {
             // The break of a lease belongs to no session: it is neither signed nor encrypted (MS-SMB2 3.3.4.7). A forged
             // one makes this client give up a right that it does not use.
             // Other notifications are ignored: this client holds no oplock.
-            if self.holds_leases
-                && let Ok(broken) = LeaseBreak::decode(message)
+            if let Ok(broken) = LeaseBreak::decode(message)
+                && !self.breaks.push(broken)
             {
-                self.breaks.push_back(broken);
-            }
-            if self.breaks.len() > MAX_BREAKS {
                 return Err(protocol_violation("more breaks of leases than the session can hold"));
             }
             return Ok(());
@@ -115,6 +109,9 @@ impl PendingReplies<'_> {
         self.credits.granted(header.credits);
         // An interim response: the final one follows under the same message id (MS-SMB2 3.2.5.1.5).
         if status == NtStatus::PENDING && header.is(flags::ASYNC) {
+            if matches!(sent.request, Request::Watch { .. }) {
+                self.watch.accepted = Some((header.message_id, header.async_id));
+            }
             return Ok(());
         }
         // After the loss of a channel the server answers so to a repeated change while it still performs the first one,
@@ -153,7 +150,7 @@ impl PendingReplies<'_> {
         self.credits.answered(sent.charge);
         self.requests.finish(index);
         let InFlight { request, times_sent, .. } = sent;
-        if request.is_internal() {
+        if !request.completes() {
             return;
         }
         self.completions.push(Completion { index, request, result, requests: times_sent });
@@ -172,6 +169,10 @@ impl PendingReplies<'_> {
             // The whole message is kept, because the handshake hashes it and each command decodes its own body.
             self.metadata_reply.clear();
             self.metadata_reply.extend_from_slice(message);
+            return Ok(Ok(0));
+        }
+        if let Request::Watch { .. } = request {
+            self.watch.finish(message);
             return Ok(Ok(0));
         }
         if request == Request::LogIn {
@@ -203,7 +204,7 @@ impl PendingReplies<'_> {
                 Ok(if count == len { Ok(len) } else { Err(submit_error::short_write(count, len)) })
             }
             Request::Acknowledge { .. } => LeaseAcknowledgment::decode(message).map(|_| Ok(0)),
-            Request::Flush { .. } | Request::LogIn | Request::Metadata { .. } => {
+            Request::Flush { .. } | Request::LogIn | Request::Watch { .. } | Request::Metadata { .. } => {
                 Empty::decode(message).map(|_| Ok(0))
             }
         }

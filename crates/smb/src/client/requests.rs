@@ -1,4 +1,4 @@
-//! Requests in flight: one per slot, one login, one acknowledgment, and one for metadata; found again by their message id.
+//! Requests in flight: one per slot, one each for changes, login, acknowledgment and metadata; found again by their message id.
 
 use sharebench_model::{CachePolicy, PolicyCount};
 use sharebench_stream_client::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
@@ -24,6 +24,10 @@ pub(crate) enum Request {
     ///
     /// [`RenewalExchange`]: crate::client::renewal::RenewalExchange
     LogIn,
+    /// `CHANGE_NOTIFY`, which stays in flight until something changes. Its body waits in the channel's [`WatchExchange`].
+    ///
+    /// [`WatchExchange`]: crate::client::watch_exchange::WatchExchange
+    Watch { reply_bytes: u32 },
     /// Any other command. Its body waits in the channel's [`MetadataExchange`].
     ///
     /// [`MetadataExchange`]: crate::client::metadata_exchange::MetadataExchange
@@ -38,6 +42,7 @@ impl Request {
             Self::Flush { .. } => command::FLUSH,
             Self::Acknowledge { .. } => command::OPLOCK_BREAK,
             Self::LogIn => command::SESSION_SETUP,
+            Self::Watch { .. } => command::CHANGE_NOTIFY,
             Self::Metadata { command, .. } => command,
         }
     }
@@ -46,14 +51,19 @@ impl Request {
     pub(crate) const fn payload(self) -> u32 {
         match self {
             Self::Read { len, .. } | Self::Write { len, .. } => len,
-            Self::Metadata { reply_bytes, .. } => reply_bytes,
+            Self::Metadata { reply_bytes, .. } | Self::Watch { reply_bytes } => reply_bytes,
             Self::Flush { .. } | Self::Acknowledge { .. } | Self::LogIn => 0,
         }
     }
 
-    /// True if it belongs to the session itself, so that no caller waits for it and no operation counts it.
+    /// True if it belongs to the session itself, so that no operation counts it.
     pub(crate) const fn is_internal(self) -> bool {
         matches!(self, Self::Acknowledge { .. } | Self::LogIn)
+    }
+
+    /// True if it ends in a [`Completion`](crate::client::pending_replies::Completion): its caller waits for nothing else.
+    pub(crate) const fn completes(self) -> bool {
+        !self.is_internal() && !matches!(self, Self::Watch { .. })
     }
 
     /// True if it can be sent again after a server has rejected it because its session is expired. A log-off then has
@@ -75,9 +85,11 @@ impl Request {
                     ..PolicyCount::default()
                 }
             }
-            Self::Flush { .. } | Self::Acknowledge { .. } | Self::LogIn | Self::Metadata { .. } => {
-                PolicyCount::default()
-            }
+            Self::Flush { .. }
+            | Self::Acknowledge { .. }
+            | Self::LogIn
+            | Self::Watch { .. }
+            | Self::Metadata { .. } => PolicyCount::default(),
         }
     }
 }
@@ -128,11 +140,11 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Makes a table for `slots` data operations, one login, one acknowledgment and one metadata request.
+    /// Makes a table for `slots` data operations, one watch, one login, one acknowledgment and one metadata request.
     pub(crate) fn new(slots: usize) -> Self {
         // Requests that cost several credits take several ids, so the ring is larger than the table.
         let ring = (4 * (slots + 1)).next_power_of_two();
-        Self { table: RequestTable::new(slots + 2), ring: vec![0; ring] }
+        Self { table: RequestTable::new(slots + 3), ring: vec![0; ring] }
     }
 
     pub(crate) fn metadata_index(&self) -> usize {
@@ -147,6 +159,11 @@ impl Requests {
     /// Index of the login that renews the session.
     pub(crate) fn login_index(&self) -> usize {
         self.table.metadata_index() - 2
+    }
+
+    /// Index of the request that waits for a change in a directory.
+    pub(crate) fn watch_index(&self) -> usize {
+        self.table.metadata_index() - 3
     }
 
     pub(crate) fn in_flight(&self) -> usize {

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use sharebench_model::{
-    DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading, WireCount,
+    DataOp, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
 use sharebench_stream_client::OpenFileTable;
@@ -61,6 +61,10 @@ pub(crate) struct SmbSession {
     rejected: Vec<Reply>,
     /// The listing in progress.
     pub(crate) listing: Option<Listing>,
+    /// The directory for which a report of changes is requested.
+    pub(crate) watched: Option<FileRef>,
+    /// The open file whose lease a break is awaited of.
+    pub(crate) leased: Option<FileRef>,
     /// What is known of copies on the server.
     pub(crate) copies: Copies,
 }
@@ -81,6 +85,8 @@ impl SmbSession {
             completions,
             rejected: Vec::new(),
             listing: None,
+            watched: None,
+            leased: None,
             copies: Copies::default(),
         }
     }
@@ -210,7 +216,7 @@ impl Session for SmbSession {
 
     /// Acknowledges breaks of leases: another user waits for it.
     fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
-        if self.lease != LeaseChoice::None {
+        if self.lease != LeaseChoice::None || self.leased.is_some() {
             self.channels.listen(cx);
         }
     }

@@ -58,6 +58,11 @@ impl SessionCounts {
         self.durables_granted.fetch_add(u64::from(granted), Ordering::Relaxed);
     }
 
+    /// True if an open has requested a lease.
+    pub(crate) fn has_leases(&self) -> bool {
+        self.leases.iter().any(|count| count.load(Ordering::Relaxed) > 0)
+    }
+
     /// Adds the facts of sessions that request leases, such as `leases_granted: RWH 10, none 1`.
     pub(crate) fn add_lease_facts(&self, facts: &mut Facts) {
         let counts = self.leases.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();

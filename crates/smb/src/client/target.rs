@@ -129,7 +129,7 @@ impl Target for SmbTarget {
         if self.options.channels > 1 {
             self.counts.add_channel_facts(&mut facts);
         }
-        if self.options.lease != LeaseChoice::None {
+        if self.options.lease != LeaseChoice::None || self.counts.has_leases() {
             self.counts.add_lease_facts(&mut facts);
         }
         if self.options.durable {

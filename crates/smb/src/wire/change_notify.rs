@@ -1,7 +1,7 @@
 //! `CHANGE_NOTIFY` (MS-SMB2 2.2.35, 2.2.36) and `FILE_NOTIFY_INFORMATION` (MS-FSCC 2.7.1).
 
 use super::bytes::body;
-use super::{Field, FileId, utf16};
+use super::{Field, FileId, Reader, WireError, from_utf16, utf16};
 
 /// Flag of a request: also changes in the directories below.
 pub const WATCH_TREE: u16 = 1;
@@ -35,6 +35,24 @@ pub enum Action {
     AddedStream = 6,
     RemovedStream = 7,
     ModifiedStream = 8,
+}
+
+impl Action {
+    const ALL: [Self; 8] = [
+        Self::Added,
+        Self::Removed,
+        Self::Modified,
+        Self::RenamedOldName,
+        Self::RenamedNewName,
+        Self::AddedStream,
+        Self::RemovedStream,
+        Self::ModifiedStream,
+    ];
+
+    /// The action of a number.
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|action| *action as u32 == number)
+    }
 }
 
 body! {
@@ -73,9 +91,64 @@ pub fn put_changes<'a>(changes: impl Iterator<Item = (Action, &'a str)>, out: &m
     }
 }
 
+/// Decodes a list of changes: the number of the action, and the name relative to the directory.
+///
+/// Entries neither overlap nor precede their predecessor, so that the list holds no more than the bytes do.
+pub fn changes(information: &[u8]) -> Result<Vec<(u32, String)>, WireError> {
+    const FIXED_BYTES: u64 = 12;
+    let mut found = Vec::new();
+    let mut rest = information;
+    loop {
+        let mut reader = Reader::new(rest, "FILE_NOTIFY_INFORMATION");
+        let next: u32 = reader.get()?;
+        let action: u32 = reader.get()?;
+        let len: u32 = reader.get()?;
+        found.push((action, from_utf16(reader.take(len as usize)?)));
+        if next == 0 {
+            return Ok(found);
+        }
+        if u64::from(next) < FIXED_BYTES + u64::from(len) {
+            return Err(reader.bad("NextEntryOffset", next.into()));
+        }
+        rest = rest.get(next as usize..).unwrap_or_default();
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn the_client_decodes_what_the_server_encodes(names in prop::collection::vec("\\PC{0,20}", 1..20)) {
+            let all = |name: &String| (Action::RenamedNewName, name.clone());
+            let sent: Vec<_> = names.iter().map(all).collect();
+            let mut out = Vec::new();
+            put_changes(sent.iter().map(|(action, name)| (*action, &**name)), &mut out);
+            let found: Vec<_> = changes(&out).unwrap();
+            let sent: Vec<_> = sent.into_iter().map(|(action, name)| (action as u32, name)).collect();
+            prop_assert_eq!(found, sent);
+        }
+
+        #[test]
+        fn no_bytes_are_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(found) = changes(&bytes) {
+                prop_assert!(found.len() <= bytes.len() / 12);
+            }
+        }
+    }
+
+    #[test]
+    fn entries_that_overlap_are_rejected() {
+        let mut out = Vec::new();
+        put_changes([(Action::Added, "ab"), (Action::Removed, "c")].into_iter(), &mut out);
+        out[0] = 12;
+        assert!(changes(&out).unwrap_err().to_string().contains("NextEntryOffset is 0xc"));
+        out[0] = 200;
+        assert!(changes(&out).is_err() && changes(&[]).is_err());
+    }
 
     #[test]
     fn changes_are_linked_and_aligned() {

@@ -98,3 +98,27 @@ pub(super) async fn share_modes(ground: &Ground<'_>) -> Result<(), String> {
     ground.finish(other).await?;
     ground.finish(one).await
 }
+
+/// Where a target has semaphores, the only unit of a new one has one owner at a time, and a closed one has none.
+pub(super) async fn semaphores(ground: &Ground<'_>) -> Result<(), String> {
+    let mut first = ground.enter().await?;
+    let open = MetaOp::OpenSemaphore { name: ground.path("semaphore") };
+    match first.call(open.clone()).await {
+        Ok(_) => {}
+        Err(error) if error.class.ends_connection() => return Err(format!("{open:?}: {error}")),
+        Err(_) => return ground.finish(first).await,
+    }
+    let mut second = ground.connect(1).await?;
+    second.done(open).await?;
+    first.done(MetaOp::WaitSemaphore).await?;
+    second.fails(MetaOp::WaitSemaphore, &[ErrorClass::Busy]).await?;
+    first.done(MetaOp::SignalSemaphore).await?;
+    second.done(MetaOp::WaitSemaphore).await?;
+    second.done(MetaOp::SignalSemaphore).await?;
+    for session in [&mut first, &mut second] {
+        session.done(MetaOp::CloseSemaphore).await?;
+        session.fails(MetaOp::SignalSemaphore, &[ErrorClass::Stale]).await?;
+    }
+    ground.finish(second).await?;
+    ground.finish(first).await
+}

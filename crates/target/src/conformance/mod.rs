@@ -8,6 +8,8 @@
 //! # }
 //! ```
 
+mod caching;
+mod changes;
 mod data;
 mod depth;
 mod entry_changes;
@@ -108,6 +110,9 @@ const STEPS: &[(&str, StepFn)] = &[
     ("ranges", |ground| Box::pin(ranges::ranges(ground))),
     ("locks", |ground| Box::pin(locks::locks(ground))),
     ("share modes", |ground| Box::pin(locks::share_modes(ground))),
+    ("notifications", |ground| Box::pin(changes::notifications(ground))),
+    ("semaphores", |ground| Box::pin(locks::semaphores(ground))),
+    ("rights to cache", |ground| Box::pin(caching::caching(ground))),
     ("space", |ground| Box::pin(sharing::space(ground))),
     ("names", |ground| Box::pin(names::unusual(ground))),
     ("close", |ground| Box::pin(sharing::close(ground))),

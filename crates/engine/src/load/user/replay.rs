@@ -3,8 +3,7 @@
 use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpStep, OpenHow};
 use sharebench_plan::{Call, Disposition, Expected, Loadfile, LoadfileLine, matches_mask};
 
-use crate::load::user::replay_state::Held;
-use crate::load::user::replay_state::Stored;
+use crate::load::user::replay_state::{Held, Locking, Stored};
 use crate::load::user::user_files::OwnFile;
 use crate::load::user::virtual_user::VirtualUser;
 use crate::record::operation_kind::OperationKind;
@@ -63,7 +62,9 @@ impl VirtualUser<'_> {
             let lost = handle_of(&line.call).is_some_and(|handle| !self.replay.open.contains_key(&handle));
             let is_lock = matches!(line.call, Call::Lock { .. } | Call::Unlock { .. });
             let why = why.or((lost && self.replay.ready).then_some("its file did not open"));
-            let Some(why) = why.or((is_lock && self.replay.has_no_locks).then_some(NO_LOCKS)) else {
+            let Some(why) =
+                why.or((is_lock && self.replay.locking != Locking::Performed).then_some(NO_LOCKS))
+            else {
                 if self.replay.at == 0 {
                     self.replay.from_ns = self.thread.clock.now();
                 }
@@ -194,7 +195,7 @@ impl VirtualUser<'_> {
         let started = self.thread.clock.now();
         let result = self.call(op).await;
         if result.as_ref().is_err_and(|error| error.class == ErrorClass::Unsupported) {
-            self.replay.has_no_locks = true;
+            self.replay.locking = Locking::JustRejected;
             self.leave_out(line, NO_LOCKS);
             return Ok(());
         }

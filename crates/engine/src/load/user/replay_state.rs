@@ -17,14 +17,26 @@ pub(crate) struct Replay {
     pub(crate) ready: bool,
     /// A line did not end as it should have: what follows may find other things than it expects.
     pub(crate) strayed: bool,
-    /// A lock was rejected because the protocol, or our client of it, has none.
-    pub(crate) has_no_locks: bool,
+    /// What is done with the lines of locks.
+    pub(crate) locking: Locking,
     /// Open files and directories by the handles of the loadfile.
     pub(crate) open: BTreeMap<u32, Held>,
     /// Files that are there, by their names' indices.
     pub(crate) files: BTreeMap<u32, Stored>,
     /// The generation of the newest write.
     pub(crate) generation: u32,
+}
+
+/// What a user does with the lines of locks. The protocol, or our client of it, may have none, which the first lock shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Locking {
+    /// They are performed.
+    #[default]
+    Performed,
+    /// The line that was performed last was rejected as unsupported. It is left out, and no transaction.
+    JustRejected,
+    /// They are left out.
+    LeftOut,
 }
 
 /// The file or directory to which a handle of the loadfile refers.

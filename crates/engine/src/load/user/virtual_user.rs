@@ -9,7 +9,7 @@ use sharebench_plan::{Owner, Pace, Think};
 use sharebench_target::Session;
 
 use crate::load::user::open_file::OpenFile;
-use crate::load::user::replay_state::Replay;
+use crate::load::user::replay_state::{Locking, Replay};
 use crate::load::user::shared_session::SessionMember;
 use crate::load::user::thread_context::ThreadContext;
 use crate::load::user::user_activity::{Activity, NOT_THINKING, UserActivity};
@@ -302,6 +302,8 @@ impl<'a> VirtualUser<'a> {
         self.activity.end();
         self.activity.engaged.set(self.activity.engaged.get() || window.measures(ended));
         match result {
+            // The target has just answered that it cannot perform this line.
+            Ok(()) if self.replay.locking == Locking::JustRejected => self.replay.locking = Locking::LeftOut,
             Ok(()) => self.book(transaction, intended, started, ended, window),
             Err(error) => {
                 if window.measures(ended) {

@@ -1,7 +1,9 @@
 //! Answers to calls of the server: `CB_NULL` and `CB_COMPOUND` on the connections of the session.
 //!
-//! This client wants no delegations and no layouts, so that the server has nothing to recall. A delegation that a server
-//! grants nevertheless is returned at once; a recall that crosses its return is answered as known.
+//! This client wants no layouts, and delegations only where a test is about them. A delegation that a server grants
+//! nevertheless is returned at once; a recall that crosses its return is answered as known.
+
+use std::collections::VecDeque;
 
 use crate::client::v4::session::Nfs4Session;
 use crate::rpc::{CallError, CallHeader, Rejection, put_success};
@@ -10,6 +12,7 @@ use crate::v4::callback::{
     CallbackSequenced, NotifyLock, Offloaded, Recall, RecallAny, RecallSlot,
 };
 use crate::v4::compound::{OK, ReplyHead, ResultHead};
+use crate::v4::data::StateId;
 use crate::v4::item::Item;
 use crate::v4::session::SessionId;
 use crate::v4::status::Nfs4Status;
@@ -18,6 +21,9 @@ use crate::xdr::{Reader, Writer, XdrError};
 /// RPC program of callbacks, which this client chooses (RFC 8881, 18.36.3).
 pub(crate) const CALLBACK_PROGRAM: u32 = 0x4000_0000;
 
+/// Most recalled delegations that are known. A session holds one.
+const MAX_RECALLED: usize = 16;
+
 /// The only slot of the back channel: the number of the last call, and the reply to it.
 #[derive(Debug, Default)]
 pub(crate) struct CallbackSlot {
@@ -25,6 +31,27 @@ pub(crate) struct CallbackSlot {
     reply: Vec<u8>,
     /// The asynchronous copy that ended last, which a COPY may wait for.
     pub(crate) offloaded: Option<Offloaded>,
+    /// The delegations that were recalled last.
+    recalled: VecDeque<[u8; 12]>,
+}
+
+impl CallbackSlot {
+    /// Forgets the recalls of earlier delegations.
+    pub(crate) fn forget_recalls(&mut self) {
+        self.recalled.clear();
+    }
+
+    /// True if the server has recalled this delegation.
+    pub(crate) fn is_recalled(&self, state: StateId) -> bool {
+        self.recalled.contains(&state.other)
+    }
+
+    fn recall(&mut self, state: StateId) {
+        if self.recalled.len() == MAX_RECALLED {
+            self.recalled.pop_front();
+        }
+        self.recalled.push_back(state.other);
+    }
 }
 
 impl Nfs4Session {
@@ -168,8 +195,11 @@ fn perform(
             slot.offloaded = Some(Offloaded::get(reader)?);
             None
         }
-        // The delegation is being returned; the client has nothing to write before.
-        CallbackOperation::Recall => Recall::get(reader).map(|_| None)?,
+        // Whoever waits for it returns the delegation; the client has nothing to write before.
+        CallbackOperation::Recall => {
+            slot.recall(Recall::get(reader)?.state);
+            None
+        }
         // This client holds nothing of these types, and waits for no lock.
         CallbackOperation::RecallAny => RecallAny::get(reader).map(|_| None)?,
         CallbackOperation::NotifyLock => NotifyLock::get(reader).map(|_| None)?,

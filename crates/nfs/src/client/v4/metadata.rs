@@ -1,6 +1,8 @@
 //! Operations on names and attributes: each is one COMPOUND where the path to its directory is known.
 
-use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat};
+use sharebench_model::{
+    ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
+};
 
 use crate::client::metadata::{DIRECTORY_MODE, FILE_MODE, check_name, split};
 use crate::client::open_file::OpenFile;
@@ -46,6 +48,31 @@ pub(crate) fn to_handle(handle: &PutFh<'_>) -> Result<FileHandle4, OpError> {
     FileHandle4::new(handle.handle.0).ok_or_else(too_long)
 }
 
+/// How to open a file: for what, what others may not do meanwhile, and the bits of the wish for a delegation (RFC 8881, 18.16.3).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wish {
+    pub(crate) how: OpenHow,
+    pub(crate) deny: u32,
+    pub(crate) delegation: u32,
+}
+
+impl Wish {
+    /// Denies nothing, and wants no delegation.
+    const fn of(how: OpenHow) -> Self {
+        Self { how, deny: DENY_NONE, delegation: WANT_NO_DELEGATION }
+    }
+}
+
+/// A file that was opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenedAs {
+    pub(crate) file: FileRef,
+    pub(crate) handle: FileHandle4,
+    pub(crate) size: u64,
+    /// The delegation that the server has granted.
+    pub(crate) delegation: Option<StateId>,
+}
+
 impl Nfs4Session {
     pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
         match op {
@@ -54,8 +81,10 @@ impl Nfs4Session {
                 self.open(path, *how, *policy).await
             }
             MetaOp::Close { file } => {
+                let returned = self.end_delegation_of(*file).await;
                 let open = self.files.close(*file)?;
-                self.close_state(open.handle).await.map(|()| MetaYield::Done)
+                let closed = self.close_state(open.handle).await;
+                returned.and(closed).map(|()| MetaYield::Done)
             }
             MetaOp::SetSize { file, size } => {
                 let open = self.files.get(*file)?.handle;
@@ -89,7 +118,20 @@ impl Nfs4Session {
                 self.unlock(*file, (*offset, *bytes)).await.map(|()| MetaYield::Done)
             }
             MetaOp::OpenDenying { path } => {
-                self.open_with(path, OpenHow::ReadWrite, IoPolicy::default(), DENY_BOTH).await
+                let wish = Wish { deny: DENY_BOTH, ..Wish::of(OpenHow::ReadWrite) };
+                self.open_with(path, wish, IoPolicy::default()).await
+            }
+            MetaOp::OpenSemaphore { .. }
+            | MetaOp::WaitSemaphore
+            | MetaOp::SignalSemaphore
+            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("NFS")),
+            MetaOp::OpenLeased { .. } => {
+                Err(OpError::no_rights("NFS 4 has delegations and no leases of files"))
+            }
+            MetaOp::OpenDelegated { path } => self.open_delegated(path).await,
+            MetaOp::AwaitRecall { file } => self.await_recall(*file).await,
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("this client over NFS 4"))
             }
         }
     }
@@ -162,22 +204,30 @@ impl Nfs4Session {
 
     /// OPEN, with the attributes of the file in the same call. Minor version 0 confirms each owner once.
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
-        self.open_with(path, how, policy, DENY_NONE).await
+        self.open_with(path, Wish::of(how), policy).await
     }
 
-    /// OPEN that denies others what `deny` says.
-    async fn open_with(
+    /// OPEN without a delegation.
+    async fn open_with(&mut self, path: &str, wish: Wish, policy: IoPolicy) -> Result<MetaYield, OpError> {
+        let OpenedAs { file, handle, size, delegation } = self.open_wishing(path, wish, policy).await?;
+        if let Some(delegation) = delegation {
+            self.return_delegation(handle, delegation).await?;
+        }
+        Ok(MetaYield::Opened { file, size })
+    }
+
+    /// OPEN with a wish. The caller returns a delegation.
+    pub(crate) async fn open_wishing(
         &mut self,
         path: &str,
-        how: OpenHow,
+        wish: Wish,
         policy: IoPolicy,
-        deny: u32,
-    ) -> Result<MetaYield, OpError> {
+    ) -> Result<OpenedAs, OpError> {
         let (parent, name) = split(path)?;
         let directory = self.directory(parent).await?;
         let owner = self.owners.acquire();
-        let opened = self.open_at(directory, name, (how, deny), owner).await;
-        let (handle, state, size) = match opened {
+        let opened = self.open_at(directory, name, wish, owner).await;
+        let (handle, state, size, delegation) = match opened {
             Ok(opened) => opened,
             Err(error) => {
                 self.owners.release(owner);
@@ -186,7 +236,7 @@ impl Nfs4Session {
         };
         let open = OpenState { handle, state, owner, locks: None };
         match self.files.open(OpenFile::new(open, policy)) {
-            Ok(file) => Ok(MetaYield::Opened { file, size }),
+            Ok(file) => Ok(OpenedAs { file, handle, size, delegation }),
             Err(error) => {
                 self.close_state(open).await?;
                 Err(error)
@@ -198,11 +248,12 @@ impl Nfs4Session {
         &mut self,
         directory: FileHandle4,
         name: &str,
-        (how, deny): (OpenHow, u32),
+        Wish { how, deny, delegation }: Wish,
         owner: u32,
-    ) -> Result<(FileHandle4, StateId, u64), OpError> {
-        let no_delegation = if self.minor == 0 { 0 } else { WANT_NO_DELEGATION };
-        let access = no_delegation | if how == OpenHow::Read { SHARE_READ } else { SHARE_BOTH };
+    ) -> Result<(FileHandle4, StateId, u64, Option<StateId>), OpError> {
+        // Version 4.0 has no wishes.
+        let wish = if self.minor == 0 { 0 } else { delegation };
+        let access = wish | if how == OpenHow::Read { SHARE_READ } else { SHARE_BOTH };
         let create = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
         let creation = if how == OpenHow::CreateNew { Creation::Guarded(create) } else { Creation::Existing };
         let owner_name = owner.to_be_bytes();
@@ -228,15 +279,12 @@ impl Nfs4Session {
         if confirm && self.minor == 0 {
             state = self.confirm(handle, state, owner).await?;
         }
-        if let Some(delegation) = delegation {
-            self.return_delegation(handle, delegation).await?;
-        }
         // The server postponed GETATTR after it had opened the file.
         let size = match size {
             Some(size) => size,
             None => self.size(handle).await?,
         };
-        Ok((handle, self.current(state), size))
+        Ok((handle, self.current(state), size, delegation))
     }
 
     /// The state that later operations name: with sessions its most recent version (RFC 8881, 8.2.2), so that the
@@ -269,8 +317,12 @@ impl Nfs4Session {
         results.get(Operation::OpenConfirm)
     }
 
-    /// Returns a delegation that the client did not want (RFC 8881, 18.6).
-    async fn return_delegation(&mut self, handle: FileHandle4, state: StateId) -> Result<(), OpError> {
+    /// `DELEGRETURN` (RFC 8881, 18.6).
+    pub(crate) async fn return_delegation(
+        &mut self,
+        handle: FileHandle4,
+        state: StateId,
+    ) -> Result<(), OpError> {
         let request = Request::changing(Operation::DelegReturn);
         let mut results = self
             .request(request, |compound, _| {

@@ -5,12 +5,13 @@
 //! drives; [`data`] encodes its READs, WRITEs and COMMITs and decides what each reply means for the slot of the call, which
 //! [`slots`] keeps. [`compound`] builds calls and reads results, [`requests`] performs them one at a time for [`metadata`]
 //! and [`listing`]; [`whole_file`] reads small files by one call, and [`locks`] locks ranges of open files. [`recovery`] repeats what the server postponed and connects again, [`binding`] opens further
-//! connections, and [`callbacks`] answers the server.
+//! connections, [`callbacks`] answers the server, and [`delegations`] returns what it recalls.
 
 mod binding;
 mod callbacks;
 mod compound;
 mod data;
+mod delegations;
 mod dialect;
 mod entry_changes;
 mod establish;

@@ -20,6 +20,7 @@ use crate::client::open_file::OpenFile;
 use crate::client::options::NfsOptions;
 use crate::client::replies::Completion;
 use crate::client::v4::callbacks::CallbackSlot;
+use crate::client::v4::delegations::HeldDelegation;
 use crate::client::v4::dialect::V4;
 use crate::client::v4::listing::Listing;
 use crate::client::v4::locks::LockState;
@@ -64,8 +65,8 @@ pub(crate) struct Pending {
 /// is one COMPOUND as well. If the server postpones it
 /// (`NFS4ERR_DELAY`), or its connection is lost, it is sent again, and its reply counts each time. From minor version 1 on
 /// a repeated call has the slot and the number of the first attempt, so that the server performs it only once. The
-/// session caches no data and no attributes, and it wants no delegations and no layouts, so that every operation is
-/// measured at the server.
+/// session caches no data and no attributes, and it wants no layouts, and delegations only for [`MetaOp::OpenDelegated`], so
+/// that every operation is measured at the server.
 #[derive(Debug)]
 pub(crate) struct Nfs4Session {
     pub(crate) channel: Channel<V4>,
@@ -89,6 +90,8 @@ pub(crate) struct Nfs4Session {
     pub(crate) call_position: Option<Position>,
     pub(crate) owners: Owners,
     pub(crate) callback_slot: CallbackSlot,
+    /// The delegation of a test that is about them.
+    pub(crate) delegation: Option<HeldDelegation>,
     pub(crate) recovery: Recovery,
     pub(crate) facts: Facts,
     pub(crate) options: NfsOptions,
@@ -132,6 +135,7 @@ impl Nfs4Session {
             call_position: None,
             owners: Owners::default(),
             callback_slot: CallbackSlot::default(),
+            delegation: None,
             recovery: Recovery::new(spec.connect_timeout),
             facts: Facts::new(),
             options: options.clone(),

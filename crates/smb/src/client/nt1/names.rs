@@ -86,6 +86,16 @@ impl Nt1Session {
                 Err(OpError::no_locks("this client requests no locks over SMB1"))
             }
             MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("this client over SMB1")),
+            MetaOp::OpenSemaphore { .. }
+            | MetaOp::WaitSemaphore
+            | MetaOp::SignalSemaphore
+            | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("SMB")),
+            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => {
+                Err(OpError::no_rights("this client over SMB1 requests no oplocks"))
+            }
+            MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
+                Err(OpError::no_notifications("this client over SMB1"))
+            }
         }
     }
 

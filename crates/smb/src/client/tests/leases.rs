@@ -1,9 +1,21 @@
 //! Breaks of leases at a scripted server.
 
+use sharebench_model::{CacheRight, MetaOp, MetaYield};
+
 use super::*;
-use crate::wire::lease::{ACKNOWLEDGMENT_REQUIRED, HANDLE, LeaseAcknowledgment, LeaseBreak, READ};
+use crate::client::negotiated::LEASING;
+use crate::wire::create::{CreateRequest, CreateResponse};
+use crate::wire::create_context::{CreateContext, name, put_contexts};
+use crate::wire::lease::{
+    ACKNOWLEDGMENT_REQUIRED, HANDLE, LEVEL, LeaseAcknowledgment, LeaseBreak, LeaseContext, READ, WRITE,
+};
+use crate::wire::simple::CloseResponse;
 
 fn lease_break(key: u8) -> Vec<u8> {
+    lease_break_of([key; 16])
+}
+
+fn lease_break_of(key: [u8; 16]) -> Vec<u8> {
     let header = Header {
         command: command::OPLOCK_BREAK,
         flags: flags::RESPONSE,
@@ -11,8 +23,7 @@ fn lease_break(key: u8) -> Vec<u8> {
         ..Header::default()
     };
     let flags = ACKNOWLEDGMENT_REQUIRED;
-    let broken =
-        LeaseBreak { flags, key: [key; 16], current: 7, new: READ | HANDLE, ..LeaseBreak::default() };
+    let broken = LeaseBreak { flags, key, current: 7, new: READ | HANDLE, ..LeaseBreak::default() };
     message(&header, |out| broken.encode(out))
 }
 
@@ -68,6 +79,98 @@ fn breaks_without_end_end_the_session_and_breaks_without_leases_are_ignored() {
             };
             let (replies, _server) = tokio::join!(client, server);
             assert_eq!(replies[0].result.clone().map_err(|error| error.class), wanted);
+        });
+    }
+}
+
+/// The response to a CREATE that grants a lease of this state; 0 grants none.
+fn leased(request: &Header, key: [u8; 16], state: u32) -> Vec<u8> {
+    // Header and fixed fields are followed by the contexts at the next multiple of 8 bytes.
+    const CONTEXTS_AT: usize = 64 + 88;
+    let lease = LeaseContext { key, state, flags: 0, version_2: None };
+    let mut contexts = Vec::new();
+    if state != 0 {
+        put_contexts(&[CreateContext::new(name::REQUEST_LEASE, &lease.encode())], &mut contexts);
+    }
+    let response = CreateResponse {
+        oplock: if state == 0 { 0 } else { LEVEL },
+        file: FileId { persistent: 3, volatile: 4 },
+        contexts_offset: CONTEXTS_AT as u32,
+        contexts_len: contexts.len() as u32,
+        ..CreateResponse::default()
+    };
+    message(&answer(request, NtStatus::SUCCESS), |out| {
+        response.encode(out);
+        assert_eq!(out.len(), CONTEXTS_AT);
+        out.extend_from_slice(&contexts);
+        // The variable part has at least one byte.
+        out.resize(out.len().max(CONTEXTS_AT + 1), 0);
+    })
+}
+
+#[test]
+fn the_break_of_a_lease_is_awaited_and_acknowledged_while_nothing_is_in_flight() {
+    for (state, right) in [
+        (READ | HANDLE | WRITE, CacheRight::Writes),
+        (READ | HANDLE, CacheRight::Reads),
+        (0, CacheRight::None),
+    ] {
+        run(async {
+            let (mut session, _, mut server) = pair(1, 8, 1 << 20).await;
+            session.negotiated.dialect = 0x0210;
+            session.negotiated.capabilities = LEASING;
+            let client = async {
+                let opened = session.call(MetaOp::OpenLeased { path: "held".into() }).await;
+                let (file, granted) = opened.result.and_then(MetaYield::into_right).unwrap();
+                assert_eq!((granted, opened.requests), (right, 1));
+                let recalled = session.call(MetaOp::AwaitRecall { file }).await;
+                let again = session.call(MetaOp::AwaitRecall { file }).await;
+                assert_eq!(again.result.unwrap_err().class, ErrorClass::Stale);
+                let closed = session.call(MetaOp::Close { file }).await;
+                assert_eq!((closed.result, closed.requests), (Ok(MetaYield::Done), 1));
+                (recalled.result.map_err(|error| error.class), recalled.requests, session.counts.has_leases())
+            };
+            let server = async {
+                let (create, bytes) = server.request().await;
+                let request = CreateRequest::decode(&bytes).unwrap();
+                let context = request.contexts.iter().find(|context| context.name == name::REQUEST_LEASE);
+                let lease = LeaseContext::decode(&context.unwrap().data).unwrap();
+                assert_eq!((request.oplock, lease.state), (LEVEL, READ | HANDLE | WRITE));
+                server.send(&leased(&create, lease.key, state)).await;
+                if state != 0 {
+                    // That of another lease ends no wait.
+                    for key in [[9; 16], lease.key] {
+                        server.send(&lease_break_of(key)).await;
+                        let (header, bytes) = server.request().await;
+                        assert_eq!(header.command, command::OPLOCK_BREAK);
+                        let acknowledged = LeaseAcknowledgment::decode(&bytes).unwrap();
+                        assert_eq!((acknowledged.key, acknowledged.state), (key, READ | HANDLE));
+                        let reply = answer(&header, NtStatus::SUCCESS);
+                        server.send(&message(&reply, |out| acknowledged.encode(out))).await;
+                    }
+                }
+                let (close, _) = server.request().await;
+                assert_eq!(close.command, command::CLOSE);
+                let reply = answer(&close, NtStatus::SUCCESS);
+                server.send(&message(&reply, |out| CloseResponse::default().encode(out))).await;
+                server
+            };
+            let (found, _server) = tokio::join!(client, server);
+            let wanted = if state == 0 { Err(ErrorClass::Stale) } else { Ok(MetaYield::Done) };
+            assert_eq!(found, (wanted, 0, true));
+        });
+    }
+}
+
+#[test]
+fn a_server_without_leases_gets_no_request_for_one() {
+    for (dialect, capabilities) in [(0x0202, LEASING), (0x0311, 0)] {
+        run(async {
+            let (mut session, _, _server) = pair(1, 8, 1 << 20).await;
+            session.negotiated.dialect = dialect;
+            session.negotiated.capabilities = capabilities;
+            let opened = session.call(MetaOp::OpenLeased { path: "held".into() }).await;
+            assert_eq!((opened.result.unwrap_err().class, opened.requests), (ErrorClass::Unsupported, 0));
         });
     }
 }

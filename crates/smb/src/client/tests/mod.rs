@@ -7,6 +7,7 @@ mod leases;
 mod policies;
 mod protection;
 mod replies;
+mod watch;
 
 use std::future::poll_fn;
 use std::sync::Arc;

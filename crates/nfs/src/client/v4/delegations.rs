@@ -1,0 +1,62 @@
+//! Delegations of versions 4.1 and 4.2: files that are opened with one, and its return when the server recalls it.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use sharebench_model::{CacheRight, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
+
+use crate::client::v4::metadata::{OpenedAs, Wish};
+use crate::client::v4::session::Nfs4Session;
+use crate::v4::data::{FileHandle4, StateId};
+use crate::v4::open::{DENY_NONE, WANT_READ_DELEGATION};
+
+/// The delegation of the file that was opened last with the wish for one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeldDelegation {
+    file: FileRef,
+    handle: FileHandle4,
+    state: StateId,
+}
+
+impl Nfs4Session {
+    /// OPEN for reading with the wish for a delegation (RFC 8881, 18.16.3). Callbacks of version 4.0 need a connection from the
+    /// server to the client, which this client does not accept.
+    pub(crate) async fn open_delegated(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        if !self.is_sequenced() {
+            return Err(OpError::no_rights("this client takes no delegations of NFS 4.0"));
+        }
+        self.callback_slot.forget_recalls();
+        let wish = Wish { how: OpenHow::Read, deny: DENY_NONE, delegation: WANT_READ_DELEGATION };
+        let OpenedAs { file, handle, delegation, .. } =
+            self.open_wishing(path, wish, IoPolicy::default()).await?;
+        let Some(state) = delegation else {
+            return Ok(MetaYield::OpenedToCache { file, right: CacheRight::None });
+        };
+        self.delegation = Some(HeldDelegation { file, handle, state });
+        Ok(MetaYield::OpenedToCache { file, right: CacheRight::Reads })
+    }
+
+    /// Waits for `CB_RECALL` (RFC 8881, 20.2) and returns the delegation.
+    pub(crate) async fn await_recall(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
+        let Some(held) = self.delegation.filter(|held| held.file == file) else {
+            return Err(OpError::no_right());
+        };
+        poll_fn(|cx| {
+            self.keep_alive(cx);
+            if let Some(error) = self.channel.failure() {
+                return Poll::Ready(Err(error));
+            }
+            if self.callback_slot.is_recalled(held.state) { Poll::Ready(Ok(())) } else { Poll::Pending }
+        })
+        .await?;
+        self.delegation = None;
+        self.return_delegation(held.handle, held.state).await?;
+        Ok(MetaYield::Done)
+    }
+
+    /// Returns the delegation of a file that is closed, recalled or not.
+    pub(crate) async fn end_delegation_of(&mut self, file: FileRef) -> Result<(), OpError> {
+        let Some(held) = self.delegation.take_if(|held| held.file == file) else { return Ok(()) };
+        self.return_delegation(held.handle, held.state).await
+    }
+}
