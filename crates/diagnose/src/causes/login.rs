@@ -1,8 +1,8 @@
 //! Causes of a slow log-in.
 
 use sharebench_model::units::show_nanos;
+use sharebench_stats::{Estimate, Interval};
 
-use super::gain::exactly;
 use super::{Case, Cause, Finding, Gain, Saving, settings};
 use crate::operations::Operation;
 
@@ -10,6 +10,8 @@ use crate::operations::Operation;
 const SLOW_NAME_NS: f64 = 200e6;
 /// Time of any other phase from which it is slow, nanoseconds, in addition to its round trips.
 const SLOW_PHASE_NS: f64 = 500e6;
+/// Time that a phase may take where nothing is slow, nanoseconds.
+const HEALTHY_NS: f64 = 100e6;
 /// Round trips that a phase may need.
 const ROUND_TRIPS: f64 = 6.0;
 
@@ -69,6 +71,8 @@ pub(super) fn judge(case: &mut Case<'_>) {
         ],
     };
     let total = login.total_ns;
+    // A log-in is measured once or twice, so that there is no interval: its phase needs some time in any case.
+    let saved = Estimate { value: time, interval: Some(Interval::new(time - HEALTHY_NS, time)), n: 1 };
     case.find(Finding {
         cause,
         title: format!("Opening a session is slow: {phase}."),
@@ -77,7 +81,7 @@ pub(super) fn judge(case: &mut Case<'_>) {
             show_nanos(time),
             show_nanos(total)
         ),
-        gain: Gain::computed("log-ins", Saving::per("log-in", total, exactly(time))),
+        gain: Gain::computed("log-ins", Saving::per("log-in", total, saved)),
         settings: settings(case.evidence, setting),
         weight: 0.25,
     });
