@@ -9,7 +9,7 @@ use sharebench_tests::{
 };
 
 use crate::plans::left_in;
-use crate::stored::{Stored, reason_of_skip, sections, test_of};
+use crate::stored::{Stored, sections, test_of};
 
 /// The tests of the group in the order of reports. Every server with locks has the first four.
 const TESTS: [&str; 10] = [
@@ -68,7 +68,7 @@ fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored)
     for (number, (name, _)) in targets.iter().enumerate() {
         let missing = TESTS.into_iter().filter(|test| !stored.measured(number, &TESTS).contains(test));
         for test in missing {
-            println!("{name} {test}: skipped: {}", reason_of_skip(&ended, name, test));
+            println!("{name} {test}: skipped: {}", stored.reason_of_skip(number, test));
         }
     }
     (ended, stored)
@@ -110,7 +110,7 @@ fn locks_of_the_embedded_servers_and_of_local_paths_are_measured() {
         let wanted = [&TESTS[..4], further].concat();
         assert_eq!(stored.measured(number, &TESTS), wanted, "{name}: {}", ended.text());
     }
-    let no_break = reason_of_skip(&ended, "smb", "lease-break");
+    let no_break = stored.reason_of_skip(0, "lease-break");
     assert!(no_break.contains("no lease on writes"), "{no_break}");
     assert_eq!(stored.measured(4, &TESTS), TESTS[..3], "{}", ended.text());
     assert_eq!(stored.measured(5, &TESTS), Vec::<&str>::new());

@@ -10,6 +10,8 @@ pub struct Stored {
     pub planned: usize,
     /// One object per finished step.
     pub steps: Vec<Value>,
+    /// One object per target.
+    targets: Vec<Value>,
 }
 
 impl Stored {
@@ -17,7 +19,8 @@ impl Stored {
         let json = sharebench.run(&["export", &run.to_string(), "--format", "json"]).unwrap();
         let run: Value = serde_json::from_str(&json.expect_success().stdout).unwrap();
         let planned = run["steps_planned"].as_u64().unwrap() as usize;
-        Self { planned, steps: run["steps"].as_array().unwrap().clone() }
+        let list = |name: &str| run[name].as_array().unwrap().clone();
+        Self { planned, steps: list("steps"), targets: list("targets") }
     }
 
     /// 0 while there is no such run yet.
@@ -32,6 +35,14 @@ impl Stored {
         let of_target =
             |test: &&&str| self.steps.iter().any(|step| step["target"] == target && test_of(step) == **test);
         tests.iter().filter(of_target).copied().collect()
+    }
+
+    /// Why a test was skipped on a target. The output of a run has only the first of many reasons.
+    pub fn reason_of_skip(&self, target: usize, test: &str) -> String {
+        let skipped = self.targets[target]["facts"]["skipped cells"].as_str().unwrap_or_default();
+        let words = format!("{test}: not supported here: ");
+        let reason = skipped.split("; ").find_map(|cell| cell.strip_prefix(&words));
+        reason.unwrap_or_else(|| panic!("no reason for {test}: {skipped}")).to_owned()
     }
 
     /// Sum of a number of every step, such as `["wire", "requests"]`, over one target's steps.
