@@ -67,7 +67,7 @@ impl WatchedDirectory<'_, '_> {
             }
             if let Some(changes) = self.report_within(wait_ns).await? {
                 // All of them are of priming, and the change that follows is expected.
-                check(&changes, None)?;
+                check(&changes, None, self.name_length)?;
                 break;
             }
             if clock.now() >= end {
@@ -186,7 +186,7 @@ async fn expected_report(
             Err(error) if error.class == ErrorClass::Timeout => return Err(unreported()),
             Err(error) => return Err(error),
         };
-        if check(&changes, Some(expected))? {
+        if check(&changes, Some(expected), expected.name.len() as u32)? {
             return Ok(());
         }
         watch(file, watcher, watching).await?;
@@ -195,13 +195,13 @@ async fn expected_report(
 }
 
 /// True if a report contains the expected change, or has no names: that is a notification too, because the watcher lists the
-/// directory. False if it contains nothing but other priming changes.
+/// directory. False if it contains nothing but other priming changes, whose names have this number of bytes.
 ///
 /// # Errors
 /// It contains something that nobody changed.
-fn check(changes: &[NameChange], expected: Option<&NameChange>) -> Result<bool, OpError> {
+fn check(changes: &[NameChange], expected: Option<&NameChange>, name_length: u32) -> Result<bool, OpError> {
     let is_of_priming = |change: &NameChange| {
-        parse_name(&change.name, change.name.len() as u32).is_some_and(|(kind, _)| kind == EntryKind::Priming)
+        parse_name(&change.name, name_length).is_some_and(|(kind, _)| kind == EntryKind::Priming)
     };
     let is_known = |change: &NameChange| {
         is_of_priming(change) || expected.is_some_and(|expected| change.name == expected.name)
@@ -237,7 +237,7 @@ mod tests {
         let primed = change("w0000003", ChangeKind::Removed);
         let of = |changes: &[&NameChange]| {
             let changes: Vec<_> = changes.iter().map(|change| (*change).clone()).collect();
-            check(&changes, Some(&expected)).map_err(|error| error.class)
+            check(&changes, Some(&expected), 8).map_err(|error| error.class)
         };
         assert_eq!(of(&[]), Ok(true));
         assert_eq!(of(&[&expected]), Ok(true));
@@ -249,8 +249,8 @@ mod tests {
             change("w3", ChangeKind::Added),
         ] {
             assert_eq!(of(&[&wrong]), Err(ErrorClass::DataMismatch), "{wrong:?}");
-            assert_eq!(check(&[wrong], None).map_err(|error| error.class), Err(ErrorClass::DataMismatch));
+            assert_eq!(check(&[wrong], None, 8).map_err(|error| error.class), Err(ErrorClass::DataMismatch));
         }
-        assert_eq!(check(&[primed], None), Ok(false));
+        assert_eq!(check(&[primed], None, 8), Ok(false));
     }
 }

@@ -9,7 +9,8 @@ use super::ground::Ground;
 pub(super) async fn caching(ground: &Ground<'_>) -> Result<(), String> {
     let mut holder = ground.enter().await?;
     let path = ground.path("cached");
-    holder.put(&path, b"content").await?;
+    let content = vec![7; ground.align(7) as usize];
+    holder.put(&path, &content).await?;
     for (op, least) in [
         (MetaOp::OpenLeased { path: path.clone() }, CacheRight::Writes),
         (MetaOp::OpenDelegated { path: path.clone() }, CacheRight::Reads),
@@ -31,7 +32,7 @@ pub(super) async fn caching(ground: &Ground<'_>) -> Result<(), String> {
                 .and_then(MetaYield::into_opened)
                 .map_err(|error| format!("the open against {op:?}: {error}"))?;
             returned.map_err(|error| format!("the return of {op:?}: {error}"))?;
-            if other.read(opened, 0, 7).await? != b"content" {
+            if other.read(opened, 0, content.len() as u32).await? != content {
                 return Err(format!("another content after {op:?}"));
             }
             other.done(MetaOp::Close { file: opened }).await?;
