@@ -62,8 +62,6 @@ pub struct Measured {
     pub peak_kib: u64,
     /// How long it took.
     pub took: Duration,
-    /// It took longer than the server may delay it.
-    pub is_late: bool,
     /// Rules that it broke.
     pub broken: Vec<String>,
 }
@@ -143,5 +141,5 @@ pub fn run(
         broken.push(output);
     }
     let outcome = code.map_or_else(|| "no exit code".into(), |code| format!("exit {code}"));
-    Measured { outcome, peak_kib: peak, took, is_late: !in_time, broken }
+    Measured { outcome, peak_kib: peak, took, broken }
 }

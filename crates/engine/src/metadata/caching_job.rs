@@ -11,7 +11,6 @@ use crate::metadata::directory_set::BatchState;
 use crate::metadata::entries::own_file;
 use crate::metadata::entry_names::{EntryKind, entry_name};
 use crate::metadata::job::{MetadataCell, MetadataJob};
-use crate::record::meter::Meter;
 use crate::record::tally::Tally;
 
 /// One of the jobs of a cell of leases or delegations, on a file of its own.
@@ -34,23 +33,11 @@ impl<'a> CachingJob<'a> {
 
     async fn run(&mut self, passes: u64, at: u64) -> Result<(u64, u64), StepError> {
         self.job.wait_for_start(at).await;
-        let Some(session) = self.job.session.as_deref() else { return Err(OpError::no_session().into()) };
-        let meter = Meter::start(self.job.context.clock, session);
-        let holder_wire = self.holder.as_ref().map(|(holder, _)| holder.wire()).unwrap_or_default();
-        let started = self.job.context.clock.now();
+        let round = self.job.begin_round(self.holder.as_ref().map(|(holder, _)| holder.as_ref()))?;
         let wanted = passes.saturating_mul(MetadataWork::LOCKS_PER_PASS.into());
         let result = self.repeat(wanted).await;
-        let ended = self.job.context.clock.now();
-        if let Some(session) = self.job.session.as_deref() {
-            meter.stop(self.job.context.clock, session, &mut self.job.tally);
-        }
-        if let Some((holder, _)) = &self.holder {
-            self.job.tally.wire += holder.wire().since(holder_wire);
-        }
-        result?;
-        self.job.tally.passes += passes;
-        self.job.worked_ns += ended - started;
-        Ok((started, ended))
+        let holder = self.holder.as_ref().map(|(holder, _)| holder.as_ref());
+        self.job.end_round(round, holder, (passes, result))
     }
 
     async fn repeat(&mut self, wanted: u64) -> Result<(), StepError> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_cluster::Ranks;
-use sharebench_model::{ErrorClass, JobShare, MetaOp, OpError, StepError};
+use sharebench_model::{ErrorClass, JobShare, MetaOp, OpError, StepError, WireCount};
 use sharebench_plan::{MetadataTest, MetadataWork, Verify};
 use sharebench_target::{Session, SessionSpec, Target};
 
@@ -47,6 +47,15 @@ pub(crate) struct MetadataJob<'a> {
     pub(super) worked_ns: u64,
     /// The file that links are made to, that is copied, or that all jobs lock.
     pub(super) source: String,
+}
+
+/// What a round of operations is measured with.
+pub(super) struct MeasuredRound {
+    meter: Meter,
+    /// Requests of the other session before the round.
+    other: WireCount,
+    /// Instant of the start in nanoseconds.
+    started: u64,
 }
 
 impl<'a> MetadataJob<'a> {
@@ -111,6 +120,34 @@ impl<'a> MetadataJob<'a> {
             self.context.clock.sleep_precise(at).await;
             self.tally.late_ns = self.tally.late_ns.max(self.context.clock.now().saturating_sub(at));
         }
+    }
+
+    /// Begins to measure the operations of a round, together with the requests of another session of the job.
+    pub(super) fn begin_round(&self, other: Option<&dyn Session>) -> Result<MeasuredRound, OpError> {
+        let session = self.session.as_deref().ok_or_else(OpError::no_session)?;
+        let meter = Meter::start(self.context.clock, session);
+        let other = other.map(Session::wire).unwrap_or_default();
+        Ok(MeasuredRound { meter, other, started: self.context.clock.now() })
+    }
+
+    /// Ends it, and returns start and end of the operations in nanoseconds. The passes count if all of them succeeded.
+    pub(super) fn end_round(
+        &mut self,
+        round: MeasuredRound,
+        other: Option<&dyn Session>,
+        (passes, result): (u64, Result<(), StepError>),
+    ) -> Result<(u64, u64), StepError> {
+        let ended = self.context.clock.now();
+        if let Some(session) = self.session.as_deref() {
+            round.meter.stop(self.context.clock, session, &mut self.tally);
+        }
+        if let Some(other) = other {
+            self.tally.wire += other.wire().since(round.other);
+        }
+        result?;
+        self.tally.passes += passes;
+        self.worked_ns += ended - round.started;
+        Ok((round.started, ended))
     }
 
     async fn run(&mut self, passes: u64, at: u64) -> Result<(u64, u64), StepError> {

@@ -14,7 +14,6 @@ use crate::metadata::lock_operations::{
     Lockable, close, close_semaphore, lock, lock_and_unlock, open, open_denying, open_semaphore,
     rejected_open, unlock, wrong,
 };
-use crate::record::meter::Meter;
 use crate::record::tally::Tally;
 
 /// How long a holder keeps the lock once another job has requested it, so that the request has reached the server before the
@@ -132,23 +131,14 @@ impl<'a> LockJob<'a> {
         at: u64,
     ) -> Result<(u64, u64), StepError> {
         self.job.wait_for_start(at).await;
-        let Some(session) = self.job.session.as_deref() else { return Err(OpError::no_session().into()) };
-        let meter = Meter::start(self.job.context.clock, session);
-        let started = self.job.context.clock.now();
+        let round = self.job.begin_round(None)?;
         let wanted = passes.saturating_mul(MetadataWork::LOCKS_PER_PASS.into());
         let result = if self.test().hands_over() {
             self.contend(locked_at, wanted).await
         } else {
             self.repeat(locked_at, path, wanted).await
         };
-        let ended = self.job.context.clock.now();
-        if let Some(session) = self.job.session.as_deref() {
-            meter.stop(self.job.context.clock, session, &mut self.job.tally);
-        }
-        result?;
-        self.job.tally.passes += passes;
-        self.job.worked_ns += ended - started;
-        Ok((started, ended))
+        self.job.end_round(round, None, (passes, result))
     }
 
     /// Operations that need no other job.
@@ -188,7 +178,9 @@ impl<'a> LockJob<'a> {
             let grant = contest.grant(job, requested);
             if grant.is_violation {
                 contest.end();
-                tally.failure(wrong("the server granted the lock of one range to two jobs at once"));
+                tally.failure(wrong(
+                    "the server granted one lock, or the unit of one semaphore, to two jobs at once",
+                ));
             }
             if let Some(from) = grant.handed_over_at {
                 tally.operation(from, granted);
@@ -229,7 +221,7 @@ async fn wait_for_lock(
             Err(error) if error.class != ErrorClass::Busy => return Err(error),
             Err(_) if contest.is_over(wanted) || context.stop.is_stopped() => return Ok(Wait::Over),
             Err(_) if context.clock.now() >= end => {
-                let detail = format!("the lock was not granted within {limit:?}");
+                let detail = format!("the lock or semaphore was not granted within {limit:?}");
                 return Err(OpError::new(ErrorClass::Timeout, OpStep::Reply, detail));
             }
             Err(_) => pause(PAUSE_NS, context).await,

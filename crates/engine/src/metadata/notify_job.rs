@@ -12,7 +12,6 @@ use crate::metadata::job::{MetadataCell, MetadataJob};
 use crate::metadata::lock_operations::close;
 use crate::metadata::notify_operations::open_directory;
 use crate::metadata::watched_directory::WatchedDirectory;
-use crate::record::meter::Meter;
 use crate::record::tally::Tally;
 
 /// One of the jobs of a cell of notifications.
@@ -91,26 +90,14 @@ impl<'a> NotifyJob<'a> {
         at: u64,
     ) -> Result<(u64, u64), StepError> {
         self.job.wait_for_start(at).await;
-        let Some(session) = self.job.session.as_deref() else { return Err(OpError::no_session().into()) };
-        let meter = Meter::start(self.job.context.clock, session);
-        let watcher_wire = self.watcher.as_ref().map(|(watcher, _)| watcher.wire()).unwrap_or_default();
-        let started = self.job.context.clock.now();
+        let round = self.job.begin_round(self.watcher.as_ref().map(|(watcher, _)| watcher.as_ref()))?;
         let wanted = passes.saturating_mul(MetadataWork::LOCKS_PER_PASS.into());
         let result = match primed {
             Ok(()) => self.repeat(file, wanted).await,
             Err(error) => self.job.tally.outcome(Err(error)).map_err(StepError::from),
         };
-        let ended = self.job.context.clock.now();
-        if let Some(session) = self.job.session.as_deref() {
-            meter.stop(self.job.context.clock, session, &mut self.job.tally);
-        }
-        if let Some((watcher, _)) = &self.watcher {
-            self.job.tally.wire += watcher.wire().since(watcher_wire);
-        }
-        result?;
-        self.job.tally.passes += passes;
-        self.job.worked_ns += ended - started;
-        Ok((started, ended))
+        let watcher = self.watcher.as_ref().map(|(watcher, _)| watcher.as_ref());
+        self.job.end_round(round, watcher, (passes, result))
     }
 
     async fn repeat(&mut self, file: FileRef, wanted: u64) -> Result<(), StepError> {

@@ -209,10 +209,18 @@ fn what_the_target_lacks_is_skipped_with_its_reason() {
 #[test]
 fn servers_that_break_the_rules_are_found() {
     for (fault, test, found) in [
-        (Fault::GrantsAll, "lock-contended", "granted the lock of one range to two jobs at once"),
+        (
+            Fault::GrantsAll,
+            "lock-contended",
+            "granted one lock, or the unit of one semaphore, to two jobs at once",
+        ),
         (Fault::RejectsNeighbours, "lock-neighbours", "rejected the lock of a range that nobody else locks"),
         (Fault::DeniesNothing, "share-conflict", "opened a file that another session denies"),
-        (Fault::GrantsAll, "semaphore", "granted the lock of one range to two jobs at once"),
+        (
+            Fault::GrantsAll,
+            "semaphore",
+            "granted one lock, or the unit of one semaphore, to two jobs at once",
+        ),
         (Fault::FailsUnlock, "lock-contended", "not unlocked"),
         (Fault::FailsUnlock, "semaphore", "not unlocked"),
         (Fault::FailsUnlock, "lock", "not unlocked"),

@@ -59,20 +59,18 @@ impl ServerState {
         data: &mut [u8],
     ) -> Outcome<usize> {
         check_read(open, owner, offset, data.len())?;
+        self.copy_data(open, offset, data)
+    }
+
+    /// The same after [`check_read`].
+    fn copy_data(&self, open: &OpenFile, offset: u64, data: &mut [u8]) -> Outcome<usize> {
         let count = checked_data(self.volume.read(open.node, offset, data))?;
         open.position.store(offset + count as u64, Ordering::Relaxed);
         Ok(count)
     }
 
-    /// Reads from an open file without copying the data; none if the volume can only copy them.
-    fn read_stored(
-        &self,
-        open: &OpenFile,
-        owner: LockOwner,
-        offset: u64,
-        len: usize,
-    ) -> Outcome<Option<StoredData>> {
-        check_read(open, owner, offset, len)?;
+    /// The data where the volume stores them, after [`check_read`]; none if it can only copy them.
+    fn stored_data(&self, open: &OpenFile, offset: u64, len: usize) -> Outcome<Option<StoredData>> {
         let stored = checked_data(self.volume.read_stored(open.node, offset, len))?;
         if let Some(data) = &stored {
             open.position.store(offset + data.len() as u64, Ordering::Relaxed);
@@ -139,13 +137,13 @@ impl Call<'_> {
         }
         self.check_charge(request.len)?;
         let len = request.len as usize;
-        let owner = LockOwner::of_open(open.id.volatile);
+        check_read(&open, LockOwner::of_open(open.id.volatile), request.offset, len)?;
         let server = &self.connection.server;
         // Nothing is computed over the data, and nothing follows them in the message.
         if len >= STORED_BYTES
             && self.last
             && !(signed || self.sealed)
-            && let Some(data) = server.read_stored(&open, owner, request.offset, len)?
+            && let Some(data) = server.stored_data(&open, request.offset, len)?
         {
             check_count(data.len(), &request)?;
             put_head(scratch, out, data.len());
@@ -154,7 +152,7 @@ impl Call<'_> {
         }
         let space = out.spare(READ_HEAD + len);
         let data = space.get_mut(READ_HEAD..).unwrap_or_default();
-        let count = server.read(&open, owner, request.offset, data)?;
+        let count = server.copy_data(&open, request.offset, data)?;
         check_count(count, &request)?;
         put_head(scratch, out, count);
         out.advance(count);
