@@ -1,4 +1,4 @@
-//! A process with one embedded server over memory: for thousands of users, or with a known service time.
+//! A process with one embedded server over memory: for thousands of users, with a known service time, or with many files.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_server::{
-    DeviceOptions, DeviceVolume, EmbeddedServers, MemoryVolume, ServeOptions, ServiceTime, Volume,
+    DeviceOptions, DeviceVolume, EmbeddedServers, MemoryVolume, ROOT, ServeOptions, ServiceTime, Volume,
 };
 use sharebench_target::Secret;
 use sharebench_tests::Smbd;
@@ -16,8 +16,14 @@ use crate::Failure;
 
 /// More clients than any table has, so that the server refuses none.
 const MAX_CLIENTS: u16 = 20_000;
+/// Most bytes of the files and names. Memory is used for what there is.
+const CAPACITY: u64 = 4 << 30;
 /// The account of the clients.
 const USER: &str = "lab";
+/// The directory with many files, which are called `file-0` and so on.
+pub const FULL: &str = "full";
+/// The directory with `file-0` alone.
+pub const SPARSE: &str = "sparse";
 
 /// The server process; dropping it ends the process.
 pub struct Served {
@@ -31,15 +37,24 @@ pub struct Served {
 impl Served {
     /// Starts the process and waits until it serves.
     pub fn start(protocol: &str) -> Result<Self, Failure> {
-        Self::with_service_time(protocol, Duration::ZERO, 1)
+        Self::spawn(protocol, &["0", "1", "0"])
     }
 
     /// Starts the process with a device that takes this long for each request, and serves several at the same time.
     pub fn with_service_time(protocol: &str, service: Duration, servers: usize) -> Result<Self, Failure> {
+        Self::spawn(protocol, &[&service.as_micros().to_string(), &servers.to_string(), "0"])
+    }
+
+    /// Starts the process with this many files in the directory [`FULL`].
+    pub fn with_files(protocol: &str, files: usize) -> Result<Self, Failure> {
+        Self::spawn(protocol, &["0", "1", &files.to_string()])
+    }
+
+    fn spawn(protocol: &str, words: &[&str; 3]) -> Result<Self, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
-        let micros = service.as_micros().to_string();
         command
-            .args(["client", "load-server", protocol, &micros, &servers.to_string()])
+            .args(["client", "load-server", protocol])
+            .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut child = command.spawn()?;
@@ -76,8 +91,8 @@ impl Drop for Served {
     }
 }
 
-/// Main function of the process: prints the port and serves until the end of its input.
-pub fn serve(protocol: &str, service: Duration, servers: usize) -> Result<(), Failure> {
+/// Main function of the process: prints the port and serves until the end of its input. `files` are those of [`FULL`].
+pub fn serve(protocol: &str, service: Duration, servers: usize, files: usize) -> Result<(), Failure> {
     crate::ncp_server::raise_files()?;
     let any: Option<SocketAddr> = Some("127.0.0.1:0".parse()?);
     let wanted = |name: &str| any.filter(|_| name == protocol);
@@ -89,7 +104,15 @@ pub fn serve(protocol: &str, service: Duration, servers: usize) -> Result<(), Fa
         accounts: vec![(USER.to_owned(), Secret::new(Smbd::PASSWORD))],
         ..ServeOptions::default()
     };
-    let memory = MemoryVolume::new(256 << 20);
+    let memory = MemoryVolume::new(CAPACITY);
+    if files > 0 {
+        for (directory, files) in [(FULL, files), (SPARSE, 1)] {
+            let directory = memory.make_directory(ROOT, directory, 0o777)?.id;
+            for file in 0..files {
+                memory.create(directory, &format!("file-{file}"), 0o666)?;
+            }
+        }
+    }
     let volume: Arc<dyn Volume> = if service.is_zero() {
         Arc::new(memory)
     } else {

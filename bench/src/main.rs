@@ -16,6 +16,7 @@ mod machine;
 mod matrix;
 mod matrix_cell;
 mod matrix_fio;
+mod metadata;
 mod ncp;
 mod ncp_server;
 mod nfs;
@@ -48,7 +49,7 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [learn] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [metadata] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [learn] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      the tables to print; all but dist by default: it builds the program twice, with link-time optimization
   --rounds   measurements per median (5); for duel half of the runs
   --seconds  length of one measurement (1); for duel a sixtieth of a run
@@ -57,12 +58,13 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [load] [re
   --half-width  half-width of the intervals in percent, for precision (2)
   --measures measures in the large results database of `lab` (1000000)";
 
-const PARTS: [&str; 18] = [
+const PARTS: [&str; 19] = [
     "local",
     "nfs",
     "smb",
     "smb-server",
     "ncp",
+    "metadata",
     "load",
     "recording",
     "matrix",
@@ -138,9 +140,9 @@ fn main() -> Result<(), Failure> {
         return ncp_server::serve();
     }
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["client", "load-server", protocol, micros, servers] => {
+        ["client", "load-server", protocol, micros, servers, files] => {
             let service = Duration::from_micros(micros.parse()?);
-            return load_server::serve(protocol, service, servers.parse()?);
+            return load_server::serve(protocol, service, servers.parse()?, files.parse()?);
         }
         ["client", "crowd", ..] => return load::run_crowd(&words[2..]),
         _ => {}
@@ -182,6 +184,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("ncp") {
         table.under("NCP");
         ncp::measure(&mut table, options.time)?;
+    }
+    if options.wants("metadata") {
+        table.under("Names");
+        metadata::measure(&mut table, options.time)?;
     }
     if options.wants("load") {
         table.under("Users");
@@ -268,6 +274,9 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
         ("fill", _) => growth::fill_client(words),
         ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
         ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
+        ("names", [url, work, directory]) => {
+            metadata::client(url, work, directory, &Shape::from_words(shape)?)
+        }
         ("logins", [url]) => ours::logins(url, &Shape::from_words(shape)?),
         ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),
         ("nfs3_client", export) => {

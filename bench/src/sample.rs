@@ -76,7 +76,7 @@ fn used(whose: libc::c_int) -> Duration {
 
 /// Returns the peak resident memory of this process in KiB. `getrusage` would include that of the parent process.
 pub fn peak_kib() -> u64 {
-    status_kib("/proc/self/status", "VmHWM:")
+    peak_resident_kib("/proc/self/status")
 }
 
 /// Returns the resident memory of this process in KiB.
@@ -87,6 +87,11 @@ pub fn rss_kib() -> u64 {
 /// Returns the resident memory in KiB of the process with this `status` below `/proc`.
 pub fn resident_kib(status: &str) -> u64 {
     status_kib(status, "VmRSS:")
+}
+
+/// Returns the peak of the resident memory in KiB of the process with this `status` below `/proc`.
+pub fn peak_resident_kib(status: &str) -> u64 {
+    status_kib(status, "VmHWM:")
 }
 
 fn status_kib(status: &str, name: &str) -> u64 {

@@ -27,7 +27,7 @@ impl Compound<'_> {
     }
 
     /// Bytes that a reply can have for data.
-    fn max_data(&self) -> u32 {
+    pub(super) fn max_data(&self) -> u32 {
         let max = self.server.options.max_transfer;
         let of_session = self.session.as_ref().map_or(u32::MAX, |session| session.fore.max_response);
         max.min(of_session.saturating_sub(REPLY_OVERHEAD as u32))

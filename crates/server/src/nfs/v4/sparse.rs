@@ -5,7 +5,7 @@ use sharebench_nfs::v4::bitmap::Bitmap;
 use sharebench_nfs::v4::data::{Read, StateId};
 use sharebench_nfs::v4::item::Item;
 use sharebench_nfs::v4::sparse::{
-    Clone4, Content, Copied, Copy, CopyRequirements, Found, IoAdvise, Range, Seek, SegmentsHead,
+    Clone4, Content, Copied, Copy, CopyRequirements, Found, IoAdvise, Range, Seek, Segment, SegmentsHead,
 };
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::{Reader, Writer};
@@ -19,6 +19,8 @@ use crate::{FileRange, NodeId, SeekTarget, VolumeError};
 const MAX_COPY_BYTES: u64 = 64 << 20;
 /// Largest ALLOCATE, in bytes: a file of the largest size would keep a thread for hours.
 const MAX_RANGE: u64 = i64::MAX as u64;
+/// Most segments of a `READ_PLUS`. The client continues after them.
+const MAX_SEGMENTS: u32 = 64;
 
 impl Compound<'_> {
     /// Checks that a state id allows access to a file, and that a change waits for delegations.
@@ -128,31 +130,38 @@ impl Compound<'_> {
         Ok(self.volume().clone_range(source, target, count).map_err(|error| self.of_data(error))?)
     }
 
-    /// `READ_PLUS`: one segment of data, or the hole that the range begins with.
+    /// `READ_PLUS`: the data and the holes of the range in order.
     pub(super) fn read_plus(&mut self, call: &mut Reader<'_>, out: &mut Writer) -> OpResult {
         let wanted = Read::get(call)?;
         let node = self.file()?;
         self.check(wanted.state, node, false)?;
         let size = self.volume().attributes(node).map_err(|error| self.of_data(error))?.size;
-        if wanted.offset >= size || wanted.count == 0 {
-            SegmentsHead { eof: wanted.offset >= size, count: 0 }.put(out);
-            return Ok(());
+        let mut offset = wanted.offset;
+        let end = offset.saturating_add(wanted.count.min(self.max_data()).into()).min(size);
+        let head = out.len();
+        SegmentsHead { eof: false, count: 0 }.put(out);
+        let mut segments = 0;
+        let mut is_shortened = false;
+        while offset < end && segments < MAX_SEGMENTS && !is_shortened {
+            // A volume that cannot seek has data everywhere.
+            let next = |what| self.volume().seek(node, offset, what).ok().flatten().unwrap_or(size).min(end);
+            let data = next(SeekTarget::Data);
+            if data > offset {
+                Segment::Hole { offset, length: data - offset }.put(out);
+                offset = data;
+            } else {
+                // Without progress a change is under way: then it is data.
+                let hole = Some(next(SeekTarget::Hole)).filter(|hole| *hole > offset).unwrap_or(end);
+                Content::Data.put(out);
+                out.u64(offset);
+                // The file ends earlier if it was shortened meanwhile.
+                is_shortened = self.put_data(out, node, (offset, (hole - offset) as u32))?;
+                offset = hole;
+            }
+            segments += 1;
         }
-        let data = self.volume().seek(node, wanted.offset, SeekTarget::Data).ok().flatten().unwrap_or(size);
-        let hole = data.min(wanted.offset.saturating_add(wanted.count.into())).min(size) - wanted.offset;
-        if hole > 0 {
-            SegmentsHead { eof: wanted.offset + hole >= size, count: 1 }.put(out);
-            Content::Hole.put(out);
-            out.u64(wanted.offset);
-            out.u64(hole);
-            return Ok(());
-        }
-        let at = out.len();
-        SegmentsHead { eof: false, count: 1 }.put(out);
-        Content::Data.put(out);
-        out.u64(wanted.offset);
-        let end = self.put_data(out, node, (wanted.offset, wanted.count))?;
-        out.patch(at, u32::from(end));
+        out.patch(head, u32::from(offset >= size || is_shortened));
+        out.patch(head + size_of::<u32>(), segments);
         Ok(())
     }
 

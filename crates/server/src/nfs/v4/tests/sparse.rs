@@ -8,7 +8,7 @@ use sharebench_nfs::v4::sparse::{Clone4, Content, Copied, Copy, Found, Range, Se
 use sharebench_nfs::v4::status::Nfs4Status;
 use sharebench_nfs::xdr::Reader;
 
-use super::client::{Client, Server};
+use super::client::{Client, Results, Server};
 
 /// A file with a hole of 1 MiB in front of five bytes.
 fn sparse(client: &mut Client<'_>) -> StateId {
@@ -34,17 +34,52 @@ fn holes_are_found_and_read_as_such() {
     assert_eq!(seek(10, Content::Hole), Ok(Found { eof: false, offset: 10 }));
     assert_eq!(seek(1 << 20, Content::Hole), Ok(Found { eof: true, offset: (1 << 20) + 5 }));
     assert_eq!(seek(2 << 20, Content::Data), Err(Nfs4Status::Nxio));
-    for (offset, expected) in [
-        (0, Segment::Hole { offset: 0, length: 4096 }),
-        (1 << 20, Segment::Data { offset: 1 << 20, data: b"bytes" }),
+    let hole = |offset, length| Segment::Hole { offset, length };
+    let data = Segment::Data { offset: 1 << 20, data: b"bytes" };
+    for (offset, is_end, expected) in [
+        (0, false, &[hole(0, 4096)][..]),
+        (1 << 20, true, &[data]),
+        ((1 << 20) - 10, true, &[hole((1 << 20) - 10, 10), data]),
+        (2 << 20, true, &[]),
     ] {
-        let read = Read { state, offset, count: 4096 };
-        let results = client.call(|call| call.path(&["export", "f"]).add(Operation::ReadPlus, &read).done());
-        let mut reader = Reader::new(results.last(Operation::ReadPlus));
-        let head = SegmentsHead::get(&mut reader).unwrap();
-        assert_eq!((head.eof, head.count), (offset > 0, 1));
-        assert_eq!(Segment::get(&mut reader), Ok(expected));
+        let results = read_plus(&mut client, Read { state, offset, count: 4096 });
+        assert_eq!(segments(results.last(Operation::ReadPlus)), (is_end, expected.to_vec()), "{offset}");
     }
+}
+
+#[test]
+fn a_hole_between_data_is_a_segment_of_its_own() {
+    let server = Server::new();
+    let mut client = Client::new(&server, "one");
+    let state = sparse(&mut client);
+    let stable = sharebench_nfs::protocol::StableHow::Unstable;
+    let head = WriteHead { state, offset: 4000, stable, count: 4 };
+    client.call(|call| call.path(&["export", "f"]).write(&head, b"data").done());
+    // The whole block at the front would not fit into the reply cache of the session.
+    let results = read_plus(&mut client, Read { state, offset: 4000, count: 1 << 20 });
+    let (is_end, segments) = segments(results.last(Operation::ReadPlus));
+    assert!(is_end);
+    let [Segment::Data { offset: 4000, data }, Segment::Hole { offset, length }, last] = segments[..] else {
+        panic!("{segments:?}");
+    };
+    assert_eq!((4000 + data.len() as u64, offset + length), (offset, 1 << 20), "each byte is in one of them");
+    assert!(data.starts_with(b"data\0"));
+    assert_eq!(last, Segment::Data { offset: 1 << 20, data: b"bytes" });
+}
+
+fn read_plus(client: &mut Client<'_>, read: Read) -> Results {
+    let results = client.call(|call| call.path(&["export", "f"]).add(Operation::ReadPlus, &read).done());
+    assert_eq!(results.status, None);
+    results
+}
+
+/// Whether the segments reach the end of the file, and the segments.
+fn segments(result: &[u8]) -> (bool, Vec<Segment<'_>>) {
+    let mut reader = Reader::new(result);
+    let head = SegmentsHead::get(&mut reader).unwrap();
+    let segments = (0..head.count).map(|_| Segment::get(&mut reader).unwrap()).collect();
+    assert_eq!(reader.rest(), b"");
+    (head.eof, segments)
 }
 
 #[test]
