@@ -16,6 +16,7 @@ mod machine;
 mod matrix;
 mod matrix_cell;
 mod matrix_fio;
+mod mdtest;
 mod metadata;
 mod ncp;
 mod ncp_server;
@@ -188,6 +189,7 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("metadata") {
         table.under("Names");
         metadata::measure(&mut table, options.time)?;
+        mdtest::measure(&mut table, scratch)?;
     }
     if options.wants("load") {
         table.under("Users");
@@ -274,6 +276,7 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
         ("fill", _) => growth::fill_client(words),
         ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
         ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
+        ("phase", _) if let [url, phase, depth] = words => mdtest::phase(url, phase, depth.parse()?),
         ("names", [url, work, directory]) => {
             metadata::client(url, work, directory, &Shape::from_words(shape)?)
         }
