@@ -125,6 +125,99 @@ fn every_metadata_test_is_clean_on_every_target() {
     }
 }
 
+/// A plan of the tests of names at depths 1 and 8, and of the targets by name and URL.
+fn plan_of_depths(targets: &[(&str, String)]) -> String {
+    let sections: String =
+        targets.iter().map(|(name, url)| format!("[[target]]\nname = '{name}'\nurl = '{url}'\n")).collect();
+    format!(
+        "seed = 7\nrepetitions = 1\nmin_sample_time = '2ms'\nverify = 'full'\n{sections}[sweep]\n\
+         tests = ['metadata']\nentries = [60]\nbatch = 40\ndepths = [1, 8]\nlayouts = ['own', 'tree']\ntree_fan_out = 2\n"
+    )
+}
+
+/// Every step is clean, and takes the documented requests whatever its depth. `kinds` are the protocols of the targets.
+fn check_depths(stored: &Stored, kinds: &[&str]) {
+    for step in &stored.steps {
+        assert_eq!(step["errors"], serde_json::json!({}), "{step}");
+        assert_ne!(step["verdict"], "invalid", "{step}");
+        assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{step}");
+        let kind = kinds[step["target"].as_u64().unwrap() as usize];
+        if let Some(documented) = documented(kind, test_of(step)) {
+            let requests = step["wire"]["requests"].as_f64().unwrap() / step["operations"].as_f64().unwrap();
+            assert!((requests - documented).abs() < 1e-9, "{requests}: {step}");
+        }
+    }
+}
+
+/// Steps of a target by depth: 1, and 8.
+fn steps_by_depth(stored: &Stored, target: usize) -> (usize, usize) {
+    let of_target = || stored.steps.iter().filter(|step| step["target"] == target);
+    let deep = of_target().filter(|step| step["coordinates"]["queue_depth"]["count"] == 8).count();
+    (of_target().count() - deep, deep)
+}
+
+#[test]
+fn metadata_tests_are_clean_at_a_queue_depth_on_our_servers() {
+    let sharebench = Sharebench::new().unwrap();
+    fs::create_dir(sharebench.home().join("local")).unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let directories = ["smb", "smb2", "nfs", "nfs2", "nfs40", "nfs41", "ncp"];
+    for name in directories {
+        fs::create_dir(served.directory().join(name)).unwrap();
+    }
+    let targets = [
+        ("smb", served.smb_url("smb")),
+        ("smb-2-connections", served.smb_url("smb2") + "?channels=2"),
+        ("nfs3", served.nfs_url("nfs") + "&vers=3"),
+        ("nfs3-2-connections", served.nfs_url("nfs2") + "&vers=3&nconnect=2"),
+        ("nfs40", served.nfs4_url("nfs40", "vers=4.0")),
+        ("nfs41", served.nfs4_url("nfs41", "vers=4.1&nconnect=2")),
+        ("ncp", served.ncp_url("ncp")),
+        ("local", "./local".to_owned()),
+    ];
+    sharebench.write("plan.toml", &plan_of_depths(&targets)).unwrap();
+    let ended = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
+    let stored = Stored::read(&sharebench, 1);
+    check_depths(&stored, &["smb", "smb", "nfs3", "nfs3", "nfs4", "nfs4", "ncp", "local"]);
+    let names = MetadataTest::of_group(MetadataGroup::Names);
+    let deep = names.iter().filter(|test| test.takes_depth()).count();
+    for (number, (name, _)) in targets.iter().enumerate() {
+        let skipped = usize::from(ended.text().contains(&format!("{name}: skipped link")));
+        let takes_depth = !matches!(*name, "ncp" | "local");
+        let tests = names.len() - skipped;
+        let deep = if takes_depth { deep - skipped } else { 0 };
+        assert_eq!(steps_by_depth(&stored, number), (2 * tests, 2 * deep), "{name}: {}", ended.text());
+    }
+    for reason in ["NCP has one request in flight per connection", "system calls on names block their thread"]
+    {
+        assert!(ended.text().contains(reason), "{reason}: {}", ended.text());
+    }
+    for name in directories {
+        assert_eq!(left_in(&served.directory().join(name)), Vec::<String>::new(), "{name}");
+    }
+    assert_eq!(left_in(&sharebench.home().join("local")), Vec::<String>::new());
+}
+
+#[test]
+fn metadata_tests_are_clean_at_a_queue_depth_on_samba_and_ganesha() {
+    needs!(Smbd::NEEDS, Ganesha::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    let targets =
+        [("smb", smbd.url("", "")), ("nfs3", ganesha.url("", "vers=3")), ("nfs4", ganesha.url4("", "4.1"))];
+    sharebench.write("plan.toml", &plan_of_depths(&targets)).unwrap();
+    let _ = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
+    let stored = Stored::read(&sharebench, 1);
+    check_depths(&stored, &["smb", "nfs3", "nfs4"]);
+    for number in 0..targets.len() {
+        let (_, deep) = steps_by_depth(&stored, number);
+        assert!(deep > 0, "{number}");
+    }
+    assert_eq!(left_in(&smbd.share()), Vec::<String>::new());
+    assert_eq!(left_in(&ganesha.directory()), Vec::<String>::new());
+}
+
 #[test]
 fn requests_of_metadata_tests_are_those_that_tshark_counts() {
     needs!(Ganesha::NEEDS, Capture::NEEDS);

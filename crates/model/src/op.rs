@@ -309,6 +309,24 @@ impl MetaOp {
     pub fn open(path: impl Into<String>, how: OpenHow) -> Self {
         Self::Open { path: path.into(), how, policy: IoPolicy::default() }
     }
+
+    /// True if a session can have several such operations in flight. The others depend on a state of which a session has one,
+    /// or on the buffer of slot 0.
+    pub fn can_overlap(&self) -> bool {
+        matches!(
+            self,
+            Self::Open { .. }
+                | Self::Close { .. }
+                | Self::SetSize { .. }
+                | Self::Stat { .. }
+                | Self::Remove { .. }
+                | Self::MakeDir { .. }
+                | Self::RemoveDir { .. }
+                | Self::Rename { .. }
+                | Self::Link { .. }
+                | Self::SetModified { .. }
+        )
+    }
 }
 
 impl OpError {

@@ -115,6 +115,12 @@ impl OpError {
         Self::new(ErrorClass::Busy, OpStep::Submit, "the slot is in flight or does not exist")
     }
 
+    /// A session performs the operation alone ([`crate::MetaOp::can_overlap`]).
+    #[cold]
+    pub fn cannot_overlap() -> Self {
+        Self::new(ErrorClass::Unsupported, OpStep::Submit, "a session performs this operation alone")
+    }
+
     /// The client has no cache that could be dropped or examined.
     #[cold]
     pub fn no_client_cache() -> Self {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Facts, IoPolicy};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret, Session,
-    SessionSpec, Target, TargetUrl, UrlError, UrlPart,
+    CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret,
+    Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
 };
 
 use crate::offers::explain;
@@ -69,6 +69,10 @@ impl Target for NcpTarget {
 
     fn shared_queue_depth(&self) -> u32 {
         self.options.connections.unwrap_or(1)
+    }
+
+    fn call_depth(&self) -> CallDepth {
+        CallDepth::one("NCP has one request in flight per connection, and a file belongs to its connection")
     }
 
     fn descriptors(&self) -> u32 {

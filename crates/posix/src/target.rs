@@ -10,8 +10,8 @@ use std::sync::Arc;
 use sharebench_beneath::Resolution;
 use sharebench_model::{ErrorClass, Facts, IoPolicy};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
-    TargetUrl, UrlError, UrlPart,
+    CallDepth, Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec,
+    Target, TargetUrl, UrlError, UrlPart,
 };
 
 use crate::buffers::Buffers;
@@ -280,6 +280,10 @@ impl Target for PosixTarget {
             mapping: !self.direct,
             blocking: true,
         }
+    }
+
+    fn call_depth(&self) -> CallDepth {
+        CallDepth::one("system calls on names block their thread; use jobs")
     }
 
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {

@@ -29,8 +29,10 @@
 //! ```
 
 mod arrivals;
+mod calls_in_flight;
 pub mod connection_error;
 mod dial;
+mod lent;
 mod open_files;
 mod own_thread;
 mod receive_buffer;
@@ -40,7 +42,9 @@ pub mod submit_error;
 mod tcp_info;
 
 pub use arrivals::{Arrivals, ArrivingStream};
+pub use calls_in_flight::{AwaitedReplies, CallsInFlight};
 pub use dial::{DialError, check_session_size, connect_error, connect_first, resolve};
+pub use lent::Lent;
 pub use open_files::OpenFileTable;
 pub use own_thread::on_own_thread;
 pub use receive_buffer::ReceiveBuffer;

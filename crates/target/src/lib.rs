@@ -11,6 +11,7 @@ mod faulty;
 mod listing;
 mod memory;
 mod memory_leases;
+mod memory_names;
 mod memory_semaphores;
 mod memory_sharing;
 mod memory_watches;
@@ -37,8 +38,8 @@ pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
-    Capabilities, ConnectError, LocalBoxFuture, LoginPhase, NOT_GRANTED, Session, SessionSpec, Target,
-    UNSAFE, UrlPart, call, reply_for,
+    CallDepth, CallReply, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, NOT_GRANTED, Session,
+    SessionSpec, Target, UNSAFE, UrlPart, call, reply_for,
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;

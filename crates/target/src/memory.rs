@@ -8,15 +8,18 @@ use std::task::{Context, Poll};
 
 use sharebench_model::{
     CachePolicy, CacheRight, DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, ListedPage, MetaOp,
-    MetaReply, MetaYield, OpError, OpStep, OpenHow, PolicyCount, Reply, Slot, Space, Stat, WireCount,
+    MetaReply, MetaYield, OpError, OpStep, OpenHow, PolicyCount, Reply, Slot, Space, WireCount,
 };
 
 use crate::memory_leases::Leases;
+use crate::memory_names::{Tree, below_after, check_parent, is_directory, names};
 use crate::memory_semaphores::Semaphores;
 use crate::memory_sharing::{Opener, Sharing};
 use crate::memory_watches::{Watches, changed_names};
 use crate::policy::{PolicyRefusal, PolicyTerms};
-use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+use crate::session::{
+    CallDepth, CallReply, Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target,
+};
 
 const PAGE: u64 = 4096;
 /// Entries of one page of a listing: few, so that a test needs no large directory for several pages.
@@ -34,12 +37,9 @@ struct Between {
     semaphores: Mutex<Semaphores>,
 }
 
-/// Directories have no content; a file's content outlives its name while it is open.
-type Tree = BTreeMap<String, Option<Arc<Mutex<Content>>>>;
-
 #[derive(Debug, Default)]
-struct Content {
-    size: u64,
+pub(crate) struct Content {
+    pub(crate) size: u64,
     pages: BTreeMap<u64, Box<[u8]>>,
     /// Who has it open, and locked.
     sharing: Sharing,
@@ -108,7 +108,7 @@ impl Content {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -153,6 +153,10 @@ impl Target for MemoryTarget {
         0
     }
 
+    fn call_depth(&self) -> CallDepth {
+        CallDepth { max: 1024, reason: "this is the limit of the test double" }
+    }
+
     fn connect<'a>(
         &'a self,
         spec: &'a SessionSpec,
@@ -167,6 +171,7 @@ impl Target for MemoryTarget {
             policy: PolicyCount::default(),
             opened: 0,
             answered: Vec::new(),
+            called: Vec::new(),
             wire: WireCount::default(),
             listing: None,
         };
@@ -188,12 +193,13 @@ struct MemorySession {
     policy: PolicyCount,
     opened: u32,
     answered: Vec<Reply>,
+    called: Vec<CallReply>,
     wire: WireCount,
     /// The listing in progress: its directory and the last name returned.
     listing: Option<(String, String)>,
 }
 
-fn fails<T>(class: ErrorClass, request: &'static str, detail: &str) -> Result<T, OpError> {
+pub(crate) fn fails<T>(class: ErrorClass, request: &'static str, detail: &str) -> Result<T, OpError> {
     Err(OpError::new(class, OpStep::Request(request), detail))
 }
 
@@ -405,115 +411,6 @@ impl Drop for MemorySession {
     }
 }
 
-/// The parent of a new name is a directory.
-fn check_parent(tree: &Tree, path: &str, request: &'static str) -> Result<(), OpError> {
-    match path.rsplit_once('/') {
-        Some((parent, _)) if !matches!(tree.get(parent), Some(None)) => {
-            fails(ErrorClass::NotFound, request, "no such directory")
-        }
-        _ => Ok(()),
-    }
-}
-
-fn below(tree: &Tree, path: &str) -> Vec<Entry> {
-    below_after(tree, path, "").collect()
-}
-
-/// The entries of a directory whose names come after `last`.
-fn below_after<'t>(tree: &'t Tree, path: &str, last: &str) -> impl Iterator<Item = Entry> + use<'t> {
-    let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
-    let from = format!("{prefix}{last}");
-    let whole = prefix.clone();
-    let names = tree.range(from.clone()..).take_while(move |(name, _)| name.starts_with(&whole));
-    names.filter(move |(name, _)| **name != from).filter_map(move |(name, content)| {
-        let rest = name.strip_prefix(&prefix).filter(|rest| !rest.is_empty() && !rest.contains('/'))?;
-        let size = content.as_ref().map(|content| lock(content).size);
-        Some(Entry { name: rest.to_owned(), directory: content.is_none(), size })
-    })
-}
-
-/// True if the path is that of a directory.
-fn is_directory(tree: &Tree, path: &str) -> Result<bool, OpError> {
-    let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
-    if path.is_empty() { Ok(true) } else { Ok(tree.get(path).ok_or_else(missing)?.is_none()) }
-}
-
-/// Operations on names alone.
-fn names(tree: &mut Tree, op: MetaOp) -> Result<MetaYield, OpError> {
-    let missing = || OpError::new(ErrorClass::NotFound, OpStep::Request("lookup"), "no such name");
-    let is_dir = is_directory;
-    match op {
-        MetaOp::Stat { path } => {
-            let size = tree.get(&path).and_then(|content| content.as_ref().map(|content| lock(content).size));
-            return Ok(MetaYield::Stat(Stat { directory: is_dir(tree, &path)?, size: size.unwrap_or(0) }));
-        }
-        MetaOp::List { path } => {
-            return if is_dir(tree, &path)? {
-                Ok(MetaYield::Entries(below(tree, &path)))
-            } else {
-                fails(ErrorClass::Refused, "list", "not a directory")
-            };
-        }
-        MetaOp::MakeDir { path } => {
-            check_parent(tree, &path, "make directory")?;
-            if tree.contains_key(&path) {
-                return fails(ErrorClass::Exists, "make directory", "name exists");
-            }
-            tree.insert(path, None);
-        }
-        MetaOp::RemoveDir { path } => {
-            if !is_dir(tree, &path)? {
-                return fails(ErrorClass::Refused, "remove directory", "a file");
-            }
-            if below_after(tree, &path, "").next().is_some() {
-                return fails(ErrorClass::NotEmpty, "remove directory", "has entries");
-            }
-            tree.remove(&path);
-        }
-        MetaOp::Remove { path } => {
-            if is_dir(tree, &path)? {
-                return fails(ErrorClass::Refused, "remove", "a directory");
-            }
-            tree.remove(&path);
-        }
-        MetaOp::Rename { from, to } => {
-            check_parent(tree, &to, "rename")?;
-            let below = format!("{from}/");
-            let itself = tree.get_key_value(&from).map(|(name, _)| name);
-            let within = tree.range(below.clone()..).map(|(name, _)| name);
-            let within = within.take_while(|name| name.starts_with(&below));
-            let moved: Vec<_> = itself.into_iter().chain(within).cloned().collect();
-            if moved.is_empty() {
-                return Err(missing());
-            }
-            for name in moved {
-                if let Some(content) = tree.remove(&name) {
-                    tree.insert(format!("{to}{}", &name[from.len()..]), content);
-                }
-            }
-        }
-        MetaOp::Link { from, to } => {
-            check_parent(tree, &to, "link")?;
-            if tree.contains_key(&to) {
-                return fails(ErrorClass::Exists, "link", "name exists");
-            }
-            let content = tree.get(&from).ok_or_else(missing)?.clone();
-            if content.is_none() {
-                return fails(ErrorClass::Refused, "link", "a directory");
-            }
-            tree.insert(to, content);
-        }
-        MetaOp::SetModified { path, .. } => {
-            is_dir(tree, &path)?;
-        }
-        _ => {
-            let detail = "not an operation on names";
-            return Err(OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail));
-        }
-    }
-    Ok(MetaYield::Done)
-}
-
 impl Session for MemorySession {
     fn facts(&self) -> Facts {
         Facts::from([("kind".into(), "memory".into())])
@@ -571,6 +468,27 @@ impl Session for MemorySession {
         }
         let result = self.meta(op);
         Box::pin(async move { MetaReply { result, requests: 1 } })
+    }
+
+    fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
+        if !op.can_overlap() {
+            return Err(OpError::cannot_overlap());
+        }
+        if slot.0 as usize >= self.buffers.len() || self.called.iter().any(|reply| reply.slot == slot) {
+            return Err(OpError::slot_not_idle());
+        }
+        self.wire.requests += 1;
+        let reply = MetaReply { result: self.meta(op), requests: 1 };
+        self.called.push(CallReply { slot, reply });
+        Ok(())
+    }
+
+    fn poll_calls(&mut self, _: &mut Context<'_>, replies: &mut Vec<CallReply>) -> Poll<()> {
+        if self.called.is_empty() {
+            return Poll::Pending;
+        }
+        replies.extend(self.called.drain(..).rev());
+        Poll::Ready(())
     }
 
     fn wire(&self) -> WireCount {

@@ -60,6 +60,31 @@ impl Default for SessionSpec {
     }
 }
 
+/// Operations on names that one session can have in flight ([`Session::submit_call`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CallDepth {
+    /// Maximum number in flight.
+    pub max: u32,
+    /// Why there are no more, in words that follow "because".
+    pub reason: &'static str,
+}
+
+impl CallDepth {
+    /// One operation at a time, for `reason`.
+    pub const fn one(reason: &'static str) -> Self {
+        Self { max: 1, reason }
+    }
+}
+
+/// The end of an operation that [`Session::submit_call`] began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallReply {
+    /// The slot that was submitted.
+    pub slot: Slot,
+    /// Its result, and the requests that it took.
+    pub reply: MetaReply,
+}
+
 /// Name of the session's fact that lists what the URL requests and the server does not offer, where the session works
 /// without it. The run reports it before it measures.
 pub const NOT_GRANTED: &str = "not granted";
@@ -217,6 +242,11 @@ pub trait Target: Send + Sync {
         self.capabilities().max_queue_depth
     }
 
+    /// Number of operations on names that one session can have in flight, not more than its slots.
+    fn call_depth(&self) -> CallDepth {
+        CallDepth::one("its client performs operations on names one at a time")
+    }
+
     /// File descriptors of a session: its connections, or its open files. While it opens it may use one more.
     fn descriptors(&self) -> u32 {
         2
@@ -303,6 +333,24 @@ pub trait Session {
     /// Performs one operation on names or whole files, with no data operation in flight.
     /// Dropping the future early may leave the session unusable; later calls then fail as disconnected.
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply>;
+
+    /// Begins an operation on names or whole files, while others and data operations are in flight, up to
+    /// [`Target::call_depth`] of them. A slot has one operation in flight, of either kind. The operation is identified by the slot,
+    /// and it uses no buffer. Its first request leaves at the latest when [`Self::poll_calls`] is next called, so that a burst
+    /// can share one write. Every operation that begins ends in exactly one [`CallReply`], also when the connection is lost.
+    /// Listings, locks, watches and the operations on leases and semaphores are for [`Self::call`] only. The default
+    /// implementation rejects all.
+    fn submit_call(&mut self, _slot: Slot, _op: MetaOp) -> Result<(), OpError> {
+        let detail = "this session performs operations on names one at a time";
+        Err(OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail))
+    }
+
+    /// Sends what waits, receives, and appends the replies of operations that have ended. Ready as soon as there is at least
+    /// one; pending for ever when no such operation is in flight. With data operations in flight as well, both this and
+    /// [`Self::poll_replies`] have to be polled by one task, until neither is ready.
+    fn poll_calls(&mut self, _cx: &mut Context<'_>, _replies: &mut Vec<CallReply>) -> Poll<()> {
+        Poll::Pending
+    }
 
     /// True if [`Self::read_file`] sends one request for a whole file.
     fn reads_whole_files(&self) -> bool {

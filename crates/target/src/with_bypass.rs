@@ -6,7 +6,9 @@ use std::time::Duration;
 use sharebench_model::{Facts, IoPolicy};
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
-use crate::session::{Capabilities, ConnectError, LocalBoxFuture, LoginPhase, Session, SessionSpec, Target};
+use crate::session::{
+    CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, Session, SessionSpec, Target,
+};
 
 /// A target whose directory can also be reached by another path, without a client cache: the bypass of a mount.
 ///
@@ -39,6 +41,10 @@ impl Target for WithBypass {
 
     fn caches(&self) -> bool {
         self.inner.caches()
+    }
+
+    fn call_depth(&self) -> CallDepth {
+        self.inner.call_depth()
     }
 
     fn descriptors(&self) -> u32 {

@@ -60,7 +60,7 @@ pub(crate) fn checks(measure: &Measure, evidence: &StepEvidence<'_>) -> Vec<Chec
         Work::Records(work) if work.jobs.is_some() => checks.extend(throughput(measure, work.queue_depth)),
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
         Work::Metadata(work) if work.test.works_between() => checks.push(job_shares(measure)),
-        Work::Metadata(_) => checks.extend(throughput(measure, 1)),
+        Work::Metadata(work) => checks.extend(throughput(measure, work.queue_depth)),
         Work::Transactions(work) => match &work.pace {
             // Who starts by a pace and comes too late is not late because of us, and thinks not at all.
             Pace::Closed(Think::Every(period)) => checks.push(paced(measure, work.users, *period)),

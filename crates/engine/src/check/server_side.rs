@@ -49,6 +49,7 @@ mod tests {
             name_length: MetadataWork::SHORT_NAME_LENGTH,
             entry_size: 1 << 20,
             batch: MetadataWork::BATCH,
+            queue_depth: 1,
             tree_depth: MetadataWork::TREE_DEPTH,
             tree_fan_out: MetadataWork::TREE_FAN_OUT,
             jobs: None,

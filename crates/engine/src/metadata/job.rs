@@ -13,6 +13,7 @@ use crate::metadata::directory_set::{BatchState, DirectorySet, EntryDirectory};
 use crate::metadata::entries::{Batch, after_pass, prepared};
 use crate::metadata::entry_names::{EntryKind, entry_name};
 use crate::metadata::listing::{check_count, list, walk};
+use crate::metadata::pipeline::{self, PipelineSlot};
 use crate::metadata::verify::{verify_attributes, verify_names};
 use crate::record::meter::Meter;
 use crate::record::tally::Tally;
@@ -36,7 +37,8 @@ pub(crate) struct MetadataCell<'a> {
     pub ranks: Option<&'a Ranks>,
 }
 
-/// One of the jobs of a metadata cell. It performs the operations of the test on its batches, one at a time.
+/// One of the jobs of a metadata cell. It performs the operations of the test on its batches, one at a time, or with as many in
+/// flight as the cell's queue depth.
 pub(crate) struct MetadataJob<'a> {
     pub(super) cell: &'a MetadataCell<'a>,
     pub(super) number: u32,
@@ -44,6 +46,8 @@ pub(crate) struct MetadataJob<'a> {
     state: BatchState,
     pub(super) context: PassContext<'a>,
     pub(super) tally: Tally,
+    /// The slots of the session at a queue depth above 1; none at depth 1.
+    slots: Vec<PipelineSlot<'a>>,
     pub(super) worked_ns: u64,
     /// The file that links are made to, that is copied, or that all jobs lock.
     pub(super) source: String,
@@ -63,13 +67,24 @@ impl<'a> MetadataJob<'a> {
         let deadline = Deadline::new(cell.clock, cell.timeout);
         let context = PassContext::new(cell.clock, cell.stop, cell.verify, deadline);
         let source = cell.set.source(cell.work);
-        Self { cell, number, session: None, state, context, tally: Tally::default(), worked_ns: 0, source }
+        let depth = cell.work.queue_depth;
+        let slots = if depth > 1 { PipelineSlot::of(depth, &context) } else { Vec::new() };
+        let tally = Tally::default();
+        Self { cell, number, session: None, state, context, tally, slots, worked_ns: 0, source }
+    }
+
+    /// Bytes of a slot of the session.
+    fn slot_bytes(&self) -> u32 {
+        self.cell.work.request_size().max(MIN_SLOT_BYTES)
     }
 
     async fn connect(&mut self) -> Result<(), OpError> {
-        let slot_bytes = self.cell.work.request_size().max(MIN_SLOT_BYTES);
-        let spec =
-            SessionSpec { slots: 1, slot_bytes, connect_timeout: self.cell.timeout, allow_split: true };
+        let spec = SessionSpec {
+            slots: self.cell.work.queue_depth,
+            slot_bytes: self.slot_bytes(),
+            connect_timeout: self.cell.timeout,
+            allow_split: true,
+        };
         self.session = Some(self.cell.target.connect(&spec).await?);
         Ok(())
     }
@@ -171,11 +186,17 @@ impl<'a> MetadataJob<'a> {
 
     /// One pass over all entries of the job.
     async fn pass(&mut self) -> Result<(), StepError> {
-        let Self { cell, number, session, state, context, tally, source, .. } = self;
+        let slot_bytes = self.slot_bytes();
+        let Self { cell, number, session, state, context, tally, slots, source, .. } = self;
         let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session().into()) };
         let work = cell.work;
         let directories = cell.set.of_job(work, *number);
         match work.test {
+            _ if !slots.is_empty() => {
+                let batches: Vec<_> =
+                    directories.iter().map(|directory| batch(work, directory, *number, source)).collect();
+                pipeline::pass(&batches, state, session, slot_bytes, slots).await?;
+            }
             MetadataTest::ReadDirectory | MetadataTest::ReadDirectoryAttributes => {
                 let attributes = work.test == MetadataTest::ReadDirectoryAttributes;
                 for EntryDirectory { path, .. } in directories {
@@ -261,7 +282,10 @@ impl PhasedJob for MetadataJob<'_> {
         Ok(None)
     }
 
-    fn end(self) -> (Tally, JobShare, BatchState) {
+    fn end(mut self) -> (Tally, JobShare, BatchState) {
+        for slot in self.slots {
+            self.tally.merge(slot.tally);
+        }
         let share = JobShare {
             bytes: self.tally.bytes.total(),
             operations: self.tally.operations,

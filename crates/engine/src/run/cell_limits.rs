@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sharebench_model::units::{ByteSize, counted};
 use sharebench_model::{DataOp, FileRef, Stability};
 use sharebench_plan::{Direction, RecordWork, ResolvedPlan, SkippedCells, Work};
-use sharebench_target::{Capabilities, Session};
+use sharebench_target::{CallDepth, Capabilities, Session};
 
 /// Name of the target's fact that reports skipped cells.
 pub(crate) const FACT: &str = "skipped cells";
@@ -16,6 +16,8 @@ pub(crate) const FACT: &str = "skipped cells";
 pub(crate) enum Excess {
     /// Requests in flight on one session.
     QueueDepth(u32),
+    /// Operations on names in flight on one session.
+    Calls(CallDepth),
     /// Bytes of one request. A record is one request or the cell means nothing.
     Record(u32),
 }
@@ -27,6 +29,10 @@ impl Excess {
             Self::QueueDepth(limit) => {
                 format!("a session over {protocol} has at most {} in flight", counted(limit, "request"))
             }
+            Self::Calls(CallDepth { max, reason }) => format!(
+                "a session over {protocol} has at most {} on names in flight, because {reason}",
+                counted(max, "operation")
+            ),
             Self::Record(limit) => {
                 let limit = ByteSize(limit.into());
                 format!("one {protocol} request carries at most {limit}, and records are never split")
@@ -38,21 +44,21 @@ impl Excess {
 /// The limits of a target.
 pub(crate) enum Limits<'a> {
     /// Those of its protocol, before it is connected.
-    Protocol(Capabilities),
+    Protocol(Capabilities, CallDepth),
     /// Those that a session negotiated as well.
-    Negotiated(Capabilities, &'a dyn Session),
+    Negotiated(Capabilities, CallDepth, &'a dyn Session),
 }
 
 impl Limits<'_> {
     /// Why the target cannot measure `work`; none if it can.
     fn excess(&self, work: &RecordWork) -> Option<Excess> {
-        let (Self::Protocol(capabilities) | Self::Negotiated(capabilities, _)) = self;
+        let (Self::Protocol(capabilities, _) | Self::Negotiated(capabilities, ..)) = self;
         if work.queue_depth > capabilities.max_queue_depth {
             return Some(Excess::QueueDepth(capabilities.max_queue_depth));
         }
         let len = work.request_size();
         let mut most = capabilities.max_record;
-        if let Self::Negotiated(_, session) = self {
+        if let Self::Negotiated(_, _, session) = self {
             let file = FileRef(0);
             let read = DataOp::Read { file, offset: 0, len };
             let write = DataOp::Write { file, offset: 0, len, stability: Stability::Unstable };
@@ -71,7 +77,11 @@ impl Limits<'_> {
     pub(crate) fn exceeded_by(&self, plan: &ResolvedPlan) -> Vec<(usize, Excess)> {
         let excess = |(cell, (_, work)): (usize, &(_, Work))| match work {
             Work::Records(work) => Some((cell, self.excess(work)?)),
-            Work::Metadata(_) | Work::Transactions(_) => None,
+            Work::Metadata(work) => {
+                let (Self::Protocol(_, calls) | Self::Negotiated(_, calls, _)) = self;
+                (work.queue_depth > calls.max).then_some((cell, Excess::Calls(*calls)))
+            }
+            Work::Transactions(_) => None,
         };
         plan.cells.iter().enumerate().filter_map(excess).collect()
     }

@@ -337,7 +337,9 @@ impl Run<'_> {
         let name = &self.plan.targets[index].name;
         let capabilities = self.targets[index].capabilities();
         let protocol = capabilities.protocol;
-        let exceeding = Limits::Negotiated(capabilities, files.session.as_ref()).exceeded_by(self.plan);
+        let calls = self.targets[index].call_depth();
+        let exceeding =
+            Limits::Negotiated(capabilities, calls, files.session.as_ref()).exceeded_by(self.plan);
         preflight::some_cell_remains(self.plan, name, &exceeding, protocol)?;
         let of = self.plan.cells.len();
         if let Some(reason) = cell_limits::skip(skipped, index as u32, protocol, &exceeding, of) {

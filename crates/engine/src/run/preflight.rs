@@ -13,7 +13,7 @@ pub(crate) fn check(plan: &ResolvedPlan, name: &str, target: &dyn Target) -> Res
     let capabilities = target.capabilities();
     let beyond = |problem| Err(StartError::Beyond { target: name.to_owned(), problem });
     let protocol = capabilities.protocol;
-    let exceeding = Limits::Protocol(target.capabilities()).exceeded_by(plan);
+    let exceeding = Limits::Protocol(target.capabilities(), target.call_depth()).exceeded_by(plan);
     some_cell_remains(plan, name, &exceeding, protocol)?;
     if let Some(users) = plan.max_sessions()
         && let Err(problem) = descriptor_limit::ensure_descriptors(users, target.descriptors())

@@ -5,6 +5,7 @@
 
 mod altered;
 mod caching;
+mod depth;
 mod locks;
 mod names;
 mod notify;

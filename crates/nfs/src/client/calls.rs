@@ -1,4 +1,4 @@
-//! Calls in flight: one per slot, and one for metadata; found again by their xid.
+//! Calls in flight: one per slot, and one more for metadata; found again by their xid.
 
 use sharebench_model::Stability;
 use sharebench_stream_client::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
@@ -123,6 +123,11 @@ impl Calls {
     /// The xid of the call in flight at `index`.
     pub(crate) fn xid(&self, index: usize) -> Option<u32> {
         self.table.id(index)
+    }
+
+    /// What the reply to the call in flight at `index` has to contain.
+    pub(crate) fn expected(&self, index: usize) -> Option<ExpectedReply> {
+        self.table.get(index, self.xid(index)?)
     }
 
     /// Notes that the call with this xid was sent again.

@@ -86,8 +86,8 @@ pub(crate) struct Channel<D> {
     lost: Option<OpError>,
     /// Number of connections that were lost.
     losses: u32,
-    /// Result of the last metadata call, status first.
-    metadata_result: Vec<u8>,
+    /// Result of the last metadata call at each index, status first.
+    metadata_results: Vec<Vec<u8>>,
     slots: usize,
     slot_bytes: usize,
     dialect: PhantomData<D>,
@@ -113,7 +113,7 @@ impl<D: Dialect> Channel<D> {
             severed: None,
             lost: None,
             losses: 0,
-            metadata_result: Vec::new(),
+            metadata_results: vec![Vec::new(); slots + 1],
             slots,
             slot_bytes,
             dialect: PhantomData,
@@ -214,7 +214,7 @@ impl<D: Dialect> Channel<D> {
         let idle = self.calls.in_flight() == 0 && self.connections.iter().all(Connection::is_idle);
         if idle {
             self.connections.iter_mut().for_each(Connection::release_buffers);
-            self.metadata_result = Vec::new();
+            self.metadata_results.iter_mut().for_each(|result| *result = Vec::new());
         }
         idle
     }
@@ -227,9 +227,9 @@ impl<D: Dialect> Channel<D> {
         self.calls.metadata_index()
     }
 
-    /// Result of the last metadata call, status first.
-    pub(crate) fn metadata_result(&self) -> &[u8] {
-        &self.metadata_result
+    /// Result of the last metadata call at `index`, status first.
+    pub(crate) fn metadata_result(&self, index: usize) -> &[u8] {
+        self.metadata_results.get(index).map_or(&[], Vec::as_slice)
     }
 
     /// The error of a call on this channel, if its last connection is lost.
@@ -281,14 +281,20 @@ impl<D: Dialect> Channel<D> {
         self.queue_protected(index, |security, writer| security.put_destroy(writer, index, head, context));
     }
 
-    /// A call whose connection is lost. The session has to pass it to [`Self::call_again`], with the same arguments.
+    /// A call of the session whose connection is lost. The session has to pass it to [`Self::call_again`], with the same arguments.
+    /// Metadata calls are not among them: whoever waits for one sends it again ([`Self::is_orphan`]).
     pub(crate) fn take_orphan(&mut self) -> Option<usize> {
-        if self.connections.is_empty() { None } else { self.orphans.pop() }
+        if self.orphans.is_empty() || self.connections.is_empty() {
+            return None;
+        }
+        let of_session = |index: &usize| self.calls.expected(*index) != Some(ExpectedReply::Metadata);
+        let place = self.orphans.iter().rposition(of_session)?;
+        Some(self.orphans.swap_remove(place))
     }
 
-    /// True if the call at `index` waits for [`Self::call_again`].
+    /// True if the call at `index` waits for [`Self::call_again`], and there is a connection for it.
     pub(crate) fn is_orphan(&self, index: usize) -> bool {
-        self.orphans.contains(&index)
+        !self.orphans.is_empty() && !self.connections.is_empty() && self.orphans.contains(&index)
     }
 
     /// Queues a call in flight again, under its xid. Rare, so that one copy serves all calls.
@@ -425,7 +431,7 @@ impl<D: Dialect> Channel<D> {
         let mut at = 0;
         while let Some(connection) = self.connections.get_mut(at) {
             let before = completions.len();
-            let places = &mut Places { buffers: &mut *buffers, metadata_result: &mut self.metadata_result };
+            let places = &mut Places { buffers: &mut *buffers, metadata_results: &mut self.metadata_results };
             let polled =
                 connection.poll::<D>(cx, &mut self.calls, places, completions, &mut self.wire, listen);
             connection.in_flight = connection.in_flight.saturating_sub(completions.len() - before);
@@ -444,7 +450,7 @@ impl<D: Dialect> Channel<D> {
         for index in 0..=self.calls.metadata_index() {
             match self.carriers[index].cmp(&at) {
                 std::cmp::Ordering::Greater => self.carriers[index] -= 1,
-                std::cmp::Ordering::Equal if !self.calls.is_idle(index) && !self.is_orphan(index) => {
+                std::cmp::Ordering::Equal if !self.calls.is_idle(index) && !self.orphans.contains(&index) => {
                     self.orphans.push(index);
                 }
                 _ => {}

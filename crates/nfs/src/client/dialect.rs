@@ -7,17 +7,19 @@ use crate::client::replies::{ReplyContent, request};
 use crate::results::{ReadHead, Written, get_commit, get_status};
 use crate::xdr::{Reader, XdrError};
 
-/// The slots' buffers and the place of metadata results, into which a reply is decoded.
+/// The slots' buffers and the places of metadata results, into which a reply is decoded.
 pub(crate) struct Places<'a> {
     pub(crate) buffers: &'a mut [Box<[u8]>],
-    pub(crate) metadata_result: &'a mut Vec<u8>,
+    pub(crate) metadata_results: &'a mut [Vec<u8>],
 }
 
 impl Places<'_> {
-    /// Keeps the result of a metadata call.
-    pub(crate) fn keep_result(&mut self, result: &[u8]) {
-        self.metadata_result.clear();
-        self.metadata_result.extend_from_slice(result);
+    /// Keeps the result of the metadata call at `index`.
+    pub(crate) fn keep_result(&mut self, index: usize, result: &[u8]) {
+        if let Some(place) = self.metadata_results.get_mut(index) {
+            place.clear();
+            place.extend_from_slice(result);
+        }
     }
 
     /// Copies the data of a READ of at most `len` bytes into the buffer of its slot.
@@ -109,7 +111,7 @@ impl Dialect for V3 {
         places: &mut Places<'_>,
     ) -> Result<Outcome, XdrError> {
         if matches!(expected, ExpectedReply::Metadata | ExpectedReply::Renewal) {
-            places.keep_result(reader.rest());
+            places.keep_result(index, reader.rest());
             return Ok(Ok(ReplyContent::Metadata).into());
         }
         if let Err(status) = get_status(reader)? {

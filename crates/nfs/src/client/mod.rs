@@ -6,6 +6,8 @@
 //! a server offers.
 
 mod calls;
+#[cfg(test)]
+mod calls_tests;
 mod channel;
 mod collected;
 mod connection;

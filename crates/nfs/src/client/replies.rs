@@ -18,7 +18,7 @@ pub(crate) enum ReplyContent {
     Written(Written),
     /// COMMIT: the server's verifier.
     Committed(WriteVerifier),
-    /// Any other procedure: the result, status first, is in the receiver's `metadata_result`.
+    /// Any other procedure: the result, status first, is among the channel's `metadata_results`.
     Metadata,
 }
 

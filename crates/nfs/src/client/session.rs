@@ -1,6 +1,6 @@
 //! A mounted export over one connection, as the engine drives it.
 
-use std::future::poll_fn;
+use std::ops::{Deref, DerefMut};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
@@ -8,8 +8,8 @@ use sharebench_model::{
     DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot,
     Stability, TcpReading, WireCount,
 };
-use sharebench_stream_client::{OpenFileTable, submit_error};
-use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
+use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable, submit_error};
+use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, buffer_pool};
 use tokio::net::TcpStream;
 
 use crate::client::calls::ExpectedReply;
@@ -46,8 +46,38 @@ const DESTROY_TIMEOUT: Duration = Duration::from_secs(1);
 /// cannot be sent (a record above the server's limit, a slot in use) is rejected with a reply that counts 0 requests. The
 /// session caches no data and no attributes, so that every operation is measured at the server; only handles of
 /// directories are kept, as every client does.
+///
+/// The state is [`Lent`]: an operation on names is an `async fn` of this type, which works the same way for the one operation of
+/// [`Session::call`] and for each of several in flight ([`Session::submit_call`]), which has a session value of its own.
 #[derive(Debug)]
 pub(crate) struct NfsSession {
+    state: Lent<NfsState>,
+    /// Index of the calls of its operations.
+    index: usize,
+    /// Calls of the operation in progress.
+    requests: u32,
+    calls: CallsInFlight,
+}
+
+impl Deref for NfsSession {
+    type Target = NfsState;
+
+    #[inline]
+    fn deref(&self) -> &NfsState {
+        &self.state
+    }
+}
+
+impl DerefMut for NfsSession {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut NfsState {
+        &mut self.state
+    }
+}
+
+/// What all operations of a session share.
+#[derive(Debug)]
+pub(crate) struct NfsState {
     pub(crate) channel: Channel<V3>,
     pub(crate) files: OpenFileTable<OpenFile<FileHandle>>,
     pub(crate) directories: Directories<FileHandle>,
@@ -60,8 +90,9 @@ pub(crate) struct NfsSession {
     operations: Vec<DataOp>,
     /// How many times each of them was sent.
     sent: Vec<u32>,
-    /// Replies to operations that were rejected before they were sent.
-    rejected: Vec<Reply>,
+    /// Replies to operations that were rejected before they were sent, and those that arrived while calls were polled.
+    ready: Vec<Reply>,
+    awaited: AwaitedReplies<Result<(), OpError>>,
     pub(crate) facts: Facts,
     pub(crate) mount: Mount,
     /// The server's last write verifier, which identifies its boot.
@@ -82,7 +113,8 @@ impl NfsSession {
         facts: Facts,
         mount: Mount,
     ) -> Self {
-        Self {
+        let index = channel.metadata_index();
+        let state = NfsState {
             channel,
             files: OpenFileTable::default(),
             directories: Directories::new(root),
@@ -90,7 +122,8 @@ impl NfsSession {
             completions: Vec::with_capacity(spec.slots as usize + 1),
             operations: vec![DataOp::Flush { file: FileRef(0) }; spec.slots as usize],
             sent: vec![0; spec.slots as usize],
-            rejected: Vec::new(),
+            ready: Vec::new(),
+            awaited: AwaitedReplies::new(index + 1),
             buffers: vec![Box::default(); spec.slots as usize],
             slot_bytes: spec.slot_bytes as usize,
             facts,
@@ -99,12 +132,13 @@ impl NfsSession {
             policy: PolicyCount::default(),
             listing: None,
             lacks_readdirplus: false,
-        }
+        };
+        Self { state: Lent::new(state), index, requests: 0, calls: CallsInFlight::default() }
     }
 
     /// Result of the last metadata call, status first.
     pub(crate) fn metadata_result(&self) -> Reader<'_> {
-        Reader::new(self.channel.metadata_result())
+        Reader::new(self.channel.metadata_result(self.index))
     }
 
     /// Performs one call and returns its result, status first. It repeats a call that the server answers with
@@ -119,10 +153,10 @@ impl NfsSession {
             self.request_once(procedure, &arguments).await?;
             // The server did nothing, so that repeating the call does nothing twice (RFC 1813, 2.6).
             let jukebox = NfsStatus::Jukebox.code().to_be_bytes();
-            if self.channel.metadata_result().first_chunk() != Some(&jukebox) {
+            if self.channel.metadata_result(self.index).first_chunk() != Some(&jukebox) {
                 break;
             }
-            tokio::time::sleep(delay).await;
+            self.state.pause(tokio::time::sleep(delay)).await;
             delay = (delay * 2).min(MAX_RETRY_DELAY);
         }
         Ok(self.metadata_result())
@@ -138,30 +172,66 @@ impl NfsSession {
         if let Some(error) = self.channel.failure() {
             return Err(at_step(error));
         }
-        let index = self.channel.metadata_index();
+        let index = self.index;
         if !self.channel.is_idle(index) {
             let error = submit_error::abandoned_request(procedure.name());
             self.channel.give_up(error.clone());
             return Err(error);
         }
         self.channel.call(index, ExpectedReply::Metadata, procedure as u32, &[], arguments);
-        // Reuse the session's list, so that a metadata call allocates nothing for its completion.
-        let mut completions = std::mem::take(&mut self.completions);
-        poll_fn(|cx| {
-            let polled = self.channel.poll(cx, &mut self.buffers, &mut completions);
-            if !self.channel.is_orphan(index) {
-                return polled;
-            }
-            self.channel.call_again(index, procedure as u32, &[], arguments);
-            self.channel.poll(cx, &mut self.buffers, &mut completions)
-        })
-        .await;
-        let result = completions.pop().map_or(Ok(ReplyContent::Metadata), |completion| completion.result);
-        completions.clear();
-        self.completions = completions;
-        result.map(drop).map_err(at_step)
+        self.awaited.expect(index);
+        let mut sent = 1;
+        let drives = !self.state.is_borrower();
+        let result = self
+            .state
+            .wait(|state, cx| {
+                loop {
+                    if state.channel.is_orphan(index) {
+                        state.channel.call_again(index, procedure as u32, &[], arguments);
+                        sent += 1;
+                    }
+                    if let Some(result) = state.awaited.take(index) {
+                        return Poll::Ready(result);
+                    }
+                    // A connection that was lost meanwhile leaves the call to be sent again.
+                    if !drives || !(state.receive_calls(cx) || state.channel.is_orphan(index)) {
+                        return Poll::Pending;
+                    }
+                }
+            })
+            .await;
+        self.requests += sent + self.channel.take_resent(index);
+        result.map_err(at_step)
     }
 
+    /// Performs an operation, and counts its calls.
+    async fn perform_counted(&mut self, op: &MetaOp) -> MetaReply {
+        self.requests = 0;
+        self.directories.begin_operation();
+        let mut result = self.perform(op).await;
+        // A kept directory handle may be stale. The server did nothing, so repeating the operation is safe.
+        if matches!(&result, Err(error) if error.class == ErrorClass::Stale) && self.may_be_stale() {
+            result = self.perform(op).await;
+        }
+        MetaReply { result, requests: self.requests }
+    }
+
+    /// Forgets the handles of directories; true if the operation may have used one. Of several operations in flight the session
+    /// does not know which of them did.
+    fn may_be_stale(&mut self) -> bool {
+        self.directories.invalidate() || self.state.is_borrower()
+    }
+
+    /// Performs one of several operations in flight.
+    async fn perform_one(mut self, op: MetaOp) -> MetaReply {
+        self.state.enter();
+        let reply = self.perform_counted(&op).await;
+        self.state.leave();
+        reply
+    }
+}
+
+impl NfsState {
     fn check_record(
         &mut self,
         slot: Slot,
@@ -277,6 +347,40 @@ impl NfsSession {
         found
     }
 
+    /// Sends what waits, and receives: replies to data operations are appended, others are delivered to the operations that await
+    /// them. True if anything arrived.
+    fn receive(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> bool {
+        // The list belongs to the session, so that a call allocates nothing for its completion.
+        let mut completions = std::mem::take(&mut self.completions);
+        // The completions show whether there was one.
+        let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
+        while self.send_orphans() {
+            let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
+        }
+        let arrived = !completions.is_empty();
+        for Completion { index, expected, result, .. } in completions.drain(..) {
+            if expected == ExpectedReply::Metadata {
+                // Without effect if its caller has dropped its future.
+                self.awaited.deliver(index, result.map(drop));
+            } else {
+                let result = result.and_then(|content| self.check_reply(expected, content));
+                // 1, even if the connection broke before its reply, unless the call was sent again on another one.
+                let requests = self.sent[index] + self.channel.take_resent(index);
+                replies.push(Reply { slot: Slot(index as u32), result, requests });
+            }
+        }
+        self.completions = completions;
+        arrived
+    }
+
+    /// As [`Self::receive`], while calls are polled: replies to data operations are kept for [`Session::poll_replies`].
+    fn receive_calls(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut ready = std::mem::take(&mut self.ready);
+        let arrived = self.receive(cx, &mut ready);
+        self.ready = ready;
+        arrived
+    }
+
     #[inline]
     fn check_reply(&mut self, expected: ExpectedReply, content: ReplyContent) -> Result<u32, OpError> {
         match (expected, content) {
@@ -343,8 +447,9 @@ impl Session for NfsSession {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        let buffer = &mut self.buffers[slot.0 as usize];
-        buffer_pool::ensure(buffer, self.slot_bytes);
+        let state = &mut *self.state;
+        let buffer = &mut state.buffers[slot.0 as usize];
+        buffer_pool::ensure(buffer, state.slot_bytes);
         buffer
     }
 
@@ -364,37 +469,21 @@ impl Session for NfsSession {
 
     #[inline]
     fn submit(&mut self, slot: Slot, op: DataOp) {
-        if let Err(error) = self.try_submit(slot, op) {
-            self.rejected.push(Reply { slot, result: Err(error), requests: 0 });
+        let state = &mut *self.state;
+        if let Err(error) = state.try_submit(slot, op) {
+            state.ready.push(Reply { slot, result: Err(error), requests: 0 });
         }
     }
 
     fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
-        replies.append(&mut self.rejected);
-        let mut completions = std::mem::take(&mut self.completions);
-        // The result is ignored: rejected operations make the session ready even if the channel is pending.
-        let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
-        while self.send_orphans() {
-            let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
-        }
-        let mut dropped = false;
-        for Completion { index, expected, result, .. } in completions.drain(..) {
-            // The caller of a metadata call may have dropped its future: its reply belongs to no slot.
-            if expected == ExpectedReply::Metadata {
-                dropped = true;
-            } else {
-                let result = result.and_then(|content| self.check_reply(expected, content));
-                // 1, even if the connection broke before its reply, unless the call was sent again on another one.
-                let requests = self.sent[index] + self.channel.take_resent(index);
-                replies.push(Reply { slot: Slot(index as u32), result, requests });
-            }
-        }
-        self.completions = completions;
+        let state = &mut *self.state;
+        replies.append(&mut state.ready);
+        let arrived = state.receive(cx, replies);
         if replies.len() > before {
             return Poll::Ready(());
         }
-        if dropped {
+        if arrived {
             // Nothing waits for the socket after a turn with a completion.
             cx.waker().wake_by_ref();
         }
@@ -402,18 +491,40 @@ impl Session for NfsSession {
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        Box::pin(async move {
-            let before = self.channel.wire().requests;
-            self.directories.begin_operation();
-            let mut result = self.perform(&op).await;
-            // A kept directory handle may be stale. The server did nothing, so repeating the operation is safe.
-            if matches!(&result, Err(error) if error.class == ErrorClass::Stale)
-                && self.directories.invalidate()
-            {
-                result = self.perform(&op).await;
+        Box::pin(async move { self.perform_counted(&op).await })
+    }
+
+    fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
+        if let Some(error) = self.channel.failure() {
+            return Err(error);
+        }
+        let index = slot.0 as usize;
+        if index >= self.buffers.len() || !self.channel.is_idle(index) || !self.calls.is_idle(slot) {
+            return Err(OpError::slot_not_idle());
+        }
+        if !op.can_overlap() {
+            return Err(OpError::cannot_overlap());
+        }
+        let one = Self { state: self.state.borrower(), index, requests: 0, calls: CallsInFlight::default() };
+        self.calls.begin(slot, Box::pin(one.perform_one(op)));
+        Ok(())
+    }
+
+    fn poll_calls(&mut self, cx: &mut Context<'_>, replies: &mut Vec<CallReply>) -> Poll<()> {
+        let before = replies.len();
+        let continues = |state: &NfsState, index: usize| {
+            !state.awaited.is_awaited(index) || state.channel.is_orphan(index)
+        };
+        loop {
+            self.calls.poll(&mut self.state, continues, cx, replies);
+            if replies.len() > before {
+                return Poll::Ready(());
             }
-            MetaReply { result, requests: (self.channel.wire().requests - before) as u32 }
-        })
+            let arrived = self.state.receive_calls(cx);
+            if !arrived && !self.calls.any(|index| self.state.channel.is_orphan(index)) {
+                return Poll::Pending;
+            }
+        }
     }
 
     /// NULL (RFC 1813, 3.3.0).
@@ -454,13 +565,13 @@ impl Session for NfsSession {
         })
     }
 
-    fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         Box::pin(async move {
-            let _ =
-                tokio::time::timeout(DESTROY_TIMEOUT, log_out(&mut self.channel, &mut self.buffers)).await;
+            let NfsState { mut channel, mut buffers, mount, .. } = self.state.into_inner();
+            let _ = tokio::time::timeout(DESTROY_TIMEOUT, log_out(&mut channel, &mut buffers)).await;
             // The connection is closed first: UMNT goes to the mount service over a connection of its own.
-            drop(self.channel);
-            self.mount.unmount().await;
+            drop(channel);
+            mount.unmount().await;
         })
     }
 }

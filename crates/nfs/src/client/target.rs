@@ -7,8 +7,8 @@ use sharebench_model::units::ByteSize;
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
 use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Session, SessionSpec,
-    Target, TargetUrl, UrlError, UrlPart,
+    CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Session,
+    SessionSpec, Target, TargetUrl, UrlError, UrlPart,
 };
 use sharebench_tls::ClientTls;
 
@@ -118,6 +118,10 @@ impl Target for NfsTarget {
 
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
         check_policy(wanted)
+    }
+
+    fn call_depth(&self) -> CallDepth {
+        CallDepth { max: MAX_QUEUE_DEPTH, reason: "this client has at most as many slots" }
     }
 
     fn descriptors(&self) -> u32 {

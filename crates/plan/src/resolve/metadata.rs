@@ -77,6 +77,7 @@ impl MetadataAxes {
                 name_length: MetadataWork::SHORT_NAME_LENGTH,
                 entry_size: size.0,
                 batch: MetadataWork::BATCH,
+                queue_depth: 1,
                 tree_depth: MetadataWork::TREE_DEPTH,
                 tree_fan_out: MetadataWork::TREE_FAN_OUT,
                 jobs,
@@ -98,6 +99,7 @@ impl MetadataAxes {
                         name_length,
                         entry_size: size.0,
                         batch: self.batch.unwrap_or(MetadataWork::BATCH),
+                        queue_depth: 1,
                         tree_depth: self.tree_depth.unwrap_or(MetadataWork::TREE_DEPTH),
                         tree_fan_out: self.tree_fan_out.unwrap_or(MetadataWork::TREE_FAN_OUT),
                         jobs,
@@ -122,13 +124,20 @@ impl Resolver<'_> {
         };
         let axes = sweep.metadata.complete();
         self.check_metadata_axes(&axes);
+        let depths = sweep.depths.clone().unwrap_or_else(|| vec![1]);
+        self.check_depths_of_names(&tests, &depths);
         let jobs: Vec<Option<u32>> = match &sweep.jobs {
             None => vec![None],
             Some(list) => list.iter().copied().map(Some).collect(),
         };
         let mut cells = Vec::new();
         for test in tests {
-            let of = |jobs: &Option<u32>| axes.works(test, *jobs, min_sample_time);
+            let depths = if test.takes_depth() { &depths[..] } else { &[1] };
+            let at_depths = |work: MetadataWork| {
+                depths.iter().map(move |&queue_depth| MetadataWork { queue_depth, ..work.clone() })
+            };
+            let of =
+                |jobs: &Option<u32>| axes.works(test, *jobs, min_sample_time).into_iter().flat_map(at_depths);
             let (good, bad): (Vec<_>, Vec<_>) = jobs.iter().flat_map(of).partition(has_meaning);
             if let (true, Some(work)) = (good.is_empty(), bad.first()) {
                 self.blame_jobs(work);
@@ -141,6 +150,16 @@ impl Resolver<'_> {
         cells
     }
 
+    /// Tests whose operations cannot overlap are measured at depth 1, which has to be among the depths.
+    fn check_depths_of_names(&mut self, tests: &[MetadataTest], depths: &[u32]) {
+        let one_by_one: Vec<&str> =
+            tests.iter().filter(|test| !test.takes_depth()).map(|test| test.name()).collect();
+        if !one_by_one.is_empty() && !depths.contains(&1) {
+            let why = format!("no queue depth for {}: one operation at a time", one_by_one.join(", "));
+            self.blame("sweep.depths", &why, "add depth 1, at which they are measured");
+        }
+    }
+
     /// Reports a test that has no meaning with any of the numbers of jobs; `work` is one of its cells.
     fn blame_jobs(&mut self, work: &MetadataWork) {
         let MetadataWork { test, entries, .. } = work;
@@ -148,6 +167,13 @@ impl Resolver<'_> {
         if jobs < test.min_jobs() {
             let why = format!("{test} has no cell: it needs at least {} jobs", test.min_jobs());
             return self.blame("sweep.jobs", &why, "use more jobs, or 'lock' for a single one");
+        }
+        if work.batch_per_directory() > 0 {
+            let depth = work.queue_depth;
+            let operations = work.operations_per_pass();
+            let why =
+                format!("{test} has no cell: depth {depth} is more than the {operations} entries of a pass");
+            return self.blame("sweep.depths", &why, "use more entries, a larger batch or less depth");
         }
         let why =
             format!("{test} has no cell: {jobs} jobs cannot share the {entries} entries of a directory");
@@ -252,12 +278,13 @@ impl Resolver<'_> {
         for (field, _) in given.into_iter().filter(|(_, given)| *given) {
             self.blame(field, "metadata tests have no use for it", "add tests such as 'read' and 'write'");
         }
-        if sweep.depths.as_ref().is_some_and(|depths| depths != &[1]) {
-            self.blame(
-                "sweep.depths",
-                "a job of a metadata test has one operation in flight",
-                "use jobs for more at once",
-            );
+        if let Some(depths) = &sweep.depths {
+            self.check_counts("sweep.depths", depths, 1024);
+            let takes_depth = sweep.metadata.tests.iter().flatten().any(|test| test.takes_depth());
+            if !takes_depth && depths.iter().any(|depth| *depth > 1) {
+                let hint = "use jobs for more at once";
+                self.blame("sweep.depths", "the operations of none of the tests overlap", hint);
+            }
         }
         if let Some(jobs) = &sweep.jobs {
             self.check_counts("sweep.jobs", jobs, 1024);
@@ -265,9 +292,13 @@ impl Resolver<'_> {
     }
 }
 
-/// False for a cell whose jobs are too few for its test, or too many for its entries.
+/// False for a cell whose jobs are too few for its test, or too many for its entries, and for one whose job has fewer entries than
+/// operations in flight.
 fn has_meaning(work: &MetadataWork) -> bool {
-    work.jobs() >= work.test.min_jobs() && work.batch_per_directory() > 0
+    let has_entries = work.batch_per_directory() > 0;
+    work.jobs() >= work.test.min_jobs()
+        && has_entries
+        && work.operations_per_pass() >= work.queue_depth.into()
 }
 
 /// False for a position that means the same as one with own directories: a single job has its directory for itself.
@@ -364,6 +395,17 @@ mod tests {
     }
 
     #[test]
+    fn depths_apply_to_tests_whose_operations_can_overlap() {
+        let plan = resolve("tests = ['stat', 'readdir']\ndepths = [1, 32]").unwrap();
+        let at: Vec<String> = plan.cells.iter().map(|(at, _)| at.to_string()).collect();
+        let deep = "entries=1000 queue_depth=32 test=stat";
+        assert_eq!(at, ["entries=1000 test=stat", deep, "entries=1000 test=readdir"]);
+        let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
+        assert_eq!(again.cells, plan.cells);
+        assert_eq!(plan.max_depth(), 1, "jobs have sessions of their own");
+    }
+
+    #[test]
     fn a_preset_works_on_whole_directories() {
         let axes = MetadataAxes::default().with_preset(MetadataPreset::MdtestHard);
         let sweep = Sweep { metadata: axes, ..Sweep::default() };
@@ -381,7 +423,10 @@ mod tests {
     fn axes_without_a_use_are_mistakes() {
         for (sweep, part) in [
             ("tests = ['stat']\nfile_sizes = ['1MiB']", "sweep.file_sizes"),
-            ("tests = ['stat']\ndepths = [4]", "one operation in flight"),
+            ("tests = ['stat', 'readdir']\ndepths = [4]", "no queue depth for readdir"),
+            ("tests = ['readdir']\ndepths = [1, 4]", "the operations of none of the tests overlap"),
+            ("tests = ['stat']\ndepths = [0]", "sweep.depths"),
+            ("tests = ['stat']\ndepths = [8]\nentries = [4]", "depth 8 is more than the 4 entries"),
             ("tests = ['stat']\nsync = ['write-through']", "sweep.sync"),
             ("tests = ['read']\nentries = [10]", "add 'metadata'"),
             ("tests = ['stat']\nname_lengths = [300]", "300 is outside of 8..255"),

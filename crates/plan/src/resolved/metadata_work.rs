@@ -28,6 +28,8 @@ pub struct MetadataWork {
     pub entry_size: u64,
     /// Most entries that a job works on in a pass.
     pub batch: u32,
+    /// Operations that a job has in flight; 1 for tests that cannot have more ([`MetadataTest::takes_depth`]).
+    pub queue_depth: u32,
     /// Levels of a tree below its top.
     pub tree_depth: u32,
     /// Directories in each directory of a tree.
@@ -82,6 +84,7 @@ impl MetadataWork {
             name_length: Self::SHORT_NAME_LENGTH,
             entry_size: 0,
             batch: Self::BATCH,
+            queue_depth: 1,
             tree_depth: Self::TREE_DEPTH,
             tree_fan_out: Self::TREE_FAN_OUT,
             jobs: Some(jobs.unwrap_or(test.min_jobs())),
@@ -186,6 +189,7 @@ impl MetadataWork {
             (axis::NAME_LENGTH, count(self.name_length, Self::NAME_LENGTH).filter(|_| named)),
             (axis::FILE_SIZE, self.test.has_content().then_some(Value::Bytes(self.entry_size))),
             (axis::BATCH, count(self.batch, Self::BATCH)),
+            (axis::QUEUE_DEPTH, count(self.queue_depth, 1)),
             (axis::TREE_DEPTH, count(self.tree_depth, Self::TREE_DEPTH).filter(|_| tree)),
             (axis::TREE_FAN_OUT, count(self.tree_fan_out, Self::TREE_FAN_OUT).filter(|_| tree)),
         ];
@@ -209,6 +213,7 @@ mod tests {
             name_length: MetadataWork::NAME_LENGTH,
             entry_size: 0,
             batch: MetadataWork::BATCH,
+            queue_depth: 1,
             tree_depth: MetadataWork::TREE_DEPTH,
             tree_fan_out: MetadataWork::TREE_FAN_OUT,
             jobs: Some(jobs),
@@ -253,10 +258,11 @@ mod tests {
     fn only_unusual_positions_are_named() {
         let usual = MetadataWork { jobs: None, ..work(1000, DirectoryLayout::Own, 1) };
         assert_eq!(usual.coordinates().to_string(), "entries=1000 test=create");
-        let far = MetadataWork { name_length: 8, batch: 5, ..work(9, DirectoryLayout::Shared, 2) };
+        let far =
+            MetadataWork { name_length: 8, batch: 5, queue_depth: 4, ..work(9, DirectoryLayout::Shared, 2) };
         assert_eq!(
             far.coordinates().to_string(),
-            "batch=5 entries=9 jobs=2 layout=shared name_length=8 test=create"
+            "batch=5 entries=9 jobs=2 layout=shared name_length=8 queue_depth=4 test=create"
         );
     }
 }

@@ -118,6 +118,13 @@ impl MetadataTest {
         }
     }
 
+    /// True if a job can have several operations of the test in flight. Those of a listing cannot overlap, because a page begins
+    /// where the one before it ended. Those of locks and of files that the server copies are about one file at a time.
+    pub fn takes_depth(self) -> bool {
+        let lists = matches!(self, Self::ReadDirectory | Self::ReadDirectoryAttributes | Self::TreeWalk);
+        self.group() == MetadataGroup::Names && !lists
+    }
+
     /// True for the tests of work that a server does by itself on the content of files: copies, clones and holes. They have
     /// a size of files and no number of entries.
     pub fn is_server_side(self) -> bool {

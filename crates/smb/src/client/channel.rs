@@ -430,7 +430,9 @@ impl Channel {
         send_queue.gather(|bytes, start| {
             let at = begin_message(bytes, start, header, security);
             match request {
-                Request::Metadata { .. } => bytes.extend_from_slice(&exchange.body),
+                Request::Metadata { .. } => {
+                    bytes.extend_from_slice(buffers.call(index).map_or(&exchange.body, |call| &call.body));
+                }
                 Request::LogIn => bytes.extend_from_slice(&renewal.body),
                 Request::Watch { .. } => bytes.extend_from_slice(&watch.body),
                 Request::Write { len, .. } => {

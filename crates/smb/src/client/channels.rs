@@ -317,6 +317,11 @@ impl Channels {
                 self.repeated |= queued.replayed;
                 self.live[to].exchange.continue_with(&mut lost.exchange);
             }
+            if matches!(queued.request, Request::Metadata { .. })
+                && let Some(call) = self.buffers.call(queued.index)
+            {
+                call.repeated |= queued.replayed;
+            }
             if matches!(queued.request, Request::Watch { .. }) {
                 self.live[to].watch.continue_with(&mut lost.watch);
             }

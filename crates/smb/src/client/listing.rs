@@ -121,9 +121,9 @@ impl SmbSession {
             ..QueryDirectoryRequest::default()
         };
         let encode = |body: &mut Vec<u8>| request.encode(body);
-        let header = self.channels.exchange_sized(command::QUERY_DIRECTORY, output_len, encode).await?;
+        let header = self.exchange_sized(command::QUERY_DIRECTORY, output_len, encode).await?;
         // The server may have performed the request twice, and advanced its position twice.
-        listing.position_lost = self.channels.was_repeated();
+        listing.position_lost = self.was_repeated();
         match NtStatus(header.status) {
             NtStatus::SUCCESS => {}
             // Some servers answer NO_SUCH_FILE if a directory has no entries, not even its own.
@@ -132,7 +132,7 @@ impl SmbSession {
             }
             status => return Err(status.failure(name)),
         }
-        let found = InfoResponse::decode(self.channels.reply()).and_then(entries);
+        let found = InfoResponse::decode(self.reply()).and_then(entries);
         let found = found.map_err(unreadable(name))?;
         let position = ListingGuard::position_of(found.iter().map(|entry| entry.name.as_str()));
         listing.guard.check_page(position, found.len(), false)?;

@@ -34,7 +34,7 @@ impl SmbSession {
     ) -> Result<MetaYield, OpError> {
         let file = self.files.get(file)?.id;
         let request = LockRequest { sequence: 0, file, ranges: vec![LockRange { offset, len, flags }] };
-        self.channels.request(command::LOCK, |body| request.encode(body)).await?;
+        self.request(command::LOCK, |body| request.encode(body)).await?;
         Ok(MetaYield::Done)
     }
 

@@ -134,7 +134,7 @@ impl SmbSession {
             contexts: std::mem::take(&mut extras.contexts),
             ..CreateRequest::default()
         };
-        let reply = self.channels.request(command::CREATE, |body| request.encode(body)).await?;
+        let reply = self.request(command::CREATE, |body| request.encode(body)).await?;
         let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
         self.count_grants(&extras, &response);
         Ok((response.file, response))
@@ -163,11 +163,11 @@ impl SmbSession {
 
     pub(crate) async fn close_file(&mut self, file: FileId) -> Result<(), OpError> {
         let request = CloseRequest { file, ..CloseRequest::default() };
-        let closed = self.channels.exchange(command::CLOSE, |body| request.encode(body)).await?;
+        let closed = self.exchange(command::CLOSE, |body| request.encode(body)).await?;
         match NtStatus(closed.status) {
             NtStatus::SUCCESS => Ok(()),
             // The first of two requests closed it, on the channel that was lost.
-            NtStatus::FILE_CLOSED if self.channels.was_repeated() => Ok(()),
+            NtStatus::FILE_CLOSED if self.was_repeated() => Ok(()),
             status => Err(status.failure("CLOSE")),
         }
     }
@@ -180,7 +180,7 @@ impl SmbSession {
     ) -> Result<(), OpError> {
         let request =
             SetInfoRequest { info_type: TYPE_FILE, class, file, information, ..SetInfoRequest::default() };
-        self.channels.request(command::SET_INFO, |body| request.encode(body)).await.map(drop)
+        self.request(command::SET_INFO, |body| request.encode(body)).await.map(drop)
     }
 
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
@@ -264,7 +264,7 @@ impl SmbSession {
             file,
             ..QueryInfoRequest::default()
         };
-        let answered = self.channels.request(command::QUERY_INFO, |body| request.encode(body)).await;
+        let answered = self.request(command::QUERY_INFO, |body| request.encode(body)).await;
         let read = answered.and_then(|reply| {
             InfoResponse::decode(reply).and_then(full_size).map_err(unreadable("QUERY_INFO"))
         });

@@ -35,6 +35,7 @@ mod renewal;
 mod requests;
 mod session;
 mod session_counts;
+mod session_exchange;
 mod share_paths;
 mod slot_buffers;
 mod target;

@@ -44,7 +44,7 @@ pub(crate) struct PendingReplies<'a> {
     pub(crate) buffers: &'a mut SlotBuffers,
     pub(crate) credits: &'a mut Credits,
     pub(crate) security: &'a MessageSecurity,
-    /// The complete reply to the last metadata request.
+    /// The complete reply to the last metadata request that has no slot.
     pub(crate) metadata_reply: &'a mut Vec<u8>,
     /// The request that waits for a change in a directory.
     pub(crate) watch: &'a mut WatchExchange,
@@ -167,8 +167,12 @@ impl PendingReplies<'_> {
     ) -> Result<Result<u32, OpError>, WireError> {
         if let Request::Metadata { .. } = request {
             // The whole message is kept, because the handshake hashes it and each command decodes its own body.
-            self.metadata_reply.clear();
-            self.metadata_reply.extend_from_slice(message);
+            let reply = match self.buffers.call(index) {
+                Some(call) => &mut call.reply,
+                None => &mut *self.metadata_reply,
+            };
+            reply.clear();
+            reply.extend_from_slice(message);
             return Ok(Ok(0));
         }
         if let Request::Watch { .. } = request {

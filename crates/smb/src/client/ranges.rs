@@ -77,7 +77,7 @@ impl SmbSession {
     /// Performs an IOCTL; its status is returned, and its output is that of the last reply.
     async fn control(&mut self, code: u32, file: FileId, input: Vec<u8>) -> Result<NtStatus, OpError> {
         let request = IoctlRequest { code, file, input, max_output: MAX_OUTPUT };
-        let exchanged = self.channels.exchange(command::IOCTL, |body| request.encode(body)).await;
+        let exchanged = self.exchange(command::IOCTL, |body| request.encode(body)).await;
         exchanged.map(|header| NtStatus(header.status))
     }
 
@@ -100,7 +100,7 @@ impl SmbSession {
             return Ok(key);
         }
         self.control_done(RESUME_KEY, REQUEST_RESUME_KEY, file, Vec::new()).await?;
-        let key = output(self.channels.reply()).and_then(resume_key).map_err(unreadable(RESUME_KEY))?;
+        let key = output(self.reply()).and_then(resume_key).map_err(unreadable(RESUME_KEY))?;
         self.copies.source = Some((file, key));
         Ok(key)
     }
@@ -123,7 +123,7 @@ impl SmbSession {
             let mut input = Vec::new();
             put_copy(&key, &chunks, &mut input);
             let status = self.control(COPY_CHUNK, target, input).await?;
-            let answer = output(self.channels.reply()).and_then(CopyChunkResponse::decode);
+            let answer = output(self.reply()).and_then(CopyChunkResponse::decode);
             if status == NtStatus::SUCCESS {
                 let copied = u64::from(answer.map_err(unreadable(COPY))?.total_bytes);
                 if copied > wanted {

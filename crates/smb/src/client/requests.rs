@@ -28,7 +28,8 @@ pub(crate) enum Request {
     ///
     /// [`WatchExchange`]: crate::client::watch_exchange::WatchExchange
     Watch { reply_bytes: u32 },
-    /// Any other command. Its body waits in the channel's [`MetadataExchange`].
+    /// Any other command. Its body waits in the channel's [`MetadataExchange`] or, if it is one of several in flight, in the
+    /// [`SlotBuffers`](crate::client::slot_buffers::SlotBuffers).
     ///
     /// [`MetadataExchange`]: crate::client::metadata_exchange::MetadataExchange
     Metadata { command: u16, reply_bytes: u32 },

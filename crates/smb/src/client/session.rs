@@ -1,5 +1,6 @@
 //! A directory of a share over the connections of one session, as the engine drives it.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
@@ -8,8 +9,8 @@ use sharebench_model::{
     DataOp, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
-use sharebench_stream_client::OpenFileTable;
-use sharebench_target::{LocalBoxFuture, NOT_GRANTED, Session};
+use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
+use sharebench_target::{CallReply, LocalBoxFuture, NOT_GRANTED, Session};
 use tokio::net::TcpStream;
 
 use crate::client::binding::ChannelGrant;
@@ -41,8 +42,41 @@ pub(crate) const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
 /// Each data operation is one request of exactly the length that the engine requested. An operation that cannot be sent
 /// (a record above the server's limit, a slot in use) is rejected with a reply that counts 0 requests. The session caches
 /// no data and no attributes, also with a lease, so that every operation is measured at the server.
+///
+/// The state is [`Lent`]: an operation on names is an `async fn` of this type, which works the same way for the one operation of
+/// [`Session::call`] and for each of several in flight ([`Session::submit_call`]), which has a session value of its own.
 #[derive(Debug)]
 pub(crate) struct SmbSession {
+    pub(crate) state: Lent<SmbState>,
+    /// Slot of an operation that is one of several in flight.
+    pub(crate) index: usize,
+    /// Requests of that operation.
+    pub(crate) requests: u32,
+    calls: CallsInFlight,
+}
+
+impl Deref for SmbSession {
+    type Target = SmbState;
+
+    #[inline]
+    fn deref(&self) -> &SmbState {
+        &self.state
+    }
+}
+
+impl DerefMut for SmbSession {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut SmbState {
+        &mut self.state
+    }
+}
+
+/// What became of a metadata request of a slot, and how many requests it took.
+type Arrived = (Result<u32, OpError>, u32);
+
+/// What all operations of a session share.
+#[derive(Debug)]
+pub(crate) struct SmbState {
     pub(crate) channels: Channels,
     pub(crate) files: OpenFileTable<OpenFile>,
     pub(crate) paths: SharePaths,
@@ -57,8 +91,9 @@ pub(crate) struct SmbSession {
     pub(crate) durable: bool,
     pub(crate) counts: Arc<SessionCounts>,
     completions: Vec<Completion>,
-    /// Replies to operations that were rejected before they were sent.
-    rejected: Vec<Reply>,
+    /// Replies to operations that were rejected before they were sent, and those that arrived while calls were polled.
+    ready: Vec<Reply>,
+    pub(crate) awaited: AwaitedReplies<Arrived>,
     /// The listing in progress.
     pub(crate) listing: Option<Listing>,
     /// The directory for which a report of changes is requested.
@@ -72,7 +107,8 @@ pub(crate) struct SmbSession {
 impl SmbSession {
     pub(crate) fn new(channels: Channels, paths: SharePaths, negotiated: Negotiated, far: Far) -> Self {
         let completions = Vec::with_capacity(channels.buffers.count() + 1);
-        Self {
+        let awaited = AwaitedReplies::new(channels.buffers.count());
+        let state = SmbState {
             channels,
             files: OpenFileTable::default(),
             paths,
@@ -83,12 +119,53 @@ impl SmbSession {
             durable: false,
             counts: Arc::default(),
             completions,
-            rejected: Vec::new(),
+            ready: Vec::new(),
+            awaited,
             listing: None,
             watched: None,
             leased: None,
             copies: Copies::default(),
+        };
+        Self { state: Lent::new(state), index: 0, requests: 0, calls: CallsInFlight::default() }
+    }
+
+    /// Performs one of several operations in flight.
+    async fn perform_one(mut self, op: MetaOp) -> MetaReply {
+        self.state.enter();
+        let result = self.perform(&op).await;
+        self.state.leave();
+        MetaReply { result, requests: self.requests }
+    }
+}
+
+impl SmbState {
+    /// Sends what waits, and receives: replies to data operations are appended, others are delivered to the operations that await
+    /// them. True if anything arrived.
+    fn receive(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> bool {
+        // The list belongs to the session, so that polling does not allocate; it is taken because the channels
+        // are borrowed mutably at the same time.
+        let mut completions = std::mem::take(&mut self.completions);
+        // The completions show whether there was one.
+        let _ = self.channels.poll(cx, &mut completions);
+        let arrived = !completions.is_empty();
+        for Completion { index, request, result, requests } in completions.drain(..) {
+            if matches!(request, Request::Metadata { .. }) {
+                // Without effect if its caller has dropped its future: its reply belongs to nobody.
+                self.awaited.deliver(index, (result, requests));
+            } else {
+                replies.push(Reply { slot: Slot(index as u32), result, requests });
+            }
         }
+        self.completions = completions;
+        arrived
+    }
+
+    /// As [`Self::receive`], while calls are polled: replies to data operations are kept for [`Session::poll_replies`].
+    fn receive_calls(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut ready = std::mem::take(&mut self.ready);
+        let arrived = self.receive(cx, &mut ready);
+        self.ready = ready;
+        arrived
     }
 
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
@@ -189,29 +266,58 @@ impl Session for SmbSession {
 
     #[inline]
     fn submit(&mut self, slot: Slot, op: DataOp) {
-        if let Err(error) = self.try_submit(slot, op) {
+        let state = &mut *self.state;
+        if let Err(error) = state.try_submit(slot, op) {
             // `submit` returns nothing, so that accepted and rejected operations take the same way back: a
             // reply.
-            self.rejected.push(Reply { slot, result: Err(error), requests: 0 });
+            state.ready.push(Reply { slot, result: Err(error), requests: 0 });
         }
     }
 
     fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
-        replies.append(&mut self.rejected);
-        // The list belongs to the session, so that polling does not allocate; it is taken because the channel
-        // is borrowed mutably at the same time.
-        let mut completions = std::mem::take(&mut self.completions);
-        // The result is ignored: rejected operations make the session ready even if the channel is pending.
-        let _ = self.channels.poll(cx, &mut completions);
-        for Completion { index, request, result, requests } in completions.drain(..) {
-            // The caller of a metadata request may have dropped its future: its reply belongs to no slot.
-            if !matches!(request, Request::Metadata { .. }) {
-                replies.push(Reply { slot: Slot(index as u32), result, requests });
+        let state = &mut *self.state;
+        replies.append(&mut state.ready);
+        let arrived = state.receive(cx, replies);
+        if replies.len() > before {
+            return Poll::Ready(());
+        }
+        if arrived {
+            // Nothing waits for the socket after a turn with a completion.
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
+        if let Some(error) = self.channels.failure() {
+            return Err(error);
+        }
+        let index = slot.0 as usize;
+        let exists = index < self.channels.buffers.count();
+        if !exists || !self.channels.is_idle(index) || !self.calls.is_idle(slot) {
+            return Err(OpError::slot_not_idle());
+        }
+        if !op.can_overlap() {
+            return Err(OpError::cannot_overlap());
+        }
+        let one = Self { state: self.state.borrower(), index, requests: 0, calls: CallsInFlight::default() };
+        self.calls.begin(slot, Box::pin(one.perform_one(op)));
+        Ok(())
+    }
+
+    fn poll_calls(&mut self, cx: &mut Context<'_>, replies: &mut Vec<CallReply>) -> Poll<()> {
+        let before = replies.len();
+        let continues = |state: &SmbState, index: usize| !state.awaited.is_awaited(index);
+        loop {
+            self.calls.poll(&mut self.state, continues, cx, replies);
+            if replies.len() > before {
+                return Poll::Ready(());
+            }
+            if !self.state.receive_calls(cx) {
+                return Poll::Pending;
             }
         }
-        self.completions = completions;
-        if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Acknowledges breaks of leases: another user waits for it.
@@ -233,7 +339,7 @@ impl Session for SmbSession {
     fn empty_request(&mut self) -> LocalBoxFuture<'_, Option<Result<(), OpError>>> {
         Box::pin(async move {
             let echo = Empty::default();
-            Some(self.channels.request(command::ECHO, |body| echo.encode(body)).await.map(drop))
+            Some(self.request(command::ECHO, |body| echo.encode(body)).await.map(drop))
         })
     }
 

@@ -24,16 +24,58 @@ pub(crate) struct SlotBuffers {
     /// Empty while the session is idle.
     slots: Vec<Box<[u8]>>,
     bytes: usize,
+    /// The metadata requests of slots; empty before the first one.
+    calls: Vec<SlotCall>,
+}
+
+/// A metadata request of a slot, one of several in flight, and its reply. All channels share it, so that the loss of one does not
+/// lose it.
+#[derive(Debug, Default)]
+pub(crate) struct SlotCall {
+    /// What follows the header of the request.
+    pub(crate) body: Vec<u8>,
+    /// The complete reply.
+    pub(crate) reply: Vec<u8>,
+    /// The request was sent more than once.
+    pub(crate) repeated: bool,
 }
 
 impl SlotBuffers {
     pub(crate) fn new(slots: usize, slot_bytes: usize) -> Self {
-        Self { slots: vec![Box::default(); slots], bytes: HEADROOM + slot_bytes }
+        Self { slots: vec![Box::default(); slots], bytes: HEADROOM + slot_bytes, calls: Vec::new() }
     }
 
     /// Returns the memory; nothing may be in flight.
     pub(crate) fn release_buffers(&mut self) {
         self.slots.iter_mut().for_each(buffer_pool::give_back);
+        self.calls = Vec::new();
+    }
+
+    /// The metadata request of a slot that begins.
+    pub(crate) fn begin_call(&mut self, index: usize) -> &mut SlotCall {
+        if self.calls.is_empty() {
+            self.calls.resize_with(self.slots.len(), SlotCall::default);
+        }
+        let call = &mut self.calls[index];
+        call.body.clear();
+        call.repeated = false;
+        call
+    }
+
+    /// The metadata request of a slot; none for any other index.
+    #[inline]
+    pub(crate) fn call(&mut self, index: usize) -> Option<&mut SlotCall> {
+        self.calls.get_mut(index)
+    }
+
+    /// The reply to the last metadata request of a slot.
+    pub(crate) fn call_reply(&self, index: usize) -> &[u8] {
+        self.calls.get(index).map_or(&[], |call| &call.reply)
+    }
+
+    /// True if the last metadata request of a slot was sent more than once.
+    pub(crate) fn is_call_repeated(&self, index: usize) -> bool {
+        self.calls.get(index).is_some_and(|call| call.repeated)
     }
 
     #[inline]

@@ -7,8 +7,8 @@ use sharebench_gss::TicketPool;
 use sharebench_model::{CachePolicy, ErrorClass, Facts, IoPolicy};
 use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret, Session,
-    SessionSpec, Target, TargetUrl, UrlError, UrlPart,
+    CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret,
+    Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
 };
 
 use crate::client::handshake::open_session;
@@ -117,6 +117,13 @@ impl Target for SmbTarget {
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
         let unbuffered = wanted.cache == CachePolicy::Unbuffered;
         Ok(PolicyTerms { alignment: if unbuffered { SECTOR } else { 1 } })
+    }
+
+    fn call_depth(&self) -> CallDepth {
+        if self.options.nt1.is_some() {
+            return CallDepth::one("the client of SMB1 performs operations on names one at a time");
+        }
+        CallDepth { max: MAX_QUEUE_DEPTH, reason: "this client has at most as many slots" }
     }
 
     fn descriptors(&self) -> u32 {

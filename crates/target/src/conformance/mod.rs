@@ -9,6 +9,7 @@
 //! ```
 
 mod caching;
+mod calls;
 mod changes;
 mod data;
 mod depth;
@@ -100,6 +101,7 @@ const STEPS: &[(&str, StepFn)] = &[
     ("set size", |ground| Box::pin(sizes::set_size(ground))),
     ("flush and durable write", |ground| Box::pin(data::flush_and_durable(ground))),
     ("queue depth", |ground| Box::pin(depth::queue_depth(ground))),
+    ("calls in flight", |ground| Box::pin(calls::calls_in_flight(ground))),
     ("list", |ground| Box::pin(trees::list(ground))),
     ("nested directories", |ground| Box::pin(trees::nested(ground))),
     ("remove", |ground| Box::pin(trees::remove(ground))),

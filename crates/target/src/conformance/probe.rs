@@ -40,6 +40,11 @@ impl Probe {
         self.counted
     }
 
+    /// Counts the requests of an operation that the caller began by itself.
+    pub fn count_requests(&mut self, requests: u32) {
+        self.counted.requests += u64::from(requests);
+    }
+
     pub async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         let reply = self.session.call(op).await;
         self.counted.requests += u64::from(reply.requests);

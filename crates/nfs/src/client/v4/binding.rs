@@ -11,7 +11,7 @@ use crate::client::link::Link;
 use crate::client::options::Route;
 use crate::client::protected_call::ProtectedCall;
 use crate::client::v4::compound::{Compound, Results};
-use crate::client::v4::session::Nfs4Session;
+use crate::client::v4::session::Nfs4State;
 use crate::protocol::NFS_PROGRAM;
 use crate::rpc::{AuthSys, CallTemplate};
 use crate::v4::compound::{COMPOUND, NFS4_VERSION};
@@ -34,7 +34,7 @@ pub(crate) struct Binding {
 }
 
 impl Binding {
-    pub(crate) fn of(session: &mut Nfs4Session) -> Self {
+    pub(crate) fn of(session: &mut Nfs4State) -> Self {
         let id = session.slots.as_ref().map(|slots| slots.session);
         Self {
             address: session.address,

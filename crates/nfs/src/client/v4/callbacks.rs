@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::client::v4::session::Nfs4Session;
+use crate::client::v4::session::Nfs4State;
 use crate::rpc::{CallError, CallHeader, Rejection, put_success};
 use crate::v4::callback::{
     CALLBACK_COMPOUND, CALLBACK_NULL, CallbackGetAttr, CallbackHead, CallbackOperation, CallbackSequence,
@@ -54,7 +54,7 @@ impl CallbackSlot {
     }
 }
 
-impl Nfs4Session {
+impl Nfs4State {
     /// Answers the calls of the server that have arrived. True if there was one.
     pub(crate) fn answer_callbacks(&mut self) -> bool {
         let mut answered = false;

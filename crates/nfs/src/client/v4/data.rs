@@ -11,7 +11,7 @@ use crate::client::replies::{Completion, ReplyContent};
 use crate::client::v4::compound::{Compound, Sequencing};
 use crate::client::v4::dialect::stable_how;
 use crate::client::v4::recovery::{Step, step_after};
-use crate::client::v4::session::{Nfs4Session, Pending};
+use crate::client::v4::session::{Nfs4State, Pending};
 use crate::client::v4::slots::{Position, SlotTable};
 use crate::protocol::StableHow;
 use crate::v4::compound::COMPOUND;
@@ -19,7 +19,7 @@ use crate::v4::data::{Commit, Read, WriteHead};
 use crate::v4::operation::Operation;
 use crate::xdr::Writer;
 
-impl Nfs4Session {
+impl Nfs4State {
     pub(crate) fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
         if let Some(error) = self.channel.failure() {
             return Err(error);
@@ -160,6 +160,17 @@ impl Nfs4Session {
         progress | self.send_orphans() | self.answer_callbacks() | self.must_reconnect()
     }
 
+    /// As [`Self::drive`], while calls are polled: replies to data operations are kept for
+    /// [`Session::poll_replies`](sharebench_target::Session::poll_replies).
+    pub(crate) fn drive_calls(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut ready = std::mem::take(&mut self.ready);
+        let before = ready.len();
+        let progress = self.drive(cx, &mut ready, false);
+        let arrived = ready.len() > before;
+        self.ready = ready;
+        progress || arrived
+    }
+
     /// Starts operations that wait for a slot of the server's session.
     fn start_waiting(&mut self) -> bool {
         let mut started = false;
@@ -195,10 +206,6 @@ impl Nfs4Session {
                 self.send_renewal(true);
                 continue;
             }
-            if index >= self.pending.len() {
-                self.channel.give_up(submit_error::abandoned_request("call"));
-                continue;
-            }
             if let Err(error) = self.send(index, true) {
                 // The file was closed while its operation was in flight.
                 self.channel.give_up(error);
@@ -211,8 +218,13 @@ impl Nfs4Session {
     #[inline]
     pub(crate) fn finish(&mut self, completion: Completion) -> Option<Reply> {
         let Completion { index, expected, result, verdict } = completion;
+        if expected == ExpectedReply::Metadata {
+            // Without effect if its caller has dropped its future.
+            self.awaited.deliver(index, result.map(|_| verdict));
+            return None;
+        }
         let Some(pending) = self.pending.get_mut(index) else {
-            self.finish_other(index, verdict);
+            self.finish_renewal(verdict);
             return None;
         };
         let requests = pending.sent;

@@ -96,7 +96,7 @@ impl Dialect for V4 {
             ExpectedReply::Write { .. } => Operation::Write,
             ExpectedReply::Flush { .. } => Operation::Commit,
             ExpectedReply::Metadata => {
-                places.keep_result(reader.rest());
+                places.keep_result(index, reader.rest());
                 let verdict = sequence_status(reader.rest())?;
                 return Ok(Outcome { result: Ok(ReplyContent::Metadata), verdict });
             }

@@ -15,7 +15,7 @@ use crate::client::dialect::Verdict;
 use crate::client::link::Link;
 use crate::client::v4::binding::Binding;
 use crate::client::v4::compound::Compound;
-use crate::client::v4::session::Nfs4Session;
+use crate::client::v4::session::Nfs4State;
 use crate::client::v4::slots::{Position, SlotTable};
 use crate::v4::client_id::Renew;
 use crate::v4::compound::{COMPOUND, OK};
@@ -149,7 +149,7 @@ async fn reconnect(binding: Binding, limit: Duration) -> Result<(Link, WireCount
     }
 }
 
-impl Nfs4Session {
+impl Nfs4State {
     /// Polls what the session waits for. True if something was queued.
     #[inline]
     pub(crate) fn recover(&mut self, cx: &mut Context<'_>) -> bool {

@@ -1,8 +1,7 @@
-//! Calls about names and states, one at a time.
+//! Calls about names and states: one at a time for each operation.
 
 use std::cell::Cell;
-use std::future::poll_fn;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use sharebench_model::{OpError, OpStep};
 use sharebench_stream_client::{connection_error, submit_error};
@@ -105,7 +104,7 @@ impl Nfs4Session {
         build: impl Fn(&mut Compound<'_>, Caller),
     ) -> Result<Results<'_>, OpError> {
         self.perform_request(request, &build).await?;
-        Results::new(self.channel.metadata_result(), self.is_sequenced())
+        Results::new(self.channel.metadata_result(self.index), self.is_sequenced())
     }
 
     // One function for all operations: a copy for each would add a quarter of a megabyte to the program.
@@ -121,7 +120,7 @@ impl Nfs4Session {
             match self.attempt(request, build).await? {
                 Attempt::Performed => return Ok(()),
                 Attempt::Postponed => {
-                    tokio::time::sleep(delay).await;
+                    self.state.pause(tokio::time::sleep(delay)).await;
                     delay = (delay * 2).min(MAX_RETRY_DELAY);
                 }
                 Attempt::Forgotten(_) if !replaced => {
@@ -143,8 +142,12 @@ impl Nfs4Session {
         if let Some(error) = self.channel.failure() {
             return Err(at_step(error));
         }
-        let index = self.channel.metadata_index();
-        if !self.channel.is_idle(index) || self.call_position.is_some() {
+        let index = self.index;
+        if let Some(abandoned) = self.awaited.take(index) {
+            // The caller of the last operation dropped its future, and the reply has arrived since.
+            self.release_call_position(abandoned.is_ok_and(|verdict| verdict.sequence == OK));
+        }
+        if !self.channel.is_idle(index) || self.call_positions[index].is_some() {
             let error = submit_error::abandoned_request(request.name);
             self.channel.give_up(error.clone());
             return Err(error);
@@ -162,7 +165,7 @@ impl Nfs4Session {
             };
             let step = step_after(verdict, self.is_sequenced());
             if step == Step::RepeatCall {
-                tokio::time::sleep(delay).await;
+                self.state.pause(tokio::time::sleep(delay)).await;
                 delay = (delay * 2).min(MAX_RETRY_DELAY);
                 continue;
             }
@@ -183,12 +186,14 @@ impl Nfs4Session {
 
     /// Status of the last call, if it failed.
     pub(crate) fn last_status(&self) -> Option<Nfs4Status> {
-        reply_head(self.channel.metadata_result()).ok().and_then(|head| Nfs4Status::from_code(head.status))
+        reply_head(self.channel.metadata_result(self.index))
+            .ok()
+            .and_then(|head| Nfs4Status::from_code(head.status))
     }
 
     /// Counts the call for its owner, and decides whether it can be repeated.
     fn accept(&mut self, request: Request, repeatable: u32, step: Step) -> Result<Attempt, OpError> {
-        let head = reply_head(self.channel.metadata_result())?;
+        let head = reply_head(self.channel.metadata_result(self.index))?;
         let count = head.count;
         let status = head.status;
         let reached = count >= repeatable;
@@ -218,9 +223,10 @@ impl Nfs4Session {
         forgotten && (self.is_sequenced() || self.minor == 0)
     }
 
-    /// True if nothing depends on what the server has forgotten: no file is open, and no other call is in flight.
+    /// True if nothing depends on what the server has forgotten: no file is open, and no other call is in flight or will be
+    /// before this one ends.
     fn has_no_state(&self) -> bool {
-        self.files.is_empty() && self.channel.is_idle(self.renewal_index())
+        !self.state.is_borrower() && self.files.is_empty() && self.channel.is_idle(self.renewal_index())
     }
 
     #[cold]
@@ -232,29 +238,34 @@ impl Nfs4Session {
         error
     }
 
-    /// Takes a slot of the server's session. A renewal of the lease may hold the last one.
+    /// Takes a slot of the server's session. A renewal of the lease or other operations may hold the last one.
     async fn acquire_call_position(&mut self) -> Result<(), OpError> {
-        poll_fn(|cx| {
-            let Some(slots) = &mut self.slots else { return Poll::Ready(Ok(())) };
-            self.call_position = slots.acquire();
-            if self.call_position.is_some() {
-                return Poll::Ready(Ok(()));
-            }
-            let progress = self.drive(cx, &mut Vec::new(), false);
-            if let Some(error) = self.channel.failure() {
-                return Poll::Ready(Err(error));
-            }
-            if progress {
-                // What the turn has changed may have freed a slot.
-                cx.waker().wake_by_ref();
-            }
-            Poll::Pending
-        })
-        .await
+        let index = self.index;
+        let drives = !self.state.is_borrower();
+        self.state
+            .wait(|state, cx| {
+                let Some(slots) = &mut state.slots else { return Poll::Ready(Ok(())) };
+                state.call_positions[index] = slots.acquire();
+                if state.call_positions[index].is_some() {
+                    return Poll::Ready(Ok(()));
+                }
+                let progress = drives && state.drive_calls(cx);
+                if let Some(error) = state.channel.failure() {
+                    return Poll::Ready(Err(error));
+                }
+                if progress {
+                    // What the turn has changed may have freed a slot.
+                    cx.waker().wake_by_ref();
+                }
+                Poll::Pending
+            })
+            .await
     }
 
     fn release_call_position(&mut self, performed: bool) {
-        if let (Some(slots), Some(position)) = (&mut self.slots, self.call_position.take()) {
+        let index = self.index;
+        let state = &mut *self.state;
+        if let (Some(slots), Some(position)) = (&mut state.slots, state.call_positions[index].take()) {
             slots.release(position, performed);
         }
     }
@@ -265,8 +276,8 @@ impl Nfs4Session {
         request: Request,
         build: &dyn Fn(&mut Compound<'_>, Caller),
     ) -> Result<Exchanged, OpError> {
-        let index = self.channel.metadata_index();
-        let sequencing = self.sequencing(self.call_position);
+        let index = self.index;
+        let sequencing = self.sequencing(self.call_positions[index]);
         let sequence = request.owner.map_or(0, |owner| self.owners.sequence(owner));
         // Minor versions with sessions ignore the sequence numbers of owners, which are zero (RFC 8881, 8.8).
         let sequence = if self.minor == 0 { sequence } else { 0 };
@@ -280,61 +291,31 @@ impl Nfs4Session {
         };
         self.channel.call(index, ExpectedReply::Metadata, COMPOUND, &[], arguments);
         self.channel.count_operations(encoded.get().operations);
-        let resent = Cell::new(false);
-        let verdict = poll_fn(|cx| self.poll_call(cx, index, &arguments, (&encoded, &resent))).await?;
-        Ok(Exchanged { verdict, repeatable: encoded.get().repeatable, resent: resent.get() })
-    }
-
-    fn poll_call(
-        &mut self,
-        cx: &mut Context<'_>,
-        index: usize,
-        arguments: &dyn Fn(&mut Writer),
-        (encoded, resent): (&Cell<Encoded>, &Cell<bool>),
-    ) -> Poll<Result<Verdict, OpError>> {
-        loop {
-            self.recover(cx);
-            let mut progress = self.channel.connections() > 0 && self.channel.is_orphan(index);
-            if progress {
-                self.channel.call_again(index, COMPOUND, &[], arguments);
-                self.channel.count_operations(encoded.get().operations);
-                resent.set(true);
-            }
-            let mut completions = std::mem::take(&mut self.completions);
-            // The completions show whether there was one.
-            let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
-            let mut own = None;
-            for completion in completions.drain(..) {
-                if completion.index == index {
-                    own = Some(completion.result.map(|_| completion.verdict));
-                } else {
-                    // Nothing waits for the socket after a turn with a completion, also of a renewal.
-                    progress = true;
-                    self.finish(completion);
+        self.awaited.expect(index);
+        let mut sent = 1;
+        let drives = !self.state.is_borrower();
+        let result = self
+            .state
+            .wait(|state, cx| {
+                loop {
+                    if state.channel.is_orphan(index) {
+                        state.channel.call_again(index, COMPOUND, &[], &arguments);
+                        state.channel.count_operations(encoded.get().operations);
+                        sent += 1;
+                    }
+                    if let Some(result) = state.awaited.take(index) {
+                        return Poll::Ready(result);
+                    }
+                    // A connection that was lost meanwhile leaves the call to be sent again.
+                    if !drives || !(state.drive_calls(cx) || state.channel.is_orphan(index)) {
+                        return Poll::Pending;
+                    }
                 }
-            }
-            self.completions = completions;
-            progress |= self.answer_callbacks();
-            if let Some(own) = own {
-                self.recovery.replied();
-                return Poll::Ready(own);
-            }
-            let severed = self.must_reconnect();
-            let orphaned = self.channel.connections() > 0 && self.channel.is_orphan(index);
-            if !(progress || severed || orphaned) {
-                return Poll::Pending;
-            }
-        }
-    }
-
-    /// Ends a call that belongs to no data operation.
-    #[cold]
-    pub(crate) fn finish_other(&mut self, index: usize, verdict: Verdict) {
-        if index == self.renewal_index() {
-            self.finish_renewal(verdict);
-        } else {
-            self.release_call_position(verdict.sequence == OK);
-        }
+            })
+            .await;
+        self.requests += sent;
+        self.recovery.replied();
+        Ok(Exchanged { verdict: result?, repeatable: encoded.get().repeatable, resent: sent > 1 })
     }
 
     /// The call with the least work for the server: SEQUENCE alone, or PUTROOTFH in minor version 0.

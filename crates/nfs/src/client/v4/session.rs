@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -9,11 +10,12 @@ use sharebench_model::{
     DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading,
     WireCount,
 };
-use sharebench_stream_client::OpenFileTable;
-use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
+use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
+use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, buffer_pool};
 use tokio::net::TcpStream;
 
 use crate::client::channel::Channel;
+use crate::client::dialect::Verdict;
 use crate::client::directories::Directories;
 use crate::client::gss_login::log_out;
 use crate::client::open_file::OpenFile;
@@ -67,8 +69,38 @@ pub(crate) struct Pending {
 /// a repeated call has the slot and the number of the first attempt, so that the server performs it only once. The
 /// session caches no data and no attributes, and it wants no layouts, and delegations only for [`MetaOp::OpenDelegated`], so
 /// that every operation is measured at the server.
+///
+/// The state is [`Lent`], as in [`NfsSession`](crate::client::session::NfsSession): each of several operations in flight has a
+/// session value of its own.
 #[derive(Debug)]
 pub(crate) struct Nfs4Session {
+    pub(crate) state: Lent<Nfs4State>,
+    /// Index of the calls of its operations.
+    pub(crate) index: usize,
+    /// Calls of the operation in progress.
+    pub(crate) requests: u32,
+    calls: CallsInFlight,
+}
+
+impl Deref for Nfs4Session {
+    type Target = Nfs4State;
+
+    #[inline]
+    fn deref(&self) -> &Nfs4State {
+        &self.state
+    }
+}
+
+impl DerefMut for Nfs4Session {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Nfs4State {
+        &mut self.state
+    }
+}
+
+/// What all operations of a session share.
+#[derive(Debug)]
+pub(crate) struct Nfs4State {
     pub(crate) channel: Channel<V4>,
     pub(crate) files: OpenFileTable<OpenFile<OpenState>>,
     pub(crate) directories: Directories<FileHandle4>,
@@ -77,8 +109,10 @@ pub(crate) struct Nfs4Session {
     pub(crate) buffers: Vec<Box<[u8]>>,
     pub(crate) slot_bytes: usize,
     pub(crate) completions: Vec<Completion>,
-    /// Replies to operations that were rejected before they were sent.
-    pub(crate) rejected: Vec<Reply>,
+    /// Replies to operations that were rejected before they were sent, and those that arrived while calls were polled.
+    pub(crate) ready: Vec<Reply>,
+    /// The verdicts of metadata calls, by index.
+    pub(crate) awaited: AwaitedReplies<Result<Verdict, OpError>>,
     pub(crate) pending: Vec<Pending>,
     /// Operations that wait for a slot of the server's session.
     pub(crate) waiting: VecDeque<usize>,
@@ -86,8 +120,8 @@ pub(crate) struct Nfs4Session {
     pub(crate) client_id: u64,
     /// None in minor version 0, and before the session exists.
     pub(crate) slots: Option<SlotTable>,
-    /// Slot of the call about names, or of the renewal of the lease.
-    pub(crate) call_position: Option<Position>,
+    /// Slots of the metadata calls, by index.
+    pub(crate) call_positions: Vec<Option<Position>>,
     pub(crate) owners: Owners,
     pub(crate) callback_slot: CallbackSlot,
     /// The delegation of a test that is about them.
@@ -118,7 +152,8 @@ impl Nfs4Session {
         let slots = spec.slots as usize;
         let idle = Pending { op: DataOp::Flush { file: FileRef(0) }, sent: 0, position: None };
         let unknown = FileHandle4::default();
-        Self {
+        let index = channel.metadata_index();
+        let state = Nfs4State {
             channel,
             files: OpenFileTable::default(),
             directories: Directories::new(unknown),
@@ -126,13 +161,14 @@ impl Nfs4Session {
             buffers: vec![Box::default(); slots],
             slot_bytes: spec.slot_bytes as usize,
             completions: Vec::with_capacity(slots + 2),
-            rejected: Vec::new(),
+            ready: Vec::new(),
+            awaited: AwaitedReplies::new(index + 1),
             pending: vec![idle; slots],
             waiting: VecDeque::with_capacity(slots),
             minor,
             client_id: 0,
             slots: None,
-            call_position: None,
+            call_positions: vec![None; index + 1],
             owners: Owners::default(),
             callback_slot: CallbackSlot::default(),
             delegation: None,
@@ -145,23 +181,41 @@ impl Nfs4Session {
             listing: None,
             replaced: 0,
             sparse_reads: SparseReads::default(),
-        }
+        };
+        Self { state: Lent::new(state), index, requests: 0, calls: CallsInFlight::default() }
     }
 
+    /// Performs an operation, and counts its calls.
+    async fn perform_counted(&mut self, op: &MetaOp) -> MetaReply {
+        self.requests = 0;
+        self.directories.begin_operation();
+        let mut result = self.perform(op).await;
+        // A kept directory handle may be stale. The server did nothing, so repeating the operation is safe.
+        if matches!(&result, Err(error) if error.class == ErrorClass::Stale) && self.may_be_stale() {
+            result = self.perform(op).await;
+        }
+        MetaReply { result, requests: self.requests }
+    }
+
+    /// Forgets the handles of directories; true if the operation may have used one. Of several operations in flight the session
+    /// does not know which of them did.
+    fn may_be_stale(&mut self) -> bool {
+        self.directories.invalidate() || self.state.is_borrower()
+    }
+
+    /// Performs one of several operations in flight.
+    async fn perform_one(mut self, op: MetaOp) -> MetaReply {
+        self.state.enter();
+        let reply = self.perform_counted(&op).await;
+        self.state.leave();
+        reply
+    }
+}
+
+impl Nfs4State {
     /// True from minor version 1 on, once the session exists.
     pub(crate) fn is_sequenced(&self) -> bool {
         self.slots.is_some()
-    }
-
-    async fn perform_once_more(&mut self, op: &MetaOp) -> Result<sharebench_model::MetaYield, OpError> {
-        let result = self.perform(op).await;
-        // A kept directory handle may be stale. The server did nothing, so repeating the operation is safe.
-        match result {
-            Err(error) if error.class == ErrorClass::Stale && self.directories.invalidate() => {
-                self.perform(op).await
-            }
-            result => result,
-        }
     }
 }
 
@@ -182,8 +236,9 @@ impl Session for Nfs4Session {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        let buffer = &mut self.buffers[slot.0 as usize];
-        buffer_pool::ensure(buffer, self.slot_bytes);
+        let state = &mut *self.state;
+        let buffer = &mut state.buffers[slot.0 as usize];
+        buffer_pool::ensure(buffer, state.slot_bytes);
         buffer
     }
 
@@ -207,17 +262,19 @@ impl Session for Nfs4Session {
 
     #[inline]
     fn submit(&mut self, slot: Slot, op: DataOp) {
-        if let Err(error) = self.try_submit(slot, op) {
-            self.rejected.push(Reply { slot, result: Err(error), requests: 0 });
+        let state = &mut *self.state;
+        if let Err(error) = state.try_submit(slot, op) {
+            state.ready.push(Reply { slot, result: Err(error), requests: 0 });
         }
     }
 
     fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
-        replies.append(&mut self.rejected);
+        let state = &mut *self.state;
+        replies.append(&mut state.ready);
         loop {
             // The result is ignored: rejected operations make the session ready even if the channel is pending.
-            let progress = self.drive(cx, replies, false);
+            let progress = state.drive(cx, replies, false);
             // What was queued meanwhile is sent at once, unless the caller will poll again anyway.
             if replies.len() > before || !progress {
                 break;
@@ -227,12 +284,41 @@ impl Session for Nfs4Session {
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        Box::pin(async move {
-            let before = self.channel.wire().requests;
-            self.directories.begin_operation();
-            let result = self.perform_once_more(&op).await;
-            MetaReply { result, requests: (self.channel.wire().requests - before) as u32 }
-        })
+        Box::pin(async move { self.perform_counted(&op).await })
+    }
+
+    fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
+        if let Some(error) = self.channel.failure() {
+            return Err(error);
+        }
+        let index = slot.0 as usize;
+        let is_idle = self.channel.is_idle(index) && !self.recovery.is_delayed(index);
+        if index >= self.buffers.len() || !is_idle || !self.calls.is_idle(slot) {
+            return Err(OpError::slot_not_idle());
+        }
+        if !op.can_overlap() {
+            return Err(OpError::cannot_overlap());
+        }
+        let one = Self { state: self.state.borrower(), index, requests: 0, calls: CallsInFlight::default() };
+        self.calls.begin(slot, Box::pin(one.perform_one(op)));
+        Ok(())
+    }
+
+    fn poll_calls(&mut self, cx: &mut Context<'_>, replies: &mut Vec<CallReply>) -> Poll<()> {
+        let before = replies.len();
+        let continues = |state: &Nfs4State, index: usize| {
+            !state.awaited.is_awaited(index) || state.channel.is_orphan(index)
+        };
+        loop {
+            self.calls.poll(&mut self.state, continues, cx, replies);
+            if replies.len() > before {
+                return Poll::Ready(());
+            }
+            let progress = self.state.drive_calls(cx);
+            if !progress && !self.calls.any(|index| self.state.channel.is_orphan(index)) {
+                return Poll::Pending;
+            }
+        }
     }
 
     fn reads_whole_files(&self) -> bool {
@@ -290,7 +376,8 @@ impl Session for Nfs4Session {
         Box::pin(async move {
             let closing = async {
                 session.end().await;
-                log_out(&mut session.channel, &mut session.buffers).await;
+                let state = &mut *session.state;
+                log_out(&mut state.channel, &mut state.buffers).await;
             };
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
         })

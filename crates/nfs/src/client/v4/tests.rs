@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sharebench_model::{DataOp, FileRef, MetaOp, OpenHow, Random, Slot, Stability};
-use sharebench_target::{Session, SessionSpec, Target, TargetUrl, call, reply_for};
+use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Random, Slot, Stability};
+use sharebench_target::{CallReply, Session, SessionSpec, Target, TargetUrl, call, reply_for};
 
 use crate::canned::answer;
 use crate::client::NfsTarget;
@@ -212,6 +212,46 @@ async fn names_and_states_survive_the_loss_of_connections() {
     }
     assert_eq!(seen.lock().unwrap().performed - before, 3 * OPERATIONS / 4);
     session.close().await;
+}
+
+#[tokio::test]
+async fn operations_in_flight_survive_the_loss_of_connections_and_none_is_performed_twice() {
+    for (seed, options) in [(7, ""), (8, "&nconnect=3")] {
+        let (address, seen) = server(seed, 40);
+        let (mut session, file) = connect(address, options).await;
+        call(&mut *session, MetaOp::Close { file }).await.unwrap();
+        let before = seen.lock().unwrap().performed;
+        let open = || MetaOp::open("data", OpenHow::Read);
+        let mut left = OPERATIONS;
+        for slot in 0..4 {
+            session.submit_call(Slot(slot), open()).unwrap();
+        }
+        let mut in_flight = 4;
+        let mut requests = 0;
+        let mut replies = Vec::new();
+        while in_flight > 0 {
+            let arrived = std::future::poll_fn(|cx| session.poll_calls(cx, &mut replies));
+            tokio::time::timeout(Duration::from_secs(60), arrived).await.unwrap();
+            for CallReply { slot, reply } in replies.drain(..) {
+                in_flight -= 1;
+                requests += u64::from(reply.requests);
+                let next = match reply.result.unwrap() {
+                    MetaYield::Opened { file, .. } => Some(MetaOp::Close { file }),
+                    _ if left > 0 => Some(open()),
+                    _ => None,
+                };
+                if let Some(next) = next {
+                    left -= u64::from(matches!(next, MetaOp::Open { .. }));
+                    session.submit_call(slot, next).unwrap();
+                    in_flight += 1;
+                }
+            }
+        }
+        let performed = seen.lock().unwrap().performed - before;
+        assert_eq!(performed, 2 * (OPERATIONS + 4), "seed {seed}");
+        assert!(requests > performed, "seed {seed}: no call was sent again");
+        session.close().await;
+    }
 }
 
 #[tokio::test]

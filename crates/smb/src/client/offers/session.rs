@@ -177,7 +177,7 @@ async fn examine_share(
     if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
         findings.space = Some(space);
     }
-    Ok(session.channels.into_first())
+    Ok(session.state.into_inner().channels.into_first())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Sessions at a scripted server.
 
 mod broken;
+mod calls;
 mod channels;
 mod expiry;
 mod leases;
