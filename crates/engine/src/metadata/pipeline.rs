@@ -3,7 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
 use sharebench_model::StepError;
 use sharebench_target::Session;
@@ -59,45 +61,86 @@ pub(crate) async fn pass(
             Ok(())
         }
     });
-    let mut running: Vec<_> = work.map(|work| Some(Box::pin(work))).collect();
+    let mut running: Vec<_> = work.map(Running::new).collect();
     let mut ended = Ok(());
     poll_fn(|cx| drive(&mut running, &shared, &mut ended, cx)).await;
     ended
 }
 
-/// The work of a slot; none once it has ended.
-type Running<F> = Option<Pin<Box<F>>>;
+/// The work of a slot.
+struct Running<F> {
+    /// None once it has ended.
+    work: Option<Pin<Box<F>>>,
+    /// Wakes this slot; none before the first turn.
+    waker: Option<(Arc<SlotWaker>, Waker)>,
+}
 
-/// Continues the slots whose replies have arrived until all have ended. The first failure is kept.
+impl<F: Future<Output = Result<(), StepError>>> Running<F> {
+    fn new(work: F) -> Self {
+        Self { work: Some(Box::pin(work)), waker: None }
+    }
+
+    /// Has the slot wake the task that polls it now.
+    fn wake_through(&mut self, task: &Waker) {
+        if self.waker.as_ref().is_none_or(|(waker, _)| !waker.task.will_wake(task)) {
+            let waker = Arc::new(SlotWaker { is_due: AtomicBool::new(true), task: task.clone() });
+            self.waker = Some((Arc::clone(&waker), Waker::from(waker)));
+        }
+    }
+
+    /// Continues the work if its slot was woken or its reply has arrived; some once it has ended.
+    fn take_turn(&mut self, has_reply: bool) -> Option<Result<(), StepError>> {
+        let (Some(work), Some((slot, waker))) = (&mut self.work, &self.waker) else { return None };
+        // Both end with this turn.
+        let is_woken = slot.is_due.swap(false, Ordering::AcqRel);
+        if !is_woken && !has_reply {
+            return None;
+        }
+        let Poll::Ready(result) = work.as_mut().poll(&mut Context::from_waker(waker)) else { return None };
+        self.work = None;
+        Some(result)
+    }
+}
+
+/// Wakes one slot of a job, so that its timer is not lost among the replies to the others.
+struct SlotWaker {
+    is_due: AtomicBool,
+    task: Waker,
+}
+
+impl Wake for SlotWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.is_due.store(true, Ordering::Release);
+        self.task.wake_by_ref();
+    }
+}
+
+/// Continues the slots whose replies have arrived, or whose timers are over, until all have ended. The first failure is kept.
 fn drive<F: Future<Output = Result<(), StepError>>>(
     running: &mut [Running<F>],
     shared: &RefCell<SharedSlots<'_>>,
     ended: &mut Result<(), StepError>,
     cx: &mut Context<'_>,
 ) -> Poll<()> {
-    let mut is_woken_by_reply = false;
-    let mut has_looked_at_all = false;
+    running.iter_mut().for_each(|slot| slot.wake_through(cx.waker()));
     loop {
         for (number, slot) in running.iter_mut().enumerate() {
-            let Some(work) = slot.as_mut().filter(|_| shared.borrow_mut().take_due(number)) else { continue };
-            if let Poll::Ready(result) = work.as_mut().poll(cx) {
-                *slot = None;
-                if ended.is_ok() {
-                    *ended = result;
-                }
+            let has_reply = shared.borrow_mut().take_due(number);
+            if let Some(result) = slot.take_turn(has_reply)
+                && ended.is_ok()
+            {
+                *ended = result;
             }
         }
-        if running.iter().all(Option::is_none) {
+        if running.iter().all(|slot| slot.work.is_none()) {
             return Poll::Ready(());
         }
-        if shared.borrow_mut().receive(cx) {
-            is_woken_by_reply = true;
-        } else if is_woken_by_reply || has_looked_at_all {
+        if !shared.borrow_mut().receive(cx) {
             return Poll::Pending;
-        } else {
-            // Woken without a reply: the deadline of a slot may be over, or this is the first time.
-            shared.borrow_mut().all_due();
-            has_looked_at_all = true;
         }
     }
 }

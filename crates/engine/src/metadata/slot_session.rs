@@ -31,18 +31,13 @@ struct Arrived {
 impl<'s> SharedSlots<'s> {
     /// A session whose slots `0..depth` are used one by one.
     pub fn new(session: &'s mut dyn Session, depth: u32) -> Self {
-        let slots = (0..depth).map(|_| Arrived { is_due: true, ..Arrived::default() }).collect();
+        let slots = (0..depth).map(|_| Arrived::default()).collect();
         Self { session, slots, data_in_flight: 0, calls: Vec::new(), replies: Vec::new() }
     }
 
     /// True if the slot has to be looked at, which ends that.
     pub fn take_due(&mut self, slot: usize) -> bool {
         self.slots.get_mut(slot).is_some_and(|arrived| std::mem::take(&mut arrived.is_due))
-    }
-
-    /// Has all slots looked at.
-    pub fn all_due(&mut self) {
-        self.slots.iter_mut().for_each(|arrived| arrived.is_due = true);
     }
 
     /// Sends what waits, and receives; true if a reply has arrived.

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use sharebench_engine::Clock;
+use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
     DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, RunOutcome, Slot, StepError,
     Verdict, WireCount,
@@ -17,7 +18,7 @@ use sharebench_target::{
 };
 
 use super::altered::{Alteration, Altered};
-use super::runner::run;
+use super::runner::{run, run_with};
 
 /// A target in memory that answers one operation at a time, the oldest first, and fails all of them after a number.
 #[derive(Clone, Default)]
@@ -27,6 +28,8 @@ struct Queueing {
     most: Arc<AtomicU32>,
     /// Operations until the connection is lost; 0 for none.
     loses_after: u32,
+    /// The first operation is never answered, and each of the others after a millisecond, in a turn of the task of its own.
+    keeps_first: bool,
 }
 
 struct QueueingSession {
@@ -34,6 +37,7 @@ struct QueueingSession {
     target: Queueing,
     queue: VecDeque<(Slot, MetaOp)>,
     done: u32,
+    has_waited: bool,
 }
 
 impl Target for Queueing {
@@ -56,8 +60,15 @@ impl Target for Queueing {
         Box::pin(async move {
             let inner = self.memory.connect(spec).await?;
             let target = self.clone();
-            Ok(Box::new(QueueingSession { inner, target, queue: VecDeque::new(), done: 0 })
-                as Box<dyn Session>)
+            Ok(
+                Box::new(QueueingSession {
+                    inner,
+                    target,
+                    queue: VecDeque::new(),
+                    done: 0,
+                    has_waited: false,
+                }) as Box<dyn Session>,
+            )
         })
     }
 }
@@ -90,8 +101,19 @@ impl Session for QueueingSession {
     }
 
     fn poll_calls(&mut self, cx: &mut Context<'_>, replies: &mut Vec<CallReply>) -> Poll<()> {
+        if self.target.keeps_first && !self.queue.is_empty() {
+            self.has_waited = !self.has_waited;
+            if self.has_waited {
+                std::thread::sleep(Duration::from_millis(1));
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+        }
         let Some((slot, op)) = self.queue.pop_front() else { return Poll::Pending };
         self.done += 1;
+        if self.target.keeps_first && self.done == 1 {
+            return self.poll_calls(cx, replies);
+        }
         if self.target.loses_after > 0 && self.done > self.target.loses_after {
             let lost = OpError::new(ErrorClass::Disconnected, OpStep::Session, "connection reset");
             replies.push(CallReply { slot, reply: MetaReply { result: Err(lost), requests: 0 } });
@@ -170,6 +192,18 @@ fn a_connection_lost_at_a_depth_ends_the_step_with_its_reason_and_nothing_is_lef
     };
     assert!(reason.contains("connection reset"), "{reason}");
     assert_eq!((ran.end.leftovers, target.memory.names()), (vec![], vec![]));
+}
+
+#[test]
+fn an_operation_that_is_never_answered_is_a_timeout_also_while_others_are_answered() {
+    let target = Queueing { keeps_first: true, ..Queueing::default() };
+    let sweep = "tests = ['stat']\nentries = [500]\ndepths = [4]";
+    let clock = Clock::start();
+    let ran = run_with(("timeout = '100ms'", sweep), target, (&clock, &StopSignal::default()));
+    let RunOutcome::Incomplete(StepError::TargetLost { reason, .. }) = ran.end.outcome else {
+        panic!("{:?}", ran.end.outcome)
+    };
+    assert!(reason.contains("no reply within 100ms"), "{reason}");
 }
 
 #[derive(Clone)]

@@ -19,7 +19,7 @@ use crate::smb::pending::{PendingReply, ReplyForm};
 use crate::smb::serving::Broken;
 use crate::smb::session::Session;
 use crate::smb::status::Outcome;
-use crate::smb::workers::Delivery;
+use crate::smb::workers::{Arrival, Delivery};
 
 /// Requests of a compound are rejected once its replies have this many bytes, because each of them may request as much as
 /// a single message.
@@ -30,6 +30,8 @@ const SIGNATURE: std::ops::Range<usize> = 48..64;
 
 /// A frame that is being answered.
 struct Frame<'a> {
+    /// Its position among those that workers process.
+    position: u64,
     /// The session whose keys encrypted it.
     sealing: Option<&'a Arc<Session>>,
     /// Position of the first reply.
@@ -69,48 +71,50 @@ enum Step {
 
 impl Connection {
     /// Appends the replies to the requests of a frame, which is decrypted in place.
-    /// `number` is that of [`Self::note_arrival`].
     pub(super) fn answer(
         self: &Arc<Self>,
         bytes: &mut [u8],
-        number: Option<u32>,
+        arrival: Arrival,
         out: &mut Replies,
     ) -> Result<(), Broken> {
         self.admission.note_request();
         if self.nt1.get().is_some() {
-            return self.answer_nt1(bytes, (number, false), out);
+            return self.answer_nt1(bytes, (arrival.signature_number, false), out);
         }
         match bytes.first_chunk() {
             Some(&transform::PROTOCOL_ID) => {
                 let session = self.unseal(bytes)?;
                 let messages = bytes.get_mut(transform::LEN..).unwrap_or_default();
-                self.answer_messages(messages, Some(&session), None, out)
+                self.answer_messages(messages, Some(&session), (arrival.position, None), out)
             }
             Some(&smb1::PROTOCOL_ID) => self.answer_smb1(bytes, out),
-            _ => self.answer_messages(bytes, None, None, out),
+            _ => self.answer_messages(bytes, None, (arrival.position, None), out),
         }
     }
 
     /// Answers a request that has waited, and those after it in its compound.
     pub(super) fn answer_parked(self: &Arc<Self>, mut request: ParkedRequest) {
         let mut out = Replies::default();
+        let position = request.pending.frame;
         if let ReplyForm::Nt1(reply) = &request.pending.form {
             let number = reply.number();
             let mut message = std::mem::take(&mut request.messages);
             if self.answer_nt1(&mut message, (number, true), &mut out).is_ok() && out.len() > 0 {
                 // The connection may be closed; then nobody needs the reply.
-                let _ = self.late.send(Delivery::Late(out.to_vec()));
+                let _ = self.late.send(Delivery::Late(position, out.to_vec()));
             }
             return;
         }
         let resumed = (request.pending.header, request.pending.id, request.related);
         let mut messages = std::mem::take(&mut request.messages);
         let resumed = Some((resumed, request.chain));
-        if self.answer_messages(&mut messages, request.sealing.as_ref(), resumed, &mut out).is_ok()
+        if self
+            .answer_messages(&mut messages, request.sealing.as_ref(), (position, resumed), &mut out)
+            .is_ok()
             && out.len() > 0
         {
             // The connection may be closed; then nobody needs the reply.
-            let _ = self.late.send(Delivery::Late(out.to_vec()));
+            let _ = self.late.send(Delivery::Late(position, out.to_vec()));
         }
     }
 
@@ -118,13 +122,14 @@ impl Connection {
         self: &Arc<Self>,
         messages: &mut [u8],
         sealing: Option<&Arc<Session>>,
-        resumed: Option<((Header, u64, bool), Chain)>,
+        (position, resumed): (u64, Option<((Header, u64, bool), Chain)>),
         out: &mut Replies,
     ) -> Result<(), Broken> {
         let start = out.len();
         out.put_zeros(PREFIX_LEN + if sealing.is_some() { transform::LEN } else { 0 });
         let first = out.len();
         let mut frame = Frame {
+            position,
             sealing,
             start: first,
             chain: resumed.as_ref().map(|(_, chain)| *chain).unwrap_or_default(),
@@ -179,14 +184,7 @@ impl Connection {
             match self.answer_one(message, header, frame, out)? {
                 Step::Answered => {}
                 Step::Park(gate, reply, related) => {
-                    let chain = frame.chain;
-                    self.park(
-                        messages.get(at..).unwrap_or_default(),
-                        &gate,
-                        &reply,
-                        (related, chain),
-                        frame.sealing,
-                    );
+                    self.park(messages.get(at..).unwrap_or_default(), &gate, (&reply, related), frame);
                     return Ok(());
                 }
             }
@@ -343,6 +341,7 @@ impl Connection {
             session,
             tree_id: header.tree_id,
             sealed: frame.sealing.is_some(),
+            frame: frame.position,
             last: !request.has_next,
             resumed: request.resumed.is_some(),
             file: None,
@@ -379,21 +378,22 @@ impl Connection {
         self: &Arc<Self>,
         messages: &[u8],
         gate: &Arc<Gate>,
-        reply: &Reply,
-        (related, chain): (bool, Chain),
-        sealing: Option<&Arc<Session>>,
+        (reply, related): (&Reply, bool),
+        frame: &Frame<'_>,
     ) {
         let Ok(channel) = self.channel(reply.header.session_id) else { return };
         let pending = PendingReply {
             id: reply.asynchronous.unwrap_or_else(|| self.server.new_id()),
             header: reply.header,
             channel,
-            form: ReplyForm::Smb2 { sealed: sealing.is_some() },
+            form: ReplyForm::Smb2 { sealed: frame.sealing.is_some() },
+            frame: frame.position,
             late: self.late.clone(),
             waiting: Arc::clone(&self.waiting),
         };
         let messages = messages.to_vec();
-        let sealing = sealing.cloned();
+        let sealing = frame.sealing.cloned();
+        let chain = frame.chain;
         let first = reply.asynchronous.is_none();
         let connection = Arc::clone(self);
         gate.park(ParkedRequest { connection, messages, chain, related, sealing, pending }, first);

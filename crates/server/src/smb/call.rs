@@ -29,6 +29,8 @@ pub(super) struct Call<'a> {
     pub(super) tree_id: u32,
     /// The frame was encrypted.
     pub(super) sealed: bool,
+    /// Position of the frame among those that workers process.
+    pub(super) frame: u64,
     /// The request is the last one of its compound, so that its reply may be sent later.
     pub(super) last: bool,
     /// The request has waited, and what it waited for has happened.
@@ -138,6 +140,7 @@ impl Call<'_> {
             header: self.header,
             channel: Arc::clone(self.channel),
             form: ReplyForm::Smb2 { sealed: self.sealed },
+            frame: self.frame,
             late: self.connection.late.clone(),
             waiting: Arc::clone(&self.connection.waiting),
         }

@@ -146,6 +146,8 @@ pub(super) struct PendingReply {
     pub(super) header: Header,
     pub(super) channel: Arc<Channel>,
     pub(super) form: ReplyForm,
+    /// Position of the frame whose request this is.
+    pub(super) frame: u64,
     pub(super) late: UnboundedSender<Delivery>,
     pub(super) waiting: Arc<WaitingRequests>,
 }
@@ -178,7 +180,7 @@ impl PendingReply {
         let sealed = match &self.form {
             ReplyForm::Smb2 { sealed } => *sealed,
             ReplyForm::Nt1(reply) => {
-                let _ = self.late.send(Delivery::Late(reply.frame(status)));
+                let _ = self.late.send(Delivery::Late(self.frame, reply.frame(status)));
                 return;
             }
         };
@@ -205,6 +207,6 @@ impl PendingReply {
         }
         finish_frame(&mut frame);
         // The connection may be closed; then nobody needs the reply.
-        let _ = self.late.send(Delivery::Late(frame));
+        let _ = self.late.send(Delivery::Late(self.frame, frame));
     }
 }

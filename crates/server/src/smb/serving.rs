@@ -16,7 +16,7 @@ use crate::smb::buffers::{Replies, return_job, return_replies, take_job, take_re
 use crate::smb::connection::Connection;
 use crate::smb::frames::Frames;
 use crate::smb::state::ServerState;
-use crate::smb::workers::{Delivery, Job, Workers};
+use crate::smb::workers::{Arrival, Delivery, Job, Workers};
 
 /// Replies are sent once this many bytes wait.
 const SEND_BYTES: usize = 1 << 20;
@@ -34,24 +34,7 @@ pub(super) async fn serve(
     workers: Option<Arc<Workers>>,
 ) {
     let peer = stream.peer_addr().ok();
-    let (back, done) = unbounded_channel();
-    let frames = Frames::new(state.options.max_transfer as usize + MAX_HEAD_BYTES);
-    let addresses = (stream.peer_addr(), stream.local_addr());
-    let (Ok(remote), Ok(local)) = addresses else { return };
-    let addresses = (remote.ip(), local.ip());
-    let connection = Connection::new(state, admission, addresses, back.clone(), workers.clone());
-    let mut serving = Serving {
-        stream,
-        connection: Arc::new(connection),
-        workers,
-        frames,
-        back,
-        done,
-        in_flight: BTreeSet::new(),
-        started: 0,
-        held: VecDeque::new(),
-        held_cancels: 0,
-    };
+    let Ok(mut serving) = Serving::new(stream, state, admission, workers) else { return };
     if let Err(error) = serving.run().await {
         tracing::debug!(?peer, %error, "SMB connection ended");
     }
@@ -69,6 +52,8 @@ struct Serving {
     in_flight: BTreeSet<u64>,
     /// Frames that were passed to workers.
     started: u64,
+    /// Late replies to requests of a frame whose other replies are not there yet, with its position.
+    early: Vec<(u64, Vec<u8>)>,
     /// What follows the replies to all frames up to a number.
     held: VecDeque<(u64, Held)>,
     /// How many of them are CANCEL requests.
@@ -94,6 +79,31 @@ impl Drop for Serving {
 }
 
 impl Serving {
+    fn new(
+        stream: TcpStream,
+        state: Arc<ServerState>,
+        admission: Admission,
+        workers: Option<Arc<Workers>>,
+    ) -> io::Result<Self> {
+        let (back, done) = unbounded_channel();
+        let frames = Frames::new(state.options.max_transfer as usize + MAX_HEAD_BYTES);
+        let addresses = (stream.peer_addr()?.ip(), stream.local_addr()?.ip());
+        let connection = Connection::new(state, admission, addresses, back.clone(), workers.clone());
+        Ok(Self {
+            stream,
+            connection: Arc::new(connection),
+            workers,
+            frames,
+            back,
+            done,
+            in_flight: BTreeSet::new(),
+            started: 0,
+            early: Vec::new(),
+            held: VecDeque::new(),
+            held_cancels: 0,
+        })
+    }
+
     async fn run(&mut self) -> io::Result<()> {
         self.stream.set_nodelay(true)?;
         let io_timeout = self.connection.server.options.io_timeout;
@@ -121,8 +131,8 @@ impl Serving {
         let mut out = take_replies();
         while let Some(range) = self.frames.next()? {
             let frame = self.frames.bytes_mut().get_mut(range).unwrap_or_default();
-            let number = self.connection.note_arrival(frame);
-            self.connection.answer(frame, number, &mut out).map_err(broken)?;
+            let arrival = Arrival { position: 0, signature_number: self.connection.note_arrival(frame) };
+            self.connection.answer(frame, arrival, &mut out).map_err(broken)?;
             // What other requests have caused precedes the replies to the requests after this one.
             while let Ok(delivery) = self.done.try_recv() {
                 if let Some(message) = delivery.into_late() {
@@ -145,9 +155,9 @@ impl Serving {
             let mut job = take_job();
             job.range = self.frames.move_message(range, &mut job.frame);
             let message = job.frame.get(job.range.clone()).unwrap_or_default();
-            job.signature_number = self.connection.note_arrival(message);
+            let signature_number = self.connection.note_arrival(message);
             self.started += 1;
-            job.number = self.started;
+            job.arrival = Arrival { position: self.started, signature_number };
             self.in_flight.insert(self.started);
             workers.answer(job, Arc::clone(&self.connection), self.back.clone());
         }
@@ -160,7 +170,10 @@ impl Serving {
         let mut next = Some(first);
         while let Some(delivery) = next {
             match delivery {
-                Delivery::Late(reply) => out.put(&reply),
+                Delivery::Late(frame, reply) if self.in_flight.contains(&frame) => {
+                    self.early.push((frame, reply));
+                }
+                Delivery::Late(_, reply) => out.put(&reply),
                 Delivery::Notification(notice) => {
                     self.held.push_back((self.started, Held::Message(notice.into_frame())));
                 }
@@ -198,7 +211,7 @@ impl Serving {
     }
 
     async fn deliver_job(&mut self, mut job: Job, out: &mut Replies) -> io::Result<()> {
-        self.in_flight.remove(&job.number);
+        self.in_flight.remove(&job.arrival.position);
         if job.broken {
             return Err(broken(Broken));
         }
@@ -207,6 +220,9 @@ impl Serving {
             self.send(&mut job.replies).await?;
         } else {
             out.put(&job.replies.to_vec());
+        }
+        for (_, reply) in self.early.extract_if(.., |(frame, _)| *frame == job.arrival.position) {
+            out.put(&reply);
         }
         return_job(job);
         Ok(())
@@ -251,5 +267,40 @@ pub(super) fn finish_frame(frame: &mut [u8]) {
     let len = frame.len().saturating_sub(PREFIX_LEN) as u32;
     if let Some(prefix) = frame.first_chunk_mut::<PREFIX_LEN>() {
         *prefix = len.to_be_bytes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::MemoryVolume;
+    use crate::smb::options::SmbServerOptions;
+
+    /// The Linux client waits for ever if the last reply of a compound arrives before the others.
+    #[tokio::test]
+    async fn a_late_reply_follows_the_replies_to_the_requests_before_it_in_its_frame() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        let state =
+            Arc::new(ServerState::new(Arc::new(MemoryVolume::new(1 << 20)), SmbServerOptions::default()));
+        let admission = state.admissions.admit(peer.ip()).unwrap();
+        let mut serving = Serving::new(stream, state, admission, None).unwrap();
+        serving.in_flight.extend([1, 2]);
+        serving.deliver(Delivery::Late(1, b"early,".to_vec())).await.unwrap();
+        // Its other replies are sent already.
+        serving.deliver(Delivery::Late(3, b"late,".to_vec())).await.unwrap();
+        for (position, replies) in [(2, &b"second,"[..]), (1, b"first,")] {
+            let mut job = Job { arrival: Arrival { position, signature_number: None }, ..Job::default() };
+            job.replies.put(replies);
+            serving.deliver(Delivery::Job(job)).await.unwrap();
+        }
+        drop(serving);
+        let mut received = Vec::new();
+        client.read_to_end(&mut received).await.unwrap();
+        assert_eq!(received, b"late,second,first,early,");
     }
 }

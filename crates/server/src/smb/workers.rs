@@ -23,8 +23,14 @@ pub(super) struct Job {
     pub(super) replies: Replies,
     /// The client broke the protocol, so that the connection must be closed.
     pub(super) broken: bool,
-    /// Position among the frames of its connection.
-    pub(super) number: u64,
+    pub(super) arrival: Arrival,
+}
+
+/// What is known of a frame when it arrives.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Arrival {
+    /// Position among the frames of the connection that workers process; 0 without workers.
+    pub(super) position: u64,
     /// The number of the message for signatures of SMB1.
     pub(super) signature_number: Option<u32>,
 }
@@ -33,8 +39,9 @@ pub(super) struct Job {
 pub(super) enum Delivery {
     /// The replies to a frame that a worker processed.
     Job(Job),
-    /// A reply to a request that waited, with its prefix.
-    Late(Vec<u8>),
+    /// A reply to a request that waited, with its prefix. The replies to the requests before it in its compound precede it, which are
+    /// those of the frame at this position: a client may wait for them in their order.
+    Late(u64, Vec<u8>),
     /// A message that no request caused, with its prefix. It follows the replies to the requests that are in progress,
     /// because it may concern a file that one of them opens.
     Notification(Notice),
@@ -47,7 +54,7 @@ impl Delivery {
     /// The bytes of a message that was not sent.
     pub(super) fn into_late(self) -> Option<Vec<u8>> {
         match self {
-            Self::Late(frame) => Some(frame),
+            Self::Late(_, frame) => Some(frame),
             Self::Notification(notice) => Some(notice.into_frame()),
             Self::Job(_) | Self::Cancel(_) => None,
         }
@@ -139,10 +146,9 @@ impl Workers {
         while let Some(task) = self.next() {
             match task {
                 Task::Answer(mut job, connection, back) => {
-                    let number = job.signature_number;
-                    let Job { frame, range, replies, broken, .. } = &mut job;
+                    let Job { frame, range, replies, broken, arrival } = &mut job;
                     let frame = frame.get_mut(range.clone()).unwrap_or_default();
-                    *broken = connection.answer(frame, number, replies).is_err();
+                    *broken = connection.answer(frame, *arrival, replies).is_err();
                     // The connection may be closed; then nobody needs the replies.
                     let _ = back.send(Delivery::Job(job));
                 }

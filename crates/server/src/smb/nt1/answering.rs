@@ -190,6 +190,8 @@ impl Nt1Call<'_> {
             header: Smb2Header { message_id, ..Smb2Header::default() },
             channel: Channel::of_session(session),
             form: ReplyForm::Nt1(Nt1Reply::new(self.header, self.number, self.state)),
+            // All of the message waits: no reply precedes its own.
+            frame: 0,
             late: self.connection.late.clone(),
             waiting: Arc::clone(&self.connection.waiting),
         })
