@@ -37,6 +37,7 @@ mod locks;
 mod lost_server;
 mod metadata;
 mod metadata_breaks;
+mod metadata_breaks_served;
 mod ncp;
 mod ncp_bindery;
 mod ncp_dos;
