@@ -38,6 +38,8 @@ mod lost_server;
 mod metadata;
 mod metadata_breaks;
 mod metadata_breaks_served;
+mod metadata_faults;
+mod metadata_interrupted;
 mod ncp;
 mod ncp_bindery;
 mod ncp_dos;
