@@ -24,6 +24,7 @@ mod exchange;
 mod gate;
 mod interop_ganesha;
 mod interop_smbd;
+mod io500;
 mod kernel_guest;
 mod kernel_guest_bands;
 mod kernel_guest_mounts;

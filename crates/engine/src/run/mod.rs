@@ -35,7 +35,7 @@ use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan, Work};
 use sharebench_target::{NOT_GRANTED, SessionSpec, Target, UNSAFE};
 
 use crate::cell::record_step;
-use crate::cell::target_files::TargetFiles;
+use crate::cell::target_files::{TargetFiles, Units};
 use crate::cell::throughput_step;
 use crate::data::context::PassContext;
 use crate::data::directory::directory_on;
@@ -256,7 +256,7 @@ impl Run<'_> {
                 // File ids are part of the stamps. Each rank has a range of its own, so that no two ranks stamp
                 // different files alike.
                 let ids = ((ranks.rank() & 0x7FF) << 20) + 1;
-                let mut files = TargetFiles::join(session, directory, self.unit(), ids);
+                let mut files = TargetFiles::join(session, directory, self.units(), ids);
                 files.paged = target.capabilities().blocking;
                 states.push(TargetState {
                     files,
@@ -266,7 +266,7 @@ impl Run<'_> {
                 });
                 continue;
             }
-            let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
+            let files = TargetFiles::prepare(session, directory, self.units(), self.resumed, context).await;
             let files = files.map_err(|error| StartError::Prepare {
                 target: name.clone(),
                 directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
@@ -406,13 +406,15 @@ impl Run<'_> {
         }
     }
 
-    /// The largest piece that divides every request of the plan. The state of a file is tracked in this unit.
-    fn unit(&self) -> u64 {
-        let pieces = self.plan.works().flat_map(|work| match work {
-            Work::Records(work) => work.pieces().to_vec(),
-            Work::Metadata(_) | Work::Transactions(_) => Vec::new(),
-        });
-        pieces.reduce(greatest_common_divisor).unwrap_or(512)
+    /// The units in which the states of the files of the plan's cells are tracked.
+    fn units(&self) -> Units {
+        let mut units = Units::default();
+        for work in self.plan.works() {
+            if let Work::Records(work) = work {
+                units.note(work);
+            }
+        }
+        units
     }
 
     /// Removes the run's directory from a target, over a new session if the first one was lost.
@@ -442,8 +444,4 @@ impl Run<'_> {
 /// True if a target was lost because it did not reply within the timeout.
 fn is_silent(outcome: &RunOutcome) -> bool {
     matches!(outcome, RunOutcome::Incomplete(StepError::TargetLost { class: ErrorClass::Timeout, .. }))
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
