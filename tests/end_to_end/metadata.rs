@@ -2,15 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::time::Duration;
 
 use serde_json::Value;
 use sharebench_plan::{MetadataGroup, MetadataTest};
-use sharebench_tests::program::poll;
-use sharebench_tests::{
-    Capture, Disk, Ganesha, GaneshaOptions, Need, Sharebench, Signal, Smbd, SmbdOptions, needs,
-};
+use sharebench_tests::{Capture, Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, needs};
 
 use crate::plans::left_in;
 use crate::stored::Stored;
@@ -238,66 +233,4 @@ fn requests_of_metadata_tests_are_those_that_tshark_counts() {
     // One of each is the trial whether the server supports it.
     assert_eq!(calls[&LINK], operations("link") + 1);
     assert_eq!(calls[&SETATTR], operations("set-attributes") + 1);
-}
-
-/// Starts a run that fills a directory, and returns when it has a part of its entries.
-fn interrupted(sharebench: &Sharebench, signal: Signal) {
-    let local = sharebench.home().join("local");
-    let arguments = ["sweep", "./local", "--tests", "stat", "--entries", "100000", "--repetitions", "1"];
-    let mut running = sharebench.start(&arguments, "run.log").unwrap();
-    let filled = || entries(&local) > 20_000;
-    assert!(poll(Duration::from_secs(120), filled), "{}", running.output());
-    running.signal_group(signal);
-    let _ = running.wait(Duration::from_secs(120)).unwrap();
-}
-
-/// Files below a directory.
-fn entries(directory: &Path) -> usize {
-    let Ok(listed) = fs::read_dir(directory) else { return 0 };
-    let below = listed.flatten().map(|entry| match entry.file_type() {
-        Ok(kind) if kind.is_dir() => entries(&entry.path()),
-        _ => 1,
-    });
-    below.sum()
-}
-
-#[test]
-fn clean_removes_what_a_killed_run_left_of_a_large_directory() {
-    let sharebench = Sharebench::new().unwrap();
-    let local = sharebench.home().join("local");
-    fs::create_dir(&local).unwrap();
-    interrupted(&sharebench, Signal::KILL);
-    assert!(entries(&local) > 20_000);
-    let cleaned = sharebench.run(&["clean", "./local"]).unwrap().expect_success();
-    assert!(cleaned.stdout.contains("removed .sharebench-"), "{}", cleaned.text());
-    assert_eq!(left_in(&local), Vec::<String>::new());
-}
-
-#[test]
-fn an_interrupted_run_removes_a_large_directory_itself() {
-    let sharebench = Sharebench::new().unwrap();
-    let local = sharebench.home().join("local");
-    fs::create_dir(&local).unwrap();
-    interrupted(&sharebench, Signal::INT);
-    assert_eq!(left_in(&local), Vec::<String>::new());
-}
-
-#[test]
-fn servers_without_inodes_or_permission_are_reported() {
-    needs!(Ganesha::NEEDS, [Need::Root]);
-    let sharebench = Sharebench::new().unwrap();
-    let disk = Some(Disk::Inodes(300));
-    let full = Ganesha::start(&GaneshaOptions { disk, ..GaneshaOptions::default() }).unwrap();
-    let tests = ["--tests", "create", "--entries", "1000", "--repetitions", "1"];
-    let url = full.url("", "");
-    let ended = sharebench.run(&[&["sweep", &url], &tests[..]].concat()).unwrap();
-    assert_eq!(ended.code, Some(3), "{}", ended.text());
-    assert!(ended.text().contains("no space"), "{}", ended.text());
-    assert_eq!(left_in(&full.directory()), Vec::<String>::new());
-
-    let read_only = Ganesha::start(&GaneshaOptions { read_only: true, ..GaneshaOptions::default() }).unwrap();
-    let url = read_only.url("", "");
-    let ended = sharebench.run(&[&["sweep", &url], &tests[..]].concat()).unwrap();
-    assert_ne!(ended.code, Some(0), "{}", ended.text());
-    assert!(ended.text().contains("read-only"), "{}", ended.text());
 }

@@ -39,7 +39,8 @@ pub mod axis {
     pub const SERVER_CACHE: &str = "server_cache";
     /// What the measured time includes in addition to the operations: `close`, `flush`, `flush+close`.
     pub const INCLUDED: &str = "included";
-    /// `shared` where the jobs of a cell share one file; without this axis each job has its own file.
+    /// `shared` where the jobs of a cell share one file and each has a part of it, `interleaved` where their records lie in
+    /// turns; without this axis each job has its own file.
     pub const FILES: &str = "files";
     /// Alignment of offsets, where it differs from the record size.
     pub const ALIGN: &str = "align";
@@ -62,8 +63,12 @@ pub mod axis {
     /// Directories in each directory of a tree, where it is not 4.
     pub const TREE_FAN_OUT: &str = "tree_fan_out";
 
+    /// Phase of IO500 that the step is, in the preset `io500`.
+    pub const PHASE: &str = "phase";
+
     /// All of these.
-    pub(super) const ALL: [&str; 24] = [
+    pub(super) const ALL: [&str; 25] = [
+        PHASE,
         TEST,
         FILE_SIZE,
         RECORD_SIZE,

@@ -60,6 +60,13 @@ pub enum RunEvent {
         /// Total number of things.
         of: u64,
     },
+    /// How far the removal of the run's directory is; a few per second at most.
+    Removing {
+        /// Index into [`RunHeader::targets`].
+        target: u32,
+        /// Files and directories that are removed so far.
+        entries: u64,
+    },
     /// A failure of the target within a step; at most a few per step are sent, all are counted.
     Failure {
         /// Position in the schedule.

@@ -17,6 +17,7 @@ mod coordinates;
 mod event;
 mod evidence;
 mod histogram;
+mod io500;
 mod load_detail;
 mod load_unit;
 mod measure;
@@ -44,6 +45,7 @@ pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
+pub use io500::Io500Phase;
 pub use load_detail::{
     Fairness, LoadCounts, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks,
 };

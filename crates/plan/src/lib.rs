@@ -20,17 +20,17 @@ mod text;
 mod values;
 mod workload;
 
-pub use plan::{Depth, Load, MetadataAxes, Plan, PlannedTarget, Sweep, Verify};
+pub use plan::{Depth, Io500, Load, MetadataAxes, Plan, PlannedTarget, Sweep, Verify};
 pub use preset::{Preset, WORKLOADS};
 pub use resolved::{
-    Bounds, CacheProbePlan, Cell, DirectoryKey, Grid, MAX_WALL, MetadataWork, RecordWork, ResolvedPlan,
-    SkippedCells, SlowestTarget, StepOrder, StepPlan, TransactionWork, Work,
+    Bounds, CacheProbePlan, Cell, DirectoryKey, FileParts, Grid, MAX_WALL, MetadataWork, RecordWork,
+    ResolvedPlan, SkippedCells, SlowestTarget, StepOrder, StepPlan, TransactionWork, Work,
 };
 pub use values::{
     Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, DirectoryLayout, EntryState,
     MetadataGroup, MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies, Precision,
-    Repeat, Scale, Search, ServerCacheState, Slo, Start, SweepTest, Test, Think, Values, WantedObjective,
-    target_url,
+    Repeat, Scale, Search, ServerCacheState, Slo, Start, SweepPreset, SweepTest, Test, Think, Values,
+    WantedObjective, target_url,
 };
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,

@@ -126,6 +126,17 @@ pub struct Depth {
     pub policies: Policies,
 }
 
+/// The phases of IO500, whose tests and records are fixed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Io500 {
+    /// Jobs at work at once.
+    pub jobs: Option<u32>,
+    /// Bytes of the file of each job in ior-easy; ior-hard has as many for each job in its one file.
+    pub file_size: Option<ByteSize>,
+    /// Files of each job in mdtest-easy and mdtest-hard.
+    pub entries: Option<u32>,
+}
+
 /// Users in steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Load {
@@ -199,6 +210,8 @@ pub struct Plan {
     pub sweep: Option<Sweep>,
     /// Cells of request sizes and queue depths.
     pub depth: Option<Depth>,
+    /// The phases of IO500.
+    pub io500: Option<Io500>,
     /// Steps of users.
     pub load: Option<Load>,
     /// How cache probes distinguish server cache and storage.
@@ -207,4 +220,11 @@ pub struct Plan {
     pub workload: Option<TypedWorkload>,
     /// Line of each field in the plan file, for mistakes found later; empty for plans made from flags.
     pub lines: BTreeMap<String, usize>,
+}
+
+impl Plan {
+    /// True if the plan has a section with cells.
+    pub(crate) fn has_cells(&self) -> bool {
+        self.sweep.is_some() || self.depth.is_some() || self.io500.is_some()
+    }
 }

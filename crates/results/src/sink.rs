@@ -76,6 +76,7 @@ impl RunSink {
             | RunEvent::Precision(_)
             | RunEvent::Progress { .. }
             | RunEvent::Preparing { .. }
+            | RunEvent::Removing { .. }
             | RunEvent::Failure { .. }
             | RunEvent::Warning(_) => Ok(()),
         }

@@ -23,6 +23,7 @@ mod dependent;
 mod directory_break;
 mod discovery;
 mod estimate;
+mod io500;
 mod least_squares;
 mod level_shifts;
 mod little;
@@ -62,6 +63,7 @@ pub use dependent::{
 pub use directory_break::{DirectoryBreak, DirectoryRate, directory_break};
 pub use discovery::adjust_p_values;
 pub use estimate::{Estimate, Interval};
+pub use io500::{Io500Score, io500_score};
 pub use level_shifts::{LevelShift, level_shifts};
 pub use little::little_residual;
 pub use normal::{normal_cdf, normal_quantile};

@@ -8,6 +8,7 @@ mod contradictions;
 pub(crate) mod curves;
 mod directories;
 pub(crate) mod effects;
+mod io500;
 mod littles_law;
 mod mechanisms;
 mod regions;
@@ -44,8 +45,8 @@ use crate::judge::unmatched::unmatched;
 use crate::judge::verdict::{Evidence, verdict};
 use crate::judge::workload_weights::weighed;
 use crate::types::{
-    CacheCurve, CheckSummary, Comparison, DirectoryFinding, MechanismGuess, Options, Overall, Row, Sentence,
-    SystemTimeline, TrustLine, UnlikeCondition, Unmatched, View, WeightedComparison,
+    CacheCurve, CheckSummary, Comparison, DirectoryFinding, Io500Finding, MechanismGuess, Options, Overall,
+    Row, Sentence, SystemTimeline, TrustLine, UnlikeCondition, Unmatched, View, WeightedComparison,
 };
 
 /// What the numbers mean.
@@ -71,6 +72,8 @@ pub(crate) struct Judged {
     pub cache_curves: Vec<CacheCurve>,
     /// What metadata tests show of directories.
     pub directories: Vec<DirectoryFinding>,
+    /// The IO500 score of each system with steps of that preset.
+    pub io500: Vec<Io500Finding>,
     /// Guesses at what limits a system.
     pub mechanisms: Vec<MechanismGuess>,
     /// Round trips, client CPU and what the kernel knows of connections, as reasons of differences.
@@ -103,6 +106,7 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
         suspects: contradictions::suspects(aligned, estimated),
         cache_curves: cache_curves(aligned, estimated),
         directories: directories(estimated, aligned.systems.len()),
+        io500: io500::scores(estimated, aligned.systems.len()),
         time_budgets: time_budgets(aligned, estimated),
         timelines: timelines(aligned, estimated),
         trust: trust::lines(aligned, estimated, &comparisons, &self_checks, contradictions.len(), options),

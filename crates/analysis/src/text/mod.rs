@@ -10,6 +10,7 @@ mod depth;
 mod directories;
 mod effects;
 pub(crate) mod gate;
+mod io500;
 mod load;
 mod load_limits;
 mod load_unit;
@@ -110,6 +111,9 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
     }
     for index in 0..stages.estimated.sections.len() {
         of_section(stages, index, &mut answer, &mut found, &mut open);
+    }
+    for sentence in io500::sentences(stages) {
+        if sentence.tone == Tone::NotResolved { open.push(sentence) } else { answer.push(sentence) }
     }
     found.extend(effects::sentences(stages));
     found.extend(stages.judged.settings_without_effect.iter().cloned());

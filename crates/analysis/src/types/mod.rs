@@ -10,6 +10,7 @@ mod differences;
 mod directories;
 mod gate;
 mod input;
+mod io500;
 mod load;
 mod mechanism;
 mod outcome;
@@ -41,6 +42,7 @@ pub use differences::{Differences, DifferingRegion, RatioBreak, Scanned, SingleR
 pub use directories::{DirectoryFact, DirectoryFinding, RateRatio};
 pub use gate::{GateLine, GateOptions, GateOutcome, GateVerdict};
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
+pub use io500::{Io500Estimate, Io500Finding};
 pub(crate) use load::RateLimit;
 pub use load::{
     CallsPerTransaction, CapacityReport, LoadLines, LoadOutcome, LoadSupport, PartOutcome, ResponseLimit,

@@ -1,7 +1,8 @@
 //! `sharebench clean`: removes leftovers of interrupted runs.
 
+use std::cell::Cell;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use sharebench_model::units::parse_duration;
@@ -11,8 +12,11 @@ use sharebench_target::is_working_directory;
 
 use crate::exit::{self, Failure};
 use crate::flags::login::LoginFlags;
-use crate::output::print_out;
+use crate::output::{line, print_out};
 use crate::run::targets;
+
+/// Time between two lines of progress, as in a run whose output is a pipe.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 pub const CLEAN_HELP: &str = "Only directories that sharebench made are removed: they contain its marker
 file, and on a local path they belong to the calling user. The others are
@@ -46,8 +50,15 @@ pub fn clean(args: &CleanArgs) -> Result<ExitCode, Failure> {
         )));
     }
     let target = targets::open(&args.target, &args.login)?;
-    let found =
-        sharebench_engine::remove_leftovers(target.as_ref(), args.directory.as_deref(), args.timeout)?;
+    let shown = Cell::new(Instant::now());
+    let on_removed = |entries: u64| {
+        if shown.get().elapsed() >= PROGRESS_INTERVAL {
+            shown.set(Instant::now());
+            line(format_args!("{}: entries removed: {entries}", target.url()));
+        }
+    };
+    let directory = args.directory.as_deref();
+    let found = sharebench_engine::remove_leftovers(target.as_ref(), directory, args.timeout, &on_removed)?;
     let removed = found.removed.iter().map(|name| format!("removed {}\n", plain(name)));
     let kept = found
         .kept

@@ -46,6 +46,7 @@ pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
             mistake.field = match name {
                 "target" => "TARGET".into(),
                 "precision" => "--precision".into(),
+                "file_size" if mistake.field.starts_with("io500.") => "--file-sizes".into(),
                 "cold" => "--cache-probes".into(),
                 "count" => "--probe-count".into(),
                 "distance" => "--probe-distance".into(),

@@ -181,7 +181,7 @@ fn preset(name: &str) -> Result<Plan, Failure> {
     let plan =
         Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--preset {name}: {mistakes}")))?;
     let plan = loadfile::read_into(plan, Path::new(name))?;
-    if !plan.targets.is_empty() || plan.sweep.is_some() || plan.depth.is_some() {
+    if !plan.targets.is_empty() || plan.sweep.is_some() || plan.depth.is_some() || plan.io500.is_some() {
         return Err(Failure::usage(format!(
             "--preset {name}: a preset contains only [load] and [workload]; use `sharebench run` for a whole plan"
         )));

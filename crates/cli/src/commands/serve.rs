@@ -169,6 +169,9 @@ pub struct DeviceFlags {
     /// Service time of each operation that misses the cache.
     #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     pub service_time: Option<Duration>,
+    /// Time that each entry of a directory adds to an operation on a name in it, as a linear search does.
+    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
+    pub entry_time: Option<Duration>,
     /// Bandwidth in bytes per second.
     #[arg(long, value_name = "SIZE")]
     pub bandwidth: Option<ByteSize>,
@@ -375,13 +378,14 @@ fn volume(args: &ServeArgs) -> Result<Arc<dyn Volume>, Failure> {
 
 /// The volume, on the device model if an option configures one.
 fn with_device(volume: impl Volume + 'static, args: &ServeArgs) -> Arc<dyn Volume> {
-    let DeviceFlags { service_time, bandwidth, cache } = &args.device;
-    if service_time.is_none() && bandwidth.is_none() && cache.is_none() {
+    let DeviceFlags { service_time, entry_time, bandwidth, cache } = &args.device;
+    if service_time.is_none() && entry_time.is_none() && bandwidth.is_none() && cache.is_none() {
         return Arc::new(volume);
     }
     let cache = CacheOptions { bytes: cache.map_or(0, |size| size.0), ..CacheOptions::default() };
     let device = DeviceOptions {
         service: ServiceTime::Fixed(service_time.unwrap_or(Duration::ZERO)),
+        entry_time: entry_time.unwrap_or(Duration::ZERO),
         bytes_per_s: bandwidth.map(|size| size.0),
         cache,
         ..DeviceOptions::default()

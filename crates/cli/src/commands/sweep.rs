@@ -3,7 +3,8 @@
 use clap::Args;
 use sharebench_model::units::ByteSize;
 use sharebench_plan::{
-    Auto, DirectoryLayout, MetadataAxes, MetadataPreset, Plan, ResolvedPlan, Sweep, SweepTest, Values,
+    Auto, DirectoryLayout, Io500, MetadataAxes, Plan, Policies, ResolvedPlan, Sweep, SweepPreset, SweepTest,
+    Values,
 };
 
 use crate::commands::cell_args::CellArgs;
@@ -40,9 +41,10 @@ pub struct SweepAxes {
     /// and server-side (docs/metadata.md), locks (docs/locks.md) [default: usual].
     #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = SweepTest::named)]
     pub tests: Option<Vec<Vec<SweepTest>>>,
-    /// Phases of IO500: mdtest-easy (empty files, own directories), mdtest-hard (3901 bytes, one directory for all jobs).
+    /// Phases of IO500: mdtest-easy (empty files, own directories), mdtest-hard (3901 bytes, one directory for all jobs),
+    /// io500 (all phases and the score; takes --jobs, --file-sizes and --entries; not an official submission).
     #[arg(long, value_name = "NAME", conflicts_with = "tests")]
-    pub preset: Option<MetadataPreset>,
+    pub preset: Option<SweepPreset>,
     /// Queue depths: operations in flight per job [default: 1].
     #[arg(long, value_name = "DEPTHS", value_delimiter = ',')]
     pub depths: Option<Vec<Values<u32>>>,
@@ -94,6 +96,10 @@ pub struct SweepAxes {
 /// The plan of `sharebench sweep`.
 pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
     let axes = &args.axes;
+    if axes.preset == Some(SweepPreset::Io500) {
+        let io500 = Some(io500(axes, &args.policies.typed())?);
+        return resolve(&Plan { io500, ..args.plan_without_grid("io500")? });
+    }
     let (tests, metadata_tests) = match axes.tests.as_deref() {
         Some(tests) => SweepTest::divided(&tests.concat()),
         None => (None, None),
@@ -110,8 +116,8 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         tree_fan_out: axes.tree_fan_out,
     };
     let metadata = match axes.preset {
-        Some(preset) => metadata.with_preset(preset),
-        None => metadata,
+        Some(SweepPreset::Metadata(preset)) => metadata.with_preset(preset),
+        Some(SweepPreset::Io500) | None => metadata,
     };
     let sweep = Sweep {
         auto: axes.auto,
@@ -129,4 +135,48 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         metadata,
     };
     resolve(&Plan { sweep: Some(sweep), ..args.plan_without_grid("sweep")? })
+}
+
+/// The section of a plan with the phases of IO500. What the phases fix is a mistake of the user.
+fn io500(axes: &SweepAxes, policies: &Policies) -> Result<Io500, Failure> {
+    let fixed = [
+        ("--auto", axes.auto.is_some()),
+        ("--record-sizes", axes.record_sizes.is_some()),
+        ("--depths", axes.depths.is_some()),
+        ("--shared-file", axes.shared_file),
+        ("--align", axes.align.is_some()),
+        ("--stride", axes.stride.is_some()),
+        ("--read-percent", axes.read_percent.is_some()),
+        ("--stream-buffer", axes.stream_buffer.is_some()),
+        ("--layouts", axes.layouts.is_some()),
+        ("--name-lengths", axes.name_lengths.is_some()),
+        ("--entry-sizes", axes.entry_sizes.is_some()),
+        ("--copy-sizes", axes.copy_sizes.is_some()),
+        ("--batch", axes.batch.is_some()),
+        ("--tree-depth", axes.tree_depth.is_some()),
+        ("--tree-fan-out", axes.tree_fan_out.is_some()),
+        ("--cache", policies.cache.is_some()),
+        ("--sync", policies.sync.is_some()),
+        ("--server-cache", policies.server_cache.is_some()),
+        ("--displace", policies.displace.is_some()),
+        ("--include-close", policies.include_close == Some(true)),
+        ("--include-flush", policies.include_flush == Some(true)),
+    ];
+    if let Some((flag, _)) = fixed.into_iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format!("{flag}: the phases of --preset io500 are fixed; leave it out")));
+    }
+    Ok(Io500 {
+        jobs: single("--jobs", axes.jobs.as_deref())?,
+        file_size: single("--file-sizes", axes.file_sizes.as_deref())?,
+        entries: single("--entries", axes.entries.as_deref())?,
+    })
+}
+
+/// The only value of an option; none where it is not given.
+fn single<T: Copy>(flag: &str, values: Option<&[Values<T>]>) -> Result<Option<T>, Failure> {
+    match flat(values).as_deref() {
+        None => Ok(None),
+        Some([value]) => Ok(Some(*value)),
+        Some(_) => Err(Failure::usage(format!("{flag}: --preset io500 takes one value"))),
+    }
 }

@@ -53,6 +53,7 @@ pub fn state(progress: &RunProgress, messages: &Messages, at: Instant) -> Value 
 fn phase(progress: &RunProgress) -> &'static str {
     match &progress.now {
         _ if progress.ended => "the run has ended; its report is being made",
+        _ if progress.removing.is_some() => "removing the directory of the run",
         _ if progress.stopping => "stopping: finished steps are kept",
         None => "waiting for the next step",
         Some(_) => "measuring",

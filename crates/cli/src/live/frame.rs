@@ -49,6 +49,10 @@ type Line = Vec<(&'static str, String)>;
 
 /// The current step.
 fn running(progress: &RunProgress, at: Instant) -> Line {
+    if let Some((target, entries)) = progress.removing {
+        let name = progress.targets.get(target).map_or("?", |target| target.name.as_str());
+        return vec![(BOLD, plain(name)), (YELLOW, format!("  cleaning up: entries removed: {entries}"))];
+    }
     let Some(now) = &progress.now else { return vec![(DIM, "waiting for the next step".to_owned())] };
     let name = progress.targets.get(now.target).map_or("?", |target| target.name.as_str());
     let since = at.saturating_duration_since(now.since).as_secs_f64();

@@ -43,6 +43,9 @@ fn object(event: &RunEvent, targets: &[&str]) -> Value {
         RunEvent::Preparing { target, what, done, of } => {
             json!({"event": "preparing", "target": name(*target), "what": what, "done": done, "of": of})
         }
+        RunEvent::Removing { target, entries } => {
+            json!({"event": "removing", "target": name(*target), "entries": entries})
+        }
         RunEvent::Progress { index, operations, bytes, transactions, failures, users } => json!({
             "event": "progress", "index": index, "operations": operations, "bytes": bytes,
             "transactions": transactions, "failures": failures, "users": users,

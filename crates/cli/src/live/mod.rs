@@ -109,6 +109,9 @@ impl LiveView {
             RunEvent::Preparing { target, what, done, of } => {
                 self.status(&format!("{}: {done} of {of} {what}", self.name(*target)), at);
             }
+            RunEvent::Removing { target, entries } => {
+                self.status(&format!("{}: entries removed: {entries}", self.name(*target)), at);
+            }
             RunEvent::StepFinished(step) => self.finished(step, at),
             RunEvent::Failure { detail, .. } => self.message(&format!("failure: {detail}")),
             RunEvent::Warning(text) => self.message(&format!("warning: {text}")),

@@ -103,6 +103,8 @@ pub struct RunProgress {
     pub ended: bool,
     /// Preparation of the current step, such as `40 of 500 files of the data set`.
     pub preparing: Option<String>,
+    /// The target whose directory is being removed, and the number of entries that are gone.
+    pub removing: Option<(usize, u64)>,
     /// Number of ranks. Events within a step are of rank 0 only; finished steps are of all ranks.
     pub ranks: u32,
     /// Steps of loads, which come after the cells.
@@ -133,6 +135,7 @@ impl RunProgress {
             stopping: false,
             ended: false,
             preparing: None,
+            removing: None,
             ranks,
             loads: plan.loads.len() * plan.targets.len(),
             load_windows: load_windows(plan),
@@ -146,6 +149,7 @@ impl RunProgress {
             RunEvent::Round(round) => self.round(*round, at),
             RunEvent::StepStarted { target, repetition, coordinates, .. } => {
                 let coordinates = coordinates.clone();
+                self.removing = None;
                 let target = *target as usize;
                 let repetition = *repetition;
                 let activity = is_load(&coordinates).then(UserActivity::default);
@@ -161,6 +165,10 @@ impl RunProgress {
             }
             RunEvent::Preparing { what, done, of, .. } => {
                 self.preparing = Some(format!("{done} of {of} {what}"));
+            }
+            RunEvent::Removing { target, entries } => {
+                self.preparing = None;
+                self.removing = Some((*target as usize, *entries));
             }
             RunEvent::Progress { operations, bytes, transactions, failures, users, .. } => {
                 let activity =

@@ -13,7 +13,7 @@ pub(crate) struct RecordAccess {
 }
 
 /// The share of a file's records that one job works on: part `index` of `count` parts of equal length,
-/// give or take one record.
+/// give or take one record, or every `count`-th record of a file whose jobs take turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FilePart {
     pub index: u32,
@@ -24,17 +24,28 @@ impl FilePart {
     /// The whole file.
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
-    /// The bytes from the start of the part's first record to the end of its last one.
+    /// The bytes from the start of the part's first record to the end of its last one. Those of jobs that take turns overlap:
+    /// only tests that write no existing file have such parts.
     pub fn bytes(self, work: &RecordWork) -> std::ops::Range<u64> {
         if self == Self::WHOLE {
             return 0..work.file_size;
         }
-        let grid = self.of(work.grid());
+        let grid = self.of(work);
         let end = grid.first + grid.records.saturating_sub(1) * grid.spacing;
         grid.first..end + u64::from(work.record_size) * u64::from(grid.records > 0)
     }
 
-    fn of(self, grid: Grid) -> Grid {
+    fn of(self, work: &RecordWork) -> Grid {
+        let grid = work.grid();
+        if work.is_interleaved() {
+            let first = u64::from(self.index);
+            let count = u64::from(self.count.max(1));
+            return Grid {
+                first: grid.first + first * grid.spacing,
+                spacing: count * grid.spacing,
+                records: grid.records.saturating_sub(first).div_ceil(count),
+            };
+        }
         let border = |index: u32| {
             (u128::from(grid.records) * u128::from(index) / u128::from(self.count.max(1))) as u64
         };
@@ -63,7 +74,7 @@ pub(crate) struct AccessPattern {
 impl AccessPattern {
     /// The accesses of one pass of a test over a part of its file.
     pub fn new(work: &RecordWork, part: FilePart, random: &mut Random) -> Self {
-        let grid = part.of(work.grid());
+        let grid = part.of(work);
         let reads = match work.test.direction() {
             Direction::Read => grid.records,
             Direction::Write => 0,
@@ -80,7 +91,7 @@ impl AccessPattern {
 
     /// Reads every record in the order of a test, also if the test writes it.
     pub fn reading(work: &RecordWork, part: FilePart, random: &mut Random) -> Self {
-        let grid = part.of(work.grid());
+        let grid = part.of(work);
         Self::over(grid, work.test.pattern(), u64::from(work.stride), grid.records, random)
     }
 
@@ -185,7 +196,7 @@ impl Permutation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sharebench_plan::Test;
+    use sharebench_plan::{FileParts, Test};
     use std::time::Duration;
 
     fn work(test: Test, records: u64) -> RecordWork {
@@ -264,6 +275,23 @@ mod tests {
                 parts.flat_map(|part| accesses(&work(test, 50), part)).map(|access| access.offset).collect();
             offsets.sort_unstable();
             assert_eq!(offsets, (0..50).map(|record| record * 4096).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn interleaved_parts_have_every_nth_record() {
+        for (records, count) in [(12, 4), (10, 3), (2, 4)] {
+            let interleaved =
+                RecordWork { shared_file: true, parts: FileParts::Interleaved, ..work(Test::Write, records) };
+            let of = |index| accesses(&interleaved, FilePart { index, count });
+            let mut offsets = Vec::new();
+            for index in 0..count {
+                let part: Vec<u64> = of(index).into_iter().map(|access| access.offset / 4096).collect();
+                assert!(part.iter().all(|record| record % u64::from(count) == u64::from(index)), "{part:?}");
+                offsets.extend(part);
+            }
+            offsets.sort_unstable();
+            assert_eq!(offsets, (0..records).collect::<Vec<_>>());
         }
     }
 

@@ -1,6 +1,6 @@
 //! The run's own directory on a target, and the files in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_model::{
     CachePolicy, DataOp, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, SPACE_AVAILABLE_FACT,
@@ -21,6 +21,52 @@ use crate::data::tree_removal::remove_tree;
 use crate::record::request::transfer;
 use crate::record::tally::Tally;
 
+/// The largest pieces that divide every request to a file: the units in which the states of files are tracked. One unit serves
+/// all files, except those of cells whose jobs take turns: their odd records would make the maps of all files large.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Units {
+    /// Of all cells whose jobs do not take turns.
+    usual: Option<u64>,
+    /// Of all cells with files of this size.
+    by_size: BTreeMap<u64, u64>,
+    /// Sizes of files whose jobs take turns.
+    interleaved: BTreeSet<u64>,
+}
+
+/// Unit of files if no cell has one.
+const UNIT_WITHOUT_CELLS: u64 = 512;
+
+impl Units {
+    /// Notes the requests of a cell.
+    pub fn note(&mut self, work: &RecordWork) {
+        for piece in work.pieces().into_iter().filter(|piece| *piece > 0) {
+            let unit = self.by_size.entry(work.file_size).or_insert(piece);
+            *unit = greatest_common_divisor(*unit, piece);
+            if !work.is_interleaved() {
+                self.usual = Some(self.usual.map_or(piece, |usual| greatest_common_divisor(usual, piece)));
+            }
+        }
+        if work.is_interleaved() {
+            self.interleaved.insert(work.file_size);
+        }
+    }
+
+    /// The unit of a file of this size.
+    fn of(&self, size: u64) -> u64 {
+        let own = self.by_size.get(&size).filter(|_| self.interleaved.contains(&size));
+        own.copied().unwrap_or_else(|| self.usual())
+    }
+
+    /// The unit of files that belong to no cell.
+    fn usual(&self) -> u64 {
+        self.usual.unwrap_or(UNIT_WITHOUT_CELLS)
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
 /// One target as the engine uses it: its session, its directory, its files.
 pub(crate) struct TargetFiles {
     pub session: Box<dyn Session>,
@@ -30,7 +76,7 @@ pub(crate) struct TargetFiles {
     /// The target is a path, so the system's page cache is between the engine and its files.
     pub paged: bool,
     /// Smallest piece that any step writes, for the generation maps.
-    unit: u64,
+    units: Units,
     next_id: u32,
     /// Failures found while files that have been removed were read back; the next cell reports them.
     aftermath: Tally,
@@ -42,7 +88,7 @@ impl TargetFiles {
     pub async fn prepare(
         session: Box<dyn Session>,
         directory: String,
-        unit: u64,
+        units: Units,
         replace: bool,
         context: &mut PassContext<'_>,
     ) -> Result<Self, OpError> {
@@ -53,7 +99,7 @@ impl TargetFiles {
             facts,
             files: BTreeMap::new(),
             paged: false,
-            unit,
+            units,
             next_id: 1,
             aftermath: Tally::default(),
         };
@@ -66,12 +112,12 @@ impl TargetFiles {
 
     /// Takes over a fresh session, to work in a directory that another process made and will remove; `ids` are
     /// where this process's numbers of files begin.
-    pub fn join(session: Box<dyn Session>, directory: String, unit: u64, ids: u32) -> Self {
+    pub fn join(session: Box<dyn Session>, directory: String, units: Units, ids: u32) -> Self {
         let facts = session.facts();
         let next_id = ids.max(1);
         let files = BTreeMap::new();
         let aftermath = Tally::default();
-        Self { session, directory, facts, files, paged: false, unit, next_id, aftermath }
+        Self { session, directory, facts, files, paged: false, units, next_id, aftermath }
     }
 
     /// Closes all files and the session. The leader removes the directory.
@@ -129,10 +175,10 @@ impl TargetFiles {
         if work.displaced == 0 || !has_server(self.session.as_ref()) {
             return Ok(());
         }
-        let size = work.displaced.next_multiple_of(self.unit);
+        let size = work.displaced.next_multiple_of(self.units.usual());
         // The same layout for every cell, so that it is written once.
         let most = request_splitting::largest_request(self.session.as_mut());
-        let record = request_splitting::largest_record(size, self.unit, most) as u32;
+        let record = request_splitting::largest_record(size, self.units.usual(), most) as u32;
         self.ensure(DISPLACING, size, record, context).await.map(drop)
     }
 
@@ -184,7 +230,7 @@ impl TargetFiles {
         let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
         let Some(handle) = file.file else { return Ok(()) };
         let most = request_splitting::largest_request(session);
-        let record_size = request_splitting::largest_record(file.size, self.unit, most);
+        let record_size = request_splitting::largest_record(file.size, self.units.of(file.size), most);
         let order = AccessPattern::scanning(file.size, record_size);
         let record_size = record_size as u32;
         let pass = Pass { context, session, file, handle, record_size, depth: 1, content: None };
@@ -200,7 +246,7 @@ impl TargetFiles {
     pub fn unmade(&mut self, name: &str, size: u64) -> FileState {
         let id = self.next_id;
         self.next_id += 1;
-        FileState::new(self.path(name), id, size, self.unit)
+        FileState::new(self.path(name), id, size, self.units.of(size))
     }
 
     /// Makes a new, open, empty file with the usual policy.
@@ -253,7 +299,7 @@ impl TargetFiles {
         let record_size = if file.size.is_multiple_of(most.into()) {
             most.into()
         } else {
-            request_splitting::largest_record(file.size, self.unit, most)
+            request_splitting::largest_record(file.size, self.units.of(file.size), most)
         };
         let content = Some(file.next_generation());
         let order = AccessPattern::filling(file.size, record_size);

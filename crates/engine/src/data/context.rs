@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use sharebench_model::StepError;
+use sharebench_model::{RunEvent, StepError};
 use sharebench_plan::Verify;
 
+use crate::data::progress_reports::ProgressReports;
 use crate::data::server_disk_stat;
 use crate::time::clock::Clock;
 use crate::time::deadline::Deadline;
@@ -20,6 +21,8 @@ pub(crate) struct PassContext<'a> {
     pub deadline: Deadline,
     /// Where the server's system counts the reads of its storage; none where nobody requested it.
     pub server_disk_stat: Option<&'a Path>,
+    /// Receives how far the filling and removal of directories is; none for jobs.
+    pub reports: Option<&'a ProgressReports<'a>>,
     /// The part of a cell that is measured in turns with those of other targets; none for any other work.
     pub turn: Option<Turn<'a>>,
 }
@@ -27,7 +30,7 @@ pub(crate) struct PassContext<'a> {
 impl<'a> PassContext<'a> {
     /// The settings that every operation needs, without turns.
     pub fn new(clock: &'a Clock, stop: &'a StopSignal, verify: Verify, deadline: Deadline) -> Self {
-        Self { clock, stop, verify, deadline, server_disk_stat: None, turn: None }
+        Self { clock, stop, verify, deadline, server_disk_stat: None, reports: None, turn: None }
     }
 
     /// Bytes that the server's storage has read so far, where they are counted.
@@ -39,6 +42,21 @@ impl<'a> PassContext<'a> {
     pub fn another(&self) -> Self {
         let another = Self::new(self.clock, self.stop, self.verify, self.deadline.another());
         Self { server_disk_stat: self.server_disk_stat, ..another }
+    }
+
+    /// Reports how many entries of directories that are being filled exist.
+    pub fn report_filled(&self, done: u64, of: u64) {
+        if let Some(reports) = self.reports {
+            let what = "entries of the directories";
+            reports.report(self.clock.now(), |target| RunEvent::Preparing { target, what, done, of });
+        }
+    }
+
+    /// Reports how many entries of a directory that is being removed are gone.
+    pub fn report_removed(&self, entries: u64) {
+        if let Some(reports) = self.reports {
+            reports.report(self.clock.now(), |target| RunEvent::Removing { target, entries });
+        }
     }
 
     /// Lets the other targets of the cell have their turns if the slice is over; `busy_ns` and `operations` are those of

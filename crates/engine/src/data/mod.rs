@@ -7,6 +7,7 @@ pub(crate) mod directory;
 pub(crate) mod file_state;
 pub(crate) mod listed_pages;
 pub(crate) mod mismatch;
+pub(crate) mod progress_reports;
 pub(crate) mod request_splitting;
 pub(crate) mod server_disk_stat;
 pub(crate) mod set_content;

@@ -32,11 +32,12 @@ impl OpenDirectory {
         Self { path, directories: Vec::new(), is_last: false, allowance: None, marker: None }
     }
 
-    /// Lists the next batch, removes its files, and keeps its directories.
+    /// Lists the next batch, removes its files, and keeps its directories. `removed` counts the entries that are gone.
     async fn remove_batch(
         &mut self,
         session: &mut dyn Session,
         top: &str,
+        removed: &mut u64,
         context: &mut PassContext<'_>,
     ) -> Result<(), OpError> {
         let batch = self.list_batch(session, top, context).await?;
@@ -53,6 +54,8 @@ impl OpenDirectory {
             } else {
                 let path = child_path(&self.path, &entry.name)?;
                 context.deadline.call(session, MetaOp::Remove { path }).await?;
+                *removed += 1;
+                context.report_removed(*removed);
             }
         }
         Ok(())
@@ -104,6 +107,7 @@ pub(crate) async fn remove_tree(
 ) -> Result<(), OpError> {
     let mut open = vec![OpenDirectory::new(directory.to_owned())];
     let mut pending_bytes = 0;
+    let mut removed = 0;
     while let Some(current) = open.last_mut() {
         if let Some(name) = current.directories.pop() {
             pending_bytes -= name.len();
@@ -112,7 +116,7 @@ pub(crate) async fn remove_tree(
             continue;
         }
         if !current.is_last {
-            match current.remove_batch(session, directory, context).await {
+            match current.remove_batch(session, directory, &mut removed, context).await {
                 Ok(()) => pending_bytes += current.directories.iter().map(String::len).sum::<usize>(),
                 // Another process has removed it.
                 Err(error) if error.class == ErrorClass::NotFound => drop(open.pop()),
@@ -132,6 +136,8 @@ pub(crate) async fn remove_tree(
             context.deadline.call(session, MetaOp::Remove { path }).await?;
         }
         context.deadline.call(session, MetaOp::RemoveDir { path }).await?;
+        removed += 1;
+        context.report_removed(removed);
     }
     Ok(())
 }

@@ -143,6 +143,8 @@ impl DirectorySet {
             context.deadline.call(session, MetaOp::MakeDir { path: path.clone() }).await?;
         }
         create_empty(session, format!("{}/source", self.top), context).await?;
+        let of = u64::from(work.residents()) * self.directories.len() as u64;
+        let mut done = 0;
         for directory in &self.directories {
             for number in 0..work.residents() {
                 if context.stop.is_stopped() {
@@ -150,6 +152,8 @@ impl DirectorySet {
                 }
                 let name = entry_name(EntryKind::Resident, number, work.name_length);
                 create_empty(session, format!("{}/{name}", directory.path), context).await?;
+                done += 1;
+                context.report_filled(done, of);
             }
         }
         Ok(())

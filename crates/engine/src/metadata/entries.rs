@@ -61,7 +61,7 @@ impl Batch<'_> {
         session: &mut dyn Session,
         context: &mut PassContext<'_>,
     ) -> Result<(), StepError> {
-        let wanted = self.work.test.before();
+        let wanted = self.work.entries_before();
         if is_ready(&state, self.work) {
             return Ok(());
         }
@@ -177,7 +177,7 @@ impl Batch<'_> {
         let started = context.clock.now();
         let result = context.deadline.call(session, op).await;
         tally.operation(started, context.clock.now());
-        tally.outcome(judged(self.work.test, result))
+        tally.outcome(judged(self.work, result))
     }
 
     /// An operation that opens a file, does what the test does with it, and closes it. It is timed as one.
@@ -297,7 +297,7 @@ fn size_of(entries: EntryState, work: &MetadataWork) -> u64 {
 
 /// True if a batch in `state` needs no preparation for the test.
 fn is_ready(state: &BatchState, work: &MetadataWork) -> bool {
-    let wanted = work.test.before();
+    let wanted = work.entries_before();
     // The directory of any other test has its entries itself.
     let in_place = !state.moved || work.test == MetadataTest::RenameAcross;
     in_place && state.entries == wanted && state.size == size_of(wanted, work)
@@ -308,14 +308,14 @@ pub(crate) fn prepared(state: BatchState, work: &MetadataWork) -> BatchState {
     if is_ready(&state, work) {
         return state;
     }
-    let entries = work.test.before();
+    let entries = work.entries_before();
     let size = size_of(entries, work);
     BatchState { entries, size, ..BatchState::ABSENT }
 }
 
 /// The state that a pass of the test leaves.
 pub(crate) fn after_pass(state: &BatchState, work: &MetadataWork) -> BatchState {
-    let entries = work.test.after();
+    let entries = work.entries_after();
     let size = size_of(entries, work);
     let next = BatchState { entries, size, ..*state };
     match work.test {
@@ -334,13 +334,13 @@ fn next_modified(state: &BatchState) -> u32 {
 }
 
 /// The result of an operation on a name, compared with what the test expects.
-fn judged(test: MetadataTest, result: Result<MetaYield, OpError>) -> Result<(), OpError> {
+fn judged(work: &MetadataWork, result: Result<MetaYield, OpError>) -> Result<(), OpError> {
     let wrong = |detail: &str| Err(OpError::new(ErrorClass::DataMismatch, OpStep::Reply, detail));
-    match (test, result) {
+    match (work.test, result) {
         (MetadataTest::StatMiss, Err(error)) if error.class == ErrorClass::NotFound => Ok(()),
         (MetadataTest::StatMiss, Ok(_)) => wrong("a name exists that was never created"),
-        (MetadataTest::Stat, Ok(MetaYield::Stat(stat))) if stat.directory || stat.size != 0 => {
-            wrong("the attributes of an empty file are those of something else")
+        (MetadataTest::Stat, Ok(MetaYield::Stat(stat))) if stat.directory || stat.size != work.entry_size => {
+            wrong(&format!("a file of {} bytes has the attributes of something else", work.entry_size))
         }
         (_, result) => result.map(drop),
     }

@@ -24,6 +24,23 @@ pub(crate) struct DirectorySets {
     batches: BTreeMap<DirectoryKey, BatchState>,
     /// The files that tests copy, by their directories and bytes.
     sources: BTreeSet<(DirectoryKey, u64)>,
+    /// Expected time to remove the directories in nanoseconds.
+    removal_ns: u64,
+}
+
+impl DirectorySets {
+    /// Expected time in nanoseconds to remove the directories that were filled: as long as making their entries took. Like
+    /// the filling, the removal is one session with one operation in flight.
+    pub(crate) fn removal_ns(&self) -> u64 {
+        self.removal_ns
+    }
+}
+
+/// The time to make all entries of the directories of a cell, from the time of making their residents; 0 without any.
+fn time_of_all_entries(work: &MetadataWork, residents_ns: u64) -> u64 {
+    let residents = u128::from(work.residents()) * u128::from(work.directories());
+    let all = u128::from(residents_ns) * u128::from(work.total_entries());
+    all.checked_div(residents).map_or(0, |time| u64::try_from(time).unwrap_or(u64::MAX))
 }
 
 /// Makes sure that the directories of a cell exist with their residents. The leader of several ranks makes them.
@@ -38,8 +55,11 @@ pub(crate) async fn prepare(
     let key = work.directory_key();
     let leads = ranks.is_none_or(Ranks::is_leader);
     if let std::collections::btree_map::Entry::Vacant(place) = sets.batches.entry(key) {
+        let began = context.clock.now();
         let filled = if leads { set.fill(work, session, context).await } else { Ok(()) };
+        let took = context.clock.now().saturating_sub(began);
         agreed(ranks, filled)?;
+        sets.removal_ns = sets.removal_ns.saturating_add(time_of_all_entries(work, took));
         place.insert(BatchState::ABSENT);
     }
     if work.test.copies() && !sets.sources.contains(&(key, work.entry_size)) {

@@ -1,6 +1,6 @@
 //! Directories that earlier runs left on a target.
 
-use sharebench_model::{ErrorClass, OpError, OpStep};
+use sharebench_model::{ErrorClass, OpError, OpStep, RunEvent};
 use sharebench_target::{
     DIRECTORY_PREFIX, Session, SessionSpec, Target, is_same_directory, is_working_directory,
 };
@@ -8,6 +8,7 @@ use sharebench_target::{
 use crate::data::context::PassContext;
 use crate::data::directory::remove_leftover;
 use crate::data::listed_pages::ListedPages;
+use crate::data::progress_reports::ProgressReports;
 use crate::run::first_connection::connect_first;
 use crate::run::start_error::StartError;
 use crate::time::clock::Clock;
@@ -27,11 +28,13 @@ pub struct Leftovers {
 }
 
 /// Removes directories of sharebench that earlier runs left on a target: all of them, or the one with the given name.
-/// A directory that cannot be removed does not stop it, but a lost connection does.
+/// A directory that cannot be removed does not stop it, but a lost connection does. `on_removed` receives the number of
+/// entries that were removed from the current directory, at most twice a second.
 pub fn remove_leftovers(
     target: &dyn Target,
     only: Option<&str>,
     timeout: std::time::Duration,
+    on_removed: &dyn Fn(u64),
 ) -> Result<Leftovers, StartError> {
     let clock = Clock::start();
     let stop = StopSignal::default();
@@ -39,6 +42,14 @@ pub fn remove_leftovers(
         let verify = sharebench_plan::Verify::Off;
         let deadline = Deadline::new(&clock, timeout);
         let mut context = PassContext::new(&clock, &stop, verify, deadline);
+        let send = |event| {
+            if let RunEvent::Removing { entries, .. } = event {
+                on_removed(entries);
+            }
+        };
+        let reports = ProgressReports::new(&send);
+        reports.begin(0, clock.now());
+        context.reports = Some(&reports);
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout, allow_split: true };
         let mut session = connect_first(target, &spec).await?;
         let directory = only.unwrap_or(DIRECTORY_PREFIX).to_owned();
@@ -131,7 +142,7 @@ mod tests {
             (".sharebench-empty", None),
             ("REPORT97.DOC", Some(SHORT_MARKER)),
         ]);
-        let found = remove_leftovers(&target, None, PATIENCE).unwrap();
+        let found = remove_leftovers(&target, None, PATIENCE, &|_| {}).unwrap();
         let removed = [".sharebench-1f2e3d4c-0", ".sharebench-empty", "1F2E3D4C.S01", "~0123UVV.SBK"];
         assert_eq!(found.removed, removed);
         assert_eq!(found.kept.len(), 1);
@@ -146,7 +157,7 @@ mod tests {
         for only in [".sharebench-1f2e3d4c-1", "1f2e3d4c.s01"] {
             let target =
                 target(&[("1F2E3D4C.S01", Some(SHORT_MARKER)), ("1F2E3D4C.S02", Some(SHORT_MARKER))]);
-            let found = remove_leftovers(&target, Some(only), PATIENCE).unwrap();
+            let found = remove_leftovers(&target, Some(only), PATIENCE, &|_| {}).unwrap();
             assert_eq!((found.removed, found.kept), (vec!["1F2E3D4C.S01".to_owned()], Vec::new()), "{only}");
         }
     }

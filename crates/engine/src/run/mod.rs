@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use sharebench_cluster::Ranks;
-use sharebench_model::units::counted;
+use sharebench_model::units::{counted, show_seconds};
 use sharebench_model::{
     ErrorClass, OpError, RunEvent, RunOutcome, Slot, StepError, StepResult, USERS_BETWEEN_STEPS_FACT,
     USERS_STAY,
@@ -35,10 +35,11 @@ use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan, Work};
 use sharebench_target::{NOT_GRANTED, SessionSpec, Target, UNSAFE};
 
 use crate::cell::record_step;
-use crate::cell::target_files::TargetFiles;
+use crate::cell::target_files::{TargetFiles, Units};
 use crate::cell::throughput_step;
 use crate::data::context::PassContext;
 use crate::data::directory::directory_on;
+use crate::data::progress_reports::ProgressReports;
 use crate::data::request_splitting;
 use crate::data::tree_removal::remove_tree;
 use crate::load::data_set::SharedSet;
@@ -62,6 +63,10 @@ use crate::time::until_stopped::until_stopped;
 /// A target that has not replied for a whole timeout gets this part of it for each reply while its directory is removed,
 /// so that the run ends within two timeouts.
 const SILENT_CLEANUP_PART: u32 = 4;
+
+/// Nanoseconds below which an exceeded time budget and its removal are not worth a warning: a budget ends between the
+/// repetitions of a cell, never within one.
+const NOTICEABLE_NS: u64 = 1_000_000_000;
 
 /// One execution of a resolved plan against its targets: the entry point of the engine.
 ///
@@ -131,11 +136,15 @@ impl Run<'_> {
         let mut context = PassContext::new(clock, self.stop, verify, deadline);
         let probes = self.plan.cache_probes.as_ref();
         context.server_disk_stat = probes.and_then(|probes| probes.server_disk_stat.as_deref());
+        let send = |event| self.emit(event);
+        let reports = ProgressReports::new(&send);
+        context.reports = Some(&reports);
         let mut states = Vec::new();
         let mut skipped = SkippedCells::default();
         let prepared = self.prepare(&mut states, &mut skipped, &mut context).await;
         if let Err(error) = self.prepared_together(prepared) {
-            for state in states {
+            for (index, state) in states.into_iter().enumerate() {
+                reports.begin(index as u32, clock.now());
                 // The first error is the one to report.
                 let _ = if self.leads() {
                     state.files.clean(&mut context).await
@@ -147,11 +156,13 @@ impl Run<'_> {
         }
         // In virtual time there is no machine that could disturb it.
         let mut machine = (!clock.is_virtual()).then(|| Machine::start(clock, self.plan, self.targets));
+        let mut budget_ends_ns = None;
         let under_way = RunResources {
             states: &mut states,
             skipped: &skipped,
             machine: &mut machine,
             context: &mut context,
+            budget_ends_ns: &mut budget_ends_ns,
         };
         let outcome = match self.ranks {
             Some(ranks) if !ranks.is_leader() => self.follow(ranks, under_way).await,
@@ -176,7 +187,9 @@ impl Run<'_> {
         }
         // The leader removes the directory only after every rank has closed its files in it.
         self.wait_for_all();
+        let removal_begins = clock.now();
         for (index, state) in states.into_iter().enumerate() {
+            reports.begin(index as u32, clock.now());
             let mut facts = state.files.facts.clone();
             let target = index as u32;
             if let Err(error) = self.clean(index, state, &mut context).await {
@@ -188,8 +201,26 @@ impl Run<'_> {
                 self.emit(RunEvent::TargetDone { target, facts });
             }
         }
+        if let (RunOutcome::Complete, Some(ends)) = (&outcome, budget_ends_ns) {
+            self.report_exceeded_budget(ends, removal_begins, clock.now());
+        }
         self.emit(RunEvent::Finished(outcome.clone()));
         Ok(RunEnd { outcome, leftovers })
+    }
+
+    /// Warns if the removal of the directories lasted beyond the time budget. It is never cut short, because nothing of
+    /// the run may stay on a target.
+    fn report_exceeded_budget(&self, ends: u64, removal_begins: u64, now: u64) {
+        let removal_ns = now.saturating_sub(removal_begins);
+        let beyond_ns = now.saturating_sub(ends);
+        if beyond_ns.min(removal_ns) >= NOTICEABLE_NS {
+            let seconds = |nanos: u64| show_seconds(nanos as f64 / 1e9);
+            let beyond = seconds(beyond_ns);
+            let removal = seconds(removal_ns);
+            self.emit(RunEvent::Warning(format!(
+                "time_budget: exceeded by {beyond}; removing the directories of the run took {removal}"
+            )));
+        }
     }
 
     async fn prepare(
@@ -211,6 +242,9 @@ impl Run<'_> {
             preflight::check(self.plan, &planned.name, target.as_ref())?;
         }
         for (index, target) in self.targets.iter().enumerate() {
+            if let Some(reports) = context.reports {
+                reports.begin(index as u32, self.clock.now());
+            }
             let name = &self.plan.targets[index].name;
             let spec = self.spec(target.as_ref());
             // A peer that accepts a connection and never answers must not delay the stop.
@@ -222,7 +256,7 @@ impl Run<'_> {
                 // File ids are part of the stamps. Each rank has a range of its own, so that no two ranks stamp
                 // different files alike.
                 let ids = ((ranks.rank() & 0x7FF) << 20) + 1;
-                let mut files = TargetFiles::join(session, directory, self.unit(), ids);
+                let mut files = TargetFiles::join(session, directory, self.units(), ids);
                 files.paged = target.capabilities().blocking;
                 states.push(TargetState {
                     files,
@@ -232,7 +266,7 @@ impl Run<'_> {
                 });
                 continue;
             }
-            let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
+            let files = TargetFiles::prepare(session, directory, self.units(), self.resumed, context).await;
             let files = files.map_err(|error| StartError::Prepare {
                 target: name.clone(),
                 directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
@@ -374,13 +408,15 @@ impl Run<'_> {
         }
     }
 
-    /// The largest piece that divides every request of the plan. The state of a file is tracked in this unit.
-    fn unit(&self) -> u64 {
-        let pieces = self.plan.works().flat_map(|work| match work {
-            Work::Records(work) => work.pieces().to_vec(),
-            Work::Metadata(_) | Work::Transactions(_) => Vec::new(),
-        });
-        pieces.reduce(greatest_common_divisor).unwrap_or(512)
+    /// The units in which the states of the files of the plan's cells are tracked.
+    fn units(&self) -> Units {
+        let mut units = Units::default();
+        for work in self.plan.works() {
+            if let Work::Records(work) = work {
+                units.note(work);
+            }
+        }
+        units
     }
 
     /// Removes the run's directory from a target, over a new session if the first one was lost.
@@ -410,8 +446,4 @@ impl Run<'_> {
 /// True if a target was lost because it did not reply within the timeout.
 fn is_silent(outcome: &RunOutcome) -> bool {
     matches!(outcome, RunOutcome::Incomplete(StepError::TargetLost { class: ErrorClass::Timeout, .. }))
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }

@@ -26,6 +26,15 @@ pub(crate) struct RunResources<'a, 'b> {
     pub machine: &'a mut Option<Machine>,
     /// Clock, stop signal and deadline of operations.
     pub context: &'a mut PassContext<'b>,
+    /// The instant at which the time budget of the run is used up; none before the rounds, and where none is given.
+    pub budget_ends_ns: &'a mut Option<u64>,
+}
+
+impl RunResources<'_, '_> {
+    /// Expected time in nanoseconds to remove the directories of all targets, one target after the other.
+    fn removal_ns(&self) -> u64 {
+        self.states.iter().fold(0, |sum: u64, state| sum.saturating_add(state.directories.removal_ns()))
+    }
 }
 
 /// Time stamp exchanges per clock before each step. The exchanges at the start of the run have found the offset;
@@ -77,6 +86,10 @@ impl Run<'_> {
     ) -> Result<(), StepError> {
         let mut stopper = Stopper::new(self.plan, under_way.skipped, clock_resolution_ns());
         let budget = self.budget(done, self.clock.now());
+        // The budget is that of cells; a load that follows them keeps the directories for longer.
+        let is_over_with_cells = self.plan.loads.is_empty();
+        *under_way.budget_ends_ns =
+            budget.as_ref().filter(|_| is_over_with_cells).map(|budget| budget.ends_ns);
         'rounds: loop {
             let cells = stopper.open();
             if cells.is_empty() {
@@ -93,7 +106,9 @@ impl Run<'_> {
             }));
             for pair in steps.chunk_by(|one, next| one.cell == next.cell) {
                 let missing = pair.iter().any(|step| !done.contains_key(&step.index));
-                let time_is_up = budget.as_ref().is_some_and(|b| b.left_ns(self.clock.now()) == 0);
+                // What is left has to suffice for the removal of the directories (docs/adr/0139).
+                let reserved = if is_over_with_cells { under_way.removal_ns() } else { 0 };
+                let time_is_up = budget.as_ref().is_some_and(|b| b.left_ns(self.clock.now()) <= reserved);
                 // Every cell once, whatever it takes; and no pair without its other side.
                 if missing && time_is_up && stopper.round() > 0 {
                     break 'rounds;
@@ -216,6 +231,9 @@ impl Run<'_> {
             let clock = self.clock;
             // Before each step: the drift since the last exchange would add to the start skew (docs/adr/0033).
             ranks.align(EXCHANGES, &|| clock.now()).map_err(rank_lost)?;
+        }
+        if let Some(reports) = under_way.context.reports {
+            reports.begin(step.target, self.clock.now());
         }
         self.precede(step, under_way).await?;
         let state = &mut under_way.states[step.target as usize];

@@ -11,3 +11,4 @@ mod names;
 mod notify;
 mod runner;
 mod server_side;
+mod time_budget;

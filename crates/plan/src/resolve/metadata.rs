@@ -10,7 +10,7 @@ use crate::resolved::{Cell, MetadataWork};
 use crate::values::{DirectoryLayout, MAX_FILE, MAX_RECORD, MetadataGroup, MetadataTest};
 
 /// Most entries of a directory.
-const MAX_ENTRIES: u64 = 10_000_000;
+pub(super) const MAX_ENTRIES: u64 = 10_000_000;
 /// Most directories of a tree.
 const MAX_LEAVES: u64 = 100_000;
 /// Shortest name, which holds the number of an entry and fits DOS names; and the longest that file systems allow.

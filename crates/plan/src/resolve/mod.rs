@@ -1,6 +1,7 @@
 //! From a plan as typed to a resolved plan: defaults, checks across fields, schedule.
 
 mod cache_probes;
+mod io500;
 mod load;
 mod metadata;
 mod server_cache;
@@ -66,8 +67,12 @@ impl Resolver<'_> {
         if pre_step_cmd.as_ref().is_some_and(|command| command.trim().is_empty()) {
             self.blame("pre_step_cmd", "the command is empty", "such as 'umount /mnt && mount /mnt'");
         }
-        if self.plan.sweep.is_none() && self.plan.depth.is_none() && self.plan.load.is_none() {
-            self.blame("plan", "it measures nothing", "add a [sweep], [depth] or [load] section");
+        if !self.plan.has_cells() && self.plan.load.is_none() {
+            self.blame("plan", "it measures nothing", "add a [sweep], [depth], [io500] or [load] section");
+        }
+        if self.plan.io500.is_some() && (self.plan.sweep.is_some() || self.plan.depth.is_some()) {
+            let why = "its score is that of a run of its own";
+            self.blame("io500", why, "remove the sections [sweep] and [depth]");
         }
 
         let mut cells =
@@ -75,6 +80,9 @@ impl Resolver<'_> {
         cells.extend(
             self.plan.depth.clone().map_or(Vec::new(), |depth| self.depth_cells(depth, min_sample_time)),
         );
+        if let Some(io500) = &self.plan.io500 {
+            cells.extend(self.io500_cells(io500, min_sample_time));
+        }
         let (loads, search) =
             self.plan.load.clone().map_or_else(Default::default, |load| self.load_cells(load));
         let cache_probes = self.cache_probes();
@@ -114,8 +122,7 @@ impl Resolver<'_> {
 
     /// The busy time of a slice; zero where there is nothing to take turns with.
     fn slice_time(&mut self) -> Duration {
-        let has_cells = self.plan.sweep.is_some() || self.plan.depth.is_some();
-        if self.plan.targets.len() < 2 || !has_cells {
+        if self.plan.targets.len() < 2 || !self.plan.has_cells() {
             return Duration::ZERO;
         }
         let slice_time = *self.typed.slice_time.get_or_insert(SLICE_TIME);
@@ -128,7 +135,8 @@ impl Resolver<'_> {
     /// The sample of a cell where none is given. In slices, and where rounds continue until the interval is narrow, many
     /// short samples are as good as few long ones, and the run can end sooner (docs/adr/0050).
     fn default_sample(&self, slice_time: Duration, repeat: Repeat) -> Duration {
-        let jobs = self.plan.sweep.as_ref().is_some_and(|sweep| sweep.jobs.is_some());
+        let jobs =
+            self.plan.io500.is_some() || self.plan.sweep.as_ref().is_some_and(|sweep| sweep.jobs.is_some());
         let in_slices = slice_time > Duration::ZERO && !jobs;
         if in_slices && !repeat.is_fixed() { SAMPLE_IN_SLICES } else { SAMPLE }
     }
@@ -138,7 +146,7 @@ impl Resolver<'_> {
         let repetitions = self.plan.repetitions;
         let precision = self.plan.precision;
         let budget = self.plan.budget;
-        let cells = self.plan.sweep.is_some() || self.plan.depth.is_some();
+        let cells = self.plan.has_cells();
         for (field, given) in [("precision", precision.is_some()), ("time_budget", budget.is_some())] {
             if given && !cells {
                 self.blame(

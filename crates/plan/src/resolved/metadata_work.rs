@@ -6,9 +6,7 @@ use std::time::Duration;
 use sharebench_model::{Coordinates, Value, axis};
 
 use super::plan::{Cell, Work};
-#[cfg(doc)]
-use crate::values::EntryState;
-use crate::values::{DirectoryLayout, MAX_RECORD, MetadataGroup, MetadataTest};
+use crate::values::{DirectoryLayout, EntryState, MAX_RECORD, MetadataGroup, MetadataTest};
 
 /// One test on directories with a number of entries (docs/adr/0110).
 ///
@@ -24,7 +22,7 @@ pub struct MetadataWork {
     pub layout: DirectoryLayout,
     /// Characters of each name.
     pub name_length: u32,
-    /// Bytes of each file that has content; 0 for tests without content.
+    /// Bytes of each file that has content; 0 where the test works on empty files.
     pub entry_size: u64,
     /// Most entries that a job works on in a pass.
     pub batch: u32,
@@ -152,6 +150,21 @@ impl MetadataWork {
         self.entry_size.min(most) as u32
     }
 
+    /// The entries before a pass. Tests of empty files find files with content where the cell has a size of entries.
+    pub fn entries_before(&self) -> EntryState {
+        self.with_content(self.test.before())
+    }
+
+    /// The entries after a pass.
+    pub fn entries_after(&self) -> EntryState {
+        self.with_content(self.test.after())
+    }
+
+    fn with_content(&self, entries: EntryState) -> EntryState {
+        let has_size = self.entry_size > 0 && !self.test.has_content();
+        if has_size && entries == EntryState::Empty { EntryState::Filled } else { entries }
+    }
+
     /// The hole of a file of [`EntryState::Sparse`]: all but its edges, in multiples of 4 KiB.
     pub fn hole(&self) -> Range<u64> {
         let quarter = self.entry_size / 4 / 4096 * 4096;
@@ -165,7 +178,7 @@ impl MetadataWork {
             * u64::from(self.jobs_per_directory())
             * u64::from(self.directories());
         let files = files + u64::from(self.test.copies());
-        if self.test.has_content() { files.saturating_mul(self.entry_size) } else { 0 }
+        files.saturating_mul(self.entry_size)
     }
 
     /// What the directories of the cell have in common with those of other cells, which use them again.
@@ -187,7 +200,7 @@ impl MetadataWork {
             (axis::JOBS, self.jobs.map(|jobs| Value::Count(u64::from(jobs)))),
             (axis::LAYOUT, (self.layout != DirectoryLayout::Own).then(|| Value::text(self.layout.name()))),
             (axis::NAME_LENGTH, count(self.name_length, Self::NAME_LENGTH).filter(|_| named)),
-            (axis::FILE_SIZE, self.test.has_content().then_some(Value::Bytes(self.entry_size))),
+            (axis::FILE_SIZE, (self.entry_size > 0).then_some(Value::Bytes(self.entry_size))),
             (axis::BATCH, count(self.batch, Self::BATCH)),
             (axis::QUEUE_DEPTH, count(self.queue_depth, 1)),
             (axis::TREE_DEPTH, count(self.tree_depth, Self::TREE_DEPTH).filter(|_| tree)),

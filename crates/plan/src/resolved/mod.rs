@@ -13,7 +13,7 @@ pub use bounds::{Bounds, MAX_WALL};
 pub use cache_probe_plan::CacheProbePlan;
 pub use metadata_work::{DirectoryKey, MetadataWork};
 pub use plan::{Cell, ResolvedPlan, StepPlan, TransactionWork, Work};
-pub use record_work::{Grid, RecordWork};
+pub use record_work::{FileParts, Grid, RecordWork};
 pub use skipped_cells::SkippedCells;
 pub use step_order::StepOrder;
 pub use wall_time::SlowestTarget;

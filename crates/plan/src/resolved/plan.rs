@@ -120,7 +120,8 @@ impl ResolvedPlan {
     /// and lists them in its coordinates.
     #[must_use]
     pub fn on_ranks(mut self, jobs: u32) -> Self {
-        let are_named = self.typed.sweep.as_ref().is_some_and(|sweep| sweep.jobs.is_some());
+        let are_named =
+            self.typed.io500.is_some() || self.typed.sweep.as_ref().is_some_and(|sweep| sweep.jobs.is_some());
         for cell in &mut self.cells {
             match &cell.1 {
                 Work::Records(work) if work.jobs.is_none() => {

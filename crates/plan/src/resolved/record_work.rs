@@ -7,6 +7,15 @@ use sharebench_model::{CachePolicy, Coordinates, IoPolicy, SyncPolicy, Value, ax
 use super::plan::{Cell, Work};
 use crate::values::{Access, Direction, Pattern, Policies, ServerCacheState, Start, Test};
 
+/// How jobs divide a file that they share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileParts {
+    /// Each job has a range of its own.
+    Contiguous,
+    /// The records of the jobs lie in turns, so that each job works on every n-th record.
+    Interleaved,
+}
+
 /// One test on files of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordWork {
@@ -25,6 +34,8 @@ pub struct RecordWork {
     pub jobs: Option<u32>,
     /// The jobs share one file, each working on a part of its own, instead of having a file each.
     pub shared_file: bool,
+    /// How the jobs divide a shared file.
+    pub parts: FileParts,
     /// What offsets are multiples of, in bytes; see [`Self::grid`].
     pub align: u64,
     /// Distance of the records of a strided read, in records.
@@ -74,6 +85,7 @@ impl RecordWork {
             min_sample_time,
             jobs: None,
             shared_file: false,
+            parts: FileParts::Contiguous,
             align: u64::from(record_size),
             stride: Self::STRIDE,
             read_percent: Self::READ_PERCENT,
@@ -130,6 +142,11 @@ impl RecordWork {
         let passes = bytes / self.file_size.max(1);
         let rest = bytes % self.file_size.max(1);
         passes * self.file_size.div_ceil(buffer) + rest / buffer
+    }
+
+    /// True if the records of the jobs lie in turns in a shared file.
+    pub fn is_interleaved(&self) -> bool {
+        self.parts == FileParts::Interleaved
     }
 
     /// Files of `file_size` that the cell needs on its target.
@@ -204,7 +221,11 @@ impl RecordWork {
     pub fn coordinates(&self) -> Coordinates {
         let further = [
             (axis::JOBS, self.jobs.map(|jobs| Value::Count(u64::from(jobs)))),
-            (axis::FILES, self.shared_file.then(|| Value::text("shared"))),
+            (
+                axis::FILES,
+                self.shared_file
+                    .then(|| Value::text(if self.is_interleaved() { "interleaved" } else { "shared" })),
+            ),
             (axis::ALIGN, (self.align != u64::from(self.record_size)).then_some(Value::Bytes(self.align))),
             (
                 axis::STRIDE,

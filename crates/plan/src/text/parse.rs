@@ -84,7 +84,7 @@ fn axes_of(url: &str) -> String {
     far + &connections + &compound
 }
 
-const TOP: [&str; 17] = [
+const TOP: [&str; 18] = [
     "title",
     "seed",
     "repetitions",
@@ -99,6 +99,7 @@ const TOP: [&str; 17] = [
     "target",
     "sweep",
     "depth",
+    "io500",
     "load",
     "cache_probes",
     "workload",
@@ -132,6 +133,7 @@ impl Reader<'_> {
                 "target" => self.targets(value),
                 "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),
                 "depth" => self.plan.depth = self.section(field, value, Self::depth),
+                "io500" => self.plan.io500 = self.section(field, value, Self::io500),
                 "load" => self.plan.load = self.section(field, value, Self::load),
                 "cache_probes" => self.plan.cache_probes = self.section(field, value, Self::cache_probes),
                 "workload" => self.plan.workload = self.section(field, value, Self::workload),

@@ -1,11 +1,11 @@
-//! The section `[sweep]` of a plan, and its lists of values, ranges and tests.
+//! The sections `[sweep]` and `[io500]` of a plan, and their lists of values, ranges and tests.
 
 use std::str::FromStr;
 
 use toml::de::DeValue;
 
 use super::parse::{Item, Reader};
-use crate::plan::Sweep;
+use crate::plan::{Io500, Sweep};
 use crate::values::{Countable, SweepTest, Test, Values};
 
 const SWEEP: [&str; 25] = [
@@ -59,6 +59,22 @@ impl FromStr for NamedOfSweep {
 }
 
 impl Reader<'_> {
+    pub(crate) fn io500(
+        &mut self,
+        io500: &mut Io500,
+        name: &str,
+        value: &Item<'_>,
+    ) -> &'static [&'static str] {
+        match name {
+            "jobs" => io500.jobs = self.count("io500.jobs", value),
+            "file_size" => io500.file_size = self.parsed("io500.file_size", value),
+            "entries" => io500.entries = self.count("io500.entries", value),
+            // The caller reports an unknown field.
+            _ => {}
+        }
+        &["jobs", "file_size", "entries"]
+    }
+
     pub(crate) fn sweep(
         &mut self,
         sweep: &mut Sweep,

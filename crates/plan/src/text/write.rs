@@ -64,6 +64,15 @@ impl Plan {
             fields(text, &lists);
             policies(text, &depth.policies);
         }
+        if let Some(io500) = &self.io500 {
+            text.push_str("\n[io500]\n");
+            let lines = [
+                ("jobs", io500.jobs.map(|n| n.to_string())),
+                ("file_size", io500.file_size.map(quoted)),
+                ("entries", io500.entries.map(|n| n.to_string())),
+            ];
+            fields(text, &lines);
+        }
         if let Some(load) = &self.load {
             text.push_str("\n[load]\n");
             let lists = [

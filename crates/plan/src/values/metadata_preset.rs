@@ -60,7 +60,9 @@ impl FromStr for MetadataPreset {
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::NAMES.iter().find(|(name, _)| *name == text);
         found.map(|(_, preset)| *preset).ok_or_else(|| {
-            format!("'{text}' is neither mdtest-easy nor mdtest-hard; `load --preset` has those of loads")
+            format!(
+                "'{text}' is none of io500, mdtest-easy and mdtest-hard; `load --preset` has those of loads"
+            )
         })
     }
 }

@@ -11,6 +11,8 @@ pub enum DeviceRequest {
     Write,
     /// A commit.
     Commit,
+    /// The search of a directory for a name.
+    Search,
 }
 
 /// One request. Instants are nanoseconds since [`DeviceVolume::origin`](crate::DeviceVolume::origin).
@@ -24,11 +26,11 @@ pub struct DeviceRecord {
     pub ended_ns: u64,
     /// Service time of the device, without queueing and transfer; 0 for a hit.
     pub service_ns: u64,
-    /// The file.
+    /// The file, or the directory that was searched.
     pub node: NodeId,
     /// First byte.
     pub offset: u64,
-    /// Bytes read or written.
+    /// Bytes read or written, or entries of the directory that was searched.
     pub len: u64,
     /// Kind of the request.
     pub request: DeviceRequest,
@@ -45,6 +47,8 @@ pub struct DeviceCounters {
     pub writes: u64,
     /// Commits.
     pub commits: u64,
+    /// Searches of directories that took time.
+    pub searches: u64,
     /// Requests that the cache answered.
     pub hits: u64,
     /// Requests that needed the device.
@@ -85,6 +89,7 @@ impl DeviceLog {
                 counters.written_bytes += record.len;
             }
             DeviceRequest::Commit => counters.commits += 1,
+            DeviceRequest::Search => counters.searches += 1,
         }
         *(if record.hit { &mut counters.hits } else { &mut counters.misses }) += 1;
         counters.device_bytes += device_bytes;

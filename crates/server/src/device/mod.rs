@@ -3,6 +3,7 @@
 mod cache;
 mod log;
 mod options;
+mod searches;
 mod service;
 mod service_queue;
 mod volume;
@@ -11,22 +12,24 @@ mod wait;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::NodeId;
 use crate::device::cache::BlockCache;
 pub use crate::device::log::{DeviceCounters, DeviceLog, DeviceRecord, DeviceRequest};
 pub use crate::device::options::{CacheOptions, DeviceOptions, ServiceTime, WritePolicy};
+use crate::device::searches::EntryCounts;
 use crate::device::service::Services;
 use crate::device::service_queue::ServiceQueue;
 use crate::device::wait::wait_until;
+use crate::{NodeId, Volume};
 
 /// A volume whose reads and writes take the time of a modelled device.
 ///
 /// A request is classified when it arrives. If all of its blocks are in the cache it is a hit and takes no time;
 /// otherwise it waits for one of the servers, occupies it for the service time, and then transfers its bytes over the
-/// only link. For a given order of requests, hits, misses and service times are always the same. The queue is computed
-/// exactly, so that a late wake-up of one request does not delay the next. Names and attributes take no time. The log
-/// has, for each request, when it was due and when it was executed, so that tests can compare a measurement with the
-/// truth.
+/// only link. For a given order of requests, hits, misses and service times are always the same. The queue is
+/// computed exactly, so that a late wake-up of one request does not delay the next. An operation on a name occupies a
+/// server for [`DeviceOptions::entry_time`] per entry of the directory that it searches, and attributes take no time.
+/// The log has, for each request, when it was due and when it was executed, so that tests can compare a measurement
+/// with the truth.
 ///
 /// ```
 /// use std::time::Duration;
@@ -49,6 +52,7 @@ pub struct DeviceVolume<V> {
     origin: Instant,
     device: Mutex<Device>,
     log: Mutex<DeviceLog>,
+    entries: EntryCounts,
 }
 
 /// The state that changes with every request.
@@ -76,7 +80,7 @@ impl<V> DeviceVolume<V> {
         };
         let device = Mutex::new(device);
         let log = Mutex::default();
-        Self { inner, options, origin: Instant::now(), device, log }
+        Self { inner, options, origin: Instant::now(), device, log, entries: EntryCounts::default() }
     }
 
     /// Origin of the instants in the log.
@@ -162,5 +166,34 @@ impl<V> DeviceVolume<V> {
         let record =
             DeviceRecord { received_ns, due_ns, ended_ns, service_ns, node, offset, len, request, hit };
         self.lock_log().enter(record, work.bytes, self.options.log_capacity);
+    }
+}
+
+impl<V: Volume> DeviceVolume<V> {
+    /// Searches a directory for a name, which takes time if the model has linear directories.
+    fn search(&self, directory: NodeId) {
+        let entry_ns = u64::try_from(self.options.entry_time.as_nanos()).unwrap_or(u64::MAX);
+        if entry_ns == 0 {
+            return;
+        }
+        let entries = self.entries.of(&self.inner, directory);
+        let mut device = self.lock_device();
+        let received_ns = self.now_ns();
+        let service_ns = entry_ns.saturating_mul(entries);
+        let due_ns = device.queue.admit(received_ns, service_ns, 0);
+        drop(device);
+        wait_until(self.origin + Duration::from_nanos(due_ns), self.options.spin);
+        let record = DeviceRecord {
+            received_ns,
+            due_ns,
+            ended_ns: self.now_ns(),
+            service_ns,
+            node: directory,
+            offset: 0,
+            len: entries,
+            request: DeviceRequest::Search,
+            hit: false,
+        };
+        self.lock_log().enter(record, 0, self.options.log_capacity);
     }
 }

@@ -58,6 +58,9 @@ impl Default for CacheOptions {
 pub struct DeviceOptions {
     /// Service time per request.
     pub service: ServiceTime,
+    /// Service time of an operation on a name, for each entry of the directory that it searches: the cost of a directory
+    /// without an index. With zero, names take no time.
+    pub entry_time: Duration,
     /// Number of servers: requests that are served at the same time; at least 1.
     pub servers: usize,
     /// Bytes per second of the link that all servers share; with `None` a transfer takes no time.
@@ -78,6 +81,7 @@ impl Default for DeviceOptions {
     fn default() -> Self {
         Self {
             service: ServiceTime::Fixed(Duration::ZERO),
+            entry_time: Duration::ZERO,
             servers: 1,
             bytes_per_s: None,
             cache: CacheOptions::default(),

@@ -35,10 +35,12 @@ impl<V: Volume> Volume for DeviceVolume<V> {
     }
 
     fn lookup(&self, directory: NodeId, name: &str) -> VolumeResult<Attributes> {
+        self.search(directory);
         self.inner.lookup(directory, name)
     }
 
     fn lookup_any_case(&self, directory: NodeId, name: &str) -> VolumeResult<(String, Attributes)> {
+        self.search(directory);
         self.inner.lookup_any_case(directory, name)
     }
 
@@ -51,11 +53,17 @@ impl<V: Volume> Volume for DeviceVolume<V> {
     }
 
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
-        self.inner.create(directory, name, mode)
+        self.search(directory);
+        let created = self.inner.create(directory, name, mode)?;
+        self.entries.added(directory);
+        Ok(created)
     }
 
     fn make_directory(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
-        self.inner.make_directory(directory, name, mode)
+        self.search(directory);
+        let made = self.inner.make_directory(directory, name, mode)?;
+        self.entries.added(directory);
+        Ok(made)
     }
 
     fn may_remove(&self, directory: NodeId) -> VolumeResult<()> {
@@ -63,21 +71,40 @@ impl<V: Volume> Volume for DeviceVolume<V> {
     }
 
     fn remove(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
+        self.search(directory);
         let removed = self.inner.lookup(directory, name)?.node;
         self.inner.remove(directory, name)?;
+        self.entries.removed(directory);
         self.drop_blocks_if_deleted(removed);
         Ok(())
     }
 
     fn remove_directory(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
-        self.inner.remove_directory(directory, name)
+        self.search(directory);
+        let removed = self.inner.lookup(directory, name)?.node;
+        self.inner.remove_directory(directory, name)?;
+        self.entries.removed(directory);
+        self.entries.forget(removed);
+        Ok(())
     }
 
     fn rename(&self, from: NodeId, name: &str, to: NodeId, new_name: &str) -> VolumeResult<()> {
+        self.search(to);
         let replaced = self.inner.lookup(to, new_name).ok();
+        let renamed = self.inner.lookup(from, name).ok();
         self.inner.rename(from, name, to, new_name)?;
-        if let Some(replaced) = replaced {
-            self.drop_blocks_if_deleted(replaced.node);
+        match (replaced, renamed) {
+            // Two names of one file: the rename does nothing.
+            (Some(replaced), Some(renamed)) if replaced.node == renamed.node => {}
+            (Some(replaced), _) => {
+                self.entries.removed(from);
+                self.entries.forget(replaced.node);
+                self.drop_blocks_if_deleted(replaced.node);
+            }
+            (None, _) => {
+                self.entries.removed(from);
+                self.entries.added(to);
+            }
         }
         Ok(())
     }
@@ -157,7 +184,10 @@ impl<V: Volume> Volume for DeviceVolume<V> {
     }
 
     fn make_link(&self, directory: NodeId, name: &str, target: &[u8]) -> VolumeResult<Attributes> {
-        self.inner.make_link(directory, name, target)
+        self.search(directory);
+        let made = self.inner.make_link(directory, name, target)?;
+        self.entries.added(directory);
+        Ok(made)
     }
 
     fn read_link(&self, link: NodeId) -> VolumeResult<Vec<u8>> {
@@ -165,7 +195,10 @@ impl<V: Volume> Volume for DeviceVolume<V> {
     }
 
     fn add_name(&self, file: NodeId, directory: NodeId, name: &str) -> VolumeResult<Attributes> {
-        self.inner.add_name(file, directory, name)
+        self.search(directory);
+        let named = self.inner.add_name(file, directory, name)?;
+        self.entries.added(directory);
+        Ok(named)
     }
 
     fn seek(&self, file: NodeId, offset: u64, target: SeekTarget) -> VolumeResult<Option<u64>> {

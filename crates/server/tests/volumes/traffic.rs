@@ -223,3 +223,29 @@ fn the_log_is_bounded_and_later_requests_are_counted() {
     let log = volume.log();
     assert_eq!((log.records.len(), log.counters.reads, log.counters.not_logged), (3, 5, 2));
 }
+
+#[test]
+fn a_search_takes_the_time_of_the_entries_of_its_directory() {
+    let memory = memory();
+    let directory = memory.make_directory(ROOT, "directory", 0o755).unwrap().node;
+    for number in 0..3 {
+        memory.create(directory, &format!("earlier{number}"), 0o644).unwrap();
+    }
+    let options = DeviceOptions { entry_time: Duration::from_micros(1), ..DeviceOptions::default() };
+    let volume = DeviceVolume::new(memory, options);
+    volume.create(directory, "a", 0o644).unwrap();
+    volume.create(directory, "a", 0o644).unwrap_err();
+    volume.rename(directory, "a", directory, "b").unwrap();
+    volume.rename(directory, "b", directory, "earlier0").unwrap();
+    volume.remove(directory, "earlier0").unwrap();
+    volume.lookup(directory, "earlier0").unwrap_err();
+    volume.rename(directory, "earlier1", ROOT, "elsewhere").unwrap();
+    volume.lookup(directory, "earlier2").unwrap();
+    let records = volume.log().records;
+    let searched = |node| records.iter().filter(move |record| record.node == node);
+    let entries: Vec<u64> = searched(directory).map(|record| record.len).collect();
+    assert_eq!(entries, [3, 4, 4, 4, 3, 2, 1]);
+    assert!(searched(directory).all(|record| record.service_ns == record.len * 1000));
+    assert_eq!(searched(ROOT).map(|record| record.len).collect::<Vec<_>>(), [1]);
+    assert_eq!(volume.counters().searches, 8);
+}
