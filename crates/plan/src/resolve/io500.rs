@@ -107,6 +107,7 @@ impl Phases {
             name_length: MetadataWork::NAME_LENGTH,
             entry_size: 0,
             batch: self.entries,
+            queue_depth: 1,
             tree_depth: MetadataWork::TREE_DEPTH,
             tree_fan_out: MetadataWork::TREE_FAN_OUT,
             jobs: Some(self.jobs),
