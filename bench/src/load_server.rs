@@ -107,7 +107,7 @@ pub fn serve(protocol: &str, service: Duration, servers: usize, files: usize) ->
     let memory = MemoryVolume::new(CAPACITY);
     if files > 0 {
         for (directory, files) in [(FULL, files), (SPARSE, 1)] {
-            let directory = memory.make_directory(ROOT, directory, 0o777)?.id;
+            let directory = memory.make_directory(ROOT, directory, 0o777)?.node;
             for file in 0..files {
                 memory.create(directory, &format!("file-{file}"), 0o666)?;
             }

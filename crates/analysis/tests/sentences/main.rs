@@ -10,6 +10,7 @@ mod caches;
 mod directories;
 mod gates;
 mod imports;
+mod io500;
 mod loads;
 mod series;
 mod source;

@@ -126,7 +126,9 @@ fn drive<F: Future<Output = Result<(), StepError>>>(
     ended: &mut Result<(), StepError>,
     cx: &mut Context<'_>,
 ) -> Poll<()> {
-    running.iter_mut().for_each(|slot| slot.wake_through(cx.waker()));
+    for slot in running.iter_mut() {
+        slot.wake_through(cx.waker());
+    }
     loop {
         for (number, slot) in running.iter_mut().enumerate() {
             let has_reply = shared.borrow_mut().take_due(number);
