@@ -39,10 +39,19 @@ struct Frame<'a> {
     chain: Chain,
     /// The next request is the first one.
     first: bool,
-    /// The next request has waited: its header and asynchronous id.
-    resumed: Option<(Header, u64, bool)>,
+    /// The next request, if it has waited.
+    resumed: Option<Resumed>,
     /// Position of the last reply, and who signs it.
     last: Option<(usize, Option<Arc<Channel>>)>,
+}
+
+/// A request that has waited.
+struct Resumed {
+    header: Header,
+    /// Its asynchronous id.
+    id: u64,
+    related: bool,
+    chain: Chain,
 }
 
 /// What is known of a reply before its body.
@@ -105,11 +114,11 @@ impl Connection {
             }
             return;
         }
-        let resumed = (request.pending.header, request.pending.id, request.related);
         let mut messages = std::mem::take(&mut request.messages);
-        let resumed = Some((resumed, request.chain));
+        let PendingReply { header, id, .. } = &request.pending;
+        let resumed = Resumed { header: *header, id: *id, related: request.related, chain: request.chain };
         if self
-            .answer_messages(&mut messages, request.sealing.as_ref(), (position, resumed), &mut out)
+            .answer_messages(&mut messages, request.sealing.as_ref(), (position, Some(resumed)), &mut out)
             .is_ok()
             && out.len() > 0
         {
@@ -122,7 +131,7 @@ impl Connection {
         self: &Arc<Self>,
         messages: &mut [u8],
         sealing: Option<&Arc<Session>>,
-        (position, resumed): (u64, Option<((Header, u64, bool), Chain)>),
+        (position, resumed): (u64, Option<Resumed>),
         out: &mut Replies,
     ) -> Result<(), Broken> {
         let start = out.len();
@@ -132,9 +141,9 @@ impl Connection {
             position,
             sealing,
             start: first,
-            chain: resumed.as_ref().map(|(_, chain)| *chain).unwrap_or_default(),
+            chain: resumed.as_ref().map(|resumed| resumed.chain).unwrap_or_default(),
             first: true,
-            resumed: resumed.map(|(resumed, _)| resumed),
+            resumed,
             last: None,
         };
         self.answer_all(messages, &mut frame, out)?;
@@ -259,7 +268,7 @@ impl Connection {
     /// Uses the message id of a request and grants its credits. A CANCEL has no reply.
     fn admit(&self, mut header: Header, frame: &mut Frame<'_>) -> Result<Option<Admitted>, Broken> {
         let has_next = header.next != 0;
-        if let Some((known, id, related)) = frame.resumed.take() {
+        if let Some(Resumed { header: known, id, related, .. }) = frame.resumed.take() {
             let header = Header { credits: 0, ..known };
             return Ok(Some(Admitted { header, related, resumed: Some(id), has_next }));
         }
