@@ -122,8 +122,8 @@ fn every_metadata_test_is_clean_on_every_target() {
 
 /// A plan of the tests of names at depths 1 and 8, and of the targets by name and URL.
 fn plan_of_depths(targets: &[(&str, String)]) -> String {
-    let sections: String =
-        targets.iter().map(|(name, url)| format!("[[target]]\nname = '{name}'\nurl = '{url}'\n")).collect();
+    let section = |(name, url): &(&str, String)| format!("[[target]]\nname = '{name}'\nurl = '{url}'\n");
+    let sections = targets.iter().map(section).collect::<Vec<_>>().concat();
     format!(
         "seed = 7\nrepetitions = 1\nmin_sample_time = '2ms'\nverify = 'full'\n{sections}[sweep]\n\
          tests = ['metadata']\nentries = [60]\nbatch = 40\ndepths = [1, 8]\nlayouts = ['own', 'tree']\ntree_fan_out = 2\n"
