@@ -36,7 +36,8 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
     let ganesha = Ganesha::start(&GaneshaOptions::default())?;
     let url = ganesha.url("", "uid=0&gid=0");
     let mount = format!(
-        "--libnfs.url=nfs://127.0.0.1{}?version=3&nfsport={}&mountport={}",
+        // mdtest takes what follows the last slash of the path for a file.
+        "--libnfs.url=nfs://127.0.0.1{}/?version=3&nfsport={}&mountport={}",
         ganesha.export(),
         ganesha.port(),
         ganesha.mount_port()
@@ -87,7 +88,12 @@ fn mdtest(program: &std::ffi::OsStr, words: &[&str], phase: &str) -> Result<Samp
     let usage = sample.ok_or("no such phase")?;
     let start = start_up(program)?;
     let ns = |of: fn(&Usage) -> f64| ((of(&usage) - of(&start)).max(0.0) * 1e9) as u64;
-    Ok(Sample { operations: FILES, wall_ns: ns(|usage| usage.wall_s), cpu_ns: ns(|usage| usage.cpu_s), peak_kib: 0 })
+    Ok(Sample {
+        operations: FILES,
+        wall_ns: ns(|usage| usage.wall_s),
+        cpu_ns: ns(|usage| usage.cpu_s),
+        peak_kib: 0,
+    })
 }
 
 /// What mdtest uses without any file: MPI begins and ends.
