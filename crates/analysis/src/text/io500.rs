@@ -14,9 +14,10 @@ fn sentence(stages: &Stages<'_>, finding: &Io500Finding) -> Sentence {
     let name = &stages.aligned.systems[finding.system].name;
     match &finding.score {
         Ok(found) => {
-            let interval = found.interval.map_or(String::new(), |interval| {
-                format!(" [{}, {}]", shown(interval.low), shown(interval.high))
-            });
+            let interval = found.interval.map_or_else(
+                || " without an interval, because a phase has none".to_owned(),
+                |interval| format!(" [{}, {}]", shown(interval.low), shown(interval.high)),
+            );
             let text = format!(
                 "{name}: IO500 score {}{interval} (bandwidth {} GiB/s, metadata {} kIOPS); not an official submission.",
                 shown(found.score.total),

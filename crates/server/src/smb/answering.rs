@@ -72,6 +72,21 @@ struct Admitted {
     has_next: bool,
 }
 
+/// The first of the requests of a frame that wait.
+struct Parking {
+    gate: Arc<Gate>,
+    request: ParkedRequest,
+    /// It has not waited before.
+    first: bool,
+}
+
+impl Parking {
+    /// Keeps the requests until the gate opens.
+    fn park(self) {
+        self.gate.park(self.request, self.first);
+    }
+}
+
 /// The result of one request of a frame.
 enum Step {
     Answered,
@@ -94,11 +109,17 @@ impl Connection {
             Some(&transform::PROTOCOL_ID) => {
                 let session = self.unseal(bytes)?;
                 let messages = bytes.get_mut(transform::LEN..).unwrap_or_default();
-                self.answer_messages(messages, Some(&session), (arrival.position, None), out)
+                let parking =
+                    self.answer_messages(messages, Some(&session), (arrival.position, None), out)?;
+                parking.into_iter().for_each(Parking::park);
             }
-            Some(&smb1::PROTOCOL_ID) => self.answer_smb1(bytes, out),
-            _ => self.answer_messages(bytes, None, (arrival.position, None), out),
+            Some(&smb1::PROTOCOL_ID) => self.answer_smb1(bytes, out)?,
+            _ => {
+                let parking = self.answer_messages(bytes, None, (arrival.position, None), out)?;
+                parking.into_iter().for_each(Parking::park);
+            }
         }
+        Ok(())
     }
 
     /// Answers a request that has waited, and those after it in its compound.
@@ -117,23 +138,28 @@ impl Connection {
         let mut messages = std::mem::take(&mut request.messages);
         let PendingReply { header, id, .. } = &request.pending;
         let resumed = Resumed { header: *header, id: *id, related: request.related, chain: request.chain };
-        if self
-            .answer_messages(&mut messages, request.sealing.as_ref(), (position, Some(resumed)), &mut out)
-            .is_ok()
-            && out.len() > 0
-        {
+        let sealing = request.sealing.as_ref();
+        let Ok(parking) = self.answer_messages(&mut messages, sealing, (position, Some(resumed)), &mut out)
+        else {
+            return;
+        };
+        if out.len() > 0 {
             // The connection may be closed; then nobody needs the reply.
             let _ = self.late.send(Delivery::Late(position, out.to_vec()));
         }
+        // Not before: another worker may answer the rest at once.
+        parking.into_iter().for_each(Parking::park);
     }
 
+    /// Appends the replies to the requests of a frame, up to the first one that waits. The caller parks that once the replies
+    /// before it precede its own.
     fn answer_messages(
         self: &Arc<Self>,
         messages: &mut [u8],
         sealing: Option<&Arc<Session>>,
         (position, resumed): (u64, Option<Resumed>),
         out: &mut Replies,
-    ) -> Result<(), Broken> {
+    ) -> Result<Option<Parking>, Broken> {
         let start = out.len();
         out.put_zeros(PREFIX_LEN + if sealing.is_some() { transform::LEN } else { 0 });
         let first = out.len();
@@ -146,16 +172,16 @@ impl Connection {
             resumed,
             last: None,
         };
-        self.answer_all(messages, &mut frame, out)?;
+        let parking = self.answer_all(messages, &mut frame, out)?;
         if out.len() == first {
             out.truncate(start);
-            return Ok(());
+            return Ok(parking);
         }
         if let Some(session) = sealing {
             session.seal(out.tail(start + PREFIX_LEN));
         }
         out.finish_frame(start);
-        Ok(())
+        Ok(parking)
     }
 
     /// Decrypts a frame in place and returns the session whose keys it was encrypted with.
@@ -176,7 +202,7 @@ impl Connection {
         messages: &mut [u8],
         frame: &mut Frame<'_>,
         out: &mut Replies,
-    ) -> Result<(), Broken> {
+    ) -> Result<Option<Parking>, Broken> {
         let mut at = 0;
         loop {
             let rest = messages.get_mut(at..).unwrap_or_default();
@@ -193,12 +219,12 @@ impl Connection {
             match self.answer_one(message, header, frame, out)? {
                 Step::Answered => {}
                 Step::Park(gate, reply, related) => {
-                    self.park(messages.get(at..).unwrap_or_default(), &gate, (&reply, related), frame);
-                    return Ok(());
+                    let rest = messages.get(at..).unwrap_or_default();
+                    return Ok(self.parking(rest, gate, (&reply, related), frame));
                 }
             }
             if next == 0 {
-                return Ok(());
+                return Ok(None);
             }
             frame.first = false;
             at += next;
@@ -382,15 +408,15 @@ impl Connection {
         }
     }
 
-    /// Keeps a request, and those after it, until a gate opens.
-    fn park(
+    /// A request that waits for a gate, and those after it; none if its session has ended.
+    fn parking(
         self: &Arc<Self>,
         messages: &[u8],
-        gate: &Arc<Gate>,
+        gate: Arc<Gate>,
         (reply, related): (&Reply, bool),
         frame: &Frame<'_>,
-    ) {
-        let Ok(channel) = self.channel(reply.header.session_id) else { return };
+    ) -> Option<Parking> {
+        let channel = self.channel(reply.header.session_id).ok()?;
         let pending = PendingReply {
             id: reply.asynchronous.unwrap_or_else(|| self.server.new_id()),
             header: reply.header,
@@ -400,12 +426,15 @@ impl Connection {
             late: self.late.clone(),
             waiting: Arc::clone(&self.waiting),
         };
-        let messages = messages.to_vec();
-        let sealing = frame.sealing.cloned();
-        let chain = frame.chain;
-        let first = reply.asynchronous.is_none();
-        let connection = Arc::clone(self);
-        gate.park(ParkedRequest { connection, messages, chain, related, sealing, pending }, first);
+        let request = ParkedRequest {
+            connection: Arc::clone(self),
+            messages: messages.to_vec(),
+            chain: frame.chain,
+            related,
+            sealing: frame.sealing.cloned(),
+            pending,
+        };
+        Some(Parking { gate, request, first: reply.asynchronous.is_none() })
     }
 }
 

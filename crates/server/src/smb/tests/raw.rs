@@ -213,9 +213,38 @@ impl Raw {
         self.status()
     }
 
+    /// The headers of the replies of the next frame.
+    fn replies(&mut self) -> Vec<Header> {
+        let frame = self.receive().unwrap();
+        let mut headers: Vec<Header> = Vec::new();
+        let mut at = 0;
+        loop {
+            let header = Header::decode(&frame[at..]).unwrap();
+            at += header.next as usize;
+            headers.push(header);
+            if header.next == 0 {
+                return headers;
+            }
+        }
+    }
+
     fn status(&mut self) -> NtStatus {
         NtStatus(Header::decode(&self.receive().unwrap()).unwrap().status)
     }
+}
+
+/// The frame of several requests.
+fn compound<const COUNT: usize>(requests: [Vec<u8>; COUNT]) -> Vec<u8> {
+    let mut compound = Vec::new();
+    for (index, mut request) in requests.into_iter().enumerate() {
+        if index + 1 < COUNT {
+            request.resize(request.len().next_multiple_of(8), 0);
+            let next = request.len() as u32;
+            request[20..24].copy_from_slice(&next.to_le_bytes());
+        }
+        compound.append(&mut request);
+    }
+    compound
 }
 
 fn wanted(name: &str, disposition: u32) -> CreateRequest {
@@ -436,32 +465,13 @@ fn related_requests_of_a_compound_share_their_file_and_its_failure() {
                 ..QueryInfoRequest::default()
             };
             let close = CloseRequest { file: FileId::PREVIOUS, ..CloseRequest::default() };
-            let mut compound = Vec::new();
-            let parts = [
+            let compound = compound([
                 raw.message(command::CREATE, 0, |body| create.encode(body)),
                 raw.message(command::QUERY_INFO, flags::RELATED, |body| query.encode(body)),
                 raw.message(command::CLOSE, flags::RELATED, |body| close.encode(body)),
-            ];
-            for (index, mut part) in parts.into_iter().enumerate() {
-                if index < 2 {
-                    part.resize(part.len().next_multiple_of(8), 0);
-                    let next = part.len() as u32;
-                    part[20..24].copy_from_slice(&next.to_le_bytes());
-                }
-                compound.append(&mut part);
-            }
+            ]);
             raw.send(&compound);
-            let reply = raw.receive().unwrap();
-            let mut rest = &reply[..];
-            let mut found = Vec::new();
-            loop {
-                let header = Header::decode(rest).unwrap();
-                found.push(NtStatus(header.status));
-                if header.next == 0 {
-                    break;
-                }
-                rest = &rest[header.next as usize..];
-            }
+            let found: Vec<NtStatus> = raw.replies().iter().map(|reply| NtStatus(reply.status)).collect();
             assert_eq!(found, expected);
         }
     });

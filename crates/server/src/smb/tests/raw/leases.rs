@@ -182,6 +182,46 @@ fn an_open_waits_until_a_lease_on_writes_is_given_back() {
     assert_eq!((opened.end_of_file, other.read(opened.file, 0, 100)), (6, Ok(b"cached".to_vec())));
 }
 
+/// The Linux client waits for ever if the last reply of a compound arrives before the others.
+#[test]
+fn a_compound_whose_requests_wait_one_after_another_is_answered_in_its_order() {
+    let server = serve(true, true);
+    let mut writer = Raw::log_in(server.addr(), "share");
+    let mut other = Raw::log_in(server.addr(), "share");
+    for (name, key) in [("file", KEY), ("replaced", [8; 16])] {
+        assert_eq!(open_leased(&mut writer, name, key, EVERYTHING).1.unwrap().state, EVERYTHING);
+    }
+    let create = wanted("file", disposition::OPEN);
+    let file = FileId::PREVIOUS;
+    let information = rename("replaced");
+    let set = SetInfoRequest { info_type: 1, class: 10, file, additional: 0, information };
+    let close = CloseRequest { file, ..CloseRequest::default() };
+    let compound = compound([
+        other.message(command::CREATE, 0, |body| create.encode(body)),
+        other.message(command::SET_INFO, flags::RELATED, |body| set.encode(body)),
+        other.message(command::CLOSE, flags::RELATED, |body| close.encode(body)),
+    ]);
+    other.send(&compound);
+    let mut seen = Vec::new();
+    while !seen.iter().any(|(command, _)| *command == command::CLOSE) {
+        let replies = other.replies();
+        let waits = replies.iter().any(|reply| NtStatus(reply.status) == NtStatus::PENDING);
+        seen.extend(replies.iter().map(|reply| (reply.command, NtStatus(reply.status) == NtStatus::PENDING)));
+        if waits {
+            let ended = broken(&mut writer);
+            assert_eq!(acknowledge(&mut writer, ended.key, ended.new), NtStatus::SUCCESS);
+        }
+    }
+    let expected = [
+        (command::CREATE, true),
+        (command::CREATE, false),
+        (command::SET_INFO, true),
+        (command::SET_INFO, false),
+        (command::CLOSE, false),
+    ];
+    assert_eq!(seen, expected);
+}
+
 #[test]
 fn a_client_that_disappears_delays_nobody() {
     let server = serve(true, true);
