@@ -41,6 +41,7 @@ mod metadata_breaks;
 mod metadata_breaks_served;
 mod metadata_faults;
 mod metadata_interrupted;
+mod metadata_wire;
 mod ncp;
 mod ncp_bindery;
 mod ncp_dos;

@@ -5,16 +5,10 @@ use std::fs;
 
 use serde_json::Value;
 use sharebench_plan::{MetadataGroup, MetadataTest};
-use sharebench_tests::{Capture, Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, needs};
+use sharebench_tests::{Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, needs};
 
 use crate::plans::left_in;
 use crate::stored::Stored;
-
-// RFC 1813, 3.3.
-const SETATTR: u16 = 2;
-const MKDIR: u16 = 9;
-const RENAME: u16 = 14;
-const LINK: u16 = 15;
 
 fn test_of(step: &Value) -> MetadataTest {
     step["coordinates"]["test"]["text"].as_str().unwrap().parse().unwrap()
@@ -216,26 +210,4 @@ fn metadata_tests_are_clean_at_a_queue_depth_on_samba_and_ganesha() {
     }
     assert_eq!(left_in(&smbd.share()), Vec::<String>::new());
     assert_eq!(left_in(&ganesha.directory()), Vec::<String>::new());
-}
-
-#[test]
-fn requests_of_metadata_tests_are_those_that_tshark_counts() {
-    needs!(Ganesha::NEEDS, Capture::NEEDS);
-    let sharebench = Sharebench::new().unwrap();
-    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
-    let capture = Capture::start(ganesha.port()).unwrap();
-    let flags = ["--repetitions", "1", "--min-sample-time", "1ms", "--verify", "off", "--entries", "40"];
-    let url = ganesha.url("", "vers=3");
-    let tests = ["sweep", &url, "--tests", "mkdir,rename,link,set-attributes"];
-    let _ = sharebench.run(&[&tests[..], &flags[..]].concat()).unwrap().expect_success();
-    let calls = capture.stop().unwrap().nfs3_calls().unwrap();
-    let stored = Stored::read(&sharebench, 1);
-    let operations = |name| stored.operations(0, name);
-    println!("{calls:?}");
-    // The directory of the run, the set's top, and the directories of its job.
-    assert_eq!(calls[&MKDIR], operations("mkdir") + 4);
-    assert_eq!(calls[&RENAME], operations("rename"));
-    // One of each is the trial whether the server supports it.
-    assert_eq!(calls[&LINK], operations("link") + 1);
-    assert_eq!(calls[&SETATTR], operations("set-attributes") + 1);
 }

@@ -37,6 +37,17 @@ pub struct Payload {
     pub received: u64,
 }
 
+/// A protocol whose requests [`Captured::request_times`] counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestProtocol {
+    /// SMB 2 and 3.
+    Smb,
+    /// NFS 3 and 4, without the mount protocol.
+    Nfs,
+    /// NCP on TCP.
+    Ncp,
+}
+
 impl Capture {
     /// Requirements of the machine.
     pub const NEEDS: [Need; 3] = [Need::Root, Need::Program("dumpcap"), Need::Program("tshark")];
@@ -175,6 +186,24 @@ impl Captured {
             }
         }
         Ok((calls, operations))
+    }
+
+    /// Returns when requests of a protocol were sent, in seconds since 1970, and how many the frame has: each element of a compound
+    /// request over SMB is one, and so is each call of NFS.
+    pub fn request_times(&self, protocol: RequestProtocol) -> io::Result<Vec<(f64, u64)>> {
+        let (decoder, filter, field) = match protocol {
+            RequestProtocol::Smb => ("nbss", "smb2.flags.response == 0", "smb2.cmd"),
+            RequestProtocol::Nfs => ("rpc", "rpc.msgtyp == 0 && rpc.program == 100003", "rpc.xid"),
+            RequestProtocol::Ncp => ("ncp", "ncp.type == 0x2222", "ncp.func"),
+        };
+        let rows = self.fields(decoder, filter, &format!("frame.time_epoch\t{field}"))?;
+        let row = |row: &str| {
+            let (time, values) = row.split_once('\t')?;
+            let count = values.split(',').filter(|value| !value.trim().is_empty()).count();
+            Some((time.trim().parse().ok()?, count as u64))
+        };
+        let times: Option<Vec<_>> = rows.lines().map(row).collect();
+        times.ok_or_else(|| io::Error::other("tshark printed a line without a time"))
     }
 
     /// Returns the NCP requests on TCP and UDP by function and sub-function, each with whether it has a reply.

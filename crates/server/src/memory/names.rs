@@ -1,20 +1,27 @@
 //! The names of one directory of a memory volume, or of two for a move between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Bound;
 use std::sync::{Arc, RwLockWriteGuard};
 
-use crate::memory::content::write_lock;
+use crate::memory::content::{NumberMap, write_lock};
 use crate::memory::node::Directory;
 use crate::name::fold_case;
 use crate::{NodeId, VolumeError, VolumeResult};
 
 /// The names of one directory, indexed by name, by folded name and by cookie.
+///
+/// A look-up in a directory of 100,000 names must not take much longer than in an empty one. What it costs there are the misses of the
+/// CPU's caches, so that the indexes hold numbers next to each other, and few names are compared.
 #[derive(Default)]
 pub(super) struct Names {
-    by_name: BTreeMap<Arc<str>, Name>,
-    by_cookie: BTreeMap<u64, Arc<str>>,
-    by_folded_name: BTreeMap<(String, u64), Arc<str>>,
+    /// Makes the keys of the indexes, so that no client can choose names whose keys are equal.
+    keys: RandomState,
+    by_name: NamesByKey,
+    /// The keys of folded names, each with the cookie of a name.
+    by_folded_name: BTreeSet<(u64, u64)>,
+    by_cookie: BTreeMap<u64, (Arc<str>, NodeId)>,
     last_cookie: u64,
     subdirectories: u32,
     /// The directory itself was removed: no name may be added.
@@ -32,16 +39,18 @@ pub(super) struct Name {
 impl Names {
     /// The object of `name`.
     pub(super) fn get(&self, name: &str) -> Option<Name> {
-        self.by_name.get(name).copied()
+        self.by_name.get(self.keys.hash_one(name), name)
     }
 
     /// The object of the only name that equals `name` except for case.
     pub(super) fn get_folded(&self, name: &str) -> Option<(String, Name)> {
         let folded = fold_case(name);
-        let range = (folded.clone(), 0)..=(folded, u64::MAX);
-        let mut matches = self.by_folded_name.range(range);
+        let key = self.keys.hash_one(folded.as_str());
+        let candidates = self.by_folded_name.range((key, 0)..=(key, u64::MAX));
+        let names = candidates.filter_map(|(_, cookie)| Some(&self.by_cookie.get(cookie)?.0));
+        let mut matches = names.filter(|name| fold_case(name) == folded);
         match (matches.next(), matches.next()) {
-            (Some((_, only)), None) => Some((only.to_string(), self.get(only)?)),
+            (Some(only), None) => Some((only.to_string(), self.get(only)?)),
             _ => None,
         }
     }
@@ -52,18 +61,21 @@ impl Names {
         // an entry.
         self.last_cookie += 1;
         let cookie = self.last_cookie;
+        let key = self.keys.hash_one(name);
+        let folded = self.keys.hash_one(fold_case(name).as_str());
         let name = Arc::<str>::from(name);
-        self.by_cookie.insert(cookie, Arc::clone(&name));
-        self.by_folded_name.insert((fold_case(&name), cookie), Arc::clone(&name));
-        self.by_name.insert(name, Name { node, directory, cookie });
+        self.by_cookie.insert(cookie, (Arc::clone(&name), node));
+        self.by_folded_name.insert((folded, cookie));
+        self.by_name.insert(key, name, Name { node, directory, cookie });
         self.subdirectories += u32::from(directory);
     }
 
     /// Removes a name.
     pub(super) fn remove(&mut self, name: &str) {
-        if let Some(removed) = self.by_name.remove(name) {
+        if let Some(removed) = self.by_name.remove(self.keys.hash_one(name), name) {
             self.by_cookie.remove(&removed.cookie);
-            self.by_folded_name.remove(&(fold_case(name), removed.cookie));
+            let folded = self.keys.hash_one(fold_case(name).as_str());
+            self.by_folded_name.remove(&(folded, removed.cookie));
             self.subdirectories -= u32::from(removed.directory);
         }
     }
@@ -75,16 +87,57 @@ impl Names {
 
     /// True if there are no names.
     pub(super) fn is_empty(&self) -> bool {
-        self.by_name.is_empty()
+        self.by_cookie.is_empty()
     }
 
     /// Up to `limit` names after `cookie`, in order of creation.
     pub(super) fn after(&self, cookie: u64, limit: usize) -> Vec<(String, NodeId, u64)> {
         let range = (Bound::Excluded(cookie), Bound::Unbounded);
         let names = self.by_cookie.range(range).take(limit);
-        names
-            .filter_map(|(cookie, name)| Some((name.to_string(), self.by_name.get(name)?.node, *cookie)))
-            .collect()
+        names.map(|(cookie, (name, node))| (name.to_string(), *node, *cookie)).collect()
+    }
+}
+
+/// Names by a key of 64 bits. The map keeps the key, so that it can grow without a look at every name, which would stop all
+/// clients for some tenths of a second at a million names.
+#[derive(Default)]
+struct NamesByKey {
+    first: NumberMap<(Arc<str>, Name)>,
+    /// Names whose key another name has, with that key; there are none unless two keys happen to be equal.
+    others: Vec<(u64, Arc<str>, Name)>,
+}
+
+impl NamesByKey {
+    fn get(&self, key: u64, name: &str) -> Option<Name> {
+        let (first, found) = self.first.get(&key)?;
+        if &**first == name {
+            return Some(*found);
+        }
+        let other = self.others.iter().find(|(_, other, _)| &**other == name);
+        other.map(|(_, _, found)| *found)
+    }
+
+    /// Adds a name that is not there.
+    fn insert(&mut self, key: u64, name: Arc<str>, found: Name) {
+        match self.first.entry(key) {
+            std::collections::hash_map::Entry::Vacant(place) => {
+                place.insert((name, found));
+            }
+            std::collections::hash_map::Entry::Occupied(_) => self.others.push((key, name, found)),
+        }
+    }
+
+    fn remove(&mut self, key: u64, name: &str) -> Option<Name> {
+        if &*self.first.get(&key)?.0 != name {
+            let at = self.others.iter().position(|(_, other, _)| &**other == name)?;
+            return Some(self.others.swap_remove(at).2);
+        }
+        let (_, removed) = self.first.remove(&key)?;
+        if let Some(at) = self.others.iter().position(|(other, _, _)| *other == key) {
+            let (_, name, found) = self.others.swap_remove(at);
+            self.first.insert(key, (name, found));
+        }
+        Some(removed)
     }
 }
 
@@ -124,5 +177,42 @@ impl<'a> NamePair<'a> {
         target.insert(new_name, moved.node, moved.directory);
         self.source.remove(name);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_whose_keys_are_equal_stay_apart() {
+        let mut names = NamesByKey::default();
+        let object = |number| Name { node: NodeId(number), directory: false, cookie: number };
+        for (number, name) in ["first", "second", "third"].into_iter().enumerate() {
+            names.insert(7, name.into(), object(number as u64));
+        }
+        names.insert(8, "other".into(), object(3));
+        assert_eq!(names.get(7, "second"), Some(object(1)));
+        assert_eq!(names.get(7, "fourth"), None);
+        assert_eq!(names.get(9, "first"), None);
+        assert_eq!(names.remove(7, "fourth"), None);
+        assert_eq!(names.remove(7, "first"), Some(object(0)));
+        assert_eq!([names.get(7, "first"), names.get(7, "third")], [None, Some(object(2))]);
+        assert_eq!(names.remove(7, "second"), Some(object(1)));
+        assert_eq!(names.remove(7, "third"), Some(object(2)));
+        assert!(names.others.is_empty());
+        assert_eq!(names.get(8, "other"), Some(object(3)));
+    }
+
+    #[test]
+    fn only_one_name_may_equal_another_except_for_case() {
+        let mut names = Names::default();
+        names.insert("Brief", NodeId(1), false);
+        let found = names.get_folded("bRIEF").map(|(stored, found)| (stored, found.node));
+        assert_eq!(found, Some(("Brief".to_owned(), NodeId(1))));
+        names.insert("BRIEF", NodeId(2), false);
+        assert_eq!(names.get_folded("brief"), None);
+        names.remove("Brief");
+        assert_eq!(names.get_folded("brief").map(|(stored, _)| stored), Some("BRIEF".to_owned()));
     }
 }
