@@ -23,7 +23,7 @@ fn is_clean(step: &Value) {
 }
 
 #[test]
-fn every_test_of_a_sweep_and_an_office_load_are_verified_over_smb1() {
+fn every_test_of_a_sweep_an_office_load_and_locks_are_verified_over_smb1() {
     let sharebench = Sharebench::new().unwrap();
     let served = serve(&sharebench);
     let url = served.smb_url("?dialect=nt1");
@@ -37,11 +37,15 @@ fn every_test_of_a_sweep_and_an_office_load_are_verified_over_smb1() {
     let times = ["--think", "exp:5ms", "--warm-up", "100ms", "--measure", "1500ms", "--verify", "full"];
     let line = ["load", &url, "--preset", "office", "--users", "3", "--scale", "600KB"];
     let _ = sharebench.run(&[&line[..], &times].concat()).unwrap().expect_success();
-    for run in [1, 2] {
+    let line = ["sweep", &url, "--tests", "locks", "--jobs", "3", "--repetitions", "1"];
+    let _ = sharebench.run(&[&line[..], &["--min-sample-time", "5ms"]].concat()).unwrap().expect_success();
+    for run in [1, 2, 3] {
         let stored = Stored::read(&sharebench, run);
         assert!(!stored.steps.is_empty());
         stored.steps.iter().for_each(is_clean);
     }
+    let locks = ["lock", "lock-neighbours", "lock-contended", "share-conflict"];
+    assert_eq!(Stored::read(&sharebench, 3).measured(0, &locks), locks);
     assert_eq!(left_in(served.directory()), Vec::<String>::new());
 }
 

@@ -263,6 +263,18 @@ words! {
 }
 
 impl LockRange {
+    /// A range of a process, by offset and length.
+    pub const fn new(pid: u16, (offset, len): (u64, u64)) -> Self {
+        Self {
+            pid,
+            padding: 0,
+            offset_high: (offset >> 32) as u32,
+            offset_low: offset as u32,
+            len_high: (len >> 32) as u32,
+            len_low: len as u32,
+        }
+    }
+
     /// Offset and length.
     pub const fn range(&self) -> (u64, u64) {
         let offset = (self.offset_high as u64) << 32 | self.offset_low as u64;

@@ -5,6 +5,7 @@
 
 mod connection;
 mod handshake;
+mod locks;
 mod names;
 mod netbios;
 mod session;

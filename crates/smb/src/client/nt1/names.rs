@@ -82,10 +82,9 @@ impl Nt1Session {
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
             | MetaOp::ReadSparse { .. } => Err(OpError::no_ranges("SMB1", op)),
-            MetaOp::Lock { .. } | MetaOp::Unlock { .. } => {
-                Err(OpError::no_locks("this client requests no locks over SMB1"))
-            }
-            MetaOp::OpenDenying { .. } => Err(OpError::no_share_modes("this client over SMB1")),
+            MetaOp::Lock { file, offset, bytes, wait } => self.lock(*file, (*offset, *bytes), *wait).await,
+            MetaOp::Unlock { file, offset, bytes } => self.unlock(*file, (*offset, *bytes)).await,
+            MetaOp::OpenDenying { path } => self.open_denying(path).await,
             MetaOp::OpenSemaphore { .. }
             | MetaOp::WaitSemaphore
             | MetaOp::SignalSemaphore
@@ -160,13 +159,24 @@ impl Nt1Session {
     }
 
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
+        self.open_sharing(path, how, policy, SHARE_ALL).await
+    }
+
+    /// Opens a file and lets others open it as `share` says.
+    pub(super) async fn open_sharing(
+        &mut self,
+        path: &str,
+        how: OpenHow,
+        policy: IoPolicy,
+        share: u32,
+    ) -> Result<MetaYield, OpError> {
         let (access, disposition) = access_and_disposition(how);
         let name = self.name(path)?;
         let words = CreateRequest {
             andx: NO_ANDX,
             name_len: utf16(&name).len() as u16,
             access,
-            share: SHARE_ALL,
+            share,
             disposition,
             options: options::NON_DIRECTORY_FILE | create_options(policy),
             impersonation: 2,

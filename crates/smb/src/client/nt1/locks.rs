@@ -1,0 +1,53 @@
+//! Locks of byte ranges over SMB1, and opens that deny a file to others.
+
+use sharebench_model::{FileRef, IoPolicy, MetaYield, OpError, OpenHow};
+
+use super::session::Nt1Session;
+use crate::nt1::command;
+use crate::nt1::file::{LARGE_FILES, LockRange, LockRequest};
+use crate::nt1::message::{NO_ANDX, Words};
+
+/// The process that holds all locks of a session. Locks of two sessions exclude each other nevertheless, because the server
+/// knows which open has a lock.
+const PROCESS: u16 = 1;
+/// `Timeout`: wait as long as it takes.
+const FOREVER: u32 = u32::MAX;
+/// `ShareAccess`: nobody else may open the file.
+pub(super) const SHARE_NONE: u32 = 0;
+
+impl Nt1Session {
+    /// `LOCKING_ANDX` that locks one range exclusively (MS-CIFS 2.2.4.32). A server that is to wait answers when the range is free.
+    pub(super) async fn lock(
+        &mut self,
+        file: FileRef,
+        range: (u64, u64),
+        wait: bool,
+    ) -> Result<MetaYield, OpError> {
+        let timeout = if wait { FOREVER } else { 0 };
+        let words = LockRequest { timeout, locks: 1, ..LockRequest::default() };
+        self.request_locking(file, range, words).await
+    }
+
+    /// `LOCKING_ANDX` that unlocks exactly one range.
+    pub(super) async fn unlock(&mut self, file: FileRef, range: (u64, u64)) -> Result<MetaYield, OpError> {
+        self.request_locking(file, range, LockRequest { unlocks: 1, ..LockRequest::default() }).await
+    }
+
+    async fn request_locking(
+        &mut self,
+        file: FileRef,
+        (offset, len): (u64, u64),
+        words: LockRequest,
+    ) -> Result<MetaYield, OpError> {
+        let fid = self.files.get(file)?.fid;
+        let words = LockRequest { andx: NO_ANDX, fid, kind: LARGE_FILES, ..words };
+        let range = LockRange::new(PROCESS, (offset, len));
+        self.connection.request(command::LOCKING_ANDX, &words, |out| range.put(out)).await?;
+        Ok(MetaYield::Done)
+    }
+
+    /// `NT_CREATE_ANDX` with a share access of none (MS-CIFS 2.2.4.64.1).
+    pub(super) async fn open_denying(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        self.open_sharing(path, OpenHow::ReadWrite, IoPolicy::default(), SHARE_NONE).await
+    }
+}
