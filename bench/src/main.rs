@@ -12,6 +12,7 @@ mod live;
 mod load;
 mod load_server;
 mod local;
+mod locks;
 mod machine;
 mod matrix;
 mod matrix_cell;
@@ -50,7 +51,7 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [metadata] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [learn] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [metadata] [locks] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [learn] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      the tables to print; all but dist by default: it builds the program twice, with link-time optimization
   --rounds   measurements per median (5); for duel half of the runs
   --seconds  length of one measurement (1); for duel a sixtieth of a run
@@ -59,13 +60,14 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [metadata]
   --half-width  half-width of the intervals in percent, for precision (2)
   --measures measures in the large results database of `lab` (1000000)";
 
-const PARTS: [&str; 19] = [
+const PARTS: [&str; 20] = [
     "local",
     "nfs",
     "smb",
     "smb-server",
     "ncp",
     "metadata",
+    "locks",
     "load",
     "recording",
     "matrix",
@@ -191,6 +193,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         metadata::measure(&mut table, options.time)?;
         mdtest::measure(&mut table, scratch)?;
     }
+    if options.wants("locks") {
+        table.under("Locks");
+        locks::measure(&mut table, options.time)?;
+    }
     if options.wants("load") {
         table.under("Users");
         load::measure(&mut table, options.time)?;
@@ -280,6 +286,7 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
         ("names", [url, work, directory]) => {
             metadata::client(url, work, directory, &Shape::from_words(shape)?)
         }
+        ("locks", [url]) => locks::client(url, &Shape::from_words(shape)?),
         ("logins", [url]) => ours::logins(url, &Shape::from_words(shape)?),
         ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),
         ("nfs3_client", export) => {

@@ -87,6 +87,8 @@ pub struct MetadataAxes {
     pub name_lengths: Option<Vec<u32>>,
     /// Bytes of each file that has content.
     pub entry_sizes: Option<Vec<ByteSize>>,
+    /// Tests whose files would be empty work on files with content.
+    pub filled: Option<bool>,
     /// Bytes of each file of the server-side tests.
     pub copy_sizes: Option<Vec<ByteSize>>,
     /// Most entries that a job works on in a pass.
@@ -104,6 +106,7 @@ impl MetadataAxes {
     pub fn with_preset(mut self, preset: MetadataPreset) -> Self {
         self.tests.get_or_insert_with(|| preset.tests());
         self.layouts.get_or_insert_with(|| vec![preset.layout()]);
+        self.filled = self.filled.or(preset.has_filled_entries().then_some(true));
         let entries = self.entries.get_or_insert_with(|| vec![MetadataPreset::ENTRIES]);
         let most = entries.iter().copied().max();
         self.batch = self.batch.or(most);

@@ -78,6 +78,9 @@ pub struct SweepAxes {
     /// Bytes of each file that create-write, truncate and open-read-close use [default: 3901B].
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub entry_sizes: Option<Vec<Values<ByteSize>>>,
+    /// Let tests whose files are empty, such as stat and unlink, work on files of --entry-sizes.
+    #[arg(long)]
+    pub filled: bool,
     /// Bytes of each file that server-copy, clone, punch-hole and sparse-read use; multiples of 64KiB [default:
     /// 1MiB,16MiB].
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
@@ -110,6 +113,7 @@ pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         layouts: axes.layouts.clone(),
         name_lengths: flat(axes.name_lengths.as_deref()),
         entry_sizes: flat(axes.entry_sizes.as_deref()),
+        filled: axes.filled.then_some(true),
         copy_sizes: flat(axes.copy_sizes.as_deref()),
         batch: axes.batch,
         tree_depth: axes.tree_depth,
@@ -151,6 +155,7 @@ fn io500(axes: &SweepAxes, policies: &Policies) -> Result<Io500, Failure> {
         ("--layouts", axes.layouts.is_some()),
         ("--name-lengths", axes.name_lengths.is_some()),
         ("--entry-sizes", axes.entry_sizes.is_some()),
+        ("--filled", axes.filled),
         ("--copy-sizes", axes.copy_sizes.is_some()),
         ("--batch", axes.batch.is_some()),
         ("--tree-depth", axes.tree_depth.is_some()),

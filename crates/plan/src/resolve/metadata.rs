@@ -44,6 +44,7 @@ impl MetadataAxes {
             layouts,
             name_lengths,
             entry_sizes,
+            filled,
             copy_sizes,
             batch,
             tree_depth,
@@ -58,6 +59,7 @@ impl MetadataAxes {
             entry_sizes: Some(
                 entry_sizes.clone().unwrap_or_else(|| vec![ByteSize(MetadataWork::ENTRY_SIZE)]),
             ),
+            filled: *filled,
             batch: Some(batch.unwrap_or(MetadataWork::BATCH)),
             tree_depth: Some(tree_depth.unwrap_or(MetadataWork::TREE_DEPTH)),
             tree_fan_out: Some(tree_fan_out.unwrap_or(MetadataWork::TREE_FAN_OUT)),
@@ -87,7 +89,8 @@ impl MetadataAxes {
         }
         let layouts = self.layouts.as_deref().unwrap_or_default();
         let sizes = self.entry_sizes.as_deref().unwrap_or_default();
-        let sizes = if test.has_content() { sizes } else { &[ByteSize(0)] };
+        let has_content = test.has_content() || self.filled == Some(true) && test.takes_filled();
+        let sizes = if has_content { sizes } else { &[ByteSize(0)] };
         let mut works = Vec::new();
         for &layout in layouts {
             for &name_length in self.name_lengths.as_deref().unwrap_or_default() {
@@ -243,6 +246,7 @@ impl Resolver<'_> {
             ("sweep.layouts", axes.layouts.is_some()),
             ("sweep.name_lengths", axes.name_lengths.is_some()),
             ("sweep.entry_sizes", axes.entry_sizes.is_some()),
+            ("sweep.filled", axes.filled == Some(true)),
             ("sweep.batch", axes.batch.is_some()),
             ("sweep.tree_depth", axes.tree_depth.is_some()),
             ("sweep.tree_fan_out", axes.tree_fan_out.is_some()),
@@ -309,7 +313,9 @@ fn is_distinct(work: &MetadataWork) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::plan::{MetadataAxes, PlannedTarget, Sweep};
-    use crate::{MetadataGroup, MetadataPreset, MetadataTest, Plan, ResolvedPlan, Work};
+    use crate::{
+        EntryState, MetadataGroup, MetadataPreset, MetadataTest, MetadataWork, Plan, ResolvedPlan, Work,
+    };
 
     fn resolve(sweep: &str) -> Result<ResolvedPlan, String> {
         let text = format!("repetitions = 1\n[[target]]\nurl = '/tmp'\n[sweep]\n{sweep}\n");
@@ -416,6 +422,8 @@ mod tests {
         for (_, work) in &plan.cells {
             let Work::Metadata(work) = work else { panic!("{work:?}") };
             assert_eq!((work.residents(), work.batch_per_directory()), (0, 10_000));
+            assert_eq!(work.entry_size, MetadataWork::ENTRY_SIZE, "{}", work.test);
+            assert_ne!(work.entries_before(), EntryState::Empty, "{}", work.test);
         }
     }
 

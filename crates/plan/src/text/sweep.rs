@@ -8,7 +8,7 @@ use super::parse::{Item, Reader};
 use crate::plan::{Io500, Sweep};
 use crate::values::{Countable, SweepTest, Test, Values};
 
-const SWEEP: [&str; 25] = [
+const SWEEP: [&str; 26] = [
     "auto",
     "file_sizes",
     "record_sizes",
@@ -30,6 +30,7 @@ const SWEEP: [&str; 25] = [
     "layouts",
     "name_lengths",
     "entry_sizes",
+    "filled",
     "copy_sizes",
     "batch",
     "tree_depth",
@@ -97,6 +98,7 @@ impl Reader<'_> {
             "layouts" => sweep.metadata.layouts = self.items("sweep.layouts", value),
             "name_lengths" => sweep.metadata.name_lengths = self.values("sweep.name_lengths", value),
             "entry_sizes" => sweep.metadata.entry_sizes = self.values("sweep.entry_sizes", value),
+            "filled" => sweep.metadata.filled = self.flag("sweep.filled", value),
             "copy_sizes" => sweep.metadata.copy_sizes = self.values("sweep.copy_sizes", value),
             "batch" => sweep.metadata.batch = self.count("sweep.batch", value),
             "tree_depth" => sweep.metadata.tree_depth = self.count("sweep.tree_depth", value),

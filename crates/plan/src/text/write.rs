@@ -130,6 +130,7 @@ fn metadata_axes(text: &mut String, axes: &MetadataAxes) {
         ("layouts", axes.layouts.as_deref().map(quoted_list)),
         ("name_lengths", axes.name_lengths.as_deref().map(numbers)),
         ("entry_sizes", axes.entry_sizes.as_deref().map(quoted_list)),
+        ("filled", axes.filled.map(|filled| filled.to_string())),
         ("copy_sizes", axes.copy_sizes.as_deref().map(quoted_list)),
         ("batch", axes.batch.map(|n| n.to_string())),
         ("tree_depth", axes.tree_depth.map(|n| n.to_string())),

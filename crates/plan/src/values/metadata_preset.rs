@@ -39,6 +39,11 @@ impl MetadataPreset {
         }
     }
 
+    /// Its files have content in every phase.
+    pub fn has_filled_entries(self) -> bool {
+        self == Self::MdtestHard
+    }
+
     /// Its directories.
     pub fn layout(self) -> DirectoryLayout {
         match self {

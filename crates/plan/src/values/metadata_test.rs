@@ -205,6 +205,11 @@ impl MetadataTest {
         self.before() == self.after()
     }
 
+    /// True if its files are empty, but may have content.
+    pub fn takes_filled(self) -> bool {
+        self.before() == EntryState::Empty
+    }
+
     /// True if the size of the entries matters.
     pub fn has_content(self) -> bool {
         let has = |state| matches!(state, EntryState::Filled | EntryState::Sparse | EntryState::Copied);
