@@ -4,6 +4,7 @@ mod changes;
 mod descriptors;
 mod dos_attributes;
 mod errno;
+mod folded_names;
 mod links;
 mod names;
 mod open_files;

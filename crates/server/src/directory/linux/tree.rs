@@ -11,6 +11,7 @@ use crate::directory::DirectoryOptions;
 use crate::directory::linux::changes::Changes;
 use crate::directory::linux::dos_attributes;
 use crate::directory::linux::errno::volume_error;
+use crate::directory::linux::folded_names::FoldedNames;
 use crate::directory::linux::names::{Listings, Which};
 use crate::directory::linux::open_files::{OpenFiles, OpenNode};
 use crate::directory::linux::persistent::Scan;
@@ -26,6 +27,7 @@ pub(super) struct Tree {
     pub(super) places: Places,
     pub(super) open_files: OpenFiles,
     pub(super) listings: Listings,
+    pub(super) folded_names: FoldedNames,
     pub(super) changes: Changes,
     pub(super) streams: Streams,
     /// Symbolic links are part of the tree.
@@ -49,6 +51,7 @@ impl Tree {
             root_status,
             open_files: OpenFiles::new(options.open_files),
             listings: Listings::default(),
+            folded_names: FoldedNames::default(),
             changes: Changes::default(),
             streams: Streams::default(),
             links: options.links,

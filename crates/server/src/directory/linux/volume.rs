@@ -12,12 +12,12 @@ use sharebench_beneath::{Kind, NO_LINKS, Status};
 
 use crate::directory::linux::DirectoryVolume;
 use crate::directory::linux::errno::volume_error;
-use crate::directory::linux::names::{Which, groups_after, read_names};
+use crate::directory::linux::names::groups_after;
 use crate::directory::linux::open_files::OpenNode;
 use crate::directory::linux::streams::is_stream;
 use crate::directory::linux::{descriptors, dos_attributes};
 use crate::directory::linux::{links, ranges};
-use crate::name::{check_name, fold_case};
+use crate::name::check_name;
 use crate::{
     Attributes, DirectoryEntry, DosAttributes, FileRange, ListedIn, NodeId, PersistentId, ROOT, SeekTarget,
     SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
@@ -62,13 +62,9 @@ impl Volume for DirectoryVolume {
 
     fn lookup_any_case(&self, directory: NodeId, name: &str) -> VolumeResult<(String, Attributes)> {
         check_name(name)?;
-        let folded = fold_case(name);
-        let names = read_names(self.tree.directory(directory)?.fd(), Which::All)?.into_iter();
-        let mut matches = names.filter(|other| fold_case(other) == folded);
-        match (matches.next(), matches.next()) {
-            (Some(only), None) => self.lookup(directory, &only).map(|attributes| (only, attributes)),
-            _ => Err(VolumeError::NotFound),
-        }
+        let open = self.tree.directory(directory)?;
+        let only = self.tree.folded_names.only(directory, open.fd(), name)?.ok_or(VolumeError::NotFound)?;
+        self.lookup(directory, &only).map(|attributes| (only, attributes))
     }
 
     fn parent(&self, directory: NodeId) -> VolumeResult<NodeId> {
