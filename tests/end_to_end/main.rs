@@ -37,6 +37,7 @@ mod loads;
 mod locks;
 mod lost_server;
 mod metadata;
+mod metadata_axes;
 mod metadata_breaks;
 mod metadata_breaks_served;
 mod metadata_faults;
