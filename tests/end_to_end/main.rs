@@ -31,6 +31,7 @@ mod kernel_guest_mounts;
 mod kill9;
 mod learning;
 mod live;
+mod load_locks;
 mod load_watch;
 mod loadfiles;
 mod loads;

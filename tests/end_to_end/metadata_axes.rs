@@ -68,7 +68,9 @@ fn leases_are_requested_by_the_same_requests_and_their_grants_are_facts() {
     for (target, lease) in (0..).zip(["none", "rh", "rwh", "dir"]) {
         let name = format!("smb-lease-{lease}");
         assert!(text.contains(&name), "{text}");
-        for (test, expected) in [("create", 2), ("open-close", 2), ("open-read-close", 3), ("stat", 2), ("rename", 3)] {
+        for (test, expected) in
+            [("create", 2), ("open-close", 2), ("open-read-close", 3), ("stat", 2), ("rename", 3)]
+        {
             for step in steps(&stored, target, test) {
                 let (requests, operations) = counts(step);
                 assert_eq!(requests, expected * operations, "{name} {test}: {step}");

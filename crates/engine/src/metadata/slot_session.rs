@@ -148,7 +148,8 @@ impl Session for SlotSession<'_, '_> {
                 Ok(()) => poll_fn(|_| self.arrived(|arrived| arrived.call.take())).await,
                 Err(error) => MetaReply { result: Err(error), requests: 0 },
             };
-            let result = reply.result.and_then(MetaYield::into_bytes).map(|bytes| bytes.min(len.into()) as u32);
+            let result =
+                reply.result.and_then(MetaYield::into_bytes).map(|bytes| bytes.min(len.into()) as u32);
             if let Ok(bytes) = &result {
                 let bytes = *bytes as usize;
                 let mut shared = self.shared.borrow_mut();

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, PolicyCount, Reply, Slot, TcpReading,
-    WireCount,
+    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, PolicyCount, Reply, Slot,
+    TcpReading, WireCount,
 };
 use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
 use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, buffer_pool};
