@@ -1,5 +1,6 @@
 //! Locks and denied files as steps of transactions: who waits for whom, what is counted, and that nothing stays locked.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -151,7 +152,7 @@ fn a_transaction_that_fails_while_it_holds_the_lock_releases_it() {
     assert!(failed > 0 && locks.abs_diff(measure.transactions + failed) <= USERS, "{failed} {locks}");
     let lock_errors =
         measure.load.operations.iter().find(|part| part.name == "lock").map(|part| &part.errors);
-    assert!(lock_errors.is_some_and(|errors| errors.is_empty()), "{lock_errors:?}");
+    assert!(lock_errors.is_some_and(BTreeMap::is_empty), "{lock_errors:?}");
     assert_eq!(target.names(), Vec::<String>::new());
 }
 
