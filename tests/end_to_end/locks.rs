@@ -111,7 +111,7 @@ fn locks_of_the_embedded_servers_and_of_local_paths_are_measured() {
         assert_eq!(stored.measured(number, &TESTS), wanted, "{name}: {}", ended.text());
     }
     let no_break = stored.reason_of_skip(0, "lease-break");
-    assert!(no_break.contains("no lease on writes"), "{no_break}");
+    assert!(no_break.contains("no lease or oplock on writes"), "{no_break}");
     assert_eq!(stored.measured(4, &TESTS), TESTS[..3], "{}", ended.text());
     assert_eq!(stored.measured(5, &TESTS), Vec::<&str>::new());
     let report = sharebench.run(&["show", "1", "--format", "md"]).unwrap().expect_success().stdout;
@@ -138,6 +138,44 @@ fn leases_of_a_server_of_smb_alone_are_broken() {
     assert_eq!(stored.measured(0, &TESTS), TESTS[..7], "{}", ended.text());
     assert_grants_are_facts(&sharebench);
     assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
+}
+
+/// The oplocks that the server has granted are facts of the run, and each break was acknowledged.
+fn assert_oplocks_are_facts(sharebench: &Sharebench) {
+    let run = sharebench.run(&["export", "1", "--format", "json"]).unwrap().expect_success().stdout;
+    let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+    let facts = &run["targets"][0]["facts"];
+    println!("{facts}");
+    let fact = |name: &str| facts[name].as_str().unwrap_or_else(|| panic!("no {name}: {facts}"));
+    assert_eq!(fact("dialect"), "2.0.2");
+    let granted = fact("oplocks_granted");
+    assert!(granted.starts_with("batch "), "{granted}");
+    assert_ne!(fact("oplock_breaks_acknowledged"), "0");
+    assert_eq!(fact("oplock_breaks_acknowledged"), fact("oplocks_broken"));
+    assert_eq!(facts["leases_granted"], serde_json::Value::Null);
+}
+
+#[test]
+fn oplocks_are_measured_where_the_dialect_has_no_leases() {
+    let sharebench = Sharebench::new().unwrap();
+    let port = free_port().unwrap();
+    let _served = sharebench.serve_smb(&[], &format!("127.0.0.1:{port}")).unwrap();
+    let url = format!("smb://{}@127.0.0.1:{port}/share?dialect=2.0.2", Served::USER);
+    let (ended, stored) = swept(&sharebench, &[("smb", url)]);
+    assert_eq!(stored.measured(0, &TESTS), TESTS[..7], "{}", ended.text());
+    assert_oplocks_are_facts(&sharebench);
+    assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
+}
+
+#[test]
+fn oplocks_of_samba_are_measured_where_the_dialect_has_no_leases() {
+    needs!(Smbd::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let (ended, stored) = swept(&sharebench, &[("smbd", smbd.url("", "dialect=2.0.2"))]);
+    assert_eq!(stored.measured(0, &TESTS), TESTS[..7], "{}", ended.text());
+    assert_oplocks_are_facts(&sharebench);
+    assert_eq!(left_in(&smbd.share()), Vec::<String>::new());
 }
 
 #[test]

@@ -258,9 +258,9 @@ pub enum MetaOp {
         file: FileRef,
     },
     /// Open an existing file for reading and writing, with a request for a lease on everything: what is read, what is written, and
-    /// the open itself (SMB); returns [`MetaYield::OpenedToCache`]. The session caches nothing. It holds the right of one file
-    /// at a time, until it closes the file or [`MetaOp::AwaitRecall`] has given the right back. [`ErrorClass::Unsupported`] where
-    /// the protocol has no leases.
+    /// the open itself (SMB), or for a batch oplock where the server has no leases; returns [`MetaYield::OpenedToCache`]. The
+    /// session caches nothing. It holds the right of one file at a time, until it closes the file or
+    /// [`MetaOp::AwaitRecall`] has given the right back. [`ErrorClass::Unsupported`] where the protocol has neither.
     OpenLeased {
         /// The file.
         path: String,
@@ -271,7 +271,7 @@ pub enum MetaOp {
         path: String,
     },
     /// Wait until the server takes back the right of an open file, for the sake of another session, and give it back. A break
-    /// of a lease is acknowledged, and a delegation is returned. The wait may be abandoned.
+    /// of a lease or an oplock is acknowledged, and a delegation is returned. The wait may be abandoned.
     AwaitRecall {
         /// The file, opened by [`MetaOp::OpenLeased`] or [`MetaOp::OpenDelegated`].
         file: FileRef,

@@ -34,6 +34,6 @@ pub use values::{
 };
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,
-    LoadfileLine, Operation, Owner, RequestPattern, Requests, Sizes, Times, Transaction, TransactionOrder,
-    TypedTransaction, TypedUnit, TypedWorkload, Unit, Workload, matches_mask,
+    LoadfileLine, LockRange, Operation, Owner, RequestPattern, Requests, Sizes, Times, Transaction,
+    TransactionOrder, TypedTransaction, TypedUnit, TypedWorkload, Unit, Workload, matches_mask,
 };

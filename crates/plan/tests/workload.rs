@@ -163,7 +163,7 @@ const SPOILT: [(&str, &str, &str); 48] = [
     (
         "operations = ['copy-from-server', 'connect']",
         "operations = ['lock']",
-        "line 32: workload.transactions.1.operations: 'lock' is no operation of a workload",
+        "line 32: workload.transactions.1.operations: 'lock': no file is open",
     ),
     (
         "operations = ['copy-from-server', 'connect']",
@@ -394,5 +394,66 @@ fn users_who_come_and_go_and_ramps_say_what_does_not_fit() {
     ] {
         let mistakes = with(load).unwrap_err();
         assert!(mistakes.contains(said), "{load}: {mistakes}");
+    }
+}
+
+#[test]
+fn locks_and_denied_files_say_what_does_not_fit() {
+    let plan = |owner: &str, size: &str, load: &str, operations: &str| {
+        format!(
+            "[[target]]\nurl = '/tmp'\n[load]\nusers = [1, 8]\n{load}\n[workload]\nname = 'locks'\n[[workload.files]]\nname = 'f'\n\
+             size = '{size}'\nowner = '{owner}'\n[[workload.transactions]]\nname = 't'\noperations = [{operations}]\n"
+        )
+    };
+    let edit = "'open write', 'lock own', 'think 1ms', 'read 4KiB', 'write 4KiB', 'unlock', 'close'";
+    for (owner, size, operations) in [
+        ("shared", "36KiB", edit),
+        ("user", "36KiB", edit),
+        (
+            "shared",
+            "4KiB",
+            "'open write', 'lock', 'write all', 'unlock', 'lock', 'unlock', 'close', 'think 1s'",
+        ),
+        ("shared", "1KiB", "'open write', 'lock own', 'unlock', 'close'"),
+        ("shared", "64KiB", "'open deny', 'read 4KiB', 'write 4KiB x2', 'flush', 'close'"),
+    ] {
+        let text = plan(owner, size, "", operations);
+        let resolved =
+            Plan::parse(&text).unwrap().resolve().unwrap_or_else(|wrong| panic!("{operations}: {wrong}"));
+        let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
+        assert_eq!(again.loads, resolved.loads, "{operations}");
+    }
+    for (operations, said) in [
+        ("'open', 'lock', 'unlock', 'close'", "'lock': the file is open for reading"),
+        ("'lock', 'unlock'", "'lock': no file is open"),
+        ("'open write', 'lock', 'close'", "'close': a range is locked\n    hint: 'unlock' it first"),
+        ("'open write', 'lock', 'lock own', 'unlock', 'close'", "'lock own': a range is locked already"),
+        ("'open write', 'unlock', 'close'", "'open write': these files are shared"),
+        ("'open write', 'lock', 'unlock', 'unlock', 'close'", "'unlock': no range is locked"),
+        ("'open write', 'lock'", "a range is locked at the end\n    hint: end with 'unlock' and 'close'"),
+        (
+            "'open write', 'write 4KiB', 'lock', 'unlock', 'close'",
+            "'write 4KiB': these files are shared, and no range",
+        ),
+        ("'open write', 'lock', 'set-size', 'unlock', 'close'", "'set-size': these files are shared"),
+        ("'open deny', 'lock', 'unlock', 'close'", "'lock': nobody else can lock it"),
+        ("'open deny', 'open', 'close'", "'open': a file is open already"),
+        ("'create', 'lock', 'unlock', 'close', 'delete'", "'lock': nobody else can lock it"),
+    ] {
+        let shown = mistakes(&plan("shared", "64KiB", "", operations));
+        assert!(
+            shown.contains("workload.transactions.0.operations: ") && shown.contains(said),
+            "{operations}: {shown}"
+        );
+    }
+    let small = mistakes(&plan("shared", "32KiB", "", edit));
+    let wanted = "workload.transactions.0.operations: the locked ranges of 8 users need 36KiB, and its smallest file has 32KiB";
+    assert!(small.contains(wanted), "{small}");
+    for operations in ["'open write', 'lock', 'unlock', 'close'", "'open deny', 'close'"] {
+        let shared = mistakes(&plan("shared", "64KiB", "users_per_session = 2", operations));
+        assert!(
+            shared.contains("load.users_per_session: users who share a session share its locks"),
+            "{shared}"
+        );
     }
 }

@@ -366,6 +366,14 @@ pub trait Session {
         Box::pin(std::future::ready(Reply { slot: Slot(0), result: Err(error), requests: 0 }))
     }
 
+    /// Begins [`Self::read_file`] in a slot, into the buffer of that slot, as one of several operations in flight: the reply
+    /// arrives from [`Self::poll_calls`] as [`MetaYield::Bytes`](sharebench_model::MetaYield::Bytes). The default
+    /// implementation rejects it.
+    fn submit_read_file(&mut self, _slot: Slot, _path: String, _len: u32) -> Result<(), OpError> {
+        let detail = "this session opens, reads and closes by separate requests";
+        Err(OpError::new(ErrorClass::Unsupported, OpStep::Submit, detail))
+    }
+
     /// Sends the request of the protocol that asks the server for nothing and touches no file, and waits for its reply: SMB
     /// ECHO, NFS NULL. Its round trip contains the network and the server's least work for a request. None where the
     /// protocol has no such request. No data operation may be in flight.

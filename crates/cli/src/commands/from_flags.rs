@@ -15,7 +15,7 @@ pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
 pub fn base(title: &str, urls: &[String], flags: &PlanFlags) -> Result<Plan, Failure> {
     let mut targets = Vec::new();
     let urls = flags.far.apply(&flags.security.apply(urls)?)?;
-    for url in flags.compound.apply(&flags.connections.apply(&urls)?)? {
+    for url in flags.leases.apply(&flags.compound.apply(&flags.connections.apply(&urls)?)?)? {
         targets.push(PlannedTarget { name: Plan::name_for(&url, &targets), url });
     }
     Ok(Plan {

@@ -14,7 +14,7 @@ const OPTION: &str = "compound";
 pub struct CompoundFlags {
     /// Measure each nfs:// target of version 4.1 or 4.2 with its operations in calls of their own (off), with the open, read and
     /// close of a small file in one call (on), or with both: off,on. Sets compound= of the URLs. Transactions of loads
-    /// that read a whole file with one request profit.
+    /// that read a whole file with one request profit, and the sweep open-read-close.
     #[arg(
         long,
         value_name = "off|on,...",

@@ -8,6 +8,7 @@ pub mod dashboard;
 pub mod far;
 pub mod format;
 pub mod gate_output;
+pub mod leases;
 pub mod login;
 pub mod monitoring;
 pub mod output;

@@ -10,6 +10,7 @@ use super::compound::CompoundFlags;
 use super::connections::ConnectionFlags;
 use super::far::FarFlags;
 use super::heading;
+use super::leases::LeaseFlags;
 use super::security::SecurityFlags;
 
 /// Keys of every plan. An option that is not given leaves the default of the plan.
@@ -42,6 +43,8 @@ pub struct PlanFlags {
     pub connections: ConnectionFlags,
     #[command(flatten)]
     pub compound: CompoundFlags,
+    #[command(flatten)]
+    pub leases: LeaseFlags,
     /// Title of the run.
     #[arg(long, value_name = "TEXT", help_heading = heading::OUTPUT)]
     pub title: Option<String>,

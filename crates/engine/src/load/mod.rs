@@ -8,5 +8,6 @@ pub(crate) mod load_series;
 pub(crate) mod load_step;
 pub(crate) mod observer;
 pub(crate) mod series_driver;
+pub(crate) mod step_trial;
 pub(crate) mod user;
 pub(crate) mod window_watch;

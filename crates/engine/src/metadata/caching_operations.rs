@@ -32,9 +32,9 @@ fn check_right(test: MetadataTest, right: CacheRight, otherwise: ErrorClass) -> 
         (MetadataTest::DelegationGrant | MetadataTest::DelegationRecall, CacheRight::None) => {
             "the server granted no delegation"
         }
-        (_, CacheRight::None) => "the server granted no lease",
+        (_, CacheRight::None) => "the server granted no lease and no oplock",
         (MetadataTest::LeaseBreak, CacheRight::Reads) => {
-            "the server granted no lease on writes, and an open breaks no other one"
+            "the server granted no lease or oplock on writes, and an open breaks no other one"
         }
         _ => return Ok(()),
     };

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, Reply, Slot, WireCount};
+use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, MetaYield, Reply, Slot, WireCount};
 use sharebench_target::{CallReply, LocalBoxFuture, Session};
 
 use crate::record::request::SLOT;
@@ -133,6 +133,29 @@ impl Session for SlotSession<'_, '_> {
                 Ok(()) => poll_fn(|_| self.arrived(|arrived| arrived.call.take())).await,
                 Err(error) => MetaReply { result: Err(error), requests: 0 },
             }
+        })
+    }
+
+    fn reads_whole_files(&self) -> bool {
+        self.shared.borrow().session.reads_whole_files()
+    }
+
+    fn read_file<'b>(&'b mut self, path: &'b str, len: u32) -> LocalBoxFuture<'b, Reply> {
+        self.buffer.resize(self.slot_bytes as usize, 0);
+        let begun = self.shared.borrow_mut().session.submit_read_file(self.slot, path.to_owned(), len);
+        Box::pin(async move {
+            let reply = match begun {
+                Ok(()) => poll_fn(|_| self.arrived(|arrived| arrived.call.take())).await,
+                Err(error) => MetaReply { result: Err(error), requests: 0 },
+            };
+            let result =
+                reply.result.and_then(MetaYield::into_bytes).map(|bytes| bytes.min(len.into()) as u32);
+            if let Ok(bytes) = &result {
+                let bytes = *bytes as usize;
+                let mut shared = self.shared.borrow_mut();
+                self.buffer[..bytes].copy_from_slice(&shared.session.buffer(self.slot)[..bytes]);
+            }
+            Reply { slot: SLOT, result, requests: reply.requests }
         })
     }
 

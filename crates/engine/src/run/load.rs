@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicU32;
 
+use sharebench_cluster::Ranks;
 use sharebench_model::{LoadUnit, Measure, ObjectiveReport, RunEvent, StepError, Verdict};
 use sharebench_plan::{Pace, Scale, StepPlan, Think, TransactionWork};
 
@@ -10,7 +11,9 @@ use crate::data::context::PassContext;
 use crate::load::data_set_builder::BuildSite;
 use crate::load::load_step::LoadStep;
 use crate::load::observer::LoadObserver;
+use crate::load::step_trial::try_operations;
 use crate::load::user::environment::LoadEnvironment;
+use crate::ranks::agreement::agreed;
 use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::target_state::TargetState;
@@ -116,6 +119,17 @@ impl Run<'_> {
             self.emit(RunEvent::Preparing { target: step.target, what: "files of the data set", done, of });
         };
         let site = BuildSite { target, spec: self.spec(target), on_progress: &on_progress };
+        if state.set.directory.is_none() {
+            let leads = self.ranks.is_none_or(Ranks::is_leader);
+            let path = state.files.path("trial");
+            let session = state.files.session.as_mut();
+            let tried = if leads {
+                try_operations(&work.workload, &path, session, context).await.map_err(StepError::from)
+            } else {
+                Ok(())
+            };
+            agreed(self.ranks, tried)?;
+        }
         let keep = self.plan.typed.load.as_ref().and_then(|load| load.keep_data).unwrap_or(false);
         if let Some(ranks) = self.ranks {
             return self.lay_out_together(ranks, work, state, keep, &site, context).await;

@@ -178,13 +178,17 @@ fn what_the_target_does_not_grant_is_skipped_with_its_reason() {
                 "skipped delegation-recall: not supported here: test: unsupported (no such request)",
             ],
         ),
-        (Fault::GrantsNothing, 0, ["(the server granted no lease)", "(the server granted no delegation)"]),
+        (
+            Fault::GrantsNothing,
+            0,
+            ["(the server granted no lease and no oplock)", "(the server granted no delegation)"],
+        ),
         (
             Fault::GrantsReads,
             6,
             [
                 "skipped lease-break",
-                "(the server granted no lease on writes, and an open breaks no other one)",
+                "(the server granted no lease or oplock on writes, and an open breaks no other one)",
             ],
         ),
     ] {

@@ -163,7 +163,12 @@ impl Simulator<'_> {
                     *performed.entry(operation.name()).or_default() +=
                         (self.observed.operations.len() - before) as u64 - 1;
                 }
-                Op::CopyToServer | Op::CopyFromServer => panic!("not simulated"),
+                Op::CopyToServer
+                | Op::CopyFromServer
+                | Op::OpenDenying
+                | Op::Lock(_)
+                | Op::Unlock
+                | Op::Think(_) => panic!("not simulated"),
             }
             *performed.entry(operation.name()).or_default() += 1;
         }

@@ -11,7 +11,7 @@ use crate::plan::Load;
 use crate::preset::{Preset, WORKLOADS};
 use crate::resolved::{Cell, TransactionWork, Work};
 use crate::values::{Arrivals, MAX_FILE, MAX_RECORD, Pace, Scale, Search, Think, nearest};
-use crate::workload::{Loadfile, Operation, Workload};
+use crate::workload::{Loadfile, LockRange, Operation, Workload};
 
 /// Most starts per second of an open load: beyond it the schedule itself would be what is measured.
 const MAX_RATE: u64 = 1_000_000;
@@ -47,6 +47,8 @@ impl Resolver<'_> {
         let workload = self.workload(&name, scale, block);
         let loadfile = workload.as_ref().and_then(|workload| workload.loadfile.clone());
         let paces = self.paces(&load, arrivals, loadfile.as_deref());
+        let most_users = users.iter().max().copied().unwrap_or(1);
+        let workload = workload.and_then(|workload| self.with_ranges(workload, most_users));
         let users_per_session = self.sharing(&load, arrivals, workload.as_ref());
         let search = self.search(&load, arrivals, &users);
         self.check_kept_users(&load, arrivals);
@@ -106,6 +108,13 @@ impl Resolver<'_> {
             let mut operations = workload.transactions.iter().flat_map(|t| &t.operations);
             operations.any(|operation| *operation == Operation::Connect)
         });
+        let waits = workload.is_some_and(|workload| {
+            workload.transactions.iter().flat_map(|t| &t.operations).any(Operation::waits_for_others)
+        });
+        if shared > 1 && waits {
+            let hint = "leave it out, or choose a workload without 'lock' and 'open deny'";
+            self.blame("load.users_per_session", "users who share a session share its locks", hint);
+        }
         if shared > 1 && (logs_on || arrivals == Arrivals::Visits) {
             let hint = "leave it out, or choose a workload without 'connect' and arrivals other than visits";
             self.blame("load.users_per_session", "users who log off and on share no session", hint);
@@ -319,6 +328,42 @@ impl Resolver<'_> {
             if unsized_request && block > smallest {
                 let problem = format!("{block} is larger than the file ({smallest})");
                 self.blame("load.block", &problem, "a record must fit into its file; raise scale");
+                return None;
+            }
+        }
+        Some(workload)
+    }
+    /// What users read and write while a range is locked must lie within its file.
+    fn with_ranges(&mut self, workload: Workload, users: u32) -> Option<Workload> {
+        for (index, transaction) in workload.transactions.iter().enumerate() {
+            let mut locked = None;
+            let mut needed = 0;
+            for operation in &transaction.operations {
+                match operation {
+                    Operation::Lock(range) => locked = Some(range),
+                    Operation::Unlock => locked = None,
+                    Operation::Read(_) | Operation::Write(_) => {
+                        let end =
+                            |range: &LockRange| range.offset(users.saturating_sub(1)) + LockRange::BYTES;
+                        needed = needed.max(locked.map_or(0, end));
+                    }
+                    _ => {}
+                }
+            }
+            let files = transaction.class.map_or(0..0, |class| workload.set.classes[class].1.clone());
+            let smallest = workload.set.files[files].iter().map(|file| file.bytes).min().unwrap_or(0);
+            if needed > smallest {
+                let problem = format!(
+                    "the locked ranges of {users} users need {}, and its smallest file has {}",
+                    ByteSize(needed),
+                    ByteSize(smallest)
+                );
+                let field = format!("workload.transactions.{index}.operations");
+                self.blame(
+                    &field,
+                    &problem,
+                    "use larger files, fewer users, or 'lock' instead of 'lock own'",
+                );
                 return None;
             }
         }

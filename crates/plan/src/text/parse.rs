@@ -70,7 +70,7 @@ fn security_of(url: &str) -> Option<String> {
     }
 }
 
-/// The simulated distance, the number of connections and the compounds of a URL, as parts of a name: an axis of them is one target for
+/// The simulated distance, the number of connections, the compounds and the leases of a URL, as parts of a name: an axis of them is one target for
 /// each value.
 fn axes_of(url: &str) -> String {
     let options = url.split_once('?').map_or("", |(_, options)| options);
@@ -81,7 +81,8 @@ fn axes_of(url: &str) -> String {
     let connections = ["channels", "nconnect", "connections"].into_iter().find_map(value);
     let connections = connections.map(|(_, number)| format!("-{number}-connections")).unwrap_or_default();
     let compound = value("compound").map(|(_, value)| format!("-compound-{value}")).unwrap_or_default();
-    far + &connections + &compound
+    let lease = value("lease").map(|(_, value)| format!("-lease-{value}")).unwrap_or_default();
+    far + &connections + &compound + &lease
 }
 
 const TOP: [&str; 18] = [

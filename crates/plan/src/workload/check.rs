@@ -65,6 +65,10 @@ enum Standing {
     Nothing,
     Reading,
     Writing,
+    /// Open for writing, with a range locked.
+    Locked,
+    /// Open for writing, and denied to all others.
+    Denying,
     /// A file made by this transaction, open.
     Made,
     /// The same, closed.
@@ -213,7 +217,8 @@ impl Checker<'_> {
 
     /// Walks through the operations as a user would.
     fn sequence(&mut self, field: &str, operations: &[Operation], owner: Option<Owner>) {
-        let opens = operations.iter().any(|op| matches!(op, Operation::Open { .. } | Operation::Create));
+        let opens = operations.iter().any(Operation::opens);
+        let locks = operations.iter().any(|op| matches!(op, Operation::Lock(_)));
         let writes = operations.iter().any(|op| matches!(op, Operation::Write(_)));
         let mut standing = Standing::Nothing;
         for operation in operations {
@@ -221,7 +226,7 @@ impl Checker<'_> {
             if *operation == Operation::Flush && !opens && writes {
                 continue;
             }
-            match step(standing, operation, opens, owner) {
+            match step(standing, operation, Around { opens, locks, owner }) {
                 Ok(next) => standing = next,
                 Err((problem, hint)) => return self.blame(field, format!("'{operation}': {problem}"), hint),
             }
@@ -230,6 +235,9 @@ impl Checker<'_> {
             Standing::Nothing => {}
             Standing::Left => {
                 self.blame(field, "a file made by 'create' is left over", "end with 'delete' or 'rename'");
+            }
+            Standing::Locked => {
+                self.blame(field, "a range is locked at the end", "end with 'unlock' and 'close'");
             }
             _ => self.blame(field, "a file is open at the end", "end with 'close'"),
         }
@@ -285,31 +293,58 @@ fn cut(size: &Sizes) -> &'static str {
     }
 }
 
-/// What is open after `operation`, or what is wrong with it.
+/// The transaction around an operation.
+#[derive(Clone, Copy)]
+struct Around {
+    /// It opens a file.
+    opens: bool,
+    /// It locks a range.
+    locks: bool,
+    /// Whose its files are.
+    owner: Option<Owner>,
+}
+
+/// What is open after `operation`, or what is wrong with it. A shared file is written while a range of it is locked, or the
+/// file is denied to others: users rewrite what it holds then.
 #[expect(clippy::match_same_arms, reason = "one line for each rule, by operation")]
 fn step(
     standing: Standing,
     operation: &Operation,
-    opens: bool,
-    owner: Option<Owner>,
+    Around { opens, locks, owner }: Around,
 ) -> Result<Standing, (&'static str, &'static str)> {
     use Operation as Op;
-    use Standing::{Left, Made, Nothing, Reading, Writing};
+    use Standing::{Denying, Left, Locked, Made, Nothing, Reading, Writing};
     const SHARED: (&str, &str) = (
         "these files are shared, and users would change them under each other",
         "add owner = \"user\" to them, so that each user has files of their own",
     );
     let shared = owner == Some(Owner::Shared);
     match (operation, standing) {
-        (Op::Open { write: true } | Op::Write(_) | Op::Rename, Nothing) | (Op::Rename, Left) if shared => {
-            Err(SHARED)
+        (Op::Open { write: true }, Nothing) if shared && !locks => Err(SHARED),
+        (Op::Write(_) | Op::Rename, Nothing) | (Op::Rename, Left) if shared => Err(SHARED),
+        (Op::Write(_), Writing) if shared => {
+            Err(("these files are shared, and no range is locked", "'lock' the range before it is written"))
         }
+        (Op::SetSize, Writing | Locked | Denying) if shared => Err(SHARED),
+        (Op::OpenDenying, Nothing) => Ok(Denying),
+        (Op::Lock(_), Writing) => Ok(Locked),
+        (Op::Lock(_), Reading) => Err(("the file is open for reading", "use 'open write'")),
+        (Op::Lock(_), Locked) => Err(("a range is locked already", "'unlock' it first")),
+        (Op::Lock(_), Denying | Made) => Err(("nobody else can lock it", "use 'open write'")),
+        (Op::Lock(_), Nothing | Left) => Err(("no file is open", "use 'open write' first")),
+        (Op::Unlock, Locked) => Ok(Writing),
+        (Op::Unlock, _) => Err(("no range is locked", "'lock' one first")),
+        (Op::Close, Locked) => Err(("a range is locked", "'unlock' it first")),
+        (Op::Close, Denying) => Ok(Nothing),
+        (Op::Read(_) | Op::Write(_) | Op::Flush | Op::SetSize, Locked | Denying) => Ok(standing),
         (Op::Open { write }, Nothing) => Ok(if *write { Writing } else { Reading }),
         (Op::Create, Nothing) => Ok(Made),
-        (Op::Open { .. } | Op::Create, Left) => {
+        (Op::Open { .. } | Op::OpenDenying | Op::Create, Left) => {
             Err(("the file made before is still there", "'delete' or 'rename' it first"))
         }
-        (Op::Open { .. } | Op::Create, _) => Err(("a file is open already", "'close' it first")),
+        (Op::Open { .. } | Op::OpenDenying | Op::Create, _) => {
+            Err(("a file is open already", "'close' it first"))
+        }
         (Op::Close, Reading | Writing) => Ok(Nothing),
         (Op::Close, Made) => Ok(Left),
         (Op::Read(_) | Op::Write(_), Nothing) if !opens => Ok(Nothing),
@@ -325,7 +360,7 @@ fn step(
         (Op::Delete, Made) => Err(("the file is open", "'close' it first")),
         (Op::Delete, _) => Err(("only files made by 'create' are deleted", "the data set stays as it is")),
         (Op::Rename, Nothing | Left) => Ok(Nothing),
-        (Op::Rename | Op::CopyToServer | Op::CopyFromServer, Reading | Writing | Made) => {
+        (Op::Rename | Op::CopyToServer | Op::CopyFromServer, Reading | Writing | Locked | Denying | Made) => {
             Err(("a file is open", "'close' it first"))
         }
         (Op::CopyToServer | Op::CopyFromServer, Left) => {
@@ -334,6 +369,6 @@ fn step(
         (Op::CopyToServer | Op::CopyFromServer, Nothing) => Ok(Nothing),
         (Op::Connect, Nothing) => Ok(Nothing),
         (Op::Connect, _) => Err(("a file is open or left over", "'close' and 'delete' it first")),
-        (Op::Stat | Op::List | Op::Space, _) => Ok(standing),
+        (Op::Stat | Op::List | Op::Space | Op::Think(_), _) => Ok(standing),
     }
 }

@@ -20,7 +20,7 @@ use sharebench_model::units::ByteSize;
 pub use data_set::{DataFile, DataSet, FileClass, Owner};
 pub use data_type::{DataKind, DataType};
 pub use loadfile::{Call, Disposition, Expected, Given, LeftOut, Loadfile, LoadfileLine, matches_mask};
-pub use operation::{Operation, RequestPattern, Requests, Times};
+pub use operation::{LockRange, Operation, RequestPattern, Requests, Times};
 pub use sizes::Sizes;
 pub use unit::{TypedUnit, Unit};
 
@@ -110,9 +110,8 @@ pub struct Transaction {
 impl Transaction {
     /// True when it reads or writes a file that stays open from one transaction to the next.
     pub fn keeps_open(&self) -> bool {
-        let opens = |operation: &Operation| matches!(operation, Operation::Open { .. } | Operation::Create);
         let moves = |operation: &Operation| matches!(operation, Operation::Read(_) | Operation::Write(_));
-        self.operations.iter().any(moves) && !self.operations.iter().any(opens)
+        self.operations.iter().any(moves) && !self.operations.iter().any(Operation::opens)
     }
 
     /// True when it writes to files of the data set, or copies of its own of them.

@@ -2,9 +2,12 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
+
+use sharebench_model::units::parse_duration;
 
 use super::Sizes;
-use crate::values::nearest;
+use crate::values::{duration_text, nearest};
 
 /// Where a request of a sequence starts in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +46,28 @@ impl Requests {
     }
 }
 
+/// The range of a file that a user locks. Both kinds have [`Self::BYTES`] bytes, and ranges are next to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockRange {
+    /// The first range of the file, which is the same for all users.
+    Shared,
+    /// A range of the user's own.
+    Own,
+}
+
+impl LockRange {
+    /// Bytes of a range, as in the sweeps of locks.
+    pub const BYTES: u64 = 4096;
+
+    /// The first byte of the range for the user of that number, from 0.
+    pub fn offset(self, user: u32) -> u64 {
+        match self {
+            Self::Shared => 0,
+            Self::Own => (u64::from(user) + 1) * Self::BYTES,
+        }
+    }
+}
+
 /// One operation on the file of the transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
@@ -51,6 +76,8 @@ pub enum Operation {
         /// For writing too.
         write: bool,
     },
+    /// Open it for reading and writing and deny it to all others, once nobody has it open.
+    OpenDenying,
     /// Create a new file next to it, which the following operations use.
     Create,
     /// Close what is open.
@@ -67,6 +94,12 @@ pub enum Operation {
     SetSize,
     /// Bring what was written to stable storage.
     Flush,
+    /// Lock a range of what is open, once nobody else has locked it.
+    Lock(LockRange),
+    /// Unlock it.
+    Unlock,
+    /// Pause for this long.
+    Think(Duration),
     /// Query the free space.
     Space,
     /// Log off and on again.
@@ -81,7 +114,10 @@ pub enum Operation {
     CopyFromServer,
 }
 
-const NAMES: [&str; 15] = [
+/// Longest pause within a transaction.
+const MAX_THINK: Duration = Duration::from_secs(60);
+
+const NAMES: [&str; 18] = [
     "open",
     "create",
     "close",
@@ -91,6 +127,9 @@ const NAMES: [&str; 15] = [
     "delete",
     "set-size",
     "flush",
+    "lock",
+    "unlock",
+    "think",
     "space",
     "connect",
     "read",
@@ -103,7 +142,7 @@ impl Operation {
     /// The first word in plans.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Open { .. } => "open",
+            Self::Open { .. } | Self::OpenDenying => "open",
             Self::Create => "create",
             Self::Close => "close",
             Self::Stat => "stat",
@@ -112,6 +151,9 @@ impl Operation {
             Self::Delete => "delete",
             Self::SetSize => "set-size",
             Self::Flush => "flush",
+            Self::Lock(_) => "lock",
+            Self::Unlock => "unlock",
+            Self::Think(_) => "think",
             Self::Space => "space",
             Self::Connect => "connect",
             Self::Read(_) => "read",
@@ -123,7 +165,17 @@ impl Operation {
 
     /// True when it needs no file of the data set.
     pub fn is_fileless(&self) -> bool {
-        matches!(self, Self::Space | Self::Connect)
+        matches!(self, Self::Space | Self::Connect | Self::Think(_))
+    }
+
+    /// True when it opens a file of the transaction.
+    pub fn opens(&self) -> bool {
+        matches!(self, Self::Open { .. } | Self::OpenDenying | Self::Create)
+    }
+
+    /// True when other users may be in its way, so that it waits for them.
+    pub fn waits_for_others(&self) -> bool {
+        matches!(self, Self::Lock(_) | Self::OpenDenying)
     }
 }
 
@@ -148,6 +200,9 @@ impl fmt::Display for Operation {
         f.write_str(self.name())?;
         match self {
             Self::Open { write: true } => f.write_str(" write"),
+            Self::OpenDenying => f.write_str(" deny"),
+            Self::Lock(LockRange::Own) => f.write_str(" own"),
+            Self::Think(time) => write!(f, " {}", duration_text(*time)),
             Self::Read(requests) | Self::Write(requests) => requests.fmt(f),
             _ => Ok(()),
         }
@@ -169,8 +224,16 @@ impl FromStr for Operation {
             "open" => match rest.as_slice() {
                 [] => Ok(Self::Open { write: false }),
                 ["write"] => Ok(Self::Open { write: true }),
-                _ => Err(format!("'{text}': write 'open' or 'open write'")),
+                ["deny"] => Ok(Self::OpenDenying),
+                _ => Err(format!("'{text}': write 'open', 'open write' or 'open deny'")),
             },
+            "lock" => match rest.as_slice() {
+                [] => Ok(Self::Lock(LockRange::Shared)),
+                ["own"] => Ok(Self::Lock(LockRange::Own)),
+                _ => Err(format!("'{text}': write 'lock' (the range of all users) or 'lock own'")),
+            },
+            "unlock" => bare(Self::Unlock),
+            "think" => think(text, &rest),
             "read" => requests(text, &rest).map(Self::Read),
             "write" => requests(text, &rest).map(Self::Write),
             "create" => bare(Self::Create),
@@ -185,9 +248,6 @@ impl FromStr for Operation {
             "connect" => bare(Self::Connect),
             "copy-to-server" => bare(Self::CopyToServer),
             "copy-from-server" => bare(Self::CopyFromServer),
-            "lock" | "unlock" => Err(format!(
-                "'{name}' is no operation of a workload; byte-range locks are replayed from loadfiles (LockX, UnlockX)"
-            )),
             "notify" => Err(
                 "'notify' is no operation of a workload; sweeps measure change notification (--tests notify)"
                     .to_owned(),
@@ -197,6 +257,15 @@ impl FromStr for Operation {
                 None => format!("'{name}' is no operation; known are {}", NAMES.join(", ")),
             }),
         }
+    }
+}
+
+fn think(text: &str, words: &[&str]) -> Result<Operation, String> {
+    let [time] = words else { return Err(format!("'{text}': write the pause, such as 'think 5ms'")) };
+    match parse_duration(time) {
+        Ok(time) if time <= MAX_THINK => Ok(Operation::Think(time)),
+        Ok(_) => Err(format!("'{text}': the pause is longer than {}", duration_text(MAX_THINK))),
+        Err(error) => Err(format!("'{text}': {error}")),
     }
 }
 
@@ -226,6 +295,11 @@ mod tests {
         for text in [
             "open",
             "open write",
+            "open deny",
+            "lock",
+            "lock own",
+            "unlock",
+            "think 5ms",
             "create",
             "set-size",
             "connect",
@@ -237,7 +311,14 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Operation>().map(|operation| operation.to_string()), Ok(text.to_owned()));
         }
-        assert!(NAMES.iter().all(|name| name.parse::<Operation>().is_ok_and(|found| found.name() == *name)));
+        let parsed = |name: &str| if name == "think" { "think 1s" } else { name }.parse::<Operation>();
+        assert!(NAMES.iter().all(|name| parsed(name).is_ok_and(|found| found.name() == *name)));
+    }
+
+    #[test]
+    fn ranges_are_next_to_each_other() {
+        let own = [0, 1, 2].map(|user| LockRange::Own.offset(user));
+        assert_eq!((LockRange::Shared.offset(7), own), (0, [4096, 8192, 12_288]));
     }
 
     #[test]
@@ -245,12 +326,16 @@ mod tests {
         for (text, said) in [
             ("raed", "did you mean 'read'?"),
             ("", "known are open"),
-            ("open twice", "write 'open' or 'open write'"),
+            ("open twice", "write 'open', 'open write' or 'open deny'"),
             ("close it", "close takes no arguments"),
             ("read x0", "write x1 to x1000000"),
             ("read 4KiB 8KiB", "there is a size already"),
             ("read much", "is no size"),
-            ("lock", "LockX"),
+            ("lock all", "'lock own'"),
+            ("unlock own", "unlock takes no arguments"),
+            ("think", "such as 'think 5ms'"),
+            ("think 5", "has no unit"),
+            ("think 2m", "longer than 60s"),
             ("notify", "--tests notify"),
         ] {
             let error = text.parse::<Operation>().unwrap_err();

@@ -9,7 +9,7 @@ use sharebench_stream_client::{Arrivals, SendQueue, connection_error, tcp_readin
 use tokio::net::TcpStream;
 
 use crate::client::credits::Credits;
-use crate::client::lease_breaks::LeaseBreaks;
+use crate::client::lease_breaks::{Broken, LeaseBreaks};
 use crate::client::message_security::MessageSecurity;
 use crate::client::metadata_exchange::MetadataExchange;
 use crate::client::pending_replies::{Completion, PendingReplies};
@@ -23,7 +23,8 @@ use crate::wire::data::{READ_DATA_OFFSET, WRITE_DATA_OFFSET};
 use crate::wire::data::{ReadRequest, WriteRequest};
 use crate::wire::frame::{self, PREFIX_LEN};
 use crate::wire::header::{Header, command, flags};
-use crate::wire::lease::{ACKNOWLEDGMENT_REQUIRED, LeaseAcknowledgment};
+use crate::wire::lease::LeaseAcknowledgment;
+use crate::wire::oplock::OplockBreak;
 use crate::wire::simple::{Empty, FlushRequest};
 use crate::wire::transform;
 
@@ -60,7 +61,7 @@ pub(crate) struct Channel {
     requests: Requests,
     /// Requests that wait for credits, in the order of their submission.
     waiting: VecDeque<Queued>,
-    /// Breaks of leases that are not acknowledged yet.
+    /// Breaks of leases and oplocks that are not acknowledged yet.
     pub(crate) breaks: LeaseBreaks,
     /// Requests that the server wants to see again, see [`PendingReplies`].
     to_repeat: Vec<Queued>,
@@ -329,16 +330,24 @@ impl Channel {
         self.listens = false;
     }
 
-    /// Queues the acknowledgment of the oldest break, one at a time (MS-SMB2 3.2.5.19.2).
+    /// Queues the acknowledgment of the oldest break, one at a time (MS-SMB2 3.2.5.19.1, 3.2.5.19.2).
     #[cold]
     fn acknowledge(&mut self) {
         let index = self.requests.acknowledgment_index();
         while self.requests.is_idle(index) {
-            let Some(broken) = self.breaks.take() else { return };
-            let required = broken.flags & ACKNOWLEDGMENT_REQUIRED != 0;
-            self.counts.lease_broken(required);
+            let Some((broken, required)) = self.breaks.take() else { return };
+            let acknowledgment = match broken {
+                Broken::Lease(broken) => {
+                    self.counts.lease_broken(required);
+                    Request::Acknowledge { key: broken.key, state: broken.new }
+                }
+                Broken::Oplock(broken) => {
+                    self.counts.oplock_broken(required);
+                    Request::AcknowledgeOplock { file: broken.file, level: broken.level }
+                }
+            };
             if required {
-                self.submit(index, Request::Acknowledge { key: broken.key, state: broken.new });
+                self.submit(index, acknowledgment);
             }
         }
     }
@@ -565,6 +574,9 @@ fn encode_data(request: Request, out: &mut Vec<u8>) {
             WriteRequest { data_offset, len, offset, file, flags, ..WriteRequest::default() }.encode(out);
         }
         Request::Flush { file } => FlushRequest { file, ..FlushRequest::default() }.encode(out),
+        Request::AcknowledgeOplock { file, level } => {
+            OplockBreak { level, file, ..OplockBreak::default() }.encode(out);
+        }
         Request::Acknowledge { key, state } => {
             LeaseAcknowledgment { key, state, ..LeaseAcknowledgment::default() }.encode(out);
         }

@@ -17,6 +17,7 @@ use crate::client::requests::Request;
 use crate::client::session_counts::SessionCounts;
 use crate::client::slot_buffers::SlotBuffers;
 use crate::status::NtStatus;
+use crate::wire::FileId;
 use crate::wire::header::{Header, command};
 
 /// Every channel of a session, and the slots' buffers that they share.
@@ -80,6 +81,34 @@ impl Channels {
     pub(crate) fn expect_break_of(&mut self, key: [u8; 16]) {
         for channel in &mut self.live {
             channel.breaks.expect_of(key);
+        }
+    }
+
+    /// Keeps breaks of oplocks from now on.
+    pub(crate) fn oplock_requested(&mut self) {
+        for channel in &mut self.live {
+            channel.breaks.oplock_requested();
+        }
+    }
+
+    /// Waits for the break of the oplock of this file from now on.
+    pub(crate) fn oplock_granted(&mut self, file: FileId, level: u8) {
+        for channel in &mut self.live {
+            channel.breaks.oplock_granted(file, level);
+        }
+    }
+
+    /// The session has no oplock any more.
+    pub(crate) fn forget_oplock(&mut self) {
+        for channel in &mut self.live {
+            channel.breaks.forget_oplock();
+        }
+    }
+
+    /// The session has no oplock of this file any more.
+    pub(crate) fn forget_oplock_of(&mut self, file: FileId) {
+        for channel in &mut self.live {
+            channel.breaks.forget_oplock_of(file);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Leases and durable handles that opens request, and the breaks that the session acknowledges.
+//! Leases, oplocks and durable handles that opens request, and the breaks that the session acknowledges.
 
 use std::future::poll_fn;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -17,7 +17,7 @@ use crate::wire::create::{CreateResponse, options};
 use crate::wire::create_context::{CreateContext, contexts, name};
 use crate::wire::durable::{self, DurableGrant, DurableRequest};
 use crate::wire::lease::{HANDLE, LEVEL, LeaseContext, READ, WRITE};
-use crate::wire::oplock;
+use crate::wire::{FileId, oplock};
 
 /// What opens request to cache. The client never caches: it measures what a lease costs a server, and what a break
 /// costs another user.
@@ -121,29 +121,53 @@ impl CreateExtras {
 }
 
 impl SmbSession {
-    /// Opens a file with a request for a lease on everything (MS-SMB2 3.2.4.3.8), whatever the URL requests. Its break is
-    /// awaited from now on.
+    /// Opens a file with a request for a lease on everything (MS-SMB2 3.2.4.3.8), whatever the URL requests. A server without
+    /// leases is requested a batch oplock, which permits the same. Its break is awaited from now on.
     pub(crate) async fn open_leased(&mut self, path: &str) -> Result<MetaYield, OpError> {
         let dialect = self.negotiated.dialect;
         let oldest = LeaseChoice::File(READ).oldest_dialect();
         if dialect < oldest || self.negotiated.capabilities & LEASING == 0 {
-            return Err(OpError::no_rights(
-                "the server has no leases (dialects from 2.1 with SMB2_GLOBAL_CAP_LEASING)",
-            ));
+            return self.open_with_oplock(path).await;
         }
         let key = self.lease_key(path);
         self.channels.expect_break_of(key);
         let mut extras = CreateExtras::default();
         extras.request_lease(key, READ | HANDLE | WRITE, dialect);
-        let (rights, disposition) = access_and_disposition(OpenHow::ReadWrite);
-        let (id, response) =
-            self.create_with(extras, path, rights, disposition, options::NON_DIRECTORY_FILE).await?;
-        let state = self.granted_lease(&response);
-        let right = match state {
-            _ if state & WRITE != 0 => CacheRight::Writes,
-            _ if state & READ != 0 => CacheRight::Reads,
+        let (id, response) = self.create_to_cache(extras, path).await?;
+        let right = match self.granted_lease(&response) {
+            state if state & WRITE != 0 => CacheRight::Writes,
+            state if state & READ != 0 => CacheRight::Reads,
             _ => CacheRight::None,
         };
+        self.hold(id, right).await
+    }
+
+    async fn open_with_oplock(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        self.channels.oplock_requested();
+        let extras = CreateExtras { oplock: oplock::BATCH, ..CreateExtras::default() };
+        let (id, response) =
+            self.create_to_cache(extras, path).await.inspect_err(|_| self.channels.forget_oplock())?;
+        self.counts.oplock_granted(response.oplock);
+        self.channels.oplock_granted(id, response.oplock);
+        let right = match response.oplock {
+            oplock::BATCH | oplock::EXCLUSIVE => CacheRight::Writes,
+            oplock::LEVEL_II => CacheRight::Reads,
+            _ => CacheRight::None,
+        };
+        self.hold(id, right).await
+    }
+
+    async fn create_to_cache(
+        &mut self,
+        extras: CreateExtras,
+        path: &str,
+    ) -> Result<(FileId, CreateResponse), OpError> {
+        let (rights, disposition) = access_and_disposition(OpenHow::ReadWrite);
+        self.create_with(extras, path, rights, disposition, options::NON_DIRECTORY_FILE).await
+    }
+
+    /// Keeps an open file with the right that was granted.
+    async fn hold(&mut self, id: FileId, right: CacheRight) -> Result<MetaYield, OpError> {
         match self.files.open(OpenFile { id, policy: IoPolicy::default() }) {
             Ok(file) => {
                 self.leased = (right != CacheRight::None).then_some(file);
@@ -156,7 +180,7 @@ impl SmbSession {
         }
     }
 
-    /// Waits for the break of the lease of [`Self::open_leased`], and acknowledges it.
+    /// Waits for the break of the lease or oplock of [`Self::open_leased`], and acknowledges it.
     pub(crate) async fn await_break(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
         if self.leased != Some(file) {
             return Err(OpError::no_right());

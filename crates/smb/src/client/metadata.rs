@@ -45,7 +45,10 @@ impl SmbSession {
                 let file = self.files.close(*file)?;
                 cancelled?;
                 self.copies.forget(file.id);
-                self.close_file(file.id).await?;
+                let closed = self.close_file(file.id).await;
+                // Until now a break had to be acknowledged: the server may have waited for that before it closed the file.
+                self.channels.forget_oplock_of(file.id);
+                closed?;
                 Ok(MetaYield::Done)
             }
             MetaOp::SetSize { file, size } => {

@@ -5,7 +5,7 @@ use sharebench_stream_client::connection_error::protocol_violation;
 use sharebench_stream_client::submit_error;
 
 use crate::client::credits::Credits;
-use crate::client::lease_breaks::LeaseBreaks;
+use crate::client::lease_breaks::{Broken, LeaseBreaks};
 use crate::client::message_security::MessageSecurity;
 use crate::client::renewal::RenewalExchange;
 use crate::client::requests::{InFlight, Queued, Request, Requests};
@@ -16,6 +16,7 @@ use crate::wire::WireError;
 use crate::wire::data::{ReadResponse, WriteResponse};
 use crate::wire::header::{Header, UNSOLICITED, command, flags};
 use crate::wire::lease::{LeaseAcknowledgment, LeaseBreak};
+use crate::wire::oplock::OplockBreak;
 use crate::wire::simple::{Empty, ErrorResponse};
 
 /// Most requests for one operation, if the server rejects them for the time being: after the loss of a channel, or because
@@ -54,7 +55,7 @@ pub(crate) struct PendingReplies<'a> {
     pub(crate) to_repeat: &'a mut Vec<Queued>,
     /// The renewal of the session's login on this connection.
     pub(crate) renewal: &'a mut RenewalExchange,
-    /// Breaks of leases that the server announces.
+    /// Breaks of leases and oplocks that the server announces.
     pub(crate) breaks: &'a mut LeaseBreaks,
     pub(crate) completions: &'a mut Vec<Completion>,
 }
@@ -87,10 +88,11 @@ impl PendingReplies<'_> {
     pub(crate) fn accept(&mut self, message: &mut [u8], encrypted: bool) -> Result<(), OpError> {
         let header = Header::decode(message).map_err(protocol_violation)?;
         let Some((index, sent)) = matching(&header, self.requests)? else {
-            // The break of a lease belongs to no session: it is neither signed nor encrypted (MS-SMB2 3.3.4.7). A forged
-            // one makes this client give up a right that it does not use.
-            // Other notifications are ignored: this client holds no oplock.
-            if let Ok(broken) = LeaseBreak::decode(message)
+            // A break belongs to no session: it is neither signed nor encrypted (MS-SMB2 3.3.4.6, 3.3.4.7). A forged one makes
+            // this client give up a right that it does not use. Other notifications are ignored.
+            let lease = LeaseBreak::decode(message).map(Broken::Lease);
+            let broken = lease.or_else(|_| OplockBreak::decode(message).map(Broken::Oplock));
+            if let Ok(broken) = broken
                 && !self.breaks.push(broken)
             {
                 return Err(protocol_violation("more breaks of leases than the session can hold"));
@@ -208,6 +210,7 @@ impl PendingReplies<'_> {
                 Ok(if count == len { Ok(len) } else { Err(submit_error::short_write(count, len)) })
             }
             Request::Acknowledge { .. } => LeaseAcknowledgment::decode(message).map(|_| Ok(0)),
+            Request::AcknowledgeOplock { .. } => OplockBreak::decode(message).map(|_| Ok(0)),
             Request::Flush { .. } | Request::LogIn | Request::Watch { .. } | Request::Metadata { .. } => {
                 Empty::decode(message).map(|_| Ok(0))
             }

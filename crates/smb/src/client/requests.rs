@@ -19,6 +19,8 @@ pub(crate) enum Request {
     Flush { file: FileId },
     /// The acknowledgment of the break of a lease. No caller waits for it.
     Acknowledge { key: [u8; 16], state: u32 },
+    /// The acknowledgment of the break of an oplock, likewise.
+    AcknowledgeOplock { file: FileId, level: u8 },
     /// `SESSION_SETUP` that renews the login of an expired session. No caller waits for it; its body waits in the
     /// channel's [`RenewalExchange`].
     ///
@@ -41,7 +43,7 @@ impl Request {
             Self::Read { .. } => command::READ,
             Self::Write { .. } => command::WRITE,
             Self::Flush { .. } => command::FLUSH,
-            Self::Acknowledge { .. } => command::OPLOCK_BREAK,
+            Self::Acknowledge { .. } | Self::AcknowledgeOplock { .. } => command::OPLOCK_BREAK,
             Self::LogIn => command::SESSION_SETUP,
             Self::Watch { .. } => command::CHANGE_NOTIFY,
             Self::Metadata { command, .. } => command,
@@ -53,13 +55,13 @@ impl Request {
         match self {
             Self::Read { len, .. } | Self::Write { len, .. } => len,
             Self::Metadata { reply_bytes, .. } | Self::Watch { reply_bytes } => reply_bytes,
-            Self::Flush { .. } | Self::Acknowledge { .. } | Self::LogIn => 0,
+            Self::Flush { .. } | Self::Acknowledge { .. } | Self::AcknowledgeOplock { .. } | Self::LogIn => 0,
         }
     }
 
     /// True if it belongs to the session itself, so that no operation counts it.
     pub(crate) const fn is_internal(self) -> bool {
-        matches!(self, Self::Acknowledge { .. } | Self::LogIn)
+        matches!(self, Self::Acknowledge { .. } | Self::AcknowledgeOplock { .. } | Self::LogIn)
     }
 
     /// True if it ends in a [`Completion`](crate::client::pending_replies::Completion): its caller waits for nothing else.
@@ -88,6 +90,7 @@ impl Request {
             }
             Self::Flush { .. }
             | Self::Acknowledge { .. }
+            | Self::AcknowledgeOplock { .. }
             | Self::LogIn
             | Self::Watch { .. }
             | Self::Metadata { .. } => PolicyCount::default(),

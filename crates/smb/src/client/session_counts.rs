@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sharebench_model::Facts;
 
 use crate::client::leases::state_name;
+use crate::wire::oplock;
 
 /// Sums over all sessions of a target. Each event is rare, so that counting it at once costs a measurement nothing.
 #[derive(Debug, Default)]
@@ -15,6 +16,10 @@ pub(crate) struct SessionCounts {
     /// Opens by the state of the lease that the server granted.
     leases: [AtomicU64; LEASE_STATES],
     leases_broken: AtomicU64,
+    /// Opens by the level of the oplock that the server granted, in the order of [`OPLOCK_LEVELS`].
+    oplocks: [AtomicU64; OPLOCK_LEVELS.len()],
+    oplocks_broken: AtomicU64,
+    oplock_breaks_acknowledged: AtomicU64,
     breaks_acknowledged: AtomicU64,
     durables_requested: AtomicU64,
     durables_granted: AtomicU64,
@@ -22,6 +27,14 @@ pub(crate) struct SessionCounts {
 
 /// Number of states of a lease: each combination of read, handle and write.
 pub(crate) const LEASE_STATES: usize = 8;
+
+/// The levels of oplocks with their names in facts.
+const OPLOCK_LEVELS: [(u8, &str); 4] = [
+    (oplock::BATCH, "batch"),
+    (oplock::EXCLUSIVE, "exclusive"),
+    (oplock::LEVEL_II, "level II"),
+    (oplock::NONE, "none"),
+];
 
 impl SessionCounts {
     /// A channel was lost, and its session continues on others.
@@ -52,6 +65,20 @@ impl SessionCounts {
         self.breaks_acknowledged.fetch_add(u64::from(acknowledged), Ordering::Relaxed);
     }
 
+    /// A server answered an open that requests an oplock; a level that no server may grant counts as none.
+    pub(crate) fn oplock_granted(&self, level: u8) {
+        let place = OPLOCK_LEVELS.iter().position(|(known, _)| *known == level);
+        if let Some(count) = self.oplocks.get(place.unwrap_or(OPLOCK_LEVELS.len() - 1)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// An oplock was broken; `acknowledged` if the server waits for that.
+    pub(crate) fn oplock_broken(&self, acknowledged: bool) {
+        self.oplocks_broken.fetch_add(1, Ordering::Relaxed);
+        self.oplock_breaks_acknowledged.fetch_add(u64::from(acknowledged), Ordering::Relaxed);
+    }
+
     /// A server answered an open that requests a durable handle.
     pub(crate) fn durable_requested(&self, granted: bool) {
         self.durables_requested.fetch_add(1, Ordering::Relaxed);
@@ -75,6 +102,23 @@ impl SessionCounts {
         };
         add("leases_broken", &self.leases_broken);
         add("lease_breaks_acknowledged", &self.breaks_acknowledged);
+    }
+
+    /// Adds the facts of sessions that have requested oplocks, such as `oplocks_granted: batch 10, none 1`.
+    pub(crate) fn add_oplock_facts(&self, facts: &mut Facts) {
+        let counts = self.oplocks.iter().map(|count| count.load(Ordering::Relaxed)).zip(OPLOCK_LEVELS);
+        let granted =
+            counts.filter(|(count, _)| *count > 0).map(|(count, (_, name))| format!("{name} {count}"));
+        let granted = granted.collect::<Vec<_>>().join(", ");
+        if granted.is_empty() {
+            return;
+        }
+        facts.insert("oplocks_granted".into(), granted);
+        let mut add = |fact: &str, count: &AtomicU64| {
+            facts.insert(fact.to_owned(), count.load(Ordering::Relaxed).to_string());
+        };
+        add("oplocks_broken", &self.oplocks_broken);
+        add("oplock_breaks_acknowledged", &self.oplock_breaks_acknowledged);
     }
 
     /// Adds the facts of sessions that request durable handles.

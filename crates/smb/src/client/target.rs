@@ -139,6 +139,7 @@ impl Target for SmbTarget {
         if self.options.lease != LeaseChoice::None || self.counts.has_leases() {
             self.counts.add_lease_facts(&mut facts);
         }
+        self.counts.add_oplock_facts(&mut facts);
         if self.options.durable {
             self.counts.add_durable_facts(&mut facts);
         }

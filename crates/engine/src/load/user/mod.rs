@@ -2,6 +2,7 @@
 
 pub(crate) mod arrival_schedule;
 pub(crate) mod environment;
+pub(crate) mod locked_range;
 pub(crate) mod open_file;
 pub(crate) mod replay;
 pub(crate) mod replay_files;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use sharebench_model::{ErrorClass, FileRef, MetaOp, OpError, OpStep, OpenHow};
 use sharebench_plan::{Operation, Owner, RequestPattern, Requests, Times, Transaction};
 
-use crate::data::set_content::blocks;
+use crate::data::set_content::{blocks, set_content};
+use crate::load::user::locked_range::LockedRange;
 use crate::load::user::open_file::OpenFile;
 use crate::load::user::requests::Piece;
 use crate::load::user::user_files::OwnFile;
@@ -25,8 +26,9 @@ struct TransactionState {
     /// Index into the data set; nothing where the transaction needs no file.
     file: Option<usize>,
     handle: Option<FileRef>,
-    /// Offset at which the next sequential request starts.
+    /// Offset at which the next sequential request starts: in the file, or in the range that is locked.
     at: u64,
+    locked: Option<LockedRange>,
     made: Option<CreatedFile>,
     /// Generation of what this transaction writes to the user's own file; none before its first write.
     generation: Option<u32>,
@@ -46,7 +48,8 @@ impl VirtualUser<'_> {
         }
         let transaction = &thread.work.workload.transactions[index];
         let file = self.pick(transaction);
-        let mut state = TransactionState { file, handle: None, at: 0, made: None, generation: None };
+        let mut state =
+            TransactionState { file, handle: None, at: 0, locked: None, made: None, generation: None };
         if let (true, Some(file)) = (transaction.keeps_open(), file) {
             state.at = self.kept.get(&file).map_or(0, |kept| kept.at);
         }
@@ -85,8 +88,12 @@ impl VirtualUser<'_> {
 
     /// Closes and removes what a failed transaction left, if the session still can.
     async fn clean_up(&mut self, state: TransactionState) {
+        // What fails here is not reported: the earlier failure is.
         if let Some(file) = state.handle {
-            // The earlier failure is already reported.
+            if let Some(LockedRange { offset, bytes }) = state.locked {
+                // Over NFS 4 a file with locks cannot be closed.
+                let _ = self.call(MetaOp::Unlock { file, offset, bytes }).await;
+            }
             let _ = self.call(MetaOp::Close { file }).await;
         }
         if let Some(made) = state.made {
@@ -140,6 +147,10 @@ impl VirtualUser<'_> {
         let Some(file) = state.file else {
             return match operation {
                 Operation::Connect => self.connect_again().await,
+                Operation::Think(time) => {
+                    self.pause(*time).await;
+                    Ok(())
+                }
                 _ => self.meta(MetaOp::Space).await.map(drop),
             };
         };
@@ -149,6 +160,24 @@ impl VirtualUser<'_> {
                 state.handle = Some(self.open(self.path_of(file), how).await?);
                 state.at = 0;
             }
+            Operation::OpenDenying => {
+                let open = MetaOp::OpenDenying { path: self.path_of(file) };
+                state.handle = Some(self.meta_when_free(open).await?.into_opened()?.0);
+                state.at = 0;
+            }
+            Operation::Lock(range) => {
+                if let Some(file) = state.handle {
+                    state.locked = Some(self.lock_range(file, *range).await?);
+                    state.at = 0;
+                }
+            }
+            Operation::Unlock => {
+                if let (Some(file), Some(LockedRange { offset, bytes })) = (state.handle, state.locked) {
+                    self.meta(MetaOp::Unlock { file, offset, bytes }).await?;
+                    (state.locked, state.at) = (None, 0);
+                }
+            }
+            Operation::Think(time) => self.pause(*time).await,
             Operation::Create => self.create(file, state).await?,
             Operation::Close => {
                 if let Some(file) = state.handle.take() {
@@ -280,10 +309,12 @@ impl VirtualUser<'_> {
         let described = &workload.set.files[file];
         // A new file grows up to the size of its neighbor; others keep their length.
         let growing = state.made.is_some();
-        let bytes = match described.owner {
+        let whole = match described.owner {
             Owner::User if !growing => self.own_mut(file).bytes,
             _ => described.bytes,
         };
+        // While a range is locked, requests are within it, as if it were the file.
+        let (first, bytes) = state.locked.map_or((0, whole), |range| (range.offset, range.bytes));
         let mut left = match requests.times {
             Times::Count(n) if bytes > 0 || growing => n,
             Times::All if bytes > 0 => u32::MAX,
@@ -301,7 +332,7 @@ impl VirtualUser<'_> {
             let grain =
                 requests.size.as_ref().map_or(u64::from(workload.block), sharebench_plan::Sizes::grain);
             let (offset, len) = self.next_range(requests.pattern, state.at, wanted, grain, bytes, growing);
-            let piece = Piece { handle, file, offset, len: len as u32 };
+            let piece = Piece { handle, file, offset: first + offset, len: len as u32 };
             if write {
                 self.write_to(piece, state).await?;
             } else {
@@ -340,11 +371,17 @@ impl VirtualUser<'_> {
         }
     }
 
-    /// Writes to the file that the transaction made, or to the user's own file.
+    /// Writes to the file that the transaction made, or to the user's own file. A shared file gets the content that it has
+    /// already, so that reads of other users are right whenever they arrive.
     async fn write_to(&mut self, piece: Piece, state: &mut TransactionState) -> Result<(), OpError> {
         if let Some(made) = &mut state.made {
             let content = self.own_content(piece.file, made.generation);
             return self.write(piece, content, Some(&mut made.own)).await;
+        }
+        let described = &self.thread.work.workload.set.files[piece.file];
+        if described.owner == Owner::Shared {
+            let content = set_content(piece.file, described);
+            return self.write(piece, content, Some(&mut OwnFile::default())).await;
         }
         let generation = match state.generation {
             Some(generation) => generation,

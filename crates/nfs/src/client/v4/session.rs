@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading,
-    WireCount,
+    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, PolicyCount, Reply, Slot,
+    TcpReading, WireCount,
 };
 use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
 use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, buffer_pool};
@@ -210,6 +210,42 @@ impl Nfs4Session {
         self.state.leave();
         reply
     }
+
+    /// Reads a whole file into the buffer of `slot`, and counts the calls.
+    async fn read_whole_counted(&mut self, slot: Slot, path: &str, len: u32) -> Reply {
+        self.requests = 0;
+        self.directories.begin_operation();
+        let mut result = self.read_whole(slot, path, len).await;
+        if result.as_ref().is_err_and(|error| error.class == ErrorClass::Stale) && self.may_be_stale() {
+            // As with every operation on names: a kept directory handle was stale.
+            result = self.read_whole(slot, path, len).await;
+        }
+        Reply { slot, result, requests: self.requests }
+    }
+
+    /// Reads a whole file as one of several operations in flight.
+    async fn read_whole_one(mut self, slot: Slot, path: String, len: u32) -> MetaReply {
+        self.state.enter();
+        let Reply { result, requests, .. } = self.read_whole_counted(slot, &path, len).await;
+        self.state.leave();
+        MetaReply { result: result.map(|bytes| MetaYield::Bytes(bytes.into())), requests }
+    }
+
+    /// A session value for an operation that begins in a slot.
+    ///
+    /// # Errors
+    /// The session is lost, or the slot has an operation in flight.
+    fn begin_in(&mut self, slot: Slot) -> Result<Self, OpError> {
+        if let Some(error) = self.channel.failure() {
+            return Err(error);
+        }
+        let index = slot.0 as usize;
+        let is_idle = self.channel.is_idle(index) && !self.recovery.is_delayed(index);
+        if index >= self.buffers.len() || !is_idle || !self.calls.is_idle(slot) {
+            return Err(OpError::slot_not_idle());
+        }
+        Ok(Self { state: self.state.borrower(), index, requests: 0, calls: CallsInFlight::default() })
+    }
 }
 
 impl Nfs4State {
@@ -288,18 +324,10 @@ impl Session for Nfs4Session {
     }
 
     fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
-        if let Some(error) = self.channel.failure() {
-            return Err(error);
-        }
-        let index = slot.0 as usize;
-        let is_idle = self.channel.is_idle(index) && !self.recovery.is_delayed(index);
-        if index >= self.buffers.len() || !is_idle || !self.calls.is_idle(slot) {
-            return Err(OpError::slot_not_idle());
-        }
+        let one = self.begin_in(slot)?;
         if !op.can_overlap() {
             return Err(OpError::cannot_overlap());
         }
-        let one = Self { state: self.state.borrower(), index, requests: 0, calls: CallsInFlight::default() };
         self.calls.begin(slot, Box::pin(one.perform_one(op)));
         Ok(())
     }
@@ -327,19 +355,13 @@ impl Session for Nfs4Session {
 
     /// SEQUENCE, PUTFH of the directory, OPEN, READ and CLOSE as one COMPOUND.
     fn read_file<'a>(&'a mut self, path: &'a str, len: u32) -> LocalBoxFuture<'a, Reply> {
-        Box::pin(async move {
-            let before = self.channel.wire().requests;
-            self.directories.begin_operation();
-            let mut result = self.read_whole(path, len).await;
-            if result.as_ref().is_err_and(|error| error.class == ErrorClass::Stale)
-                && self.directories.invalidate()
-            {
-                // As with every operation on names: a kept directory handle was stale.
-                result = self.read_whole(path, len).await;
-            }
-            let requests = (self.channel.wire().requests - before) as u32;
-            Reply { slot: Slot(0), result, requests }
-        })
+        Box::pin(async move { self.read_whole_counted(Slot(0), path, len).await })
+    }
+
+    fn submit_read_file(&mut self, slot: Slot, path: String, len: u32) -> Result<(), OpError> {
+        let one = self.begin_in(slot)?;
+        self.calls.begin(slot, Box::pin(one.read_whole_one(slot, path, len)));
+        Ok(())
     }
 
     /// A COMPOUND of SEQUENCE alone, or NULL in minor version 0 (RFC 7530, 15.1).

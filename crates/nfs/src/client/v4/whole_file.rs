@@ -1,6 +1,6 @@
 //! Small files that one call opens, reads and closes (`compound=on`).
 
-use sharebench_model::{OpError, WireCount};
+use sharebench_model::{OpError, Slot, WireCount};
 use sharebench_stream_client::submit_error;
 use sharebench_target::buffer_pool;
 
@@ -55,19 +55,20 @@ impl Performed {
 }
 
 impl Nfs4Session {
-    /// Opens, reads and closes a file by one COMPOUND. READ and CLOSE name the state that OPEN has just returned.
-    pub(crate) async fn read_whole(&mut self, path: &str, len: u32) -> Result<u32, OpError> {
+    /// Opens, reads and closes a file by one COMPOUND, into the buffer of a slot that is idle. READ and CLOSE name the state
+    /// that OPEN has just returned.
+    pub(crate) async fn read_whole(&mut self, slot: Slot, path: &str, len: u32) -> Result<u32, OpError> {
         if len > self.limits.read_max {
             return Err(submit_error::record_above_limit("READ", len, "maxread", self.limits.read_max));
         }
         let slot_bytes = self.slot_bytes;
-        let mut buffer = self.buffers.first_mut().map(std::mem::take).unwrap_or_default();
+        let mut buffer = self.buffers.get_mut(slot.0 as usize).map(std::mem::take).unwrap_or_default();
         buffer_pool::ensure(&mut buffer, slot_bytes);
         let read = match buffer.get_mut(..len as usize) {
             Some(part) => self.read_into(path, part).await,
             None => Err(submit_error::record_above_slot("READ", len)),
         };
-        if let Some(place) = self.buffers.first_mut() {
+        if let Some(place) = self.buffers.get_mut(slot.0 as usize) {
             *place = buffer;
         }
         let received =
@@ -96,7 +97,7 @@ impl Nfs4Session {
             if !postponed {
                 break performed.read;
             }
-            tokio::time::sleep(delay).await;
+            self.state.pause(tokio::time::sleep(delay)).await;
             delay = (delay * 2).min(MAX_RETRY_DELAY);
         };
         self.owners.release(owner);

@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
-use sharebench_model::{ErrorClass, MetaOp, OpenHow, Slot, WireCount};
-use sharebench_target::{Session, SessionSpec, Target, TargetUrl, call};
+use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpenHow, Slot, WireCount};
+use sharebench_target::{CallReply, Session, SessionSpec, Target, TargetUrl, call};
 
 use super::tests::server;
 use crate::canned::answer;
@@ -46,6 +46,42 @@ async fn a_whole_file_is_one_call_of_five_operations() {
     let reply = session.read_file("data", 8192).await;
     assert_eq!(reply.requests, 0, "{reply:?}");
     assert!(reply.result.unwrap_err().detail.contains("8192"));
+}
+
+#[tokio::test]
+async fn several_whole_files_are_in_flight_each_in_the_buffer_of_its_slot() {
+    let (address, seen) = server(9, 20);
+    let text = format!("nfs://{address}/export?vers=4.1&compound=on");
+    let target = NfsTarget::from_url(TargetUrl::parse(&text).unwrap()).unwrap();
+    let spec = SessionSpec { slots: 4, slot_bytes: 4096, ..SessionSpec::default() };
+    let mut session = target.connect(&spec).await.unwrap();
+    let before = seen.lock().unwrap().performed;
+    let mut read = 0;
+    let mut requests = 0;
+    for slot in 0..4 {
+        session.submit_read_file(Slot(slot), "data".into(), LEN).unwrap();
+    }
+    assert!(session.submit_read_file(Slot(0), "data".into(), LEN).is_err(), "the slot is in use");
+    let mut in_flight = 4;
+    let mut replies = Vec::new();
+    while in_flight > 0 {
+        let arrived = std::future::poll_fn(|cx| session.poll_calls(cx, &mut replies));
+        tokio::time::timeout(std::time::Duration::from_secs(60), arrived).await.unwrap();
+        for CallReply { slot, reply } in replies.drain(..) {
+            in_flight -= 1;
+            read += 1;
+            requests += u64::from(reply.requests);
+            assert_eq!(reply.result, Ok(MetaYield::Bytes(LEN.into())));
+            assert_eq!(session.buffer(slot).len(), 4096);
+            if read + in_flight < 200 {
+                session.submit_read_file(slot, "data".into(), LEN).unwrap();
+                in_flight += 1;
+            }
+        }
+    }
+    assert_eq!(seen.lock().unwrap().performed - before, 200);
+    assert!(requests > 200, "no call was sent again");
+    session.close().await;
 }
 
 #[tokio::test]

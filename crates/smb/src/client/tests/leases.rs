@@ -1,6 +1,6 @@
 //! Breaks of leases at a scripted server.
 
-use sharebench_model::{CacheRight, MetaOp, MetaYield};
+use sharebench_model::{CacheRight, Facts, MetaOp, MetaYield};
 
 use super::*;
 use crate::client::negotiated::LEASING;
@@ -9,6 +9,7 @@ use crate::wire::create_context::{CreateContext, name, put_contexts};
 use crate::wire::lease::{
     ACKNOWLEDGMENT_REQUIRED, HANDLE, LEVEL, LeaseAcknowledgment, LeaseBreak, LeaseContext, READ, WRITE,
 };
+use crate::wire::oplock::{self, OplockBreak};
 use crate::wire::simple::CloseResponse;
 
 fn lease_break(key: u8) -> Vec<u8> {
@@ -162,15 +163,83 @@ fn the_break_of_a_lease_is_awaited_and_acknowledged_while_nothing_is_in_flight()
     }
 }
 
+/// A message of `OPLOCK_BREAK` that breaks the oplock of the file of [`leased`].
+fn oplock_break(level: u8) -> Vec<u8> {
+    let header = Header {
+        command: command::OPLOCK_BREAK,
+        flags: flags::RESPONSE,
+        message_id: UNSOLICITED,
+        ..Header::default()
+    };
+    let file = FileId { persistent: 3, volatile: 4 };
+    let broken = OplockBreak { level, file, ..OplockBreak::default() };
+    message(&header, |out| broken.encode(out))
+}
+
 #[test]
-fn a_server_without_leases_gets_no_request_for_one() {
-    for (dialect, capabilities) in [(0x0202, LEASING), (0x0311, 0)] {
-        run(async {
-            let (mut session, _, _server) = pair(1, 8, 1 << 20).await;
-            session.negotiated.dialect = dialect;
-            session.negotiated.capabilities = capabilities;
-            let opened = session.call(MetaOp::OpenLeased { path: "held".into() }).await;
-            assert_eq!((opened.result.unwrap_err().class, opened.requests), (ErrorClass::Unsupported, 0));
-        });
+fn without_leases_an_oplock_is_requested_and_its_break_is_acknowledged_unless_it_was_of_level_ii() {
+    for (level, level_name, right, to) in [
+        (oplock::BATCH, "batch", CacheRight::Writes, Some(oplock::LEVEL_II)),
+        (oplock::EXCLUSIVE, "exclusive", CacheRight::Writes, Some(oplock::NONE)),
+        (oplock::LEVEL_II, "level II", CacheRight::Reads, Some(oplock::NONE)),
+        (oplock::NONE, "none", CacheRight::None, None),
+    ] {
+        // Dialect 2.0.2 has no leases, and a server of a later one may have none.
+        for dialect in [0x0202, 0x0302] {
+            run(async {
+                let (mut session, _, mut server) = pair(1, 8, 1 << 20).await;
+                session.negotiated.dialect = dialect;
+                session.negotiated.capabilities = 0;
+                let client = async {
+                    let opened = session.call(MetaOp::OpenLeased { path: "held".into() }).await;
+                    let (file, granted) = opened.result.and_then(MetaYield::into_right).unwrap();
+                    assert_eq!((granted, opened.requests), (right, 1));
+                    let recalled = session.call(MetaOp::AwaitRecall { file }).await;
+                    let closed = session.call(MetaOp::Close { file }).await;
+                    assert_eq!((closed.result, closed.requests), (Ok(MetaYield::Done), 1));
+                    let mut facts = Facts::new();
+                    session.counts.add_oplock_facts(&mut facts);
+                    (recalled.result.map_err(|error| error.class), facts["oplocks_granted"].clone())
+                };
+                let server = async {
+                    let (create, bytes) = server.request().await;
+                    let request = CreateRequest::decode(&bytes).unwrap();
+                    assert_eq!((request.oplock, request.contexts.len()), (oplock::BATCH, 0));
+                    let response = CreateResponse {
+                        oplock: level,
+                        file: FileId { persistent: 3, volatile: 4 },
+                        ..CreateResponse::default()
+                    };
+                    let reply = message(&answer(&create, NtStatus::SUCCESS), |out| {
+                        response.encode(out);
+                        out.push(0);
+                    });
+                    server.send(&reply).await;
+                    if let Some(to) = to {
+                        server.send(&oplock_break(to)).await;
+                        if level > oplock::LEVEL_II {
+                            let (header, bytes) = server.request().await;
+                            assert_eq!(header.command, command::OPLOCK_BREAK);
+                            let acknowledged = OplockBreak::decode(&bytes).unwrap();
+                            assert_eq!((acknowledged.level, acknowledged.file), (to, response.file));
+                            let reply = answer(&header, NtStatus::SUCCESS);
+                            server.send(&message(&reply, |out| acknowledged.encode(out))).await;
+                        }
+                    }
+                    let (close, _) = server.request().await;
+                    assert_eq!(close.command, command::CLOSE);
+                    let reply = answer(&close, NtStatus::SUCCESS);
+                    server.send(&message(&reply, |out| CloseResponse::default().encode(out))).await;
+                    server
+                };
+                let (found, _server) = tokio::join!(client, server);
+                let wanted = if to.is_none() { Err(ErrorClass::Stale) } else { Ok(MetaYield::Done) };
+                assert_eq!(
+                    found,
+                    (wanted, format!("{level_name} 1")),
+                    "level {level} of dialect {dialect:x}"
+                );
+            });
+        }
     }
 }
