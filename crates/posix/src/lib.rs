@@ -23,6 +23,8 @@ mod counter;
 mod directories;
 mod errno;
 mod files;
+mod kept_directories;
+mod known_directories;
 mod locks;
 mod mapping;
 mod mount;

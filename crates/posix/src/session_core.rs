@@ -54,7 +54,7 @@ impl SessionCore {
     }
 
     fn perform(&mut self, op: MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
-        let directories = &mut self.directories;
+        let directories = &self.directories;
         match op {
             MetaOp::Open { path, how, policy } => self.open(&path, how, policy, requests),
             MetaOp::Close { file } => self.close(file, requests),
@@ -83,7 +83,7 @@ impl SessionCore {
             MetaOp::SetModified { path, seconds } => {
                 names::set_modified(directories, &path, seconds, requests)
             }
-            MetaOp::Space => names::space(directories.root(), requests),
+            MetaOp::Space => names::space(directories, requests),
             MetaOp::CopyRange { .. }
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
@@ -123,18 +123,15 @@ impl SessionCore {
         };
         let flags = self.policies.flags(policy).map_err(|refusal| refusal.at_open())?;
         let fd = self.directories.open(&path, access | flags, requests)?;
-        *requests += 1;
-        let stat = sys::fstat(fd.as_raw_fd()).map_err(|errno| errno.at("fstat"))?;
-        if names::is_dir(&stat) {
-            return Err(Errno(libc::EISDIR).at("openat"));
-        }
+        // A file that this call made is empty.
+        let size = if how == OpenHow::CreateNew { 0 } else { size_of_file(fd.as_raw_fd(), requests)? };
         // Without a policy there is nothing that the file system could have ignored.
         if flags != 0 {
             *requests += 1;
             check_flags(fd.as_raw_fd(), flags)?;
             self.direct |= flags & libc::O_DIRECT != 0;
         }
-        Ok(MetaYield::Opened { file: self.files.insert(fd)?, size: stat.st_size.cast_unsigned() })
+        Ok(MetaYield::Opened { file: self.files.insert(fd)?, size })
     }
 
     fn map(&mut self, file: FileRef, bytes: u64, requests: &mut u32) -> Result<MetaYield, OpError> {
@@ -194,6 +191,16 @@ impl SessionCore {
             _ => errno.at(call),
         }
     }
+}
+
+/// Bytes of an open file; an open directory is an error.
+fn size_of_file(fd: RawFd, requests: &mut u32) -> Result<u64, OpError> {
+    *requests += 1;
+    let stat = sys::fstat(fd).map_err(|errno| errno.at("fstat"))?;
+    if names::is_dir(&stat) {
+        return Err(Errno(libc::EISDIR).at("openat"));
+    }
+    Ok(stat.st_size.cast_unsigned())
 }
 
 /// Verifies the flags, because a file system may accept flags and ignore them.

@@ -16,9 +16,10 @@ use sharebench_target::{
 
 use crate::buffers::Buffers;
 use crate::counter::Counter;
-use crate::directories::{Directories, KnownDirectories};
+use crate::directories::Directories;
 use crate::errno::Errno;
 use crate::files::Files;
+use crate::known_directories::KnownDirectories;
 use crate::mount::Mount;
 use crate::policy::Policies;
 use crate::psync::PsyncSession;

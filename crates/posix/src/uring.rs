@@ -1,5 +1,6 @@
 //! A session of many slots: bursts go to `io_uring` in one system call, completions are read from shared memory.
 
+use std::future::ready;
 use std::mem::ManuallyDrop;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -281,7 +282,7 @@ impl Session for UringSession {
         } else {
             self.core.call(op)
         };
-        Box::pin(async move { reply })
+        Box::pin(ready(reply))
     }
 
     fn wire(&self) -> WireCount {
