@@ -62,8 +62,7 @@ pub fn measure_local(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
     let Some(program) = program() else { return Ok(()) };
     Table::head(&format!("{LOCAL_FILES} local files: one operation in flight, and mdtest"));
     let ours = scratch.to_str().ok_or("the directory is not UTF-8")?;
-    let theirs =
-        Mdtest { program, words: Vec::new(), top: scratch.to_owned(), scratch, files: LOCAL_FILES };
+    let theirs = Mdtest { program, words: Vec::new(), top: scratch.to_owned(), scratch, files: LOCAL_FILES };
     contest(table, (ours, 1), &theirs, (Some(Bar::AtLeast(1.0)), None))
 }
 
@@ -216,7 +215,8 @@ async fn perform(
         poll_fn(|cx| session.poll_calls(cx, &mut replies)).await;
         for reply in replies.drain(..) {
             let done = reply.reply.result?;
-            let next = following(&done).or_else(|| files.next().map(|file| operation(phase, directory, file)));
+            let next =
+                following(&done).or_else(|| files.next().map(|file| operation(phase, directory, file)));
             match next {
                 Some(next) => session.submit_call(reply.slot, next)?,
                 None => in_progress -= 1,
