@@ -52,7 +52,7 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
         ganesha.mount_port()
     );
     Table::head(&format!("{FILES} files on NFS-Ganesha: {DEPTH} operations in flight, and mdtest on libnfs"));
-    let words = ["-a".to_owned(), "LIBNFS".to_owned(), mount];
+    let words = vec!["-a".to_owned(), "LIBNFS".to_owned(), mount];
     let theirs = Mdtest { program, words, top: PathBuf::from("/"), scratch, files: FILES };
     contest(table, (&url, DEPTH), &theirs, (None, Some(Bar::AtMost(0.5))))
 }
