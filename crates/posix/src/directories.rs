@@ -9,9 +9,9 @@ use sharebench_beneath::{Identity, Kind, Resolution, Status};
 use sharebench_model::{ErrorClass, OpError, OpStep};
 
 use crate::errno::Errno;
-use crate::kept_directories::KeptDirectories;
 use crate::known_directories::KnownDirectories;
 use crate::owner;
+use crate::recent_directories::RecentDirectories;
 use crate::relative_path::{RelativePath, c_string, encode, split_last};
 use crate::sys;
 
@@ -37,14 +37,14 @@ pub(crate) struct Directories(Arc<Mutex<OpenDirectories>>);
 /// user, which is checked by descriptor when it is opened; its name must continue to mean the same directory, which is
 /// checked before operations on names, at most once per [`CHECK_INTERVAL`]. If another process exchanges it, all
 /// operations on names fail as stale, and nothing in the other directory is touched. The directories of the last names are kept
-/// open as well, see [`KeptDirectories`].
+/// open as well, see [`RecentDirectories`].
 #[derive(Debug)]
 struct OpenDirectories {
     root: Arc<OwnedFd>,
     resolution: Resolution,
     known: Arc<KnownDirectories>,
     working: Vec<WorkingDirectory>,
-    kept: KeptDirectories,
+    kept: RecentDirectories,
 }
 
 /// A working directory that the session keeps open.
@@ -65,7 +65,7 @@ fn errno(errno: rustix::io::Errno) -> Errno {
 impl Directories {
     pub fn new(root: OwnedFd, resolution: Resolution, known: Arc<KnownDirectories>) -> Self {
         let root = Arc::new(root);
-        let kept = KeptDirectories::default();
+        let kept = RecentDirectories::default();
         Self(Arc::new(Mutex::new(OpenDirectories { root, resolution, known, working: Vec::new(), kept })))
     }
 
@@ -239,7 +239,7 @@ impl OpenDirectories {
                 }
                 // Another session of this process has made it anew.
                 Ok(identity) if self.known.current(name) == Some(identity) => {
-                    drop(self.working.swap_remove(at))
+                    drop(self.working.swap_remove(at));
                 }
                 Ok(_) => return Err(replaced(name)),
                 Err(error) => return Err(errno(error).at("statx")),

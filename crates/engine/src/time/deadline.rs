@@ -64,8 +64,7 @@ impl Deadline {
         self.within(session.read_file(path, len)).await?.result
     }
 
-    /// Waits for `work` within the limit.
-    pub async fn within<T>(&mut self, mut work: LocalBoxFuture<'_, T>) -> Result<T, OpError> {
+    async fn within<T>(&mut self, mut work: LocalBoxFuture<'_, T>) -> Result<T, OpError> {
         let mut waiting = None;
         poll_fn(|cx| match work.as_mut().poll(cx) {
             Poll::Ready(done) => Poll::Ready(Ok(done)),

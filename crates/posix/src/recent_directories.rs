@@ -15,14 +15,14 @@ const MAX_KEPT: usize = 4;
 /// working directory for `interval`, or a session of this process removes or renames the directory. If another process
 /// does that, operations go to the open directory until then, as those on a working directory do.
 #[derive(Debug, Default)]
-pub(crate) struct KeptDirectories {
-    kept: Vec<KeptDirectory>,
+pub(crate) struct RecentDirectories {
+    kept: Vec<RecentDirectory>,
     /// Place of the next one once all are in use.
     next: usize,
 }
 
 #[derive(Debug)]
-struct KeptDirectory {
+struct RecentDirectory {
     path: Vec<u8>,
     fd: Arc<OwnedFd>,
     /// When the name of its working directory was last examined.
@@ -30,7 +30,7 @@ struct KeptDirectory {
     is_current: Arc<AtomicBool>,
 }
 
-impl KeptDirectories {
+impl RecentDirectories {
     /// The directory of a path, if it was examined within `interval`.
     pub fn get(&self, path: &[u8], interval: Duration) -> Option<Arc<OwnedFd>> {
         let kept = self.kept.iter().find(|kept| kept.path == path)?;
@@ -40,7 +40,7 @@ impl KeptDirectories {
 
     /// Keeps an open directory, in the place of an earlier one of this path if there is one.
     pub fn keep(&mut self, path: &[u8], fd: &Arc<OwnedFd>, checked: Instant, is_current: Arc<AtomicBool>) {
-        let kept = KeptDirectory { path: path.to_vec(), fd: Arc::clone(fd), checked, is_current };
+        let kept = RecentDirectory { path: path.to_vec(), fd: Arc::clone(fd), checked, is_current };
         let same = self.kept.iter_mut().find(|other| other.path == path);
         if let Some(place) = same {
             *place = kept;
