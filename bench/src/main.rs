@@ -51,7 +51,7 @@ use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [metadata] [locks] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [learn] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [metadata] [local-names] [locks] [load] [recording] [matrix] [precision] [duel] [lab] [live] [report] [survey] [relay] [learn] [growth] [dist] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      the tables to print; all but dist by default: it builds the program twice, with link-time optimization
   --rounds   measurements per median (5); for duel half of the runs
   --seconds  length of one measurement (1); for duel a sixtieth of a run
@@ -60,13 +60,14 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [smb-server] [ncp] [metadata]
   --half-width  half-width of the intervals in percent, for precision (2)
   --measures measures in the large results database of `lab` (1000000)";
 
-const PARTS: [&str; 20] = [
+const PARTS: [&str; 21] = [
     "local",
     "nfs",
     "smb",
     "smb-server",
     "ncp",
     "metadata",
+    "local-names",
     "locks",
     "load",
     "recording",
@@ -193,6 +194,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         metadata::measure(&mut table, options.time)?;
         mdtest::measure(&mut table, scratch)?;
     }
+    if options.wants("local-names") {
+        table.under("Names");
+        mdtest::measure_local(&mut table, scratch)?;
+    }
     if options.wants("locks") {
         table.under("Locks");
         locks::measure(&mut table, options.time)?;
@@ -282,7 +287,9 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
         ("fill", _) => growth::fill_client(words),
         ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
         ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
-        ("phase", _) if let [url, phase, depth] = words => mdtest::phase(url, phase, depth.parse()?),
+        ("phase", _) if let [url, phase, directory, depth, files] = words => {
+            mdtest::phase(url, phase, directory, depth.parse()?, files.parse()?)
+        }
         ("names", [url, work, directory]) => {
             metadata::client(url, work, directory, &Shape::from_words(shape)?)
         }

@@ -19,8 +19,13 @@ pub struct Usage {
 impl Usage {
     /// Runs a command without input and output. It must succeed.
     pub fn of(command: &mut Command) -> Result<Self, Failure> {
+        Self::writing(command, Stdio::null())
+    }
+
+    /// The same for a command whose output is needed.
+    pub fn writing(command: &mut Command, output: Stdio) -> Result<Self, Failure> {
         let started = Instant::now();
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        let child = command.stdin(Stdio::null()).stdout(output).spawn()?;
         let pid = child.id().cast_signed();
         let mut status = 0;
         // SAFETY: wait4 writes the two structs that it is given; zeroed is a valid rusage. Nothing else waits for the

@@ -177,15 +177,13 @@ fn metadata_tests_are_clean_at_a_queue_depth_on_our_servers() {
     let deep = names.iter().filter(|test| test.takes_depth()).count();
     for (number, (name, _)) in targets.iter().enumerate() {
         let skipped = usize::from(ended.text().contains(&format!("{name}: skipped link")));
-        let takes_depth = !matches!(*name, "ncp" | "local");
+        let takes_depth = *name != "ncp";
         let tests = names.len() - skipped;
         let deep = if takes_depth { deep - skipped } else { 0 };
         assert_eq!(steps_by_depth(&stored, number), (2 * tests, 2 * deep), "{name}: {}", ended.text());
     }
-    for reason in ["NCP has one request in flight per connection", "system calls on names block their thread"]
-    {
-        assert!(ended.text().contains(reason), "{reason}: {}", ended.text());
-    }
+    let reason = "NCP has one request in flight per connection";
+    assert!(ended.text().contains(reason), "{reason}: {}", ended.text());
     for name in directories {
         assert_eq!(left_in(&served.directory().join(name)), Vec::<String>::new(), "{name}");
     }

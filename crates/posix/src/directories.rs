@@ -1,8 +1,7 @@
 //! The directories through which a session resolves names.
 
-use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
@@ -10,7 +9,9 @@ use sharebench_beneath::{Identity, Kind, Resolution, Status};
 use sharebench_model::{ErrorClass, OpError, OpStep};
 
 use crate::errno::Errno;
+use crate::known_directories::KnownDirectories;
 use crate::owner;
+use crate::recent_directories::RecentDirectories;
 use crate::relative_path::{RelativePath, c_string, encode, split_last};
 use crate::sys;
 
@@ -24,82 +25,37 @@ const MAX_OPEN: usize = 8;
 /// Permissions of a working directory: nobody else may exchange names in it.
 const PRIVATE: u32 = 0o700;
 
-/// The identity of the working directories that the sessions of one target use, by name.
-///
-/// The first session that opens a working directory determines its identity. As long as any session keeps it open, the
-/// others accept no other directory of this name. When the last one closes it, the entry expires: the pre-step command
-/// may then mount the file system anew, which changes device numbers.
-#[derive(Debug, Default)]
-pub(crate) struct KnownDirectories(Mutex<BTreeMap<Vec<u8>, Weak<Identity>>>);
+/// The directories of a session. Clones share them, so that threads of one session resolve names by the same descriptors. The lock
+/// is held while a directory is found or opened, never during the operation on a name.
+#[derive(Debug, Clone)]
+pub(crate) struct Directories(Arc<Mutex<OpenDirectories>>);
 
-impl KnownDirectories {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Weak<Identity>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The identity that the sessions agree on; `found` if no session has the directory open.
-    fn agree(&self, name: &[u8], found: Identity) -> Arc<Identity> {
-        let mut known = self.lock();
-        if let Some(agreed) = known.get(name).and_then(Weak::upgrade) {
-            return agreed;
-        }
-        known.retain(|_, identity| identity.strong_count() > 0);
-        let agreed = Arc::new(found);
-        known.insert(name.to_vec(), Arc::downgrade(&agreed));
-        agreed
-    }
-
-    fn current(&self, name: &[u8]) -> Option<Identity> {
-        self.lock().get(name).and_then(Weak::upgrade).map(|identity| *identity)
-    }
-
-    fn remove(&self, name: &[u8]) {
-        self.lock().remove(name);
-    }
-}
-
-/// The root directory of a session and the working directories that it keeps open.
+/// The root directory of a session, and the directories that it keeps open.
 ///
 /// A path that starts with a working directory of sharebench is resolved relative to the descriptor of that directory,
 /// and every other path relative to the root, always without links. A working directory must belong to the calling
 /// user, which is checked by descriptor when it is opened; its name must continue to mean the same directory, which is
 /// checked before operations on names, at most once per [`CHECK_INTERVAL`]. If another process exchanges it, all
-/// operations on names fail as stale, and nothing in the other directory is touched.
+/// operations on names fail as stale, and nothing in the other directory is touched. The directories of the last names are kept
+/// open as well, see [`RecentDirectories`].
 #[derive(Debug)]
-pub(crate) struct Directories {
-    root: OwnedFd,
+struct OpenDirectories {
+    root: Arc<OwnedFd>,
     resolution: Resolution,
     known: Arc<KnownDirectories>,
-    open: Vec<WorkingDirectory>,
+    working: Vec<WorkingDirectory>,
+    kept: RecentDirectories,
 }
 
 /// A working directory that the session keeps open.
 #[derive(Debug)]
 struct WorkingDirectory {
     name: Vec<u8>,
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
     owner: u32,
     /// Shared with the other sessions that have it open, see [`KnownDirectories`].
     identity: Arc<Identity>,
     checked: Instant,
-}
-
-/// The directory of a path's last component.
-#[derive(Debug)]
-pub(crate) enum ParentDirectory<'d> {
-    /// The root or a working directory.
-    Kept(BorrowedFd<'d>),
-    /// Opened for this operation.
-    Opened(OwnedFd),
-}
-
-impl AsFd for ParentDirectory<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Kept(fd) => *fd,
-            Self::Opened(fd) => fd.as_fd(),
-        }
-    }
 }
 
 fn errno(errno: rustix::io::Errno) -> Errno {
@@ -108,171 +64,202 @@ fn errno(errno: rustix::io::Errno) -> Errno {
 
 impl Directories {
     pub fn new(root: OwnedFd, resolution: Resolution, known: Arc<KnownDirectories>) -> Self {
-        Self { root, resolution, known, open: Vec::new() }
+        let root = Arc::new(root);
+        let kept = RecentDirectories::default();
+        Self(Arc::new(Mutex::new(OpenDirectories { root, resolution, known, working: Vec::new(), kept })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OpenDirectories> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The root directory.
-    pub fn root(&self) -> BorrowedFd<'_> {
-        self.root.as_fd()
+    pub fn root(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.lock().root)
     }
 
     /// Opens a file or directory.
     pub fn open(
-        &mut self,
-        path: &RelativePath,
+        &self,
+        path: &RelativePath<'_>,
         flags: libc::c_int,
         requests: &mut u32,
     ) -> Result<OwnedFd, OpError> {
-        self.enter(path, requests)?;
-        let (within, rest) = self.base(path)?;
-        let flags = OFlags::from_bits_retain(flags.cast_unsigned());
-        if rest.is_empty() {
-            *requests += 1;
-            let own = sys::openat(within, c".", flags.bits().cast_signed());
-            return own.map_err(|errno| errno.at("openat"));
-        }
-        let mode = Mode::from_raw_mode(0o644);
-        let opened = self.resolution.open(within, &c_string(rest), flags, mode, requests);
-        opened.map_err(|error| errno(error).at("openat"))
+        let (within, rest) = self.lock().directory_and_name(path, requests)?;
+        *requests += 1;
+        let name = c_string(rest);
+        let flags = flags | libc::O_NOFOLLOW | libc::O_NOCTTY;
+        sys::openat(within.as_fd(), &name, flags).map_err(|errno| {
+            // The kernel reports a link in the place of a directory so, and in the place of a file by ELOOP.
+            let is_link = errno.0 == libc::ENOTDIR
+                && Status::at(within.as_fd(), &name).is_ok_and(|status| status.kind == Kind::Link);
+            if is_link { Errno(libc::ELOOP).at("openat") } else { errno.at("openat") }
+        })
     }
 
     /// Opens a directory for listing. One below a working directory must be part of it by owner and device.
-    pub fn open_directory(&mut self, path: &RelativePath, requests: &mut u32) -> Result<OwnedFd, OpError> {
+    pub fn open_directory(&self, path: &RelativePath<'_>, requests: &mut u32) -> Result<OwnedFd, OpError> {
+        self.enter(path, requests)?;
         let fd = self.open(path, libc::O_RDONLY | libc::O_DIRECTORY, requests)?;
-        if let Some(working) = self.working(path) {
+        if let Some(working) = self.lock().working(path) {
             working.check_part(fd.as_fd(), path, requests)?;
         }
         Ok(fd)
     }
 
     /// The open directory of a path's last component, and that component.
-    pub fn parent<'d, 'p>(
-        &'d mut self,
-        path: &'p RelativePath,
+    pub fn parent<'p>(
+        &self,
+        path: &'p RelativePath<'_>,
         requests: &mut u32,
-    ) -> Result<(ParentDirectory<'d>, &'p [u8]), OpError> {
-        // A name in the root is an operation on the working directory itself, which need not exist.
+    ) -> Result<(Arc<OwnedFd>, &'p [u8]), OpError> {
+        self.lock().parent(path, requests)
+    }
+
+    /// Makes a directory. A working directory is private, and stays open from now on.
+    pub fn make(&self, path: &RelativePath<'_>, requests: &mut u32) -> Result<(), OpError> {
+        let working = path.is_single().then(|| path.in_working_directory()).flatten();
+        let mode = if working.is_some() { PRIVATE } else { 0o755 };
+        let (parent, name) = self.parent(path, requests)?;
+        *requests += 1;
+        sys::mkdirat(parent.as_fd(), &c_string(name), mode).map_err(|errno| errno.at("mkdirat"))?;
+        if let Some((name, _)) = working {
+            self.forget(path);
+            let mut directories = self.lock();
+            directories.known.remove(name);
+            directories.enter(path, requests)?;
+        }
+        Ok(())
+    }
+
+    /// Uses what is open under a path no longer, after it was removed or renamed.
+    pub fn forget(&self, path: &RelativePath<'_>) {
+        let mut directories = self.lock();
+        directories.known.invalidate(path.bytes());
+        if path.is_single()
+            && let Some((name, _)) = path.in_working_directory()
+        {
+            directories.working.retain(|working| working.name != name);
+        }
+    }
+
+    /// Makes sure that the working directory of a path is open and is still the one of its name.
+    pub fn enter(&self, path: &RelativePath<'_>, requests: &mut u32) -> Result<(), OpError> {
+        self.lock().enter(path, requests)
+    }
+}
+
+impl OpenDirectories {
+    /// The directory relative to which a path is opened, and the last component; none of it for the directory itself.
+    fn directory_and_name<'p>(
+        &mut self,
+        path: &'p RelativePath<'_>,
+        requests: &mut u32,
+    ) -> Result<(Arc<OwnedFd>, &'p [u8]), OpError> {
         if !path.is_single() {
-            self.enter(path, requests)?;
+            return self.parent(path, requests);
         }
-        self.resolve_parent(path, requests)
+        self.enter(path, requests)?;
+        let (within, rest, _) = self.base(path)?;
+        Ok((within, rest))
     }
 
-    /// The open directories of two paths' last components, and these components.
-    pub fn parents<'d, 'p>(
-        &'d mut self,
-        one: &'p RelativePath,
-        other: &'p RelativePath,
+    fn parent<'p>(
+        &mut self,
+        path: &'p RelativePath<'_>,
         requests: &mut u32,
-    ) -> Result<[(ParentDirectory<'d>, &'p [u8]); 2], OpError> {
-        for path in [one, other] {
-            if !path.is_single() {
-                self.enter(path, requests)?;
-            }
+    ) -> Result<(Arc<OwnedFd>, &'p [u8]), OpError> {
+        let (directory, last) = split_last(path.bytes());
+        // A name in the root is an operation on the working directory itself, which need not exist.
+        if directory.is_empty() {
+            return Ok((Arc::clone(&self.root), last));
         }
-        Ok([self.resolve_parent(one, requests)?, self.resolve_parent(other, requests)?])
+        if let Some(kept) = self.kept.get(directory, CHECK_INTERVAL) {
+            return Ok((kept, last));
+        }
+        // Before the directory is opened: a removal in between makes it invalid at once.
+        let is_current = self.known.keep(directory);
+        self.enter(path, requests)?;
+        let (within, rest, checked) = self.base(path)?;
+        let (parent, _) = split_last(rest);
+        let fd = if parent.is_empty() { within } else { self.open_parent(&within, parent, path, requests)? };
+        self.kept.keep(directory, &fd, checked, is_current);
+        Ok((fd, last))
     }
 
-    fn resolve_parent<'d, 'p>(
-        &'d self,
-        path: &'p RelativePath,
+    fn open_parent(
+        &self,
+        within: &OwnedFd,
+        parent: &[u8],
+        path: &RelativePath<'_>,
         requests: &mut u32,
-    ) -> Result<(ParentDirectory<'d>, &'p [u8]), OpError> {
-        if path.is_single() {
-            return Ok((ParentDirectory::Kept(self.root()), path.bytes()));
-        }
-        let (within, rest) = self.base(path)?;
-        let (parent, last) = split_last(rest);
-        if parent.is_empty() {
-            return Ok((ParentDirectory::Kept(within), last));
-        }
+    ) -> Result<Arc<OwnedFd>, OpError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
-        let opened = self.resolution.open(within, &c_string(parent), flags, Mode::empty(), requests);
+        let opened = self.resolution.open(within.as_fd(), &c_string(parent), flags, Mode::empty(), requests);
         let opened = opened.map_err(|error| errno(error).at("openat"))?;
         // The call that closes it.
         *requests += 1;
         if let Some(working) = self.working(path) {
             working.check_part(opened.as_fd(), path, requests)?;
         }
-        Ok((ParentDirectory::Opened(opened), last))
+        Ok(Arc::new(opened))
     }
 
-    /// The directory that a path is relative to, and the path from there.
-    fn base<'d, 'p>(&'d self, path: &'p RelativePath) -> Result<(BorrowedFd<'d>, &'p [u8]), OpError> {
+    /// The directory that a path is relative to, the path from there, and when the name of the directory was examined.
+    fn base<'p>(&self, path: &'p RelativePath<'_>) -> Result<(Arc<OwnedFd>, &'p [u8], Instant), OpError> {
         match path.in_working_directory() {
             Some((name, rest)) => {
                 let working = self.working(path).ok_or_else(|| replaced(name))?;
-                Ok((working.fd.as_fd(), rest))
+                Ok((Arc::clone(&working.fd), rest, working.checked))
             }
-            None => Ok((self.root(), path.bytes())),
+            None => Ok((Arc::clone(&self.root), path.bytes(), Instant::now())),
         }
     }
 
-    fn working(&self, path: &RelativePath) -> Option<&WorkingDirectory> {
+    fn working(&self, path: &RelativePath<'_>) -> Option<&WorkingDirectory> {
         let (name, _) = path.in_working_directory()?;
-        self.open.iter().find(|working| working.name == name)
+        self.working.iter().find(|working| working.name == name)
     }
 
-    /// Makes a directory. A working directory is private, and stays open from now on.
-    pub fn make(&mut self, path: &RelativePath, requests: &mut u32) -> Result<(), OpError> {
-        let working = path.is_single().then(|| path.in_working_directory()).flatten();
-        let mode = if working.is_some() { PRIVATE } else { 0o755 };
-        {
-            let (parent, name) = self.parent(path, requests)?;
-            *requests += 1;
-            sys::mkdirat(parent.as_fd(), &c_string(name), mode).map_err(|errno| errno.at("mkdirat"))?;
-        }
-        if let Some((name, _)) = working {
-            self.forget(path);
-            self.known.remove(name);
-            self.enter(path, requests)?;
-        }
-        Ok(())
-    }
-
-    /// Closes the working directory that a path starts with, before it is removed or renamed, or after it was.
-    pub fn forget(&mut self, path: &RelativePath) {
-        if let Some((name, _)) = path.in_working_directory() {
-            self.open.retain(|working| working.name != name);
-        }
-    }
-
-    /// Makes sure that the working directory of a path is open and is still the one of its name.
-    pub fn enter(&mut self, path: &RelativePath, requests: &mut u32) -> Result<(), OpError> {
+    /// See [`Directories::enter`].
+    fn enter(&mut self, path: &RelativePath<'_>, requests: &mut u32) -> Result<(), OpError> {
         let Some((name, rest)) = path.in_working_directory() else { return Ok(()) };
-        if let Some(at) = self.open.iter().position(|working| working.name == name) {
+        if let Some(at) = self.working.iter().position(|working| working.name == name) {
             // An operation on the directory itself always looks, because it depends on the name.
-            if !rest.is_empty() && self.open[at].checked.elapsed() < CHECK_INTERVAL {
+            if !rest.is_empty() && self.working[at].checked.elapsed() < CHECK_INTERVAL {
                 return Ok(());
             }
             *requests += 1;
-            let now = Status::at(self.root(), name).map(|status| status.identity);
-            let working = &mut self.open[at];
+            let now = Status::at(self.root.as_fd(), name).map(|status| status.identity);
+            let working = &mut self.working[at];
             match now {
                 Ok(identity) if identity == *working.identity => {
                     working.checked = Instant::now();
                     return Ok(());
                 }
                 // Another session of this process has made it anew.
-                Ok(identity) if self.known.current(name) == Some(identity) => drop(self.open.swap_remove(at)),
+                Ok(identity) if self.known.current(name) == Some(identity) => {
+                    drop(self.working.swap_remove(at));
+                }
                 Ok(_) => return Err(replaced(name)),
                 Err(error) => return Err(errno(error).at("statx")),
             }
         }
         let working = self.open_working(name, requests)?;
-        if self.open.len() >= MAX_OPEN {
-            self.open.remove(0);
+        if self.working.len() >= MAX_OPEN {
+            self.working.remove(0);
         }
-        self.open.push(working);
+        self.working.push(working);
         Ok(())
     }
 
     fn open_working(&self, name: &[u8], requests: &mut u32) -> Result<WorkingDirectory, OpError> {
         *requests += 2;
         let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
-        let fd = sys::openat(self.root(), &c_string(name), flags).map_err(|errno| errno.at("openat"))?;
+        let fd =
+            sys::openat(self.root.as_fd(), &c_string(name), flags).map_err(|errno| errno.at("openat"))?;
         let status = Status::of(fd.as_fd()).map_err(|error| errno(error).at("statx"))?;
-        if !owner::is_caller(self.root(), status.owner) {
+        if !owner::is_caller(self.root.as_fd(), status.owner) {
             return Err(OpError::new(
                 ErrorClass::Refused,
                 OpStep::Path,
@@ -284,7 +271,7 @@ impl Directories {
             return Err(replaced(name));
         }
         let checked = Instant::now();
-        Ok(WorkingDirectory { name: name.to_vec(), fd, owner: status.owner, identity, checked })
+        Ok(WorkingDirectory { name: name.to_vec(), fd: Arc::new(fd), owner: status.owner, identity, checked })
     }
 }
 
@@ -294,7 +281,7 @@ impl WorkingDirectory {
     fn check_part(
         &self,
         part: BorrowedFd<'_>,
-        path: &RelativePath,
+        path: &RelativePath<'_>,
         requests: &mut u32,
     ) -> Result<(), OpError> {
         *requests += 1;

@@ -1,7 +1,7 @@
 //! Operations on names, relative to open directories and never above them.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use sharebench_model::{Entry, ListedPage, MetaYield, OpError, Space, Stat};
 use sharebench_target::{HeldEntries, ListingGuard};
@@ -18,11 +18,7 @@ pub(crate) fn is_dir(stat: &libc::stat64) -> bool {
     stat.st_mode & libc::S_IFMT == libc::S_IFDIR
 }
 
-pub(crate) fn stat(
-    directories: &mut Directories,
-    path: &str,
-    requests: &mut u32,
-) -> Result<MetaYield, OpError> {
+pub(crate) fn stat(directories: &Directories, path: &str, requests: &mut u32) -> Result<MetaYield, OpError> {
     let path = RelativePath::parse(path)?;
     let (parent, name) = directories.parent(&path, requests)?;
     *requests += 1;
@@ -32,16 +28,16 @@ pub(crate) fn stat(
     Ok(MetaYield::Stat(Stat { size, directory }))
 }
 
-pub(crate) fn space(root: BorrowedFd<'_>, requests: &mut u32) -> Result<MetaYield, OpError> {
+pub(crate) fn space(directories: &Directories, requests: &mut u32) -> Result<MetaYield, OpError> {
     *requests += 1;
-    let space = sys::fstatvfs(root.as_raw_fd()).map_err(|errno| errno.at("fstatvfs"))?;
+    let space = sys::fstatvfs(directories.root().as_raw_fd()).map_err(|errno| errno.at("fstatvfs"))?;
     let unit = space.f_frsize;
     let total = space.f_blocks.saturating_mul(unit);
     Ok(MetaYield::Space(Space { total, available: space.f_bavail.saturating_mul(unit) }))
 }
 
 pub(crate) fn make_dir(
-    directories: &mut Directories,
+    directories: &Directories,
     path: &str,
     requests: &mut u32,
 ) -> Result<MetaYield, OpError> {
@@ -50,7 +46,7 @@ pub(crate) fn make_dir(
 }
 
 pub(crate) fn remove(
-    directories: &mut Directories,
+    directories: &Directories,
     path: &str,
     requests: &mut u32,
 ) -> Result<MetaYield, OpError> {
@@ -62,7 +58,7 @@ pub(crate) fn remove(
 }
 
 pub(crate) fn remove_dir(
-    directories: &mut Directories,
+    directories: &Directories,
     path: &str,
     requests: &mut u32,
 ) -> Result<MetaYield, OpError> {
@@ -76,44 +72,40 @@ pub(crate) fn remove_dir(
         Errno(libc::EEXIST) => Errno(libc::ENOTEMPTY).at("unlinkat"),
         errno => errno.at("unlinkat"),
     })?;
-    drop(parent);
-    if path.is_single() {
-        directories.forget(&path);
-    }
+    directories.forget(&path);
     Ok(MetaYield::Done)
 }
 
 pub(crate) fn rename(
-    directories: &mut Directories,
+    directories: &Directories,
     from: &str,
     to: &str,
     requests: &mut u32,
 ) -> Result<MetaYield, OpError> {
     let from = RelativePath::parse(from)?;
     let to = RelativePath::parse(to)?;
-    let [(old_parent, old), (new_parent, new)] = directories.parents(&from, &to, requests)?;
+    let (old_parent, old) = directories.parent(&from, requests)?;
+    let (new_parent, new) = directories.parent(&to, requests)?;
     *requests += 1;
     sys::renameat(old_parent.as_fd(), &c_string(old), new_parent.as_fd(), &c_string(new))
         .map_err(|errno| errno.at("renameat"))?;
-    drop((old_parent, new_parent));
-    for path in [&from, &to] {
-        if path.is_single() {
-            directories.forget(path);
-        }
-    }
+    // They may have been directories.
+    directories.forget(&from);
+    directories.forget(&to);
     Ok(MetaYield::Done)
 }
 
 /// Makes a hard link. A symbolic link in the last place is linked itself.
 pub(crate) fn link(
-    directories: &mut Directories,
+    directories: &Directories,
     from: &str,
     to: &str,
     requests: &mut u32,
 ) -> Result<MetaYield, OpError> {
     let from = RelativePath::parse(from)?;
     let to = RelativePath::parse(to)?;
-    let [(old_parent, old), (new_parent, new)] = directories.parents(&from, &to, requests)?;
+    let (old_parent, old) = directories.parent(&from, requests)?;
+    let (new_parent, new) = directories.parent(&to, requests)?;
     *requests += 1;
     sys::linkat(old_parent.as_fd(), &c_string(old), new_parent.as_fd(), &c_string(new))
         .map_err(|errno| errno.at("linkat"))?;
@@ -122,7 +114,7 @@ pub(crate) fn link(
 
 /// Sets the time of modification, and leaves the time of access.
 pub(crate) fn set_modified(
-    directories: &mut Directories,
+    directories: &Directories,
     path: &str,
     seconds: u32,
     requests: &mut u32,
@@ -143,7 +135,7 @@ pub(crate) struct OpenListing {
 }
 
 impl OpenListing {
-    fn begin(directories: &mut Directories, path: String, requests: &mut u32) -> Result<Self, OpError> {
+    fn begin(directories: &Directories, path: String, requests: &mut u32) -> Result<Self, OpError> {
         let directory = directories.open_directory(&RelativePath::parse(&path)?, requests)?;
         Ok(Self { path, directory, buffer: vec![0; LISTED_BYTES] })
     }
@@ -182,11 +174,7 @@ impl OpenListing {
     }
 }
 
-pub(crate) fn list(
-    directories: &mut Directories,
-    path: &str,
-    requests: &mut u32,
-) -> Result<MetaYield, OpError> {
+pub(crate) fn list(directories: &Directories, path: &str, requests: &mut u32) -> Result<MetaYield, OpError> {
     let mut listing = OpenListing::begin(directories, path.to_owned(), requests)?;
     let guard = ListingGuard::new(path, "getdents64");
     let mut held = HeldEntries::default();
@@ -203,7 +191,7 @@ pub(crate) fn list(
 
 /// Returns the next page of a directory, and keeps the listing open unless that is the last page.
 pub(crate) fn list_page(
-    directories: &mut Directories,
+    directories: &Directories,
     kept: &mut Option<OpenListing>,
     path: String,
     restart: bool,

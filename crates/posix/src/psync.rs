@@ -1,14 +1,14 @@
 //! A session of one slot: each operation is one blocking system call inside `submit`.
 
+use std::future::ready;
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, OpError, Reply, Slot, Stability, WireCount};
+use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, OpError, Reply, Slot, WireCount};
 use sharebench_target::{LocalBoxFuture, Session};
 
 use crate::buffers::Buffers;
-use crate::errno::Errno;
 use crate::session_core::{SessionCore, copy_mapped, too_long};
-use crate::sys;
+use crate::transfer::{file_and_len, transfer};
 
 /// A session with one slot, whose operations are blocking system calls.
 ///
@@ -33,61 +33,11 @@ impl PsyncSession {
         if let Some(mapping) = self.core.mapping(op) {
             return copy_mapped(mapping, op, self.buffers.slot(slot));
         }
-        match op {
-            DataOp::Read { file, offset, len } => {
-                let fd = self.core.files.fd(file)?;
-                let size = self.buffers.slot_bytes();
-                let into = self.buffers.slot(slot).get_mut(..len as usize);
-                let into = into.ok_or_else(|| too_long(len, size))?;
-                *requests = 1;
-                match sys::pread(fd, into, offset) {
-                    Ok(bytes) => Ok(bytes as u32),
-                    Err(errno) => Err(self.core.failure(errno, "pread")),
-                }
-            }
-            DataOp::Write { file, offset, len, stability } => {
-                let fd = self.core.files.fd(file)?;
-                let size = self.buffers.slot_bytes();
-                let from = self.buffers.slot(slot).get(..len as usize);
-                let from = from.ok_or_else(|| too_long(len, size))?;
-                match write_all(fd, from, offset, stability, requests) {
-                    Ok(()) => Ok(len),
-                    Err(errno) => Err(self.core.failure(errno, "pwrite")),
-                }
-            }
-            DataOp::Flush { file } => {
-                let fd = self.core.files.fd(file)?;
-                *requests = 1;
-                // fsync rather than fdatasync: what file servers do for COMMIT and FLUSH.
-                sys::fsync(fd).map_err(|errno| errno.at("fsync"))?;
-                Ok(0)
-            }
-        }
-    }
-}
-
-/// Writes everything; a short write is tried again so that the system says why it was short.
-fn write_all(
-    fd: i32,
-    mut from: &[u8],
-    mut offset: u64,
-    stability: Stability,
-    requests: &mut u32,
-) -> Result<(), Errno> {
-    loop {
-        *requests += 1;
-        let bytes = match stability {
-            Stability::Unstable => sys::pwrite(fd, from, offset)?,
-            Stability::Durable => sys::pwrite_dsync(fd, from, offset)?,
-        };
-        from = from.get(bytes..).unwrap_or_default();
-        offset += bytes as u64;
-        match (from.is_empty(), bytes) {
-            (true, _) => return Ok(()),
-            // Nothing written and no reason given: trying again would never end.
-            (false, 0) => return Err(Errno(libc::EIO)),
-            _ => {}
-        }
+        let (file, len) = file_and_len(op);
+        let fd = self.core.files.fd(file)?;
+        let size = self.buffers.slot_bytes();
+        let slot = self.buffers.slot(slot).get_mut(..len as usize).ok_or_else(|| too_long(len, size))?;
+        transfer(fd, op, slot, requests).map_err(|(errno, call)| self.core.failure(errno, call))
     }
 }
 
@@ -117,7 +67,7 @@ impl Session for PsyncSession {
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
         let reply = self.core.call(op);
-        Box::pin(async move { reply })
+        Box::pin(ready(reply))
     }
 
     fn wire(&self) -> WireCount {

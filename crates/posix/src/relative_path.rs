@@ -1,5 +1,6 @@
 //! Paths below the root directory, as operations state them and as the system takes them.
 
+use std::borrow::Cow;
 use std::ffi::CString;
 
 use sharebench_model::{ErrorClass, OpError, OpStep};
@@ -7,30 +8,39 @@ use sharebench_target::is_working_directory;
 
 /// First of the 128 private characters that represent the bytes 0x80 to 0xFF of names that are not UTF-8.
 const FIRST_ESCAPE: u32 = 0x10_FF80;
+/// With which the UTF-8 form of all of them begins.
+const FIRST_BYTE_OF_ESCAPES: u8 = 0xF4;
 
 /// A path below the root. It has no empty component, no `.` and no `..`, so that no name leads out of the root; the empty
 /// path is the root itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RelativePath(Vec<u8>);
+pub(crate) struct RelativePath<'p>(Cow<'p, [u8]>);
 
-impl RelativePath {
+impl<'p> RelativePath<'p> {
     /// Checks a path and brings it into the system's form.
-    pub fn parse(path: &str) -> Result<Self, OpError> {
+    pub fn parse(path: &'p str) -> Result<Self, OpError> {
         let refuse = |why: &str| OpError::new(ErrorClass::Refused, OpStep::Path, format!("'{path}' {why}"));
-        if path.is_empty() {
-            return Ok(Self(Vec::new()));
+        let bytes = path.as_bytes();
+        if bytes.is_empty() {
+            return Ok(Self(Cow::Borrowed(bytes)));
         }
-        for part in path.split('/') {
+        for part in bytes.split(|byte| *byte == b'/') {
             match part {
-                "" => return Err(refuse("has an empty component")),
-                "." | ".." => return Err(refuse("leaves its directory")),
+                b"" => return Err(refuse("has an empty component")),
+                b"." | b".." => return Err(refuse("leaves its directory")),
                 _ => {}
             }
         }
-        if path.contains('\0') {
+        if bytes.contains(&0) {
             return Err(refuse("holds a NUL byte"));
         }
-        Ok(Self(decode(path)))
+        // Few names have a character that could be an escape.
+        let decoded = if bytes.contains(&FIRST_BYTE_OF_ESCAPES) {
+            Cow::Owned(decode(path))
+        } else {
+            Cow::Borrowed(bytes)
+        };
+        Ok(Self(decoded))
     }
 
     /// The working directory of sharebench that the path starts with, and the path below it.

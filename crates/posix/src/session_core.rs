@@ -1,10 +1,9 @@
 //! The common part of both session types: the root directory, open files, and name operations.
 
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::RawFd;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow,
-    Stability,
+    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, Stability,
 };
 
 use crate::cache;
@@ -15,9 +14,9 @@ use crate::files::Files;
 use crate::locks;
 use crate::mapping::Mapping;
 use crate::names::{self, OpenListing};
+use crate::overlapping_calls::{CallOutcome, OverlappingCall};
 use crate::policy::Policies;
 use crate::ranges;
-use crate::relative_path::RelativePath;
 use crate::sys;
 
 /// The part that both kinds of sessions share: the directory, the open files and mappings, the policies of the file
@@ -54,15 +53,21 @@ impl SessionCore {
     }
 
     fn perform(&mut self, op: MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
-        let directories = &mut self.directories;
+        let directories = &self.directories;
         match op {
-            MetaOp::Open { path, how, policy } => self.open(&path, how, policy, requests),
-            MetaOp::Close { file } => self.close(file, requests),
-            MetaOp::SetSize { file, size } => {
-                let fd = self.files.fd(file)?;
-                *requests += 1;
-                sys::ftruncate(fd, size).map_err(|errno| errno.at("ftruncate"))?;
-                Ok(MetaYield::Done)
+            MetaOp::Open { .. }
+            | MetaOp::Close { .. }
+            | MetaOp::SetSize { .. }
+            | MetaOp::Stat { .. }
+            | MetaOp::Remove { .. }
+            | MetaOp::MakeDir { .. }
+            | MetaOp::RemoveDir { .. }
+            | MetaOp::Rename { .. }
+            | MetaOp::Link { .. }
+            | MetaOp::SetModified { .. } => {
+                let call = self.prepared(op, requests)?;
+                let outcome = call.perform(&self.directories, requests)?;
+                self.completed(outcome)
             }
             MetaOp::DropCache { file } => self.drop_cache(file, requests),
             MetaOp::Residency { file } => {
@@ -70,20 +75,11 @@ impl SessionCore {
                 cache::residency(fd, self.overlay, requests).map(MetaYield::Residency)
             }
             MetaOp::Map { file, bytes } => self.map(file, bytes, requests),
-            MetaOp::Stat { path } => names::stat(directories, &path, requests),
             MetaOp::List { path } => names::list(directories, &path, requests),
             MetaOp::ListPage { path, restart } => {
                 names::list_page(directories, &mut self.listing, path, restart, requests)
             }
-            MetaOp::Remove { path } => names::remove(directories, &path, requests),
-            MetaOp::MakeDir { path } => names::make_dir(directories, &path, requests),
-            MetaOp::RemoveDir { path } => names::remove_dir(directories, &path, requests),
-            MetaOp::Rename { from, to } => names::rename(directories, &from, &to, requests),
-            MetaOp::Link { from, to } => names::link(directories, &from, &to, requests),
-            MetaOp::SetModified { path, seconds } => {
-                names::set_modified(directories, &path, seconds, requests)
-            }
-            MetaOp::Space => names::space(directories.root(), requests),
+            MetaOp::Space => names::space(directories, requests),
             MetaOp::CopyRange { .. }
             | MetaOp::CloneRange { .. }
             | MetaOp::PunchHole { .. }
@@ -108,33 +104,31 @@ impl SessionCore {
         }
     }
 
-    fn open(
-        &mut self,
-        path: &str,
-        how: OpenHow,
-        policy: IoPolicy,
-        requests: &mut u32,
-    ) -> Result<MetaYield, OpError> {
-        let path = RelativePath::parse(path)?;
-        let access = match how {
-            OpenHow::Read => libc::O_RDONLY,
-            OpenHow::ReadWrite => libc::O_RDWR,
-            OpenHow::CreateNew => libc::O_RDWR | libc::O_CREAT | libc::O_EXCL,
-        };
-        let flags = self.policies.flags(policy).map_err(|refusal| refusal.at_open())?;
-        let fd = self.directories.open(&path, access | flags, requests)?;
-        *requests += 1;
-        let stat = sys::fstat(fd.as_raw_fd()).map_err(|errno| errno.at("fstat"))?;
-        if names::is_dir(&stat) {
-            return Err(Errno(libc::EISDIR).at("openat"));
+    /// Prepares an operation that can overlap with others. A file that is closed belongs to the operation from now on.
+    pub fn prepared(&mut self, op: MetaOp, requests: &mut u32) -> Result<OverlappingCall, OpError> {
+        match op {
+            MetaOp::Open { path, how, policy } => {
+                let flags = self.policies.flags(policy).map_err(|refusal| refusal.at_open())?;
+                Ok(OverlappingCall::Open { path, how, flags })
+            }
+            MetaOp::Close { file } => {
+                self.unmap(file, requests);
+                Ok(OverlappingCall::Close { fd: self.files.remove(file)? })
+            }
+            MetaOp::SetSize { file, size } => Ok(OverlappingCall::SetSize { fd: self.files.fd(file)?, size }),
+            op => Ok(OverlappingCall::Names(op)),
         }
-        // Without a policy there is nothing that the file system could have ignored.
-        if flags != 0 {
-            *requests += 1;
-            check_flags(fd.as_raw_fd(), flags)?;
-            self.direct |= flags & libc::O_DIRECT != 0;
+    }
+
+    /// The result of an operation that was prepared.
+    pub fn completed(&mut self, outcome: CallOutcome) -> Result<MetaYield, OpError> {
+        match outcome {
+            CallOutcome::Opened { fd, size, flags } => {
+                self.direct |= flags & libc::O_DIRECT != 0;
+                Ok(MetaYield::Opened { file: self.files.insert(fd)?, size })
+            }
+            CallOutcome::Other(done) => Ok(done),
         }
-        Ok(MetaYield::Opened { file: self.files.insert(fd)?, size: stat.st_size.cast_unsigned() })
     }
 
     fn map(&mut self, file: FileRef, bytes: u64, requests: &mut u32) -> Result<MetaYield, OpError> {
@@ -159,14 +153,6 @@ impl SessionCore {
     pub fn mapping(&self, op: DataOp) -> Option<&Mapping> {
         let (DataOp::Read { file, .. } | DataOp::Write { file, .. }) = op else { return None };
         self.mappings.iter().find(|(mapped, _)| *mapped == file).map(|(_, mapping)| mapping)
-    }
-
-    fn close(&mut self, file: FileRef, requests: &mut u32) -> Result<MetaYield, OpError> {
-        self.unmap(file, requests);
-        let fd = self.files.remove(file)?;
-        *requests += 1;
-        sys::close(fd).map_err(|errno| errno.at("close"))?;
-        Ok(MetaYield::Done)
     }
 
     fn drop_cache(&mut self, file: FileRef, requests: &mut u32) -> Result<MetaYield, OpError> {
@@ -194,18 +180,6 @@ impl SessionCore {
             _ => errno.at(call),
         }
     }
-}
-
-/// Verifies the flags, because a file system may accept flags and ignore them.
-fn check_flags(fd: RawFd, wanted: libc::c_int) -> Result<(), OpError> {
-    let kept = sys::status_flags(fd).map_err(|errno| errno.at("fcntl"))?;
-    for (flag, name) in [(libc::O_DIRECT, "O_DIRECT"), (libc::O_DSYNC, "O_DSYNC")] {
-        if wanted & flag != kept & wanted & flag {
-            let detail = format!("the open file does not have the requested flag {name}");
-            return Err(OpError::new(ErrorClass::Unsupported, OpStep::SystemCall("openat"), detail));
-        }
-    }
-    Ok(())
 }
 
 /// A mapping supports none of the policies of an open file.

@@ -16,9 +16,10 @@ use sharebench_target::{
 
 use crate::buffers::Buffers;
 use crate::counter::Counter;
-use crate::directories::{Directories, KnownDirectories};
+use crate::directories::Directories;
 use crate::errno::Errno;
 use crate::files::Files;
+use crate::known_directories::KnownDirectories;
 use crate::mount::Mount;
 use crate::policy::Policies;
 use crate::psync::PsyncSession;
@@ -29,6 +30,8 @@ use crate::uring::UringSession;
 /// Largest record one `pread` or `pwrite` moves (read(2)): a page less than 2 GiB.
 const MAX_RECORD: u32 = 0x7FFF_F000;
 const MAX_DEPTH: u32 = 4096;
+/// Operations on names in flight: each has a thread, and may have a file open.
+const MAX_CALL_DEPTH: u32 = 512;
 
 /// How data operations reach the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -283,7 +286,12 @@ impl Target for PosixTarget {
     }
 
     fn call_depth(&self) -> CallDepth {
-        CallDepth::one("system calls on names block their thread; use jobs")
+        match self.engine {
+            Engine::Psync => CallDepth::one("engine=psync has one operation in flight; use jobs"),
+            Engine::Auto | Engine::Uring => {
+                CallDepth { max: MAX_CALL_DEPTH, reason: "each operation in flight needs a thread" }
+            }
+        }
     }
 
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {

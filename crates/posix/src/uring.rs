@@ -1,18 +1,22 @@
 //! A session of many slots: bursts go to `io_uring` in one system call, completions are read from shared memory.
 
+use std::future::ready;
 use std::mem::ManuallyDrop;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
 use sharebench_model::{
     DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, Stability, WireCount,
 };
-use sharebench_target::{LocalBoxFuture, Session};
+use sharebench_target::{CallReply, LocalBoxFuture, Session};
 
 use crate::buffers::Buffers;
 use crate::errno::Errno;
+use crate::overlapping_calls::file_of;
 use crate::session_core::{SessionCore, copy_mapped, too_long};
+use crate::slot_threads::{Completion, SlotBuffer, SlotThreads, Work, WorkResult};
+use crate::transfer::file_and_len;
 
 /// How long a dropped session waits for what is in flight before it leaves the memory to the system.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -61,6 +65,9 @@ impl Flight {
 /// completions from shared memory; while nothing has completed it blocks in `io_uring_enter`, so a job with such a
 /// session owns its thread. The ring belongs to the thread that made it.
 ///
+/// Operations on names in flight are not for the ring: from the first of them on, each slot has a thread that performs its
+/// operations on names and on data, see [`SlotThreads`], and polling no longer blocks.
+///
 /// Invariant: the slots' buffers stay mapped until the kernel has completed every operation on them. Therefore a
 /// session that is dropped cancels what is in flight and waits for it; if that takes too long, it leaks ring and
 /// buffers instead of freeing memory into which the kernel may still write.
@@ -76,8 +83,12 @@ pub(crate) struct UringSession {
     flying: usize,
     /// Operations in the ring that no system call has submitted yet.
     queued: usize,
+    /// The threads of the slots; none before the first operation on names that may overlap with others.
+    threads: Option<SlotThreads>,
     /// Replies to operations that never reached the ring.
     answered: Vec<Reply>,
+    /// Replies to operations on names that the next poll gives.
+    called: Vec<CallReply>,
     broken: Option<Errno>,
 }
 
@@ -117,27 +128,91 @@ impl UringSession {
             flights: vec![None; slots],
             flying: 0,
             queued: 0,
+            threads: None,
             answered: Vec::with_capacity(slots),
+            called: Vec::new(),
             broken: None,
         })
     }
 
-    /// Checks an operation against its slot and file.
-    fn board(&self, slot: Slot, op: DataOp) -> Result<Flight, OpError> {
-        let (file, len) = match op {
-            DataOp::Read { file, len, .. } | DataOp::Write { file, len, .. } => (file, len),
-            DataOp::Flush { file } => (file, 0),
-        };
+    /// Checks an operation against its slot and file, and returns the open file.
+    fn checked(&self, slot: Slot, op: DataOp) -> Result<i32, OpError> {
+        let (file, len) = file_and_len(op);
         if let Some(errno) = self.broken {
             return Err(errno.at("io_uring"));
         }
         if len as usize > self.buffers.slot_bytes() {
             return Err(too_long(len, self.buffers.slot_bytes()));
         }
-        if !matches!(self.flights.get(slot.0 as usize), Some(None)) {
+        if !self.is_idle(slot) {
             return Err(OpError::slot_not_idle());
         }
-        Ok(Flight { op, fd: self.core.files.fd(file)?, done: 0, requests: 0 })
+        self.core.files.fd(file)
+    }
+
+    fn is_idle(&self, slot: Slot) -> bool {
+        matches!(self.flights.get(slot.0 as usize), Some(None))
+            && self.threads.as_ref().is_none_or(|threads| threads.is_idle(slot))
+    }
+
+    /// Operations in flight of either kind.
+    fn in_flight(&self) -> usize {
+        self.flying + self.threads.as_ref().map_or(0, SlotThreads::in_flight)
+    }
+
+    /// Begins a data operation, by the thread of the slot if there is one.
+    fn begin(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
+        let fd = self.checked(slot, op)?;
+        let Some(threads) = &mut self.threads else {
+            self.push(slot, Flight { op, fd, done: 0, requests: 0 });
+            return Ok(());
+        };
+        let (file, len) = file_and_len(op);
+        let buffer = SlotBuffer { address: self.buffers.address(slot), len: len as usize };
+        threads.begin(slot, Work::Data { fd, op, buffer }, Some(file))
+    }
+
+    /// Begins an operation on names or whole files by the thread of its slot.
+    fn begin_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
+        if !self.is_idle(slot) {
+            return Err(OpError::slot_not_idle());
+        }
+        if !op.can_overlap() {
+            return Err(OpError::cannot_overlap());
+        }
+        let threads = match &mut self.threads {
+            Some(threads) => threads,
+            none => none.insert(SlotThreads::start(self.flights.len(), &self.core.directories)?),
+        };
+        let file = file_of(&op);
+        let is_closed = matches!(op, MetaOp::Close { .. });
+        // A file that is closed under another operation could pass its descriptor number to another file.
+        let in_ring = |file| self.flights.iter().flatten().any(|flight| file_and_len(flight.op).0 == file);
+        if let Some(file) = file.filter(|file| is_closed && (threads.uses(*file) || in_ring(*file))) {
+            return Err(OpError::new(ErrorClass::Busy, OpStep::Submit, format!("{file:?} is in use")));
+        }
+        let mut requests = 0;
+        let call = self.core.prepared(op, &mut requests)?;
+        // The reference to a file that is being closed is invalid already.
+        threads.begin(slot, Work::Call { call, requests }, file.filter(|_| !is_closed))
+    }
+
+    /// Turns what the threads have completed into replies; `waker` is woken when something else completes.
+    fn collect(&mut self, waker: &Waker) {
+        let Some(threads) = &mut self.threads else { return };
+        for Completion { slot, requests, result } in threads.collect(waker) {
+            self.core.requests += u64::from(requests);
+            match result {
+                WorkResult::Call(outcome) => {
+                    let result = outcome.and_then(|outcome| self.core.completed(outcome));
+                    self.called.push(CallReply { slot, reply: MetaReply { result, requests } });
+                }
+                WorkResult::Data(result) => {
+                    let result = result.map_err(|(errno, call)| self.core.failure(errno, call));
+                    self.answered.push(Reply { slot, result, requests });
+                }
+            }
+        }
     }
 
     fn entry(&self, slot: Slot, flight: &Flight) -> squeue::Entry {
@@ -246,18 +321,18 @@ impl Session for UringSession {
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {
-        if let (Some(mapping), Some(None)) = (self.core.mapping(op), self.flights.get(slot.0 as usize)) {
+        if let Some(mapping) = self.core.mapping(op).filter(|_| self.is_idle(slot)) {
             let result = copy_mapped(mapping, op, self.buffers.slot(slot));
             return self.answered.push(Reply { slot, result, requests: 0 });
         }
-        match self.board(slot, op) {
-            Ok(flight) => self.push(slot, flight),
-            Err(error) => self.answered.push(Reply { slot, result: Err(error), requests: 0 }),
+        if let Err(error) = self.begin(slot, op) {
+            self.answered.push(Reply { slot, result: Err(error), requests: 0 });
         }
     }
 
-    fn poll_replies(&mut self, _: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
+        self.collect(cx.waker());
         replies.append(&mut self.answered);
         self.reap(replies);
         // All queued operations are submitted even if replies are ready: the depth must not shrink while the
@@ -274,14 +349,27 @@ impl Session for UringSession {
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
         // A file that is closed under a queued operation could pass its descriptor number to another file.
-        let reply = if self.flying > 0 {
-            let detail = format!("{} operations in flight", self.flying);
+        let reply = if self.in_flight() > 0 {
+            let detail = format!("{} operations in flight", self.in_flight());
             let busy = OpError::new(ErrorClass::Busy, OpStep::Submit, detail);
             MetaReply { result: Err(busy), requests: 0 }
         } else {
             self.core.call(op)
         };
-        Box::pin(async move { reply })
+        Box::pin(ready(reply))
+    }
+
+    fn submit_call(&mut self, slot: Slot, op: MetaOp) -> Result<(), OpError> {
+        self.begin_call(slot, op)
+    }
+
+    fn poll_calls(&mut self, cx: &mut Context<'_>, replies: &mut Vec<CallReply>) -> Poll<()> {
+        self.collect(cx.waker());
+        if self.called.is_empty() {
+            return Poll::Pending;
+        }
+        replies.append(&mut self.called);
+        Poll::Ready(())
     }
 
     fn wire(&self) -> WireCount {
@@ -328,7 +416,8 @@ impl Drop for UringSession {
             // Files on disk rarely can be cancelled; then their operations simply end.
             let _ = self.ring.submitter().register_sync_cancel(Some(types::Timespec::new()), any);
         }
-        if self.drain() {
+        let threads_ended = self.threads.take().is_none_or(|threads| threads.drain(DRAIN));
+        if self.drain() && threads_ended {
             // SAFETY: dropped once, here; nothing in flight refers to ring or buffers any more.
             unsafe {
                 ManuallyDrop::drop(&mut self.ring);

@@ -9,7 +9,9 @@ use sharebench_model::{
     Stability, SyncPolicy,
 };
 use sharebench_posix::{Engine, PosixTarget};
-use sharebench_target::{ConnectError, Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for};
+use sharebench_target::{
+    CallReply, ConnectError, Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for,
+};
 
 fn place(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("sharebench-edges-{name}-{}", std::process::id()));
@@ -375,5 +377,132 @@ async fn links_are_not_followed_out_of_the_directory() {
     assert!(error.class == ErrorClass::Refused && error.detail.contains("ELOOP"), "{error}");
     let up = MetaOp::Remove { path: "../x".into() };
     assert_eq!(call(&mut *session, up).await.unwrap_err().class, ErrorClass::Refused);
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// Waits for the replies to `count` operations on names.
+async fn called(session: &mut dyn Session, count: usize) -> Vec<CallReply> {
+    let mut replies = Vec::new();
+    while replies.len() < count {
+        std::future::poll_fn(|cx| session.poll_calls(cx, &mut replies)).await;
+    }
+    replies
+}
+
+#[tokio::test]
+async fn a_file_in_use_by_another_slot_is_not_closed() {
+    let dir = place("used");
+    let mut session = open(&PosixTarget::new(&dir), 3).await;
+    let file = create(&mut *session, "f").await;
+    // The reply is collected by a poll only, so that the slot is in flight until then.
+    session.submit_call(Slot(0), MetaOp::SetSize { file, size: 5 }).unwrap();
+    let busy = session.submit_call(Slot(1), MetaOp::Close { file }).unwrap_err();
+    assert!(busy.class == ErrorClass::Busy && busy.detail.contains("in use"), "{busy}");
+    let alone = session.submit_call(Slot(1), MetaOp::List { path: String::new() }).unwrap_err();
+    assert_eq!(alone.class, ErrorClass::Unsupported);
+    assert_eq!(session.call(MetaOp::Space).await.result.unwrap_err().class, ErrorClass::Busy);
+    session.submit(Slot(0), write(file, 0, 10));
+    let mut replies = Vec::new();
+    std::future::poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
+    assert_eq!(replies[0].result.as_ref().unwrap_err().class, ErrorClass::Busy, "the slot has an operation");
+    assert_eq!(called(&mut *session, 1).await[0].reply.result, Ok(MetaYield::Done));
+    session.submit_call(Slot(1), MetaOp::Close { file }).unwrap();
+    let stale = session.submit_call(Slot(2), MetaOp::SetSize { file, size: 0 }).unwrap_err();
+    assert_eq!(stale.class, ErrorClass::Stale);
+    assert_eq!(called(&mut *session, 1).await[0].reply.requests, 1);
+    assert_eq!(std::fs::metadata(dir.join("f")).unwrap().len(), 5);
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn a_session_dropped_with_operations_on_names_in_flight_ends_them_first() {
+    let dir = place("dropped-names");
+    let target = PosixTarget::new(&dir);
+    for round in 0..20 {
+        let mut session = open(&target, 8).await;
+        for slot in 0..8 {
+            let op = MetaOp::open(format!("f{round}-{slot}"), OpenHow::CreateNew);
+            session.submit_call(Slot(slot), op).unwrap();
+        }
+        drop(session);
+        // No thread of it creates a file any more.
+        for slot in 0..8 {
+            std::fs::remove_file(dir.join(format!("f{round}-{slot}"))).unwrap();
+        }
+    }
+    std::fs::remove_dir(dir).unwrap();
+}
+
+#[tokio::test]
+async fn a_directory_that_another_session_made_anew_is_used_at_once() {
+    let dir = place("anew");
+    let target = PosixTarget::new(&dir);
+    let mut session = open(&target, 1).await;
+    let mut another = open(&target, 1).await;
+    let made = |path: &str| MetaOp::MakeDir { path: path.into() };
+    call(&mut *session, made("d")).await.unwrap();
+    for round in 0..100 {
+        for session in [&mut session, &mut another] {
+            let missing = call(&mut **session, MetaOp::Stat { path: "d/none".into() }).await.unwrap_err();
+            assert_eq!(missing.class, ErrorClass::NotFound);
+        }
+        if round % 2 == 0 {
+            call(&mut *another, MetaOp::RemoveDir { path: "d".into() }).await.unwrap();
+        } else {
+            let to = format!("old{round}");
+            call(&mut *another, MetaOp::Rename { from: "d".into(), to }).await.unwrap();
+        }
+        call(&mut *another, made("d")).await.unwrap();
+        let file = create(&mut *session, "d/f").await;
+        call(&mut *session, MetaOp::Close { file }).await.unwrap();
+        std::fs::remove_file(dir.join("d/f")).unwrap();
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// Operations on a file in a directory, and the system calls that each takes.
+async fn requests_of_operations(session: &mut dyn Session) -> Vec<(&'static str, u32)> {
+    let created = session.call(MetaOp::open("d/f", OpenHow::CreateNew)).await;
+    let Ok(MetaYield::Opened { file, size: 0 }) = created.result else { panic!("{created:?}") };
+    let closed = session.call(MetaOp::Close { file }).await;
+    let opened = session.call(MetaOp::open("d/f", OpenHow::ReadWrite)).await;
+    let Ok(MetaYield::Opened { file, .. }) = opened.result else { panic!("{opened:?}") };
+    let mut requests =
+        vec![("create", created.requests), ("close", closed.requests), ("open", opened.requests)];
+    for (name, op) in [
+        ("truncate", MetaOp::SetSize { file, size: 0 }),
+        ("stat", MetaOp::Stat { path: "d/f".into() }),
+        ("rename", MetaOp::Rename { from: "d/f".into(), to: "d/g".into() }),
+        ("times", MetaOp::SetModified { path: "d/g".into(), seconds: 1_000_000_000 }),
+        ("link", MetaOp::Link { from: "d/g".into(), to: "d/h".into() }),
+        ("remove", MetaOp::Remove { path: "d/g".into() }),
+        ("remove", MetaOp::Remove { path: "d/h".into() }),
+        ("mkdir", MetaOp::MakeDir { path: "d/e".into() }),
+        ("rmdir", MetaOp::RemoveDir { path: "d/e".into() }),
+    ] {
+        let reply = session.call(op).await;
+        assert!(reply.result.is_ok(), "{name}: {reply:?}");
+        requests.push((name, reply.requests));
+    }
+    call(session, MetaOp::Close { file }).await.unwrap();
+    requests
+}
+
+#[tokio::test]
+async fn an_operation_in_a_known_directory_is_one_system_call() {
+    let dir = place("calls");
+    let mut session = open(&PosixTarget::new(&dir), 1).await;
+    call(&mut *session, MetaOp::MakeDir { path: "d".into() }).await.unwrap();
+    let mut least = requests_of_operations(&mut *session).await;
+    // A second after the directory was opened, it is opened again, so that some operations take more.
+    for _ in 0..20 {
+        for (least, now) in least.iter_mut().zip(requests_of_operations(&mut *session).await) {
+            least.1 = least.1.min(now.1);
+        }
+    }
+    for (name, requests) in least {
+        // The length of an existing file is a call of its own.
+        assert_eq!(requests, if name == "open" { 2 } else { 1 }, "{name}");
+    }
     std::fs::remove_dir_all(dir).unwrap();
 }

@@ -11,6 +11,7 @@ pub(crate) mod effects;
 mod io500;
 mod littles_law;
 mod mechanisms;
+mod name_caches;
 mod regions;
 mod self_checks;
 mod single_runs;
@@ -36,6 +37,7 @@ use crate::judge::cache_cliffs::cache_curves;
 use crate::judge::conditions::unlike_conditions;
 use crate::judge::directories::directories;
 use crate::judge::mechanisms::mechanisms;
+use crate::judge::name_caches::name_caches;
 use crate::judge::regions::differences;
 use crate::judge::self_checks::{summaries, thinned};
 use crate::judge::single_runs::add_single_runs;
@@ -105,7 +107,8 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
         settings_without_effect: contradictions::settings_without_effect(aligned, estimated),
         suspects: contradictions::suspects(aligned, estimated),
         cache_curves: cache_curves(aligned, estimated),
-        directories: directories(estimated, aligned.systems.len()),
+        directories: [directories(estimated, aligned.systems.len()), name_caches(aligned, estimated)]
+            .concat(),
         io500: io500::scores(estimated, aligned.systems.len()),
         time_budgets: time_budgets(aligned, estimated),
         timelines: timelines(aligned, estimated),

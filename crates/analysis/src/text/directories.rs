@@ -4,7 +4,9 @@ use sharebench_model::units::three_digits;
 use sharebench_stats::DirectoryBreak;
 
 use crate::text::stages::Stages;
-use crate::types::{DirectoryFact, DirectoryFinding, RateRatio, Sentence, Tone};
+use crate::types::{
+    DirectoryFact, DirectoryFinding, NameCache, NameCacheEvidence, RateRatio, Sentence, Tone,
+};
 
 /// The sentences of one section.
 pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
@@ -26,6 +28,42 @@ fn sentence(stages: &Stages<'_>, finding: &DirectoryFinding) -> String {
             let times = compared(stages, finding.section, ratio, "for names that exist");
             format!("{lead}: requests for missing names {times}.")
         }
+        DirectoryFact::Cached(evidence) => format!("{lead}: {}.", cached(evidence)),
+    }
+}
+
+/// Which cache answered what part, or why the counts do not show it.
+fn cached(evidence: &NameCacheEvidence) -> String {
+    let NameCacheEvidence { cache, requests: (low, high), cached, cells } = *evidence;
+    let name = match cache {
+        NameCache::Attributes => "the attribute cache",
+        NameCache::Missing => "the directory-entry cache",
+        NameCache::Listing => "the directory cache",
+        NameCache::Opens => "the cache of open files",
+    };
+    let range =
+        if shown(low) == shown(high) { shown(high) } else { format!("{} to {}", shown(low), shown(high)) };
+    let numbers = format!("{range} requests per operation");
+    if cached == 0 {
+        return format!(
+            "the wire counts do not show whether {name} of the client answered ({numbers}); compare the mount with the same \
+             share over the client of sharebench"
+        );
+    }
+    let without = if cache == NameCache::Listing { "" } else { "; at least 1 without a cache" };
+    // Rounded down: at least this part was answered.
+    let least = ((1.0 - high) * 100.0).floor();
+    let part = if high == 0.0 { "all".to_owned() } else { format!("at least {least} % of the") };
+    let place = if cached == cells { String::new() } else { format!(" in {cached} of {cells} cells") };
+    format!("{name} of the client answered {part} operations{place} ({numbers}{without})")
+}
+
+/// Requests per operation with two decimals, which do not hide the last request.
+fn shown(requests: f64) -> String {
+    match requests {
+        0.0 => "0".to_owned(),
+        few if few < 0.01 => "less than 0.01".to_owned(),
+        requests => format!("{requests:.2}"),
     }
 }
 

@@ -22,6 +22,48 @@ pub enum DirectoryFact {
     Shared(RateRatio),
     /// Names that do not exist, compared with names that exist.
     Missing(RateRatio),
+    /// On a mount: the part that the caches of the operating system's client answered.
+    Cached(NameCacheEvidence),
+}
+
+/// A cache of the operating system's client for names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameCache {
+    /// Names with their attributes.
+    Attributes,
+    /// Names that do not exist.
+    Missing,
+    /// The content of directories.
+    Listing,
+    /// Files that stay open at the server, or rights to open them.
+    Opens,
+}
+
+impl NameCache {
+    /// The cache that can answer the operations of a test; none for tests that change something.
+    pub(crate) fn of_test(test: &str) -> Option<Self> {
+        match test {
+            "stat" => Some(Self::Attributes),
+            "stat-miss" => Some(Self::Missing),
+            "readdir" | "readdir-attributes" => Some(Self::Listing),
+            "open-close" => Some(Self::Opens),
+            _ => None,
+        }
+    }
+}
+
+/// What wire counts show of a cache.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NameCacheEvidence {
+    /// The cache.
+    pub cache: NameCache,
+    /// Fewest and most requests per operation among the repetitions: of the cells that the cache answered in part, or of all
+    /// cells if there is none.
+    pub requests: (f64, f64),
+    /// Cells in which the cache must have answered some of the operations.
+    pub cached: usize,
+    /// Cells with a count.
+    pub cells: usize,
 }
 
 /// A rate over another one of the same system, at the position where they differ most.

@@ -1,6 +1,6 @@
 //! Directories of metadata tests: a fall of the rate, what a shared directory costs, and what a missing name costs.
 
-use sharebench_model::{Coordinates, IoBytes, Value, axis};
+use sharebench_model::{Coordinates, IoBytes, Value, WireCount, axis};
 
 use crate::synthetic::Synthetic;
 use crate::{check, quick};
@@ -32,4 +32,33 @@ fn directories() {
         step.measure.bytes = IoBytes::default();
     }
     check("directories", &[run.run], &quick());
+}
+
+/// Steps of a test on a mount, with the requests per operation of each repetition.
+fn on_mount(run: &mut Synthetic, test: &str, entries: u64, requests: &[f64]) {
+    let position =
+        Coordinates::new().with(axis::TEST, Value::text(test)).with(axis::ENTRIES, Value::Count(entries));
+    for (repetition, requests) in (0..).zip(requests) {
+        run.step(0, repetition, position.clone(), 9_000.0 * 102_400.0);
+        let Some(step) = run.run.steps.last_mut() else { continue };
+        step.measure.bytes = IoBytes::default();
+        let requests = (step.measure.operations as f64 * requests).round() as u64;
+        step.measure.wire = Some(WireCount { requests, ..WireCount::default() }).into();
+    }
+}
+
+#[test]
+fn caches_of_names_on_a_mount() {
+    let mut run = Synthetic::new("caches of names", &["nas"], 5);
+    run.run.facts[0].insert("access".to_owned(), "mounted".to_owned());
+    on_mount(&mut run, "stat", 1_000, &[0.02, 0.03, 0.025]);
+    on_mount(&mut run, "stat", 100_000, &[1.0, 1.2, 1.1]);
+    on_mount(&mut run, "stat-miss", 1_000, &[0.0, 0.005, 0.0]);
+    on_mount(&mut run, "open-close", 1_000, &[1.0, 1.0, 1.0]);
+    on_mount(&mut run, "readdir", 1_000, &[0.0, 0.0, 0.0]);
+    // A reply with many entries takes few requests as well.
+    on_mount(&mut run, "readdir-attributes", 1_000, &[0.01, 0.01, 0.01]);
+    // Nothing answers these but the server.
+    on_mount(&mut run, "create", 1_000, &[0.5, 0.5, 0.5]);
+    check("caches_of_names", &[run.run], &quick());
 }
