@@ -15,6 +15,10 @@ const LOCAL: u64 = 4;
 const SWEEP: &str = "--file-sizes 1MiB --record-sizes 64KiB --tests write,rewrite,read,reread --repetitions 2 --min-sample-time 20ms";
 const DEPTH: &str = "--file-size 1MiB --record-sizes 16KiB,64KiB --depths 1,4 --tests read,random-read --repetitions 2 --min-sample-time 20ms";
 
+const NAMES: &str = "--tests create,stat,stat-miss,open-close,readdir,unlink --entries 200 --batch 100 --depths 1,4 --repetitions 2 --min-sample-time 20ms";
+/// What a long test measures in addition: all tests of names, locks and the server's own work.
+const ALL_NAMES: &str = "--tests metadata,lock,lock-neighbours,lock-contended,server-side --copy-sizes 1MiB --entries 50 --batch 20 --jobs 2 --layouts own,shared --depths 1,4 --repetitions 1 --min-sample-time 20ms --verify full";
+
 /// Steps of a target and a test.
 fn steps<'a>(stored: &'a Stored, target: u64, test: &'a str) -> impl Iterator<Item = &'a Value> {
     let wanted = move |step: &&Value| step["target"] == target && step["coordinates"]["test"]["text"] == test;
@@ -50,11 +54,20 @@ fn reads_from_the_kernel_client_cache_are_flagged_and_direct_reads_are_not() {
         ("NFS_URL", &format!("nfs://{machine}:{nfs_port}{export}?mountport={mount_port}")),
         ("SWEEP", SWEEP),
         ("DEPTH", DEPTH),
+        ("NAMES", NAMES),
+        ("ALL_NAMES", if std::env::var_os("SHAREBENCH_LONG").is_some() { ALL_NAMES } else { "" }),
     ];
     let printed = guest.run(script, &env, KernelGuest::LONG).unwrap();
     println!("{printed}");
     assert_sweep_distinguishes_cache_and_server(&Stored::read(&sharebench, 1));
     assert_depth_study_counts_each_path(&Stored::read(&sharebench, 2));
+    assert_names_are_counted(&Stored::read(&sharebench, 3), &printed);
+    if std::env::var_os("SHAREBENCH_LONG").is_some() {
+        for step in Stored::read(&sharebench, 4).steps {
+            assert_eq!(step["errors"], serde_json::json!({}), "{step}");
+            assert_ne!(step["verdict"], "invalid", "{step}");
+        }
+    }
     let words = [
         "c: served by the client's cache",
         "client cache",
@@ -112,4 +125,38 @@ fn assert_depth_study_counts_each_path(stored: &Stored) {
             .collect();
         assert_eq!(depths.into_iter().collect::<Vec<_>>(), [1, 4], "target {target}");
     }
+}
+
+/// Metadata tests on both mounts, at depths 1 and 4, have counts of requests, and the report states which caches answered.
+fn assert_names_are_counted(stored: &Stored, printed: &str) {
+    assert_eq!(stored.steps.len(), stored.planned);
+    for step in &stored.steps {
+        assert_eq!(step["errors"], serde_json::json!({}), "{step}");
+        assert_ne!(step["verdict"], "invalid", "{step}");
+        assert!(step["wire"]["requests"].is_u64(), "no count: {step}");
+        let test = step["coordinates"]["test"]["text"].as_str().unwrap();
+        if ["create", "unlink"].contains(&test) {
+            let requests = step["wire"]["requests"].as_f64().unwrap();
+            assert!(requests >= step["operations"].as_f64().unwrap(), "the server takes part: {step}");
+        }
+    }
+    // Lines are wrapped.
+    let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    for mount in ["cifs-mount", "nfs-mount"] {
+        for (test, cache) in [
+            ("stat", "the attribute cache"),
+            ("stat-miss", "the directory-entry cache"),
+            ("open-close", "the cache of open files"),
+            ("readdir", "the directory cache"),
+        ] {
+            let lead = format!("{test}: {mount}: ");
+            let known = [
+                format!("{lead}{cache} of the client answered"),
+                format!("{lead}the wire counts do not show whether {cache} of the client answered"),
+            ];
+            assert!(known.iter().any(|text| printed.contains(text.as_str())), "{lead}{cache}");
+        }
+    }
+    let cached = "stat: nfs-mount: the attribute cache of the client answered at least";
+    assert!(printed.contains(cached) || printed.contains(&cached.replace("at least", "all")), "{cached}");
 }

@@ -59,10 +59,11 @@ fn plan(urls: &[String]) -> String {
     format!("seed = 7\nrepetitions = 1\nmin_sample_time = '5ms'\nverify = 'full'\n{targets}{SWEEP}")
 }
 
-/// The command line of a sweep with every metadata test.
+/// The command line of a sweep with every metadata test, in a long test also with those of locks and of the server's own work.
 fn names(urls: &[String]) -> String {
     let axes = "--entries 25 --batch 10 --jobs 2 --layouts own,shared --repetitions 1 --min-sample-time 2ms";
-    format!("sweep --tests metadata {axes} --seed 7 --verify full {}", urls.join(" "))
+    let tests = if is_long() { "metadata,locks,server-side --copy-sizes 1MiB" } else { "metadata" };
+    format!("sweep --tests {tests} {axes} --seed 7 --verify full {}", urls.join(" "))
 }
 
 /// The command lines of loads of the presets: all of them in a long test, otherwise one that opens many small files and one

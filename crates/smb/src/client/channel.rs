@@ -13,6 +13,7 @@ use crate::client::lease_breaks::{Broken, LeaseBreaks};
 use crate::client::message_security::MessageSecurity;
 use crate::client::metadata_exchange::MetadataExchange;
 use crate::client::pending_replies::{Completion, PendingReplies};
+use crate::client::postponed::Postponed;
 use crate::client::receiver::Receiver;
 use crate::client::renewal::RenewalExchange;
 use crate::client::requests::{InFlight, Queued, Request, Requests};
@@ -65,6 +66,8 @@ pub(crate) struct Channel {
     pub(crate) breaks: LeaseBreaks,
     /// Requests that the server wants to see again, see [`PendingReplies`].
     to_repeat: Vec<Queued>,
+    /// Those of them that are sent after a pause.
+    postponed: Postponed,
     pub(crate) credits: Credits,
     pub(crate) security: MessageSecurity,
     pub(crate) exchange: MetadataExchange,
@@ -102,6 +105,7 @@ impl Channel {
             waiting: VecDeque::with_capacity(slots + 1),
             breaks: LeaseBreaks::default(),
             to_repeat: Vec::new(),
+            postponed: Postponed::default(),
             credits: Credits::new(credits),
             security: MessageSecurity::default(),
             exchange: MetadataExchange::default(),
@@ -151,7 +155,7 @@ impl Channel {
 
     /// Requests that wait or are in flight.
     pub(crate) fn load(&self) -> usize {
-        self.requests.in_flight() + self.waiting.len()
+        self.requests.in_flight() + self.waiting.len() + self.postponed.len()
     }
 
     /// True if no request waits or is in flight.
@@ -265,6 +269,7 @@ impl Channel {
         buffers: &mut SlotBuffers,
         completions: &mut Vec<Completion>,
     ) -> Result<bool, OpError> {
+        self.waiting.extend(self.postponed.take_due(cx));
         self.send_waiting(cx, buffers)?;
         // Nothing is awaited, so nothing is read: an idle session leaves no waker with its socket and is not
         // woken.
@@ -293,7 +298,7 @@ impl Channel {
         );
         for queued in self.to_repeat.drain(..) {
             self.requests.reserve(queued.index);
-            self.waiting.push_back(queued);
+            self.waiting.extend(self.postponed.add(queued));
         }
         if !self.breaks.is_empty() {
             self.acknowledge();
@@ -523,6 +528,7 @@ impl Channel {
             }
         }
         taken.extend(self.waiting.drain(..));
+        taken.extend(self.postponed.take());
         taken.retain(|queued| queued.request != Request::LogIn);
         taken
     }

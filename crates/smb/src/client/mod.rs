@@ -29,6 +29,7 @@ mod open_file;
 mod options;
 mod pending_replies;
 mod policy;
+mod postponed;
 mod ranges;
 mod receiver;
 mod renewal;
