@@ -32,10 +32,10 @@ const LOCAL_FILE_SYSTEMS: [u64; 7] =
 
 /// The names of the large directories that clients look up names in, up to [`MAX_DIRECTORIES`].
 #[derive(Default)]
-pub(super) struct FoldedNames(Mutex<Indexes>);
+pub(super) struct FoldedNames(Mutex<Kept>);
 
 #[derive(Default)]
-struct Indexes {
+struct Kept {
     /// What reports the changes; none before the first directory.
     watcher: Option<OwnedFd>,
     /// The one that was used last is at the end.
@@ -65,18 +65,23 @@ impl FoldedNames {
         name: &str,
     ) -> VolumeResult<Option<String>> {
         let folded = fold_case(name);
-        if let Some(found) = self.lock().only(id, &folded) {
-            return Ok(found);
+        let mut kept = self.lock();
+        let key = kept.keys.hash_one(folded.as_str());
+        if let Some(index) = kept.current(id) {
+            return Ok(index.only(key, &folded));
         }
+        drop(kept);
         // Without the lock: it is the usual way in small directories.
         let names = read_names(directory, Which::All)?;
-        if names.len() < MIN_NAMES || !self.lock().add(id, directory)? {
-            return Ok(only(names.iter().map(String::as_str), &folded));
+        if names.len() >= MIN_NAMES
+            && let Some(index) = self.lock().add(id, directory)?
+        {
+            return Ok(index.only(key, &folded));
         }
-        Ok(self.lock().only(id, &folded).unwrap_or_else(|| only(names.iter().map(String::as_str), &folded)))
+        Ok(only(names.iter().map(String::as_str), &folded))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Indexes> {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,33 +95,37 @@ fn only<'n>(names: impl Iterator<Item = &'n str>, folded: &str) -> Option<String
     }
 }
 
-impl Indexes {
-    /// As [`FoldedNames::only`]; none if the names of the directory are not kept.
-    fn only(&mut self, id: NodeId, folded: &str) -> Option<Option<String>> {
+impl Index {
+    /// The only name with this folded form and its key.
+    fn only(&self, key: u64, folded: &str) -> Option<String> {
+        let same_key = self.names.range((key, Box::default())..);
+        only(same_key.take_while(|(other, _)| *other == key).map(|(_, name)| &**name), folded)
+    }
+}
+
+impl Kept {
+    /// The names of a directory as they are now; none if they are not kept.
+    fn current(&mut self, id: NodeId) -> Option<&Index> {
         if !self.indexes.iter().any(|index| index.id == id) {
             return None;
         }
         self.receive();
         let at = self.indexes.iter().position(|index| index.id == id)?;
         self.indexes[at..].rotate_left(1);
-        let key = self.keys.hash_one(folded);
-        let same_key = self.indexes.last()?.names.range((key, Box::default())..);
-        let names = same_key.take_while(|(other, _)| *other == key).map(|(_, name)| &**name);
-        Some(only(names, folded))
+        self.indexes.last()
     }
 
-    /// Keeps the names of a directory from now on; false if that is not possible.
-    fn add(&mut self, id: NodeId, directory: BorrowedFd<'_>) -> VolumeResult<bool> {
-        let is_local = fstatfs(directory).is_ok_and(|file_system| {
-            LOCAL_FILE_SYSTEMS.iter().any(|known| *known as i64 == i64::from(file_system.f_type))
-        });
+    /// Keeps the names of a directory from now on; none if that is not possible.
+    fn add(&mut self, id: NodeId, directory: BorrowedFd<'_>) -> VolumeResult<Option<&Index>> {
+        let is_local = fstatfs(directory)
+            .is_ok_and(|file_system| LOCAL_FILE_SYSTEMS.contains(&(file_system.f_type as u64)));
         if !is_local {
-            return Ok(false);
+            return Ok(None);
         }
         if self.watcher.is_none() {
             self.watcher = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok();
         }
-        let Some(watcher) = &self.watcher else { return Ok(false) };
+        let Some(watcher) = &self.watcher else { return Ok(None) };
         let events = inotify::WatchFlags::CREATE
             | inotify::WatchFlags::DELETE
             | inotify::WatchFlags::MOVED_FROM
@@ -125,7 +134,7 @@ impl Indexes {
             | inotify::WatchFlags::ONLYDIR;
         // There is no call that takes a descriptor.
         let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
-        let Ok(watch) = inotify::add_watch(watcher, path, events) else { return Ok(false) };
+        let Ok(watch) = inotify::add_watch(watcher, path, events) else { return Ok(None) };
         // Another thread may have added it meanwhile; it has the same watch then.
         self.indexes.retain(|index| index.watch != watch);
         // After the watch has begun: what changes while the names are read is reported.
@@ -134,7 +143,7 @@ impl Indexes {
         let index = Index { id, watch, names: keyed.collect() };
         self.indexes.push(index);
         self.limit();
-        Ok(self.indexes.last().is_some_and(|index| index.id == id))
+        Ok(self.indexes.last().filter(|index| index.id == id))
     }
 
     /// Drops the directories that were used least recently until the others are within the limits.
