@@ -187,8 +187,9 @@ fn locks_on_the_wire_are_those_of_the_operations() {
                 operations[&12] + operations[&14]
             }
             _ => {
+                // Lock and unlock with offsets of 64 bits.
                 let requests = captured.ncp_requests().unwrap();
-                requests[&(0x1A, 0)] + requests[&(0x1E, 0)]
+                requests[&(0x57, 67)] + requests[&(0x57, 69)]
             }
         };
         let operations = Stored::read(&sharebench, run).operations(0, "lock");
