@@ -86,7 +86,8 @@ fn measured(
     for step in &stored.steps {
         assert_eq!(step["errors"], serde_json::json!({}), "{test}: {step}");
     }
-    let (operations, requests) = (sum(|step| &step["operations"]), sum(|step| &step["wire"]["requests"]));
+    let operations = sum(|step| &step["operations"]);
+    let requests = sum(|step| &step["wire"]["requests"]);
     Some(Measured { operations, requests, between })
 }
 

@@ -32,14 +32,14 @@ const LOCAL_FILE_SYSTEMS: [u64; 7] =
 
 /// The names of the large directories that clients look up names in, up to [`MAX_DIRECTORIES`].
 #[derive(Default)]
-pub(super) struct FoldedNames(Mutex<Kept>);
+pub(super) struct FoldedNames(Mutex<Indexes>);
 
 #[derive(Default)]
-struct Kept {
+struct Indexes {
     /// What reports the changes; none before the first directory.
     watcher: Option<OwnedFd>,
     /// The one that was used last is at the end.
-    indexes: Vec<Index>,
+    directories: Vec<Index>,
     buffer: Vec<MaybeUninit<u8>>,
     /// Makes the keys, so that no client can choose names whose keys are equal.
     keys: RandomState,
@@ -81,7 +81,7 @@ impl FoldedNames {
         Ok(only(names.iter().map(String::as_str), &folded))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Indexes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -103,16 +103,16 @@ impl Index {
     }
 }
 
-impl Kept {
+impl Indexes {
     /// The names of a directory as they are now; none if they are not kept.
     fn current(&mut self, id: NodeId) -> Option<&Index> {
-        if !self.indexes.iter().any(|index| index.id == id) {
+        if !self.directories.iter().any(|index| index.id == id) {
             return None;
         }
         self.receive();
-        let at = self.indexes.iter().position(|index| index.id == id)?;
-        self.indexes[at..].rotate_left(1);
-        self.indexes.last()
+        let at = self.directories.iter().position(|index| index.id == id)?;
+        self.directories[at..].rotate_left(1);
+        self.directories.last()
     }
 
     /// Keeps the names of a directory from now on; none if that is not possible.
@@ -136,22 +136,22 @@ impl Kept {
         let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
         let Ok(watch) = inotify::add_watch(watcher, path, events) else { return Ok(None) };
         // Another thread may have added it meanwhile; it has the same watch then.
-        self.indexes.retain(|index| index.watch != watch);
+        self.directories.retain(|index| index.watch != watch);
         // After the watch has begun: what changes while the names are read is reported.
         let names = read_names(directory, Which::All)?.into_iter();
         let keyed = names.map(|name| (self.keys.hash_one(fold_case(&name).as_str()), name.into_boxed_str()));
         let index = Index { id, watch, names: keyed.collect() };
-        self.indexes.push(index);
+        self.directories.push(index);
         self.limit();
-        Ok(self.indexes.last().filter(|index| index.id == id))
+        Ok(self.directories.last().filter(|index| index.id == id))
     }
 
     /// Drops the directories that were used least recently until the others are within the limits.
     fn limit(&mut self) {
-        while self.indexes.len() > MAX_DIRECTORIES
-            || self.indexes.iter().map(|index| index.names.len()).sum::<usize>() > MAX_NAMES
+        while self.directories.len() > MAX_DIRECTORIES
+            || self.directories.iter().map(|index| index.names.len()).sum::<usize>() > MAX_NAMES
         {
-            let dropped = self.indexes.remove(0);
+            let dropped = self.directories.remove(0);
             if let Some(watcher) = &self.watcher {
                 // It has ended by itself if the directory was removed.
                 let _ = inotify::remove_watch(watcher, dropped.watch);
@@ -178,12 +178,12 @@ impl Kept {
             if events.intersects(
                 inotify::ReadFlags::IGNORED | inotify::ReadFlags::DELETE_SELF | inotify::ReadFlags::UNMOUNT,
             ) {
-                self.indexes.retain(|index| index.watch != watch);
+                self.directories.retain(|index| index.watch != watch);
                 continue;
             }
             // Names that are not UTF-8 are not served.
             let name = event.file_name().and_then(|name| name.to_str().ok());
-            let index = self.indexes.iter_mut().find(|index| index.watch == watch);
+            let index = self.directories.iter_mut().find(|index| index.watch == watch);
             let (Some(name), Some(index)) = (name, index) else { continue };
             let entry = (self.keys.hash_one(fold_case(name).as_str()), name.into());
             if events.intersects(inotify::ReadFlags::CREATE | inotify::ReadFlags::MOVED_TO) {
@@ -194,7 +194,7 @@ impl Kept {
         };
         if !is_complete {
             // Changes were lost. The directories are read again when they are used.
-            self.indexes.clear();
+            self.directories.clear();
             self.watcher = None;
         }
         self.limit();
@@ -240,7 +240,7 @@ mod tests {
         let names = FoldedNames::default();
         let only = |name: &str| names.only(NodeId(7), directory.as_fd(), name).unwrap();
         assert_eq!(only("nAME-17"), Some("Name-17".to_owned()));
-        assert_eq!(names.lock().indexes.len(), 1, "a large directory is kept");
+        assert_eq!(names.lock().directories.len(), 1, "a large directory is kept");
         assert_eq!(only("other"), None);
         scratch.make("Other");
         assert_eq!(only("other"), Some("Other".to_owned()));
@@ -250,10 +250,10 @@ mod tests {
         assert_eq!((only("other"), only("RENAMED")), (Some("OTHER".to_owned()), Some("renamed".to_owned())));
         fs::remove_file(scratch.0.join("OTHER")).unwrap();
         assert_eq!(only("other"), None);
-        assert_eq!(names.lock().indexes[0].names.len(), 301);
+        assert_eq!(names.lock().directories[0].names.len(), 301);
         fs::remove_dir_all(&scratch.0).unwrap();
         assert_eq!(only("RENAMED"), None);
-        assert!(names.lock().indexes[0].names.is_empty());
+        assert!(names.lock().directories[0].names.is_empty());
     }
 
     #[test]
@@ -287,7 +287,7 @@ mod tests {
         scratch.make("Late");
         assert_eq!(only("LATE"), Some("Late".to_owned()));
         assert_eq!((only("EARLY"), only("AGAIN")), (Some("Early".to_owned()), None));
-        assert_eq!(names.lock().indexes.len(), 1);
+        assert_eq!(names.lock().directories.len(), 1);
     }
 
     #[test]
@@ -310,8 +310,8 @@ mod tests {
             let _ = names.only(NodeId(0), directories[0].as_fd(), "name-3").unwrap();
         }
         let kept = names.lock();
-        assert_eq!(kept.indexes.len(), MAX_DIRECTORIES);
-        assert!(kept.indexes.iter().any(|index| index.id == NodeId(0)));
-        assert!(kept.indexes.iter().all(|index| index.id != NodeId(1)));
+        assert_eq!(kept.directories.len(), MAX_DIRECTORIES);
+        assert!(kept.directories.iter().any(|index| index.id == NodeId(0)));
+        assert!(kept.directories.iter().all(|index| index.id != NodeId(1)));
     }
 }
