@@ -1,16 +1,18 @@
 //! A thread for each slot of a session, so that operations on names are in flight together.
 
+use std::os::unix::thread::JoinHandleExt as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, OpStep, Slot};
+use sharebench_model::{CpuTime, DataOp, ErrorClass, FileRef, OpError, OpStep, Slot};
 
 use crate::directories::Directories;
 use crate::errno::Errno;
 use crate::overlapping_calls::{CallOutcome, OverlappingCall};
+use crate::sys;
 use crate::transfer::transfer;
 
 /// Bytes of the stack of a thread, which makes system calls only.
@@ -123,6 +125,13 @@ impl SlotThreads {
             OpError::new(ErrorClass::Refused, OpStep::Submit, detail)
         })?;
         Ok(Self { threads, completed, in_flight: 0 })
+    }
+
+    /// CPU time that the threads have used. Their clocks do not divide it. It counts as that of the kernel, because they do hardly
+    /// anything but system calls.
+    pub fn cpu(&self) -> CpuTime {
+        let of_threads = self.threads.iter().map(|slot| sys::thread_cpu_ns(slot.thread.as_pthread_t()));
+        CpuTime { user_ns: 0, kernel_ns: of_threads.sum() }
     }
 
     /// Operations in flight.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, Stability, WireCount,
+    CpuTime, DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, Stability, WireCount,
 };
 use sharebench_target::{CallReply, LocalBoxFuture, Session};
 
@@ -374,6 +374,10 @@ impl Session for UringSession {
 
     fn wire(&self) -> WireCount {
         WireCount { requests: self.core.requests, ..WireCount::default() }
+    }
+
+    fn threads_cpu(&self) -> CpuTime {
+        self.threads.as_ref().map_or_else(CpuTime::default, SlotThreads::cpu)
     }
 
     fn mount_wire(&self) -> Option<WireCount> {

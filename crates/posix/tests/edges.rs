@@ -406,10 +406,13 @@ async fn a_file_in_use_by_another_slot_is_not_closed() {
     std::future::poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
     assert_eq!(replies[0].result.as_ref().unwrap_err().class, ErrorClass::Busy, "the slot has an operation");
     assert_eq!(called(&mut *session, 1).await[0].reply.result, Ok(MetaYield::Done));
+    let used = session.threads_cpu();
+    assert!(used.total_ns() > 0, "the threads of the slots have worked");
     session.submit_call(Slot(1), MetaOp::Close { file }).unwrap();
     let stale = session.submit_call(Slot(2), MetaOp::SetSize { file, size: 0 }).unwrap_err();
     assert_eq!(stale.class, ErrorClass::Stale);
     assert_eq!(called(&mut *session, 1).await[0].reply.requests, 1);
+    assert!(session.threads_cpu().total_ns() > used.total_ns());
     assert_eq!(std::fs::metadata(dir.join("f")).unwrap().len(), 5);
     std::fs::remove_dir_all(dir).unwrap();
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot,
-    TcpReading, WireCount,
+    CpuTime, DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply,
+    Slot, TcpReading, WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
@@ -268,6 +268,10 @@ impl Session for FaultySession {
 
     fn policy_count(&self) -> PolicyCount {
         self.inner.policy_count()
+    }
+
+    fn threads_cpu(&self) -> CpuTime {
+        self.inner.threads_cpu()
     }
 
     fn mount_wire(&self) -> Option<WireCount> {

@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount, Reply,
-    Slot, TcpReading, WireCount,
+    CpuTime, DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount,
+    Reply, Slot, TcpReading, WireCount,
 };
 use tokio::net::TcpStream;
 
@@ -389,6 +389,12 @@ pub trait Session {
     /// holds the policy and the requests do not.
     fn policy_count(&self) -> PolicyCount {
         PolicyCount::default()
+    }
+
+    /// CPU time that threads of the session itself have used since its start. It is no part of that of the thread that drives
+    /// the session. Zero where the session has no threads. Read it while nothing is in flight.
+    fn threads_cpu(&self) -> CpuTime {
+        CpuTime::default()
     }
 
     /// The operating system's wire counts of the mount that this session uses, since the mount

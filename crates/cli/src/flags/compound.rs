@@ -1,11 +1,15 @@
 //! The option for several operations in one call.
 
+use std::fmt;
+
 use clap::{Args, ValueEnum};
 use sharebench_target::TargetUrl;
 
 use super::heading;
+use super::target_axis::{each, with_option};
 use crate::exit::Failure;
 
+const FLAG: &str = "--compound";
 /// The option of URLs that the axis sets.
 const OPTION: &str = "compound";
 
@@ -34,31 +38,29 @@ pub enum Compound {
     On,
 }
 
+impl fmt::Display for Compound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::On { "on" } else { "off" })
+    }
+}
+
 impl CompoundFlags {
     /// The URLs of all targets with all values, with the values of a target next to each other.
     pub fn apply(&self, urls: &[String]) -> Result<Vec<String>, Failure> {
         let Some(values) = &self.compound else { return Ok(urls.to_vec()) };
-        if values.len() > 1 && values.iter().all(|value| *value == values[0]) || values.len() > 2 {
-            return Err(Failure::usage("--compound: a value is listed twice".to_owned()));
-        }
-        let pairs = urls.iter().flat_map(|url| values.iter().map(move |value| (url, *value)));
-        pairs.map(|(url, value)| with_compound(url, value)).collect()
+        each(FLAG, values, urls, with_compound)
     }
 }
 
-/// A URL with the option. `off` is written too, because the axis has to show it.
+/// A URL with the option.
 fn with_compound(url: &str, value: Compound) -> Result<String, Failure> {
     let parsed = TargetUrl::parse(url)?;
     let vers = parsed.options.get("vers").map_or("", String::as_str);
     if parsed.scheme != "nfs" || !matches!(vers, "4.1" | "4.2") {
         let reason = "only nfs:// with vers=4.1 or vers=4.2 has calls of several operations";
-        return Err(Failure::usage(format!("--compound with '{url}': {reason}")));
+        return Err(Failure::usage(format!("{FLAG} with '{url}': {reason}")));
     }
-    if parsed.options.contains_key(OPTION) {
-        return Err(Failure::usage(format!("--compound with '{url}': the URL has {OPTION}= already")));
-    }
-    let value = if value == Compound::On { "on" } else { "off" };
-    Ok(format!("{url}&{OPTION}={value}"))
+    with_option(FLAG, (url, &parsed), OPTION, value)
 }
 
 #[cfg(test)]

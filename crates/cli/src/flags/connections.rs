@@ -4,8 +4,10 @@ use clap::Args;
 use sharebench_target::TargetUrl;
 
 use super::heading;
+use super::target_axis::{each, with_option};
 use crate::exit::Failure;
 
+const FLAG: &str = "--connections";
 /// Most connections of a session that any target accepts.
 const MAX_CONNECTIONS: u32 = 64;
 
@@ -31,28 +33,18 @@ impl ConnectionFlags {
     /// The URLs of all targets with all numbers of connections, with the numbers of a target next to each other.
     pub fn apply(&self, urls: &[String]) -> Result<Vec<String>, Failure> {
         let Some(numbers) = &self.connections else { return Ok(urls.to_vec()) };
-        for (index, number) in numbers.iter().enumerate() {
-            if numbers[..index].contains(number) {
-                return Err(Failure::usage(format!("--connections: {number} is listed twice")));
-            }
-        }
-        let pairs = urls.iter().flat_map(|url| numbers.iter().map(move |number| (url, *number)));
-        pairs.map(|(url, number)| with_connections(url, number)).collect()
+        each(FLAG, numbers, urls, with_connections)
     }
 }
 
-/// A URL with the option of its protocol. One connection is written too, because the axis has to show it.
+/// A URL with the option of its protocol.
 fn with_connections(url: &str, number: u32) -> Result<String, Failure> {
     let parsed = TargetUrl::parse(url)?;
     let Some((_, option)) = OPTIONS.iter().find(|(scheme, _)| *scheme == parsed.scheme) else {
         let reason = "only targets over a protocol have connections: smb://, nfs:// and ncp://";
-        return Err(Failure::usage(format!("--connections with '{url}': {reason}")));
+        return Err(Failure::usage(format!("{FLAG} with '{url}': {reason}")));
     };
-    if parsed.options.contains_key(*option) {
-        return Err(Failure::usage(format!("--connections with '{url}': the URL has {option}= already")));
-    }
-    let separator = if url.contains('?') { '&' } else { '?' };
-    Ok(format!("{url}{separator}{option}={number}"))
+    with_option(FLAG, (url, &parsed), option, number)
 }
 
 #[cfg(test)]

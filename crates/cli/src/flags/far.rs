@@ -5,6 +5,7 @@ use sharebench_relay::{Distance, FAR_OPTION};
 use sharebench_target::TargetUrl;
 
 use super::heading;
+use super::target_axis::with_option;
 use crate::exit::Failure;
 
 /// Distances of the targets of a run.
@@ -33,25 +34,16 @@ impl FarFlags {
     }
 }
 
-/// A URL with the option of a distance. Distance 0 is written too, because the axis has to show it.
+/// A URL with the option of a distance.
 fn at(url: &str, distance: Distance) -> Result<String, Failure> {
-    let mut parsed = TargetUrl::parse(url)?;
+    let parsed = TargetUrl::parse(url)?;
     let known = ["smb", "nfs", "ncp"];
     if !known.contains(&parsed.scheme.as_str()) {
         let reason =
             "a distance can be simulated for targets over a protocol only: smb://, nfs:// and ncp://";
         return Err(Failure::usage(format!("--far with '{url}': {reason}")));
     }
-    if parsed.options.insert(FAR_OPTION.to_owned(), distance.to_string()).is_some() {
-        return Err(Failure::usage(format!("--far with '{url}': the URL has {FAR_OPTION}= already")));
-    }
-    Ok(with_option(url, distance))
-}
-
-/// Appends the option to the text of the URL, which keeps what was typed, such as percent-encoded names.
-fn with_option(url: &str, distance: Distance) -> String {
-    let separator = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{separator}{FAR_OPTION}={distance}")
+    with_option("--far", (url, &parsed), FAR_OPTION, distance)
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! The option for leases of SMB targets.
 
+use std::fmt;
+
 use clap::{Args, ValueEnum};
 use sharebench_target::TargetUrl;
 
 use super::heading;
+use super::target_axis::{each, with_option};
 use crate::exit::Failure;
 
+const FLAG: &str = "--leases";
 /// The option of URLs that the axis sets.
 const OPTION: &str = "lease";
 
@@ -39,16 +43,15 @@ pub enum Lease {
     Dir,
 }
 
-impl Lease {
-    /// The value of the option.
-    const fn name(self) -> &'static str {
-        match self {
+impl fmt::Display for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::None => "none",
             Self::R => "r",
             Self::Rh => "rh",
             Self::Rwh => "rwh",
             Self::Dir => "dir",
-        }
+        })
     }
 }
 
@@ -56,27 +59,17 @@ impl LeaseFlags {
     /// The URLs of all targets with all leases, with the leases of a target next to each other.
     pub fn apply(&self, urls: &[String]) -> Result<Vec<String>, Failure> {
         let Some(leases) = &self.leases else { return Ok(urls.to_vec()) };
-        for (index, lease) in leases.iter().enumerate() {
-            if leases[..index].contains(lease) {
-                return Err(Failure::usage(format!("--leases: {} is listed twice", lease.name())));
-            }
-        }
-        let pairs = urls.iter().flat_map(|url| leases.iter().map(move |lease| (url, *lease)));
-        pairs.map(|(url, lease)| with_lease(url, lease)).collect()
+        each(FLAG, leases, urls, with_lease)
     }
 }
 
-/// A URL with the option. `none` is written too, because the axis has to show it.
+/// A URL with the option.
 fn with_lease(url: &str, lease: Lease) -> Result<String, Failure> {
     let parsed = TargetUrl::parse(url)?;
     if parsed.scheme != "smb" {
-        return Err(Failure::usage(format!("--leases with '{url}': only smb:// has leases")));
+        return Err(Failure::usage(format!("{FLAG} with '{url}': only smb:// has leases")));
     }
-    if parsed.options.contains_key(OPTION) {
-        return Err(Failure::usage(format!("--leases with '{url}': the URL has {OPTION}= already")));
-    }
-    let separator = if url.contains('?') { '&' } else { '?' };
-    Ok(format!("{url}{separator}{OPTION}={}", lease.name()))
+    with_option(FLAG, (url, &parsed), OPTION, lease)
 }
 
 #[cfg(test)]
@@ -99,7 +92,7 @@ mod tests {
     #[test]
     fn every_lease_has_the_name_that_the_flag_takes() {
         for lease in Lease::value_variants() {
-            assert_eq!(Lease::from_str(lease.name(), false), Ok(*lease));
+            assert_eq!(Lease::from_str(&lease.to_string(), false), Ok(*lease));
         }
     }
 

@@ -20,6 +20,7 @@ pub mod policies;
 pub mod ranks;
 pub mod run_flags;
 pub mod security;
+pub mod target_axis;
 
 /// Titles of the groups of options in help texts.
 pub mod heading {

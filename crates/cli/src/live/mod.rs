@@ -221,7 +221,7 @@ impl LiveView {
         self.messages += 1;
         match self.messages {
             n if n <= MAX_MESSAGES => self.line(text),
-            n if n == MAX_MESSAGES + 1 => self.line("further failures are counted, not shown"),
+            n if n == MAX_MESSAGES + 1 => self.line("further warnings and failures are in the report only"),
             _ => {}
         }
     }

@@ -104,13 +104,18 @@ impl<'a> MetadataJob<'a> {
     /// Finds the directories of the job, as a program that works in them has, so that no operation pays for the way to
     /// them.
     async fn enter(&mut self) -> Result<(), OpError> {
-        let Self { cell, number, session, context, .. } = self;
+        let Self { cell, number, session, context, slots, .. } = self;
         let Some(session) = session.as_deref_mut() else { return Err(OpError::no_session()) };
         for EntryDirectory { path, across } in cell.set.of_job(cell.work, *number) {
             for directory in [path, across] {
                 let missing = entry_name(EntryKind::Missing, 0, cell.work.name_length);
                 let stat = MetaOp::Stat { path: format!("{directory}/{missing}") };
-                match context.deadline.call(session, stat).await {
+                let found = if slots.is_empty() {
+                    context.deadline.call(session, stat).await.map(drop)
+                } else {
+                    pipeline::perform_one(session, stat, &mut context.deadline).await
+                };
+                match found {
                     Err(error) if error.class != ErrorClass::NotFound => return Err(error),
                     _ => {}
                 }

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use sharebench_model::StepError;
+use sharebench_model::{MetaOp, OpError, StepError};
 use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::metadata::directory_set::BatchState;
 use crate::metadata::entries::Batch;
 use crate::metadata::slot_session::{SharedSlots, SlotSession};
+use crate::record::request::SLOT;
 use crate::record::tally::Tally;
+use crate::time::deadline::Deadline;
 
 /// What a slot keeps from one pass to the next: its deadline, and what it counted.
 pub(crate) struct PipelineSlot<'a> {
@@ -65,6 +67,23 @@ pub(crate) async fn pass(
     let mut ended = Ok(());
     poll_fn(|cx| drive(&mut running, &shared, &mut ended, cx)).await;
     ended
+}
+
+/// Performs one operation on a session that has several in flight, as a pass does, so that the first operation of a pass does not
+/// pay for what the session needs for that, such as threads.
+pub(crate) async fn perform_one(
+    session: &mut dyn Session,
+    op: MetaOp,
+    deadline: &mut Deadline,
+) -> Result<(), OpError> {
+    session.submit_call(SLOT, op)?;
+    let reply = async {
+        let mut replies = Vec::with_capacity(1);
+        poll_fn(|cx| session.poll_calls(cx, &mut replies)).await;
+        // One operation in flight has exactly one reply.
+        replies.swap_remove(0).reply
+    };
+    deadline.within(Box::pin(reply)).await?.result.map(drop)
 }
 
 /// The work of a slot.

@@ -9,6 +9,7 @@ use crate::time::clock::Clock;
 /// What a pass of any kind is charged with: its window, the wire, and this thread's CPU time.
 pub(crate) struct Meter {
     cpu: CpuTime,
+    threads: CpuTime,
     wire: WireCount,
     mount: Option<WireCount>,
     tcp: Option<TcpReading>,
@@ -21,7 +22,8 @@ impl Meter {
         // The count comes from files of the system, and reading them takes time: so it is read first here, and last at the end.
         let mount = session.mount_wire();
         let tcp = session.tcp();
-        Self { mount, tcp, cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
+        let threads = session.threads_cpu();
+        Self { mount, tcp, threads, cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
     }
 
     /// Ends now. Filling and verifying are within the CPU time until [`Tally::operations_cpu`] takes them off.
@@ -33,6 +35,9 @@ impl Meter {
         let spent = clock.thread_cpu();
         tally.cpu.user_ns += spent.user_ns - self.cpu.user_ns;
         tally.cpu.kernel_ns += spent.kernel_ns - self.cpu.kernel_ns;
+        let threads = session.threads_cpu();
+        tally.threads_cpu.user_ns += threads.user_ns - self.threads.user_ns;
+        tally.threads_cpu.kernel_ns += threads.kernel_ns - self.threads.kernel_ns;
         tally.add_tcp(self.tcp, session.tcp());
         tally.mount_wire.add(self.mount, session);
     }

@@ -60,6 +60,8 @@ pub(crate) struct Tally {
     pub busy_ns: u64,
     pub window_ns: u64,
     pub cpu: CpuTime,
+    /// CPU time of threads that belong to sessions, which is not within `cpu` of the thread that drives them.
+    pub threads_cpu: CpuTime,
     /// Time spent on filling and verifying while nothing waited for it: within `cpu`, and not the operations'.
     pub generator_ns: u64,
     /// CPU time of the busiest thread of a load.
@@ -173,6 +175,7 @@ impl Tally {
             busy_ns,
             window_ns,
             cpu,
+            threads_cpu,
             generator_ns,
             busiest,
             span,
@@ -212,6 +215,8 @@ impl Tally {
         self.window_ns = self.window_ns.max(window_ns);
         self.cpu.user_ns += cpu.user_ns;
         self.cpu.kernel_ns += cpu.kernel_ns;
+        self.threads_cpu.user_ns += threads_cpu.user_ns;
+        self.threads_cpu.kernel_ns += threads_cpu.kernel_ns;
         self.generator_ns += generator_ns;
         self.busiest = std::cmp::max_by_key(self.busiest, busiest, |cpu| cpu.total_ns());
         if let Some((from, to)) = span {
@@ -256,7 +261,10 @@ impl Tally {
     /// CPU time of the operations themselves. Taken from the sums, because the kernel distinguishes user from kernel
     /// time by ticks, which are longer than most passes.
     pub fn operations_cpu(&self) -> CpuTime {
-        CpuTime { user_ns: self.cpu.user_ns.saturating_sub(self.generator_ns), ..self.cpu }
+        CpuTime {
+            user_ns: self.cpu.user_ns.saturating_sub(self.generator_ns) + self.threads_cpu.user_ns,
+            kernel_ns: self.cpu.kernel_ns + self.threads_cpu.kernel_ns,
+        }
     }
 
     /// The measure of a step with `users` users.

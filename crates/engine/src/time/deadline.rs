@@ -64,7 +64,8 @@ impl Deadline {
         self.within(session.read_file(path, len)).await?.result
     }
 
-    async fn within<T>(&mut self, mut work: LocalBoxFuture<'_, T>) -> Result<T, OpError> {
+    /// Waits for `work` within the limit.
+    pub async fn within<T>(&mut self, mut work: LocalBoxFuture<'_, T>) -> Result<T, OpError> {
         let mut waiting = None;
         poll_fn(|cx| match work.as_mut().poll(cx) {
             Poll::Ready(done) => Poll::Ready(Ok(done)),

@@ -2,7 +2,7 @@
 //!
 //! Linux finds a name whose case is not known only by reading the whole directory, so that each creation in a directory of
 //! 100,000 files would take milliseconds. The names of such directories are kept, and the system reports their changes
-//! (inotify(7)), also those that other processes make.
+//! (inotify(7)), also those that other processes make (docs/adr/0142).
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -222,6 +222,14 @@ mod tests {
         fn make(&self, name: &str) {
             fs::write(self.0.join(name), "").unwrap();
         }
+
+        /// Makes as many files as a directory has whose names are kept, and opens it.
+        fn filled(&self) -> fs::File {
+            for number in 0..MIN_NAMES {
+                self.make(&format!("Name-{number}"));
+            }
+            fs::File::open(&self.0).unwrap()
+        }
     }
 
     impl Drop for Scratch {
@@ -233,10 +241,7 @@ mod tests {
     #[test]
     fn changes_of_other_processes_are_seen_at_once() {
         let scratch = Scratch::new("changes");
-        for number in 0..300 {
-            scratch.make(&format!("Name-{number}"));
-        }
-        let directory = fs::File::open(&scratch.0).unwrap();
+        let directory = scratch.filled();
         let names = FoldedNames::default();
         let only = |name: &str| names.only(NodeId(7), directory.as_fd(), name).unwrap();
         assert_eq!(only("nAME-17"), Some("Name-17".to_owned()));
@@ -250,7 +255,7 @@ mod tests {
         assert_eq!((only("other"), only("RENAMED")), (Some("OTHER".to_owned()), Some("renamed".to_owned())));
         fs::remove_file(scratch.0.join("OTHER")).unwrap();
         assert_eq!(only("other"), None);
-        assert_eq!(names.lock().directories[0].names.len(), 301);
+        assert_eq!(names.lock().directories[0].names.len(), MIN_NAMES + 1);
         fs::remove_dir_all(&scratch.0).unwrap();
         assert_eq!(only("RENAMED"), None);
         assert!(names.lock().directories[0].names.is_empty());
@@ -269,10 +274,7 @@ mod tests {
     #[test]
     fn a_directory_whose_changes_were_lost_is_read_again() {
         let scratch = Scratch::new("lost");
-        for number in 0..300 {
-            scratch.make(&format!("Name-{number}"));
-        }
-        let directory = fs::File::open(&scratch.0).unwrap();
+        let directory = scratch.filled();
         let names = FoldedNames::default();
         let only = |name: &str| names.only(NodeId(7), directory.as_fd(), name).unwrap();
         assert_eq!(only("name-1"), Some("Name-1".to_owned()));
@@ -293,15 +295,13 @@ mod tests {
     #[test]
     fn the_directories_that_were_used_least_recently_are_dropped() {
         let scratch = Scratch::new("many");
-        let directories = (0..=MAX_DIRECTORIES).map(|number| {
+        let below = (0..=MAX_DIRECTORIES).map(|number| {
             let path = scratch.0.join(number.to_string());
             fs::create_dir(&path).unwrap();
-            for name in 0..MIN_NAMES {
-                fs::write(path.join(format!("Name-{name}")), "").unwrap();
-            }
-            fs::File::open(path).unwrap()
+            Scratch(path)
         });
-        let directories: Vec<_> = directories.collect();
+        let below: Vec<_> = below.collect();
+        let directories: Vec<_> = below.iter().map(Scratch::filled).collect();
         let names = FoldedNames::default();
         for (number, directory) in directories.iter().enumerate() {
             let found = names.only(NodeId(number as u64), directory.as_fd(), "name-3").unwrap();

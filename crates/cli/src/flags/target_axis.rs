@@ -1,0 +1,38 @@
+//! What the options have in common that measure each target several times: every value is a target of its own, whose URL has an
+//! option with it.
+
+use std::fmt::Display;
+
+use sharebench_target::TargetUrl;
+
+use crate::exit::Failure;
+
+/// The URLs of all targets with all values of `flag`, with the values of a target next to each other.
+pub fn each<T: Copy + PartialEq + Display>(
+    flag: &str,
+    values: &[T],
+    urls: &[String],
+    with: impl Fn(&str, T) -> Result<String, Failure>,
+) -> Result<Vec<String>, Failure> {
+    for (index, value) in values.iter().enumerate() {
+        if values[..index].contains(value) {
+            return Err(Failure::usage(format!("{flag}: {value} is listed twice")));
+        }
+    }
+    urls.iter().flat_map(|url| values.iter().map(|value| with(url, *value))).collect()
+}
+
+/// A URL with an option that it must not have yet. It is appended to the text of the URL, which keeps what was typed, such as
+/// percent-encoded names. The default is written too, because the axis has to show it.
+pub fn with_option(
+    flag: &str,
+    (url, parsed): (&str, &TargetUrl),
+    option: &str,
+    value: impl Display,
+) -> Result<String, Failure> {
+    if parsed.options.contains_key(option) {
+        return Err(Failure::usage(format!("{flag} with '{url}': the URL has {option}= already")));
+    }
+    let separator = if url.contains('?') { '&' } else { '?' };
+    Ok(format!("{url}{separator}{option}={value}"))
+}
