@@ -1,5 +1,6 @@
 //! The connections of a session with many calls in flight.
 
+use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
@@ -52,6 +53,15 @@ pub(crate) enum LastLoss {
     HoldsCalls,
 }
 
+/// A protected call that waits for a sequence number within the window of the server.
+#[derive(Debug)]
+struct HeldCall {
+    index: usize,
+    head: CallHead,
+    /// With the payload, as a call without protection has them.
+    arguments: Writer,
+}
+
 /// One or several connections to an NFS server, and every call on them.
 ///
 /// The channel owns the sockets, the encoded calls that wait to be sent, the calls in flight and the counters of the
@@ -67,6 +77,9 @@ pub(crate) enum LastLoss {
 /// answers each later call with it ([`Self::failure`]). It does not reconnect and retransmit as a kernel client does,
 /// because nothing there prevents that the server performs a call twice.
 ///
+/// With Kerberos, a call whose sequence number would be further ahead of an unanswered call than the server's window waits for
+/// replies, because the server drops calls that were overtaken by more than that, and does not answer them.
+///
 /// Invariants: an index has at most one call; every call completes exactly once; a call is sent as one record; an xid
 /// does not repeat before all generations are used.
 #[derive(Debug)]
@@ -77,6 +90,8 @@ pub(crate) struct Channel<D> {
     carriers: Vec<usize>,
     /// Calls whose connection is lost.
     orphans: Vec<usize>,
+    /// Calls that would be further ahead of an unanswered call than the server's window, in the order in which they are sent.
+    held: VecDeque<HeldCall>,
     /// The header that all calls share: program, version and credentials.
     template: CallTemplate,
     wire: WireCount,
@@ -107,6 +122,7 @@ impl<D: Dialect> Channel<D> {
             calls: Calls::new(slots, seed),
             carriers: vec![0; slots + 1],
             orphans: Vec::with_capacity(slots + 1),
+            held: VecDeque::new(),
             template: CallTemplate::new(NFS_PROGRAM, D::VERSION, auth),
             wire: WireCount::default(),
             last_loss: LastLoss::FailsCalls,
@@ -278,6 +294,7 @@ impl<D: Dialect> Channel<D> {
         let index = self.calls.metadata_index();
         let xid = self.calls.start(index, ExpectedReply::Metadata);
         let head = CallHead { xid, program: NFS_PROGRAM, version: D::VERSION, procedure: 0 };
+        self.wire.requests += 1;
         self.queue_protected(index, |security, writer| security.put_destroy(writer, index, head, context));
     }
 
@@ -321,16 +338,17 @@ impl<D: Dialect> Channel<D> {
         payload: &[u8],
         arguments: impl FnOnce(&mut Writer),
     ) {
+        // Counted when the call is queued: it cannot be taken back any more, and a lost connection fails it
+        // with its count.
+        self.wire.requests += 1;
         self.wire.payload_sent += payload.len() as u64;
         if self.calls.are_protected() {
             let head = CallHead { xid, program: NFS_PROGRAM, version: D::VERSION, procedure };
             // The payload is copied, because it is signed or encrypted with the arguments.
-            return self.queue_protected(index, |security, writer| {
-                security.put_call(writer, index, head, |writer| {
-                    arguments(writer);
-                    writer.raw(payload);
-                    writer.pad(payload.len());
-                })
+            return self.queue_in_window(index, head, |writer| {
+                arguments(writer);
+                writer.raw(payload);
+                writer.pad(payload.len());
             });
         }
         let Some(carrier) = self.assign(index) else { return };
@@ -342,6 +360,36 @@ impl<D: Dialect> Channel<D> {
             // The record's length includes the payload and its padding, which follow outside the gather buffer.
             end_record(writer, at, payload.len().next_multiple_of(4));
         });
+    }
+
+    /// Queues a protected call, or holds it until a reply has made room in the window of the server.
+    fn queue_in_window(&mut self, index: usize, head: CallHead, arguments: impl FnOnce(&mut Writer)) {
+        let has_room = self.calls.security().is_none_or(|security| security.has_room_for(index));
+        if has_room && self.held.is_empty() {
+            return self.queue_call(index, head, arguments);
+        }
+        let mut encoded = Writer::default();
+        arguments(&mut encoded);
+        self.held.push_back(HeldCall { index, head, arguments: encoded });
+    }
+
+    fn queue_call(&mut self, index: usize, head: CallHead, arguments: impl FnOnce(&mut Writer)) {
+        self.queue_protected(index, |security, writer| security.put_call(writer, index, head, arguments));
+    }
+
+    /// Queues the calls that there is room for now; true if there were any.
+    fn release_held(&mut self) -> bool {
+        let mut released = false;
+        while let Some(held) = self.held.front()
+            && !self.connections.is_empty()
+            && let Some(security) = self.calls.security()
+            && security.has_room_for(held.index)
+            && let Some(HeldCall { index, head, arguments }) = self.held.pop_front()
+        {
+            self.queue_call(index, head, |writer| writer.raw(arguments.as_slice()));
+            released = true;
+        }
+        released
     }
 
     /// Queues a record that `put` encodes.
@@ -367,9 +415,6 @@ impl<D: Dialect> Channel<D> {
     /// will attach another one.
     #[inline]
     fn assign(&mut self, index: usize) -> Option<usize> {
-        // Counted when the call is queued: it cannot be taken back any more, and a lost connection fails it
-        // with its count.
-        self.wire.requests += 1;
         let carrier = self.least_loaded();
         let Some(connection) = self.connections.get_mut(carrier) else {
             self.orphans.push(index);
@@ -408,7 +453,13 @@ impl<D: Dialect> Channel<D> {
         completions: &mut Vec<Completion>,
         listen: bool,
     ) -> Poll<()> {
-        self.poll_connections(cx, buffers, completions, listen);
+        loop {
+            self.poll_connections(cx, buffers, completions, listen);
+            // What the replies have made room for is sent at once.
+            if self.held.is_empty() || !self.release_held() {
+                break;
+            }
+        }
         for completion in completions.iter() {
             if let Ok(ReplyContent::Read(count)) = completion.result {
                 self.wire.payload_received += u64::from(count);
@@ -450,9 +501,7 @@ impl<D: Dialect> Channel<D> {
         for index in 0..=self.calls.metadata_index() {
             match self.carriers[index].cmp(&at) {
                 std::cmp::Ordering::Greater => self.carriers[index] -= 1,
-                std::cmp::Ordering::Equal if !self.calls.is_idle(index) && !self.orphans.contains(&index) => {
-                    self.orphans.push(index);
-                }
+                std::cmp::Ordering::Equal if self.is_carried(index) => self.orphans.push(index),
                 _ => {}
             }
         }
@@ -462,6 +511,12 @@ impl<D: Dialect> Channel<D> {
                 LastLoss::HoldsCalls => self.severed = Some(error),
             }
         }
+    }
+
+    /// True if the call at `index` is in flight on a connection.
+    fn is_carried(&self, index: usize) -> bool {
+        let waits = self.orphans.contains(&index) || self.held.iter().any(|held| held.index == index);
+        !self.calls.is_idle(index) && !waits
     }
 
     /// Calls of the server that wait for an answer, with the number of their connection.
@@ -487,6 +542,7 @@ impl<D: Dialect> Channel<D> {
     fn fail_all(&mut self, completions: &mut Vec<Completion>) {
         let Some(error) = self.lost.clone() else { return };
         self.orphans.clear();
+        self.held.clear();
         for index in 0..=self.calls.metadata_index() {
             if let Some(expected) = self.calls.finish(index) {
                 let result = Err(error.clone());

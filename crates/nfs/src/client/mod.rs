@@ -34,6 +34,8 @@ mod session;
 mod target;
 mod transport;
 mod v4;
+#[cfg(test)]
+mod window_tests;
 
 pub use offers::NfsProbe;
 pub use options::Xprtsec;
