@@ -123,4 +123,37 @@ mod tests {
         assert_eq!(count.await.unwrap(), 5);
         assert_eq!((&first, &second[..2]), (b"abc", &b"de"[..]));
     }
+
+    /// A read that empties the socket lets the next one wait, and what arrives in between is not missed.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_missed_after_a_read_that_empties_the_socket() {
+        const MESSAGES: usize = 1000;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut server, _) = listener.accept().await.unwrap();
+        server.set_nodelay(true).unwrap();
+        let echo = tokio::spawn(async move {
+            let mut bytes = [0; 7];
+            for _ in 0..MESSAGES {
+                server.read_exact(&mut bytes).await.unwrap();
+                let (head, tail) = bytes.split_at(2);
+                server.write_all(head).await.unwrap();
+                server.write_all(tail).await.unwrap();
+            }
+        });
+        let mut arrivals = Arrivals::default();
+        for message in 0..MESSAGES {
+            client.write_all(&[message as u8; 7]).await.unwrap();
+            let mut stream = arrivals.of(&mut client);
+            let mut filled = 0;
+            let mut bytes = [0; 100];
+            while filled < 7 {
+                let (first, second) = bytes[filled..].split_at_mut(3);
+                let received = std::future::poll_fn(|cx| stream.poll_read_both(cx, first, second));
+                filled += tokio::time::timeout(Duration::from_secs(60), received).await.unwrap().unwrap();
+            }
+            assert_eq!(bytes[..7], [message as u8; 7]);
+        }
+        echo.await.unwrap();
+    }
 }

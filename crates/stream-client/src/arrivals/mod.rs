@@ -9,7 +9,7 @@ use std::io::{self, IoSliceMut};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 #[cfg(not(target_os = "linux"))]
@@ -50,6 +50,11 @@ pub struct ArrivingStream<'a> {
     arrivals: &'a mut Arrivals,
 }
 
+/// A read that returns less than there is room for has emptied the socket. Without that knowledge the next request would begin
+/// with a read that finds nothing, and a large reply would arrive in pieces as small as the peer writes them. Tokio knows it for
+/// single buffers, and on Linux as well.
+const SHORT_READ_EMPTIES: bool = cfg!(target_os = "linux");
+
 impl ArrivingStream<'_> {
     /// Reads into `first` and, once that is full, into `second`.
     pub fn poll_read_both(
@@ -60,16 +65,32 @@ impl ArrivingStream<'_> {
     ) -> Poll<io::Result<usize>> {
         loop {
             ready!(self.stream.poll_read_ready(cx))?;
-            let slices = &mut [IoSliceMut::new(first), IoSliceMut::new(second)];
-            let received = if self.arrivals.is_on {
-                receive(self.stream, slices, &mut self.arrivals.last_ns)
-            } else {
-                self.stream.try_read_vectored(slices)
-            };
-            match received {
+            match self.receive(first, second) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return Poll::Ready(done),
             }
+        }
+    }
+
+    /// Receives what is there, and has the next read wait for more if nothing is left.
+    fn receive(&mut self, first: &mut [u8], second: &mut [u8]) -> io::Result<usize> {
+        let space = first.len() + second.len();
+        let slices = &mut [IoSliceMut::new(first), IoSliceMut::new(second)];
+        let stream = &*self.stream;
+        let mut received = 0;
+        // What arrives from here on makes the stream readable again, whatever the result is.
+        let done = stream.try_io(Interest::READABLE, || {
+            received = if self.arrivals.is_on {
+                receive(stream, slices, &mut self.arrivals.last_ns)?
+            } else {
+                stream.try_read_vectored(slices)?
+            };
+            let is_empty = SHORT_READ_EMPTIES && (1..space).contains(&received);
+            if is_empty { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+        });
+        match done {
+            Err(error) if received == 0 => Err(error),
+            _ => Ok(received),
         }
     }
 }
