@@ -80,6 +80,8 @@ fn a_user_in_its_pause_gives_its_right_back_at_once() {
     let held = hold.service.mean() as u64;
     assert!((4_900_000..=5_100_000).contains(&held), "{held}");
     let open = measure.load.operations.iter().find(|part| part.name == "open").unwrap();
-    assert_eq!((open.count, open.service.mean() as u64), (take_back.count, 0));
+    assert_eq!(open.count, take_back.count);
+    // The smallest time of a histogram, where a kept right would cost milliseconds.
+    assert!(open.service.mean() < 1_000.0, "{}", open.service.mean());
     assert_eq!(memory.names(), Vec::<String>::new());
 }
