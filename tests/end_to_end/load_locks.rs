@@ -2,21 +2,14 @@
 
 use std::fs;
 
-use serde_json::Value;
 use sharebench_tests::{Sharebench, Smbd, SmbdOptions, needs};
 
 use crate::plans::left_in;
-use crate::stored::{Stored, sections};
+use crate::stored::{Stored, count, sections};
 
 const USERS: u64 = 4;
 /// Length of a window in milliseconds.
 const WINDOW_MS: u64 = 2000;
-
-/// Number of operations or transactions of a name in a step.
-fn count(step: &Value, list: &str, name: &str) -> u64 {
-    let parts = step["load"][list].as_array().unwrap();
-    parts.iter().filter(|part| part["name"] == name).map(|part| part["count"].as_u64().unwrap()).sum()
-}
 
 /// Runs a load on targets of these names: no step has an error, and each lock is one of a transaction.
 fn loaded(sharebench: &Sharebench, targets: &[(&str, String)]) {

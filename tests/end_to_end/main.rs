@@ -32,6 +32,8 @@ mod kill9;
 mod learning;
 mod live;
 mod load_locks;
+mod load_notifications;
+mod load_rights;
 mod load_watch;
 mod loadfiles;
 mod loads;

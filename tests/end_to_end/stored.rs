@@ -30,6 +30,11 @@ impl Stored {
         run.and_then(|run| run["steps"].as_array().map(Vec::len)).unwrap_or(0)
     }
 
+    /// A fact of a target; none if the run has not stored it.
+    pub fn fact(&self, target: usize, name: &str) -> Option<&str> {
+        self.targets[target]["facts"][name].as_str()
+    }
+
     /// The tests of these that were measured on a target.
     pub fn measured<'t>(&self, target: usize, tests: &[&'t str]) -> Vec<&'t str> {
         let of_target =
@@ -60,6 +65,12 @@ impl Stored {
         let steps = self.steps.iter().filter(|step| step["target"] == target).filter(test);
         steps.map(|step| step["operations"].as_u64().unwrap()).sum()
     }
+}
+
+/// Number of operations or transactions of a name in the step of a load.
+pub fn count(step: &Value, list: &str, name: &str) -> u64 {
+    let parts = step["load"][list].as_array().unwrap();
+    parts.iter().filter(|part| part["name"] == name).map(|part| part["count"].as_u64().unwrap()).sum()
 }
 
 /// The test of a step of a sweep.

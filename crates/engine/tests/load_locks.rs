@@ -1,4 +1,4 @@
-//! Locks and denied files as steps of transactions: who waits for whom, what is counted, and that nothing stays locked.
+//! Locks, denied files, rights to cache, notifications and semaphores as steps of transactions: who waits for whom, what is counted, and that nothing stays locked.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
@@ -14,6 +14,12 @@ use sharebench_target::{Fault, FaultyTarget, LocalBoxFuture, MemoryTarget, Sessi
 
 #[path = "metadata/altered.rs"]
 mod altered;
+#[path = "load_locks/notifications.rs"]
+mod notifications;
+#[path = "load_locks/rights.rs"]
+mod rights;
+#[path = "load_locks/semaphores.rs"]
+mod semaphores;
 
 use altered::{Alteration, Altered, rejected};
 
@@ -80,14 +86,19 @@ fn assert_once_per_transaction(step: &StepResult, kind: &str) {
     );
 }
 
-/// A target whose protocol has neither locks nor share modes.
+/// A target whose protocol has none of the operations that others wait for.
 #[derive(Clone)]
 struct Lacking;
 
 impl Alteration for Lacking {
     fn call<'s>(&'s mut self, memory: &'s mut dyn Session, op: MetaOp) -> LocalBoxFuture<'s, MetaReply> {
         match op {
-            MetaOp::Lock { .. } | MetaOp::OpenDenying { .. } => {
+            MetaOp::Lock { .. }
+            | MetaOp::OpenDenying { .. }
+            | MetaOp::OpenLeased { .. }
+            | MetaOp::OpenDelegated { .. }
+            | MetaOp::OpenDirectory { .. }
+            | MetaOp::OpenSemaphore { .. } => {
                 Box::pin(std::future::ready(rejected(ErrorClass::Unsupported, "no such request")))
             }
             op => memory.call(op),
@@ -161,6 +172,10 @@ fn a_target_without_locks_ends_the_run_before_its_data_set_and_the_error_names_t
     for (transaction, step) in [
         (EDIT, "'lock' of the transaction 't0'"),
         ("'open deny', 'close'", "'open deny' of the transaction 't0'"),
+        ("'open leased', 'close'", "'open leased' of the transaction 't0'"),
+        ("'open delegated', 'close'", "'open delegated' of the transaction 't0'"),
+        ("'watch', 'create', 'notify', 'close', 'delete'", "'watch' of the transaction 't0'"),
+        ("'wait', 'signal'", "'wait' of the transaction 't0'"),
     ] {
         let target = MemoryTarget::new();
         let ran = execute(&plan(false, &[transaction]), Altered(target.clone(), Lacking));

@@ -260,7 +260,7 @@ pub enum MetaOp {
     /// Open an existing file for reading and writing, with a request for a lease on everything: what is read, what is written, and
     /// the open itself (SMB), or for a batch oplock where the server has no leases; returns [`MetaYield::OpenedToCache`]. The
     /// session caches nothing. It holds the right of one file at a time, until it closes the file or
-    /// [`MetaOp::AwaitRecall`] has given the right back. [`ErrorClass::Unsupported`] where the protocol has neither.
+    /// [`MetaOp::GiveBack`] has given the right back. [`ErrorClass::Unsupported`] where the protocol has neither.
     OpenLeased {
         /// The file.
         path: String,
@@ -270,10 +270,16 @@ pub enum MetaOp {
         /// The file.
         path: String,
     },
-    /// Wait until the server takes back the right of an open file, for the sake of another session, and give it back. A break
-    /// of a lease or an oplock is acknowledged, and a delegation is returned. The wait may be abandoned.
+    /// Wait until the server takes back the right of an open file, for the sake of another session. The caller sends no request,
+    /// and the wait may be abandoned. [`MetaOp::GiveBack`] has to follow.
     AwaitRecall {
         /// The file, opened by [`MetaOp::OpenLeased`] or [`MetaOp::OpenDelegated`].
+        file: FileRef,
+    },
+    /// Give back the right of an open file, after [`MetaOp::AwaitRecall`]: a delegation is returned. The break of a lease or an
+    /// oplock is acknowledged when it arrives, so that nothing is left to send.
+    GiveBack {
+        /// The file.
         file: FileRef,
     },
     /// Open the counting semaphore of this name, which is created with the value 1 if it does not exist. A session has one open

@@ -22,7 +22,7 @@ macro_rules! preset {
 }
 
 /// Every preset; the first one is the workload of loads that name none.
-pub const WORKLOADS: [Preset; 44] = [
+pub const WORKLOADS: [Preset; 45] = [
     preset!("copy-all-bidirectional"),
     preset!("copy-all-to-server"),
     preset!("copy-all-from-server"),
@@ -45,6 +45,7 @@ pub const WORKLOADS: [Preset; 44] = [
     preset!("build-tree"),
     preset!("oplock-effect"),
     preset!("leases"),
+    preset!("lease-handover"),
     preset!("locks"),
     preset!("dbench"),
     preset!("database-after-sfs2014"),

@@ -168,7 +168,7 @@ const SPOILT: [(&str, &str, &str); 48] = [
     (
         "operations = ['copy-from-server', 'connect']",
         "operations = ['notify']",
-        "'notify' is no operation of a workload; sweeps measure change notification",
+        "line 32: workload.transactions.1.operations: 'notify': no directory is watched\n    hint: 'watch' it first",
     ),
     (
         "operations = ['copy-from-server', 'connect']",
@@ -416,6 +416,16 @@ fn locks_and_denied_files_say_what_does_not_fit() {
         ),
         ("shared", "1KiB", "'open write', 'lock own', 'unlock', 'close'"),
         ("shared", "64KiB", "'open deny', 'read 4KiB', 'write 4KiB x2', 'flush', 'close'"),
+        ("shared", "64KiB", "'open leased', 'think 5ms', 'read 4KiB', 'close', 'open write', 'close'"),
+        ("shared", "64KiB", "'open leased', 'lock', 'write 4KiB', 'unlock', 'close'"),
+        ("user", "64KiB", "'open leased', 'write 4KiB', 'close', 'open delegated', 'read all', 'close'"),
+        ("shared", "64KiB", "'watch', 'create', 'notify', 'close', 'watch', 'delete', 'notify'"),
+        (
+            "user",
+            "64KiB",
+            "'watch', 'rename', 'notify', 'open write', 'watch', 'write 4KiB', 'close', 'rename', 'notify'",
+        ),
+        ("shared", "64KiB", "'wait', 'open', 'read 4KiB', 'signal', 'close', 'wait', 'think 1ms', 'signal'"),
     ] {
         let text = plan(owner, size, "", operations);
         let resolved =
@@ -428,7 +438,32 @@ fn locks_and_denied_files_say_what_does_not_fit() {
         ("'lock', 'unlock'", "'lock': no file is open"),
         ("'open write', 'lock', 'close'", "'close': a range is locked\n    hint: 'unlock' it first"),
         ("'open write', 'lock', 'lock own', 'unlock', 'close'", "'lock own': a range is locked already"),
-        ("'open write', 'unlock', 'close'", "'open write': these files are shared"),
+        ("'open write', 'unlock', 'close'", "'unlock': no range is locked"),
+        ("'open write', 'write 4KiB', 'close'", "'open write': these files are shared"),
+        ("'open leased', 'write 4KiB', 'close'", "'open leased': these files are shared"),
+        ("'open leased', 'set-size', 'close'", "'set-size': these files are shared"),
+        ("'open leased', 'think 5ms'", "a file is open at the end"),
+        ("'create', 'notify', 'close', 'delete'", "'notify': no directory is watched"),
+        ("'watch', 'stat', 'notify'", "'notify': the operation before it changes no name"),
+        (
+            "'watch', 'create', 'close', 'notify', 'delete'",
+            "'notify': the operation before it changes no name",
+        ),
+        ("'watch', 'create', 'watch', 'notify', 'close', 'delete'", "'watch': a report is requested already"),
+        ("'watch', 'create', 'close', 'delete'", "a report is requested at the end"),
+        ("'watch', 'connect', 'create', 'notify', 'close', 'delete'", "'connect': the session has a request"),
+        ("'wait', 'think 1ms'", "the unit of the semaphore is taken at the end\n    hint: end with 'signal'"),
+        ("'wait', 'wait', 'signal'", "'wait': the unit is taken already"),
+        ("'think 1ms', 'signal'", "'signal': the unit is not taken"),
+        ("'open', 'wait', 'signal', 'close'", "'wait': a file is open or left over"),
+        ("'wait', 'connect', 'signal'", "'connect': the session has a request or the unit"),
+        ("'open delegated', 'lock', 'unlock', 'close'", "'lock': the file is open for reading"),
+        ("'open delegated', 'write 4KiB', 'close'", "'write 4KiB': the file is open for reading"),
+        ("'open', 'open delegated', 'close'", "'open delegated': a file is open already"),
+        (
+            "'create', 'close', 'open leased', 'close', 'delete'",
+            "'open leased': the file made before is still there",
+        ),
         ("'open write', 'lock', 'unlock', 'unlock', 'close'", "'unlock': no range is locked"),
         ("'open write', 'lock'", "a range is locked at the end\n    hint: end with 'unlock' and 'close'"),
         (
@@ -449,11 +484,26 @@ fn locks_and_denied_files_say_what_does_not_fit() {
     let small = mistakes(&plan("shared", "32KiB", "", edit));
     let wanted = "workload.transactions.0.operations: the locked ranges of 8 users need 36KiB, and its smallest file has 32KiB";
     assert!(small.contains(wanted), "{small}");
-    for operations in ["'open write', 'lock', 'unlock', 'close'", "'open deny', 'close'"] {
+    for operations in [
+        "'open write', 'lock', 'unlock', 'close'",
+        "'open deny', 'close'",
+        "'open leased', 'close'",
+        "'open delegated', 'close'",
+        "'watch', 'create', 'notify', 'close', 'delete'",
+        "'wait', 'signal'",
+    ] {
         let shared = mistakes(&plan("shared", "64KiB", "users_per_session = 2", operations));
         assert!(
             shared.contains("load.users_per_session: users who share a session share its locks"),
             "{shared}"
         );
+    }
+    let watching = "'watch', 'create', 'notify', 'close', 'delete'";
+    for (load, operations) in [
+        ("arrivals = 'visits'\nrates = [1]", watching.to_owned()),
+        ("think = '0s'", format!("{watching}, 'connect'")),
+    ] {
+        let wrong = mistakes(&plan("user", "64KiB", load, &operations));
+        assert!(wrong.contains("load.workload: 'watch' primes the directory after each login"), "{wrong}");
     }
 }

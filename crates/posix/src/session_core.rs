@@ -95,9 +95,12 @@ impl SessionCore {
             | MetaOp::WaitSemaphore
             | MetaOp::SignalSemaphore
             | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("a local or mounted path")),
-            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => Err(
-                OpError::no_rights("a local or mounted path has no lease that a program requests by an open"),
-            ),
+            MetaOp::OpenLeased { .. }
+            | MetaOp::OpenDelegated { .. }
+            | MetaOp::AwaitRecall { .. }
+            | MetaOp::GiveBack { .. } => Err(OpError::no_rights(
+                "a local or mounted path has no lease that a program requests by an open",
+            )),
             MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
                 Err(OpError::no_notifications("this client on local and mounted paths"))
             }

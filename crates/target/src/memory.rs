@@ -258,6 +258,7 @@ impl MemorySession {
             MetaOp::OpenDelegated { path } => {
                 return self.open_to_cache(path, OpenHow::Read, CacheRight::Reads);
             }
+            MetaOp::GiveBack { file } => lock(&self.between.leases).give_back(self.opener(file))?,
             MetaOp::OpenDirectory { path } => return self.open_directory(path),
             MetaOp::Watch { file } => lock(&self.between.watches).request(self.opener(file))?,
             MetaOp::Close { file } if lock(&self.between.watches).close(self.opener(file)) => {}
@@ -457,7 +458,7 @@ impl Session for MemorySession {
             });
         }
         self.wire.requests += 1;
-        if let MetaOp::Open { path, how: OpenHow::ReadWrite, .. } = &op
+        if let MetaOp::Open { path, how: OpenHow::ReadWrite, .. } | MetaOp::OpenLeased { path } = &op
             && lock(&self.between.leases).is_held(path)
         {
             let path = path.clone();

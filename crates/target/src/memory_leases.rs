@@ -57,17 +57,25 @@ impl Leases {
         Poll::Pending
     }
 
-    /// Waits until the right is taken back, and returns it.
+    /// Waits until the right is taken back.
     pub(crate) fn poll_recall(&mut self, holder: Opener, cx: &mut Context<'_>) -> Poll<Result<(), OpError>> {
-        let Some(lease) = self.0.values_mut().find(|lease| lease.holder == holder) else {
-            return Poll::Ready(Err(OpError::no_right()));
-        };
+        let Some(lease) = self.held_by(holder) else { return Poll::Ready(Err(OpError::no_right())) };
         if !lease.is_recalled {
             lease.wakers.push(cx.waker().clone());
             return Poll::Pending;
         }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Returns the right.
+    pub(crate) fn give_back(&mut self, holder: Opener) -> Result<(), OpError> {
+        let lease = self.held_by(holder).ok_or_else(OpError::no_right)?;
         lease.is_returned = true;
         lease.wakers.drain(..).for_each(Waker::wake);
-        Poll::Ready(Ok(()))
+        Ok(())
+    }
+
+    fn held_by(&mut self, holder: Opener) -> Option<&mut Lease> {
+        self.0.values_mut().find(|lease| lease.holder == holder && !lease.is_returned)
     }
 }

@@ -66,7 +66,10 @@ impl NullSession {
             | MetaOp::WaitSemaphore
             | MetaOp::SignalSemaphore
             | MetaOp::CloseSemaphore => return Err(OpError::no_semaphores("the null target")),
-            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => {
+            MetaOp::OpenLeased { .. }
+            | MetaOp::OpenDelegated { .. }
+            | MetaOp::AwaitRecall { .. }
+            | MetaOp::GiveBack { .. } => {
                 return Err(OpError::no_rights("the null target has no leases"));
             }
             MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {

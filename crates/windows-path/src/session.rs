@@ -147,7 +147,10 @@ impl OverlappedSession {
             | MetaOp::WaitSemaphore
             | MetaOp::SignalSemaphore
             | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("a path of Windows")),
-            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => {
+            MetaOp::OpenLeased { .. }
+            | MetaOp::OpenDelegated { .. }
+            | MetaOp::AwaitRecall { .. }
+            | MetaOp::GiveBack { .. } => {
                 Err(OpError::no_rights("this client on paths of Windows requests no leases"))
             }
             MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {

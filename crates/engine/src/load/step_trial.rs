@@ -6,6 +6,8 @@ use sharebench_target::Session;
 
 use crate::data::context::PassContext;
 use crate::metadata::directory_set::create_empty;
+use crate::metadata::lock_operations::{semaphore_name, trial_of_semaphore};
+use crate::metadata::notify_operations;
 
 /// Tries each operation that servers and protocols may lack on a new file at `path`, which is removed again.
 ///
@@ -19,13 +21,35 @@ pub(crate) async fn try_operations(
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
     let all = workload.transactions.iter().flat_map(|t| t.operations.iter().map(move |step| (t, step)));
-    let find = |is_wanted: fn(&Operation) -> bool| all.clone().find(|(_, operation)| is_wanted(operation));
-    let locks = find(|operation| matches!(operation, Operation::Lock(_)));
-    let denies = find(|operation| matches!(operation, Operation::OpenDenying));
-    for (transaction, operation) in locks.into_iter().chain(denies) {
+    let is_tried: [fn(&Operation) -> bool; 6] = [
+        |operation| matches!(operation, Operation::Lock(_)),
+        |operation| matches!(operation, Operation::OpenDenying),
+        |operation| matches!(operation, Operation::OpenLeased),
+        |operation| matches!(operation, Operation::OpenDelegated),
+        |operation| matches!(operation, Operation::Watch),
+        |operation| matches!(operation, Operation::Wait),
+    ];
+    let found = is_tried.into_iter().filter_map(|is_one| all.clone().find(|(_, step)| is_one(step)));
+    for (transaction, operation) in found {
         create_empty(session, path.to_owned(), context).await?;
+        let opened = path.to_owned();
         let tried = match operation {
-            Operation::OpenDenying => open_denying(path, session, context).await,
+            Operation::OpenDenying => {
+                open_and_close(MetaOp::OpenDenying { path: opened }, session, context).await
+            }
+            Operation::OpenLeased => {
+                open_and_close(MetaOp::OpenLeased { path: opened }, session, context).await
+            }
+            Operation::OpenDelegated => {
+                open_and_close(MetaOp::OpenDelegated { path: opened }, session, context).await
+            }
+            Operation::Watch => {
+                let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+                notify_operations::trial(directory, session, context).await?.map_or(Ok(()), Err)
+            }
+            Operation::Wait => {
+                trial_of_semaphore(&semaphore_name(path), session, context).await?.map_or(Ok(()), Err)
+            }
             _ => lock_and_unlock(path, session, context).await,
         };
         if let Err(error) = tried {
@@ -41,13 +65,17 @@ pub(crate) async fn try_operations(
     Ok(())
 }
 
-async fn open_denying(
-    path: &str,
+/// Opens a file in a way that the target may not know, and closes it. What it grants with a right to cache depends on the server
+/// and is counted during the load.
+async fn open_and_close(
+    op: MetaOp,
     session: &mut dyn Session,
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
-    let open = MetaOp::OpenDenying { path: path.to_owned() };
-    let (file, _) = context.deadline.call(session, open).await.and_then(MetaYield::into_opened)?;
+    let file = match context.deadline.call(session, op).await? {
+        MetaYield::OpenedToCache { file, .. } => file,
+        opened => opened.into_opened()?.0,
+    };
     context.deadline.call(session, MetaOp::Close { file }).await.map(drop)
 }
 

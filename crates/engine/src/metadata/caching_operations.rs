@@ -115,7 +115,7 @@ async fn open_against(
 ) -> Result<FileRef, OpError> {
     let clock = context.clock;
     let started = clock.now();
-    let given_back = async { Ok(holding.deadline.call(holder, MetaOp::AwaitRecall { file: held }).await) };
+    let given_back = async { Ok(give_back_when_recalled(held, (holder, holding)).await) };
     let opened = async {
         let file = open(path, session, context).await?;
         Ok::<_, OpError>((file, clock.now()))
@@ -124,12 +124,18 @@ async fn open_against(
     let ((file, at), given_back) = tokio::try_join!(opened, given_back)?;
     tally.operation(started, at);
     match given_back {
-        Ok(_) => Ok(file),
+        Ok(()) => Ok(file),
         Err(error) => {
             close(file, session, context).await?;
             Err(not_taken_back(error))
         }
     }
+}
+
+/// Waits until the server takes back the right of a file, and gives it back.
+async fn give_back_when_recalled(file: FileRef, (holder, holding): Connected<'_, '_>) -> Result<(), OpError> {
+    holding.deadline.call(holder, MetaOp::AwaitRecall { file }).await?;
+    holding.deadline.call(holder, MetaOp::GiveBack { file }).await.map(drop)
 }
 
 /// A right that is not taken back in time is what the test looks for, and no trouble with the connection.

@@ -12,7 +12,7 @@ use crate::metadata::job::{MetadataCell, MetadataJob};
 use crate::metadata::lock_contest::LockContest;
 use crate::metadata::lock_operations::{
     Lockable, close, close_semaphore, lock, lock_and_unlock, open, open_denying, open_semaphore,
-    rejected_open, unlock, wrong,
+    rejected_open, semaphore_name, unlock, wrong,
 };
 use crate::record::tally::Tally;
 
@@ -29,18 +29,6 @@ pub(crate) struct LockJob<'a> {
     contest: &'a LockContest,
     /// The session that denies the file of `share-conflict`, with its deadline.
     denier: Option<(Box<dyn Session>, PassContext<'a>)>,
-}
-
-/// Most bytes of the name of a semaphore that are those of a path.
-const SEMAPHORE_BYTES: usize = 100;
-
-/// The end of a path as the name of a semaphore.
-fn semaphore_name(path: &str) -> String {
-    let mut from = path.len().saturating_sub(SEMAPHORE_BYTES);
-    while !path.is_char_boundary(from) {
-        from += 1;
-    }
-    path.get(from..).unwrap_or_default().to_owned()
 }
 
 /// How a job ended its wait for the contested lock.

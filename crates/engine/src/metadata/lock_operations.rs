@@ -49,6 +49,18 @@ pub(crate) async fn close(
     context.deadline.call(session, MetaOp::Close { file }).await.map(drop)
 }
 
+/// Most bytes of the name of a semaphore that are those of a path.
+const SEMAPHORE_BYTES: usize = 100;
+
+/// The end of a path as the name of a semaphore.
+pub(crate) fn semaphore_name(path: &str) -> String {
+    let mut from = path.len().saturating_sub(SEMAPHORE_BYTES);
+    while !path.is_char_boundary(from) {
+        from += 1;
+    }
+    path.get(from..).unwrap_or_default().to_owned()
+}
+
 /// Opens the semaphore of all jobs.
 pub(crate) async fn open_semaphore(
     name: &str,
@@ -140,7 +152,8 @@ async fn lock_once(
     unlock(at, session, context).await
 }
 
-async fn trial_of_semaphore(
+/// Opens a semaphore, takes its unit and returns it; returns why the target rejects that.
+pub(crate) async fn trial_of_semaphore(
     name: &str,
     session: &mut dyn Session,
     context: &mut PassContext<'_>,

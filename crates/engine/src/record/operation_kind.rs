@@ -6,6 +6,10 @@ use sharebench_model::{MetaOp, OpenHow};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OperationKind {
     Open,
+    OpenLeased,
+    OpenDelegated,
+    /// An open with a request for a right to cache, of which the server has granted none.
+    OpenNotGranted,
     Create,
     Close,
     Stat,
@@ -16,6 +20,10 @@ pub(crate) enum OperationKind {
     Flush,
     Lock,
     Unlock,
+    Watch,
+    Notify,
+    Wait,
+    Signal,
     Space,
     Connect,
     Read,
@@ -25,8 +33,11 @@ pub(crate) enum OperationKind {
 
 impl OperationKind {
     /// Names as tables show them, in the order of the variants.
-    pub const NAMES: [&'static str; 16] = [
+    pub const NAMES: [&'static str; 23] = [
         "open",
+        "open-leased",
+        "open-delegated",
+        "open-not-granted",
         "create",
         "close",
         "stat",
@@ -37,6 +48,10 @@ impl OperationKind {
         "flush",
         "lock",
         "unlock",
+        "watch",
+        "notify",
+        "wait",
+        "signal",
         "space",
         "connect",
         "read",
@@ -58,9 +73,9 @@ impl OperationKind {
             MetaOp::Open { .. }
             | MetaOp::OpenDenying { .. }
             | MetaOp::OpenDirectory { .. }
-            | MetaOp::OpenSemaphore { .. }
-            | MetaOp::OpenLeased { .. }
-            | MetaOp::OpenDelegated { .. } => Self::Open,
+            | MetaOp::OpenSemaphore { .. } => Self::Open,
+            MetaOp::OpenLeased { .. } => Self::OpenLeased,
+            MetaOp::OpenDelegated { .. } => Self::OpenDelegated,
             MetaOp::Close { .. } | MetaOp::CloseSemaphore => Self::Close,
             MetaOp::SetSize { .. } => Self::SetSize,
             MetaOp::CopyRange { .. } | MetaOp::CloneRange { .. } | MetaOp::PunchHole { .. } => Self::Write,
@@ -68,14 +83,17 @@ impl OperationKind {
             MetaOp::List { .. } | MetaOp::ListPage { .. } => Self::List,
             MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
             MetaOp::Rename { .. } => Self::Rename,
-            MetaOp::Lock { .. } | MetaOp::WaitSemaphore => Self::Lock,
-            MetaOp::Unlock { .. } | MetaOp::SignalSemaphore => Self::Unlock,
+            MetaOp::Lock { .. } => Self::Lock,
+            MetaOp::Unlock { .. } => Self::Unlock,
+            MetaOp::Watch { .. } => Self::Watch,
+            MetaOp::AwaitChange { .. } => Self::Notify,
+            MetaOp::WaitSemaphore => Self::Wait,
+            MetaOp::SignalSemaphore => Self::Signal,
             MetaOp::Space => Self::Space,
             MetaOp::Stat { .. }
             | MetaOp::SetModified { .. }
-            | MetaOp::Watch { .. }
-            | MetaOp::AwaitChange { .. }
             | MetaOp::AwaitRecall { .. }
+            | MetaOp::GiveBack { .. }
             | MetaOp::Map { .. }
             | MetaOp::DropCache { .. }
             | MetaOp::Residency { .. } => Self::Stat,

@@ -1,7 +1,5 @@
 //! A step of users within a run: its data set, its users, its objective.
 
-use std::sync::atomic::AtomicU32;
-
 use sharebench_cluster::Ranks;
 use sharebench_model::{LoadUnit, Measure, ObjectiveReport, RunEvent, StepError, Verdict};
 use sharebench_plan::{Pace, Scale, StepPlan, Think, TransactionWork};
@@ -12,7 +10,7 @@ use crate::load::data_set_builder::BuildSite;
 use crate::load::load_step::LoadStep;
 use crate::load::observer::LoadObserver;
 use crate::load::step_trial::try_operations;
-use crate::load::user::environment::LoadEnvironment;
+use crate::load::user::environment::{LoadCounters, LoadEnvironment};
 use crate::ranks::agreement::agreed;
 use crate::record::tally::Tally;
 use crate::run::Run;
@@ -31,9 +29,9 @@ impl Run<'_> {
         let users = self.own_users(work.users);
         let send = |event| self.emit(event);
         let observer = LoadObserver::new(&send, step, self.clock.now(), 0);
-        let looked_at = AtomicU32::new(0);
+        let counters = LoadCounters::default();
         let load = LoadStep {
-            environment: self.load_environment(step, state, &looked_at),
+            environment: self.load_environment(step, state, &counters),
             work,
             unsteady: &|seconds| {
                 let check = steadiness(seconds, work).filter(|check| check.verdict != Verdict::Valid)?;
@@ -57,7 +55,7 @@ impl Run<'_> {
         &'a self,
         step: &StepPlan,
         state: &'a TargetState,
-        looked_at: &'a AtomicU32,
+        counters: &'a LoadCounters,
     ) -> LoadEnvironment<'a> {
         LoadEnvironment {
             target: self.targets[step.target as usize].as_ref(),
@@ -67,7 +65,7 @@ impl Run<'_> {
             timeout: self.plan.timeout,
             directory: &state.files.directory,
             set_directory: state.set.directory.as_deref().unwrap_or_default(),
-            looked_at,
+            counters,
             file_store: &state.file_store,
             seed: self.plan.seed ^ u64::from(step.index),
         }

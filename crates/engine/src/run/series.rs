@@ -1,7 +1,4 @@
 //! The load steps of a plan that keeps its users, measured as one series.
-
-use std::sync::atomic::AtomicU32;
-
 use sharebench_model::{RunEvent, StepError, StepResult};
 use sharebench_plan::{StepPlan, TransactionWork, Work};
 
@@ -9,6 +6,7 @@ use crate::check::series::SeriesAccount;
 use crate::load::load_series::{LoadSeries, SeriesStep};
 use crate::load::observer::LoadObserver;
 use crate::load::series_driver::{SeriesDriver, SeriesSteps};
+use crate::load::user::environment::LoadCounters;
 use crate::machine::measuring_machine::Machine;
 use crate::record::tally::Tally;
 use crate::run::Run;
@@ -82,9 +80,9 @@ impl Run<'_> {
             series_steps.push(SeriesStep { work, observer });
             present = work.users;
         }
-        let looked_at = AtomicU32::new(0);
+        let counters = LoadCounters::default();
         let series =
-            LoadSeries { environment: self.load_environment(first, state, &looked_at), steps: series_steps };
+            LoadSeries { environment: self.load_environment(first, state, &counters), steps: series_steps };
         let mut results = SeriesResults {
             run: self,
             steps,

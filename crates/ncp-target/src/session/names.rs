@@ -76,9 +76,10 @@ impl NcpSession {
                 let semaphore = self.semaphore.take().ok_or_else(OpError::no_open_semaphore)?;
                 self.done(async |client| client.close_semaphore(semaphore).await).await
             }
-            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => {
-                Err(OpError::no_rights("NCP has no leases"))
-            }
+            MetaOp::OpenLeased { .. }
+            | MetaOp::OpenDelegated { .. }
+            | MetaOp::AwaitRecall { .. }
+            | MetaOp::GiveBack { .. } => Err(OpError::no_rights("NCP has no leases")),
             MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
                 Err(OpError::no_notifications("NCP"))
             }

@@ -116,9 +116,10 @@ impl NfsSession {
             | MetaOp::WaitSemaphore
             | MetaOp::SignalSemaphore
             | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("NFS")),
-            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => {
-                Err(OpError::no_rights("NFS 3 has no delegations"))
-            }
+            MetaOp::OpenLeased { .. }
+            | MetaOp::OpenDelegated { .. }
+            | MetaOp::AwaitRecall { .. }
+            | MetaOp::GiveBack { .. } => Err(OpError::no_rights("NFS 3 has no delegations")),
             MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
                 Err(OpError::no_notifications("NFS 3"))
             }

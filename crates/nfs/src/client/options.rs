@@ -1,5 +1,6 @@
 //! The checked options of an `nfs://` URL.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_gss::{Identity, SharedCredential, TicketPool};
@@ -7,6 +8,7 @@ use sharebench_relay::{FAR_OPTION, Far};
 use sharebench_target::{TargetUrl, UrlError};
 
 use crate::client::transport::TlsRoute;
+use crate::client::v4::DelegationCounts;
 use crate::exports::AUTH_SYS;
 use crate::port_mapper::Transport;
 use crate::rpc::{AuthSys, MAX_GROUPS};
@@ -96,6 +98,8 @@ pub(crate) struct NfsOptions {
     pub(crate) connections: u32,
     /// A small file is opened, read and closed by one call.
     pub(crate) compound: bool,
+    /// What became of wishes for delegations, of all sessions of this URL.
+    pub(crate) delegations: Arc<DelegationCounts>,
 }
 
 /// How connections to the server are opened; by default directly and from any port.
@@ -188,6 +192,7 @@ impl NfsOptions {
             route: Route { reserved_port, far, tls, datagrams },
             connections,
             compound,
+            delegations: Arc::default(),
         })
     }
 }

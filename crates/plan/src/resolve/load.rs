@@ -11,7 +11,7 @@ use crate::plan::Load;
 use crate::preset::{Preset, WORKLOADS};
 use crate::resolved::{Cell, TransactionWork, Work};
 use crate::values::{Arrivals, MAX_FILE, MAX_RECORD, Pace, Scale, Search, Think, nearest};
-use crate::workload::{Loadfile, LockRange, Operation, Workload};
+use crate::workload::{Loadfile, LockRange, Operation, Transaction, Workload};
 
 /// Most starts per second of an open load: beyond it the schedule itself would be what is measured.
 const MAX_RATE: u64 = 1_000_000;
@@ -108,16 +108,25 @@ impl Resolver<'_> {
             let mut operations = workload.transactions.iter().flat_map(|t| &t.operations);
             operations.any(|operation| *operation == Operation::Connect)
         });
-        let waits = workload.is_some_and(|workload| {
-            workload.transactions.iter().flat_map(|t| &t.operations).any(Operation::waits_for_others)
+        let alone = workload.and_then(|workload| {
+            workload.transactions.iter().flat_map(|t| &t.operations).find(|op| op.needs_own_session())
         });
-        if shared > 1 && waits {
-            let hint = "leave it out, or choose a workload without 'lock' and 'open deny'";
-            self.blame("load.users_per_session", "users who share a session share its locks", hint);
+        if let Some(operation) = alone
+            && shared > 1
+        {
+            let hint = format!("leave it out, or choose a workload without '{operation}'");
+            let problem = "users who share a session share its locks, its leases and what it watches";
+            self.blame("load.users_per_session", problem, &hint);
         }
         if shared > 1 && (logs_on || arrivals == Arrivals::Visits) {
             let hint = "leave it out, or choose a workload without 'connect' and arrivals other than visits";
             self.blame("load.users_per_session", "users who log off and on share no session", hint);
+        }
+        let watches = workload.is_some_and(|workload| workload.transactions.iter().any(Transaction::watches));
+        if watches && (logs_on || arrivals == Arrivals::Visits) {
+            let hint = "leave out 'connect' and arrivals of visits";
+            let problem = "'watch' primes the directory after each login, which would count as time of users";
+            self.blame("load.workload", problem, hint);
         }
         shared.max(1)
     }

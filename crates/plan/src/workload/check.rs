@@ -221,12 +221,17 @@ impl Checker<'_> {
         let locks = operations.iter().any(|op| matches!(op, Operation::Lock(_)));
         let writes = operations.iter().any(|op| matches!(op, Operation::Write(_)));
         let mut standing = Standing::Nothing;
+        let mut requested = Requested::default();
+        let mut before = None;
         for operation in operations {
+            if let Err((problem, hint)) = requested.step(standing, operation, before.replace(operation)) {
+                return self.blame(field, format!("'{operation}': {problem}"), hint);
+            }
             // The flush of a file that stays open, after a write to it.
             if *operation == Operation::Flush && !opens && writes {
                 continue;
             }
-            match step(standing, operation, Around { opens, locks, owner }) {
+            match step(standing, operation, Around { opens, locks, writes, owner }) {
                 Ok(next) => standing = next,
                 Err((problem, hint)) => return self.blame(field, format!("'{operation}': {problem}"), hint),
             }
@@ -240,6 +245,13 @@ impl Checker<'_> {
                 self.blame(field, "a range is locked at the end", "end with 'unlock' and 'close'");
             }
             _ => self.blame(field, "a file is open at the end", "end with 'close'"),
+        }
+        if requested.report {
+            let hint = "end with 'create', 'rename' or 'delete', and 'notify'";
+            self.blame(field, "a report is requested at the end", hint);
+        }
+        if requested.unit {
+            self.blame(field, "the unit of the semaphore is taken at the end", "end with 'signal'");
         }
     }
 
@@ -300,8 +312,56 @@ struct Around {
     opens: bool,
     /// It locks a range.
     locks: bool,
+    /// It writes.
+    writes: bool,
     /// Whose its files are.
     owner: Option<Owner>,
+}
+
+/// What a user has requested of the server and has to end within the transaction, apart from files.
+#[derive(Default)]
+struct Requested {
+    /// A report of changes.
+    report: bool,
+    /// The unit of the semaphore.
+    unit: bool,
+}
+
+impl Requested {
+    /// Takes an operation into account; `before` is the operation before it.
+    ///
+    /// Whoever waits for the unit has nothing open, so that no user waits for the unit while it has what another user waits for who
+    /// has the unit.
+    fn step(
+        &mut self,
+        standing: Standing,
+        operation: &Operation,
+        before: Option<&Operation>,
+    ) -> Result<(), (&'static str, &'static str)> {
+        use Operation as Op;
+        match operation {
+            Op::Watch if self.report => return Err(("a report is requested already", "'notify' first")),
+            Op::Watch => self.report = true,
+            Op::Notify if !self.report => return Err(("no directory is watched", "'watch' it first")),
+            Op::Notify if !before.is_some_and(Operation::changes_names) => {
+                let hint = "write it directly after 'create', 'rename' or 'delete'";
+                return Err(("the operation before it changes no name", hint));
+            }
+            Op::Notify => self.report = false,
+            Op::Wait if self.unit => return Err(("the unit is taken already", "'signal' first")),
+            Op::Wait if standing != Standing::Nothing => {
+                return Err(("a file is open or left over", "'wait' before the file is opened"));
+            }
+            Op::Wait => self.unit = true,
+            Op::Signal if !self.unit => return Err(("the unit is not taken", "'wait' for it first")),
+            Op::Signal => self.unit = false,
+            Op::Connect if self.report || self.unit => {
+                return Err(("the session has a request or the unit", "'notify' or 'signal' first"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
 }
 
 /// What is open after `operation`, or what is wrong with it. A shared file is written while a range of it is locked, or the
@@ -310,7 +370,7 @@ struct Around {
 fn step(
     standing: Standing,
     operation: &Operation,
-    Around { opens, locks, owner }: Around,
+    Around { opens, locks, writes, owner }: Around,
 ) -> Result<Standing, (&'static str, &'static str)> {
     use Operation as Op;
     use Standing::{Denying, Left, Locked, Made, Nothing, Reading, Writing};
@@ -320,7 +380,7 @@ fn step(
     );
     let shared = owner == Some(Owner::Shared);
     match (operation, standing) {
-        (Op::Open { write: true }, Nothing) if shared && !locks => Err(SHARED),
+        (Op::Open { write: true } | Op::OpenLeased, Nothing) if shared && writes && !locks => Err(SHARED),
         (Op::Write(_) | Op::Rename, Nothing) | (Op::Rename, Left) if shared => Err(SHARED),
         (Op::Write(_), Writing) if shared => {
             Err(("these files are shared, and no range is locked", "'lock' the range before it is written"))
@@ -337,12 +397,13 @@ fn step(
         (Op::Close, Locked) => Err(("a range is locked", "'unlock' it first")),
         (Op::Close, Denying) => Ok(Nothing),
         (Op::Read(_) | Op::Write(_) | Op::Flush | Op::SetSize, Locked | Denying) => Ok(standing),
-        (Op::Open { write }, Nothing) => Ok(if *write { Writing } else { Reading }),
+        (Op::Open { write: true } | Op::OpenLeased, Nothing) => Ok(Writing),
+        (Op::Open { write: false } | Op::OpenDelegated, Nothing) => Ok(Reading),
         (Op::Create, Nothing) => Ok(Made),
-        (Op::Open { .. } | Op::OpenDenying | Op::Create, Left) => {
+        (Op::Open { .. } | Op::OpenDenying | Op::OpenLeased | Op::OpenDelegated | Op::Create, Left) => {
             Err(("the file made before is still there", "'delete' or 'rename' it first"))
         }
-        (Op::Open { .. } | Op::OpenDenying | Op::Create, _) => {
+        (Op::Open { .. } | Op::OpenDenying | Op::OpenLeased | Op::OpenDelegated | Op::Create, _) => {
             Err(("a file is open already", "'close' it first"))
         }
         (Op::Close, Reading | Writing) => Ok(Nothing),
@@ -370,5 +431,7 @@ fn step(
         (Op::Connect, Nothing) => Ok(Nothing),
         (Op::Connect, _) => Err(("a file is open or left over", "'close' and 'delete' it first")),
         (Op::Stat | Op::List | Op::Space | Op::Think(_), _) => Ok(standing),
+        // [`Requested`] has the rules.
+        (Op::Watch | Op::Notify | Op::Wait | Op::Signal, _) => Ok(standing),
     }
 }

@@ -114,6 +114,11 @@ impl Transaction {
         self.operations.iter().any(moves) && !self.operations.iter().any(Operation::opens)
     }
 
+    /// True when it has the server watch the directory of its file, which stays open from one transaction to the next.
+    pub fn watches(&self) -> bool {
+        self.operations.contains(&Operation::Watch)
+    }
+
     /// True when it writes to files of the data set, or copies of its own of them.
     pub fn writes(&self) -> bool {
         self.operations

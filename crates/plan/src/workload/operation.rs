@@ -78,6 +78,10 @@ pub enum Operation {
     },
     /// Open it for reading and writing and deny it to all others, once nobody has it open.
     OpenDenying,
+    /// Open it for reading and writing with a request for a lease or an oplock.
+    OpenLeased,
+    /// Open it for reading with the wish for a delegation.
+    OpenDelegated,
     /// Create a new file next to it, which the following operations use.
     Create,
     /// Close what is open.
@@ -98,6 +102,14 @@ pub enum Operation {
     Lock(LockRange),
     /// Unlock it.
     Unlock,
+    /// Have the server report changes in its directory.
+    Watch,
+    /// Wait for the report of the change before it.
+    Notify,
+    /// Take the unit of the semaphore of all users, once nobody else has it.
+    Wait,
+    /// Return it.
+    Signal,
     /// Pause for this long.
     Think(Duration),
     /// Query the free space.
@@ -117,7 +129,7 @@ pub enum Operation {
 /// Longest pause within a transaction.
 const MAX_THINK: Duration = Duration::from_secs(60);
 
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 22] = [
     "open",
     "create",
     "close",
@@ -129,6 +141,10 @@ const NAMES: [&str; 18] = [
     "flush",
     "lock",
     "unlock",
+    "watch",
+    "notify",
+    "wait",
+    "signal",
     "think",
     "space",
     "connect",
@@ -142,7 +158,7 @@ impl Operation {
     /// The first word in plans.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Open { .. } | Self::OpenDenying => "open",
+            Self::Open { .. } | Self::OpenDenying | Self::OpenLeased | Self::OpenDelegated => "open",
             Self::Create => "create",
             Self::Close => "close",
             Self::Stat => "stat",
@@ -153,6 +169,10 @@ impl Operation {
             Self::Flush => "flush",
             Self::Lock(_) => "lock",
             Self::Unlock => "unlock",
+            Self::Watch => "watch",
+            Self::Notify => "notify",
+            Self::Wait => "wait",
+            Self::Signal => "signal",
             Self::Think(_) => "think",
             Self::Space => "space",
             Self::Connect => "connect",
@@ -165,17 +185,33 @@ impl Operation {
 
     /// True when it needs no file of the data set.
     pub fn is_fileless(&self) -> bool {
-        matches!(self, Self::Space | Self::Connect | Self::Think(_))
+        matches!(self, Self::Space | Self::Connect | Self::Think(_) | Self::Wait | Self::Signal)
     }
 
     /// True when it opens a file of the transaction.
     pub fn opens(&self) -> bool {
-        matches!(self, Self::Open { .. } | Self::OpenDenying | Self::Create)
+        matches!(
+            self,
+            Self::Open { .. } | Self::OpenDenying | Self::OpenLeased | Self::OpenDelegated | Self::Create
+        )
     }
 
-    /// True when other users may be in its way, so that it waits for them.
-    pub fn waits_for_others(&self) -> bool {
-        matches!(self, Self::Lock(_) | Self::OpenDenying)
+    /// True when it requests what a server grants to a session, so that each user needs a session of its own.
+    pub fn needs_own_session(&self) -> bool {
+        matches!(
+            self,
+            Self::Lock(_)
+                | Self::OpenDenying
+                | Self::OpenLeased
+                | Self::OpenDelegated
+                | Self::Watch
+                | Self::Wait
+        )
+    }
+
+    /// True when it changes a name in the directory of the file, which the server reports to those who watch it.
+    pub fn changes_names(&self) -> bool {
+        matches!(self, Self::Create | Self::Rename | Self::Delete)
     }
 }
 
@@ -201,6 +237,8 @@ impl fmt::Display for Operation {
         match self {
             Self::Open { write: true } => f.write_str(" write"),
             Self::OpenDenying => f.write_str(" deny"),
+            Self::OpenLeased => f.write_str(" leased"),
+            Self::OpenDelegated => f.write_str(" delegated"),
             Self::Lock(LockRange::Own) => f.write_str(" own"),
             Self::Think(time) => write!(f, " {}", duration_text(*time)),
             Self::Read(requests) | Self::Write(requests) => requests.fmt(f),
@@ -225,7 +263,11 @@ impl FromStr for Operation {
                 [] => Ok(Self::Open { write: false }),
                 ["write"] => Ok(Self::Open { write: true }),
                 ["deny"] => Ok(Self::OpenDenying),
-                _ => Err(format!("'{text}': write 'open', 'open write' or 'open deny'")),
+                ["leased"] => Ok(Self::OpenLeased),
+                ["delegated"] => Ok(Self::OpenDelegated),
+                _ => Err(format!(
+                    "'{text}': write 'open', 'open write', 'open deny', 'open leased' or 'open delegated'"
+                )),
             },
             "lock" => match rest.as_slice() {
                 [] => Ok(Self::Lock(LockRange::Shared)),
@@ -248,10 +290,10 @@ impl FromStr for Operation {
             "connect" => bare(Self::Connect),
             "copy-to-server" => bare(Self::CopyToServer),
             "copy-from-server" => bare(Self::CopyFromServer),
-            "notify" => Err(
-                "'notify' is no operation of a workload; sweeps measure change notification (--tests notify)"
-                    .to_owned(),
-            ),
+            "watch" => bare(Self::Watch),
+            "notify" => bare(Self::Notify),
+            "wait" => bare(Self::Wait),
+            "signal" => bare(Self::Signal),
             _ => Err(match nearest(name, &NAMES) {
                 Some(near) => format!("'{name}' is no operation; did you mean '{near}'?"),
                 None => format!("'{name}' is no operation; known are {}", NAMES.join(", ")),
@@ -296,6 +338,8 @@ mod tests {
             "open",
             "open write",
             "open deny",
+            "open leased",
+            "open delegated",
             "lock",
             "lock own",
             "unlock",
@@ -326,7 +370,7 @@ mod tests {
         for (text, said) in [
             ("raed", "did you mean 'read'?"),
             ("", "known are open"),
-            ("open twice", "write 'open', 'open write' or 'open deny'"),
+            ("open twice", "'open deny', 'open leased' or 'open delegated'"),
             ("close it", "close takes no arguments"),
             ("read x0", "write x1 to x1000000"),
             ("read 4KiB 8KiB", "there is a size already"),
@@ -336,7 +380,8 @@ mod tests {
             ("think", "such as 'think 5ms'"),
             ("think 5", "has no unit"),
             ("think 2m", "longer than 60s"),
-            ("notify", "--tests notify"),
+            ("notify own", "notify takes no arguments"),
+            ("wait 1s", "wait takes no arguments"),
         ] {
             let error = text.parse::<Operation>().unwrap_err();
             assert!(error.contains(said), "{text}: {error}");

@@ -180,7 +180,7 @@ impl SmbSession {
         }
     }
 
-    /// Waits for the break of the lease or oplock of [`Self::open_leased`], and acknowledges it.
+    /// Waits for the break of the lease or oplock of [`Self::open_leased`]. The channel acknowledges it, as every break.
     pub(crate) async fn await_break(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
         if self.leased != Some(file) {
             return Err(OpError::no_right());
@@ -193,8 +193,15 @@ impl SmbSession {
             if self.channels.is_broken() { Poll::Ready(Ok(())) } else { Poll::Pending }
         })
         .await?;
-        self.leased = None;
         Ok(MetaYield::Done)
+    }
+
+    /// The right of this file was taken back and the break acknowledged.
+    pub(crate) fn end_right_of(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
+        match self.leased.take_if(|leased| *leased == file) {
+            Some(_) => Ok(MetaYield::Done),
+            None => Err(OpError::no_right()),
+        }
     }
 
     /// The contexts of a CREATE: the lease, the durable handle, and the identity of a CREATE that may be repeated.

@@ -84,6 +84,7 @@ impl SmbSession {
             MetaOp::OpenLeased { path } => self.open_leased(path).await,
             MetaOp::OpenDelegated { .. } => Err(OpError::no_rights("SMB has leases and no delegations")),
             MetaOp::AwaitRecall { file } => self.await_break(*file).await,
+            MetaOp::GiveBack { file } => self.end_right_of(*file),
             MetaOp::OpenDirectory { path } => self.open_directory(path).await,
             MetaOp::Watch { file } => self.watch(*file).await,
             MetaOp::AwaitChange { file } => self.await_change(*file).await,

@@ -26,8 +26,11 @@ pub(super) async fn caching(ground: &Ground<'_>) -> Result<(), String> {
         } else {
             let mut other = ground.connect(1).await?;
             let opening = MetaOp::open(path.clone(), OpenHow::ReadWrite);
-            let (opened, returned) =
-                tokio::join!(other.call(opening), holder.call(MetaOp::AwaitRecall { file }));
+            let given_back = async {
+                holder.call(MetaOp::AwaitRecall { file }).await?;
+                holder.call(MetaOp::GiveBack { file }).await
+            };
+            let (opened, returned) = tokio::join!(other.call(opening), given_back);
             let (opened, _) = opened
                 .and_then(MetaYield::into_opened)
                 .map_err(|error| format!("the open against {op:?}: {error}"))?;

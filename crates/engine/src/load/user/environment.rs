@@ -10,6 +10,15 @@ use crate::load::user::user_files::UserFileStore;
 use crate::time::clock::Clock;
 use crate::time::stop::StopSignal;
 
+/// What the users of all threads count together.
+#[derive(Debug, Default)]
+pub(crate) struct LoadCounters {
+    /// Shared files that were read after an outage.
+    pub looked_at: AtomicU32,
+    /// The number of the semaphore that users take: another one after each that was lost with its unit.
+    pub semaphore: AtomicU32,
+}
+
 /// Everything that the users of a load need of the run, for one step or for a series of steps. It borrows from the run,
 /// and all threads of the load share it.
 pub(crate) struct LoadEnvironment<'a> {
@@ -22,8 +31,7 @@ pub(crate) struct LoadEnvironment<'a> {
     pub directory: &'a str,
     /// The directory of the shared data set.
     pub set_directory: &'a str,
-    /// Shared files that were read after an outage.
-    pub looked_at: &'a AtomicU32,
+    pub counters: &'a LoadCounters,
     /// Users' files between steps.
     pub file_store: &'a UserFileStore,
     pub seed: u64,

@@ -2,12 +2,14 @@
 
 pub(crate) mod arrival_schedule;
 pub(crate) mod environment;
+pub(crate) mod held_right;
 pub(crate) mod locked_range;
 pub(crate) mod open_file;
 pub(crate) mod replay;
 pub(crate) mod replay_files;
 pub(crate) mod replay_state;
 pub(crate) mod requests;
+pub(crate) mod semaphore;
 pub(crate) mod session_lifecycle;
 pub(crate) mod shared_login;
 pub(crate) mod shared_session;
@@ -17,4 +19,5 @@ pub(crate) mod user_activity;
 pub(crate) mod user_files;
 pub(crate) mod verify_after_outage;
 pub(crate) mod virtual_user;
+pub(crate) mod watched;
 pub(crate) mod whole_file;

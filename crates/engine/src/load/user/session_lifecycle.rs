@@ -128,6 +128,8 @@ impl VirtualUser<'_> {
         (self.session, self.session_member) = (None, None);
         self.outage = true;
         self.kept.clear();
+        self.watched.clear();
+        self.lose_semaphore();
         self.replay.open.clear();
         // Handles ended with the session: the loadfile starts again from its first line, with its files as
         // they were then.

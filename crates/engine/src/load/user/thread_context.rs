@@ -3,7 +3,6 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use sharebench_model::{LoadDetail, Part, Timeline, WireCount};
@@ -11,7 +10,7 @@ use sharebench_plan::{Pace, TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
 
 use crate::load::user::arrival_schedule::ArrivalSchedule;
-use crate::load::user::environment::LoadEnvironment;
+use crate::load::user::environment::{LoadCounters, LoadEnvironment};
 use crate::load::user::shared_login::Groups;
 use crate::load::user::user_activity::{Activity, UserActivity};
 use crate::load::user::user_files::UserFileStore;
@@ -66,8 +65,8 @@ pub(crate) struct ThreadContext<'a> {
     pub closed: RefCell<Option<Tally>>,
     /// The users of the thread by their numbers.
     pub users: RefCell<BTreeMap<u32, Rc<UserActivity>>>,
-    /// Shared files that were read after an outage, of all threads.
-    pub looked_at: &'a AtomicU32,
+    /// What the users of all threads count together.
+    pub counters: &'a LoadCounters,
     /// Sessions that users share.
     pub groups: Groups,
 }
@@ -98,7 +97,7 @@ impl<'a> ThreadContext<'a> {
             consecutive,
             closed: RefCell::default(),
             users: RefCell::default(),
-            looked_at: environment.looked_at,
+            counters: environment.counters,
             groups: Groups::default(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{ErrorClass, FileRef, MetaOp, OpError, OpStep, OpenHow};
+use sharebench_model::{ChangeKind, ErrorClass, FileRef, MetaOp, OpError, OpStep, OpenHow};
 use sharebench_plan::{Operation, Owner, RequestPattern, Requests, Times, Transaction};
 
 use crate::data::set_content::{blocks, set_content};
@@ -11,6 +11,7 @@ use crate::load::user::open_file::OpenFile;
 use crate::load::user::requests::Piece;
 use crate::load::user::user_files::OwnFile;
 use crate::load::user::virtual_user::{VirtualUser, loses_session};
+use crate::load::user::watched::OwnChange;
 use crate::load::user::whole_file::whole_read;
 use crate::record::operation_kind::OperationKind;
 
@@ -22,6 +23,7 @@ struct CreatedFile {
 }
 
 /// The files that a transaction has open or has made so far.
+#[derive(Default)]
 struct TransactionState {
     /// Index into the data set; nothing where the transaction needs no file.
     file: Option<usize>,
@@ -29,6 +31,12 @@ struct TransactionState {
     /// Offset at which the next sequential request starts: in the file, or in the range that is locked.
     at: u64,
     locked: Option<LockedRange>,
+    /// The user holds the right to cache the file that is open.
+    holds_right: bool,
+    /// A report of changes is requested and not received.
+    awaits_report: bool,
+    /// The last change that the transaction has made.
+    change: Option<OwnChange>,
     made: Option<CreatedFile>,
     /// Generation of what this transaction writes to the user's own file; none before its first write.
     generation: Option<u32>,
@@ -48,8 +56,7 @@ impl VirtualUser<'_> {
         }
         let transaction = &thread.work.workload.transactions[index];
         let file = self.pick(transaction);
-        let mut state =
-            TransactionState { file, handle: None, at: 0, locked: None, made: None, generation: None };
+        let mut state = TransactionState { file, ..TransactionState::default() };
         if let (true, Some(file)) = (transaction.keeps_open(), file) {
             state.at = self.kept.get(&file).map_or(0, |kept| kept.at);
         }
@@ -89,6 +96,9 @@ impl VirtualUser<'_> {
     /// Closes and removes what a failed transaction left, if the session still can.
     async fn clean_up(&mut self, state: TransactionState) {
         // What fails here is not reported: the earlier failure is.
+        if let (true, Some(file)) = (state.awaits_report, state.file) {
+            self.end_watch(&self.directory_of(file)).await;
+        }
         if let Some(file) = state.handle {
             if let Some(LockedRange { offset, bytes }) = state.locked {
                 // Over NFS 4 a file with locks cannot be closed.
@@ -99,21 +109,29 @@ impl VirtualUser<'_> {
         if let Some(made) = state.made {
             let _ = self.call(MetaOp::Remove { path: made.path }).await;
         }
+        self.give_up_unit().await;
     }
 
-    /// Selects the file of its class on which a transaction works. Of files that stay open, each user has one.
-    fn pick(&mut self, transaction: &Transaction) -> Option<usize> {
+    /// The directory of a file of the data set.
+    pub(crate) fn directory_of(&self, file: usize) -> String {
+        parent(&self.path_of(file)).to_owned()
+    }
+
+    /// Selects the file of its class on which a transaction works. Of files that stay open, and of those whose directory does, each
+    /// user has one.
+    pub(crate) fn pick(&mut self, transaction: &Transaction) -> Option<usize> {
         let (_, files) = self.thread.work.workload.set.classes.get(transaction.class?)?;
         let count = files.len() as u64;
         let picked = match count {
             0 | 1 => 0,
-            _ if transaction.keeps_open() => u64::from(self.number) % count,
+            _ if transaction.keeps_open() || transaction.watches() => u64::from(self.number) % count,
             _ => self.random.below(count),
         };
         Some(files.start + picked as usize)
     }
 
-    /// Opens the files that transactions keep open, so that such a transaction consists of its requests only.
+    /// Opens the files that transactions keep open, so that such a transaction consists of its requests only, and what else stays
+    /// open: the semaphore, and the directories that are watched.
     pub(crate) async fn open_kept(&mut self) -> Result<(), OpError> {
         let mut wanted: BTreeMap<usize, bool> = BTreeMap::new();
         for transaction in self.thread.work.workload.transactions.iter().filter(|t| t.keeps_open()) {
@@ -128,11 +146,14 @@ impl VirtualUser<'_> {
                 self.kept.insert(file, OpenFile { handle, at: 0 });
             }
         }
-        Ok(())
+        self.open_semaphore().await?;
+        self.open_watched().await
     }
 
     /// Closes what [`Self::open_kept`] opened.
     pub(crate) async fn close_kept(&mut self) {
+        self.close_watched().await;
+        self.close_semaphore().await;
         for OpenFile { handle: file, .. } in std::mem::take(&mut self.kept).into_values() {
             // The session is closed next: what fails here is of no interest any more.
             let _ = self.call(MetaOp::Close { file }).await;
@@ -146,6 +167,8 @@ impl VirtualUser<'_> {
     ) -> Result<(), OpError> {
         let Some(file) = state.file else {
             return match operation {
+                Operation::Wait => self.wait_for_unit().await,
+                Operation::Signal => self.signal_unit().await,
                 Operation::Connect => self.connect_again().await,
                 Operation::Think(time) => {
                     self.pause(*time).await;
@@ -165,6 +188,12 @@ impl VirtualUser<'_> {
                 state.handle = Some(self.meta_when_free(open).await?.into_opened()?.0);
                 state.at = 0;
             }
+            Operation::OpenLeased => {
+                self.open_with_right(MetaOp::OpenLeased { path: self.path_of(file) }, state).await?;
+            }
+            Operation::OpenDelegated => {
+                self.open_with_right(MetaOp::OpenDelegated { path: self.path_of(file) }, state).await?;
+            }
             Operation::Lock(range) => {
                 if let Some(file) = state.handle {
                     state.locked = Some(self.lock_range(file, *range).await?);
@@ -177,9 +206,13 @@ impl VirtualUser<'_> {
                     (state.locked, state.at) = (None, 0);
                 }
             }
-            Operation::Think(time) => self.pause(*time).await,
+            Operation::Think(time) => match state.handle.filter(|_| state.holds_right) {
+                Some(file) => state.holds_right = !self.pause_holding(*time, file).await?,
+                None => self.pause(*time).await,
+            },
             Operation::Create => self.create(file, state).await?,
             Operation::Close => {
+                state.holds_right = false;
                 if let Some(file) = state.handle.take() {
                     self.meta(MetaOp::Close { file }).await?;
                 }
@@ -189,15 +222,34 @@ impl VirtualUser<'_> {
                 self.meta(MetaOp::Stat { path }).await?;
             }
             Operation::List => {
-                let path = parent(&self.path_of(file)).to_owned();
-                self.meta(MetaOp::List { path }).await?;
+                self.meta(MetaOp::List { path: self.directory_of(file) }).await?;
             }
-            Operation::Rename => self.rename(file, state).await?,
+            Operation::Rename => {
+                let started = self.thread.clock.now();
+                self.rename(file, state).await?;
+                let path = self.own_name(file);
+                state.change = Some(OwnChange { started, path, kind: ChangeKind::Added });
+            }
             Operation::Delete => {
                 if let Some(made) = state.made.take() {
+                    let path = made.path.clone();
+                    let started = self.thread.clock.now();
                     self.meta(MetaOp::Remove { path: made.path }).await?;
+                    state.change = Some(OwnChange { started, path, kind: ChangeKind::Removed });
                 }
             }
+            Operation::Watch => {
+                self.watch(&self.directory_of(file)).await?;
+                state.awaits_report = true;
+            }
+            Operation::Notify => {
+                if let Some(change) = state.change.take() {
+                    self.notified(&self.directory_of(file), &change).await?;
+                    state.awaits_report = false;
+                }
+            }
+            Operation::Wait => self.wait_for_unit().await?,
+            Operation::Signal => self.signal_unit().await?,
             Operation::SetSize => {
                 let own = state.made.as_ref().map(|made| made.own.bytes);
                 let size = own.unwrap_or_else(|| self.own_mut(file).bytes);
@@ -235,10 +287,19 @@ impl VirtualUser<'_> {
             Owner::Shared => self.own.made as u32,
         };
         let path = format!("{}/n{}-{}", parent(&neighbor), self.number, self.own.made);
+        let started = self.thread.clock.now();
         state.handle = Some(self.open(path.clone(), OpenHow::CreateNew).await?);
+        state.change = Some(OwnChange { started, path: path.clone(), kind: ChangeKind::Added });
         state.made =
             Some(CreatedFile { path, own: OwnFile { newest: generation, ..OwnFile::default() }, generation });
         state.at = 0;
+        Ok(())
+    }
+
+    /// Opens a file with a request for the right to cache it.
+    async fn open_with_right(&mut self, op: MetaOp, state: &mut TransactionState) -> Result<(), OpError> {
+        let (file, holds_right) = self.open_to_cache(op).await?;
+        (state.handle, state.holds_right, state.at) = (Some(file), holds_right, 0);
         Ok(())
     }
 

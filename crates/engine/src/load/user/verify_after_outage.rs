@@ -36,7 +36,7 @@ impl VirtualUser<'_> {
         let workload = &self.thread.work.workload;
         loop {
             // Each of them is one user's.
-            let next = self.thread.looked_at.fetch_add(1, Ordering::Relaxed) as usize;
+            let next = self.thread.counters.looked_at.fetch_add(1, Ordering::Relaxed) as usize;
             let Some((index, file)) = shared(workload).nth(next) else { return };
             let runs = vec![(0, file.bytes, set_content(index, file))];
             let path = format!("{}/{}", self.thread.set_directory, file.path);

@@ -10,10 +10,12 @@ use sharebench_target::Session;
 
 use crate::load::user::open_file::OpenFile;
 use crate::load::user::replay_state::{Locking, Replay};
+use crate::load::user::semaphore::OpenSemaphore;
 use crate::load::user::shared_session::SessionMember;
 use crate::load::user::thread_context::ThreadContext;
 use crate::load::user::user_activity::{Activity, NOT_THINKING, UserActivity};
 use crate::load::user::user_files::UserFiles;
+use crate::load::user::watched::WatchedDirectory;
 use crate::time::deadline::Deadline;
 use crate::time::window::Window;
 
@@ -58,6 +60,9 @@ pub(crate) struct VirtualUser<'a> {
     pub(crate) own: UserFiles,
     /// Files of its session that stay open from one transaction to the next.
     pub(crate) kept: BTreeMap<usize, OpenFile>,
+    /// Directories that it has the server watch, by path. They stay open as well.
+    pub(crate) watched: BTreeMap<String, WatchedDirectory>,
+    pub(crate) semaphore: OpenSemaphore,
     /// The user's position in its loadfile, if the workload has one.
     pub(crate) replay: Replay,
     /// True when the last operation ended within the measured window.
@@ -96,6 +101,8 @@ impl<'a> VirtualUser<'a> {
             wire: WireCount::default(),
             own: thread.file_store.take(number),
             kept: BTreeMap::new(),
+            watched: BTreeMap::new(),
+            semaphore: OpenSemaphore::default(),
             replay: Replay::default(),
             last_counted: false,
             mix_left: Vec::new(),

@@ -1,9 +1,10 @@
 //! Delegations of versions 4.1 and 4.2: files that are opened with one, and its return when the server recalls it.
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
-use sharebench_model::{CacheRight, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
+use sharebench_model::{CacheRight, Facts, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
 
 use crate::client::v4::metadata::{OpenedAs, Wish};
 use crate::client::v4::session::Nfs4Session;
@@ -18,6 +19,37 @@ pub(crate) struct HeldDelegation {
     state: StateId,
 }
 
+/// What became of the wishes for delegations of all sessions of a target.
+#[derive(Debug, Default)]
+pub(crate) struct DelegationCounts {
+    wanted: AtomicU64,
+    granted: AtomicU64,
+    recalled: AtomicU64,
+}
+
+impl DelegationCounts {
+    /// A server answered an open with the wish for a delegation.
+    fn wanted(&self, is_granted: bool) {
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        self.granted.fetch_add(u64::from(is_granted), Ordering::Relaxed);
+    }
+
+    /// A delegation that the server had recalled is returned.
+    fn recalled(&self) {
+        self.recalled.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds the facts of sessions that have wanted delegations, such as `delegations_granted: 10 of 12`.
+    pub(crate) fn add_facts(&self, facts: &mut Facts) {
+        let [wanted, granted, recalled] =
+            [&self.wanted, &self.granted, &self.recalled].map(|count| count.load(Ordering::Relaxed));
+        if wanted > 0 {
+            facts.insert("delegations_granted".into(), format!("{granted} of {wanted}"));
+            facts.insert("delegations_recalled".into(), recalled.to_string());
+        }
+    }
+}
+
 impl Nfs4Session {
     /// OPEN for reading with the wish for a delegation (RFC 8881, 18.16.3). Callbacks of version 4.0 need a connection from the
     /// server to the client, which this client does not accept.
@@ -29,6 +61,7 @@ impl Nfs4Session {
         let wish = Wish { how: OpenHow::Read, deny: DENY_NONE, delegation: WANT_READ_DELEGATION };
         let OpenedAs { file, handle, delegation, .. } =
             self.open_wishing(path, wish, IoPolicy::default()).await?;
+        self.options.delegations.wanted(delegation.is_some());
         let Some(state) = delegation else {
             return Ok(MetaYield::OpenedToCache { file, right: CacheRight::None });
         };
@@ -36,7 +69,7 @@ impl Nfs4Session {
         Ok(MetaYield::OpenedToCache { file, right: CacheRight::Reads })
     }
 
-    /// Waits for `CB_RECALL` (RFC 8881, 20.2) and returns the delegation.
+    /// Waits for `CB_RECALL` (RFC 8881, 20.2).
     pub(crate) async fn await_recall(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
         let Some(held) = self.delegation.filter(|held| held.file == file) else {
             return Err(OpError::no_right());
@@ -49,14 +82,16 @@ impl Nfs4Session {
             if self.callback_slot.is_recalled(held.state) { Poll::Ready(Ok(())) } else { Poll::Pending }
         })
         .await?;
-        self.delegation = None;
-        self.return_delegation(held.handle, held.state).await?;
         Ok(MetaYield::Done)
     }
 
-    /// Returns the delegation of a file that is closed, recalled or not.
-    pub(crate) async fn end_delegation_of(&mut self, file: FileRef) -> Result<(), OpError> {
-        let Some(held) = self.delegation.take_if(|held| held.file == file) else { return Ok(()) };
-        self.return_delegation(held.handle, held.state).await
+    /// Returns the delegation of a file, recalled or not; false if it has none.
+    pub(crate) async fn end_delegation_of(&mut self, file: FileRef) -> Result<bool, OpError> {
+        let Some(held) = self.delegation.take_if(|held| held.file == file) else { return Ok(false) };
+        if self.callback_slot.is_recalled(held.state) {
+            self.options.delegations.recalled();
+        }
+        self.return_delegation(held.handle, held.state).await?;
+        Ok(true)
     }
 }

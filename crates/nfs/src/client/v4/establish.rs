@@ -116,7 +116,7 @@ fn facts(session: &mut Nfs4Session, granted: &Granted, lease: Duration) -> Facts
         ("maxwrite", limits.write_max.to_string()),
         ("max_file_size", limits.max_file_size.to_string()),
         ("lease_seconds", lease.as_secs().to_string()),
-        ("delegations", "wanted by tests of delegations only".to_owned()),
+        ("delegations", "wanted only where an operation requests them".to_owned()),
         ("pnfs", "layouts not requested".to_owned()),
     ]
     .into_iter()

@@ -84,7 +84,7 @@ impl Nfs4Session {
                 let returned = self.end_delegation_of(*file).await;
                 let open = self.files.close(*file)?;
                 let closed = self.close_state(open.handle).await;
-                returned.and(closed).map(|()| MetaYield::Done)
+                returned.and(closed.map(|()| MetaYield::Done))
             }
             MetaOp::SetSize { file, size } => {
                 let open = self.files.get(*file)?.handle;
@@ -130,6 +130,10 @@ impl Nfs4Session {
             }
             MetaOp::OpenDelegated { path } => self.open_delegated(path).await,
             MetaOp::AwaitRecall { file } => self.await_recall(*file).await,
+            MetaOp::GiveBack { file } => {
+                let had_one = self.end_delegation_of(*file).await?;
+                had_one.then_some(MetaYield::Done).ok_or_else(OpError::no_right)
+            }
             MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
                 Err(OpError::no_notifications("this client over NFS 4"))
             }

@@ -37,5 +37,6 @@ mod whole_file;
 #[cfg(test)]
 mod whole_file_tests;
 
+pub(crate) use delegations::DelegationCounts;
 pub(crate) use establish::open_session;
 pub(crate) use session::Nfs4Session;

@@ -89,9 +89,10 @@ impl Nt1Session {
             | MetaOp::WaitSemaphore
             | MetaOp::SignalSemaphore
             | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("SMB")),
-            MetaOp::OpenLeased { .. } | MetaOp::OpenDelegated { .. } | MetaOp::AwaitRecall { .. } => {
-                Err(OpError::no_rights("this client over SMB1 requests no oplocks"))
-            }
+            MetaOp::OpenLeased { .. }
+            | MetaOp::OpenDelegated { .. }
+            | MetaOp::AwaitRecall { .. }
+            | MetaOp::GiveBack { .. } => Err(OpError::no_rights("this client over SMB1 requests no oplocks")),
             MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
                 Err(OpError::no_notifications("this client over SMB1"))
             }

@@ -125,6 +125,8 @@ fn the_break_of_a_lease_is_awaited_and_acknowledged_while_nothing_is_in_flight()
                 let (file, granted) = opened.result.and_then(MetaYield::into_right).unwrap();
                 assert_eq!((granted, opened.requests), (right, 1));
                 let recalled = session.call(MetaOp::AwaitRecall { file }).await;
+                let given_back = session.call(MetaOp::GiveBack { file }).await;
+                assert_eq!((given_back.result.is_ok(), given_back.requests), (recalled.result.is_ok(), 0));
                 let again = session.call(MetaOp::AwaitRecall { file }).await;
                 assert_eq!(again.result.unwrap_err().class, ErrorClass::Stale);
                 let closed = session.call(MetaOp::Close { file }).await;
