@@ -45,6 +45,11 @@ impl Stored {
         reason.unwrap_or_else(|| panic!("no reason for {test}: {skipped}")).to_owned()
     }
 
+    /// A fact of a target; none where the run has no such fact.
+    pub fn fact(&self, target: usize, name: &str) -> Option<&str> {
+        self.targets[target]["facts"][name].as_str()
+    }
+
     /// Sum of a number of every step, such as `["wire", "requests"]`, over one target's steps.
     pub fn sum(&self, target: u64, path: &[&str]) -> u64 {
         let steps = self.steps.iter().filter(|step| step["target"] == target);
