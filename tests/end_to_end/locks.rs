@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sharebench_tests::program::{free_port, poll};
 use sharebench_tests::{
-    Ended, Ganesha, GaneshaOptions, Served, Sharebench, Signal, Smbd, SmbdOptions, needs,
+    Ended, Ganesha, GaneshaOptions, Served, Sharebench, Signal, Signing, Smbd, SmbdOptions, needs,
 };
 
 use crate::plans::left_in;
@@ -27,13 +27,18 @@ const TESTS: [&str; 10] = [
 
 /// Measures all tests on targets of these names, and checks what each of them stored.
 fn swept(sharebench: &Sharebench, targets: &[(&str, String)]) -> (Ended, Stored) {
+    swept_as(sharebench, targets, 1)
+}
+
+/// The same as the run of this number.
+fn swept_as(sharebench: &Sharebench, targets: &[(&str, String)], run: u32) -> (Ended, Stored) {
     let sections = sections(targets);
     let plan = format!(
         "seed = 7\nrepetitions = 1\nmin_sample_time = '2ms'\n{sections}[sweep]\ntests = ['locks', 'stat']\njobs = [3]\n         entries = [3]\n"
     );
     sharebench.write("plan.toml", &plan).unwrap();
     let ended = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
-    let stored = Stored::read(sharebench, 1);
+    let stored = Stored::read(sharebench, run);
     for step in &stored.steps {
         // It is measured everywhere, so that a target without locks takes part.
         if test_of(step) == "stat" {
@@ -141,13 +146,13 @@ fn leases_of_a_server_of_smb_alone_are_broken() {
 }
 
 /// The oplocks that the server has granted are facts of the run, and each break was acknowledged.
-fn assert_oplocks_are_facts(sharebench: &Sharebench) {
+fn assert_oplocks_are_facts(sharebench: &Sharebench, dialect: &str) {
     let run = sharebench.run(&["export", "1", "--format", "json"]).unwrap().expect_success().stdout;
     let run: serde_json::Value = serde_json::from_str(&run).unwrap();
     let facts = &run["targets"][0]["facts"];
     println!("{facts}");
     let fact = |name: &str| facts[name].as_str().unwrap_or_else(|| panic!("no {name}: {facts}"));
-    assert_eq!(fact("dialect"), "2.0.2");
+    assert_eq!(fact("dialect"), dialect);
     let granted = fact("oplocks_granted");
     assert!(granted.starts_with("batch "), "{granted}");
     assert_ne!(fact("oplock_breaks_acknowledged"), "0");
@@ -163,7 +168,7 @@ fn oplocks_are_measured_where_the_dialect_has_no_leases() {
     let url = format!("smb://{}@127.0.0.1:{port}/share?dialect=2.0.2", Served::USER);
     let (ended, stored) = swept(&sharebench, &[("smb", url)]);
     assert_eq!(stored.measured(0, &TESTS), TESTS[..7], "{}", ended.text());
-    assert_oplocks_are_facts(&sharebench);
+    assert_oplocks_are_facts(&sharebench, "2.0.2");
     assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
 }
 
@@ -174,8 +179,48 @@ fn oplocks_of_samba_are_measured_where_the_dialect_has_no_leases() {
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     let (ended, stored) = swept(&sharebench, &[("smbd", smbd.url("", "dialect=2.0.2"))]);
     assert_eq!(stored.measured(0, &TESTS), TESTS[..7], "{}", ended.text());
-    assert_oplocks_are_facts(&sharebench);
+    assert_oplocks_are_facts(&sharebench, "2.0.2");
     assert_eq!(left_in(&smbd.share()), Vec::<String>::new());
+}
+
+/// The tests that a target over SMB1 has: those of locks, and those of leases, by oplocks.
+fn tests_of_smb1() -> Vec<&'static str> {
+    [&TESTS[..4], &TESTS[5..7]].concat()
+}
+
+#[test]
+fn oplocks_of_smb1_are_measured_at_the_embedded_server() {
+    let sharebench = Sharebench::new().unwrap();
+    let port = free_port().unwrap();
+    let _served = sharebench.serve_smb_with(&[], &format!("127.0.0.1:{port}"), &["--smb1"]).unwrap();
+    let url = format!("smb://{}@127.0.0.1:{port}/share?dialect=nt1", Served::USER);
+    for (run, options) in [(1, ""), (2, "&sign=required")] {
+        let (ended, stored) = swept_as(&sharebench, &[("smb1", format!("{url}{options}"))], run);
+        assert_eq!(stored.measured(0, &TESTS), tests_of_smb1(), "{}", ended.text());
+    }
+    assert_oplocks_are_facts(&sharebench, "NT LM 0.12");
+    assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
+}
+
+#[test]
+fn oplocks_of_smb1_are_measured_at_samba_signed_and_unsigned() {
+    needs!(Smbd::NEEDS);
+    // A standalone smbd signs SMB1 only if that is mandatory.
+    for signing in [Signing::Offered, Signing::Mandatory] {
+        let sharebench = Sharebench::new().unwrap();
+        let dialects = Some(("NT1", "SMB3_11"));
+        let smbd = Smbd::start(&SmbdOptions { dialects, signing, ..SmbdOptions::default() }).unwrap();
+        // Without the other tests of locks: over SMB1, smbd delays the rejection of each open by a second.
+        let line =
+            ["sweep", &smbd.url("", "dialect=nt1"), "--tests", "lease-grant,lease-break", "--jobs", "3"];
+        let times = ["--repetitions", "1", "--min-sample-time", "2ms"];
+        let ended = sharebench.run(&[&line[..], &times].concat()).unwrap().expect_success();
+        let stored = Stored::read(&sharebench, 1);
+        assert_eq!(stored.measured(0, &TESTS), TESTS[5..7], "{}", ended.text());
+        assert!(stored.steps.iter().all(|step| step["errors"] == serde_json::json!({})), "{}", ended.text());
+        assert_oplocks_are_facts(&sharebench, "NT LM 0.12");
+        assert_eq!(left_in(&smbd.share()), Vec::<String>::new());
+    }
 }
 
 #[test]

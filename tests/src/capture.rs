@@ -48,6 +48,30 @@ pub enum RequestProtocol {
     Ncp,
 }
 
+impl RequestProtocol {
+    /// The protocol that tshark decodes on the port.
+    const fn decoder(self) -> &'static str {
+        match self {
+            Self::Smb => "nbss",
+            Self::Nfs => "rpc",
+            Self::Ncp => "ncp",
+        }
+    }
+}
+
+/// A request of SMB2.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SmbRequest {
+    /// When it was sent, in seconds since 1970.
+    pub time: f64,
+    /// tshark's number of the TCP connection.
+    pub stream: u32,
+    /// Command number.
+    pub command: u16,
+    /// Path of the file; empty where the request has none.
+    pub path: String,
+}
+
 impl Capture {
     /// Requirements of the machine.
     pub const NEEDS: [Need; 3] = [Need::Root, Need::Program("dumpcap"), Need::Program("tshark")];
@@ -191,12 +215,18 @@ impl Captured {
     /// Returns when requests of a protocol were sent, in seconds since 1970, and how many the frame has: each element of a compound
     /// request over SMB is one, and so is each call of NFS.
     pub fn request_times(&self, protocol: RequestProtocol) -> io::Result<Vec<(f64, u64)>> {
-        let (decoder, filter, field) = match protocol {
-            RequestProtocol::Smb => ("nbss", "smb2.flags.response == 0", "smb2.cmd"),
-            RequestProtocol::Nfs => ("rpc", "rpc.msgtyp == 0 && rpc.program == 100003", "rpc.xid"),
-            RequestProtocol::Ncp => ("ncp", "ncp.type == 0x2222", "ncp.func"),
+        let (filter, field) = match protocol {
+            RequestProtocol::Smb => ("smb2.flags.response == 0", "smb2.cmd"),
+            RequestProtocol::Nfs => ("rpc.msgtyp == 0 && rpc.program == 100003", "rpc.xid"),
+            RequestProtocol::Ncp => ("ncp.type == 0x2222", "ncp.func"),
         };
-        let rows = self.fields(decoder, filter, &format!("frame.time_epoch\t{field}"))?;
+        self.times(protocol, filter, field)
+    }
+
+    /// Returns when frames that match a tshark display filter were sent, in seconds since 1970, and how many values each of them
+    /// has in a field.
+    pub fn times(&self, protocol: RequestProtocol, filter: &str, field: &str) -> io::Result<Vec<(f64, u64)>> {
+        let rows = self.fields(protocol.decoder(), filter, &format!("frame.time_epoch\t{field}"))?;
         let row = |row: &str| {
             let (time, values) = row.split_once('\t')?;
             let count = values.split(',').filter(|value| !value.trim().is_empty()).count();
@@ -204,6 +234,27 @@ impl Captured {
         };
         let times: Option<Vec<_>> = rows.lines().map(row).collect();
         times.ok_or_else(|| io::Error::other("tshark printed a line without a time"))
+    }
+
+    /// Returns the SMB2 requests in the order of their frames, for clients with one request in flight per connection.
+    pub fn smb_requests_in_order(&self) -> io::Result<Vec<SmbRequest>> {
+        let names = "frame.time_epoch\ttcp.stream\tsmb2.cmd\tsmb2.filename";
+        let rows = self.fields("nbss", "smb2.flags.response == 0", names)?;
+        let row = |row: &str| {
+            let mut fields = row.split('\t').map(str::trim);
+            let mut next = || fields.next();
+            Some(SmbRequest {
+                time: next()?.parse().ok()?,
+                stream: next()?.parse().ok()?,
+                command: next()?.parse().ok()?,
+                path: next().unwrap_or_default().to_owned(),
+            })
+        };
+        let request = |text: &str| {
+            let several = || io::Error::other(format!("no frame with one request: {text}"));
+            row(text).ok_or_else(several)
+        };
+        rows.lines().map(request).collect()
     }
 
     /// Returns the NCP requests on TCP and UDP by function and sub-function, each with whether it has a reply.

@@ -42,7 +42,7 @@ mod source_tree;
 mod terminal;
 
 pub use browser::{Browser, Page};
-pub use capture::{Capture, Captured, Payload, RequestProtocol};
+pub use capture::{Capture, Captured, Payload, RequestProtocol, SmbRequest};
 pub use certificates::Certificates;
 pub use control_group::ControlGroup;
 pub use disk::Disk;

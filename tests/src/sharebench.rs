@@ -155,8 +155,14 @@ impl Sharebench {
 
     /// Serves the new subdirectory `served` over SMB alone, on an address with a port and through another command.
     pub fn serve_smb(&self, words: &[&str], at: &str) -> io::Result<Program> {
+        self.serve_smb_with(words, at, &[])
+    }
+
+    /// The same with additional flags.
+    pub fn serve_smb_with(&self, words: &[&str], at: &str, flags: &[&str]) -> io::Result<Program> {
         self.home.directory("served")?;
         let line = ["serve", "served", "--smb", at, "--account", Served::USER];
+        let line = [&line[..], flags].concat();
         let mut server = self.start_by(words, &line, &[], "served.log")?;
         server.wait_for_output("serving", PATIENCE)?;
         Ok(server)

@@ -166,8 +166,14 @@ impl Simulator<'_> {
                 Op::CopyToServer
                 | Op::CopyFromServer
                 | Op::OpenDenying
+                | Op::OpenLeased
+                | Op::OpenDelegated
                 | Op::Lock(_)
                 | Op::Unlock
+                | Op::Watch
+                | Op::Notify
+                | Op::Wait
+                | Op::Signal
                 | Op::Think(_) => panic!("not simulated"),
             }
             *performed.entry(operation.name()).or_default() += 1;

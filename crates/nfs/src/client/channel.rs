@@ -362,10 +362,10 @@ impl<D: Dialect> Channel<D> {
         });
     }
 
-    /// Queues a protected call, or holds it until a reply has made room in the window of the server.
+    /// Queues a protected call, or holds it until replies have moved the window of the server.
     fn queue_in_window(&mut self, index: usize, head: CallHead, arguments: impl FnOnce(&mut Writer)) {
-        let has_room = self.calls.security().is_none_or(|security| security.has_room_for(index));
-        if has_room && self.held.is_empty() {
+        let has_number = self.calls.security().is_none_or(|security| security.has_number_for(index));
+        if has_number && self.held.is_empty() {
             return self.queue_call(index, head, arguments);
         }
         let mut encoded = Writer::default();
@@ -377,13 +377,13 @@ impl<D: Dialect> Channel<D> {
         self.queue_protected(index, |security, writer| security.put_call(writer, index, head, arguments));
     }
 
-    /// Queues the calls that there is room for now; true if there were any.
+    /// Queues the calls that are within the window now; true if there were any.
     fn release_held(&mut self) -> bool {
         let mut released = false;
         while let Some(held) = self.held.front()
             && !self.connections.is_empty()
             && let Some(security) = self.calls.security()
-            && security.has_room_for(held.index)
+            && security.has_number_for(held.index)
             && let Some(HeldCall { index, head, arguments }) = self.held.pop_front()
         {
             self.queue_call(index, head, |writer| writer.raw(arguments.as_slice()));
@@ -455,7 +455,7 @@ impl<D: Dialect> Channel<D> {
     ) -> Poll<()> {
         loop {
             self.poll_connections(cx, buffers, completions, listen);
-            // What the replies have made room for is sent at once.
+            // What is within the window by these replies is sent at once.
             if self.held.is_empty() || !self.release_held() {
                 break;
             }

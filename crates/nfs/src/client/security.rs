@@ -19,7 +19,7 @@ pub(crate) type Renew = Box<dyn Fn(Arc<Mutex<Option<EstablishedContext>>>)>;
 ///
 /// Each call has the next sequence number of its context, and its reply is verified with the same number. A server drops a
 /// call that later ones overtake by more than its window, without a reply. So no call gets a number that is further ahead of
-/// an unanswered one ([`Self::has_room_for`]). For calls to wait seldom, a session with many calls in flight has several contexts
+/// an unanswered one ([`Self::has_number_for`]). For calls to wait seldom, a session with many calls in flight has several contexts
 /// ([`contexts_for`]), and a call takes the one whose oldest unanswered call is the fewest numbers back.
 /// When three quarters of a context's lifetime have passed, another one is established over a
 /// connection of its own while calls continue, and calls from then on use it; replies to earlier calls are opened with the
@@ -77,7 +77,7 @@ impl ContextSlot {
     }
 
     /// True if the server accepts the next number whatever arrives before it.
-    fn has_room(&self) -> bool {
+    fn has_number(&self) -> bool {
         self.answered.len() < self.current.window.max(1) as usize
     }
 
@@ -130,9 +130,9 @@ impl ClientSecurity {
 
     /// True if a call at this index is within the window of a context. Its number of before, if its connection is lost, does not
     /// count any longer.
-    pub(crate) fn has_room_for(&mut self, index: usize) -> bool {
+    pub(crate) fn has_number_for(&mut self, index: usize) -> bool {
         self.forget_call(index);
-        self.contexts.iter().any(ContextSlot::has_room)
+        self.contexts.iter().any(ContextSlot::has_number)
     }
 
     /// Encodes a call with its protected arguments. A call in flight that is encoded again, because its connection is lost,

@@ -16,6 +16,7 @@ use sharebench_smb::wire::transform;
 
 use crate::smb::breaking::BreakTimer;
 use crate::smb::client_connections::ClientConnections;
+use crate::smb::nt1::Nt1Holder;
 use crate::smb::open_files::{File, FileState};
 use crate::smb::parked::Gate;
 use crate::smb::serving::finish_frame;
@@ -81,6 +82,8 @@ pub(super) struct Holder {
     pub(super) client: Option<Arc<ClientConnections>>,
     /// The CREATE was encrypted.
     pub(super) sealed: bool,
+    /// What an open over SMB1 has instead of an identifier of SMB2.
+    pub(super) nt1: Option<Nt1Holder>,
 }
 
 /// Who may cache.
@@ -187,6 +190,20 @@ impl Holder {
         self.session.is_congested() || self.client.as_ref().is_some_and(|client| client.is_congested())
     }
 
+    /// True if the client knows oplocks of level II, as all clients of SMB2 do.
+    fn knows_level_2(&self) -> bool {
+        self.nt1.as_ref().is_none_or(|nt1| nt1.level_2)
+    }
+
+    /// Sends the break of an oplock. False if the client has no connection.
+    fn send_oplock_break(&self, level: u8, file: FileId) -> bool {
+        if let Some(nt1) = &self.nt1 {
+            return nt1.send_break(level, &self.session);
+        }
+        let message = OplockBreak { level, file, ..OplockBreak::default() };
+        self.send(false, |out| message.encode(out))
+    }
+
     /// Sends a message that the client did not request (MS-SMB2 3.3.4.6). It is encrypted, but never signed. False if the
     /// client has no connection.
     fn send(&self, of_lease: bool, encode: impl FnOnce(&mut Vec<u8>)) -> bool {
@@ -237,9 +254,9 @@ impl Grant {
         for (id, holder) in self.opens.iter().rev() {
             let sent = match self.owner {
                 Owner::Oplock => {
-                    let level = if to & READ == 0 { oplock::NONE } else { oplock::LEVEL_II };
-                    let message = OplockBreak { level, file: *id, ..OplockBreak::default() };
-                    holder.send(false, |out| message.encode(out))
+                    let keeps = to & READ != 0 && holder.knows_level_2();
+                    let level = if keeps { oplock::LEVEL_II } else { oplock::NONE };
+                    holder.send_oplock_break(level, *id)
                 }
                 Owner::Lease((_, key)) => {
                     let waits = self.state & (WRITE | HANDLE) != 0;
@@ -299,7 +316,10 @@ impl FileState {
         match request {
             CacheRequest::Nothing => GrantedCache::Nothing,
             CacheRequest::Oplock(_) => {
-                let level = level_of_state(granted);
+                let level = match level_of_state(granted) {
+                    oplock::LEVEL_II if !holder.knows_level_2() => oplock::NONE,
+                    level => level,
+                };
                 if level != oplock::NONE {
                     let state = state_of_level(level);
                     let opens = vec![(id, holder)];

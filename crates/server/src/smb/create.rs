@@ -233,7 +233,8 @@ impl Call<'_> {
     /// Where the client of this request learns of breaks.
     fn holder(&self) -> Arc<Holder> {
         let session = Arc::clone(self.session);
-        Arc::new(Holder { session, client: self.connection.client.get().cloned(), sealed: self.sealed })
+        let client = self.connection.client.get().cloned();
+        Arc::new(Holder { session, client, sealed: self.sealed, nt1: None })
     }
 
     /// What a CREATE may cache. A lease needs a context, and a dialect with leases (MS-SMB2 3.3.5.9.8).

@@ -5,7 +5,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::OnceLock;
 
 use sharebench_server::MemoryVolume;
-use sharebench_smb::nt1::file::{CreateResponse, ReadRequest, ReadResponse, WriteRequest, WriteResponse};
+use sharebench_smb::nt1::file::{
+    CreateRequest, CreateResponse, LockRequest, OPLOCK_RELEASE, REQUEST_OPLOCK, ReadRequest, ReadResponse,
+    UNSOLICITED, WriteRequest, WriteResponse,
+};
 use sharebench_smb::nt1::message::{HEADER_LEN, NO_ANDX, NoWords, REPLY, Words, put_blocks};
 use sharebench_smb::nt1::session::{
     GUEST, NegotiateResponse, SessionSetupRequest, SessionSetupResponse, capability,
@@ -54,12 +57,30 @@ fn serve(mut client: TcpStream) -> io::Result<()> {
         let mut message = vec![0; (u32::from_be_bytes(prefix) as usize).min(MAX_REQUEST)];
         client.read_exact(&mut message)?;
         let reply = respond(&message, &mut login).ok_or(io::ErrorKind::InvalidData)?;
-        client.write_all(&(reply.len() as u32).to_be_bytes())?;
-        client.write_all(&reply)?;
+        let replies = [Some(reply), broken_oplock(&message)];
+        for message in replies.into_iter().flatten() {
+            client.write_all(&(message.len() as u32).to_be_bytes())?;
+            client.write_all(&message)?;
+        }
     }
 }
 
-/// The reply to a request.
+/// The break of the oplock that an open has requested.
+fn broken_oplock(message: &[u8]) -> Option<Vec<u8>> {
+    let request = Header::decode(message).ok()?;
+    let words = Message::split(message).ok()?.get::<CreateRequest>().ok()?;
+    if request.command != command::NT_CREATE_ANDX || words.flags & REQUEST_OPLOCK == 0 {
+        return None;
+    }
+    let header = Header { command: command::LOCKING_ANDX, tid: 1, mid: UNSOLICITED, ..Header::default() };
+    let words = LockRequest { andx: NO_ANDX, fid: 1, kind: OPLOCK_RELEASE, ..LockRequest::default() };
+    let mut broken = Vec::new();
+    header.encode(&mut broken);
+    put_blocks(&words, &mut broken, |_| {});
+    Some(broken)
+}
+
+/// The reply to a request. Every open is granted a batch oplock, which only those that have requested it may believe.
 fn respond(message: &[u8], login: &mut NtlmAcceptor) -> Option<Vec<u8>> {
     let request = Header::decode(message).ok()?;
     let parts = Message::split(message).ok()?;
@@ -87,6 +108,7 @@ fn respond(message: &[u8], login: &mut NtlmAcceptor) -> Option<Vec<u8>> {
             let words = CreateResponse {
                 andx: NO_ANDX,
                 fid: 1,
+                oplock: 2,
                 end_of_file: FILE_BYTES,
                 ..CreateResponse::default()
             };

@@ -14,7 +14,13 @@ pub fn run(role: Role, input: &[u8]) {
     static SERVER: OnceLock<(SmbServer, Arc<dyn Volume>)> = OnceLock::new();
     let (server, volume) = SERVER.get_or_init(|| {
         let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(8 << 20));
-        let options = SmbServerOptions { threads: 1, smb1: true, ..SmbServerOptions::default() };
+        let options = SmbServerOptions {
+            threads: 1,
+            smb1: true,
+            leases: true,
+            exclusive: true,
+            ..SmbServerOptions::default()
+        };
         let addr = "127.0.0.1:0".parse().unwrap();
         (SmbServer::start(addr, Arc::clone(&volume), options).unwrap(), volume)
     });

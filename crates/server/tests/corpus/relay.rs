@@ -176,6 +176,23 @@ async fn work(target: &dyn Target) {
     let _ = call(session, MetaOp::Rename { from: "dir/file".into(), to: "dir/other".into() }).await;
     let _ = call(session, MetaOp::Remove { path: "dir/other".into() }).await;
     let _ = call(session, MetaOp::RemoveDir { path: "dir".into() }).await;
+    cache(session).await;
+}
+
+/// Opens a file with a request for the right to cache it, which the canned responder of SMB1 breaks at once.
+async fn cache(session: &mut dyn Session) {
+    let path = "leased".to_owned();
+    if let Ok(MetaYield::Opened { file, .. }) =
+        call(session, MetaOp::open(path.clone(), OpenHow::CreateNew)).await
+    {
+        let _ = call(session, MetaOp::Close { file }).await;
+    }
+    if let Ok(MetaYield::OpenedToCache { file, .. }) =
+        call(session, MetaOp::OpenLeased { path: path.clone() }).await
+    {
+        let _ = call(session, MetaOp::Stat { path }).await;
+        let _ = call(session, MetaOp::Close { file }).await;
+    }
 }
 
 async fn data(session: &mut dyn Session, file: FileRef) {

@@ -90,7 +90,7 @@ impl SmbTarget {
         reached: &dyn Fn(LoginPhase),
     ) -> Result<Box<dyn Session>, DialError> {
         if self.options.nt1.is_some() {
-            return Ok(Box::new(nt1::open_session(&self.options, spec, reached).await?));
+            return Ok(Box::new(nt1::open_session(&self.options, spec, &self.counts, reached).await?));
         }
         Ok(Box::new(open_session(&self.options, spec, &self.counts, reached).await?))
     }

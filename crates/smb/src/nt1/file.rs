@@ -2,6 +2,7 @@
 //! 2.2.4.32, 2.2.4.42, 2.2.4.43, 2.2.4.64).
 
 use super::message::{HEADER_LEN, words};
+use crate::wire::oplock;
 
 /// `WriteMode`: reply after the data are stable.
 pub const WRITE_THROUGH: u16 = 1;
@@ -13,6 +14,14 @@ pub const LARGE_FILES: u8 = 0x10;
 pub const SHARED_LOCK: u8 = 0x01;
 /// `LockType`: the acknowledgment of an oplock break.
 pub const OPLOCK_RELEASE: u8 = 0x02;
+/// `NewOpLockLevel`: the client keeps an oplock of level II (MS-CIFS 2.2.4.32.1); 0: none.
+pub const KEEP_LEVEL_II: u8 = 1;
+/// `Flags` of `NT_CREATE_ANDX`: an exclusive oplock is requested.
+pub const REQUEST_OPLOCK: u32 = 0x2;
+/// `Flags` of `NT_CREATE_ANDX`: a batch oplock is requested, together with [`REQUEST_OPLOCK`].
+pub const REQUEST_BATCH_OPLOCK: u32 = 0x4;
+/// Multiplex id of a message that no request caused.
+pub const UNSOLICITED: u16 = 0xFFFF;
 /// `LockType`: cancel a request that waits.
 pub const CANCEL_LOCK: u8 = 0x08;
 
@@ -25,7 +34,7 @@ words! {
         reserved: u8,
         /// Bytes of the name.
         name_len: u16,
-        /// Requests of oplocks.
+        /// See [`REQUEST_OPLOCK`].
         flags: u32,
         /// Directory that the name is relative to; 0: the tree.
         root: u32,
@@ -53,7 +62,7 @@ words! {
     CreateResponse, 34 {
         /// No further command.
         andx: [u8; 4],
-        /// Granted oplock.
+        /// Level of the oplock that was granted, see [`oplock_level`].
         oplock: u8,
         /// The open file.
         fid: u16,
@@ -74,6 +83,21 @@ words! {
         /// 1: a directory.
         directory: u8,
     }
+}
+
+/// The levels of oplocks in `OpLockLevel` of a response (MS-CIFS 2.2.4.64.2), with those of SMB2.
+const OPLOCK_LEVELS: [(u8, u8); 4] =
+    [(0, oplock::NONE), (1, oplock::EXCLUSIVE), (2, oplock::BATCH), (3, oplock::LEVEL_II)];
+
+/// The level of SMB2 for a granted oplock; a level that is not defined is none.
+pub fn oplock_level(granted: u8) -> u8 {
+    let known = OPLOCK_LEVELS.iter().find(|(level, _)| *level == granted);
+    known.map_or(oplock::NONE, |(_, level)| *level)
+}
+
+/// The value of `OpLockLevel` for a level of SMB2.
+pub fn granted_oplock(level: u8) -> u8 {
+    OPLOCK_LEVELS.iter().find(|(_, known)| *known == level).map_or(0, |(granted, _)| *granted)
 }
 
 words! {
@@ -201,7 +225,7 @@ words! {
         fid: u16,
         /// See [`LARGE_FILES`]; bit 0: shared.
         kind: u8,
-        /// New level of an oplock.
+        /// New level of an oplock, see [`KEEP_LEVEL_II`].
         oplock: u8,
         /// Milliseconds to wait.
         timeout: u32,

@@ -9,6 +9,7 @@ pub mod capability {
     pub const LARGE_FILES: u32 = 0x0000_0008;
     pub const NT_SMBS: u32 = 0x0000_0010;
     pub const NT_STATUS: u32 = 0x0000_0040;
+    pub const LEVEL_II_OPLOCKS: u32 = 0x0000_0080;
     pub const LOCK_AND_READ: u32 = 0x0000_0100;
     pub const NT_FIND: u32 = 0x0000_0200;
     pub const PASSTHROUGH_LEVELS: u32 = 0x0000_2000;

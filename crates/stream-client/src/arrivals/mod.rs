@@ -50,7 +50,7 @@ pub struct ArrivingStream<'a> {
     arrivals: &'a mut Arrivals,
 }
 
-/// A read that returns less than there is room for has emptied the socket. Without that knowledge the next request would begin
+/// A read that fills only a part of its buffers has emptied the socket. Without that knowledge the next request would begin
 /// with a read that finds nothing, and a large reply would arrive in pieces as small as the peer writes them. Tokio knows it for
 /// single buffers, and on Linux as well.
 const SHORT_READ_EMPTIES: bool = cfg!(target_os = "linux");

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use sharebench_smb::NtStatus;
 use sharebench_smb::nt1::file::{
-    ByteRange, CANCEL_LOCK, LARGE_FILES, LockRange as LargeRange, LockRequest, LockResponse, OPLOCK_RELEASE,
-    SHARED_LOCK, SmallLockRange,
+    ByteRange, CANCEL_LOCK, KEEP_LEVEL_II, LARGE_FILES, LockRange as LargeRange, LockRequest, LockResponse,
+    OPLOCK_RELEASE, SHARED_LOCK, SmallLockRange,
 };
 use sharebench_smb::nt1::message::{NO_ANDX, Words, put_blocks};
 use sharebench_smb::wire::lock::{LockRange, flags};
+use sharebench_smb::wire::oplock;
 
 use super::call::{Nt1Call, put_empty};
 use super::state::OpenedFile;
@@ -26,15 +27,23 @@ const FAR_OFFSET: u64 = 0xEF00_0000;
 const FOREVER: u32 = u32::MAX;
 
 impl Nt1Call<'_> {
-    /// `LOCKING_ANDX`: unlocks its ranges in order, then locks all of its ranges or none, which may wait.
+    /// `LOCKING_ANDX`: acknowledges the break of an oplock, unlocks its ranges in order, then locks all of its ranges or none, which may wait.
     pub(super) fn lock(&self, body: &mut Vec<u8>) -> Outcome<Answer> {
         let words: LockRequest = self.words()?;
+        if words.kind & OPLOCK_RELEASE != 0 {
+            if let Ok(open) = self.file(words.fid) {
+                let keeps = words.oplock & KEEP_LEVEL_II != 0;
+                let level = if keeps { oplock::LEVEL_II } else { oplock::NONE };
+                // Without a break in progress it changes nothing.
+                let _ = open.file.acknowledge_oplock(open.id.volatile, level);
+            }
+            if words.locks == 0 && words.unlocks == 0 {
+                // It has no reply, also if it is wrong.
+                return Ok(Answer::Later);
+            }
+        }
         let opened = self.opened(words.fid)?;
         let open = Arc::clone(&opened.open);
-        if words.kind & OPLOCK_RELEASE != 0 && words.locks == 0 && words.unlocks == 0 {
-            // No oplock was granted, and this message has no reply.
-            return Ok(Answer::Later);
-        }
         if words.kind & CHANGE_TYPE != 0 {
             return Err(NtStatus::OS2_ATOMIC_LOCKS_NOT_SUPPORTED);
         }

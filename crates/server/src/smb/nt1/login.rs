@@ -30,7 +30,7 @@ impl Nt1Call<'_> {
         let words: SessionSetupRequest = self.words()?;
         let token = self.block.bytes.get(..usize::from(words.token_len));
         let token = token.ok_or(NtStatus::INVALID_PARAMETER)?;
-        self.state.limit_replies(words.max_buffer);
+        self.state.note_client(words.max_buffer, words.capabilities);
         let (uid, renewed, mut acceptor) = self.continued()?;
         self.header.uid = uid;
         let end = |status| {
@@ -58,7 +58,13 @@ impl Nt1Call<'_> {
             // Another account would own what the first one has opened.
             Some(session) if session.account != accepted.account => return Err(end(NtStatus::ACCESS_DENIED)),
             Some(session) => session,
-            None => Arc::new(Session::new(self.server.new_session_id(), accepted.account.clone(), ORIGIN)),
+            None => {
+                let id = self.server.new_session_id();
+                let session = Session::new(id, accepted.account.clone(), ORIGIN);
+                // For breaks of oplocks.
+                session.add_channel(self.connection.number, self.connection.late.clone())?;
+                Arc::new(session)
+            }
         };
         let activates_signing = self.activate_signing(&accepted).map_err(end)?;
         let lifetime = accepted.lifetime.map(|lifetime| self.server.now() + lifetime);

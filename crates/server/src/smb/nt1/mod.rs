@@ -3,7 +3,8 @@
 //! [`state`] is what a connection of SMB1 has: its numbers for users, trees, open files and searches, and its signatures.
 //! [`answering`] splits a message into its chain of commands and builds the reply; [`call`] dispatches one command. What a command
 //! does to the volume is shared with SMB2: [`opening`](super::opening), [`data`](super::data), [`locks`](super::locks),
-//! [`set_info`](super::set_info), [`query_info`](super::query_info) and [`listing`](super::listing). There are no oplocks.
+//! [`set_info`](super::set_info), [`query_info`](super::query_info) and [`listing`](super::listing),
+//! and so are oplocks: [`oplocks`] sends their breaks.
 
 mod answering;
 mod attributes;
@@ -15,6 +16,7 @@ mod login;
 mod names;
 mod negotiate;
 mod opening;
+mod oplocks;
 mod reply;
 mod search;
 mod state;
@@ -23,5 +25,6 @@ mod tests;
 mod transactions;
 mod trees;
 
+pub(in crate::smb) use oplocks::Nt1Holder;
 pub(in crate::smb) use reply::Nt1Reply;
 pub(in crate::smb) use state::Nt1State;

@@ -6,6 +6,7 @@ use sharebench_smb::wire::create::{CreateRequest, SHARE_ALL, access, disposition
 
 use super::call::{Nt1Call, Reached, Stop, put_empty};
 use super::opening::share_path;
+use crate::smb::caching::CacheRequest;
 use crate::smb::file_info::{DIRECTORY, HIDDEN, SYSTEM, describe};
 use crate::smb::pattern::Pattern;
 use crate::smb::resolve::{is_expressible, resolve};
@@ -52,7 +53,7 @@ impl Nt1Call<'_> {
             name,
             ..CreateRequest::default()
         };
-        let opened = self.open_path(&request)?;
+        let opened = self.open_path(&request, CacheRequest::Nothing)?;
         self.close_open(&opened.open);
         put_empty(body);
         Ok(())

@@ -30,6 +30,7 @@ const CAPABILITIES: u32 = capability::UNICODE
     | capability::LARGE_FILES
     | capability::NT_SMBS
     | capability::NT_STATUS
+    | capability::LEVEL_II_OPLOCKS
     | capability::LOCK_AND_READ
     | capability::NT_FIND
     | capability::PASSTHROUGH_LEVELS

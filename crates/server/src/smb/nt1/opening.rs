@@ -7,17 +7,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use sharebench_smb::NtStatus;
 use sharebench_smb::nt1::Header;
 use sharebench_smb::nt1::file::{
-    CloseRequest, CreateRequest as CreateWords, CreateResponse, OpenRequest, OpenResponse,
+    CloseRequest, CreateRequest as CreateWords, CreateResponse, OpenRequest, OpenResponse, granted_oplock,
 };
 use sharebench_smb::nt1::message::{NO_ANDX, put_blocks, text_at};
 use sharebench_smb::wire::create::{CreateRequest, Impersonation, access, disposition, options};
+use sharebench_smb::wire::oplock;
 
 use super::attributes::{dos_attributes, unix_seconds};
 use super::call::{Nt1Call, Reached, Stop, put_empty};
+use super::oplocks::{Nt1Holder, wanted_oplock};
 use super::state::{OpenedFile, close_files};
 use crate::smb::cached_listings::ParentListing;
-use crate::smb::caching::GrantedCache;
-use crate::smb::caching::{CacheRequest, Holder};
+use crate::smb::caching::{CacheRequest, GrantedCache, Holder};
 use crate::smb::durable::Durability;
 use crate::smb::file_info::describe;
 use crate::smb::listing::ListingState;
@@ -48,6 +49,9 @@ pub(super) struct Opened {
     pub(super) open: Arc<OpenFile>,
     pub(super) attributes: Attributes,
     pub(super) action: u32,
+    /// Level of its oplock.
+    oplock: u8,
+    holder: Arc<Holder>,
 }
 
 /// The path of a name of a client below the share, as SMB2 has it.
@@ -56,14 +60,15 @@ pub(super) fn share_path(name: &str) -> String {
 }
 
 impl Nt1Call<'_> {
-    /// Opens a file or directory for the user of the message. The open has no number yet.
-    pub(super) fn open_path(&self, request: &CreateRequest) -> Reached<Opened> {
+    /// Opens a file or directory for the user of the message, with what it requests to cache. The open has no number yet.
+    pub(super) fn open_path(&self, request: &CreateRequest, cache: CacheRequest) -> Reached<Opened> {
         let server = self.server;
         let count = OpenCount::new(&self.connection.opens, server.max_opens.load(Ordering::Relaxed))?;
         let id = server.new_file_id();
         let session = Arc::clone(self.session()?);
-        let holder = Arc::new(Holder { session, client: None, sealed: false });
-        let cache = (CacheRequest::Nothing, holder, !self.resumed);
+        let nt1 = Some(Nt1Holder::new(self.header.tid, self.state.knows_level_2()));
+        let holder = Arc::new(Holder { session, client: None, sealed: false, nt1 });
+        let cache = (cache, Arc::clone(&holder), !self.resumed);
         let wanted = Wanted::new(request, id, server.options.read_only, cache)?;
         let opened = loop {
             match wanted.open(server)? {
@@ -95,7 +100,12 @@ impl Nt1Call<'_> {
             watch: OnceLock::new(),
             count: Mutex::new(count),
         };
-        Ok(Opened { open: Arc::new(open), attributes: opened.attributes, action: opened.action })
+        let oplock = match opened.cache {
+            GrantedCache::Oplock(level) => level,
+            GrantedCache::Nothing | GrantedCache::Lease(_) => oplock::NONE,
+        };
+        let open = Arc::new(open);
+        Ok(Opened { open, attributes: opened.attributes, action: opened.action, oplock, holder })
     }
 
     /// Opens what exists at a path, performs something with it, and closes it.
@@ -113,7 +123,7 @@ impl Nt1Call<'_> {
             name: path.to_owned(),
             ..CreateRequest::default()
         };
-        let opened = self.open_path(&request)?;
+        let opened = self.open_path(&request, CacheRequest::Nothing)?;
         let performed = perform(&opened.open);
         self.close_open(&opened.open);
         performed
@@ -134,6 +144,9 @@ impl Nt1Call<'_> {
         let added = self.state.table().add_file(file);
         let fid = added.inspect_err(|_| self.close_open(&opened.open))?;
         self.fid = Some(fid);
+        if let Some(nt1) = &opened.holder.nt1 {
+            nt1.set_number(fid, &opened.holder.session);
+        }
         Ok(fid)
     }
 
@@ -160,12 +173,15 @@ impl Nt1Call<'_> {
             name: path,
             ..CreateRequest::default()
         };
-        let opened = self.open_path(&request)?;
+        let grants = self.server.options.leases;
+        let cache = if grants { wanted_oplock(words.flags) } else { CacheRequest::Nothing };
+        let opened = self.open_path(&request, cache)?;
         let fid = self.add(&opened)?;
         let shown = opened.open.file.as_shown(opened.attributes);
         let found = describe(self.server.volume.as_ref(), &shown);
         let response = CreateResponse {
             andx: NO_ANDX,
+            oplock: granted_oplock(opened.oplock),
             fid,
             action: opened.action,
             times: found.times(),
@@ -211,7 +227,7 @@ impl Nt1Call<'_> {
             name: share_path(&name),
             ..CreateRequest::default()
         };
-        let opened = self.open_path(&request)?;
+        let opened = self.open_path(&request, CacheRequest::Nothing)?;
         let fid = self.add(&opened)?;
         let shown = opened.open.file.as_shown(opened.attributes);
         let response = OpenResponse {

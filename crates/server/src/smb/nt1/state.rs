@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use sharebench_smb::nt1::command;
-use sharebench_smb::nt1::file::OPLOCK_RELEASE;
+use sharebench_smb::nt1::session::capability;
 use sharebench_smb::nt1::signing::Signer;
 use sharebench_smb::{NtStatus, NtlmAcceptor};
 
@@ -22,10 +22,8 @@ const MAX_USERS: usize = 1024;
 const MAX_TREES: usize = 1024;
 const MAX_FILES: usize = 0xF000;
 const MAX_SEARCHES: usize = 1024;
-/// Positions of the command, of the number of words and of the kind of lock in `LOCKING_ANDX`.
+/// Position of the command in a message.
 const COMMAND: usize = 4;
-const WORD_COUNT: usize = 32;
-const LOCK_KIND: usize = 39;
 /// The smallest message that every client accepts, in bytes (MS-CIFS 2.2.4.53.1).
 const MIN_BUFFER: u32 = 1024;
 
@@ -183,6 +181,8 @@ pub(in crate::smb) struct Nt1State {
     next_number: AtomicU32,
     /// The largest message that the client accepts, in bytes.
     max_buffer: AtomicU32,
+    /// See [`capability`], of the client.
+    capabilities: AtomicU32,
 }
 
 impl Nt1State {
@@ -204,8 +204,15 @@ impl Nt1State {
         self.signer.set(Signer::new(key)).is_ok()
     }
 
-    pub(super) fn limit_replies(&self, max_buffer: u16) {
+    /// Notes what a client states of itself when it logs in.
+    pub(super) fn note_client(&self, max_buffer: u16, capabilities: u32) {
         self.max_buffer.store(u32::from(max_buffer), Ordering::Relaxed);
+        self.capabilities.store(capabilities, Ordering::Relaxed);
+    }
+
+    /// True if the client knows oplocks of level II.
+    pub(super) fn knows_level_2(&self) -> bool {
+        self.capabilities.load(Ordering::Relaxed) & capability::LEVEL_II_OPLOCKS != 0
     }
 
     /// The largest message that the client accepts, in bytes.
@@ -213,14 +220,12 @@ impl Nt1State {
         self.max_buffer.load(Ordering::Relaxed).max(MIN_BUFFER) as usize
     }
 
-    /// The number of a message that has arrived; none before signatures are active. A message without a response takes one number,
-    /// any other takes two (MS-CIFS 3.3.4.1.1).
+    /// The number of a message that has arrived; none before signatures are active. `NT_CANCEL` takes one number, because the response to
+    /// the request that it names has the next one; any other message takes two (MS-CIFS 3.3.4.1.1). So does the acknowledgment of an
+    /// oplock break, which has no response, at smbd and for the clients of Samba and Linux.
     fn note_arrival(&self, message: &[u8]) -> Option<u32> {
         self.signer.get()?;
-        let at = |position: usize| message.get(position).copied().unwrap_or_default();
-        let release =
-            at(COMMAND) == command::LOCKING_ANDX && at(WORD_COUNT) == 8 && at(LOCK_KIND) == OPLOCK_RELEASE;
-        let step = if at(COMMAND) == command::NT_CANCEL || release { 1 } else { 2 };
+        let step = if message.get(COMMAND) == Some(&command::NT_CANCEL) { 1 } else { 2 };
         Some(self.next_number.fetch_add(step, Ordering::Relaxed))
     }
 

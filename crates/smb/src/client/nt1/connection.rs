@@ -1,29 +1,33 @@
 //! One SMB1 connection with several requests in flight.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use sharebench_model::{ErrorClass, OpError, OpStep, PolicyCount, TcpReading, WireCount};
+use sharebench_model::{OpError, PolicyCount, TcpReading, WireCount};
 use sharebench_stream_client::connection_error::{
     already_lost, closed_by_server, disconnected, protocol_violation,
 };
-use sharebench_stream_client::submit_error::{abandoned_request, short_write};
+use sharebench_stream_client::submit_error::short_write;
 use sharebench_stream_client::tcp_reading;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+use crate::client::lease_breaks::{Broken, LeaseBreaks};
+use crate::client::session_counts::SessionCounts;
 use crate::client::slot_buffers::SlotBuffers;
 use crate::nt1::file::{
-    FlushRequest, ReadRequest, ReadResponse, WRITE_DATA_OFFSET, WRITE_THROUGH, WriteRequest, WriteResponse,
+    FlushRequest, KEEP_LEVEL_II, LockRequest, OPLOCK_RELEASE, ReadRequest, ReadResponse, UNSOLICITED,
+    WRITE_DATA_OFFSET, WRITE_THROUGH, WriteRequest, WriteResponse,
 };
-use crate::nt1::message::{NO_ANDX, REPLY, REQUEST_FLAGS, Words, flags2, put_blocks};
+use crate::nt1::message::{NO_ANDX, REPLY, REQUEST_FLAGS, flags2, put_blocks};
 use crate::nt1::signing::Signer;
 use crate::nt1::trans2::Collected;
 use crate::nt1::{Header, Message, command};
 use crate::status::NtStatus;
-use crate::wire::WireError;
+use crate::wire::oplock::OplockBreak;
+use crate::wire::{FileId, WireError, oplock};
 
 /// Prefix of a frame: its type and its length.
 const PREFIX_LEN: usize = 4;
@@ -111,18 +115,32 @@ pub(super) struct Connection {
     pub(super) signer: Option<Signer>,
     pub(super) buffers: SlotBuffers,
     /// Words and bytes of the metadata request, as they are sent.
-    body: Vec<u8>,
+    pub(super) body: Vec<u8>,
     /// Complete last response to a metadata request.
     pub(super) reply: Vec<u8>,
     /// Parameters and data of the last transaction.
     pub(super) collected: Collected,
     wire: WireCount,
     policy: PolicyCount,
+    /// Breaks of oplocks that are not acknowledged yet.
+    pub(super) oplocks: LeaseBreaks,
+    pub(super) counts: Arc<SessionCounts>,
+    /// Reads although nothing is in flight.
+    listens: bool,
     lost: Option<OpError>,
 }
 
+/// An open file as the state of its oplock names it.
+pub(super) const fn oplock_file(fid: u16) -> FileId {
+    FileId { persistent: 0, volatile: fid as u64 }
+}
+
 impl Connection {
-    pub(super) fn new(stream: TcpStream, slots: usize, slot_bytes: usize) -> Self {
+    pub(super) fn new(
+        stream: TcpStream,
+        (slots, slot_bytes): (usize, usize),
+        counts: Arc<SessionCounts>,
+    ) -> Self {
         Self {
             stream,
             out: Vec::new(),
@@ -144,6 +162,9 @@ impl Connection {
             collected: Collected::default(),
             wire: WireCount::default(),
             policy: PolicyCount::default(),
+            oplocks: LeaseBreaks::default(),
+            counts,
+            listens: false,
             lost: None,
         }
     }
@@ -196,6 +217,13 @@ impl Connection {
                 Err(error) => self.lost = Some(error),
             }
         }
+        if !self.oplocks.is_empty() && self.lost.is_none() {
+            // The caller may not poll again for a long time, and another user waits.
+            self.acknowledge();
+            if let Err(error) = self.send(cx) {
+                self.lost = Some(error);
+            }
+        }
         if let Some(error) = self.lost.clone() {
             self.fail_all(&error, completions);
         }
@@ -209,22 +237,8 @@ impl Connection {
         completions: &mut Vec<Completion>,
     ) -> Result<bool, OpError> {
         self.dispatch();
-        while self.out_sent < self.out.len() {
-            match Pin::new(&mut self.stream).poll_write(cx, &self.out[self.out_sent..]) {
-                Poll::Ready(Ok(0)) => return Err(closed_by_server()),
-                Poll::Ready(Ok(count)) => {
-                    self.out_sent += count;
-                    self.wire.sent += count as u64;
-                }
-                Poll::Ready(Err(error)) => return Err(disconnected(error.to_string())),
-                Poll::Pending => break,
-            }
-        }
-        if self.out_sent == self.out.len() {
-            self.out.clear();
-            self.out_sent = 0;
-        }
-        if self.in_flight == 0 {
+        self.send(cx)?;
+        if self.in_flight == 0 && !self.listens {
             return Ok(false);
         }
         if self.input.len() < self.input_len + MIN_SPACE {
@@ -246,6 +260,63 @@ impl Connection {
         Ok(true)
     }
 
+    /// Sends what is encoded, as far as the socket accepts it.
+    fn send(&mut self, cx: &mut Context<'_>) -> Result<(), OpError> {
+        while self.out_sent < self.out.len() {
+            match Pin::new(&mut self.stream).poll_write(cx, &self.out[self.out_sent..]) {
+                Poll::Ready(Ok(0)) => return Err(closed_by_server()),
+                Poll::Ready(Ok(count)) => {
+                    self.out_sent += count;
+                    self.wire.sent += count as u64;
+                }
+                Poll::Ready(Err(error)) => return Err(disconnected(error.to_string())),
+                Poll::Pending => return Ok(()),
+            }
+        }
+        self.out.clear();
+        self.out_sent = 0;
+        Ok(())
+    }
+
+    /// Receives while no request is in flight, for the break of an oplock.
+    pub(super) fn listen(&mut self, cx: &mut Context<'_>) {
+        self.listens = true;
+        // Only a request that its caller has abandoned can be complete, and nobody wants its result.
+        let _ = self.poll(cx, &mut Vec::new());
+        self.listens = false;
+    }
+
+    /// Encodes the acknowledgments of breaks. They belong to no operation, and have no reply (MS-CIFS 2.2.4.32).
+    #[cold]
+    fn acknowledge(&mut self) {
+        while let Some((broken, required)) = self.oplocks.take() {
+            let Broken::Oplock(broken) = broken else { continue };
+            self.counts.oplock_broken(required);
+            if !required {
+                continue;
+            }
+            let words = LockRequest {
+                andx: NO_ANDX,
+                fid: broken.file.volatile as u16,
+                kind: OPLOCK_RELEASE,
+                oplock: if broken.level == oplock::LEVEL_II { KEEP_LEVEL_II } else { 0 },
+                ..LockRequest::default()
+            };
+            // No request has this multiplex id.
+            let header = self.header(command::LOCKING_ANDX, self.entries.len());
+            let at = self.out.len();
+            self.out.resize(at + PREFIX_LEN, 0);
+            let start = self.out.len();
+            header.encode(&mut self.out);
+            put_blocks(&words, &mut self.out, |_| {});
+            self.finish_frame(at);
+            if let Some(signer) = &mut self.signer {
+                // It takes two numbers as well, although the second one is never used: so do smbd and the client of Linux.
+                let _ = signer.sign(&mut self.out[start..]);
+            }
+        }
+    }
+
     /// Encodes waiting requests as long as the server allows more.
     fn dispatch(&mut self) {
         while self.in_flight < self.max_mpx.max(1) {
@@ -258,14 +329,13 @@ impl Connection {
         }
     }
 
-    /// Appends a request to the bytes to send, and returns the number of its response.
-    fn encode(&mut self, index: usize, request: Request) -> u32 {
+    fn header(&self, command: u8, index: usize) -> Header {
         let mut flags2 = flags2::UNICODE | flags2::NT_STATUS | flags2::EXTENDED_SECURITY | flags2::LONG_NAMES;
         if self.signer.is_some() || self.announces_signing {
             flags2 |= flags2::SECURITY_SIGNATURE;
         }
-        let header = Header {
-            command: request.command(),
+        Header {
+            command,
             flags: REQUEST_FLAGS,
             flags2,
             tid: self.tid,
@@ -273,7 +343,19 @@ impl Connection {
             uid: self.uid,
             mid: index as u16,
             ..Header::default()
-        };
+        }
+    }
+
+    /// Writes the length of the message into the prefix at `at`.
+    fn finish_frame(&mut self, at: usize) {
+        let start = at + PREFIX_LEN;
+        let len = (self.out.len() - start) as u32;
+        self.out[at..start].copy_from_slice(&len.to_be_bytes());
+    }
+
+    /// Appends a request to the bytes to send, and returns the number of its response.
+    fn encode(&mut self, index: usize, request: Request) -> u32 {
+        let header = self.header(request.command(), index);
         let at = self.out.len();
         self.out.resize(at + PREFIX_LEN, 0);
         let start = self.out.len();
@@ -295,8 +377,7 @@ impl Connection {
                 });
             }
         }
-        let len = (self.out.len() - start) as u32;
-        self.out[at..start].copy_from_slice(&len.to_be_bytes());
+        self.finish_frame(at);
         self.signer.as_mut().map_or(0, |signer| signer.sign(&mut self.out[start..]))
     }
 
@@ -333,9 +414,9 @@ impl Connection {
 
     fn accept(&mut self, message: &mut [u8], completions: &mut Vec<Completion>) -> Result<(), OpError> {
         let header = Header::decode(message).map_err(protocol_violation)?;
-        // A request of the server breaks an oplock, and this client holds none.
+        // A request of the server breaks an oplock. Servers do not sign it: it has no number.
         if header.flags & REPLY == 0 {
-            return Ok(());
+            return self.take_break(&header, message);
         }
         let index = usize::from(header.mid);
         let (request, number) = match self.entries.get(index) {
@@ -360,6 +441,24 @@ impl Connection {
         self.in_flight -= 1;
         completions.push(Completion { index, result, requests: 1 });
         Ok(())
+    }
+
+    /// Keeps the break of an oplock (MS-CIFS 3.2.5.42). Other requests of a server are ignored.
+    fn take_break(&mut self, header: &Header, message: &[u8]) -> Result<(), OpError> {
+        if (header.command, header.mid) != (command::LOCKING_ANDX, UNSOLICITED) {
+            return Ok(());
+        }
+        let words = Message::split(message).and_then(|parts| parts.get::<LockRequest>());
+        let words = words.map_err(protocol_violation)?;
+        if words.kind & OPLOCK_RELEASE == 0 {
+            return Ok(());
+        }
+        let level = if words.oplock & KEEP_LEVEL_II == 0 { oplock::NONE } else { oplock::LEVEL_II };
+        let broken = OplockBreak { level, file: oplock_file(words.fid), ..OplockBreak::default() };
+        if self.oplocks.push(Broken::Oplock(broken)) {
+            return Ok(());
+        }
+        Err(protocol_violation("more breaks of oplocks than a session can hold"))
     }
 
     /// Decodes the reply to `request`; none if another response follows.
@@ -418,67 +517,14 @@ impl Connection {
         }
     }
 
-    /// Performs one request, whatever its status; the complete reply is in `reply`.
-    pub(super) async fn exchange<W: Words>(
-        &mut self,
-        command: u8,
-        words: &W,
-        bytes: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Header, OpError> {
-        // Offsets within a message decide on padding, so that the body is encoded after a header.
-        self.body.clear();
-        self.body.resize(crate::nt1::message::HEADER_LEN, 0);
-        put_blocks(words, &mut self.body, bytes);
-        self.body.drain(..crate::nt1::message::HEADER_LEN);
-        self.exchange_body(command).await
+    /// The index of requests that belong to no slot.
+    pub(super) fn metadata_index(&self) -> usize {
+        self.entries.len() - 1
     }
 
-    /// Performs one transaction that must succeed; its parameters and data are in `collected`.
-    pub(super) async fn transact(
-        &mut self,
-        subcommand: u16,
-        parameters: &[u8],
-        data: &[u8],
-        max_data: u16,
-    ) -> Result<NtStatus, OpError> {
-        self.collected = Collected::default();
-        self.body.clear();
-        crate::nt1::trans2::put_request(subcommand, parameters, data, max_data, &mut self.body);
-        Ok(NtStatus(self.exchange_body(command::TRANSACTION2).await?.status))
-    }
-
-    async fn exchange_body(&mut self, command: u8) -> Result<Header, OpError> {
-        let step = OpStep::Request(command::name(command));
-        let at_step = |error: OpError| OpError { step, ..error };
-        if let Some(error) = self.failure() {
-            return Err(at_step(error));
-        }
-        let index = self.entries.len() - 1;
-        if !self.is_idle(index) {
-            let error = abandoned_request(command::name(command));
-            self.lost.get_or_insert(error.clone());
-            return Err(error);
-        }
-        self.submit(index, Request::Metadata { command });
-        let mut completions = Vec::with_capacity(1);
-        poll_fn(|cx| self.poll(cx, &mut completions)).await;
-        let completion = completions.into_iter().find(|completion| completion.index == index);
-        completion.map_or(Ok(0), |completion| completion.result).map_err(at_step)?;
-        Header::decode(&self.reply)
-            .map_err(|error| OpError::new(ErrorClass::Protocol, step, error.to_string()))
-    }
-
-    /// Performs one request that must succeed.
-    pub(super) async fn request<W: Words>(
-        &mut self,
-        command: u8,
-        words: &W,
-        bytes: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<(), OpError> {
-        match NtStatus(self.exchange(command, words, bytes).await?.status) {
-            NtStatus::SUCCESS => Ok(()),
-            status => Err(status.failure(command::name(command))),
-        }
+    /// Ends the connection with its first error.
+    pub(super) fn give_up(&mut self, error: OpError) {
+        self.lost.get_or_insert(error);
     }
 }
 

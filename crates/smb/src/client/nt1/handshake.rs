@@ -1,5 +1,7 @@
 //! From a URL to a session: NEGOTIATE, two `SESSION_SETUP_ANDX`, `TREE_CONNECT_ANDX`.
 
+use std::sync::Arc;
+
 use sharebench_model::ErrorClass;
 use sharebench_stream_client::{DialError, resolve};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
@@ -11,6 +13,7 @@ use crate::auth::NtlmLogin;
 use crate::client::dial::{blame, dial_first};
 use crate::client::login_method::WORKSTATION;
 use crate::client::options::{Nt1Transport, Protection, SmbOptions};
+use crate::client::session_counts::SessionCounts;
 use crate::nt1::message::{NO_ANDX, NoWords, put_text};
 use crate::nt1::session::{
     EXTENDED_RESPONSE, GUEST, NegotiateResponse, SIGNING_ENABLED, SIGNING_REQUIRED, SessionSetupRequest,
@@ -27,6 +30,7 @@ const CAPABILITIES: u32 = capability::UNICODE
     | capability::LARGE_FILES
     | capability::NT_SMBS
     | capability::NT_STATUS
+    | capability::LEVEL_II_OPLOCKS
     | capability::LARGE_READX
     | capability::LARGE_WRITEX
     | capability::EXTENDED_SECURITY;
@@ -42,6 +46,7 @@ const GUID_LEN: usize = 16;
 pub(crate) async fn open_session(
     options: &SmbOptions,
     spec: &SessionSpec,
+    counts: &Arc<SessionCounts>,
     reached: &dyn Fn(LoginPhase),
 ) -> Result<Nt1Session, DialError> {
     let addresses = resolve(&options.host).await?;
@@ -51,7 +56,8 @@ pub(crate) async fn open_session(
         netbios::open_session(&mut stream).await?;
     }
     reached(LoginPhase::Connected);
-    let mut connection = Connection::new(stream, spec.slots as usize, spec.slot_bytes as usize);
+    let slots = (spec.slots as usize, spec.slot_bytes as usize);
+    let mut connection = Connection::new(stream, slots, Arc::clone(counts));
     let mut negotiated = negotiate(&mut connection, options).await?;
     reached(LoginPhase::Negotiated);
     if !spec.allow_split {

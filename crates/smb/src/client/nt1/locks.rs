@@ -48,6 +48,8 @@ impl Nt1Session {
 
     /// `NT_CREATE_ANDX` with a share access of none (MS-CIFS 2.2.4.64.1).
     pub(super) async fn open_denying(&mut self, path: &str) -> Result<MetaYield, OpError> {
-        self.open_sharing(path, OpenHow::ReadWrite, IoPolicy::default(), SHARE_NONE).await
+        let (file, reply) =
+            self.open_with(path, (OpenHow::ReadWrite, IoPolicy::default()), SHARE_NONE, 0).await?;
+        Ok(MetaYield::Opened { file, size: reply.end_of_file })
     }
 }

@@ -4,10 +4,12 @@
 //! another header, another signature and no credits. [`handshake`] opens a [`session`], which drives a [`connection`].
 
 mod connection;
+mod exchange;
 mod handshake;
 mod locks;
 mod names;
 mod netbios;
+mod oplocks;
 mod session;
 
 pub(crate) use handshake::open_session;

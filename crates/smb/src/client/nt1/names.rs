@@ -1,10 +1,12 @@
 //! Operations on names and attributes over SMB1: each is the shortest sequence of requests that performs it.
 
 use sharebench_model::{
-    Entry, ErrorClass, IoPolicy, ListedPage, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
+    Entry, ErrorClass, FileRef, IoPolicy, ListedPage, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space,
+    Stat,
 };
 use sharebench_target::{HeldEntries, ListingGuard};
 
+use super::connection::oplock_file;
 use super::session::{Nt1File, Nt1Session};
 use crate::client::metadata::unreadable;
 use crate::client::policy::{access_and_disposition, create_options};
@@ -43,6 +45,8 @@ impl Nt1Session {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {
                 let file = self.files.close(*file)?;
+                // The close gives its oplock back.
+                self.connection.oplocks.forget_oplock_of(oplock_file(file.fid));
                 self.close_file(file.fid).await?;
                 Ok(MetaYield::Done)
             }
@@ -89,10 +93,10 @@ impl Nt1Session {
             | MetaOp::WaitSemaphore
             | MetaOp::SignalSemaphore
             | MetaOp::CloseSemaphore => Err(OpError::no_semaphores("SMB")),
-            MetaOp::OpenLeased { .. }
-            | MetaOp::OpenDelegated { .. }
-            | MetaOp::AwaitRecall { .. }
-            | MetaOp::GiveBack { .. } => Err(OpError::no_rights("this client over SMB1 requests no oplocks")),
+            MetaOp::OpenLeased { path } => self.open_with_oplock(path).await,
+            MetaOp::AwaitRecall { file } => self.await_break(*file).await,
+            MetaOp::GiveBack { file } => self.end_right_of(*file),
+            MetaOp::OpenDelegated { .. } => Err(OpError::no_rights("delegations are those of NFS")),
             MetaOp::OpenDirectory { .. } | MetaOp::Watch { .. } | MetaOp::AwaitChange { .. } => {
                 Err(OpError::no_notifications("this client over SMB1"))
             }
@@ -160,22 +164,24 @@ impl Nt1Session {
     }
 
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
-        self.open_sharing(path, how, policy, SHARE_ALL).await
+        let (file, reply) = self.open_with(path, (how, policy), SHARE_ALL, 0).await?;
+        Ok(MetaYield::Opened { file, size: reply.end_of_file })
     }
 
-    /// Opens a file and lets others open it as `share` says.
-    pub(super) async fn open_sharing(
+    /// Opens a file and lets others open it as `share` says; `flags` may request an oplock.
+    pub(super) async fn open_with(
         &mut self,
         path: &str,
-        how: OpenHow,
-        policy: IoPolicy,
+        (how, policy): (OpenHow, IoPolicy),
         share: u32,
-    ) -> Result<MetaYield, OpError> {
+        flags: u32,
+    ) -> Result<(FileRef, CreateResponse), OpError> {
         let (access, disposition) = access_and_disposition(how);
         let name = self.name(path)?;
         let words = CreateRequest {
             andx: NO_ANDX,
             name_len: utf16(&name).len() as u16,
+            flags,
             access,
             share,
             disposition,
@@ -187,7 +193,7 @@ impl Nt1Session {
         let reply = Message::split(&self.connection.reply).and_then(|parts| parts.get::<CreateResponse>());
         let reply = reply.map_err(unreadable("NT_CREATE_ANDX"))?;
         match self.files.open(Nt1File::new(reply.fid, policy)) {
-            Ok(file) => Ok(MetaYield::Opened { file, size: reply.end_of_file }),
+            Ok(file) => Ok((file, reply)),
             Err(error) => {
                 self.close_file(reply.fid).await?;
                 Err(error)

@@ -3,8 +3,8 @@
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    CachePolicy, DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability, TcpReading,
-    WireCount,
+    CachePolicy, DataOp, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability,
+    TcpReading, WireCount,
 };
 use sharebench_relay::Far;
 use sharebench_stream_client::OpenFileTable;
@@ -47,8 +47,8 @@ pub(super) struct Nt1File {
 
 /// One user's logged-in connection to a share over SMB1.
 ///
-/// Each data operation is one request. At most `MaxMpxCount` of them are in flight; the others wait. Nothing is cached and no
-/// oplock is requested.
+/// Each data operation is one request. At most `MaxMpxCount` of them are in flight; the others wait. Nothing is cached. Only tests
+/// of leases request oplocks.
 #[derive(Debug)]
 pub(crate) struct Nt1Session {
     pub(super) connection: Connection,
@@ -56,6 +56,8 @@ pub(crate) struct Nt1Session {
     pub(super) paths: SharePaths,
     pub(super) negotiated: Nt1Negotiated,
     pub(super) search: Option<Search>,
+    /// The open file of whose oplock a break is awaited.
+    pub(super) held: Option<FileRef>,
     far: Far,
     netbios: bool,
     completions: Vec<Completion>,
@@ -70,6 +72,7 @@ impl Nt1Session {
             paths: SharePaths::new(&options.directory),
             negotiated,
             search: None,
+            held: None,
             far: options.far.clone(),
             netbios: options.nt1 == Some(Nt1Transport::Netbios),
             completions: Vec::new(),
@@ -124,7 +127,7 @@ impl Session for Nt1Session {
             ("session".into(), negotiated.session.into()),
             ("server_guid".into(), guid_text(&negotiated.server_guid)),
             ("transport".into(), if self.netbios { "NetBIOS session service" } else { "TCP" }.into()),
-            ("client_cache".into(), "none (no oplock is requested)".into()),
+            ("client_cache".into(), "none (only tests of leases request oplocks)".into()),
             (
                 UNSAFE.into(),
                 "SMB1 has no encryption, signs with MD5 and does not protect its negotiation; use it for comparisons \

@@ -3,6 +3,7 @@
 mod chains;
 mod locks;
 mod malformed;
+mod oplocks;
 mod searches;
 mod sessions;
 mod shared;
@@ -18,7 +19,9 @@ use sharebench_smb::nt1::file::{
     ReadResponse, WRITE_DATA_OFFSET, WriteRequest,
 };
 use sharebench_smb::nt1::message::{NO_ANDX, NoWords, Words, flags2, put_blocks, put_text};
-use sharebench_smb::nt1::session::{SessionSetupRequest, SessionSetupResponse, TreeConnectRequest};
+use sharebench_smb::nt1::session::{
+    SessionSetupRequest, SessionSetupResponse, TreeConnectRequest, capability,
+};
 use sharebench_smb::nt1::trans2::{Collected, put_request};
 use sharebench_smb::nt1::{Header, Message, command};
 use sharebench_smb::wire::create::{SHARE_ALL, disposition};
@@ -96,6 +99,10 @@ impl Raw {
     }
 
     fn log_in(addr: SocketAddr) -> Self {
+        Self::log_in_with(addr, capability::LEVEL_II_OPLOCKS)
+    }
+
+    fn log_in_with(addr: SocketAddr, capabilities: u32) -> Self {
         let mut raw = Self::connect(addr);
         assert_eq!(raw.negotiate().status(), NtStatus::SUCCESS);
         for (kind, expected) in [(1, NtStatus::MORE_PROCESSING_REQUIRED), (3, NtStatus::SUCCESS)] {
@@ -104,6 +111,7 @@ impl Raw {
                 andx: NO_ANDX,
                 max_buffer: u16::MAX,
                 token_len: token.len() as u16,
+                capabilities,
                 ..SessionSetupRequest::default()
             };
             let reply = raw.call(command::SESSION_SETUP_ANDX, &words, |out| out.extend_from_slice(&token));
