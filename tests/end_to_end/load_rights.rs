@@ -3,7 +3,8 @@
 use std::fs;
 
 use serde_json::Value;
-use sharebench_tests::{Served, Sharebench, Smbd, SmbdOptions, free_port, needs};
+use sharebench_tests::program::free_port;
+use sharebench_tests::{Served, Sharebench, Smbd, SmbdOptions, needs};
 
 use crate::plans::left_in;
 use crate::stored::{Stored, count};
