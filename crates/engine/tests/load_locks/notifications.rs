@@ -42,7 +42,7 @@ fn each_change_is_reported_to_the_user_who_made_it() {
 fn a_transaction_that_fails_after_its_request_leaves_none() {
     let target = MemoryTarget::new();
     // Later than the requests that lay out the data set.
-    let faulty = (39..1_000_000)
+    let faulty = (39..4_000)
         .step_by(10)
         .fold(FaultyTarget::new(target.clone()), |faulty, nth| faulty.data(nth, Fault::Fail(ErrorClass::Io)));
     let ran =

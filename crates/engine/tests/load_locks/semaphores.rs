@@ -31,7 +31,7 @@ fn a_transaction_that_fails_with_the_unit_returns_it_also_without_its_session() 
     for class in [ErrorClass::Io, ErrorClass::Disconnected] {
         let target = MemoryTarget::new();
         // Later than the requests that lay out the data set.
-        let faulty = (39..1_000_000)
+        let faulty = (39..4_000)
             .step_by(10)
             .fold(FaultyTarget::new(target.clone()), |faulty, nth| faulty.data(nth, Fault::Fail(class)));
         let work = "'wait', 'open', 'read 4KiB', 'close', 'signal'";
