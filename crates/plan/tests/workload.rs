@@ -397,18 +397,21 @@ fn users_who_come_and_go_and_ramps_say_what_does_not_fit() {
     }
 }
 
+const EDIT: &str = "'open write', 'lock own', 'think 1ms', 'read 4KiB', 'write 4KiB', 'unlock', 'close'";
+
+/// A load of one transaction on files of this owner and size.
+fn of_one_transaction(owner: &str, size: &str, load: &str, operations: &str) -> String {
+    format!(
+        "[[target]]\nurl = '/tmp'\n[load]\nusers = [1, 8]\n{load}\n[workload]\nname = 'locks'\n[[workload.files]]\nname = 'f'\n\
+         size = '{size}'\nowner = '{owner}'\n[[workload.transactions]]\nname = 't'\noperations = [{operations}]\n"
+    )
+}
+
 #[test]
-fn locks_and_denied_files_say_what_does_not_fit() {
-    let plan = |owner: &str, size: &str, load: &str, operations: &str| {
-        format!(
-            "[[target]]\nurl = '/tmp'\n[load]\nusers = [1, 8]\n{load}\n[workload]\nname = 'locks'\n[[workload.files]]\nname = 'f'\n\
-             size = '{size}'\nowner = '{owner}'\n[[workload.transactions]]\nname = 't'\noperations = [{operations}]\n"
-        )
-    };
-    let edit = "'open write', 'lock own', 'think 1ms', 'read 4KiB', 'write 4KiB', 'unlock', 'close'";
+fn operations_that_wait_for_other_users_are_plans() {
     for (owner, size, operations) in [
-        ("shared", "36KiB", edit),
-        ("user", "36KiB", edit),
+        ("shared", "36KiB", EDIT),
+        ("user", "36KiB", EDIT),
         (
             "shared",
             "4KiB",
@@ -427,12 +430,16 @@ fn locks_and_denied_files_say_what_does_not_fit() {
         ),
         ("shared", "64KiB", "'wait', 'open', 'read 4KiB', 'signal', 'close', 'wait', 'think 1ms', 'signal'"),
     ] {
-        let text = plan(owner, size, "", operations);
+        let text = of_one_transaction(owner, size, "", operations);
         let resolved =
             Plan::parse(&text).unwrap().resolve().unwrap_or_else(|wrong| panic!("{operations}: {wrong}"));
         let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
         assert_eq!(again.loads, resolved.loads, "{operations}");
     }
+}
+
+#[test]
+fn operations_that_wait_for_other_users_say_what_does_not_fit() {
     for (operations, said) in [
         ("'open', 'lock', 'unlock', 'close'", "'lock': the file is open for reading"),
         ("'lock', 'unlock'", "'lock': no file is open"),
@@ -475,13 +482,17 @@ fn locks_and_denied_files_say_what_does_not_fit() {
         ("'open deny', 'open', 'close'", "'open': a file is open already"),
         ("'create', 'lock', 'unlock', 'close', 'delete'", "'lock': nobody else can lock it"),
     ] {
-        let shown = mistakes(&plan("shared", "64KiB", "", operations));
+        let shown = mistakes(&of_one_transaction("shared", "64KiB", "", operations));
         assert!(
             shown.contains("workload.transactions.0.operations: ") && shown.contains(said),
             "{operations}: {shown}"
         );
     }
-    let small = mistakes(&plan("shared", "32KiB", "", edit));
+}
+
+#[test]
+fn locked_ranges_have_to_fit_and_sessions_are_not_shared() {
+    let small = mistakes(&of_one_transaction("shared", "32KiB", "", EDIT));
     let wanted = "workload.transactions.0.operations: the locked ranges of 8 users need 36KiB, and its smallest file has 32KiB";
     assert!(small.contains(wanted), "{small}");
     for operations in [
@@ -492,7 +503,7 @@ fn locks_and_denied_files_say_what_does_not_fit() {
         "'watch', 'create', 'notify', 'close', 'delete'",
         "'wait', 'signal'",
     ] {
-        let shared = mistakes(&plan("shared", "64KiB", "users_per_session = 2", operations));
+        let shared = mistakes(&of_one_transaction("shared", "64KiB", "users_per_session = 2", operations));
         assert!(
             shared.contains("load.users_per_session: users who share a session share its locks"),
             "{shared}"
@@ -503,7 +514,7 @@ fn locks_and_denied_files_say_what_does_not_fit() {
         ("arrivals = 'visits'\nrates = [1]", watching.to_owned()),
         ("think = '0s'", format!("{watching}, 'connect'")),
     ] {
-        let wrong = mistakes(&plan("user", "64KiB", load, &operations));
+        let wrong = mistakes(&of_one_transaction("user", "64KiB", load, &operations));
         assert!(wrong.contains("load.workload: 'watch' primes the directory after each login"), "{wrong}");
     }
 }

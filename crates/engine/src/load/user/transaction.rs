@@ -200,12 +200,7 @@ impl VirtualUser<'_> {
                     state.at = 0;
                 }
             }
-            Operation::Unlock => {
-                if let (Some(file), Some(LockedRange { offset, bytes })) = (state.handle, state.locked) {
-                    self.meta(MetaOp::Unlock { file, offset, bytes }).await?;
-                    (state.locked, state.at) = (None, 0);
-                }
-            }
+            Operation::Unlock => self.unlock(state).await?,
             Operation::Think(time) => match state.handle.filter(|_| state.holds_right) {
                 Some(file) => state.holds_right = !self.pause_holding(*time, file).await?,
                 None => self.pause(*time).await,
@@ -230,14 +225,7 @@ impl VirtualUser<'_> {
                 let path = self.own_name(file);
                 state.change = Some(OwnChange { started, path, kind: ChangeKind::Added });
             }
-            Operation::Delete => {
-                if let Some(made) = state.made.take() {
-                    let path = made.path.clone();
-                    let started = self.thread.clock.now();
-                    self.meta(MetaOp::Remove { path: made.path }).await?;
-                    state.change = Some(OwnChange { started, path, kind: ChangeKind::Removed });
-                }
-            }
+            Operation::Delete => self.delete_made(state).await?,
             Operation::Watch => {
                 self.watch(&self.directory_of(file)).await?;
                 state.awaits_report = true;
@@ -293,6 +281,23 @@ impl VirtualUser<'_> {
         state.made =
             Some(CreatedFile { path, own: OwnFile { newest: generation, ..OwnFile::default() }, generation });
         state.at = 0;
+        Ok(())
+    }
+
+    /// Removes the file that the transaction has created.
+    async fn delete_made(&mut self, state: &mut TransactionState) -> Result<(), OpError> {
+        let Some(CreatedFile { path, .. }) = state.made.take() else { return Ok(()) };
+        let started = self.thread.clock.now();
+        self.meta(MetaOp::Remove { path: path.clone() }).await?;
+        state.change = Some(OwnChange { started, path, kind: ChangeKind::Removed });
+        Ok(())
+    }
+
+    async fn unlock(&mut self, state: &mut TransactionState) -> Result<(), OpError> {
+        if let (Some(file), Some(LockedRange { offset, bytes })) = (state.handle, state.locked) {
+            self.meta(MetaOp::Unlock { file, offset, bytes }).await?;
+            (state.locked, state.at) = (None, 0);
+        }
         Ok(())
     }
 
