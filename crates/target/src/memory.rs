@@ -258,7 +258,6 @@ impl MemorySession {
             MetaOp::OpenDelegated { path } => {
                 return self.open_to_cache(path, OpenHow::Read, CacheRight::Reads);
             }
-            MetaOp::GiveBack { file } => lock(&self.between.leases).give_back(self.opener(file))?,
             MetaOp::OpenDirectory { path } => return self.open_directory(path),
             MetaOp::Watch { file } => lock(&self.between.watches).request(self.opener(file))?,
             MetaOp::Close { file } if lock(&self.between.watches).close(self.opener(file)) => {}
@@ -456,6 +455,13 @@ impl Session for MemorySession {
                 let returned = poll_fn(|cx| lock(&self.between.leases).poll_recall(opener, cx)).await;
                 MetaReply { result: returned.map(|()| MetaYield::Done), requests: 0 }
             });
+        }
+        if let MetaOp::GiveBack { file } = op {
+            let returned = lock(&self.between.leases).give_back(self.opener(file));
+            // As over SMB, where the break was acknowledged when it arrived.
+            return Box::pin(
+                async move { MetaReply { result: returned.map(|()| MetaYield::Done), requests: 0 } },
+            );
         }
         self.wire.requests += 1;
         if let MetaOp::Open { path, how: OpenHow::ReadWrite, .. } | MetaOp::OpenLeased { path } = &op

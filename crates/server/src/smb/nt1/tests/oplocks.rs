@@ -155,6 +155,7 @@ fn clients_of_smb1_and_smb2_break_the_caches_of_each_other() {
             });
             call(&mut *session, MetaOp::AwaitRecall { file }).await.unwrap();
             opener.join().unwrap();
+            call(&mut *session, MetaOp::GiveBack { file }).await.unwrap();
             assert!(call(&mut *session, MetaOp::AwaitRecall { file }).await.is_err(), "it is broken");
             call(&mut *session, MetaOp::Close { file }).await.unwrap();
             session.close().await;
