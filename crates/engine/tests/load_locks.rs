@@ -72,6 +72,12 @@ fn execute_at(text: &str, target: impl Target + 'static, clock: &Clock) -> Ran {
     Ran { outcome, steps: steps.collect() }
 }
 
+/// A target of which each session fails every tenth data operation, later than those that lay out the data set.
+fn failing(target: MemoryTarget, class: ErrorClass) -> FaultyTarget<MemoryTarget> {
+    let numbers = (39..40_000).step_by(10);
+    numbers.fold(FaultyTarget::new(target), |faulty, nth| faulty.data(nth, Fault::Fail(class)))
+}
+
 fn count(detail: &LoadDetail, kind: &str) -> u64 {
     detail.operations.iter().filter(|part| part.name == kind).map(|part| part.count).sum()
 }

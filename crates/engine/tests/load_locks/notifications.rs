@@ -1,10 +1,10 @@
 //! Notifications as steps of transactions: what counts as the report of a change, and what is not waited for.
 
 use sharebench_model::{ErrorClass, MetaOp, MetaReply, RunOutcome};
-use sharebench_target::{Fault, FaultyTarget, LocalBoxFuture, MemoryTarget, Session};
+use sharebench_target::{LocalBoxFuture, MemoryTarget, Session};
 
 use crate::altered::{Alteration, Altered};
-use crate::{USERS, assert_once_per_transaction, count, execute, plan};
+use crate::{USERS, assert_once_per_transaction, count, execute, failing, plan};
 
 const SAVE: &str = "'watch', 'create', 'notify', 'write 4KiB', 'close', 'watch', 'delete', 'notify'";
 
@@ -41,10 +41,7 @@ fn each_change_is_reported_to_the_user_who_made_it() {
 #[test]
 fn a_transaction_that_fails_after_its_request_leaves_none() {
     let target = MemoryTarget::new();
-    // Later than the requests that lay out the data set.
-    let faulty = (39..4_000)
-        .step_by(10)
-        .fold(FaultyTarget::new(target.clone()), |faulty, nth| faulty.data(nth, Fault::Fail(ErrorClass::Io)));
+    let faulty = failing(target.clone(), ErrorClass::Io);
     let ran =
         execute(&plan(false, &["'create', 'watch', 'write 4KiB', 'close', 'delete', 'notify'"]), faulty);
     assert_eq!(ran.outcome, RunOutcome::Complete);

@@ -6,9 +6,9 @@ use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_model::{ErrorClass, LoadDetail, RunOutcome};
 use sharebench_plan::Preset;
-use sharebench_target::{Fault, FaultyTarget, MemoryTarget};
+use sharebench_target::MemoryTarget;
 
-use crate::{USERS, count, execute, execute_at, plan};
+use crate::{USERS, count, execute, execute_at, failing, plan};
 
 const TAKE_BACK: &str = "'open write', 'close'";
 
@@ -45,10 +45,7 @@ fn each_open_that_requests_a_right_is_counted_by_what_the_server_granted() {
 #[test]
 fn a_transaction_that_fails_while_it_holds_a_right_gives_it_back() {
     let target = MemoryTarget::new();
-    // Later than the requests that lay out the data set.
-    let faulty = (39..4_000)
-        .step_by(10)
-        .fold(FaultyTarget::new(target.clone()), |faulty, nth| faulty.data(nth, Fault::Fail(ErrorClass::Io)));
+    let faulty = failing(target.clone(), ErrorClass::Io);
     let hold = "'open leased', 'read 4KiB', 'close'";
     let ran = execute(&plan(false, &[hold, TAKE_BACK]), faulty);
     assert_eq!(ran.outcome, RunOutcome::Complete);

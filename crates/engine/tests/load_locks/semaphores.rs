@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{ErrorClass, RunOutcome};
-use sharebench_target::{Fault, FaultyTarget, MemoryTarget};
+use sharebench_target::MemoryTarget;
 
-use crate::{USERS, WINDOW_MS, assert_once_per_transaction, count, execute, plan};
+use crate::{USERS, WINDOW_MS, assert_once_per_transaction, count, execute, failing, plan};
 
 #[test]
 fn one_user_at_a_time_has_the_unit() {
@@ -30,10 +30,7 @@ fn a_transaction_that_fails_with_the_unit_returns_it_also_without_its_session() 
     // With the session the unit is lost at the server, and the users take the next semaphore.
     for class in [ErrorClass::Io, ErrorClass::Disconnected] {
         let target = MemoryTarget::new();
-        // Later than the requests that lay out the data set.
-        let faulty = (39..4_000)
-            .step_by(10)
-            .fold(FaultyTarget::new(target.clone()), |faulty, nth| faulty.data(nth, Fault::Fail(class)));
+        let faulty = failing(target.clone(), class);
         let work = "'wait', 'open', 'read 4KiB', 'close', 'signal'";
         let ran = execute(&plan(false, &[work]), faulty);
         assert_eq!(ran.outcome, RunOutcome::Complete);

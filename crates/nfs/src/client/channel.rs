@@ -364,7 +364,7 @@ impl<D: Dialect> Channel<D> {
 
     /// Queues a protected call, or holds it until replies have moved the window of the server.
     fn queue_in_window(&mut self, index: usize, head: CallHead, arguments: impl FnOnce(&mut Writer)) {
-        let has_number = self.calls.security().is_none_or(|security| security.has_number_for(index));
+        let has_number = self.calls.security().is_none_or(|security| security.has_number());
         if has_number && self.held.is_empty() {
             return self.queue_call(index, head, arguments);
         }
@@ -380,10 +380,9 @@ impl<D: Dialect> Channel<D> {
     /// Queues the calls that are within the window now; true if there were any.
     fn release_held(&mut self) -> bool {
         let mut released = false;
-        while let Some(held) = self.held.front()
-            && !self.connections.is_empty()
+        while !self.connections.is_empty()
             && let Some(security) = self.calls.security()
-            && security.has_number_for(held.index)
+            && security.has_number()
             && let Some(HeldCall { index, head, arguments }) = self.held.pop_front()
         {
             self.queue_call(index, head, |writer| writer.raw(arguments.as_slice()));
@@ -501,7 +500,13 @@ impl<D: Dialect> Channel<D> {
         for index in 0..=self.calls.metadata_index() {
             match self.carriers[index].cmp(&at) {
                 std::cmp::Ordering::Greater => self.carriers[index] -= 1,
-                std::cmp::Ordering::Equal if self.is_carried(index) => self.orphans.push(index),
+                std::cmp::Ordering::Equal if self.is_carried(index) => {
+                    if let Some(security) = self.calls.security() {
+                        // No call has to wait for its number any longer: it is sent again with another one.
+                        security.forget_call(index);
+                    }
+                    self.orphans.push(index);
+                }
                 _ => {}
             }
         }

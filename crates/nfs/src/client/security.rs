@@ -19,7 +19,7 @@ pub(crate) type Renew = Box<dyn Fn(Arc<Mutex<Option<EstablishedContext>>>)>;
 ///
 /// Each call has the next sequence number of its context, and its reply is verified with the same number. A server drops a
 /// call that later ones overtake by more than its window, without a reply. So no call gets a number that is further ahead of
-/// an unanswered one ([`Self::has_number_for`]). For calls to wait seldom, a session with many calls in flight has several contexts
+/// an unanswered one ([`Self::has_number`]). For calls to wait seldom, a session with many calls in flight has several contexts
 /// ([`contexts_for`]), and a call takes the one whose oldest unanswered call is the fewest numbers back.
 /// When three quarters of a context's lifetime have passed, another one is established over a
 /// connection of its own while calls continue, and calls from then on use it; replies to earlier calls are opened with the
@@ -128,10 +128,8 @@ impl ClientSecurity {
         self.contexts.len()
     }
 
-    /// True if a call at this index is within the window of a context. Its number of before, if its connection is lost, does not
-    /// count any longer.
-    pub(crate) fn has_number_for(&mut self, index: usize) -> bool {
-        self.forget_call(index);
+    /// True if the next call is within the window of a context.
+    pub(crate) fn has_number(&self) -> bool {
         self.contexts.iter().any(ContextSlot::has_number)
     }
 
@@ -205,8 +203,8 @@ impl ClientSecurity {
         self.forget_call(index).ok_or(SecurityError::NotSent)?.open(record)
     }
 
-    /// Ends the call at an index.
-    fn forget_call(&mut self, index: usize) -> Option<ProtectedCall> {
+    /// Ends the call at an index, whose reply was opened or cannot arrive any more.
+    pub(crate) fn forget_call(&mut self, index: usize) -> Option<ProtectedCall> {
         let SentCall { call, at } = self.sent.get_mut(index).and_then(Option::take)?;
         let current = |slot: &&mut ContextSlot| Arc::ptr_eq(&slot.current, &call.context);
         if let Some(slot) = self.contexts.get_mut(at).filter(current) {

@@ -51,8 +51,7 @@ pub struct ArrivingStream<'a> {
 }
 
 /// A read that fills only a part of its buffers has emptied the socket. Without that knowledge the next request would begin
-/// with a read that finds nothing, and a large reply would arrive in pieces as small as the peer writes them. Tokio knows it for
-/// single buffers, and on Linux as well.
+/// with a read that finds nothing. Tokio knows it for single buffers, on Linux as well.
 const SHORT_READ_EMPTIES: bool = cfg!(target_os = "linux");
 
 impl ArrivingStream<'_> {

@@ -35,7 +35,7 @@ struct TransactionState {
     holds_right: bool,
     /// A report of changes is requested and not received.
     awaits_report: bool,
-    /// The last change that the transaction has made.
+    /// The last change that the transaction has made since it requested a report.
     change: Option<OwnChange>,
     made: Option<CreatedFile>,
     /// Generation of what this transaction writes to the user's own file; none before its first write.
@@ -45,6 +45,15 @@ struct TransactionState {
 /// Directory part of a path.
 fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+impl TransactionState {
+    /// Notes a change whose report may be awaited.
+    fn note_change(&mut self, started: u64, kind: ChangeKind, path: impl FnOnce() -> String) {
+        if self.awaits_report {
+            self.change = Some(OwnChange { started, path: path(), kind });
+        }
+    }
 }
 
 impl VirtualUser<'_> {
@@ -222,8 +231,7 @@ impl VirtualUser<'_> {
             Operation::Rename => {
                 let started = self.thread.clock.now();
                 self.rename(file, state).await?;
-                let path = self.own_name(file);
-                state.change = Some(OwnChange { started, path, kind: ChangeKind::Added });
+                state.note_change(started, ChangeKind::Added, || self.own_name(file));
             }
             Operation::Delete => self.delete_made(state).await?,
             Operation::Watch => {
@@ -277,7 +285,7 @@ impl VirtualUser<'_> {
         let path = format!("{}/n{}-{}", parent(&neighbor), self.number, self.own.made);
         let started = self.thread.clock.now();
         state.handle = Some(self.open(path.clone(), OpenHow::CreateNew).await?);
-        state.change = Some(OwnChange { started, path: path.clone(), kind: ChangeKind::Added });
+        state.note_change(started, ChangeKind::Added, || path.clone());
         state.made =
             Some(CreatedFile { path, own: OwnFile { newest: generation, ..OwnFile::default() }, generation });
         state.at = 0;
@@ -289,7 +297,7 @@ impl VirtualUser<'_> {
         let Some(CreatedFile { path, .. }) = state.made.take() else { return Ok(()) };
         let started = self.thread.clock.now();
         self.meta(MetaOp::Remove { path: path.clone() }).await?;
-        state.change = Some(OwnChange { started, path, kind: ChangeKind::Removed });
+        state.note_change(started, ChangeKind::Removed, || path);
         Ok(())
     }
 

@@ -47,8 +47,8 @@ pub(super) struct Nt1File {
 
 /// One user's logged-in connection to a share over SMB1.
 ///
-/// Each data operation is one request. At most `MaxMpxCount` of them are in flight; the others wait. Nothing is cached. Only tests
-/// of leases request oplocks.
+/// Each data operation is one request. At most `MaxMpxCount` of them are in flight; the others wait. Nothing is cached. Oplocks
+/// are requested only where an operation wants one.
 #[derive(Debug)]
 pub(crate) struct Nt1Session {
     pub(super) connection: Connection,
@@ -127,7 +127,7 @@ impl Session for Nt1Session {
             ("session".into(), negotiated.session.into()),
             ("server_guid".into(), guid_text(&negotiated.server_guid)),
             ("transport".into(), if self.netbios { "NetBIOS session service" } else { "TCP" }.into()),
-            ("client_cache".into(), "none (only tests of leases request oplocks)".into()),
+            ("client_cache".into(), "none (oplocks are requested only where an operation wants one)".into()),
             (
                 UNSAFE.into(),
                 "SMB1 has no encryption, signs with MD5 and does not protect its negotiation; use it for comparisons \
