@@ -16,6 +16,8 @@ pub struct ProbeTimes {
     pub hot: Vec<u64>,
     /// Records that were evicted and not read since then, each once.
     pub cold: Vec<u64>,
+    /// The records of [`Self::cold`] again, where unbuffered reads are what makes them cold; else empty.
+    pub cold_again: Vec<u64>,
     /// Records of a small file read just before.
     pub known_hot: Vec<u64>,
 }

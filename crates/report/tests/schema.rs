@@ -40,6 +40,7 @@ fn with_probes() -> RunData {
             ahead: times(40),
             hot: times(1),
             cold: times(cold),
+            cold_again: times(cold),
             known_hot: times(0),
             distances: vec![1 << 20; 100],
             next: times(30),

@@ -51,6 +51,9 @@ pub struct Probes<'a> {
     pub hot: &'a [f64],
     /// Records that were not accessed since they were purged.
     pub cold: &'a [f64],
+    /// The cold records again, as slow as before if the server reads them from storage every time; empty where the
+    /// second read comes from the cache on every server.
+    pub cold_again: &'a [f64],
     /// Records of a small file known to be in the cache; empty without such a file.
     pub known_hot: &'a [f64],
 }
@@ -143,6 +146,12 @@ pub enum AttributionError {
     /// V4: the cold records become warm.
     #[error("cold records became {} faster meanwhile: something reads the cold reserve ahead", percent(*.0, 0))]
     ReserveWarms(f64),
+    /// V8: the server does not read unbuffered records from storage every time.
+    #[error(
+        "unbuffered records that are read again are as fast as hot ones (separation {0:.2}, at least 0.5): a cache \
+         serves unbuffered reads"
+    )]
+    UnbufferedCached(f64),
     /// V6: the share depends on how far ahead the probes look.
     #[error(
         "near probes find {} from storage, far ones {}: the server reads ahead, or evicts \
@@ -183,15 +192,16 @@ pub fn attribute_times<'a>(
         next: &all(|times| &times.next),
         hot: &all(|times| &times.hot),
         cold: &all(|times| &times.cold),
+        cold_again: &all(|times| &times.cold_again),
         known_hot: &all(|times| &times.known_hot),
     })
 }
 
-/// Estimates the share of storage in what the server delivered, with the checks V1, V2, V4, V5 and V6. V3 needs the
+/// Estimates the share of storage in what the server delivered, with the checks V1, V2, V4, V5, V6 and V8. V3 needs the
 /// counters of the server, and V7 ([`Attribution::confirmed_by`]) the service times of the cell.
 pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
     let few = probes.ahead.len().min(probes.hot.len()).min(probes.cold.len());
-    let all = [probes.ahead, probes.hot, probes.cold, probes.known_hot].concat();
+    let all = [probes.ahead, probes.hot, probes.cold, probes.cold_again, probes.known_hot].concat();
     // Logarithms and geometric means follow, so every time has to be positive.
     if few < FEWEST || all.iter().any(|time| !time.is_finite() || *time <= 0.0) {
         return Err(AttributionError::TooFew(few));
@@ -217,6 +227,13 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
     let separation = b - a;
     if separation < SEPARATION.1 {
         return Err(AttributionError::NotSeparable(separation));
+    }
+    // A server that ignores the flag has its own slowness of first reads: memory that was not used for a while.
+    if !probes.cold_again.is_empty() {
+        let again = above(probes.cold_again) - a;
+        if again < SEPARATION.1 {
+            return Err(AttributionError::UnbufferedCached(again));
+        }
     }
     let low = quantile(&hot, 0.95);
     let high = quantile(&cold, 0.05);
@@ -355,6 +372,7 @@ mod tests {
             ahead: &ahead,
             hot: &hot,
             cold: &cold,
+            cold_again: &[],
             distances: &[],
             next: &[],
             known_hot: &[],
@@ -389,6 +407,7 @@ mod tests {
             next: &[],
             hot: &hot,
             cold: &cold,
+            cold_again: &[],
             known_hot: &[],
         })
     }
@@ -418,6 +437,7 @@ mod tests {
                 next: &next,
                 hot: &mixed(300, 0),
                 cold: &mixed(300, 100),
+                cold_again: &[],
                 known_hot: &[],
             };
             attribute(&probes).unwrap()
@@ -447,6 +467,7 @@ mod tests {
             ahead: &middle,
             hot: &hot,
             cold: &cold,
+            cold_again: &[],
             distances: &[],
             next: &[],
             known_hot: &[],
@@ -457,6 +478,7 @@ mod tests {
             ahead: &hot,
             hot: &hot,
             cold: &warming,
+            cold_again: &[],
             distances: &[],
             next: &[],
             known_hot: &[],
@@ -466,6 +488,7 @@ mod tests {
             ahead: &hot,
             hot: &hot,
             cold: &cold,
+            cold_again: &[],
             distances: &[],
             next: &[],
             known_hot: &mixed(300, 30),
@@ -475,6 +498,7 @@ mod tests {
             ahead: &hot[..29],
             hot: &hot,
             cold: &cold,
+            cold_again: &[],
             distances: &[],
             next: &[],
             known_hot: &[],

@@ -30,8 +30,10 @@ struct Case {
     size: f64,
     device_us: f64,
     load_us: f64,
-    /// Reads that ask for no cache are served from it all the same.
+    /// Unbuffered reads are served from the cache all the same.
     lying: bool,
+    /// What the cache needs longer for a record that was not used for a while.
+    memory_us: f64,
 }
 
 /// The server: least recently used records leave; what was loaded since the workload last asked for it is storage's.
@@ -138,6 +140,7 @@ fn run(case: Case, seed: u64) -> (f64, Result<Attribution, AttributionError>) {
     let mut ahead = Vec::new();
     let mut hot = Vec::new();
     let mut cold = Vec::new();
+    let mut cold_again = Vec::new();
     let mut storage = 0;
     let mut next = warm;
     for (at, record) in plan.iter().enumerate().skip(warm).take(measured) {
@@ -148,7 +151,8 @@ fn run(case: Case, seed: u64) -> (f64, Result<Attribution, AttributionError>) {
             hot.push(server.probe(probed));
             let reserve = file + ahead.len() - 1;
             let miss = server.touch(reserve) && !case.lying;
-            cold.push(server.time(miss));
+            cold.push(server.time(miss) + if case.lying { case.memory_us } else { 0.0 });
+            cold_again.push(server.time(!case.lying));
             next = at + SPACING / 2 + random.below(SPACING as u64) as usize;
         }
     }
@@ -158,6 +162,7 @@ fn run(case: Case, seed: u64) -> (f64, Result<Attribution, AttributionError>) {
         next: &[],
         hot: &hot,
         cold: &cold,
+        cold_again: &cold_again,
         known_hot: &[],
     });
     (storage as f64 / measured as f64, found)
@@ -169,7 +174,7 @@ fn grid() -> Vec<Case> {
         for size in [0.5, 0.9, 1.1, 2.0, 4.0] {
             for device_us in [60.0, 120.0, 400.0] {
                 for load_us in [0.0, 200.0] {
-                    cases.push(Case { pattern, size, device_us, load_us, lying: false });
+                    cases.push(Case { pattern, size, device_us, load_us, lying: false, memory_us: 0.0 });
                 }
             }
         }
@@ -217,9 +222,13 @@ fn probes_ahead_of_the_workload_estimate_the_share_of_storage() {
 }
 
 #[test]
-fn a_server_that_ignores_purges_is_rejected() {
+fn a_server_that_ignores_unbuffered_reads_is_rejected() {
     for case in grid().into_iter().filter(|case| case.size > 1.0 && case.load_us == 0.0) {
         let (_, found) = run(Case { lying: true, ..case }, 7);
         assert!(matches!(found, Err(AttributionError::ReserveWarm(_))), "{case:?}: {found:?}");
+        // Memory as slow as the device: only the second read tells that no device was involved.
+        let slow_memory = Case { lying: true, memory_us: case.device_us.max(120.0), ..case };
+        let (_, found) = run(slow_memory, 7);
+        assert!(matches!(found, Err(AttributionError::UnbufferedCached(_))), "{slow_memory:?}: {found:?}");
     }
 }

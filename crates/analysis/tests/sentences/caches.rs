@@ -76,6 +76,7 @@ fn probes(slow: u64, cold: u64) -> ServerEvidence {
         ahead: times(slow),
         hot: times(1),
         cold: times(cold),
+        cold_again: Vec::new(),
         known_hot: times(0),
         distances: vec![1 << 20; 100],
         next: times(slow),

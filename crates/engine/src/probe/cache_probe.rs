@@ -140,11 +140,13 @@ impl ProbeSeries<'_> {
         seen: &mut ServerEvidence,
     ) -> Result<(), Ended> {
         let unbuffered = IoPolicy { cache: CachePolicy::Unbuffered, sync: SyncPolicy::Normal };
-        let cold = if self.plan.cold == Cold::Unbuffered { unbuffered } else { IoPolicy::default() };
+        let bypasses = self.plan.cold == Cold::Unbuffered;
+        let cold = if bypasses { unbuffered } else { IoPolicy::default() };
         let record = self.work.record_size;
         let mut probe = Probe {
             data: connection.file(&pass.file.path, self.work.policy, context).await?,
             reserve: connection.file(reserve, cold, context).await?,
+            cold_again: bypasses,
             known_hot: connection.file(known_hot, IoPolicy::default(), context).await?,
             connection,
             record,
@@ -178,7 +180,7 @@ impl ProbeSeries<'_> {
             }
         }
         // What a probe fetched ahead is what the workload would have fetched; cold records are the probes' own.
-        let own = seen.probes.cold.len() as u64 * u64::from(record);
+        let own = (seen.probes.cold.len() + seen.probes.cold_again.len()) as u64 * u64::from(record);
         seen.while_probed = context.storage_read().zip(before).map(|(after, before)| WhileProbed {
             read: operations * u64::from(record),
             storage_read: after.saturating_sub(before).saturating_sub(own),
@@ -201,6 +203,8 @@ struct Probe<'a> {
     connection: &'a mut ProbeConnection,
     data: FileRef,
     reserve: FileRef,
+    /// True if each record of the reserve is read twice.
+    cold_again: bool,
     known_hot: FileRef,
     record: u32,
     random: Random,
@@ -220,7 +224,7 @@ impl Probe<'_> {
     ) -> Result<(), Ended> {
         let cold_first = self.random.below(2) == 0;
         if cold_first {
-            seen.cold.push(self.read(self.reserve, place, context).await?);
+            self.look_cold(place, context, seen).await?;
         }
         seen.ahead.push(self.read(self.data, ahead, context).await?);
         // What is checked here is none of the cell's bytes; what is wrong here is wrong.
@@ -231,11 +235,25 @@ impl Probe<'_> {
         }
         seen.hot.push(self.read(self.data, ahead, context).await?);
         if !cold_first {
-            seen.cold.push(self.read(self.reserve, place, context).await?);
+            self.look_cold(place, context, seen).await?;
         }
         let records = CacheProbePlan::known_hot(self.record) / u64::from(self.record);
         let hot = self.random.below(records) * u64::from(self.record);
         seen.known_hot.push(self.read_after(hot, self.known_hot, hot, context).await?);
+        Ok(())
+    }
+
+    /// The probe of a cold record, and a second one where it should be cold again.
+    async fn look_cold(
+        &mut self,
+        place: u64,
+        context: &mut PassContext<'_>,
+        seen: &mut ProbeTimes,
+    ) -> Result<(), Ended> {
+        seen.cold.push(self.read(self.reserve, place, context).await?);
+        if self.cold_again {
+            seen.cold_again.push(self.read(self.reserve, place, context).await?);
+        }
         Ok(())
     }
 

@@ -317,6 +317,7 @@ fn merge_server(server: &mut ServerEvidence, other: ServerEvidence) {
     server.probes.next.extend(probes.next);
     server.probes.hot.extend(probes.hot);
     server.probes.cold.extend(probes.cold);
+    server.probes.cold_again.extend(probes.cold_again);
     server.probes.known_hot.extend(probes.known_hot);
     server.own_times_comparable |= own_times_comparable;
     server.without_probes = server.without_probes.take().or(without_probes);

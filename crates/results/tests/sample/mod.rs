@@ -110,6 +110,7 @@ pub fn step(index: u32) -> StepResult {
                 next: vec![5],
                 hot: vec![3],
                 cold: vec![u64::MAX],
+                cold_again: vec![6],
                 known_hot: vec![],
             },
             own_times_comparable: true,
