@@ -33,6 +33,7 @@ mod calls_in_flight;
 pub mod connection_error;
 mod dial;
 mod lent;
+mod low_water;
 mod open_files;
 mod own_thread;
 mod receive_buffer;

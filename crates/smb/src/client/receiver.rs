@@ -131,6 +131,7 @@ impl Receiver {
             // The same system call also takes the head of the next reply, which would otherwise cost a call of
             // its own.
             let next = self.buffer.space(HEAD_BYTES, 0);
+            stream.expect(rest.len());
             let count = ready!(stream.poll_read_both(cx, rest, next))?;
             // A vectored read fills the slices in order, so all bytes beyond the first slice are in the buffer.
             let beyond = count.saturating_sub(rest.len());
@@ -144,12 +145,14 @@ impl Receiver {
             && let Some(rest) = self.large.get_mut(filled..len)
         {
             let next = self.buffer.space(usize::MAX, 0);
+            stream.expect(rest.len());
             let count = ready!(stream.poll_read_both(cx, rest, next))?;
             let beyond = count.saturating_sub(rest.len());
             self.buffer.received(beyond);
             self.large_frame = Some(LargeFrame { filled: filled + count - beyond, len });
             return Poll::Ready(Ok(count));
         }
+        stream.expect(0);
         // While a large READ is in flight, read only as much as shows where its data belong.
         let wanted = if requests.expects_direct_read() { HEAD_BYTES } else { usize::MAX };
         let mut space = ReadBuf::new(self.buffer.space(wanted, HEAD_BYTES));

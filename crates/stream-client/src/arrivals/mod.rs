@@ -17,11 +17,14 @@ use absent::{receive, request};
 #[cfg(target_os = "linux")]
 use linux::{receive, request};
 
+use crate::low_water::LowWater;
+
 /// The arrival times of one connection. Off by default, so that receiving costs nothing more.
 #[derive(Debug, Default)]
 pub struct Arrivals {
     is_on: bool,
     last_ns: Option<u64>,
+    low_water: LowWater,
 }
 
 impl Arrivals {
@@ -55,6 +58,12 @@ pub struct ArrivingStream<'a> {
 const SHORT_READ_EMPTIES: bool = cfg!(target_os = "linux");
 
 impl ArrivingStream<'_> {
+    /// States how many of the bytes to be read next are certain to arrive, 0 where that is not known: of many, the reader is
+    /// woken once most of them are there.
+    pub fn expect(&mut self, bytes: usize) {
+        self.arrivals.low_water.expect(self.stream, bytes);
+    }
+
     /// Reads into `first` and, once that is full, into `second`.
     pub fn poll_read_both(
         &mut self,
