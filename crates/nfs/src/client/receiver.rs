@@ -5,10 +5,12 @@ use std::task::{Context, Poll, ready};
 
 use sharebench_model::OpError;
 use sharebench_stream_client::connection_error::{closed_by_server, disconnected, protocol_violation};
-use sharebench_stream_client::{MIN_DIRECT_BYTES, ReceiveBuffer};
+use sharebench_stream_client::{ArrivingStream, MIN_DIRECT_BYTES, ReceiveBuffer};
+use sharebench_tls::TlsStream;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::client::calls::{Calls, ExpectedReply};
+use crate::client::datagrams::Datagrams;
 use crate::client::dialect::{Dialect, Places};
 use crate::client::replies::{Completion, Received, accept};
 use crate::record::{FRAGMENT_HEADER_BYTES, FragmentHeader, NextRecord, RecordReassembly, next_record};
@@ -43,6 +45,24 @@ pub(crate) struct Receiver {
     pub(crate) callbacks: Vec<Vec<u8>>,
 }
 
+/// What replies arrive on.
+pub(crate) trait ReplyStream: AsyncRead + Unpin {
+    /// States how many of the bytes to be read next are certain to arrive, 0 where that is not known.
+    fn expect(&mut self, _bytes: usize) {}
+}
+
+impl ReplyStream for ArrivingStream<'_> {
+    fn expect(&mut self, bytes: usize) {
+        ArrivingStream::expect(self, bytes);
+    }
+}
+
+/// The library of TLS reads whole records.
+impl ReplyStream for TlsStream {}
+
+/// A datagram arrives as a whole.
+impl ReplyStream for Datagrams {}
+
 /// Largest number of calls of the server that wait for an answer. A server has one slot for them.
 const MAX_CALLBACKS: usize = 16;
 
@@ -76,7 +96,7 @@ impl Receiver {
     }
 
     /// Reads once per burst until at least one more reply is complete.
-    pub(crate) fn poll_receive<D: Dialect, S: AsyncRead + Unpin>(
+    pub(crate) fn poll_receive<D: Dialect, S: ReplyStream>(
         &mut self,
         stream: &mut S,
         cx: &mut Context<'_>,
@@ -88,6 +108,7 @@ impl Receiver {
         // Each connection receives its share, whatever the others have received.
         let before = completions.len();
         while completions.len() == before {
+            stream.expect(self.missing_data());
             let mut space = ReadBuf::new(self.space(calls, places.buffers));
             ready!(Pin::new(&mut *stream).poll_read(cx, &mut space))
                 .map_err(|error| disconnected(error.to_string()))?;
@@ -104,6 +125,11 @@ impl Receiver {
             self.parse::<D>(calls, places, completions)?;
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Bytes that have not arrived of the data that go into a slot.
+    fn missing_data(&self) -> usize {
+        self.direct.map_or(0, |direct| direct.len.saturating_sub(direct.filled))
     }
 
     /// Where the next bytes go: into a slot while its data arrive, into a record that is collected, otherwise into the
