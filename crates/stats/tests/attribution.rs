@@ -226,7 +226,7 @@ fn a_server_that_ignores_unbuffered_reads_is_rejected() {
     for case in grid().into_iter().filter(|case| case.size > 1.0 && case.load_us == 0.0) {
         let (_, found) = run(Case { lying: true, ..case }, 7);
         assert!(matches!(found, Err(AttributionError::ReserveWarm(_))), "{case:?}: {found:?}");
-        // Memory as slow as the device: only the second read tells that no device was involved.
+        // Memory as slow as the device: only the second read shows that no device was involved.
         let slow_memory = Case { lying: true, memory_us: case.device_us.max(120.0), ..case };
         let (_, found) = run(slow_memory, 7);
         assert!(matches!(found, Err(AttributionError::UnbufferedCached(_))), "{slow_memory:?}: {found:?}");

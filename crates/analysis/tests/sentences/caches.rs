@@ -143,7 +143,7 @@ fn stable_writes() {
 fn rejected_estimates() -> Vec<AttributionError> {
     use AttributionError::{
         DistancesDisagree, KnownHotCold, NotSeparable, OwnTimesDisagree, ReserveWarm, ReserveWarms,
-        ThirdState, TooFew,
+        ThirdState, TooFew, UnbufferedCached,
     };
     let all = vec![
         TooFew(12),
@@ -154,6 +154,7 @@ fn rejected_estimates() -> Vec<AttributionError> {
         DistancesDisagree { near: 0.1, far: 0.9 },
         OwnTimesDisagree { own: 0.7, probes: 0.2 },
         KnownHotCold(0.3),
+        UnbufferedCached(0.08),
     ];
     for error in &all {
         match error {
@@ -164,7 +165,8 @@ fn rejected_estimates() -> Vec<AttributionError> {
             | ReserveWarms(_)
             | DistancesDisagree { .. }
             | OwnTimesDisagree { .. }
-            | KnownHotCold(_) => {}
+            | KnownHotCold(_)
+            | UnbufferedCached(_) => {}
         }
     }
     all

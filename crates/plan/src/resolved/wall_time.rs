@@ -50,6 +50,8 @@ const PASSES_BEFORE: u64 = 4;
 const ON_THIS_MACHINE: Duration = Duration::from_secs(2);
 /// Requests of one triple of cache probes, with those that wake the server.
 const PROBES_OF_A_TRIPLE: u64 = 12;
+/// Requests of the second read of an unbuffered cold record.
+const PROBES_OF_A_SECOND_READ: u64 = 2;
 
 impl ResolvedPlan {
     /// Time from the first connection until everything is removed, except a pre-step command. The upper end holds for
@@ -89,12 +91,17 @@ impl ResolvedPlan {
         }
         let record = u64::from(work.record_size.max(1));
         let triples = probes.triples(work.record_size);
-        let pushed = if let Cold::PushedOut(size) = probes.cold { size.0 } else { 0 };
+        let (pushed, again) = match probes.cold {
+            Cold::PushedOut(size) => (size.0, 0),
+            Cold::Unbuffered => (0, PROBES_OF_A_SECOND_READ),
+            Cold::PreStepCommand => (0, 0),
+        };
         // Each file is written once and read as often; the workload continues between the probes.
         let moved =
             2 * (probes.reserve(work.record_size) + CacheProbePlan::known_hot(work.record_size) + pushed);
-        let requests = moved.div_ceil(record) + PROBES_OF_A_TRIPLE * triples + LOGON;
-        let probed = PROBES_OF_A_TRIPLE * triples * record;
+        let reads = (PROBES_OF_A_TRIPLE + again) * triples;
+        let requests = moved.div_ceil(record) + reads + LOGON;
+        let probed = reads * record;
         slowest.time(requests, moved + probed) + whole_file(work, slowest) * PASSES_BEFORE as u32
     }
 }

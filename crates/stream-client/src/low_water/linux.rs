@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use tokio::net::TcpStream;
 
 /// First version that enlarges the receive buffer for a mark, and that reports data when a mark moves below what is there
-/// (tcp_set_rcvlowat). With an older one a reader could wait for ever.
+/// (`tcp_set_rcvlowat`). With an older one a reader could wait for ever.
 const SINCE: (u32, u32) = (4, 18);
 
 /// Moves the mark to a number of bytes; false if the kernel does not support that.
