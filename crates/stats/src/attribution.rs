@@ -148,8 +148,8 @@ pub enum AttributionError {
     ReserveWarms(f64),
     /// V8: the server does not read unbuffered records from storage every time.
     #[error(
-        "unbuffered records that are read again are as fast as hot ones (separation {0:.2}, at least 0.5): a cache \
-         serves unbuffered reads"
+        "unbuffered records are not clearly slower than hot ones when they are read again (separation {0:.2}, at least \
+         0.5): the server or its storage serves them from a cache"
     )]
     UnbufferedCached(f64),
     /// V6: the share depends on how far ahead the probes look.

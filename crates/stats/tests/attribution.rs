@@ -151,7 +151,7 @@ fn run(case: Case, seed: u64) -> (f64, Result<Attribution, AttributionError>) {
             hot.push(server.probe(probed));
             let reserve = file + ahead.len() - 1;
             let miss = server.touch(reserve) && !case.lying;
-            cold.push(server.time(miss) + if case.lying { case.memory_us } else { 0.0 });
+            cold.push(server.time(miss) + case.memory_us);
             cold_again.push(server.time(!case.lying));
             next = at + SPACING / 2 + random.below(SPACING as u64) as usize;
         }

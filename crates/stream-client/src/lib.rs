@@ -39,6 +39,8 @@ mod own_thread;
 mod receive_buffer;
 mod request_table;
 mod send_queue;
+#[cfg(target_os = "linux")]
+mod socket_option;
 pub mod submit_error;
 mod tcp_info;
 

@@ -87,6 +87,7 @@ fn measured(case: Case, seed: u64) -> (f64, Result<Attribution, AttributionError
     let target = SimulatedTarget::new(NullTarget, &clock, case.device(seed));
     let steps = steps(&case.plan(seed, &PUSH.to_string()), target.clone(), &clock);
     assert_eq!(steps[0].measure.server.without_probes, None);
+    assert!(steps[0].measure.server.probes.cold_again.is_empty(), "the second read comes from the cache");
     (truth(&target.log()), judged(&steps[0].measure.server.probes))
 }
 
@@ -166,9 +167,15 @@ fn k16_a_server_that_lies_about_unbuffered_reads_is_caught() {
         let target =
             SimulatedTarget::new(MemoryTarget::new(), &clock, case.device_with(1, 8 * CACHE as usize, lies));
         let steps = steps(&case.plan(1, "unbuffered"), target, &clock);
-        let found = judged(&steps[0].measure.server.probes);
+        let mut probes = steps[0].measure.server.probes.clone();
+        assert_eq!(probes.cold_again.len(), probes.cold.len());
+        let found = judged(&probes);
         if lies {
             assert!(matches!(found, Err(AttributionError::ReserveWarm(_))), "{found:?}");
+            // Memory that was not used for a while may be as slow as the device, but not twice.
+            probes.cold.iter_mut().for_each(|time| *time += 400_000);
+            let found = judged(&probes);
+            assert!(matches!(found, Err(AttributionError::UnbufferedCached(_))), "{found:?}");
         } else {
             assert!(found.as_ref().is_ok_and(|found| found.storage < 0.02), "{found:?}");
         }

@@ -6,23 +6,15 @@ use std::os::fd::AsRawFd;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
+use crate::socket_option;
+
 /// Words of the space for control messages: one `SCM_TIMESTAMPING` takes 8.
 const CONTROL_WORDS: usize = 16;
 
 /// Requests arrival times of a connection; false if the kernel has none.
 pub(super) fn request(stream: &TcpStream) -> bool {
     let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-    // SAFETY: the value is live and as long as stated.
-    let done = unsafe {
-        libc::setsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPING,
-            (&raw const flags).cast(),
-            size_of_val(&flags) as libc::socklen_t,
-        )
-    };
-    done == 0
+    socket_option::set(stream, libc::SO_TIMESTAMPING, flags.cast_signed())
 }
 
 /// Receives what is there, with the time at which the last of it arrived.

@@ -1,9 +1,10 @@
 //! The low-water mark of Linux (`SO_RCVLOWAT`).
 
-use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
 
 use tokio::net::TcpStream;
+
+use crate::socket_option;
 
 /// First version that enlarges the receive buffer for a mark, and that reports data when a mark moves below what is there
 /// (`tcp_set_rcvlowat`). With an older one a reader could wait for ever.
@@ -16,18 +17,7 @@ pub(super) fn set(stream: &TcpStream, bytes: usize) -> bool {
     if !SUPPORTED.get_or_init(|| version(&release()) >= Some(SINCE)) {
         return false;
     }
-    let Ok(mark) = libc::c_int::try_from(bytes) else { return false };
-    // SAFETY: the value is live and as long as stated.
-    let done = unsafe {
-        libc::setsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RCVLOWAT,
-            (&raw const mark).cast(),
-            size_of_val(&mark) as libc::socklen_t,
-        )
-    };
-    done == 0
+    libc::c_int::try_from(bytes).is_ok_and(|mark| socket_option::set(stream, libc::SO_RCVLOWAT, mark))
 }
 
 /// The first two numbers of a release such as `6.1.0-18-amd64`.
@@ -86,6 +76,13 @@ mod tests {
                 filled += tokio::time::timeout(Duration::from_secs(60), read).await.unwrap().unwrap();
             }
             assert_eq!(received[..len], expected[..len]);
+        }
+        // The mark is what is certain to arrive without its end, and one byte for anything else.
+        for (bytes, expected) in
+            [(LARGE, LARGE - (128 << 10)), ((256 << 10) - 1, 1), (256 << 10, 128 << 10), (0, 1)]
+        {
+            mark.expect(&client, bytes);
+            assert_eq!(mark.mark, expected);
         }
         drop(client);
         answers.await.unwrap();

@@ -13,7 +13,7 @@ use absent::set;
 use linux::set;
 
 /// Bytes at the end of a large transfer that are not waited for as a whole. They are copied after the last of them has
-/// arrived, which adds about 10 us to the response time; the rest is copied while they arrive.
+/// arrived, which adds about 20 us to the response time; the rest is copied while they arrive.
 const LAST_BYTES: usize = 128 << 10;
 
 /// The low-water mark of one connection. A reader that is woken for each segment of a large reply pays for each wake-up; one
