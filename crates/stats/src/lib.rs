@@ -30,6 +30,7 @@ mod little;
 mod normal;
 mod offset;
 mod order_statistic;
+mod partition;
 mod quantum;
 mod queueing;
 mod rank_sum;
@@ -70,6 +71,10 @@ pub use normal::{normal_cdf, normal_quantile};
 pub use offset::{ClockOffset, Exchange, clock_offset, common_window, start_delay_ns, start_skew_ns};
 pub use order_statistic::{
     Ranks, median, median_of_sorted, median_or_zero, quantile_ranks, sample_median, upper_median,
+};
+pub use partition::{
+    CellInterval, CellSeries, Direction, Evidence, Headline, Map, MapAnswer, MapOptions, Part,
+    PartitionedMap, TestGrid, partition_map,
 };
 pub use quantum::{Quantum, TimeRange, clock_quanta};
 pub use queueing::{knee, mean_value_analysis, repairman_throughput};
