@@ -2,7 +2,7 @@
 
 use std::task::Poll;
 
-use sharebench_model::{ErrorClass, MetaOp};
+use sharebench_model::{ErrorClass, Fact, MetaOp};
 use sharebench_nfs::NfsTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{SessionSpec, Target, UrlPart, call};
@@ -81,7 +81,7 @@ fn nfs_auto_takes_the_highest_version_of_ganesha() {
         let target = target(text);
         block_on(async {
             let session = target.connect(&SessionSpec::default()).await.unwrap();
-            let version = session.facts()["vers"].clone();
+            let version = session.facts()[Fact::Vers].clone();
             session.close().await;
             version
         })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability};
+use sharebench_model::{DataOp, ErrorClass, Fact, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability};
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target, UrlPart, call, reply_for};
@@ -24,7 +24,7 @@ fn target(text: &str) -> SmbTarget {
     SmbTarget::from_url(url(text), Secret::new(Smbd::PASSWORD)).unwrap()
 }
 
-fn facts(target: &SmbTarget) -> sharebench_model::Facts {
+fn facts(target: &SmbTarget) -> sharebench_model::TargetFacts {
     block_on(async {
         let session = target.connect(&SessionSpec::default()).await.unwrap();
         let facts = session.facts();
@@ -67,7 +67,7 @@ fn smb_conforms_at_smbd_in_every_dialect_signed_and_unsigned() {
         for (sign, signing) in [("off", "off"), ("required", algorithm)] {
             let target = target(&smbd.url("", &format!("dialect={dialect}&sign={sign}")));
             let facts = facts(&target);
-            assert_eq!((facts["dialect"].as_str(), facts["signing"].as_str()), (dialect, signing));
+            assert_eq!((facts[Fact::Dialect].as_str(), facts[Fact::Signing].as_str()), (dialect, signing));
             conform(&target, &suite(dialect));
         }
     }
@@ -81,7 +81,7 @@ fn smb_conforms_at_smbd_encrypted() {
     for (dialect, cipher) in [("3.0", "AES-128-CCM"), ("3.0.2", "AES-128-CCM"), ("3.1.1", "AES-128-GCM")] {
         let target = target(&smbd.url("", &format!("dialect={dialect}&encrypt=required")));
         let facts = facts(&target);
-        assert_eq!((facts["dialect"].as_str(), facts["encryption"].as_str()), (dialect, cipher));
+        assert_eq!((facts[Fact::Dialect].as_str(), facts[Fact::Encryption].as_str()), (dialect, cipher));
         conform(&target, &suite(dialect));
     }
 }
@@ -91,12 +91,12 @@ fn smb_meets_the_requirements_of_smbd() {
     needs!(Smbd::NEEDS);
     let signing =
         Smbd::start(&SmbdOptions { signing: Signing::Mandatory, ..SmbdOptions::default() }).unwrap();
-    assert_eq!(facts(&target(&signing.url("", "")))["signing"], "AES-GMAC");
+    assert_eq!(facts(&target(&signing.url("", "")))[Fact::Signing], "AES-GMAC");
     let error = refusal(&signing.url("", "sign=off"), Smbd::PASSWORD);
     assert_eq!((error.part, error.class), (UrlPart::Option("sign"), ErrorClass::Refused), "{error}");
 
     let sealing = Smbd::start(&SmbdOptions { encrypted: true, ..SmbdOptions::default() }).unwrap();
-    assert_eq!(facts(&target(&sealing.url("", "")))["encryption"], "AES-128-GCM");
+    assert_eq!(facts(&target(&sealing.url("", "")))[Fact::Encryption], "AES-128-GCM");
     let error = refusal(&sealing.url("", "encrypt=off"), Smbd::PASSWORD);
     assert_eq!(error.class, ErrorClass::Refused, "{error}");
 
@@ -107,7 +107,7 @@ fn smb_meets_the_requirements_of_smbd() {
 
     let dialects = Some(("SMB2_02", "SMB2_10"));
     let old = Smbd::start(&SmbdOptions { dialects, ..SmbdOptions::default() }).unwrap();
-    assert_eq!(facts(&target(&old.url("", "")))["dialect"], "2.1");
+    assert_eq!(facts(&target(&old.url("", "")))[Fact::Dialect], "2.1");
     let error = refusal(&old.url("", "encrypt=required"), Smbd::PASSWORD);
     assert_eq!((error.part, error.class), (UrlPart::Option("encrypt"), ErrorClass::Unsupported), "{error}");
 }

@@ -3,11 +3,11 @@
 use std::future::poll_fn;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability,
+    DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability, TargetFacts,
 };
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
-use sharebench_target::{NOT_GRANTED, Secret, Session, SessionSpec, Target, call};
+use sharebench_target::{Secret, Session, SessionSpec, Target, call};
 use sharebench_tests::{Cut, FaultProxy, Smbd, SmbdOptions, needs};
 
 use crate::adapters::{block_on, conform, url};
@@ -74,8 +74,8 @@ async fn replies_after_loss(session: &mut dyn Session, proxy: &FaultProxy, index
     replies(session).await
 }
 
-fn channels_of(facts: &Facts) -> (&str, &str) {
-    (&facts["connections_requested"], &facts["connections"])
+fn channels_of(facts: &TargetFacts) -> (&str, &str) {
+    (&facts[Fact::ConnectionsRequested], &facts[Fact::Connections])
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn several_channels_conform_at_smbd_signed_and_encrypted() {
         });
         let (requested, granted) = channels_of(&facts);
         assert_eq!(requested, granted, "{options}: {facts:?}");
-        assert_eq!(facts.get(NOT_GRANTED), None);
+        assert_eq!(facts.get(Fact::NotGranted), None);
         if conforms {
             let secret = Some(Smbd::PASSWORD.to_owned());
             conform(&target, &Suite { secret, ..Suite::default() });
@@ -113,7 +113,7 @@ fn a_server_without_multichannel_grants_one_channel_and_the_run_reports_it() {
     let target = target(&smbd.url("", "channels=4"));
     let facts = block_on(async { open(&target).await.facts() });
     assert_eq!(channels_of(&facts), ("4", "1"));
-    assert!(facts[NOT_GRANTED].contains("announces no multichannel"), "{facts:?}");
+    assert!(facts[Fact::NotGranted].contains("announces no multichannel"), "{facts:?}");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn the_loss_of_a_channel_costs_no_operation() {
                 let wanted = byte_of(reply.slot.0, 2);
                 assert!(session.buffer(reply.slot).iter().all(|byte| *byte == wanted), "{:?}", reply.slot);
             }
-            assert_eq!(target.final_facts()["connections_lost"], "3");
+            assert_eq!(target.final_facts()[Fact::ConnectionsLost], "3");
             let stored = std::fs::read(smbd.share().join("kept")).unwrap();
             assert!((0..DEPTH).all(|slot| stored[(slot * RECORD) as usize] == byte_of(slot, 2)));
             // The last connection is the session.
@@ -180,7 +180,7 @@ fn operations_on_names_survive_the_loss_of_their_channel() {
         let listed = lose(&mut *session, MetaOp::List { path: String::new() }).await;
         let MetaYield::Entries(entries) = listed else { panic!("{listed:?}") };
         assert_eq!(entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["old"]);
-        assert_eq!(target.final_facts()["connections_lost"], "4");
+        assert_eq!(target.final_facts()[Fact::ConnectionsLost], "4");
         call(&mut *session, MetaOp::Remove { path: "old".into() }).await.unwrap();
         session.close().await;
     });

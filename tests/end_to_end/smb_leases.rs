@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use sharebench_model::{MetaOp, MetaYield, OpenHow};
+use sharebench_model::{Fact, MetaOp, MetaYield, OpenHow};
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{Secret, Session, SessionSpec, Target, call};
@@ -28,8 +28,8 @@ fn a_session_with_leases_conforms_and_counts_what_smbd_grants() {
     let target = target(&smbd.url("", "lease=rh&durable=on"));
     conform(&target, &Suite { secret, ..Suite::default() });
     let facts = target.final_facts();
-    assert!(facts["leases_granted"].contains("RH "), "{facts:?}");
-    let (granted, requested) = facts["durable_handles_granted"].split_once(" of ").unwrap();
+    assert!(facts[Fact::LeasesGranted].contains("RH "), "{facts:?}");
+    let (granted, requested) = facts[Fact::DurableHandlesGranted].split_once(" of ").unwrap();
     let number = |text: &str| text.parse::<u32>().unwrap();
     assert!(number(granted) > 0 && number(granted) <= number(requested), "{facts:?}");
 }
@@ -51,7 +51,7 @@ fn each_choice_is_granted_as_requested_and_none_requests_nothing() {
             open(&mut *session, OpenHow::CreateNew).await;
             session.close().await;
         });
-        assert_eq!(target.final_facts()["leases_granted"], granted, "{options}");
+        assert_eq!(target.final_facts()[Fact::LeasesGranted], granted, "{options}");
         std::fs::remove_file(smbd.share().join("leased")).unwrap();
     }
     assert!(target(&smbd.url("", "lease=none")).final_facts().is_empty());
@@ -78,7 +78,7 @@ fn the_break_of_an_idle_holder_is_acknowledged_so_that_the_other_user_need_not_w
                 () = thinking => unreachable!("it never ends"),
             }
             let facts = first.final_facts();
-            let counts = (&facts["leases_broken"][..], &facts["lease_breaks_acknowledged"][..]);
+            let counts = (&facts[Fact::LeasesBroken][..], &facts[Fact::LeaseBreaksAcknowledged][..]);
             assert_eq!(counts, ("1", "1"), "{options}: {facts:?}");
             call(&mut *holder, MetaOp::Stat { path: "leased".into() }).await.unwrap();
             other.close().await;

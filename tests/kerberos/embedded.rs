@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_gss::{AcceptorKeys, Identity, SharedCredential};
-use sharebench_model::ErrorClass;
+use sharebench_model::{ErrorClass, Fact};
 use sharebench_nfs::NfsTarget;
 use sharebench_server::{EmbeddedServers, MemoryVolume, NfsTls, ServeOptions, Volume};
 use sharebench_smb::SmbTarget;
@@ -62,7 +62,9 @@ fn a_principal_must_be_an_account_if_there_are_accounts() {
     let Some(realm) = Realm::enter(test) else { return };
     let (_servers, port) = serve(&realm, vec![("Alice".to_owned(), Secret::new(Realm::PASSWORD))]);
     let facts = |target: &SmbTarget| {
-        block_on(async { target.connect(&SessionSpec::default()).await.unwrap().facts()["login"].clone() })
+        block_on(async {
+            target.connect(&SessionSpec::default()).await.unwrap().facts()[Fact::Login].clone()
+        })
     };
     assert_eq!(facts(&target(port, "auth=kerberos").with_tickets(tickets(&realm, "alice"))), "Kerberos");
     assert_eq!(facts(&target(port, "auth=ntlm")), "NTLM");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sharebench_gss::{AcceptorKeys, Identity, SharedCredential};
 use sharebench_model::{
-    DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot, Stability,
+    DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot, Stability,
 };
 use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
 use sharebench_smb::SmbTarget;
@@ -81,8 +81,9 @@ async fn open(target: &SmbTarget) -> (Box<dyn Session>, FileRef) {
 
 /// Works until the server has let the session expire.
 fn works_on(target: &SmbTarget) {
-    let renewed =
-        || -> u64 { target.final_facts().get("logins_renewed").map_or(0, |number| number.parse().unwrap()) };
+    let renewed = || -> u64 {
+        target.final_facts().get(Fact::LoginsRenewed).map_or(0, |number| number.parse().unwrap())
+    };
     block_on(async {
         let (mut session, file) = open(target).await;
         let began = Instant::now();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_gss::{Identity, SharedCredential};
-use sharebench_model::{ErrorClass, Facts};
+use sharebench_model::{ErrorClass, TargetFacts};
 use sharebench_nfs::NfsTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, SessionSpec, Target, UrlPart};
@@ -27,7 +27,7 @@ fn target(realm: &Realm, text: &str) -> NfsTarget {
     NfsTarget::from_url(url(text)).unwrap().with_tickets(SharedCredential::new(identity))
 }
 
-fn connect(target: &NfsTarget) -> Result<Facts, ConnectError> {
+fn connect(target: &NfsTarget) -> Result<TargetFacts, ConnectError> {
     let spec = SessionSpec { connect_timeout: Duration::from_secs(60), ..SessionSpec::default() };
     block_on(async {
         let session = target.connect(&spec).await?;
@@ -59,14 +59,14 @@ fn nfs4_conforms_at_ganesha_with_each_flavor() {
     for options in VERSION_4 {
         let target = target(&realm, &named_v4(&server, options));
         let facts = connect(&target).unwrap();
-        for (name, key) in [("vers", "vers"), ("sec", "sec"), ("nconnect", "nconnect")] {
+        for (name, key) in [("vers", Fact::Vers), ("sec", Fact::Sec), ("nconnect", Fact::Nconnect)] {
             let wanted = options.split('&').find_map(|option| option.strip_prefix(&format!("{name}=")));
             assert!(wanted.is_none_or(|wanted| facts[key] == wanted), "{options}: {facts:?}");
         }
         conform(&target, &Suite::default());
     }
     let automatic = connect(&target(&realm, &named_v4(&server, "vers=auto&sec=krb5"))).unwrap();
-    assert_eq!(automatic["vers"], "4.2");
+    assert_eq!(automatic[Fact::Vers], "4.2");
     assert_eq!(std::fs::read_dir(server.directory()).unwrap().count(), 0, "the suite left something");
 }
 
@@ -77,7 +77,7 @@ fn nfs_conforms_at_ganesha_with_each_flavor() {
     let server = ganesha(&realm, "krb5,krb5i,krb5p");
     for flavor in ["krb5", "krb5i", "krb5p"] {
         let target = target(&realm, &named(&server, &format!("sec={flavor}&nconnect=2")));
-        assert_eq!(connect(&target).unwrap()["sec"], flavor);
+        assert_eq!(connect(&target).unwrap()[Fact::Sec], flavor);
         conform(&target, &Suite::default());
     }
     assert_eq!(std::fs::read_dir(server.directory()).unwrap().count(), 0, "the suite left something");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_gss::{Identity, SharedCredential};
-use sharebench_model::{ErrorClass, Facts};
+use sharebench_model::{ErrorClass, Fact, TargetFacts};
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target, UrlPart};
@@ -25,7 +25,7 @@ fn target(text: &str, password: &str) -> SmbTarget {
     SmbTarget::from_url(url(text), Secret::new(password)).unwrap()
 }
 
-fn connect(target: &SmbTarget) -> Result<Facts, ConnectError> {
+fn connect(target: &SmbTarget) -> Result<TargetFacts, ConnectError> {
     let spec = SessionSpec { connect_timeout: Duration::from_secs(60), ..SessionSpec::default() };
     block_on(async {
         let session = target.connect(&spec).await?;
@@ -52,14 +52,14 @@ fn smb_conforms_at_smbd_with_keys_from_kerberos() {
         let text = named(&server, &format!("auth=kerberos&{options}"));
         let target = target(&text, "").with_tickets(tickets.clone());
         let facts = connect(&target).unwrap();
-        let found = [&facts["login"], &facts["signing"], &facts["encryption"]];
+        let found = [&facts[Fact::Login], &facts[Fact::Signing], &facts[Fact::Encryption]];
         assert_eq!(found, ["Kerberos", signing, encryption]);
         conform(&target, &Suite::default());
     }
     // Keys for AES-256 have the whole session key as their base, which NTLM never shows.
     let long = smbd(&realm, SmbdOptions { cipher: Some("AES-256-GCM"), ..SmbdOptions::default() });
     let target = target(&named(&long, "auth=kerberos&encrypt=required"), "").with_tickets(tickets);
-    assert_eq!(connect(&target).unwrap()["encryption"], "AES-256-GCM");
+    assert_eq!(connect(&target).unwrap()[Fact::Encryption], "AES-256-GCM");
 }
 
 #[test]
@@ -69,15 +69,16 @@ fn a_password_a_ticket_and_no_ticket_choose_the_mechanism() {
         return;
     };
     let server = smbd(&realm, SmbdOptions::default());
-    let mechanism =
-        |options: &str| connect(&target(&named(&server, options), Smbd::PASSWORD)).unwrap()["login"].clone();
+    let mechanism = |options: &str| {
+        connect(&target(&named(&server, options), Smbd::PASSWORD)).unwrap()[Fact::Login].clone()
+    };
     assert_eq!(mechanism("auth=kerberos"), "Kerberos", "the realm has the same password");
     assert_eq!(mechanism(""), "NTLM", "a password without a ticket");
     realm.log_in(&[server.user()]).unwrap();
     assert_eq!(mechanism(""), "Kerberos", "a ticket is preferred");
     assert_eq!(mechanism("auth=ntlm"), "NTLM");
     let facts = connect(&target(&server.url("", "spn=cifs/localhost"), Smbd::PASSWORD)).unwrap();
-    assert_eq!(facts["login"], "Kerberos", "spn= names the service of an address");
+    assert_eq!(facts[Fact::Login], "Kerberos", "spn= names the service of an address");
     realm.log_in(&["alice"]).unwrap();
     assert_eq!(mechanism(""), "NTLM", "the ticket belongs to another user");
 }

@@ -3,7 +3,7 @@
 mod synthetic;
 
 use sharebench_analysis::{Analysis, Condition, Options, RunData, analyse};
-use sharebench_model::{Coordinates, Facts, PolicyCount, USERS_BETWEEN_STEPS_FACT, USERS_STAY, Value, axis};
+use sharebench_model::{Coordinates, Fact, Facts, PolicyCount, USERS_STAY, Value, axis};
 use synthetic::{Synthetic, grid, plausible};
 
 /// A step of a load.
@@ -74,7 +74,7 @@ fn a_load_whose_users_stay_logged_on_is_unlike_one_whose_users_log_off() {
         let mut run = Synthetic::new("conditions", &["a", "b"], 3);
         let steps: Vec<Coordinates> = users.iter().map(|users| level(*users)).collect();
         run.sweep(&steps, 1, plausible);
-        run.run.facts[0].insert(USERS_BETWEEN_STEPS_FACT.to_owned(), USERS_STAY.to_owned());
+        run.run.facts[0].insert(Fact::UsersBetweenSteps.name().to_owned(), USERS_STAY.to_owned());
         texts(run.run)
     };
     assert_eq!(load(&[5, 10]), ["unlike conditions: users between steps stay logged on (a), log off (b)"]);

@@ -1,6 +1,6 @@
 //! Which experiments a diagnosis makes, on sessions of their own.
 
-use sharebench_model::OpError;
+use sharebench_model::{Fact, OpError};
 use sharebench_stats::{Estimate, bootstrap_intervals, median};
 
 use crate::evidence::{Comparison, Evidence, Experiment};
@@ -41,8 +41,8 @@ impl Work<'_> {
                     let arms = (&mut base, &mut changed);
                     self.compare(Experiment::Connections, arms, files, evidence, (time, deadline)).await?;
                     // The session of one slot requests fewer credits than the server would grant.
-                    if let Some(credits) = single.session.facts().remove("credits") {
-                        evidence.facts.insert("credits".to_owned(), credits);
+                    if let Some(credits) = single.session.facts().remove(Fact::Credits) {
+                        evidence.facts.insert(Fact::Credits.name().to_owned(), credits);
                     }
                     evidence.read = tcp.and_then(|tcp| single.session.tcp()?.since(tcp));
                     single.session.close().await;
@@ -72,7 +72,7 @@ impl Work<'_> {
             let slots = connections[0].slots;
             match target.connect(&self.spec(slots)).await {
                 Ok(session) => {
-                    evidence.changed_facts.insert(*experiment, session.facts());
+                    evidence.changed_facts.insert(*experiment, session.facts().stored());
                     let mut other = Connection::new(session, slots);
                     let mut base = Arm::new([&mut connections[0]], slots, files, block).await?;
                     match Arm::new([&mut other], slots, files, block).await {

@@ -151,7 +151,7 @@ impl Work<'_> {
         let mut connection = Connection::new(session, 1);
         let evidence = &mut progress.evidence;
         self.target.capabilities().protocol.clone_into(&mut evidence.protocol);
-        evidence.facts = connection.session.facts();
+        evidence.facts = connection.session.facts().stored();
         evidence.mount = MountFacts::of(&evidence.facts);
         evidence.login = phases;
         if evidence.login.needs_repetition()

@@ -11,8 +11,8 @@ use std::time::Duration;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, Measure, MetaOp, MetaReply, OpError, OpStep, Reply, RunEvent, RunOutcome,
-    Slot, WireCount,
+    DataOp, ErrorClass, Measure, MetaOp, MetaReply, OpError, OpStep, Reply, RunEvent, RunOutcome, Slot,
+    TargetFacts, WireCount,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
@@ -54,7 +54,7 @@ struct LosingSession {
 }
 
 impl Session for LosingSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.inner.facts()
     }
 

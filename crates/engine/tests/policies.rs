@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{
-    DataOp, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, PolicyCount, Reply, Residency, RunEvent,
-    RunOutcome, Slot, StepError, StepResult, Verdict, WireCount,
+    DataOp, IoPolicy, MetaOp, MetaReply, MetaYield, PolicyCount, Reply, Residency, RunEvent, RunOutcome,
+    Slot, StepError, StepResult, TargetFacts, Verdict, WireCount,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
@@ -71,7 +71,7 @@ impl Target for Paged {
 }
 
 impl Session for PagedSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.inner.facts()
     }
 

@@ -10,8 +10,8 @@ use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::units::ByteSize;
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, Part, Reply, RunEvent, RunOutcome, Slot, StepResult,
-    UnitObjective, Verdict, WireCount,
+    DataOp, ErrorClass, Fact, MetaOp, MetaReply, Part, Reply, RunEvent, RunOutcome, Slot, StepResult,
+    TargetFacts, UnitObjective, Verdict, WireCount,
 };
 use sharebench_plan::{Load, Plan, PlannedTarget, Preset, Scale, Think, Verify, WORKLOADS};
 use sharebench_target::{
@@ -242,7 +242,7 @@ impl Target for Narrow {
 }
 
 impl Session for NarrowSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.0.facts()
     }
 
@@ -307,7 +307,7 @@ fn a_split_block_counts_as_several_requests_everywhere_and_is_reported() {
             "{reported}"
         );
         let facts = events.iter().find_map(|event| match event {
-            RunEvent::TargetReady { facts, .. } => facts.get("block"),
+            RunEvent::TargetReady { facts, .. } => Fact::Block.value(facts),
             _ => None,
         });
         assert_eq!(facts.unwrap(), "100000B sent as 2 requests of at most 60KiB");

@@ -16,6 +16,7 @@ mod check;
 mod coordinates;
 mod event;
 mod evidence;
+mod facts;
 mod histogram;
 mod io500;
 mod load_detail;
@@ -44,6 +45,7 @@ pub use check::{Check, CheckText, Verdict};
 pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
+pub use facts::{COMMIT_ON_CLOSE, Fact, FactClass, IDENTITY_MOUNT_OPTIONS, NO_CLIENT_CACHE, TargetFacts};
 pub use histogram::{Histogram, HistogramError};
 pub use io500::Io500Phase;
 pub use load_detail::{
@@ -66,8 +68,7 @@ pub use random::{Random, mix};
 pub use rank_share::RankShare;
 pub use resting::HistogramArchive;
 pub use run::{
-    Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT, StepError,
-    StepResult, TargetIdentity, USERS_BETWEEN_STEPS_FACT, USERS_STAY,
+    Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepError, StepResult, TargetIdentity, USERS_STAY,
 };
 pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
 pub use sparse::{Absent, Sparse};

@@ -9,7 +9,7 @@ use crate::{Check, Coordinates, ErrorClass, Measure, OpError, RepeatRule, Sparse
 
 absent!(Vec<Check>);
 
-/// Named facts: environment, versions, what a target negotiated. Never a secret.
+/// Named facts: environment, versions, and, as a run stores it, what a target negotiated. Never a secret.
 pub type Facts = BTreeMap<String, String>;
 
 /// Name of the environment fact that says where a run comes from, when sharebench did not measure it.
@@ -17,14 +17,7 @@ pub const ORIGIN_FACT: &str = "origin";
 /// Its value for results of another program.
 pub const IMPORTED: &str = "imported";
 
-/// Name of the target fact with the size of its file system in bytes, as the target reports it.
-pub const SPACE_TOTAL_FACT: &str = "space_total_bytes";
-/// Name of the target fact with the bytes that could be written when the run began.
-pub const SPACE_AVAILABLE_FACT: &str = "space_available_bytes";
-
-/// Name of the target fact with what users do between two steps of a load, where they do not log off.
-pub const USERS_BETWEEN_STEPS_FACT: &str = "users_between_steps";
-/// Its value where they stay logged on and work on.
+/// The value of [`Fact::UsersBetweenSteps`](crate::Fact::UsersBetweenSteps) where users stay logged on and work on.
 pub const USERS_STAY: &str = "stay logged on";
 
 /// A target as the run names it.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use sharebench_model::Facts;
+use sharebench_model::{Fact, TargetFacts};
 use sharebench_ncp::client::{BurstUse, Counts};
 
 /// Retransmissions, lost fragments of bursts, and the windows and gaps in use, of several connections.
@@ -30,15 +30,15 @@ impl LossCounts {
     }
 
     /// Adds the facts.
-    pub(crate) fn put(self, facts: &mut Facts) {
-        let mut add = |fact: &str, value: String| facts.insert(fact.to_owned(), value);
-        add("resent", self.resent.to_string());
+    pub(crate) fn put(self, facts: &mut TargetFacts) {
+        let mut add = |fact: Fact, value: String| facts.state(fact, value);
+        add(Fact::Resent, self.resent.to_string());
         if let Some(BurstUse { window, gap }) = self.burst {
             let windows = format!("{} to {} bytes, first {}", window.lowest, window.highest, window.first);
-            add("burst_window_used", windows);
+            add(Fact::BurstWindowUsed, windows);
             let gaps = format!("{:?} to {:?}, first {:?}", gap.lowest, gap.highest, gap.first);
-            add("burst_gap_used", gaps);
-            add("burst_fragments_lost", self.lost_fragments.to_string());
+            add(Fact::BurstGapUsed, gaps);
+            add(Fact::BurstFragmentsLost, self.lost_fragments.to_string());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, Facts};
+use sharebench_model::{ErrorClass, Fact, TargetFacts};
 use sharebench_ncp::client::{BurstOptions, Client, ClientError, LargePackets, Login, Options, Path};
 use sharebench_ncp::ether::EtherSocket;
 use sharebench_ncp::wire::name_space::space;
@@ -112,7 +112,7 @@ async fn open(
         let client = client.map_err(|error| error.on_connection(number, count))?;
         connections.push(Connection::new(client));
     }
-    let mut facts = Facts::from([("connections".to_owned(), count.to_string())]);
+    let mut facts = TargetFacts::from([(Fact::Connections, count.to_string())]);
     let space = match connections.first_mut().map(Connection::client) {
         Some(Ok(client)) => inspect_target(options, client, &mut facts).await?,
         _ => space::DOS,
@@ -255,7 +255,7 @@ fn login_failure(error: &ClientError) -> SetupError {
 pub(crate) async fn inspect_target(
     options: &NcpOptions,
     client: &mut Client<SocketTransport>,
-    facts: &mut Facts,
+    facts: &mut TargetFacts,
 ) -> Result<u8, SetupError> {
     let of_share = |error| SetupError::of(UrlPart::Share, &error);
     let info = client.server_info().await.map_err(of_share)?;

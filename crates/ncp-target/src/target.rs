@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, Facts, IoPolicy};
+use sharebench_model::{ErrorClass, Fact, IoPolicy, TargetFacts};
 use sharebench_target::{
     CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret,
     Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
@@ -79,10 +79,10 @@ impl Target for NcpTarget {
         self.shared_queue_depth() * (1 + self.options.far.descriptors())
     }
 
-    fn final_facts(&self) -> Facts {
-        let mut facts = Facts::new();
+    fn final_facts(&self) -> TargetFacts {
+        let mut facts = TargetFacts::new();
         self.options.totals.get().put(&mut facts);
-        facts.extend(self.options.short_names.stated().map(|names| ("short_names".to_owned(), names)));
+        facts.extend(self.options.short_names.stated().map(|names| (Fact::ShortNames, names)));
         facts
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, IoPolicy, MetaOp, MetaYield, OpenHow, Slot, Stability, SyncPolicy,
+    DataOp, ErrorClass, Fact, IoPolicy, MetaOp, MetaYield, OpenHow, Slot, Stability, SyncPolicy,
 };
 use sharebench_ncp::receive_buffer;
 use sharebench_ncp::security::level::Level;
@@ -115,16 +115,16 @@ async fn facts_have_the_negotiated_values() {
     let session = connect(&target, 1, 4096).await.unwrap();
     let facts = session.facts();
     for (fact, value) in [
-        ("transport", "udp"),
-        ("server", "SHAREBENCH 3.11"),
-        ("buffer", "4096"),
-        ("signed", "true"),
-        ("names", "long"),
-        ("connections", "1"),
-        ("requests_per_connection", "1"),
-        ("resent", "0"),
+        (Fact::Transport, "udp"),
+        (Fact::Server, "SHAREBENCH 3.11"),
+        (Fact::Buffer, "4096"),
+        (Fact::Signed, "true"),
+        (Fact::Names, "long"),
+        (Fact::Connections, "1"),
+        (Fact::RequestsPerConnection, "1"),
+        (Fact::Resent, "0"),
     ] {
-        assert_eq!(facts.get(fact).map(String::as_str), Some(value), "{fact}: {facts:?}");
+        assert_eq!(facts.get(fact), Some(value), "{fact:?}: {facts:?}");
     }
     session.close().await;
     assert_eq!(server.connections(), 0);
@@ -141,9 +141,10 @@ async fn adaptive_bursts_transfer_records_that_exceed_their_window() {
         assert_eq!(target.capabilities().max_record, 61_440);
         let mut session = connect(&target, 1, 61_440).await.unwrap();
         let facts = session.facts();
-        for (fact, value) in [("burst_window", "auto, at most 61440"), ("burst_gap", "auto"), ("burst", "on")]
+        for (fact, value) in
+            [(Fact::BurstWindow, "auto, at most 61440"), (Fact::BurstGap, "auto"), (Fact::Burst, "on")]
         {
-            assert_eq!(facts.get(fact).map(String::as_str), Some(value), "{facts:?}");
+            assert_eq!(facts.get(fact), Some(value), "{facts:?}");
         }
         let open = MetaOp::open("adaptive", OpenHow::CreateNew);
         let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else { panic!() };
@@ -164,9 +165,9 @@ async fn adaptive_bursts_transfer_records_that_exceed_their_window() {
         assert!(requests[0] > 1, "the first windows are small: {requests:?}");
         session.close().await;
         let facts = target.final_facts();
-        assert!(facts["burst_window_used"].starts_with("42"), "{facts:?}");
-        assert!(facts["burst_gap_used"].starts_with("0ns to "), "{facts:?}");
-        assert!(facts.contains_key("burst_fragments_lost"), "{facts:?}");
+        assert!(facts[Fact::BurstWindowUsed].starts_with("42"), "{facts:?}");
+        assert!(facts[Fact::BurstGapUsed].starts_with("0ns to "), "{facts:?}");
+        assert!(facts.get(Fact::BurstFragmentsLost).is_some(), "{facts:?}");
     }
 }
 
@@ -177,8 +178,8 @@ async fn rejected_burst_is_among_the_facts() {
     let target = at(&server, "SHARE?transport=udp&burst=on&sign=3&retry=5s");
     let session = connect(&target, 1, 512).await.unwrap();
     let facts = session.facts();
-    assert_eq!(facts.get("burst").map(String::as_str), Some("refused"), "{facts:?}");
-    let missing = &facts[sharebench_target::NOT_GRANTED];
+    assert_eq!(facts.get(Fact::Burst), Some("refused"), "{facts:?}");
+    let missing = &facts[Fact::NotGranted];
     assert!(missing.starts_with("packet burst (burst=on); one request carries"), "{missing}");
     session.close().await;
 }
@@ -231,7 +232,7 @@ async fn connect_errors_name_their_part_of_the_url() {
     let deep = refused(connect(&at("SHARE?connections=2"), 4, 512).await);
     assert!(deep.to_string().contains("one outstanding request per connection"), "{deep}");
     let session = connect(&at("SHARE"), 4, 512).await.unwrap();
-    assert_eq!(session.facts().get("connections").map(String::as_str), Some("4"));
+    assert_eq!(session.facts().get(Fact::Connections), Some("4"));
     session.close().await;
     let Capabilities { max_record, max_queue_depth, .. } =
         at("SHARE?buffer=1024&connections=3").capabilities();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sharebench_model::{Entry, ErrorClass, MetaOp, MetaYield, OpenHow};
+use sharebench_model::{Entry, ErrorClass, Fact, MetaOp, MetaYield, OpenHow};
 use sharebench_server::{MemoryVolume, NameSpaces, NcpServer, NcpServerOptions};
 use sharebench_target::conformance::Suite;
 use sharebench_target::{MARKER, Secret, Session, SessionSpec, Target, TargetUrl, UrlPart, call};
@@ -83,8 +83,11 @@ async fn name_space_is_that_of_the_volume_unless_the_url_selects_one() {
         let server = server(names, false);
         let facts = session(&at(&server, &format!("SHARE{option}"))).await.facts();
         let requested = option.strip_prefix("?names=").unwrap_or("auto").replace("os2", "long");
-        let found =
-            (facts["names"].as_str(), facts["names_requested"].as_str(), facts["name_spaces"].as_str());
+        let found = (
+            facts[Fact::Names].as_str(),
+            facts[Fact::NamesRequested].as_str(),
+            facts[Fact::NameSpaces].as_str(),
+        );
         assert_eq!(found, (granted, requested.as_str(), spaces), "{option}");
     }
     let server = server(NameSpaces::Dos, false);
@@ -127,11 +130,11 @@ async fn names_of_one_session_are_known_to_the_others_and_stated_at_the_end() {
     for name in short {
         call(&mut *stranger, MetaOp::Remove { path: format!("{directory}/{name}") }).await.unwrap();
     }
-    let stated = &target.final_facts()["short_names"];
+    let stated = &target.final_facts()[Fact::ShortNames];
     assert!(stated.contains("1F2E3D4C.S00 = .sharebench-1f2e3d4c-0"), "{stated}");
     assert!(
         stated.contains("MADEBY.SBN = .made-by-sharebench") && stated.contains(" = data-65536"),
         "{stated}"
     );
-    assert!(!session(&at(&server, "SHARE")).await.facts().contains_key("short_names"));
+    assert_eq!(session(&at(&server, "SHARE")).await.facts().get(Fact::ShortNames), None);
 }

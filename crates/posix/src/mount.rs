@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sharebench_model::Facts;
+use sharebench_model::{Fact, TargetFacts};
 
 /// A line of `/proc/self/mountinfo` (proc(5)).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,12 +45,12 @@ impl Mount {
         REMOTE.contains(&self.kind.as_str())
     }
 
-    pub fn write_facts(&self, facts: &mut Facts) {
-        facts.insert("access".into(), if self.is_remote() { "mounted" } else { "local" }.into());
-        facts.insert("file_system".into(), self.kind.clone());
-        facts.insert("mount_point".into(), self.point.clone());
-        facts.insert("mount_source".into(), self.source.clone());
-        facts.insert("mount_options".into(), self.options.clone());
+    pub fn write_facts(&self, facts: &mut TargetFacts) {
+        facts.state(Fact::Access, if self.is_remote() { "mounted" } else { "local" });
+        facts.state(Fact::FileSystem, self.kind.clone());
+        facts.state(Fact::MountPoint, self.point.clone());
+        facts.state(Fact::MountSource, self.source.clone());
+        facts.state(Fact::MountOptions, self.options.clone());
     }
 }
 

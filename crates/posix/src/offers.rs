@@ -1,6 +1,6 @@
 //! What a local or mounted path offers, for `sharebench probe`.
 
-use sharebench_model::{CachePolicy, IoPolicy, MetaOp, MetaYield, SyncPolicy};
+use sharebench_model::{CachePolicy, Fact, IoPolicy, MetaOp, MetaYield, SyncPolicy};
 use sharebench_target::offers::{OfferReport, Usability, size_text};
 use sharebench_target::{Session, SessionSpec, Target, call};
 
@@ -11,14 +11,14 @@ const FEATURES: &str = "features";
 const SPACE: &str = "space";
 
 /// Facts of a session that describe its mount, with their names in a report.
-const MOUNT_FACTS: [(&str, &str); 7] = [
-    ("access", "access"),
-    ("file_system", "file system"),
-    ("mount_point", "mount point"),
-    ("mount_source", "source"),
-    ("mount_options", "options"),
-    ("block_size", "block size"),
-    ("wire_counter", "counter of wire bytes"),
+const MOUNT_FACTS: [(Fact, &str); 7] = [
+    (Fact::Access, "access"),
+    (Fact::FileSystem, "file system"),
+    (Fact::MountPoint, "mount point"),
+    (Fact::MountSource, "source"),
+    (Fact::MountOptions, "options"),
+    (Fact::BlockSize, "block size"),
+    (Fact::WireCounter, "counter of wire bytes"),
 ];
 
 impl PosixTarget {
@@ -75,7 +75,7 @@ impl PosixTarget {
                 }
             }
         }
-        if let Some(unit) = session.facts().get("direct_io_unit") {
+        if let Some(unit) = session.facts().get(Fact::DirectIoUnit) {
             report.fact(FEATURES, "unit of direct I/O", format!("{unit} bytes"));
         }
     }

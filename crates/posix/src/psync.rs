@@ -3,7 +3,7 @@
 use std::future::ready;
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, OpError, Reply, Slot, WireCount};
+use sharebench_model::{DataOp, MetaOp, MetaReply, OpError, Reply, Slot, TargetFacts, WireCount};
 use sharebench_target::{LocalBoxFuture, Session};
 
 use crate::buffers::Buffers;
@@ -42,7 +42,7 @@ impl PsyncSession {
 }
 
 impl Session for PsyncSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.core.facts.clone()
     }
 

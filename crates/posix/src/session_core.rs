@@ -3,7 +3,7 @@
 use std::os::fd::RawFd;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, Stability,
+    DataOp, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpStep, Stability, TargetFacts,
 };
 
 use crate::cache;
@@ -28,7 +28,7 @@ use crate::sys;
 pub(crate) struct SessionCore {
     pub directories: Directories,
     pub files: Files,
-    pub facts: Facts,
+    pub facts: TargetFacts,
     pub policies: Policies,
     /// A file was opened for direct I/O, which has alignment rules.
     pub direct: bool,

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use sharebench_beneath::Resolution;
-use sharebench_model::{ErrorClass, Facts, IoPolicy};
+use sharebench_model::{ErrorClass, Fact, IoPolicy, TargetFacts};
 use sharebench_target::{
     CallDepth, Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec,
     Target, TargetUrl, UrlError, UrlPart,
@@ -182,7 +182,7 @@ impl PosixTarget {
 
     fn enter(&self, engine: Engine) -> Result<SessionCore, ConnectError> {
         let root = self.open_root()?;
-        let mut facts = Facts::new();
+        let mut facts = TargetFacts::new();
         let mount = self.mount();
         let policies = Policies::look(&root, mount.as_ref(), self.direct);
         if let Err(refusal) = policies.flags(IoPolicy::default()) {
@@ -194,13 +194,13 @@ impl PosixTarget {
         // A counter without values now will not have any later.
         let counter = mount.as_ref().and_then(Counter::of).filter(|counter| counter.read().is_some());
         if let Some(counter) = &counter {
-            facts.insert("wire_counter".into(), counter.source());
+            facts.state(Fact::WireCounter, counter.source());
         }
         let block = sys::block_size(root.as_raw_fd()).unwrap_or(sys::DEFAULT_BLOCK);
-        facts.insert("block_size".into(), block.to_string());
-        facts.insert("direct_io".into(), if self.direct { "yes" } else { "no" }.into());
-        facts.insert("direct_io_unit".into(), policies.unit.to_string());
-        facts.insert("engine".into(), engine.to_string());
+        facts.state(Fact::BlockSize, block.to_string());
+        facts.state(Fact::DirectIo, if self.direct { "yes" } else { "no" });
+        facts.state(Fact::DirectIoUnit, policies.unit.to_string());
+        facts.state(Fact::Engine, engine.to_string());
         Ok(SessionCore {
             directories: Directories::new(root, self.resolution, Arc::clone(&self.known)),
             files: Files::default(),

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
 use sharebench_model::{
-    CpuTime, DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, Stability, WireCount,
+    CpuTime, DataOp, ErrorClass, Fact, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, Stability,
+    TargetFacts, WireCount,
 };
 use sharebench_target::{CallReply, LocalBoxFuture, Session};
 
@@ -310,9 +311,9 @@ impl UringSession {
 }
 
 impl Session for UringSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         let mut facts = self.core.facts.clone();
-        facts.insert("registered_buffers".into(), if self.fixed { "yes" } else { "no" }.into());
+        facts.state(Fact::RegisteredBuffers, if self.fixed { "yes" } else { "no" });
         facts
     }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use sharebench_model::{
-    CachePolicy, DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpenHow, Residency, Slot,
+    CachePolicy, DataOp, ErrorClass, Fact, FileRef, IoPolicy, MetaOp, MetaYield, OpenHow, Residency, Slot,
     Stability, SyncPolicy,
 };
 use sharebench_posix::{Engine, PosixTarget};
@@ -113,9 +113,12 @@ fn options_are_checked() {
 async fn facts_name_file_system_and_engine() {
     for (slots, engine) in [(1, "psync"), (4, "uring")] {
         let facts = open(&PosixTarget::new("/dev/shm"), slots).await.facts();
-        assert_eq!((facts["file_system"].as_str(), facts["mount_point"].as_str()), ("tmpfs", "/dev/shm"));
-        assert_eq!((facts["engine"].as_str(), facts["direct_io"].as_str()), (engine, "no"));
-        assert!(facts["mount_options"].contains("rw") && facts["block_size"] == "4096", "{facts:?}");
+        assert_eq!(
+            (facts[Fact::FileSystem].as_str(), facts[Fact::MountPoint].as_str()),
+            ("tmpfs", "/dev/shm")
+        );
+        assert_eq!((facts[Fact::Engine].as_str(), facts[Fact::DirectIo].as_str()), (engine, "no"));
+        assert!(facts[Fact::MountOptions].contains("rw") && facts[Fact::BlockSize] == "4096", "{facts:?}");
     }
 }
 

@@ -80,8 +80,7 @@ impl Distance {
         Ok(distances)
     }
 
-    /// The fact of a run that states the distance and what is not simulated. It contains no comma, because reports read
-    /// commas as separators between settings.
+    /// The fact of a run that states the distance and what is not simulated.
     pub fn fact(&self) -> String {
         let rate = self.rate.map_or(String::new(), |rate| format!(" at {rate}"));
         format!("{} round trip{rate} without loss", round_trip_text(self.round_trip))

@@ -5,16 +5,13 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sharebench_model::Facts;
+use sharebench_model::{Fact, TargetFacts};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use crate::distance::{Distance, DistanceError};
 use crate::greeting::Greeting;
 use crate::relay::Relay;
-
-/// Name of the fact that states a simulated distance.
-pub const DISTANCE_FACT: &str = "simulated_distance";
 
 /// Connects directly, or over a simulated distance.
 ///
@@ -46,9 +43,9 @@ impl Far {
     }
 
     /// Adds the fact that states the distance, if one is simulated.
-    pub fn add_fact(&self, facts: &mut Facts) {
+    pub fn add_fact(&self, facts: &mut TargetFacts) {
         if let Some(relays) = &self.0 {
-            facts.insert(DISTANCE_FACT.to_owned(), relays.distance.fact());
+            facts.state(Fact::SimulatedDistance, relays.distance.fact());
         }
     }
 

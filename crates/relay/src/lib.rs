@@ -39,6 +39,6 @@ mod relay;
 
 pub use counters::RelayCounters;
 pub use distance::{Distance, DistanceError, FAR_OPTION};
-pub use far::{DISTANCE_FACT, Far};
+pub use far::Far;
 pub use greeting::Greeting;
 pub use relay::Relay;

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
-use sharebench_model::Facts;
-use sharebench_relay::{DISTANCE_FACT, Distance, Far, Greeting, Relay};
+use sharebench_model::{Fact, TargetFacts};
+use sharebench_relay::{Distance, Far, Greeting, Relay};
 
 /// Longest wait for an event. It is a sign of an error and not a time that is measured.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -237,9 +237,9 @@ async fn far_clients_see_the_errors_and_the_bytes_of_near_ones() {
 fn a_distance_is_a_fact_and_none_is_not() {
     let facts_of = |text| {
         let far = Far::new(text).unwrap();
-        let mut facts = Facts::new();
+        let mut facts = TargetFacts::new();
         far.add_fact(&mut facts);
-        (facts.get(DISTANCE_FACT).cloned(), far.is_simulated(), far.descriptors())
+        (facts.get(Fact::SimulatedDistance).map(str::to_owned), far.is_simulated(), far.descriptors())
     };
     assert_eq!(facts_of(None), (None, false, 0));
     assert_eq!(facts_of(Some("0")), (None, false, 0));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    CpuTime, DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply,
-    Slot, TcpReading, WireCount,
+    CpuTime, DataOp, ErrorClass, IoPolicy, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot,
+    TargetFacts, TcpReading, WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
@@ -187,7 +187,7 @@ impl FaultySession {
 }
 
 impl Session for FaultySession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.inner.facts()
     }
 

@@ -38,8 +38,8 @@ pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};
 pub use secret::{Exposed, Secret, wipe};
 pub use session::{
-    CallDepth, CallReply, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, NOT_GRANTED, Session,
-    SessionSpec, Target, UNSAFE, UrlPart, call, reply_for,
+    CallDepth, CallReply, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, Session, SessionSpec,
+    Target, UrlPart, call, reply_for,
 };
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    CachePolicy, CacheRight, DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, ListedPage, MetaOp,
-    MetaReply, MetaYield, OpError, OpStep, OpenHow, PolicyCount, Reply, Slot, Space, WireCount,
+    CachePolicy, CacheRight, DataOp, Entry, ErrorClass, Fact, FileRef, IoPolicy, ListedPage, MetaOp,
+    MetaReply, MetaYield, OpError, OpStep, OpenHow, PolicyCount, Reply, Slot, Space, TargetFacts, WireCount,
 };
 
 use crate::memory_leases::Leases;
@@ -412,8 +412,8 @@ impl Drop for MemorySession {
 }
 
 impl Session for MemorySession {
-    fn facts(&self) -> Facts {
-        Facts::from([("kind".into(), "memory".into())])
+    fn facts(&self) -> TargetFacts {
+        TargetFacts::from([(Fact::Kind, "memory".into())])
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, Entry, ErrorClass, Facts, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep,
-    Reply, Slot, Space, Stat, WireCount,
+    DataOp, Entry, ErrorClass, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply,
+    Slot, Space, Stat, TargetFacts, WireCount,
 };
 
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
@@ -136,8 +136,8 @@ impl NullSession {
 }
 
 impl Session for NullSession {
-    fn facts(&self) -> Facts {
-        Facts::new()
+    fn facts(&self) -> TargetFacts {
+        TargetFacts::new()
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply,
-    Slot, WireCount,
+    DataOp, ErrorClass, Fact, FileRef, ListedPage, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply,
+    Slot, TargetFacts, WireCount,
 };
 
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
@@ -165,8 +165,8 @@ struct ScriptedSession {
 }
 
 impl Session for ScriptedSession {
-    fn facts(&self) -> Facts {
-        Facts::from([("kind".into(), "scripted".into())])
+    fn facts(&self) -> TargetFacts {
+        TargetFacts::from([(Fact::Kind, "scripted".into())])
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {

@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use sharebench_model::{
-    CpuTime, DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount,
-    Reply, Slot, TcpReading, WireCount,
+    CpuTime, DataOp, ErrorClass, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, PolicyCount, Reply,
+    Slot, TargetFacts, TcpReading, WireCount,
 };
 use tokio::net::TcpStream;
 
@@ -84,13 +84,6 @@ pub struct CallReply {
     /// Its result, and the requests that it took.
     pub reply: MetaReply,
 }
-
-/// Name of the session's fact that lists what the URL requests and the server does not offer, where the session works
-/// without it. The run reports it before it measures.
-pub const NOT_GRANTED: &str = "not granted";
-
-/// Name of the session's fact that states why the protocol of the session is unsafe. The run reports it before it measures.
-pub const UNSAFE: &str = "unsafe";
 
 /// The part of the target's URL (or the credential) that a failed connection points at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,8 +251,8 @@ pub trait Target: Send + Sync {
     }
 
     /// Counts of the closed sessions in addition to the wire counts, such as retransmissions: facts at the end of a run.
-    fn final_facts(&self) -> Facts {
-        Facts::new()
+    fn final_facts(&self) -> TargetFacts {
+        TargetFacts::new()
     }
 
     /// Opens a session on the calling thread's runtime: connects, logs in, mounts, and makes sure that
@@ -295,7 +288,7 @@ pub trait Target: Send + Sync {
 /// After a lost connection every operation in flight and every later one fails as disconnected.
 pub trait Session {
     /// Negotiated parameters: dialect, signing, limits, mount options. Never a secret.
-    fn facts(&self) -> Facts;
+    fn facts(&self) -> TargetFacts;
 
     /// A slot's buffer, `slot_bytes` long. Write it before submitting a write, read it after the reply
     /// of a read. While the slot is in flight its content is unspecified.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_model::{Facts, IoPolicy};
+use sharebench_model::{IoPolicy, TargetFacts};
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{
@@ -55,7 +55,7 @@ impl Target for WithBypass {
         Some(self.bypass.as_ref())
     }
 
-    fn final_facts(&self) -> Facts {
+    fn final_facts(&self) -> TargetFacts {
         self.inner.final_facts()
     }
 

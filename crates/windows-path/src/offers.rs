@@ -1,6 +1,6 @@
 //! What a path of Windows offers, for `sharebench probe`.
 
-use sharebench_model::{CachePolicy, IoPolicy, MetaOp, MetaYield, SyncPolicy};
+use sharebench_model::{CachePolicy, Fact, IoPolicy, MetaOp, MetaYield, SyncPolicy};
 use sharebench_target::offers::{OfferReport, Usability, size_text};
 use sharebench_target::{SessionSpec, Target, call};
 
@@ -11,12 +11,12 @@ const FEATURES: &str = "features";
 const SPACE: &str = "space";
 
 /// Facts of a session that describe its volume, with their names in a report.
-const VOLUME_FACTS: [(&str, &str); 5] = [
-    ("access", "access"),
-    ("file_system", "file system"),
-    ("mount_point", "root"),
-    ("drive", "drive"),
-    ("block_size", "sector"),
+const VOLUME_FACTS: [(Fact, &str); 5] = [
+    (Fact::Access, "access"),
+    (Fact::FileSystem, "file system"),
+    (Fact::MountPoint, "root"),
+    (Fact::Drive, "drive"),
+    (Fact::BlockSize, "sector"),
 ];
 
 impl WindowsTarget {

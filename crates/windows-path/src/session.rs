@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow,
-    Reply, Slot, Stability, WireCount,
+    DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpStep, OpenHow, Reply,
+    Slot, Stability, TargetFacts, WireCount,
 };
 use sharebench_stream_client::OpenFileTable;
 use sharebench_target::{LocalBoxFuture, Session};
@@ -73,7 +73,7 @@ struct Flight {
 pub(crate) struct OverlappedSession {
     root: PathBuf,
     files: OpenFileTable<OpenFile>,
-    facts: Facts,
+    facts: TargetFacts,
     policies: Policies,
     port: CompletionPort,
     operations: ManuallyDrop<Operations>,
@@ -89,7 +89,12 @@ pub(crate) struct OverlappedSession {
 }
 
 impl OverlappedSession {
-    pub fn new(root: PathBuf, facts: Facts, policies: Policies, buffers: Buffers) -> Result<Self, ErrorCode> {
+    pub fn new(
+        root: PathBuf,
+        facts: TargetFacts,
+        policies: Policies,
+        buffers: Buffers,
+    ) -> Result<Self, ErrorCode> {
         let slots = buffers.slots();
         Ok(Self {
             root,
@@ -385,7 +390,7 @@ fn failure(code: ErrorCode, flight: &Flight, unit: u32) -> OpError {
 }
 
 impl Session for OverlappedSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.facts.clone()
     }
 

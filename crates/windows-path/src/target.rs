@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sharebench_model::{ErrorClass, Facts, IoPolicy};
+use sharebench_model::{ErrorClass, Fact, IoPolicy, TargetFacts};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
     TargetUrl, UrlError, UrlPart,
@@ -95,11 +95,11 @@ impl WindowsTarget {
         let root = self.root()?;
         let volume = Volume::of(&root);
         let policies = Policies::new(&volume, self.direct);
-        let mut facts = Facts::new();
+        let mut facts = TargetFacts::new();
         volume.write_facts(&mut facts);
-        facts.insert("direct_io".into(), if self.direct { "yes" } else { "no" }.into());
-        facts.insert("direct_io_unit".into(), policies.unit.to_string());
-        facts.insert("engine".into(), "overlapped".into());
+        facts.state(Fact::DirectIo, if self.direct { "yes" } else { "no" });
+        facts.state(Fact::DirectIoUnit, policies.unit.to_string());
+        facts.state(Fact::Engine, "overlapped");
         let opened = Buffers::new(spec.slots, spec.slot_bytes)
             .and_then(|buffers| OverlappedSession::new(root, facts, policies, buffers));
         match opened {

@@ -3,7 +3,7 @@
 use std::os::windows::ffi::OsStrExt;
 use std::path::{Component, Path, Prefix};
 
-use sharebench_model::{Facts, Space};
+use sharebench_model::{Fact, Space, TargetFacts};
 use windows_sys::Win32::Storage::FileSystem::{
     GetDiskFreeSpaceExW, GetDiskFreeSpaceW, GetDriveTypeW, GetVolumeInformationW, GetVolumePathNameW,
 };
@@ -93,14 +93,14 @@ impl Volume {
     }
 
     /// Adds what is known.
-    pub fn write_facts(&self, facts: &mut Facts) {
-        facts.insert("access".into(), if self.remote { "mounted" } else { "local" }.into());
+    pub fn write_facts(&self, facts: &mut TargetFacts) {
+        facts.state(Fact::Access, if self.remote { "mounted" } else { "local" });
         if !self.kind.is_empty() {
-            facts.insert("file_system".into(), self.kind.clone());
+            facts.state(Fact::FileSystem, self.kind.clone());
         }
-        facts.insert("mount_point".into(), self.root.clone());
-        facts.insert("drive".into(), self.drive.into());
-        facts.insert("block_size".into(), self.sector.to_string());
+        facts.state(Fact::MountPoint, self.root.clone());
+        facts.state(Fact::Drive, self.drive);
+        facts.state(Fact::BlockSize, self.sector.to_string());
     }
 }
 

@@ -1,81 +1,71 @@
 //! The settings of a system, read from what it negotiated, and in which of them two systems differ.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sharebench_model::{SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT};
+use sharebench_model::{Fact, FactClass, IDENTITY_MOUNT_OPTIONS};
 
 use crate::types::{Access, SettingChange, System};
 
-/// Facts about place and time, and facts that follow from others: no settings.
-const NO_SETTINGS: [&str; 32] = [
-    "access",
-    "block_size",
-    "boot",
-    "burst_fragments_lost",
-    "burst_gap_used",
-    "burst_window_used",
-    "client_cache",
-    "connection_addresses",
-    "connections_lost",
-    "connections_requested",
-    "credits",
-    "direct_io_unit",
-    "duplicate_replies",
-    "local_address",
-    "logins_renewed",
-    "mount_point",
-    "mount_source",
-    "names_requested",
-    "peer",
-    "requests_repeated",
-    "resent",
-    "retransmissions",
-    "retry",
-    "server_guid",
-    "short_names",
-    "session",
-    SPACE_AVAILABLE_FACT,
-    SPACE_TOTAL_FACT,
-    "unsafe",
-    "wire_counter",
-    "write_verifier",
-    "server_time",
-];
-
-/// The setting of a simulated distance.
-const DISTANCE: &str = "simulated distance";
-/// The setting of the number of connections of a session.
-pub(crate) const CONNECTIONS: &str = "connections";
-/// Its name in mount options and facts of NFS.
-const NFS_CONNECTIONS: &str = "nconnect";
 /// Settings of a direct target that does not state them.
-const UNSTATED: [(&str, &str); 2] = [(DISTANCE, "none"), (CONNECTIONS, "1")];
+const UNSTATED: [(Fact, &str); 2] = [(Fact::SimulatedDistance, "none"), (Fact::Connections, "1")];
 
 /// Words of prose between a setting and its value.
 const FILLING: [&str; 10] =
     ["line", "lines", "level", "windows", "shown", "shows", "net.cfg", "says", "show", "is"];
 
-/// Every stated setting of a system.
+/// Every stated setting of a system, by its words in reports.
 pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
+    let mut found = stated(system, FactClass::Setting);
     if let Some((scheme, _)) = system.url.split_once("://") {
         found.insert("protocol".to_owned(), scheme.to_owned());
     }
+    found
+}
+
+/// The facts of a class, by their words in reports.
+fn stated(system: &System, class: FactClass) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
     for (name, value) in &system.facts {
-        if NO_SETTINGS.contains(&name.as_str()) {
+        // A table of another program describes its systems in words, under names that its user chose.
+        let describes = system.is_imported() && FactClass::of_stored(name) == FactClass::Condition;
+        let of_fact = if describes { FactClass::Setting } else { FactClass::of_stored(name) };
+        if of_fact != class {
             continue;
         }
-        let parts = clauses(value);
-        if parts.len() > 1 {
-            // A remark of the source about titles is no setting.
-            let settings = parts.iter().filter(|clause| !clause.to_lowercase().contains("title"));
-            found.extend(settings.map(|clause| setting_of(clause)));
+        if describes {
+            found.extend(described(name, value));
+        } else if name == Fact::MountOptions.name() {
+            found.extend(mount_options(value));
         } else {
-            let name = if name == NFS_CONNECTIONS { CONNECTIONS.to_owned() } else { name.replace('_', " ") };
-            found.insert(name, value.clone());
+            found.insert(Fact::words_for(name), value.clone());
         }
     }
     found
+}
+
+/// The options of a mount that may explain a difference, each a setting.
+fn mount_options(options: &str) -> impl Iterator<Item = (String, String)> {
+    let pairs = options.split(',').map(|option| option.split_once('=').unwrap_or((option, STATED)));
+    let settings = pairs.filter(|(name, _)| !name.is_empty() && !IDENTITY_MOUNT_OPTIONS.contains(name));
+    settings.map(|(name, value)| (format!("mount option {name}"), value.to_owned()))
+}
+
+/// The settings that a description in words states: its clauses, or the whole under its name.
+fn described(name: &str, description: &str) -> Vec<(String, String)> {
+    let parts = clauses(description);
+    if parts.len() > 1 {
+        // A remark of the source about titles is no setting.
+        let settings = parts.iter().filter(|clause| !clause.to_lowercase().contains("title"));
+        settings.map(|clause| setting_of(clause)).collect()
+    } else {
+        vec![(name.replace('_', " "), description.to_owned())]
+    }
+}
+
+/// Conditions that two systems state and in which they differ.
+pub(crate) fn differing_conditions(a: &System, b: &System) -> Vec<SettingChange> {
+    let [a, b] = [a, b].map(|system| stated(system, FactClass::Condition));
+    differences(&a, &b).into_iter().filter(SettingChange::is_known).collect()
 }
 
 /// Settings in which two systems differ, and settings that only one of them states.
@@ -85,7 +75,8 @@ pub(crate) fn changes(a: &System, b: &System) -> Vec<SettingChange> {
     let mut b = settings(b);
     // A direct target without the option was measured without a simulated distance and with one connection, which is no
     // unknown.
-    for (name, unstated) in UNSTATED {
+    for (fact, unstated) in UNSTATED {
+        let name = fact.words();
         if a.contains_key(name) != b.contains_key(name) {
             for (settings, access) in [&mut a, &mut b].into_iter().zip(access) {
                 if access == Access::Direct {
@@ -94,7 +85,12 @@ pub(crate) fn changes(a: &System, b: &System) -> Vec<SettingChange> {
             }
         }
     }
-    let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    differences(&a, &b)
+}
+
+/// What differs, or is stated of one only.
+fn differences(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<SettingChange> {
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let change = |name: &String| SettingChange {
         name: name.clone(),
         a: a.get(name).cloned(),
@@ -178,7 +174,7 @@ mod tests {
         let far = system(Access::Direct, Some("5ms round trip without loss"));
         let values = |other: &System| {
             let changes = changes(&far, other);
-            let change = changes.iter().find(|change| change.name == DISTANCE).unwrap();
+            let change = changes.iter().find(|change| change.name == "simulated distance").unwrap();
             (change.a.clone().unwrap(), change.b.clone())
         };
         let distance = "5ms round trip without loss".to_owned();

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_model::units::{percent, show_size};
-use sharebench_model::{
-    Facts, SPACE_AVAILABLE_FACT, SPACE_TOTAL_FACT, StepResult, USERS_BETWEEN_STEPS_FACT, axis,
-};
+use sharebench_model::{COMMIT_ON_CLOSE, Fact, Facts, NO_CLIENT_CACHE, StepResult, axis};
 
 use crate::align::Aligned;
 use crate::align::settings::settings;
@@ -77,9 +75,9 @@ struct FreeSpace {
 
 impl FreeSpace {
     fn of(facts: &Facts) -> Option<Self> {
-        let bytes = |name: &str| facts.get(name)?.parse::<u64>().ok();
-        let total_bytes = bytes(SPACE_TOTAL_FACT)?;
-        let available_bytes = bytes(SPACE_AVAILABLE_FACT)?;
+        let bytes = |fact: Fact| fact.value(facts)?.parse::<u64>().ok();
+        let total_bytes = bytes(Fact::SpaceTotal)?;
+        let available_bytes = bytes(Fact::SpaceAvailable)?;
         (total_bytes > 0).then_some(Self { total_bytes, available_bytes })
     }
 
@@ -146,17 +144,17 @@ impl Mount<'_> {
 
 impl<'a> Stated<'a> {
     fn of(system: &'a System) -> Self {
-        let file_system = system.facts.get("file_system").map_or("", String::as_str);
+        let file_system = Fact::FileSystem.value(&system.facts).unwrap_or_default();
         let is_nfs = file_system.starts_with("nfs");
         let is_smb = ["cifs", "smb3"].contains(&file_system);
-        let options = || system.facts.get("mount_options").map_or("", String::as_str).split(',').collect();
+        let options = || Fact::MountOptions.value(&system.facts).unwrap_or_default().split(',').collect();
         let mount = (system.access == Access::Mounted && (is_nfs || is_smb))
             .then(|| Mount { is_nfs, options: options() });
         Self { system, settings: settings(system), mount }
     }
 
-    fn fact(&self, name: &str) -> Option<&str> {
-        self.system.facts.get(name).map(String::as_str)
+    fn fact(&self, fact: Fact) -> Option<&str> {
+        fact.value(&self.system.facts)
     }
 
     /// The protocol that the program itself speaks; empty of paths and imports.
@@ -178,9 +176,9 @@ impl<'a> Stated<'a> {
             return Some(version(if mount.is_nfs { "NFS" } else { "SMB" }, mount.value("vers")?));
         }
         match self.protocol() {
-            "nfs" => Some(version("NFS", self.fact("vers")?)),
+            "nfs" => Some(version("NFS", self.fact(Fact::Vers)?)),
             "ncp" => Some("NCP".to_owned()),
-            "smb" => Some(version("SMB", self.fact("dialect")?)),
+            "smb" => Some(version("SMB", self.fact(Fact::Dialect)?)),
             _ => None,
         }
     }
@@ -196,7 +194,7 @@ impl<'a> Stated<'a> {
                 _ => None,
             };
         }
-        match (self.fact("signing"), self.fact("signed"), self.fact("sec")) {
+        match (self.fact(Fact::Signing), self.fact(Fact::Signed), self.fact(Fact::Sec)) {
             (Some(kind), ..) => Some(kind.to_owned()),
             (_, Some(signed), _) => switch(signed == "true"),
             (.., Some("sys")) if self.protocol() == "nfs" => switch(false),
@@ -218,9 +216,11 @@ impl<'a> Stated<'a> {
             // A server of SMB may encrypt a mount without the option.
             return mount.has("seal").then(|| "on".to_owned());
         }
-        match (self.fact("encryption"), self.protocol()) {
+        match (self.fact(Fact::Encryption), self.protocol()) {
             (Some(kind), _) => Some(kind.to_owned()),
-            (None, "nfs") => switch(self.fact("xprtsec").is_some() || self.fact("sec") == Some("krb5p")),
+            (None, "nfs") => {
+                switch(self.fact(Fact::Xprtsec).is_some() || self.fact(Fact::Sec) == Some("krb5p"))
+            }
             (None, "ncp") => switch(false),
             _ => self.described(&["encryption"]).map(str::to_owned),
         }
@@ -229,14 +229,12 @@ impl<'a> Stated<'a> {
     /// What is stated of writes before any is made.
     fn write_stability(&self) -> Option<String> {
         let synchronous =
-            self.fact("mount_options").is_some_and(|options| options.split(',').any(|o| o == "sync"));
+            self.fact(Fact::MountOptions).is_some_and(|options| options.split(',').any(|o| o == "sync"));
         if synchronous {
             return Some(STABLE.to_owned());
         }
-        match (self.fact("commit"), self.described(&["true commit"])) {
-            (Some(commit), _) if commit.contains("on close") => {
-                Some("on stable storage after close".to_owned())
-            }
+        match (self.fact(Fact::Commit), self.described(&["true commit"])) {
+            (Some(COMMIT_ON_CLOSE), _) => Some("on stable storage after close".to_owned()),
             (_, Some("on" | "yes")) => Some(STABLE.to_owned()),
             (_, Some("off" | "no")) => Some(IN_MEMORY.to_owned()),
             _ => None,
@@ -249,7 +247,7 @@ impl<'a> Stated<'a> {
             let option = if mount.is_nfs { "nconnect" } else { "max_channels" };
             return Some(mount.value(option).unwrap_or("1").to_owned());
         }
-        match (self.fact("connections"), self.protocol()) {
+        match (self.fact(Fact::Connections), self.protocol()) {
             (Some(connections), _) => Some(connections.to_owned()),
             // Our own clients of these protocols use one connection for each session.
             (None, "smb" | "nfs") => Some("1".to_owned()),
@@ -258,13 +256,14 @@ impl<'a> Stated<'a> {
     }
 
     fn client_cache(&self) -> Option<String> {
-        let none = || Some("none".to_owned());
-        if let Some(cache) = self.fact("client_cache") {
-            return if cache.starts_with("none") { none() } else { Some(cache.to_owned()) };
+        let none = || Some(NO_CLIENT_CACHE.to_owned());
+        if let Some(cache) = self.fact(Fact::ClientCache) {
+            // Earlier versions add a remark in brackets.
+            return Some(cache.split(" (").next().unwrap_or(cache).to_owned());
         }
         let bypassed = self.mount.as_ref().is_some_and(|mount| mount.value("cache") == Some("none"));
         let is_number = |buffers: &str| buffers.starts_with(|c: char| c.is_ascii_digit());
-        match (self.fact("direct_io"), self.described(&["cache buffers"])) {
+        match (self.fact(Fact::DirectIo), self.described(&["cache buffers"])) {
             (Some("yes"), _) | (None, Some("0")) => none(),
             (Some("no"), _) if bypassed => none(),
             (Some("no"), _) => Some("page cache".to_owned()),
@@ -292,7 +291,7 @@ fn users_between_steps(aligned: &Aligned<'_>, system: &System) -> Option<String>
     }
     let is_load = |step: &&StepResult| step.coordinates.get(axis::WORKLOAD).is_some();
     steps(aligned, system).filter(is_load).nth(1)?;
-    Some(system.facts.get(USERS_BETWEEN_STEPS_FACT).map_or("log off", String::as_str).to_owned())
+    Some(Fact::UsersBetweenSteps.value(&system.facts).unwrap_or("log off").to_owned())
 }
 
 /// What the server's replies promise of writes that did not request stable storage; none without such a cell.

@@ -1,7 +1,9 @@
 //! Whether one connection was the limit of a session: the same system with more connections is faster.
 
+use sharebench_model::Fact;
+
 use crate::align::Aligned;
-use crate::align::settings::{CONNECTIONS, changes};
+use crate::align::settings::changes;
 use crate::types::{Mechanism, MechanismGuess, RatioVerdict, Section, SettingChange};
 
 /// Smallest ratio of the rate with several connections over that with one.
@@ -41,7 +43,7 @@ pub(super) fn one_connection(aligned: &Aligned<'_>, section: &Section, index: us
 fn connections_of(aligned: &Aligned<'_>, a: usize, b: usize) -> Option<(usize, usize, u64)> {
     let changes = changes(&aligned.systems[a], &aligned.systems[b]);
     let [SettingChange { name, a: Some(of_a), b: Some(of_b) }] = changes.as_slice() else { return None };
-    if name != CONNECTIONS {
+    if name != Fact::Connections.words() {
         return None;
     }
     match (of_a.parse().ok()?, of_b.parse().ok()?) {

@@ -3,7 +3,7 @@
 use sharebench_model::units::counted;
 use sharebench_stats::upper_median;
 
-use crate::align::settings::{STATED, settings};
+use crate::align::settings::{STATED, differing_conditions, settings};
 use crate::estimate::ratio::MAX_USEFUL_REPETITIONS;
 use crate::text::claims::{basis, claim, mean_claim, single_run_claim, tone};
 use crate::text::position::position;
@@ -182,21 +182,19 @@ pub(crate) fn open_cells(
     Some(Sentence::new(Tone::NotResolved, text).about(section))
 }
 
-/// More settings than this are counted, not listed.
-const LISTED: usize = 6;
-
-/// In which settings the two systems are known to differ, and which settings only one of them states; none where they
-/// have too little in common to list it.
+/// In which settings the two systems are known to differ, which settings only one of them states, and which conditions
+/// differ; none where they have too little in common to list it. It lists all of them and names no cause.
 pub(crate) fn settings_sentence(stages: &Stages<'_>, comparison: &Comparison) -> Option<Sentence> {
     let known = |system: usize| settings(&stages.aligned.systems[system]);
     let a = known(comparison.a);
     let b = known(comparison.b);
     let common = a.keys().filter(|name| b.contains_key(*name)).count();
-    if comparison.settings.is_empty() || common * 2 < a.len().min(b.len()) {
-        return None;
-    }
+    let alike = common * 2 >= a.len().min(b.len());
     let (differing, unknown): (Vec<&SettingChange>, Vec<&SettingChange>) =
-        comparison.settings.iter().partition(|change| change.is_known());
+        comparison.settings.iter().filter(|_| alike).partition(|change| change.is_known());
+    let [one, other] = [comparison.a, comparison.b].map(|system| &stages.aligned.systems[system]);
+    let conditions = differing_conditions(one, other);
+    let conditions: Vec<&SettingChange> = conditions.iter().collect();
     let (name_a, name_b) = names(stages, comparison);
     let of_one = |change: &SettingChange| {
         let (value, system) = if change.a.is_some() { (&change.a, name_a) } else { (&change.b, name_b) };
@@ -208,21 +206,21 @@ pub(crate) fn settings_sentence(stages: &Stages<'_>, comparison: &Comparison) ->
     let parts = [
         listed("stated settings that differ: ", &differing, SettingChange::words),
         listed("stated of one system only, so that they may or may not differ: ", &unknown, of_one),
+        listed("conditions that differ: ", &conditions, SettingChange::words),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return None;
+    }
     Some(Sentence::new(Tone::Note, format!("{}: {}.", comparison.name, parts.join("; "))))
 }
 
-/// `lead` and the first settings of a list; none of an empty one.
+/// `lead` and the settings of a list; none of an empty one.
 fn listed(
     lead: &str,
     changes: &[&SettingChange],
     words: impl Fn(&SettingChange) -> String,
 ) -> Option<String> {
-    let first: Vec<String> = changes.iter().take(LISTED).map(|change| words(change)).collect();
-    let more = match changes.len().saturating_sub(LISTED) {
-        0 => String::new(),
-        n => format!("; and {n} more"),
-    };
-    (!first.is_empty()).then(|| format!("{lead}{}{more}", first.join("; ")))
+    let all: Vec<String> = changes.iter().map(|change| words(change)).collect();
+    (!all.is_empty()).then(|| format!("{lead}{}", all.join("; ")))
 }

@@ -1,7 +1,7 @@
 //! How a system is reached, and which caches take part: the columns of the Windows 2000 study.
 
 use serde::{Deserialize, Serialize};
-use sharebench_model::{Coordinates, Facts};
+use sharebench_model::{Coordinates, Fact, Facts};
 
 /// The path to the files; in the study's words "UNC path", "mapped drive" and "local disk".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,12 +18,12 @@ pub enum Access {
 impl Access {
     /// From the target's facts, or from its URL where a run is older than the fact.
     pub(crate) fn of(url: &str, facts: &Facts) -> Self {
-        match facts.get("access").map(String::as_str) {
+        match Fact::Access.value(facts) {
             Some("mounted") => Self::Mounted,
             Some("local") => Self::Local,
             Some("direct") => Self::Direct,
             _ if url.contains("://") && !url.starts_with("file://") => Self::Direct,
-            _ => match facts.get("file_system").map_or("", String::as_str) {
+            _ => match Fact::FileSystem.value(facts).unwrap_or_default() {
                 "nfs" | "nfs4" | "cifs" | "smb3" => Self::Mounted,
                 _ => Self::Local,
             },
@@ -59,7 +59,8 @@ pub enum Buffering {
 impl Buffering {
     /// From the target's facts and the cell's policies.
     pub(crate) fn of(access: Access, facts: &Facts, coordinates: &Coordinates) -> Self {
-        let by_client = access != Access::Direct && facts.get("direct_io").is_none_or(|yes| yes != "yes");
+        let by_client =
+            access != Access::Direct && Fact::DirectIo.value(facts).is_none_or(|yes| yes != "yes");
         let cache = coordinates.text("cache").unwrap_or_default();
         let through = coordinates.text("sync").is_some_and(|sync| sync.contains("through"));
         match (cache, by_client, through) {

@@ -30,16 +30,17 @@ impl System {
         self.run == run && self.target == step.target
     }
 
+    /// True if another program measured it.
+    pub(crate) fn is_imported(&self) -> bool {
+        self.url.starts_with("imported from ")
+    }
+
     /// True if its bytes cross a link. For imported systems this follows from their description.
     pub(crate) fn uses_link(&self) -> bool {
         let local = |fact: &String| {
             let fact = fact.to_lowercase();
             fact.contains("no network") || fact.contains("local disk")
         };
-        if self.url.starts_with("imported from ") {
-            !self.facts.values().any(local)
-        } else {
-            self.access != Access::Local
-        }
+        if self.is_imported() { !self.facts.values().any(local) } else { self.access != Access::Local }
     }
 }

@@ -1,8 +1,8 @@
 //! Loads: stress points, objectives, forecasts, and steps that support no conclusion.
 
 use sharebench_model::{
-    Check, Coordinates, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, RateBase, Timeline,
-    USERS_BETWEEN_STEPS_FACT, USERS_STAY, Value, Verdict, axis,
+    Check, Coordinates, Fact, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, RateBase, Timeline,
+    USERS_STAY, Value, Verdict, axis,
 };
 use sharebench_stats::mean_value_analysis;
 
@@ -165,7 +165,7 @@ fn steps_that_support_no_conclusion() {
 fn users_that_stay_logged_on_between_steps() {
     let mut run = Synthetic::new("users between steps", &["a", "b"], 3);
     run.sweep(&[users(5), users(10)], 1, |_, _| 1e8);
-    run.run.facts[0].insert(USERS_BETWEEN_STEPS_FACT.to_owned(), USERS_STAY.to_owned());
+    run.run.facts[0].insert(Fact::UsersBetweenSteps.name().to_owned(), USERS_STAY.to_owned());
     check("users_between_steps", &[run.run], &quick());
 }
 

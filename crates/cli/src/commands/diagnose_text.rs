@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use sharebench_diagnose::{Budget, Diagnosis, Finding, Gain, Part, Saving, limits};
+use sharebench_model::Fact;
 use sharebench_model::units::{counted, percent, show_nanos, show_size, three_digits};
 use sharebench_report::{Style, plain, wrap};
 use sharebench_stats::{Estimate, Interval};
@@ -65,8 +66,9 @@ impl Lines {
 
 fn heading(out: &mut Lines, diagnosis: &Diagnosis) {
     let evidence = &diagnosis.evidence;
-    let shown = ["dialect", "signing", "encryption", "vers", "server", "file_system", "simulated_distance"];
-    let facts = shown.iter().filter_map(|name| Some(format!("{name} {}", plain(evidence.facts.get(*name)?))));
+    let shown = Fact::BRIEF.into_iter();
+    let facts =
+        shown.filter_map(|fact| Some(format!("{} {}", fact.words(), plain(fact.value(&evidence.facts)?))));
     let facts: Vec<String> = facts.collect();
     if !facts.is_empty() {
         out.wrapped("", &facts.join(", "));

@@ -10,7 +10,7 @@ use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 use sharebench_model::units::{counted, show_nanos, show_operation_rate, show_rate, show_seconds};
-use sharebench_model::{Round, RunEvent, StepResult, axis};
+use sharebench_model::{Fact, Round, RunEvent, StepResult, axis};
 use sharebench_plan::ResolvedPlan;
 use sharebench_report::{columns, wrap};
 
@@ -26,9 +26,6 @@ pub use screen::restore_terminal;
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 /// Largest number of warnings and failures that are shown one by one.
 const MAX_MESSAGES: usize = 10;
-/// Facts that are shown when a target is ready; every protocol has some of them.
-const SHOWN_FACTS: [&str; 9] =
-    ["dialect", "signing", "encryption", "vers", "file_system", "engine", "transport", "buffer", "profile"];
 
 /// Kind of display.
 enum Display {
@@ -92,8 +89,8 @@ impl LiveView {
         }
         match event {
             RunEvent::TargetReady { target, facts } => {
-                let shown = SHOWN_FACTS.iter();
-                let shown = shown.filter_map(|name| Some(format!("{name} {}", facts.get(*name)?)));
+                let shown = Fact::BRIEF.into_iter();
+                let shown = shown.filter_map(|fact| Some(format!("{} {}", fact.words(), fact.value(facts)?)));
                 let shown = shown.collect::<Vec<_>>().join(", ");
                 self.line(&format!("{}: ready ({shown})", self.name(*target)));
             }

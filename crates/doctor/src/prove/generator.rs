@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_engine::Clock;
-use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, Reply, Slot, WireCount};
+use sharebench_model::{DataOp, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
 use sharebench_plan::{Plan, Verify};
 use sharebench_target::{
     Answer, Capabilities, ConnectError, LocalBoxFuture, NullTarget, ScriptedTarget, Session, SessionSpec,
@@ -76,7 +76,7 @@ struct SpinningSession {
 }
 
 impl Session for SpinningSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.inner.facts()
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use sharebench_engine::Clock;
-use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, Reply, Slot, WireCount};
+use sharebench_model::{DataOp, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
 use sharebench_target::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
 /// End and length of a pause between a reply and the next request of a session.
@@ -62,7 +62,7 @@ struct InstrumentedSession {
 }
 
 impl Session for InstrumentedSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.inner.facts()
     }
 

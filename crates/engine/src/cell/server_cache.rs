@@ -3,7 +3,7 @@
 //! The reads of this module are never measured: only failures of them are counted, and they are not in the wire counts of
 //! a cell.
 
-use sharebench_model::{FileRef, IoPolicy, MetaOp, OpenHow, Random, StepError};
+use sharebench_model::{Fact, FileRef, IoPolicy, MetaOp, OpenHow, Random, StepError};
 use sharebench_plan::{Access, Pattern, RecordWork};
 use sharebench_target::Session;
 
@@ -22,7 +22,7 @@ pub(crate) const DISPLACING: &str = "displacing";
 /// True if the files of a session are on a server: a local directory has no cache but that of this machine, which the
 /// cache policy governs.
 pub(crate) fn has_server(session: &dyn Session) -> bool {
-    session.facts().get("access").is_none_or(|access| access != "local")
+    session.facts().get(Fact::Access).is_none_or(|access| access != "local")
 }
 
 /// Reads a file once in the order of its test, and returns what was counted meanwhile. Tests that write read it as well, so

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_model::{
-    CachePolicy, DataOp, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, SPACE_AVAILABLE_FACT,
-    SPACE_TOTAL_FACT, Space, StepError,
+    CachePolicy, DataOp, Fact, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, StepError,
+    TargetFacts,
 };
 use sharebench_plan::{RecordWork, Start, Verify};
 use sharebench_target::Session;
@@ -71,7 +71,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 pub(crate) struct TargetFiles {
     pub session: Box<dyn Session>,
     pub directory: String,
-    pub facts: Facts,
+    pub facts: TargetFacts,
     pub files: BTreeMap<String, FileState>,
     /// The target is a path, so the system's page cache is between the engine and its files.
     pub paged: bool,
@@ -129,8 +129,8 @@ impl TargetFiles {
     /// system; none where the target does not report them.
     pub async fn examine_space(&mut self, context: &mut PassContext<'_>) -> Option<u64> {
         let space = self.space(context).await?;
-        self.facts.insert(SPACE_TOTAL_FACT.to_owned(), space.total.to_string());
-        self.facts.insert(SPACE_AVAILABLE_FACT.to_owned(), space.available.to_string());
+        self.facts.state(Fact::SpaceTotal, space.total.to_string());
+        self.facts.state(Fact::SpaceAvailable, space.available.to_string());
         Some(space.available)
     }
 

@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, WireCount,
+    DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{LocalBoxFuture, Session};
 
@@ -19,8 +19,8 @@ fn away() -> OpError {
 }
 
 impl Session for ClosedSession {
-    fn facts(&self) -> Facts {
-        Facts::new()
+    fn facts(&self) -> TargetFacts {
+        TargetFacts::new()
     }
 
     fn buffer(&mut self, _: Slot) -> &mut [u8] {

@@ -4,9 +4,6 @@ use sharebench_model::units::ByteSize;
 use sharebench_model::{DataOp, FileRef, Stability};
 use sharebench_target::Session;
 
-/// Name of the target's fact that says how many requests a block of the load takes.
-pub(crate) const FACT: &str = "block";
-
 /// Bytes of a read or write of `len` that are asked for at once: what a request and the slot carry, and at least one.
 pub(crate) fn max_transfer(session: &dyn Session, op: DataOp, slot_bytes: u32) -> u32 {
     session.max_transfer(op).min(slot_bytes).max(1)

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, MetaYield, Reply, Slot, WireCount};
+use sharebench_model::{DataOp, MetaOp, MetaReply, MetaYield, Reply, Slot, TargetFacts, WireCount};
 use sharebench_target::{CallReply, LocalBoxFuture, Session};
 
 use crate::record::request::SLOT;
@@ -89,7 +89,7 @@ impl<'a, 's> SlotSession<'a, 's> {
 }
 
 impl Session for SlotSession<'_, '_> {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.shared.borrow().session.facts()
     }
 

@@ -8,9 +8,6 @@ use sharebench_model::{DataOp, FileRef, Stability};
 use sharebench_plan::{Direction, RecordWork, ResolvedPlan, SkippedCells, Work};
 use sharebench_target::{CallDepth, Capabilities, Session};
 
-/// Name of the target's fact that reports skipped cells.
-pub(crate) const FACT: &str = "skipped cells";
-
 /// Why a target cannot measure a cell, with the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Excess {

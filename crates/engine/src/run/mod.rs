@@ -28,11 +28,10 @@ use std::sync::mpsc::Sender;
 use sharebench_cluster::Ranks;
 use sharebench_model::units::{counted, show_seconds};
 use sharebench_model::{
-    ErrorClass, OpError, RunEvent, RunOutcome, Slot, StepError, StepResult, USERS_BETWEEN_STEPS_FACT,
-    USERS_STAY,
+    ErrorClass, Fact, OpError, RunEvent, RunOutcome, Slot, StepError, StepResult, USERS_STAY,
 };
 use sharebench_plan::{ResolvedPlan, SkippedCells, StepPlan, Work};
-use sharebench_target::{NOT_GRANTED, SessionSpec, Target, UNSAFE};
+use sharebench_target::{SessionSpec, Target};
 
 use crate::cell::record_step;
 use crate::cell::target_files::{TargetFiles, Units};
@@ -198,7 +197,7 @@ impl Run<'_> {
             let counted = self.targets[index].final_facts();
             if !counted.is_empty() {
                 facts.extend(counted);
-                self.emit(RunEvent::TargetDone { target, facts });
+                self.emit(RunEvent::TargetDone { target, facts: facts.stored() });
             }
         }
         if let (RunOutcome::Complete, Some(ends)) = (&outcome, budget_ends_ns) {
@@ -274,23 +273,23 @@ impl Run<'_> {
             })?;
             let mut files = files;
             files.paged = target.capabilities().blocking;
-            if let Some(missing) = files.facts.get(NOT_GRANTED) {
+            if let Some(missing) = files.facts.get(Fact::NotGranted) {
                 self.emit(RunEvent::Warning(format!("{name}: not granted: {missing}")));
             }
-            if let Some(reason) = files.facts.get(UNSAFE) {
+            if let Some(reason) = files.facts.get(Fact::Unsafe) {
                 self.emit(RunEvent::Warning(format!("{name}: unsafe: {reason}")));
             }
             self.report_splitting(name, &mut files);
             self.report_sharing(name, target.as_ref());
             if self.plan.keeps_users() {
-                files.facts.insert(USERS_BETWEEN_STEPS_FACT.to_owned(), USERS_STAY.to_owned());
+                files.facts.state(Fact::UsersBetweenSteps, USERS_STAY);
             }
             let mut exceeding = self.skip_cells(index, &mut files, skipped);
             if exceeding.is_ok() {
                 exceeding = self.skip_unsupported(index, &mut files, skipped, context).await;
             }
             let available = files.examine_space(context).await;
-            self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
+            self.emit(RunEvent::TargetReady { target: index as u32, facts: files.facts.stored() });
             states.push(TargetState {
                 files,
                 set: SharedSet::default(),
@@ -378,7 +377,7 @@ impl Run<'_> {
         let of = self.plan.cells.len();
         if let Some(reason) = cell_limits::skip(skipped, index as u32, protocol, &exceeding, of) {
             self.emit(RunEvent::Warning(format!("{name}: skipped {reason}")));
-            files.facts.insert(cell_limits::FACT.to_owned(), reason);
+            files.facts.state(Fact::SkippedCells, reason);
         }
         Ok(())
     }
@@ -389,7 +388,7 @@ impl Run<'_> {
         if let Some(said) = request_splitting::fact(files.session.as_ref(), self.plan.max_block(), slot_bytes)
         {
             self.emit(RunEvent::Warning(format!("{name}: a block of {said}")));
-            files.facts.insert(request_splitting::FACT.to_owned(), said);
+            files.facts.state(Fact::Block, said);
         }
     }
 

@@ -1,13 +1,13 @@
 //! Metadata tests that a target rejects: their cells are skipped there.
 
-use sharebench_model::{ErrorClass, OpError, OpStep, RunEvent};
+use sharebench_model::{ErrorClass, Fact, OpError, OpStep, RunEvent};
 use sharebench_plan::{MetadataTest, SkippedCells, Work};
 
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::metadata::support::unsupported;
+use crate::run::Run;
 use crate::run::start_error::StartError;
-use crate::run::{Run, cell_limits};
 
 impl Run<'_> {
     /// The tests of the plan whose jobs need one process, because they know of each other when a lock was released.
@@ -45,7 +45,7 @@ impl Run<'_> {
                 }
             }
         }
-        let mut reasons: Vec<String> = files.facts.remove(cell_limits::FACT).into_iter().collect();
+        let mut reasons: Vec<String> = files.facts.remove(Fact::SkippedCells).into_iter().collect();
         let mut left = false;
         for (cell, (_, work)) in self.plan.cells.iter().enumerate() {
             let is_rejected = match work {
@@ -63,7 +63,7 @@ impl Run<'_> {
             reasons.push(reason);
         }
         if !reasons.is_empty() {
-            files.facts.insert(cell_limits::FACT.to_owned(), reasons.join("; "));
+            files.facts.state(Fact::SkippedCells, reasons.join("; "));
         }
         if found.is_empty() || left || !self.plan.loads.is_empty() {
             return Ok(());

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use sharebench_model::{
-    CachePolicy, DataOp, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, Slot, WireCount,
+    CachePolicy, DataOp, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
@@ -182,7 +182,7 @@ impl SimulatedSession {
 }
 
 impl Session for SimulatedSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.inner.facts()
     }
 

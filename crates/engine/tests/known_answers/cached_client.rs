@@ -5,7 +5,7 @@ use std::slice::SliceIndex;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, Facts, FileRef, MetaOp, MetaReply, Reply, Slot, WireCount};
+use sharebench_model::{DataOp, FileRef, MetaOp, MetaReply, Reply, Slot, TargetFacts, WireCount};
 use sharebench_target::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
 /// Caches N records per session.
@@ -96,7 +96,7 @@ impl CachedSession {
 }
 
 impl Session for CachedSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.inner.facts()
     }
 

@@ -8,8 +8,7 @@ use std::sync::{Arc, mpsc};
 use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};
 use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::{
-    ErrorClass, IoPolicy, LoadCounts, RunEvent, RunOutcome, StepError, StepResult, USERS_BETWEEN_STEPS_FACT,
-    USERS_STAY, Verdict,
+    ErrorClass, Fact, IoPolicy, LoadCounts, RunEvent, RunOutcome, StepError, StepResult, USERS_STAY, Verdict,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
@@ -237,7 +236,7 @@ fn a_login_that_fails_in_a_later_step_is_a_failure_of_that_step() {
     assert_eq!(outcome, RunOutcome::Complete);
     assert_eq!(logins, 1 + 9 + 1, "the engine, nine users, and one of them again");
     let ready = events.iter().find_map(|event| match event {
-        RunEvent::TargetReady { facts, .. } => facts.get(USERS_BETWEEN_STEPS_FACT).cloned(),
+        RunEvent::TargetReady { facts, .. } => Fact::UsersBetweenSteps.value(&facts).map(str::to_owned),
         _ => None,
     });
     assert_eq!(ready.as_deref(), Some(USERS_STAY));

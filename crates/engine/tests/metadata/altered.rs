@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot, WireCount,
+    DataOp, ErrorClass, MetaOp, MetaReply, MetaYield, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
@@ -53,7 +53,7 @@ impl<A: Alteration> Target for Altered<A> {
 }
 
 impl<A: Alteration> Session for AlteredSession<A> {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.0.facts()
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sharebench_engine::{Clock, StopSignal};
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, RunOutcome, Slot, StepError,
+    DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, RunOutcome, Slot, StepError, TargetFacts,
     Verdict, WireCount,
 };
 use sharebench_plan::{MetadataGroup, MetadataTest};
@@ -74,7 +74,7 @@ impl Target for Queueing {
 }
 
 impl Session for QueueingSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.inner.facts()
     }
 

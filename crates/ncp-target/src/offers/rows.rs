@@ -1,5 +1,6 @@
 //! The results of a probe as rows of a report.
 
+use sharebench_model::Fact;
 use sharebench_ncp::client::ProbeResult;
 use sharebench_ncp::wire::TransportKind;
 use sharebench_ncp::wire::name_space::space;
@@ -179,7 +180,7 @@ pub(super) fn volumes(report: &mut OfferReport, findings: &Findings, options: &N
             if used { Usability::Used } else { Usability::With("the volume in the URL".to_owned()) };
         report.add(VOLUMES, volume.name.clone(), words.join(", "), usability);
     }
-    if let Some(names) = findings.session.facts.get("names") {
+    if let Some(names) = findings.session.facts.get(Fact::Names) {
         report.add(VOLUMES, "names of a run", names, Usability::Used);
     }
 }

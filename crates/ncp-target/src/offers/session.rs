@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use sharebench_model::Facts;
+use sharebench_model::TargetFacts;
 use sharebench_ncp::client::{Client, ClientError};
 use sharebench_ncp::wire::name_space::{GetNameSpaces, NameSpaces, space};
 use sharebench_ncp::wire::server_info::{DateAndTime, GetDateAndTime, ServerInfo};
@@ -42,7 +42,7 @@ pub(super) struct SessionFindings {
     pub(super) logged_in: bool,
     pub(super) volumes: Vec<Volume>,
     /// Facts of the volume of the URL.
-    pub(super) facts: Facts,
+    pub(super) facts: TargetFacts,
     /// The step that failed, as a run would report it.
     pub(super) failure: Option<SetupError>,
     /// True if the deadline passed before the session was open, as far as URL and password allow it.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability,
+    DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability, TargetFacts,
     WireCount,
 };
 use sharebench_ncp::client::{Client, Semaphore};
@@ -46,7 +46,7 @@ pub(crate) struct NcpSession {
     pub(crate) base: Vec<String>,
     /// Name space of all paths.
     pub(crate) space: u8,
-    pub(crate) facts: Facts,
+    pub(crate) facts: TargetFacts,
     /// Converts names of the engine, where the name space is DOS.
     pub(crate) short_names: Option<Arc<ShortNames>>,
     /// Empty while the session is idle.
@@ -75,7 +75,7 @@ impl NcpSession {
         connections: Vec<Connection>,
         base: Vec<String>,
         space: u8,
-        facts: Facts,
+        facts: TargetFacts,
         slot_bytes: usize,
         options: &NcpOptions,
     ) -> Self {
@@ -172,7 +172,7 @@ fn losses(connections: &[Connection]) -> LossCounts {
 }
 
 impl Session for NcpSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         let mut facts = self.facts.clone();
         losses(&self.connections).put(&mut facts);
         facts

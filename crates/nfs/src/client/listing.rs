@@ -1,6 +1,6 @@
 //! Listings of directories, page by page: READDIRPLUS, or READDIR with LOOKUPs where the server has no READDIRPLUS.
 
-use sharebench_model::{ErrorClass, ListedPage, MetaYield, OpError};
+use sharebench_model::{ErrorClass, Fact, ListedPage, MetaYield, OpError};
 use sharebench_target::{HeldEntries, ListingGuard};
 
 use crate::attributes::{FileAttributes, FileKind};
@@ -144,7 +144,7 @@ impl NfsSession {
         let (verifier, end) = match decoded {
             // Some servers, such as JFileServer 1.4, have a malformed READDIRPLUS and a correct READDIR.
             Err(error) if plus && listing.cookie == 0 && error.class == ErrorClass::Protocol => {
-                self.facts.insert("readdirplus".into(), format!("not used: {}", error.detail));
+                self.facts.state(Fact::Readdirplus, format!("not used: {}", error.detail));
                 self.lacks_readdirplus = true;
                 return Ok(None);
             }

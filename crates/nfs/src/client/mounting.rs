@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, Facts, OpError};
+use sharebench_model::{ErrorClass, Fact, OpError, TargetFacts};
 use sharebench_stream_client::{DialError, connect_first, resolve};
 use sharebench_target::{LoginPhase, SessionSpec, UrlPart};
 
@@ -173,7 +173,8 @@ pub(crate) async fn open_mounted(
     stage.set(UrlPart::Share);
     let mount = Mount { service, is_nfs_server, export, options: options.clone() };
     // The session performs its own setup calls, so that they follow the same rules as later ones.
-    let mut session = NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, Facts::new(), mount);
+    let mut session =
+        NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, TargetFacts::new(), mount);
     let root = walk(&mut session, mounted.handle, &below).await.map_err(|mut error| {
         if error.class == ErrorClass::Refused && !mounted.flavors.is_empty() {
             error.detail =
@@ -263,49 +264,48 @@ pub(crate) fn check_limits(
     Ok(())
 }
 
-fn facts(session: &mut NfsSession, options: &NfsOptions, limits: &FsInfo, ports: Ports) -> Facts {
+fn facts(session: &mut NfsSession, options: &NfsOptions, limits: &FsInfo, ports: Ports) -> TargetFacts {
     let local = session.channel.local_addr().map_or_else(String::new, |address| address.to_string());
-    let facts = [
-        ("vers", "3".to_owned()),
-        ("transport", options.route.transport().name().to_owned()),
-        ("nconnect", session.channel.connections().to_string()),
-        ("sec", flavor_name(options.flavor())),
-        ("export", session.export().to_owned()),
-        ("port", ports.nfs.to_string()),
-        ("mountport", ports.mount.to_string()),
-        ("local_address", local),
-        ("uid", options.auth.uid.to_string()),
-        ("gid", options.auth.gid.to_string()),
-        ("rtmax", limits.read_max.to_string()),
-        ("rtpref", limits.read_preferred.to_string()),
-        ("wtmax", limits.write_max.to_string()),
-        ("wtpref", limits.write_preferred.to_string()),
-        ("dtpref", limits.directory_preferred.to_string()),
-        ("max_file_size", limits.max_file_size.to_string()),
-    ];
-    let mut facts: Facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut facts = TargetFacts::from([
+        (Fact::Vers, "3".to_owned()),
+        (Fact::Transport, options.route.transport().name().to_owned()),
+        (Fact::Nconnect, session.channel.connections().to_string()),
+        (Fact::Sec, flavor_name(options.flavor())),
+        (Fact::Export, session.export().to_owned()),
+        (Fact::Port, ports.nfs.to_string()),
+        (Fact::Mountport, ports.mount.to_string()),
+        (Fact::LocalAddress, local),
+        (Fact::Uid, options.auth.uid.to_string()),
+        (Fact::Gid, options.auth.gid.to_string()),
+        (Fact::Rtmax, limits.read_max.to_string()),
+        (Fact::Rtpref, limits.read_preferred.to_string()),
+        (Fact::Wtmax, limits.write_max.to_string()),
+        (Fact::Wtpref, limits.write_preferred.to_string()),
+        (Fact::Dtpref, limits.directory_preferred.to_string()),
+        (Fact::MaxFileSize, limits.max_file_size.to_string()),
+    ]);
     let contexts = session.channel.contexts();
     if contexts > 0 {
-        facts.insert("sec_contexts".into(), contexts.to_string());
+        facts.state(Fact::SecContexts, contexts.to_string());
     }
     add_tls_facts(&session.channel, options, &mut facts);
     if let Some(timeout) = options.route.datagrams {
-        facts.insert("timeo".into(), (timeout.as_millis() / 100).to_string());
+        facts.state(Fact::Timeo, (timeout.as_millis() / 100).to_string());
     }
     options.route.far.add_fact(&mut facts);
     facts
 }
 
 /// Adds the facts of connections that TLS protects.
-pub(crate) fn add_tls_facts<D: Dialect>(channel: &Channel<D>, options: &NfsOptions, facts: &mut Facts) {
+pub(crate) fn add_tls_facts<D: Dialect>(channel: &Channel<D>, options: &NfsOptions, facts: &mut TargetFacts) {
     if let (Some(tls), Some(cipher)) = (&options.route.tls, channel.cipher()) {
-        facts.insert("xprtsec".into(), tls.requested.name().into());
-        facts.insert("tls_cipher".into(), cipher);
+        facts.state(Fact::Xprtsec, tls.requested.name());
+        facts.state(Fact::TlsCipher, cipher);
     }
 }
 
 impl NfsSession {
-    fn mounted(&mut self, root: crate::protocol::FileHandle, limits: FsInfo, facts: Facts) {
+    fn mounted(&mut self, root: crate::protocol::FileHandle, limits: FsInfo, facts: TargetFacts) {
         self.directories = crate::client::directories::Directories::new(root);
         self.limits = limits;
         self.facts = facts;

@@ -5,8 +5,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot,
-    Stability, TcpReading, WireCount,
+    DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaReply, NO_CLIENT_CACHE, OpError, OpStep, PolicyCount,
+    Reply, Slot, Stability, TargetFacts, TcpReading, WireCount,
 };
 use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable, submit_error};
 use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, buffer_pool};
@@ -93,7 +93,7 @@ pub(crate) struct NfsState {
     /// Replies to operations that were rejected before they were sent, and those that arrived while calls were polled.
     ready: Vec<Reply>,
     awaited: AwaitedReplies<Result<(), OpError>>,
-    pub(crate) facts: Facts,
+    pub(crate) facts: TargetFacts,
     pub(crate) mount: Mount,
     /// The server's last write verifier, which identifies its boot.
     verifier: Option<WriteVerifier>,
@@ -110,7 +110,7 @@ impl NfsSession {
         root: FileHandle,
         limits: FsInfo,
         spec: &SessionSpec,
-        facts: Facts,
+        facts: TargetFacts,
         mount: Mount,
     ) -> Self {
         let index = channel.metadata_index();
@@ -430,18 +430,18 @@ fn put_range(writer: &mut Writer, handle: &FileHandle, offset: u64, count: u32) 
 }
 
 impl Session for NfsSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         let mut facts = self.facts.clone();
-        facts.insert("client_cache".into(), "none".into());
+        facts.state(Fact::ClientCache, NO_CLIENT_CACHE);
         if let Some(verifier) = self.verifier {
-            facts.insert("write_verifier".into(), format!("{:016x}", u64::from_be_bytes(verifier)));
+            facts.state(Fact::WriteVerifier, format!("{:016x}", u64::from_be_bytes(verifier)));
         }
         if let Some(counts) = self.channel.datagrams() {
-            facts.insert("retransmissions".into(), counts.retransmissions.to_string());
-            facts.insert("duplicate_replies".into(), counts.duplicates.to_string());
+            facts.state(Fact::Retransmissions, counts.retransmissions.to_string());
+            facts.state(Fact::DuplicateReplies, counts.duplicates.to_string());
         }
         if self.channel.losses() > 0 {
-            facts.insert("connections_lost".into(), self.channel.losses().to_string());
+            facts.state(Fact::ConnectionsLost, self.channel.losses().to_string());
         }
         facts
     }

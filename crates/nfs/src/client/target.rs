@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sharebench_gss::TicketPool;
 use sharebench_model::units::ByteSize;
-use sharebench_model::{CachePolicy, ErrorClass, Facts, IoPolicy};
+use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, TargetFacts};
 use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
     CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Session,
@@ -128,8 +128,8 @@ impl Target for NfsTarget {
         self.options.connections * (1 + self.options.route.far.descriptors())
     }
 
-    fn final_facts(&self) -> Facts {
-        let mut facts = Facts::new();
+    fn final_facts(&self) -> TargetFacts {
+        let mut facts = TargetFacts::new();
         self.options.delegations.add_facts(&mut facts);
         facts
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use sharebench_analysis::{Analysis, Method};
-use sharebench_model::{RunOutcome, StepError};
+use sharebench_analysis::{Analysis, Method, System};
+use sharebench_model::{Fact, FactClass, RunOutcome, StepError};
 
 use super::parts::folded;
 use crate::show;
@@ -71,8 +71,14 @@ fn run(method: &Method) -> Markup {
 /// What is known of each target: one column per target, so that they compare.
 fn targets(analysis: &Analysis) -> Markup {
     let systems = &analysis.systems;
-    let names: BTreeSet<&str> =
-        systems.iter().flat_map(|system| system.facts.keys().map(String::as_str)).collect();
+    // Settings first, then the conditions, what the run counted, and what identifies the target.
+    let stated = systems.iter().flat_map(|system| system.facts.keys());
+    let names: BTreeSet<(FactClass, String)> =
+        stated.map(|name| (FactClass::of_stored(name), Fact::words_for(name))).collect();
+    let value = |system: &System, words: &str| {
+        let fact = system.facts.iter().find(|(name, _)| Fact::words_for(name) == words);
+        fact.map_or(show::NOTHING, |(_, value)| value).to_owned()
+    };
     html! {
         div.scroll tabindex="0" role="group" aria-label="targets" {
             table.facts {
@@ -84,11 +90,11 @@ fn targets(analysis: &Analysis) -> Markup {
                 }
                 tbody {
                     tr { th scope="row" { "URL" } @for system in systems { td.wrap { (system.url) } } }
-                    @for name in names {
+                    @for (_, words) in &names {
                         tr {
-                            th scope="row" { (name) }
+                            th scope="row" { (words) }
                             @for system in systems {
-                                td.wrap { (system.facts.get(name).map_or(show::NOTHING, String::as_str)) }
+                                td.wrap { (value(system, words)) }
                             }
                         }
                     }

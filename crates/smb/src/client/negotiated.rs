@@ -1,6 +1,6 @@
 //! The parameters that client and server negotiated.
 
-use sharebench_model::Facts;
+use sharebench_model::{Fact, TargetFacts};
 
 use crate::auth::{Mechanism, listed_mechanisms};
 use crate::client::options::dialect_name;
@@ -136,24 +136,24 @@ impl Negotiated {
     }
 
     /// The facts that reports show.
-    pub(crate) fn facts(&self) -> Facts {
+    pub(crate) fn facts(&self) -> TargetFacts {
         let session = match self.session_flags {
             bits if bits & flags::IS_NULL != 0 => "anonymous",
             bits if bits & flags::IS_GUEST != 0 => "guest",
             _ => "user",
         };
-        Facts::from([
-            ("dialect".into(), self.dialect_name()),
-            ("signing".into(), if self.signed { self.signing.name() } else { "off" }.into()),
+        TargetFacts::from([
+            (Fact::Dialect, self.dialect_name()),
+            (Fact::Signing, if self.signed { self.signing.name() } else { "off" }.into()),
             (
-                "encryption".into(),
+                Fact::Encryption,
                 self.cipher.filter(|_| self.encrypted).map_or("off", crate::crypto::Cipher::name).into(),
             ),
-            ("max_read".into(), self.max_read.to_string()),
-            ("max_write".into(), self.max_write.to_string()),
-            ("server_guid".into(), guid_text(&self.server_guid)),
-            ("session".into(), session.into()),
-            ("login".into(), self.mechanism.map_or("none", Mechanism::name).into()),
+            (Fact::MaxRead, self.max_read.to_string()),
+            (Fact::MaxWrite, self.max_write.to_string()),
+            (Fact::ServerGuid, guid_text(&self.server_guid)),
+            (Fact::Session, session.into()),
+            (Fact::Login, self.mechanism.map_or("none", Mechanism::name).into()),
         ])
     }
 }

@@ -6,11 +6,12 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use sharebench_model::{
-    DataOp, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, TcpReading, WireCount,
+    DataOp, Fact, FileRef, MetaOp, MetaReply, NO_CLIENT_CACHE, OpError, PolicyCount, Reply, Slot,
+    TargetFacts, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
 use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
-use sharebench_target::{CallReply, LocalBoxFuture, NOT_GRANTED, Session};
+use sharebench_target::{CallReply, LocalBoxFuture, Session};
 use tokio::net::TcpStream;
 
 use crate::client::binding::ChannelGrant;
@@ -200,14 +201,14 @@ impl SmbState {
 
 /// Facts of what the URL requests beyond the usual.
 impl SmbSession {
-    fn add_lease_facts(&self, facts: &mut Facts) {
+    fn add_lease_facts(&self, facts: &mut TargetFacts) {
         if self.durable {
-            facts.insert("durable_handles".into(), "requested".into());
+            facts.state(Fact::DurableHandles, "requested");
         }
         if self.lease == LeaseChoice::None {
             return;
         }
-        facts.insert("lease_requested".into(), self.lease.name().into());
+        facts.state(Fact::LeaseRequested, self.lease.name());
         let missing = match self.lease {
             _ if self.negotiated.dialect < self.lease.oldest_dialect() => true,
             LeaseChoice::Directory => self.negotiated.capabilities & DIRECTORY_LEASING == 0,
@@ -215,34 +216,30 @@ impl SmbSession {
         };
         if missing {
             let name = self.lease.name();
-            facts.insert(NOT_GRANTED.into(), format!("leases (lease={name}); the server announces none"));
+            facts.state(Fact::NotGranted, format!("leases (lease={name}); the server announces none"));
         }
     }
 
-    fn add_channel_facts(&self, facts: &mut Facts) {
+    fn add_channel_facts(&self, facts: &mut TargetFacts) {
         let Some((requested, grant)) = &self.channel_grant else { return };
         let granted: u32 = grant.addresses.iter().map(|(_, count)| count).sum();
-        facts.insert("connections_requested".into(), requested.to_string());
-        facts.insert("connections".into(), granted.to_string());
+        facts.state(Fact::ConnectionsRequested, requested.to_string());
+        facts.state(Fact::Connections, granted.to_string());
         let addresses = grant.addresses.iter().map(|(address, count)| format!("{address} ({count})"));
-        facts.insert("connection_addresses".into(), addresses.collect::<Vec<_>>().join(", "));
+        facts.state(Fact::ConnectionAddresses, addresses.collect::<Vec<_>>().join(", "));
         if let Some(missing) = &grant.missing {
             let detail = format!("{requested} channels (channels={requested}); {granted} in use: {missing}");
-            facts.insert(NOT_GRANTED.into(), detail);
+            facts.state(Fact::NotGranted, detail);
         }
     }
 }
 
 impl Session for SmbSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         let mut facts = self.negotiated.facts();
-        let cache = match self.lease {
-            LeaseChoice::None => "none (no lease or oplock is requested)".to_owned(),
-            lease => format!("none (lease={} is requested, and nothing is cached)", lease.name()),
-        };
-        facts.insert("client_cache".into(), cache);
+        facts.state(Fact::ClientCache, NO_CLIENT_CACHE);
         self.add_lease_facts(&mut facts);
-        facts.insert("credits".into(), self.channels.credits().to_string());
+        facts.state(Fact::Credits, self.channels.credits().to_string());
         self.add_channel_facts(&mut facts);
         self.far.add_fact(&mut facts);
         facts

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sharebench_model::Facts;
+use sharebench_model::{Fact, TargetFacts};
 
 use crate::client::leases::state_name;
 use crate::wire::oplock;
@@ -91,21 +91,21 @@ impl SessionCounts {
     }
 
     /// Adds the facts of sessions that request leases, such as `leases_granted: RWH 10, none 1`.
-    pub(crate) fn add_lease_facts(&self, facts: &mut Facts) {
+    pub(crate) fn add_lease_facts(&self, facts: &mut TargetFacts) {
         let counts = self.leases.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
         let granted = counts.rev().filter(|(_, count)| *count > 0);
         let granted = granted.map(|(state, count)| format!("{} {count}", state_name(state as u32)));
         let granted = granted.collect::<Vec<_>>().join(", ");
-        facts.insert("leases_granted".into(), if granted.is_empty() { "0".to_owned() } else { granted });
-        let mut add = |fact: &str, count: &AtomicU64| {
-            facts.insert(fact.to_owned(), count.load(Ordering::Relaxed).to_string());
+        facts.state(Fact::LeasesGranted, if granted.is_empty() { "0".to_owned() } else { granted });
+        let mut add = |fact: Fact, count: &AtomicU64| {
+            facts.state(fact, count.load(Ordering::Relaxed).to_string());
         };
-        add("leases_broken", &self.leases_broken);
-        add("lease_breaks_acknowledged", &self.breaks_acknowledged);
+        add(Fact::LeasesBroken, &self.leases_broken);
+        add(Fact::LeaseBreaksAcknowledged, &self.breaks_acknowledged);
     }
 
     /// Adds the facts of sessions that have requested oplocks, such as `oplocks_granted: batch 10, none 1`.
-    pub(crate) fn add_oplock_facts(&self, facts: &mut Facts) {
+    pub(crate) fn add_oplock_facts(&self, facts: &mut TargetFacts) {
         let counts = self.oplocks.iter().map(|count| count.load(Ordering::Relaxed)).zip(OPLOCK_LEVELS);
         let granted =
             counts.filter(|(count, _)| *count > 0).map(|(count, (_, name))| format!("{name} {count}"));
@@ -113,37 +113,37 @@ impl SessionCounts {
         if granted.is_empty() {
             return;
         }
-        facts.insert("oplocks_granted".into(), granted);
-        let mut add = |fact: &str, count: &AtomicU64| {
-            facts.insert(fact.to_owned(), count.load(Ordering::Relaxed).to_string());
+        facts.state(Fact::OplocksGranted, granted);
+        let mut add = |fact: Fact, count: &AtomicU64| {
+            facts.state(fact, count.load(Ordering::Relaxed).to_string());
         };
-        add("oplocks_broken", &self.oplocks_broken);
-        add("oplock_breaks_acknowledged", &self.oplock_breaks_acknowledged);
+        add(Fact::OplocksBroken, &self.oplocks_broken);
+        add(Fact::OplockBreaksAcknowledged, &self.oplock_breaks_acknowledged);
     }
 
     /// Adds the facts of sessions that request durable handles.
-    pub(crate) fn add_durable_facts(&self, facts: &mut Facts) {
+    pub(crate) fn add_durable_facts(&self, facts: &mut TargetFacts) {
         let granted = self.durables_granted.load(Ordering::Relaxed);
         let requested = self.durables_requested.load(Ordering::Relaxed);
-        facts.insert("durable_handles_granted".into(), format!("{granted} of {requested}"));
+        facts.state(Fact::DurableHandlesGranted, format!("{granted} of {requested}"));
     }
 
     /// Adds the facts of sessions that were expired, if there were any.
-    pub(crate) fn add_renewal_facts(&self, facts: &mut Facts) {
+    pub(crate) fn add_renewal_facts(&self, facts: &mut TargetFacts) {
         let renewed = self.logins_renewed.load(Ordering::Relaxed);
         if renewed > 0 {
-            facts.insert("logins_renewed".into(), renewed.to_string());
+            facts.state(Fact::LoginsRenewed, renewed.to_string());
             let repeated = self.requests_repeated.load(Ordering::Relaxed);
-            facts.insert("requests_repeated".into(), repeated.to_string());
+            facts.state(Fact::RequestsRepeated, repeated.to_string());
         }
     }
 
     /// Adds the facts of sessions with several channels.
-    pub(crate) fn add_channel_facts(&self, facts: &mut Facts) {
-        let mut add = |fact: &str, count: &AtomicU64| {
-            facts.insert(fact.to_owned(), count.load(Ordering::Relaxed).to_string());
+    pub(crate) fn add_channel_facts(&self, facts: &mut TargetFacts) {
+        let mut add = |fact: Fact, count: &AtomicU64| {
+            facts.state(fact, count.load(Ordering::Relaxed).to_string());
         };
-        add("connections_lost", &self.channels_lost);
-        add("requests_repeated", &self.requests_repeated);
+        add(Fact::ConnectionsLost, &self.channels_lost);
+        add(Fact::RequestsRepeated, &self.requests_repeated);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_gss::TicketPool;
-use sharebench_model::{CachePolicy, ErrorClass, Facts, IoPolicy};
+use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, TargetFacts};
 use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
     CallDepth, Capabilities, ConnectError, LocalBoxFuture, LoginPhase, PolicyRefusal, PolicyTerms, Secret,
@@ -130,8 +130,8 @@ impl Target for SmbTarget {
         self.options.channels * (1 + self.options.far.descriptors())
     }
 
-    fn final_facts(&self) -> Facts {
-        let mut facts = Facts::new();
+    fn final_facts(&self) -> TargetFacts {
+        let mut facts = TargetFacts::new();
         self.counts.add_renewal_facts(&mut facts);
         if self.options.channels > 1 {
             self.counts.add_channel_facts(&mut facts);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, WireCount,
+    DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, Reply, Slot, TargetFacts, WireCount,
 };
 use sharebench_target::{LocalBoxFuture, Session};
 
@@ -307,7 +307,7 @@ impl Drop for Alone {
 }
 
 impl Session for SharedSession {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         self.session_member.shared.borrow().inner.as_ref().map(|inner| inner.facts()).unwrap_or_default()
     }
 

@@ -1,5 +1,6 @@
 //! The results of a probe as rows of a report.
 
+use sharebench_model::Fact;
 use sharebench_target::offers::{OfferReport, Usability, size_text};
 
 use super::probe::Findings;
@@ -148,9 +149,9 @@ pub(super) fn limits(report: &mut OfferReport, findings: &Findings) {
 
 /// What a session of version 4 negotiated.
 pub(super) fn session(report: &mut OfferReport, findings: &Findings) {
-    for name in ["server", "lease_seconds", "backchannel", "pnfs"] {
-        if let Some(value) = findings.session.facts.get(name) {
-            report.fact(SESSION, name.replace('_', " "), value.clone());
+    for fact in [Fact::Server, Fact::LeaseSeconds, Fact::Backchannel, Fact::Pnfs] {
+        if let Some(value) = findings.session.facts.get(fact) {
+            report.fact(SESSION, fact.words(), value);
         }
     }
 }

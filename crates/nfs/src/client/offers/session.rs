@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use sharebench_model::{Facts, MetaOp, MetaYield, Space};
+use sharebench_model::{MetaOp, MetaYield, Space, TargetFacts};
 use sharebench_stream_client::DialError;
 use sharebench_target::{Session, SessionSpec};
 use tokio::time::{Instant, timeout_at};
@@ -21,7 +21,7 @@ pub(super) struct SessionFindings {
     pub(super) space: Option<Space>,
     pub(super) root_squash: Option<RootSquash>,
     /// What the session of version 4 negotiated.
-    pub(super) facts: Facts,
+    pub(super) facts: TargetFacts,
     /// Why no session could be opened, as a run would report it.
     pub(super) failure: Option<DialError>,
 }

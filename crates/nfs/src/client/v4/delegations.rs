@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
-use sharebench_model::{CacheRight, Facts, FileRef, IoPolicy, MetaYield, OpError, OpenHow};
+use sharebench_model::{CacheRight, Fact, FileRef, IoPolicy, MetaYield, OpError, OpenHow, TargetFacts};
 
 use crate::client::v4::metadata::{OpenedAs, Wish};
 use crate::client::v4::session::Nfs4Session;
@@ -40,12 +40,12 @@ impl DelegationCounts {
     }
 
     /// Adds the facts of sessions that have wanted delegations, such as `delegations_granted: 10 of 12`.
-    pub(crate) fn add_facts(&self, facts: &mut Facts) {
+    pub(crate) fn add_facts(&self, facts: &mut TargetFacts) {
         let [wanted, granted, recalled] =
             [&self.wanted, &self.granted, &self.recalled].map(|count| count.load(Ordering::Relaxed));
         if wanted > 0 {
-            facts.insert("delegations_granted".into(), format!("{granted} of {wanted}"));
-            facts.insert("delegations_recalled".into(), recalled.to_string());
+            facts.state(Fact::DelegationsGranted, format!("{granted} of {wanted}"));
+            facts.state(Fact::DelegationsRecalled, recalled.to_string());
         }
     }
 }

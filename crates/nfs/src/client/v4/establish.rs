@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, Facts, OpError};
+use sharebench_model::{ErrorClass, Fact, OpError, TargetFacts};
 use sharebench_stream_client::DialError;
-use sharebench_target::{LocalBoxFuture, LoginPhase, NOT_GRANTED, SessionSpec, UrlPart};
+use sharebench_target::{LocalBoxFuture, LoginPhase, SessionSpec, UrlPart};
 
 use crate::client::channel::{Channel, LastLoss};
 use crate::client::dial::random;
@@ -55,7 +55,7 @@ struct Granted {
     requested_slots: u32,
     max_request: u32,
     max_response: u32,
-    facts: Vec<(&'static str, String)>,
+    facts: Vec<(Fact, String)>,
 }
 
 /// Opens a session of a minor version on a channel with one connection.
@@ -96,43 +96,40 @@ fn limits_of(granted: &Granted, limits: FsInfo) -> FsInfo {
     FsInfo { read_max, write_max, directory_preferred: listing, read_preferred: read_max, ..limits }
 }
 
-fn facts(session: &mut Nfs4Session, granted: &Granted, lease: Duration) -> Facts {
+fn facts(session: &mut Nfs4Session, granted: &Granted, lease: Duration) -> TargetFacts {
     let contexts = session.channel.contexts();
     let options = &session.options;
     let limits = &session.limits;
     let local = session.channel.local_addr().map_or_else(String::new, |address| address.to_string());
-    let mut facts: Facts = [
-        ("vers", format!("4.{}", session.minor)),
-        ("transport", "tcp".to_owned()),
-        ("nconnect", session.channel.connections().to_string()),
-        ("compound", if options.compound { "on" } else { "off" }.to_owned()),
-        ("sec", flavor_name(options.flavor())),
-        ("export", format!("/{}", options.path.trim_matches('/'))),
-        ("port", session.address.port().to_string()),
-        ("local_address", local),
-        ("uid", options.auth.uid.to_string()),
-        ("gid", options.auth.gid.to_string()),
-        ("maxread", limits.read_max.to_string()),
-        ("maxwrite", limits.write_max.to_string()),
-        ("max_file_size", limits.max_file_size.to_string()),
-        ("lease_seconds", lease.as_secs().to_string()),
-        ("delegations", "wanted only where an operation requests them".to_owned()),
-        ("pnfs", "layouts not requested".to_owned()),
-    ]
-    .into_iter()
-    .chain(granted.facts.iter().cloned())
-    .map(|(name, value)| (name.to_owned(), value))
-    .collect();
+    let mut facts = TargetFacts::from([
+        (Fact::Vers, format!("4.{}", session.minor)),
+        (Fact::Transport, "tcp".to_owned()),
+        (Fact::Nconnect, session.channel.connections().to_string()),
+        (Fact::Compound, if options.compound { "on" } else { "off" }.to_owned()),
+        (Fact::Sec, flavor_name(options.flavor())),
+        (Fact::Export, format!("/{}", options.path.trim_matches('/'))),
+        (Fact::Port, session.address.port().to_string()),
+        (Fact::LocalAddress, local),
+        (Fact::Uid, options.auth.uid.to_string()),
+        (Fact::Gid, options.auth.gid.to_string()),
+        (Fact::Maxread, limits.read_max.to_string()),
+        (Fact::Maxwrite, limits.write_max.to_string()),
+        (Fact::MaxFileSize, limits.max_file_size.to_string()),
+        (Fact::LeaseSeconds, lease.as_secs().to_string()),
+        (Fact::Delegations, "wanted only where an operation requests them".to_owned()),
+        (Fact::Pnfs, "layouts not requested".to_owned()),
+    ]);
+    facts.extend(granted.facts.iter().cloned());
     if granted.slots > 0 {
-        facts.insert("slots_requested".to_owned(), granted.requested_slots.to_string());
-        facts.insert("slots_granted".to_owned(), granted.slots.to_string());
+        facts.state(Fact::SlotsRequested, granted.requested_slots.to_string());
+        facts.state(Fact::SlotsGranted, granted.slots.to_string());
         if granted.slots < granted.requested_slots {
             let detail = format!("{} slots (the server grants {})", granted.requested_slots, granted.slots);
-            facts.insert(NOT_GRANTED.to_owned(), detail);
+            facts.state(Fact::NotGranted, detail);
         }
     }
     if contexts > 0 {
-        facts.insert("sec_contexts".to_owned(), contexts.to_string());
+        facts.state(Fact::SecContexts, contexts.to_string());
     }
     add_tls_facts(&session.channel, options, &mut facts);
     options.route.far.add_fact(&mut facts);
@@ -233,7 +230,7 @@ impl Nfs4Session {
         self.reclaim_complete().await?;
         let mut facts = facts;
         let back = created.flags & CONNECTION_BACK_CHANNEL != 0;
-        facts.push(("backchannel", if back { "same connection" } else { "none" }.to_owned()));
+        facts.push((Fact::Backchannel, if back { "same connection" } else { "none" }.to_owned()));
         Ok(Granted {
             slots: fore.max_requests,
             requested_slots: wanted.max_requests,
@@ -243,7 +240,7 @@ impl Nfs4Session {
         })
     }
 
-    async fn exchange_id(&mut self) -> Result<(u64, u32, Vec<(&'static str, String)>), OpError> {
+    async fn exchange_id(&mut self) -> Result<(u64, u32, Vec<(Fact, String)>), OpError> {
         let owner = client_name();
         let verifier = unique();
         let exchange = ExchangeId {
@@ -261,10 +258,10 @@ impl Nfs4Session {
         let exchanged: ExchangedId<'_> = results.get(Operation::ExchangeId)?;
         let mut facts = Vec::new();
         if let Some(implementation) = exchanged.implementation {
-            facts.push(("server", String::from_utf8_lossy(implementation.name.0).into_owned()));
+            facts.push((Fact::Server, String::from_utf8_lossy(implementation.name.0).into_owned()));
         }
         if exchanged.flags & USE_PNFS_MDS != 0 {
-            facts.push(("pnfs", "offered; layouts not requested".to_owned()));
+            facts.push((Fact::Pnfs, "offered; layouts not requested".to_owned()));
         }
         Ok((exchanged.client_id, exchanged.sequence, facts))
     }

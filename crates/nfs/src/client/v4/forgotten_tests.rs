@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use sharebench_model::{ErrorClass, MetaOp, OpenHow};
+use sharebench_model::{ErrorClass, Fact, MetaOp, OpenHow};
 use sharebench_target::{Session, SessionSpec, Target, TargetUrl, call};
 
 use super::whole_file_tests::{RPC_HEAD, changing_by_call};
@@ -103,7 +103,7 @@ async fn a_repeated_open_names_the_new_client() {
     clients.lock().unwrap().known = None;
     call(&mut *session, MetaOp::open("data", OpenHow::Read)).await.unwrap();
     assert_eq!(clients.lock().unwrap().opens, [1, 2]);
-    assert_eq!(session.facts()["clients_replaced"], "1");
+    assert_eq!(session.facts()[Fact::ClientsReplaced], "1");
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, PolicyCount, Reply, Slot,
-    TcpReading, WireCount,
+    DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaReply, MetaYield, NO_CLIENT_CACHE, OpError, PolicyCount,
+    Reply, Slot, TargetFacts, TcpReading, WireCount,
 };
 use sharebench_stream_client::{AwaitedReplies, CallsInFlight, Lent, OpenFileTable};
 use sharebench_target::{CallReply, LocalBoxFuture, Session, SessionSpec, buffer_pool};
@@ -127,7 +127,7 @@ pub(crate) struct Nfs4State {
     /// The delegation of a test that is about them.
     pub(crate) delegation: Option<HeldDelegation>,
     pub(crate) recovery: Recovery,
-    pub(crate) facts: Facts,
+    pub(crate) facts: TargetFacts,
     pub(crate) options: NfsOptions,
     pub(crate) address: SocketAddr,
     /// The server's last write verifier, which identifies its boot.
@@ -173,7 +173,7 @@ impl Nfs4Session {
             callback_slot: CallbackSlot::default(),
             delegation: None,
             recovery: Recovery::new(spec.connect_timeout),
-            facts: Facts::new(),
+            facts: TargetFacts::new(),
             options: options.clone(),
             address,
             verifier: None,
@@ -256,17 +256,17 @@ impl Nfs4State {
 }
 
 impl Session for Nfs4Session {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         let mut facts = self.facts.clone();
-        facts.insert("client_cache".into(), "none".into());
+        facts.state(Fact::ClientCache, NO_CLIENT_CACHE);
         if let Some(verifier) = self.verifier {
-            facts.insert("write_verifier".into(), format!("{:016x}", u64::from_be_bytes(verifier)));
+            facts.state(Fact::WriteVerifier, format!("{:016x}", u64::from_be_bytes(verifier)));
         }
         if self.channel.losses() > 0 {
-            facts.insert("connections_lost".into(), self.channel.losses().to_string());
+            facts.state(Fact::ConnectionsLost, self.channel.losses().to_string());
         }
         if self.replaced > 0 {
-            facts.insert("clients_replaced".into(), self.replaced.to_string());
+            facts.state(Fact::ClientsReplaced, self.replaced.to_string());
         }
         facts
     }

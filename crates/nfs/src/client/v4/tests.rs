@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Random, Slot, Stability};
+use sharebench_model::{DataOp, Fact, FileRef, MetaOp, MetaYield, OpenHow, Random, Slot, Stability};
 use sharebench_target::{CallReply, Session, SessionSpec, Target, TargetUrl, call, reply_for};
 
 use crate::canned::answer;
@@ -258,7 +258,7 @@ async fn operations_in_flight_survive_the_loss_of_connections_and_none_is_perfor
 async fn the_loss_of_one_of_several_connections_fails_no_operation() {
     let (address, seen) = server(3, 50);
     let (mut session, file) = connect(address, "&nconnect=4").await;
-    assert_eq!(session.facts()["nconnect"], "4");
+    assert_eq!(session.facts()[Fact::Nconnect], "4");
     let before = seen.lock().unwrap().performed;
     let mut replies = Vec::new();
     let mut requests = 0;
@@ -274,7 +274,7 @@ async fn the_loss_of_one_of_several_connections_fails_no_operation() {
             requests += u64::from(reply.requests);
         }
     }
-    let lost = session.facts()["connections_lost"].parse::<u64>().unwrap();
+    let lost = session.facts()[Fact::ConnectionsLost].parse::<u64>().unwrap();
     assert!(lost > 0 && requests > OPERATIONS, "{lost} lost, {requests} requests");
     assert_eq!(seen.lock().unwrap().performed - before, OPERATIONS);
 }

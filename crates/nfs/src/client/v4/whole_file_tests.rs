@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
-use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpenHow, Slot, WireCount};
+use sharebench_model::{ErrorClass, Fact, MetaOp, MetaYield, OpenHow, Slot, WireCount};
 use sharebench_target::{CallReply, Session, SessionSpec, Target, TargetUrl, call};
 
 use super::tests::server;
@@ -36,7 +36,7 @@ async fn a_whole_file_is_one_call_of_five_operations() {
     let (address, seen) = server(0, u64::MAX);
     let mut session = connect(address).await;
     assert!(session.reads_whole_files());
-    assert_eq!(session.facts()["compound"], "on");
+    assert_eq!(session.facts()[Fact::Compound], "on");
     let before = (session.wire(), seen.lock().unwrap().performed);
     let reply = session.read_file("data", LEN).await;
     assert_eq!((reply.slot, reply.result, reply.requests), (Slot(0), Ok(LEN), 1));
@@ -207,7 +207,7 @@ async fn a_server_that_forgot_an_idle_client_gets_a_new_one() {
     assert_eq!(session.read_file("data", LEN).await.result, Ok(LEN));
     // The rejected call, EXCHANGE_ID, CREATE_SESSION, RECLAIM_COMPLETE after SEQUENCE, and the call in the new session.
     assert_eq!(counts.lock().unwrap()[before..], [1, 1, 1, 2, WHOLE]);
-    assert_eq!(session.facts()["clients_replaced"], "1");
+    assert_eq!(session.facts()[Fact::ClientsReplaced], "1");
     // With an open file something is lost.
     call(&mut *session, MetaOp::open("data", OpenHow::Read)).await.unwrap();
     *forget.lock().unwrap() = true;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpenHow, Slot, Stability};
+use sharebench_model::{DataOp, ErrorClass, Fact, MetaOp, MetaYield, OpenHow, Slot, Stability};
 use sharebench_nfs::NfsTarget;
 use sharebench_nfs::protocol::{MOUNT_PROGRAM, NFS_PROGRAM, Procedure};
 use sharebench_nfs::rpc::{CallTemplate, Rejection, get_reply};
@@ -134,16 +134,16 @@ fn where_datagrams_are_lost_no_operation_is_lost_or_performed_twice() {
         };
         let mut session = target(relay.port, "&timeo=1").connect(&spec).await.unwrap();
         let facts = session.facts();
-        assert_eq!((facts["transport"].as_str(), facts["timeo"].as_str()), ("udp", "1"));
-        let fact = |session: &dyn Session, name: &str| session.facts()[name].parse::<u64>().unwrap();
-        let before = (session.wire(), server.counts(), fact(&*session, "retransmissions"));
+        assert_eq!((facts[Fact::Transport].as_str(), facts[Fact::Timeo].as_str()), ("udp", "1"));
+        let fact = |session: &dyn Session, fact: Fact| session.facts()[fact].parse::<u64>().unwrap();
+        let before = (session.wire(), server.counts(), fact(&*session, Fact::Retransmissions));
         let mut requests = 0;
         use_files(&mut *session, &mut requests).await;
         let wire = session.wire().since(before.0);
-        let retransmissions = fact(&*session, "retransmissions") - before.2;
+        let retransmissions = fact(&*session, Fact::Retransmissions) - before.2;
         // Each datagram is a request of the operation that it belongs to.
         assert_eq!(requests, wire.requests);
-        assert!(retransmissions > 0 && fact(&*session, "duplicate_replies") > 0);
+        assert!(retransmissions > 0 && fact(&*session, Fact::DuplicateReplies) > 0);
         assert_eq!(wire.payload_sent, FILES * BLOCKS * u64::from(BLOCK));
         assert_eq!(wire.payload_received, FILES * BLOCKS * u64::from(BLOCK));
         let counts = server.counts();

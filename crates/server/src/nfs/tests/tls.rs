@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, Facts};
+use sharebench_model::{ErrorClass, Fact, TargetFacts};
 use sharebench_nfs::NfsTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, SessionSpec, Target, TargetUrl, UrlPart};
@@ -37,7 +37,7 @@ fn target(host: &str, addr: SocketAddr, options: &str, tls: ClientTls) -> NfsTar
     NfsTarget::from_url(TargetUrl::parse(&text).unwrap()).unwrap().with_tls(tls)
 }
 
-fn connect(target: &NfsTarget) -> Result<Facts, ConnectError> {
+fn connect(target: &NfsTarget) -> Result<TargetFacts, ConnectError> {
     let spec = SessionSpec { connect_timeout: Duration::from_secs(60), ..SessionSpec::default() };
     run(async {
         let session = target.connect(&spec).await?;
@@ -68,8 +68,12 @@ fn nfs_conforms_over_tls_with_each_version_and_volume() {
             let options = format!("tls{}{version}", if version.is_empty() { "" } else { "&" });
             let target = target("localhost", server.addr(), &options, client);
             let facts = connect(&target).unwrap();
-            assert_eq!((facts["xprtsec"].as_str(), facts["sec"].as_str()), ("tls", "sys"), "{version}");
-            assert!(facts["tls_cipher"].starts_with("TLS13_"), "{facts:?}");
+            assert_eq!(
+                (facts[Fact::Xprtsec].as_str(), facts[Fact::Sec].as_str()),
+                ("tls", "sys"),
+                "{version}"
+            );
+            assert!(facts[Fact::TlsCipher].starts_with("TLS13_"), "{facts:?}");
             let suite = Suite { max_depth: 64, ..Suite::default() };
             let counted = run(suite.run(&target)).unwrap_or_else(|failures| panic!("{failures}")).counted;
             assert!(counted.requests > 1000, "{version}: {counted:?}");
@@ -86,7 +90,7 @@ fn certificates_of_both_sides_and_an_address_as_name_are_accepted() {
     let client = || certificates.client(Certificates::AUTHORITY, Some(Certificates::CLIENT));
     for (host, options) in [("127.0.0.1", "mtls"), ("localhost", "mtls&vers=4.1"), ("localhost", "tls")] {
         let facts = connect(&target(host, server.addr(), options, client())).unwrap();
-        assert_eq!(facts["xprtsec"], options.split('&').next().unwrap());
+        assert_eq!(facts[Fact::Xprtsec], options.split('&').next().unwrap());
     }
 }
 
@@ -142,7 +146,7 @@ fn a_server_without_tls_is_rejected_and_one_that_requires_it_denies_other_client
     let open = serve(memory(), Some(NfsTls { tls, required: false }));
     for options in ["none", "tls", "none&vers=4.1", "tls&vers=4.2"] {
         let facts = connect(&target("localhost", open.addr(), options, client())).unwrap();
-        assert_eq!(facts.contains_key("xprtsec"), options.starts_with("tls"), "{options}");
+        assert_eq!(facts.get(Fact::Xprtsec).is_some(), options.starts_with("tls"), "{options}");
     }
 }
 

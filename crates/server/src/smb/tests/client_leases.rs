@@ -1,5 +1,7 @@
 //! Leases of directories that this project's client requests (`lease=dir`).
 
+use sharebench_model::Fact;
+
 use super::*;
 
 #[test]
@@ -33,6 +35,6 @@ fn the_client_is_granted_leases_of_directories_and_acknowledges_their_breaks() {
         other.close().await;
     });
     let facts = leased.final_facts();
-    assert_eq!(facts["leases_granted"], "RH 2");
-    assert_eq!((&*facts["leases_broken"], &*facts["lease_breaks_acknowledged"]), ("1", "1"));
+    assert_eq!(facts[Fact::LeasesGranted], "RH 2");
+    assert_eq!((&*facts[Fact::LeasesBroken], &*facts[Fact::LeaseBreaksAcknowledged]), ("1", "1"));
 }

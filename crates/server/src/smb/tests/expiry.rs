@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability,
+    DataOp, ErrorClass, Fact, FileRef, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability, TargetFacts,
 };
 use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, Session, SessionSpec, Target, TargetUrl, call, reply_for};
@@ -85,7 +85,7 @@ async fn change_names(session: &mut dyn Session, round: u8) {
 }
 
 /// Works over a session that expires again and again; returns the facts of the run.
-fn work_over(server: &SmbServer, options: &str) -> Facts {
+fn work_over(server: &SmbServer, options: &str) -> TargetFacts {
     let target = target(server, options);
     run(async {
         let spec = SessionSpec { slots: DEPTH, slot_bytes: RECORD, ..SessionSpec::default() };
@@ -110,7 +110,7 @@ fn work_over(server: &SmbServer, options: &str) -> Facts {
         session.close().await;
         let facts = target.final_facts();
         let operations = 2 * u64::from(ROUNDS) * u64::from(DEPTH);
-        if let Some(repeated) = facts.get("requests_repeated") {
+        if let Some(repeated) = facts.get(Fact::RequestsRepeated) {
             assert!(repeated.parse::<u64>().unwrap() >= stated - operations, "{options}: {facts:?}");
         }
         facts
@@ -135,18 +135,18 @@ fn an_expired_session_is_renewed_and_every_operation_is_performed_once() {
         "channels=4&encrypt=required",
     ] {
         let facts = work_over(&server, options);
-        let renewed: u64 = facts["logins_renewed"].parse().unwrap();
+        let renewed: u64 = facts[Fact::LoginsRenewed].parse().unwrap();
         // At least one renewal per login's requests of the data operations alone.
         let operations = 2 * u64::from(ROUNDS) * u64::from(DEPTH);
         assert!(renewed >= operations / REQUESTS, "{options}: {facts:?}");
-        assert!(facts.get("connections_lost").is_none_or(|lost| lost == "0"), "{options}: {facts:?}");
+        assert!(facts.get(Fact::ConnectionsLost).is_none_or(|lost| lost == "0"), "{options}: {facts:?}");
     }
 }
 
 #[test]
 fn a_session_without_expiry_has_no_facts_of_renewals() {
     let facts = work_over(&server(None), "sign=required");
-    assert!(!facts.contains_key("logins_renewed"), "{facts:?}");
+    assert_eq!(facts.get(Fact::LoginsRenewed), None, "{facts:?}");
 }
 
 #[test]
@@ -208,6 +208,6 @@ fn a_login_that_the_server_no_longer_accepts_ends_the_session_with_one_sentence(
         assert!(error.to_string().contains("its login cannot be renewed"), "{error}");
         assert!(error.to_string().contains("STATUS_ACCOUNT_LOCKED_OUT"), "{error}");
         let facts = target.final_facts();
-        assert_eq!(facts["connections_lost"], "0", "the session ended, and no channel was lost");
+        assert_eq!(facts[Fact::ConnectionsLost], "0", "the session ended, and no channel was lost");
     });
 }

@@ -3,12 +3,12 @@
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    CachePolicy, DataOp, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability,
-    TcpReading, WireCount,
+    CachePolicy, DataOp, Fact, FileRef, MetaOp, MetaReply, NO_CLIENT_CACHE, OpError, PolicyCount, Reply,
+    Slot, Stability, TargetFacts, TcpReading, WireCount,
 };
 use sharebench_relay::Far;
 use sharebench_stream_client::OpenFileTable;
-use sharebench_target::{LocalBoxFuture, Session, UNSAFE};
+use sharebench_target::{LocalBoxFuture, Session};
 
 use super::connection::{Completion, Connection, Request};
 use super::names::Search;
@@ -115,21 +115,21 @@ impl Nt1Session {
 }
 
 impl Session for Nt1Session {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> TargetFacts {
         let negotiated = &self.negotiated;
-        let mut facts = Facts::from([
-            ("dialect".into(), "NT LM 0.12".into()),
-            ("signing".into(), if negotiated.signed { "MD5" } else { "off" }.into()),
-            ("encryption".into(), "off".into()),
-            ("max_read".into(), negotiated.max_read.to_string()),
-            ("max_write".into(), negotiated.max_write.to_string()),
-            ("max_mpx".into(), negotiated.max_mpx.to_string()),
-            ("session".into(), negotiated.session.into()),
-            ("server_guid".into(), guid_text(&negotiated.server_guid)),
-            ("transport".into(), if self.netbios { "NetBIOS session service" } else { "TCP" }.into()),
-            ("client_cache".into(), "none (oplocks are requested only where an operation wants one)".into()),
+        let mut facts = TargetFacts::from([
+            (Fact::Dialect, "NT LM 0.12".into()),
+            (Fact::Signing, if negotiated.signed { "MD5" } else { "off" }.into()),
+            (Fact::Encryption, "off".into()),
+            (Fact::MaxRead, negotiated.max_read.to_string()),
+            (Fact::MaxWrite, negotiated.max_write.to_string()),
+            (Fact::MaxMpx, negotiated.max_mpx.to_string()),
+            (Fact::Session, negotiated.session.into()),
+            (Fact::ServerGuid, guid_text(&negotiated.server_guid)),
+            (Fact::Transport, if self.netbios { "NetBIOS session service" } else { "TCP" }.into()),
+            (Fact::ClientCache, NO_CLIENT_CACHE.into()),
             (
-                UNSAFE.into(),
+                Fact::Unsafe,
                 "SMB1 has no encryption, signs with MD5 and does not protect its negotiation; use it for comparisons \
                  only"
                 .into(),

@@ -1,6 +1,6 @@
 //! Breaks of leases at a scripted server.
 
-use sharebench_model::{CacheRight, Facts, MetaOp, MetaYield};
+use sharebench_model::{CacheRight, Fact, MetaOp, MetaYield, TargetFacts};
 
 use super::*;
 use crate::client::negotiated::LEASING;
@@ -199,9 +199,9 @@ fn without_leases_an_oplock_is_requested_and_its_break_is_acknowledged_unless_it
                     let recalled = session.call(MetaOp::AwaitRecall { file }).await;
                     let closed = session.call(MetaOp::Close { file }).await;
                     assert_eq!((closed.result, closed.requests), (Ok(MetaYield::Done), 1));
-                    let mut facts = Facts::new();
+                    let mut facts = TargetFacts::new();
                     session.counts.add_oplock_facts(&mut facts);
-                    (recalled.result.map_err(|error| error.class), facts["oplocks_granted"].clone())
+                    (recalled.result.map_err(|error| error.class), facts[Fact::OplocksGranted].clone())
                 };
                 let server = async {
                     let (create, bytes) = server.request().await;

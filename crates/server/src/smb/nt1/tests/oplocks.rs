@@ -161,8 +161,8 @@ fn clients_of_smb1_and_smb2_break_the_caches_of_each_other() {
             session.close().await;
         });
         let facts = target.final_facts();
-        let fact = |name: &str| facts[name].as_str();
-        assert_eq!(fact("oplocks_granted"), "batch 1");
-        assert_eq!((fact("oplocks_broken"), fact("oplock_breaks_acknowledged")), ("1", "1"));
+        let fact = |fact: Fact| facts[fact].as_str();
+        assert_eq!(fact(Fact::OplocksGranted), "batch 1");
+        assert_eq!((fact(Fact::OplocksBroken), fact(Fact::OplockBreaksAcknowledged)), ("1", "1"));
     });
 }

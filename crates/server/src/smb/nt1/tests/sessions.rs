@@ -1,6 +1,6 @@
 //! Logins of this project's client: with and without signatures, and those that fail.
 
-use sharebench_model::ErrorClass;
+use sharebench_model::{ErrorClass, Fact};
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target, TargetUrl, UrlPart};
@@ -28,7 +28,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 fn signing(target: &SmbTarget) -> Result<String, ConnectError> {
     block_on(async {
         let session = target.connect(&SessionSpec::default()).await?;
-        let signing = session.facts()["signing"].clone();
+        let signing = session.facts()[Fact::Signing].clone();
         session.close().await;
         Ok(signing)
     })
