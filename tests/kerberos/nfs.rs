@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_gss::{Identity, SharedCredential};
-use sharebench_model::{ErrorClass, TargetFacts};
+use sharebench_model::{ErrorClass, Fact, TargetFacts};
 use sharebench_nfs::NfsTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, SessionSpec, Target, UrlPart};

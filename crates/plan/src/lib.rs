@@ -16,6 +16,7 @@ mod plan;
 mod preset;
 mod resolve;
 mod resolved;
+mod target_names;
 mod text;
 mod values;
 mod workload;
@@ -29,8 +30,8 @@ pub use resolved::{
 pub use values::{
     Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, DirectoryLayout, EntryState,
     MetadataGroup, MetadataPreset, MetadataTest, Mistake, Mistakes, Pace, Pattern, Policies, Precision,
-    Repeat, Scale, Search, ServerCacheState, Slo, Start, SweepPreset, SweepTest, Test, Think, Values,
-    WantedObjective, target_url,
+    Repeat, Scale, Search, ServerCacheState, Slo, Start, SweepPreset, SweepTest, Test, Think, TypedTarget,
+    Values, WantedObjective, target_url, url_of_typed_target,
 };
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,

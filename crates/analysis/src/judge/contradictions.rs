@@ -149,7 +149,9 @@ fn titles(aligned: &Aligned<'_>) -> Vec<Sentence> {
         let header = &aligned.runs[system.run].header;
         // The title of several targets speaks of all of them.
         let title = if header.targets.len() == 1 { header.title.as_str() } else { "" };
-        let title = format!("{title} {}", system.name);
+        // The program's own addition to a name, in brackets, states what the URL requests.
+        let name = system.name.split(" (").next().unwrap_or_default();
+        let title = format!("{title} {name}");
         for (name, value) in settings(system).into_iter().filter(|(_, value)| value != STATED) {
             if let Some(said) = said_of(&title, &name).filter(|said| contradict(said, &value)) {
                 let text =

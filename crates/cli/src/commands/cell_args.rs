@@ -1,7 +1,7 @@
 //! The arguments that `sweep` and `depth` share: both measure the cells of a grid.
 
 use clap::Args;
-use sharebench_plan::{Plan, target_url};
+use sharebench_plan::{Plan, TypedTarget};
 
 use crate::commands::from_flags::base;
 use crate::exit::Failure;
@@ -15,9 +15,10 @@ use crate::flags::run_flags::RunFlags;
 /// Arguments of a command that measures each cell of a grid on each target. `Axes` are the options that span the grid.
 #[derive(Debug, Args)]
 pub struct CellArgs<Axes: Args> {
-    /// Targets to measure: paths or URLs.
-    #[arg(required = true, value_name = "TARGET", value_parser = target_url)]
-    pub targets: Vec<String>,
+    /// Targets to measure: paths or URLs, each with a name before it if you like: fast=smb://alice@nas/share. A path with '='
+    /// begins with ./ or /.
+    #[arg(required = true, value_name = "[NAME=]TARGET")]
+    pub targets: Vec<TypedTarget>,
     #[command(flatten)]
     pub axes: Axes,
     #[command(flatten)]

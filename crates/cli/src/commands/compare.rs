@@ -97,15 +97,18 @@ impl FromStr for Compared {
     type Err = ReferenceError;
 
     fn from_str(text: &str) -> Result<Self, ReferenceError> {
-        // The path of the file may contain slashes; the run after it does not.
-        let run_at = text.rfind(':').map_or(0, |colon| colon + 1);
-        let (run, target) = match text[run_at..].split_once('/') {
-            Some((run, target)) if !target.is_empty() => {
-                (&text[..run_at + run.len()], Some(target.to_owned()))
-            }
-            _ => (text, None),
+        // The path of the file may contain slashes, and so may the name of the target; the run between them does not. The
+        // longest path counts, because a name seldom contains `:NUMBER/`.
+        let slashes: Vec<usize> = text.match_indices('/').map(|(at, _)| at).collect();
+        let cut = |at: &usize| {
+            let (run, target) = (&text[..*at], &text[at + 1..]);
+            Some((run.parse::<RunReference>().ok()?, target.to_owned())).filter(|_| !target.is_empty())
         };
-        Ok(Self { run: run.parse()?, target })
+        match (text.parse::<RunReference>(), slashes.iter().rev().find_map(cut)) {
+            (Ok(run), _) => Ok(Self { run, target: None }),
+            (Err(_), Some((run, target))) => Ok(Self { run, target: Some(target) }),
+            (Err(error), None) => Err(error),
+        }
     }
 }
 
@@ -267,6 +270,10 @@ mod tests {
         assert_eq!(read("7/nfs"), Ok((run("7"), Some("nfs".into()))));
         assert_eq!(read("dir/A.db:last"), Ok((run("dir/A.db:last"), None)));
         assert_eq!(read("dir/A.db:last/a/b"), Ok((run("dir/A.db:last"), Some("a/b".into()))));
+        for name in ["smb (sign=required)", "smb (nas:4450)", "data (/a/data)", "nfs (far=20ms,100Mbit)"] {
+            assert_eq!(read(&format!("7/{name}")), Ok((run("7"), Some(name.into()))));
+            assert_eq!(read(&format!("dir/A.db:7/{name}")), Ok((run("dir/A.db:7"), Some(name.into()))));
+        }
         assert!(read("nfs").is_err() && read("/nfs").is_err() && read("7/").is_err());
         assert!(axes("a").is_err() && axes("a,a").is_err() && axes("a,b").is_ok());
     }

@@ -11,7 +11,7 @@ use sharebench_diagnose::{
 };
 use sharebench_engine::{StopSignal, directory_on};
 use sharebench_model::units::parse_duration;
-use sharebench_plan::target_url;
+use sharebench_plan::url_of_typed_target;
 use sharebench_target::TargetUrl;
 
 use crate::commands::diagnose_text::{compared, text};
@@ -40,13 +40,13 @@ const TIMES: std::ops::RangeInclusive<Duration> = Duration::from_secs(5)..=Durat
 #[derive(Debug, Args)]
 pub struct DiagnoseArgs {
     /// Share to diagnose: a path or URL.
-    #[arg(value_parser = target_url)]
+    #[arg(value_parser = url_of_typed_target)]
     pub target: String,
     /// Diagnose another share as well, for half of the time, and explain the differences in words.
-    #[arg(long, value_name = "TARGET", value_parser = target_url)]
+    #[arg(long, value_name = "TARGET", value_parser = url_of_typed_target)]
     pub against: Option<String>,
     /// The URL of the directory of a mount: diagnose it directly over the protocol as well, and explain the differences.
-    #[arg(long, value_name = "URL", value_parser = target_url, conflicts_with = "against")]
+    #[arg(long, value_name = "URL", value_parser = url_of_typed_target, conflicts_with = "against")]
     pub bypass: Option<String>,
     /// Read the CPU load of the server once per second from a Prometheus exporter on it (`node_exporter`,
     /// `windows_exporter`, or one of the server process).

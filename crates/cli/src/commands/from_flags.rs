@@ -1,6 +1,6 @@
 //! From options to a plan: the same plan that a file with these values contains.
 
-use sharebench_plan::{Mistakes, Plan, PlannedTarget, ResolvedPlan, Values, Verify};
+use sharebench_plan::{Mistakes, Plan, ResolvedPlan, TypedTarget, Values, Verify};
 
 use crate::exit::Failure;
 use crate::flags::plan_flags::PlanFlags;
@@ -12,12 +12,10 @@ pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
 }
 
 /// The keys that `sweep`, `depth` and `load` set in the same way.
-pub fn base(title: &str, urls: &[String], flags: &PlanFlags) -> Result<Plan, Failure> {
-    let mut targets = Vec::new();
-    let urls = flags.far.apply(&flags.security.apply(urls)?)?;
-    for url in flags.leases.apply(&flags.compound.apply(&flags.connections.apply(&urls)?)?)? {
-        targets.push(PlannedTarget { name: Plan::name_for(&url, &targets), url });
-    }
+pub fn base(title: &str, targets: &[TypedTarget], flags: &PlanFlags) -> Result<Plan, Failure> {
+    reject_one_name_twice(targets)?;
+    let targets = flags.far.apply(&flags.security.apply(targets)?)?;
+    let targets = flags.leases.apply(&flags.compound.apply(&flags.connections.apply(&targets)?)?)?;
     Ok(Plan {
         title: Some(flags.title.clone().unwrap_or_else(|| title.to_owned())),
         seed: Some(flags.seed.unwrap_or_else(new_seed)),
@@ -25,9 +23,20 @@ pub fn base(title: &str, urls: &[String], flags: &PlanFlags) -> Result<Plan, Fai
         timeout: flags.timeout,
         pre_step_cmd: flags.pre_step_cmd.clone(),
         link: flags.link,
-        targets,
+        targets: Plan::name_targets(&targets),
         ..Plan::default()
     })
+}
+
+/// Rejects a name of two targets, before the options that measure each target several times.
+fn reject_one_name_twice(targets: &[TypedTarget]) -> Result<(), Failure> {
+    let names: Vec<&String> = targets.iter().filter_map(|target| target.name.as_ref()).collect();
+    match names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
+        Some((_, name)) => {
+            Err(Failure::usage(format!("TARGET: the name '{name}' is used twice; give each target its own")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Resolves a plan. Mistakes name the option instead of the key of the plan.

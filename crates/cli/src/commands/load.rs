@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_plan::{
-    Arrivals, Load, Plan, Preset, ResolvedPlan, Scale, Slo, Think, Values, WORKLOADS, target_url,
+    Arrivals, Load, Plan, Preset, ResolvedPlan, Scale, Slo, Think, TypedTarget, Values, WORKLOADS,
 };
 
 use crate::commands::from_flags::{base, flat, resolve};
@@ -33,9 +33,10 @@ its values one by one. docs/loads.md explains how to write a workload.";
 
 #[derive(Debug, Args)]
 pub struct LoadArgs {
-    /// Targets to measure: paths or URLs.
-    #[arg(required = true, value_name = "TARGET", value_parser = target_url)]
-    pub targets: Vec<String>,
+    /// Targets to measure: paths or URLs, each with a name before it if you like: fast=smb://alice@nas/share. A path with '='
+    /// begins with ./ or /.
+    #[arg(required = true, value_name = "[NAME=]TARGET")]
+    pub targets: Vec<TypedTarget>,
     #[command(flatten)]
     pub load: LoadFlags,
     #[command(flatten)]

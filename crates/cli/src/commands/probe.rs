@@ -10,7 +10,7 @@ use sharebench_engine::Clock;
 use sharebench_model::units::parse_duration;
 use sharebench_ncp_target::NcpProbe;
 use sharebench_nfs::{NfsProbe, Xprtsec};
-use sharebench_plan::target_url;
+use sharebench_plan::url_of_typed_target;
 use sharebench_report::plain;
 use sharebench_smb::SmbProbe;
 use sharebench_target::offers::{OfferReport, OfferRow, Usability};
@@ -41,7 +41,7 @@ const VALUE_WIDTH: usize = 36;
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
     /// Target to probe: a path or URL.
-    #[arg(value_parser = target_url)]
+    #[arg(value_parser = url_of_typed_target)]
     pub target: String,
     /// Print the report as one JSON object (docs/schemas/probe-1.json).
     #[arg(long)]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use clap::{Args, ValueEnum};
+use sharebench_plan::TypedTarget;
 use sharebench_target::TargetUrl;
 
 use super::heading;
@@ -45,10 +46,10 @@ impl fmt::Display for Compound {
 }
 
 impl CompoundFlags {
-    /// The URLs of all targets with all values, with the values of a target next to each other.
-    pub fn apply(&self, urls: &[String]) -> Result<Vec<String>, Failure> {
-        let Some(values) = &self.compound else { return Ok(urls.to_vec()) };
-        each(FLAG, values, urls, with_compound)
+    /// All targets with all values, with the values of a target next to each other.
+    pub fn apply(&self, targets: &[TypedTarget]) -> Result<Vec<TypedTarget>, Failure> {
+        let Some(values) = &self.compound else { return Ok(targets.to_vec()) };
+        each(FLAG, values, targets, with_compound)
     }
 }
 
@@ -66,17 +67,18 @@ fn with_compound(url: &str, value: Compound) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::target_axis::tests::{typed, urls_of};
 
     fn axis(values: &[Compound], url: &str) -> Result<Vec<String>, String> {
         let flags = CompoundFlags { compound: Some(values.to_vec()) };
-        flags.apply(&[url.to_owned()]).map_err(|failure| failure.to_string())
+        flags.apply(&typed(&[url])).map(urls_of).map_err(|failure| failure.to_string())
     }
 
     #[test]
     fn each_target_is_measured_with_each_value() {
         let urls = axis(&[Compound::Off, Compound::On], "nfs://nas/x?vers=4.1").unwrap();
         assert_eq!(urls, ["nfs://nas/x?vers=4.1&compound=off", "nfs://nas/x?vers=4.1&compound=on"]);
-        assert_eq!(CompoundFlags::default().apply(&urls).unwrap(), urls);
+        assert_eq!(CompoundFlags::default().apply(&typed(&urls)).map(urls_of).unwrap(), urls);
     }
 
     #[test]

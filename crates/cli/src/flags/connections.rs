@@ -1,6 +1,7 @@
 //! The option for the number of connections of each session.
 
 use clap::Args;
+use sharebench_plan::TypedTarget;
 use sharebench_target::TargetUrl;
 
 use super::heading;
@@ -30,10 +31,10 @@ pub struct ConnectionFlags {
 }
 
 impl ConnectionFlags {
-    /// The URLs of all targets with all numbers of connections, with the numbers of a target next to each other.
-    pub fn apply(&self, urls: &[String]) -> Result<Vec<String>, Failure> {
-        let Some(numbers) = &self.connections else { return Ok(urls.to_vec()) };
-        each(FLAG, numbers, urls, with_connections)
+    /// All targets with all numbers of connections, with the numbers of a target next to each other.
+    pub fn apply(&self, targets: &[TypedTarget]) -> Result<Vec<TypedTarget>, Failure> {
+        let Some(numbers) = &self.connections else { return Ok(targets.to_vec()) };
+        each(FLAG, numbers, targets, with_connections)
     }
 }
 
@@ -50,11 +51,11 @@ fn with_connections(url: &str, number: u32) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::target_axis::tests::{typed, urls_of};
 
     fn axis(numbers: &[u32], urls: &[&str]) -> Result<Vec<String>, String> {
-        let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
         let flags = ConnectionFlags { connections: Some(numbers.to_vec()) };
-        flags.apply(&urls).map_err(|failure| failure.to_string())
+        flags.apply(&typed(urls)).map(urls_of).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -69,7 +70,7 @@ mod tests {
             "ncp://nas/SYS?connections=4",
         ];
         assert_eq!(urls, expected);
-        assert_eq!(ConnectionFlags::default().apply(&urls).unwrap(), urls);
+        assert_eq!(ConnectionFlags::default().apply(&typed(&urls)).map(urls_of).unwrap(), urls);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The options for a simulated distance.
 
 use clap::Args;
+use sharebench_plan::TypedTarget;
 use sharebench_relay::{Distance, FAR_OPTION};
 use sharebench_target::TargetUrl;
 
 use super::heading;
-use super::target_axis::with_option;
+use super::target_axis::{each, with_option};
 use crate::exit::Failure;
 
 /// Distances of the targets of a run.
@@ -26,11 +27,10 @@ fn distances(text: &str) -> Result<Distances, String> {
 }
 
 impl FarFlags {
-    /// The URLs of all targets at all distances, with the distances of a target next to each other.
-    pub fn apply(&self, urls: &[String]) -> Result<Vec<String>, Failure> {
-        let Some(Distances(distances)) = &self.far else { return Ok(urls.to_vec()) };
-        let pairs = urls.iter().flat_map(|url| distances.iter().map(move |distance| (url, *distance)));
-        pairs.map(|(url, distance)| at(url, distance)).collect()
+    /// All targets at all distances, with the distances of a target next to each other.
+    pub fn apply(&self, targets: &[TypedTarget]) -> Result<Vec<TypedTarget>, Failure> {
+        let Some(Distances(distances)) = &self.far else { return Ok(targets.to_vec()) };
+        each("--far", distances, targets, at)
     }
 }
 
@@ -49,11 +49,11 @@ fn at(url: &str, distance: Distance) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::target_axis::tests::{typed, urls_of};
 
     fn axis(text: &str, urls: &[&str]) -> Result<Vec<String>, String> {
-        let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
         let flags = FarFlags { far: Some(distances(text)?) };
-        flags.apply(&urls).map_err(|failure| failure.to_string())
+        flags.apply(&typed(urls)).map(urls_of).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -66,7 +66,7 @@ mod tests {
             "nfs://nas/x?far=20ms,100Mbit",
         ];
         assert_eq!(urls, expected);
-        assert_eq!(FarFlags::default().apply(&urls).unwrap(), urls);
+        assert_eq!(FarFlags::default().apply(&typed(&urls)).map(urls_of).unwrap(), urls);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use clap::{Args, ValueEnum};
+use sharebench_plan::TypedTarget;
 use sharebench_target::TargetUrl;
 
 use super::heading;
@@ -56,10 +57,10 @@ impl fmt::Display for Lease {
 }
 
 impl LeaseFlags {
-    /// The URLs of all targets with all leases, with the leases of a target next to each other.
-    pub fn apply(&self, urls: &[String]) -> Result<Vec<String>, Failure> {
-        let Some(leases) = &self.leases else { return Ok(urls.to_vec()) };
-        each(FLAG, leases, urls, with_lease)
+    /// All targets with all leases, with the leases of a target next to each other.
+    pub fn apply(&self, targets: &[TypedTarget]) -> Result<Vec<TypedTarget>, Failure> {
+        let Some(leases) = &self.leases else { return Ok(targets.to_vec()) };
+        each(FLAG, leases, targets, with_lease)
     }
 }
 
@@ -75,10 +76,11 @@ fn with_lease(url: &str, lease: Lease) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::target_axis::tests::{typed, urls_of};
 
     fn axis(leases: &[Lease], url: &str) -> Result<Vec<String>, String> {
         let flags = LeaseFlags { leases: Some(leases.to_vec()) };
-        flags.apply(&[url.to_owned()]).map_err(|failure| failure.to_string())
+        flags.apply(&typed(&[url])).map(urls_of).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -86,7 +88,7 @@ mod tests {
         let urls = axis(&[Lease::None, Lease::Rwh], "smb://a@nas/s").unwrap();
         assert_eq!(urls, ["smb://a@nas/s?lease=none", "smb://a@nas/s?lease=rwh"]);
         assert_eq!(axis(&[Lease::Dir], "smb://nas/s?sign=off").unwrap(), ["smb://nas/s?sign=off&lease=dir"]);
-        assert_eq!(LeaseFlags::default().apply(&urls).unwrap(), urls);
+        assert_eq!(LeaseFlags::default().apply(&typed(&urls)).map(urls_of).unwrap(), urls);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The options for an axis of security levels.
 
 use clap::Args;
+use sharebench_plan::TypedTarget;
 use sharebench_target::TargetUrl;
 
 use super::heading;
@@ -53,12 +54,13 @@ fn options(scheme: &str, level: &str) -> Option<String> {
 }
 
 impl SecurityFlags {
-    /// The URLs of all targets at all levels, with the levels of a target next to each other.
-    pub fn apply(&self, urls: &[String]) -> Result<Vec<String>, Failure> {
-        let Some(Levels(levels)) = &self.security else { return Ok(urls.to_vec()) };
+    /// All targets at all levels, with the levels of a target next to each other.
+    pub fn apply(&self, targets: &[TypedTarget]) -> Result<Vec<TypedTarget>, Failure> {
+        let Some(Levels(levels)) = &self.security else { return Ok(targets.to_vec()) };
         let mut leveled = Vec::new();
         let mut unused: Vec<&String> = levels.iter().collect();
-        for url in urls {
+        for target in targets {
+            let url = &target.url;
             let before = leveled.len();
             let parsed = TargetUrl::parse(url)?;
             for level in levels {
@@ -66,7 +68,7 @@ impl SecurityFlags {
                     reject_selected(&parsed, url, &options)?;
                     unused.retain(|unused| *unused != level);
                     let separator = if url.contains('?') { '&' } else { '?' };
-                    leveled.push(format!("{url}{separator}{options}"));
+                    leveled.push(target.with_url(format!("{url}{separator}{options}")));
                 }
             }
             if leveled.len() == before {
@@ -92,11 +94,11 @@ fn reject_selected(parsed: &TargetUrl, url: &str, options: &str) -> Result<(), F
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::target_axis::tests::{typed, urls_of};
 
     fn axis(text: &str, urls: &[&str]) -> Result<Vec<String>, String> {
-        let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
         let flags = SecurityFlags { security: Some(levels(text)?) };
-        flags.apply(&urls).map_err(|failure| failure.to_string())
+        flags.apply(&typed(urls)).map(urls_of).map_err(|failure| failure.to_string())
     }
 
     #[test]

@@ -7,8 +7,8 @@ use sharebench_model::units::parse_duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::plan::{Depth, Plan, PlannedTarget, Verify};
-use crate::values::{Mistake, Mistakes, Policies, SEPARATORS, nearest, target_url};
+use crate::plan::{Depth, Plan, Verify};
+use crate::values::{Mistake, Mistakes, Policies, TypedTarget, nearest, target_url};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -27,62 +27,6 @@ impl Plan {
         reader.top(table.get_ref());
         if reader.mistakes.0.is_empty() { Ok(reader.plan) } else { Err(reader.mistakes) }
     }
-
-    /// A short name for a target given without one: its protocol, or the last part of a local path.
-    pub fn name_for(url: &str, taken: &[PlannedTarget]) -> String {
-        let base = match url.split_once("://") {
-            Some((scheme, rest)) if scheme != "file" => {
-                let security = security_of(rest).map_or_else(String::new, |level| format!("-{level}"));
-                format!("{scheme}{security}{}", axes_of(rest))
-            }
-            _ => url
-                .trim_end_matches(SEPARATORS)
-                .rsplit(SEPARATORS)
-                .find(|part| !part.is_empty() && *part != ".")
-                .unwrap_or("local")
-                .into(),
-        };
-        let free = |name: &String| taken.iter().all(|target| target.name != *name);
-        let numbered = (2..).map(|n| format!("{base}-{n}"));
-        std::iter::once(base.clone()).chain(numbered).find(free).unwrap_or(base)
-    }
-}
-
-/// The security level of a URL, as a part of a name: an axis of levels is one target for each of them.
-fn security_of(url: &str) -> Option<String> {
-    let options = url.split_once('?')?.1;
-    let option =
-        |key: &str| options.split('&').find_map(|option| option.strip_prefix(key)?.strip_prefix('='));
-    let with = |level: &str, algorithm: &str| match option(algorithm) {
-        Some(algorithm) => format!("{level}-{}", algorithm.to_ascii_lowercase()),
-        None => level.to_owned(),
-    };
-    if let Some(transport) = option("xprtsec").filter(|value| *value != "none") {
-        let flavor = option("sec").filter(|flavor| *flavor != "sys");
-        return Some(flavor.map_or_else(|| transport.to_owned(), |flavor| format!("{flavor}-{transport}")));
-    }
-    match (option("sec"), option("sign"), option("encrypt")) {
-        (Some(flavor), ..) => Some(flavor.to_owned()),
-        (_, Some("off"), Some("off")) => Some("none".to_owned()),
-        (_, Some("required"), Some("off")) => Some(with("sign", "signing")),
-        (_, Some("auto"), Some("required")) => Some(with("encrypt", "cipher")),
-        _ => None,
-    }
-}
-
-/// The simulated distance, the number of connections, the compounds and the leases of a URL, as parts of a name: an axis of them is one target for
-/// each value.
-fn axes_of(url: &str) -> String {
-    let options = url.split_once('?').map_or("", |(_, options)| options);
-    let value = |name: &str| {
-        options.split('&').filter_map(|option| option.split_once('=')).find(|(key, _)| *key == name)
-    };
-    let far = value("far").map(|(_, far)| format!("-{}", far.replace(',', "-"))).unwrap_or_default();
-    let connections = ["channels", "nconnect", "connections"].into_iter().find_map(value);
-    let connections = connections.map(|(_, number)| format!("-{number}-connections")).unwrap_or_default();
-    let compound = value("compound").map(|(_, value)| format!("-compound-{value}")).unwrap_or_default();
-    let lease = value("lease").map(|(_, value)| format!("-lease-{value}")).unwrap_or_default();
-    far + &connections + &compound + &lease
 }
 
 const TOP: [&str; 18] = [
@@ -152,6 +96,7 @@ impl Reader<'_> {
                 "write [[target]] with two brackets",
             );
         };
+        let mut typed = Vec::new();
         for (index, item) in items.iter().enumerate() {
             let DeValue::Table(table) = item.get_ref() else {
                 self.blame("target", item, "is not a table", "write [[target]] and below it url = \"...\"");
@@ -177,12 +122,16 @@ impl Reader<'_> {
                 }
             }
             let url = url.unwrap_or_default();
-            let name = name.unwrap_or_else(|| Plan::name_for(&url, &self.plan.targets));
             self.plan
                 .lines
                 .entry(format!("target.{index}.url"))
                 .or_insert(line_of(self.text, item.span().start));
-            self.plan.targets.push(PlannedTarget { name, url });
+            typed.push(TypedTarget { name, url });
+        }
+        self.plan.targets = Plan::name_targets(&typed);
+        // Names of a plan are kept as they are; two equal ones are a mistake that Plan::resolve reports.
+        for (target, typed) in self.plan.targets.iter_mut().zip(typed) {
+            target.name = typed.name.unwrap_or_else(|| std::mem::take(&mut target.name));
         }
     }
 
@@ -355,7 +304,7 @@ mod tests {
     fn a_resolved_plan_written_and_read_again_is_the_same_plan() {
         let text = "title = 'a \"b\" \\\\ c'\n[[target]]\nurl = 'smb://a@h/s'\n[[target]]\nurl = 'smb://a@i/s'\n[sweep]\n[depth]\n[load]\n";
         let resolved = Plan::parse(text).unwrap().resolve().unwrap();
-        assert_eq!(resolved.targets[1].name, "smb-2");
+        assert_eq!(resolved.targets[1].name, "smb (i)");
         let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
         assert_eq!(again.cells, resolved.cells);
         assert_eq!(again.typed.to_toml(), resolved.typed.to_toml());

@@ -63,7 +63,9 @@ impl FromStr for Bypass {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (target, url) = text.split_once('=').unwrap_or_default();
+        // A name that the program assigned, such as `smb (sign=off)`, contains the sign too.
+        let end = text.find("://").or_else(|| text.find(['/', '\\'])).unwrap_or(text.len());
+        let (target, url) = text[..end].rfind('=').map_or(("", ""), |at| (&text[..at], &text[at + 1..]));
         let url = target_url(url)?;
         if target.is_empty() || !url.contains("://") {
             return Err(format!("'{text}' is not NAME=URL, such as nas=smb://alice@nas/share"));

@@ -20,6 +20,7 @@ mod server_cache;
 mod sweep_preset;
 mod target_url;
 mod test;
+mod typed_target;
 mod unit_objective;
 
 pub use auto::Auto;
@@ -44,4 +45,5 @@ pub use sweep_preset::SweepPreset;
 pub(crate) use target_url::SEPARATORS;
 pub use target_url::target_url;
 pub use test::{Access, Direction, Pattern, Start, Test};
+pub use typed_target::{TypedTarget, url_of_typed_target};
 pub use unit_objective::WantedObjective;

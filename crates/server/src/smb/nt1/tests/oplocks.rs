@@ -1,6 +1,6 @@
 //! Oplocks over SMB1: granted, broken by clients of both protocols, and acknowledged without a reply.
 
-use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpenHow};
+use sharebench_model::{ErrorClass, Fact, MetaOp, MetaYield, OpenHow};
 use sharebench_smb::SmbTarget;
 use sharebench_smb::nt1::file::{
     KEEP_LEVEL_II, OPLOCK_RELEASE, REQUEST_BATCH_OPLOCK, REQUEST_OPLOCK, UNSOLICITED,
