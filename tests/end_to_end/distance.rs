@@ -40,11 +40,11 @@ fn each_target_is_measured_at_each_distance() {
     found.sort();
     let expected = ["ncp", "nfs", "smb"].map(|protocol| {
         let far = Some("2ms round trip at 1Gbit without loss".to_owned());
-        [(format!("{protocol}-0"), None), (format!("{protocol}-2ms-1Gbit"), far)]
+        [(format!("{protocol} (far=0)"), None), (format!("{protocol} (far=2ms,1Gbit)"), far)]
     });
     assert_eq!(found, expected.concat());
     let shown = sharebench.run(&["show", "last"]).unwrap().expect_success();
-    assert!(shown.stdout.contains("nfs-2ms-1Gbit"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("nfs (far=2ms,1Gbit)"), "{}", shown.stdout);
     assert_eq!(std::fs::read_dir(served.directory()).unwrap().count(), 0, "leftovers");
 }
 

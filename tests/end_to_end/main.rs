@@ -21,6 +21,7 @@ mod doctor;
 mod embedded;
 mod every_test;
 mod exchange;
+mod facts;
 mod gate;
 mod interop_ganesha;
 mod interop_smbd;

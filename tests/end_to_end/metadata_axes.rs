@@ -42,7 +42,7 @@ fn open_read_close_takes_one_call_with_compounds_at_every_depth() {
     let tests = "create-write,stat,open-read-close";
     let axis = ["--compound=off,on", "--depths=1,8"];
     let (text, stored) = swept(&sharebench, &url, tests, axis);
-    for (target, name, reads) in [(0, "nfs-compound-off", 3), (1, "nfs-compound-on", 1)] {
+    for (target, name, reads) in [(0, "nfs (compound=off)", 3), (1, "nfs (compound=on)", 1)] {
         assert!(text.contains(name), "{text}");
         for (test, calls) in [("open-read-close", reads), ("create-write", 3), ("stat", 1)] {
             let steps = steps(&stored, target, test);
@@ -66,7 +66,7 @@ fn leases_are_requested_by_the_same_requests_and_their_grants_are_facts() {
     let tests = "create,open-close,open-read-close,stat,readdir,rename,unlink";
     let (text, stored) = swept(&sharebench, &url, tests, ["--leases=none,rh,rwh,dir", "--depths=1"]);
     for (target, lease) in (0..).zip(["none", "rh", "rwh", "dir"]) {
-        let name = format!("smb-lease-{lease}");
+        let name = format!("smb (lease={lease})");
         assert!(text.contains(&name), "{text}");
         for (test, expected) in
             [("create", 2), ("open-close", 2), ("open-read-close", 3), ("stat", 2), ("rename", 3)]

@@ -139,6 +139,85 @@ fn systems_with_the_same_value_share_its_place_in_the_line() {
     assert_eq!(texts(run.run), ["unlike conditions: signing AES-GMAC (a, c), off (b)"]);
 }
 
+/// What two NCP targets state, of which the second differs in these facts.
+fn ncp(changed: &[(&'static str, &'static str)]) -> Vec<String> {
+    let same = [
+        ("transport", "udp"),
+        ("server", "NAS 3.11"),
+        ("buffer", "4096"),
+        ("buffer_proposed", "4096"),
+        ("signed", "false"),
+        ("sign_level", "0"),
+        ("checksums", "off"),
+        ("client_cache", "none"),
+        ("commit", "on request"),
+        ("name_spaces", "dos, long"),
+        ("burst", "on"),
+        ("burst_window", "auto, at most 61440"),
+        ("connections", "1"),
+        ("resent", "0"),
+        ("local_addr", "127.0.0.1:51232"),
+    ];
+    let url = "ncp://lab@nas/SYS";
+    let mut data = run([(url, &same), (url, &same)]);
+    data.facts[1].insert("local_addr".to_owned(), "127.0.0.1:44561".to_owned());
+    data.facts[1].insert("resent".to_owned(), "7".to_owned());
+    data.facts[1].extend(changed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    let analysis = analysed(data);
+    let texts = [&analysis.answer, &analysis.findings, &analysis.not_resolved, &analysis.contradictions];
+    let sentences = texts.into_iter().flatten().map(|sentence| sentence.text.clone());
+    sentences.chain(analysis.unlike_conditions.into_iter().map(|unlike| unlike.text)).collect()
+}
+
+#[test]
+fn settings_of_ncp_are_named_and_addresses_ports_and_counts_are_not() {
+    let (window, commit) = ("auto, at most 4096", "on request, and on close");
+    type Changed<'a> = &'a [(&'static str, &'static str)];
+    let cases: [(Changed<'_>, &[(&str, &str, &str)]); 7] = [
+        (
+            &[("client_cache", "5 buffers of 4096 bytes for each file")],
+            &[("client cache", "5 buffers of 4096 bytes for each file", "none")],
+        ),
+        (&[("buffer", "1024"), ("buffer_proposed", "1024")], &[("buffer", "1024", "4096")]),
+        (&[("signed", "true"), ("sign_level", "2")], &[("signature", "true", "false")]),
+        (&[("checksums", "on")], &[("checksum", "on", "off")]),
+        (&[("burst", "refused")], &[("burst", "refused", "on")]),
+        (&[("server", "NAS 4.10")], &[("server", "NAS 4.10", "NAS 3.11")]),
+        // Several are all listed, each with its whole value.
+        (
+            &[("burst_window", window), ("checksums", "on"), ("commit", commit)],
+            &[
+                ("burst window", window, "auto, at most 61440"),
+                ("checksum", "on", "off"),
+                ("commit", commit, "on request"),
+            ],
+        ),
+    ];
+    for (changed, expected) in cases {
+        let sentences = ncp(changed);
+        let states = |text: &String, (name, one, other): &(&str, &str, &str)| {
+            text.contains(&format!("{name}: {one} against {other}"))
+                || text.contains(&format!("{name}: {other} against {one}"))
+        };
+        let complete = |text: &String| expected.iter().all(|change| states(text, change));
+        assert!(sentences.iter().any(complete), "{expected:?}: {sentences:#?}");
+        for identity in ["127.0.0.1", "local addr", "resent"] {
+            assert!(sentences.iter().all(|text| !text.contains(identity)), "{identity}: {sentences:#?}");
+        }
+    }
+    assert!(ncp(&[]).iter().all(|text| !text.contains(" against ")));
+}
+
+#[test]
+fn options_of_mounts_are_settings_and_their_addresses_are_not() {
+    let one = mount("rw,vers=4.1,nconnect=4,addr=10.0.0.1,clientaddr=10.0.0.2");
+    let other = mount("rw,vers=4.1,nconnect=1,addr=10.0.0.9,clientaddr=10.0.0.3");
+    let analysis = analysed(run([("/mnt/a", &one), ("/mnt/b", &other)]));
+    let changes: Vec<String> =
+        analysis.comparisons[0].settings.iter().map(sharebench_analysis::SettingChange::words).collect();
+    assert_eq!(changes, ["mount option nconnect: 1 against 4"]);
+}
+
 #[test]
 fn settings_of_an_imported_description_are_conditions_too() {
     let mut imported = run([("imported from a.txt", &[]), ("imported from b.txt", &[])]);

@@ -295,12 +295,13 @@ fn settings_of_systems() {
     let facts = |stated: &[(&str, &str)]| -> Facts {
         stated.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     };
-    let many: Vec<(String, String)> = (0..8).map(|n| (format!("limit_{n}"), n.to_string())).collect();
+    let limits =
+        ["max_read", "max_write", "max_mpx", "rtmax", "wtmax", "maxread", "maxwrite", "slots_granted"];
     let mut run = pair(&grid(&["read"], 2, 2), 10, 0.004, |_| 1.2).run;
-    let base: Vec<(&str, &str)> = many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let changed: Vec<(&str, &str)> = many.iter().map(|(name, _)| (name.as_str(), "9")).collect();
+    let base = limits.map(|name| (name, "4096"));
+    let changed = limits.map(|name| (name, "9216"));
     run.facts[0] = facts(&[&base[..], &[("dialect", "3.1.1")]].concat());
-    run.facts[1] = facts(&[&changed[..], &[("export", "/srv")]].concat());
+    run.facts[1] = facts(&[&changed[..], &[("compound", "on"), ("of_another_version", "1, 2")]].concat());
     check("settings", &[run.clone()], &quick());
     // A direct target without a simulated distance is known to have none.
     run.facts[0] = facts(&base);
