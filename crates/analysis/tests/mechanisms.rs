@@ -172,6 +172,14 @@ fn client_cpu_that_signing_takes_is_guessed_where_nothing_else_differs() {
     let encrypted = [("signing", "AES-CMAC"), ("encryption", "AES-128-GCM")];
     assert_eq!(signing(signed([&encrypted, &off], 1.0, 0.004)), [""; 0]);
     assert_eq!(signing(signed([&on, &[]], 1.0, 0.004)), [""; 0]);
+    // A setting that differs too may be the cause; an address is none.
+    let with = |facts: &[(&'static str, &'static str)], more| [facts, &[more]].concat();
+    let small = with(&on, ("max_write", "65536"));
+    let large = with(&off, ("max_write", "1048576"));
+    assert_eq!(signing(signed([&small, &large], 1.0, 0.004)), [""; 0]);
+    let here = with(&on, ("local_address", "10.0.0.1:1"));
+    let there = with(&off, ("local_address", "10.0.0.1:2"));
+    assert_eq!(signing(signed([&here, &there], 1.0, 0.004)).len(), 1);
     assert_eq!(signing(signed([&on, &off], 1.0, 2.0)), [""; 0]);
 }
 

@@ -10,7 +10,7 @@ const WEAK_VALUES: [&str; 4] = ["off", "auto", "none", "0"];
 
 impl Plan {
     /// Names the targets of a run. A target without a name is named after its protocol, or after the last part of its path.
-    /// Targets that would share a name are told apart by the options of their URLs in which they differ, such as
+    /// Targets that would share a name are distinguished by the options of their URLs in which they differ, such as
     /// `smb (sign=required)`, and by their hosts, paths and users where these differ.
     ///
     /// ```

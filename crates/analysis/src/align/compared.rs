@@ -70,8 +70,8 @@ mod tests {
         };
         let facts = vec![sharebench_model::Facts::new(); urls.len()];
         let outcome = Some(RunOutcome::Complete);
-        let (label, command) = ("run 1".into(), String::new());
-        let runs = [RunData { label, command, header, facts, steps: Vec::new(), outcome }];
+        let label = "run 1".to_owned();
+        let runs = [RunData { label, command: String::new(), header, facts, steps: Vec::new(), outcome }];
         compared_systems(&systems(&runs), &runs).into_iter().map(|pair| pair.name).collect()
     }
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{Histogram, Value, axis};
+use sharebench_model::{Fact, Histogram, Value, axis};
 use sharebench_stats::{median, median_or_zero};
 
 use crate::align::Aligned;
 use crate::align::rates::usable;
+use crate::align::settings::changes;
 use crate::estimate::Estimated;
 use crate::judge::cache_cliffs::crossed_the_wire;
 use crate::judge::connection_limit::one_connection;
@@ -309,7 +310,8 @@ fn signing_cpu(
         for (signed, unsigned, slower) in
             [(pair.a, pair.b, RatioVerdict::Slower), (pair.b, pair.a, RatioVerdict::Faster)]
         {
-            if !differ_in_signing_alone(unlike, signed, unsigned) {
+            if !differ_in_signing_alone(unlike, signed, unsigned) || other_settings(aligned, signed, unsigned)
+            {
                 continue;
             }
             let costs: Vec<SigningCost> = section
@@ -349,6 +351,15 @@ impl SigningCost {
         let (unsigned_cpu, unsigned_rate) = of(unsigned)?;
         Some(Self { cpu_ns: signed_cpu - unsigned_cpu, ns: 1e9 / signed_rate - 1e9 / unsigned_rate })
     }
+}
+
+/// True if two systems are known to differ in a setting that does not select signatures.
+fn other_settings(aligned: &Aligned<'_>, a: usize, b: usize) -> bool {
+    // Protocols are compared by their dialects, which are conditions.
+    const SIGNING: [&str; 5] =
+        [Fact::Signing.words(), Fact::Signed.words(), Fact::Sec.words(), "mount option sec", "protocol"];
+    let changes = changes(&aligned.systems[a], &aligned.systems[b]);
+    changes.iter().any(|change| change.is_known() && !SIGNING.contains(&change.name.as_str()))
 }
 
 /// True if the first system signs, the second does not, and no other condition of the two is known to differ.

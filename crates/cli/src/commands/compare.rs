@@ -101,8 +101,8 @@ impl FromStr for Compared {
         // longest path counts, because a name seldom contains `:NUMBER/`.
         let slashes: Vec<usize> = text.match_indices('/').map(|(at, _)| at).collect();
         let cut = |at: &usize| {
-            let (run, target) = (&text[..*at], &text[at + 1..]);
-            Some((run.parse::<RunReference>().ok()?, target.to_owned())).filter(|_| !target.is_empty())
+            let run = text[..*at].parse::<RunReference>().ok()?;
+            Some((run, text[at + 1..].to_owned())).filter(|(_, target)| !target.is_empty())
         };
         match (text.parse::<RunReference>(), slashes.iter().rev().find_map(cut)) {
             (Ok(run), _) => Ok(Self { run, target: None }),
