@@ -356,10 +356,11 @@ impl SigningCost {
 /// True if two systems are known to differ in a setting that does not select signatures.
 fn other_settings(aligned: &Aligned<'_>, a: usize, b: usize) -> bool {
     // Protocols are compared by their dialects, which are conditions.
-    const SIGNING: [&str; 5] =
-        [Fact::Signing.words(), Fact::Signed.words(), Fact::Sec.words(), "mount option sec", "protocol"];
+    const SIGNING: [&str; 4] = [Fact::Signing.words(), Fact::Signed.words(), Fact::Sec.words(), "protocol"];
     let changes = changes(&aligned.systems[a], &aligned.systems[b]);
-    changes.iter().any(|change| change.is_known() && !SIGNING.contains(&change.name.as_str()))
+    // The option `sec=` of a mount has the words of the fact after others.
+    let selects = |name: &str| name.rsplit(' ').next().is_some_and(|word| SIGNING.contains(&word));
+    changes.iter().any(|change| change.is_known() && !selects(&change.name))
 }
 
 /// True if the first system signs, the second does not, and no other condition of the two is known to differ.

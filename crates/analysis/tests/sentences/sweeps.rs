@@ -300,8 +300,9 @@ fn settings_of_systems() {
     let mut run = pair(&grid(&["read"], 2, 2), 10, 0.004, |_| 1.2).run;
     let base = limits.map(|name| (name, "4096"));
     let changed = limits.map(|name| (name, "9216"));
-    run.facts[0] = facts(&[&base[..], &[("dialect", "3.1.1")]].concat());
-    run.facts[1] = facts(&[&changed[..], &[("compound", "on"), ("of_another_version", "1, 2")]].concat());
+    run.facts[0] = facts(&[&base[..], &[("dialect", "3.1.1"), ("server", "NAS 3.11")]].concat());
+    let more = [("compound", "on"), ("of_another_version", "1, 2"), ("server", "NAS 4.10, patched")];
+    run.facts[1] = facts(&[&changed[..], &more].concat());
     check("settings", &[run.clone()], &quick());
     // A direct target without a simulated distance is known to have none.
     run.facts[0] = facts(&base);

@@ -17,7 +17,7 @@ use crate::flags::run_flags::RunFlags;
 pub struct CellArgs<Axes: Args> {
     /// Targets to measure: paths or URLs, each with a name before it if you like: fast=smb://alice@nas/share. A path with '='
     /// begins with ./ or /.
-    #[arg(required = true, value_name = "[NAME=]TARGET")]
+    #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<TypedTarget>,
     #[command(flatten)]
     pub axes: Axes,

@@ -35,7 +35,7 @@ its values one by one. docs/loads.md explains how to write a workload.";
 pub struct LoadArgs {
     /// Targets to measure: paths or URLs, each with a name before it if you like: fast=smb://alice@nas/share. A path with '='
     /// begins with ./ or /.
-    #[arg(required = true, value_name = "[NAME=]TARGET")]
+    #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<TypedTarget>,
     #[command(flatten)]
     pub load: LoadFlags,
