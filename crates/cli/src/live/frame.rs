@@ -8,6 +8,11 @@ use sharebench_report::{columns, plain};
 
 use super::progress::{RunProgress, TargetProgress, step_words, steps_of};
 
+/// Columns that the figures of a target take after its name.
+const FIGURES: usize = 56;
+/// Columns for names on a narrow terminal.
+const MIN_NAMES: usize = 24;
+
 const BOLD: &str = "1";
 const DIM: &str = "2";
 const RED: &str = "31";
@@ -19,8 +24,10 @@ const CYAN: &str = "36";
 pub fn frame(progress: &RunProgress, width: usize, colour: bool, at: Instant) -> Vec<String> {
     let mut lines = vec![running(progress, at), bar(progress, width, at)];
     lines.extend(activity(progress));
+    // The end of a name may be what distinguishes it, so a wide terminal shows more of it.
+    let widest = width.saturating_sub(FIGURES).max(MIN_NAMES);
     let names =
-        progress.targets.iter().map(|target| columns(&plain(&target.name))).max().unwrap_or(0).min(24);
+        progress.targets.iter().map(|target| columns(&plain(&target.name))).max().unwrap_or(0).min(widest);
     lines.extend(progress.targets.iter().enumerate().map(|(index, target)| {
         let active = progress.now.as_ref().is_some_and(|now| now.target == index);
         self::target(target, active, names, width)
