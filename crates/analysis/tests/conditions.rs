@@ -140,7 +140,7 @@ fn systems_with_the_same_value_share_its_place_in_the_line() {
 }
 
 /// What two NCP targets state, of which the second differs in these facts.
-fn ncp(changed: &[(&'static str, &'static str)]) -> Vec<String> {
+fn ncp(changed: Stated<'_>) -> Vec<String> {
     let same = [
         ("transport", "udp"),
         ("server", "NAS 3.11"),
@@ -169,12 +169,16 @@ fn ncp(changed: &[(&'static str, &'static str)]) -> Vec<String> {
     sentences.chain(analysis.unlike_conditions.into_iter().map(|unlike| unlike.text)).collect()
 }
 
+/// Facts by name.
+type Stated<'a> = &'a [(&'static str, &'static str)];
+/// Settings with the two values that a sentence names.
+type Changes<'a> = &'a [(&'a str, &'a str, &'a str)];
+
 #[test]
 fn settings_of_ncp_are_named_and_addresses_ports_and_counts_are_not() {
     let window = "auto, at most 4096";
     let commit = "on request, and on close";
-    type Changed<'a> = &'a [(&'static str, &'static str)];
-    let cases: [(Changed<'_>, &[(&str, &str, &str)]); 7] = [
+    let cases: [(Stated<'_>, Changes<'_>); 7] = [
         (
             &[("client_cache", "5 buffers of 4096 bytes for each file")],
             &[("client cache", "5 buffers of 4096 bytes for each file", "none")],

@@ -68,7 +68,7 @@ declare! {
     Unsafe = "unsafe", Result, "unsafe";
 
     // Transport.
-    /// How messages travel: `tcp`, `udp`, `ipx`, NetBIOS.
+    /// How messages travel: `tcp`, `udp`, `ipx` or the session service of `NetBIOS`.
     Transport = "transport", Setting, "transport";
     /// The simulated distance.
     SimulatedDistance = "simulated_distance", Setting, "simulated distance";
@@ -174,7 +174,7 @@ declare! {
     /// Whether a path bypasses the page cache: `yes` or `no`.
     DirectIo = "direct_io", Setting, "direct I/O";
 
-    /// Whether the kernel registered the buffers of io_uring: `yes` or `no`.
+    /// Whether the kernel registered the buffers of `io_uring`: `yes` or `no`.
     RegisteredBuffers = "registered_buffers", Condition, "registered buffers";
 
     // The server and its files.
@@ -186,9 +186,9 @@ declare! {
     WriteVerifier = "write_verifier", Identity, "write verifier";
     /// Exported directory.
     Export = "export", Identity, "export";
-    /// User of AUTH_SYS.
+    /// User of `AUTH_SYS`.
     Uid = "uid", Condition, "uid";
-    /// Group of AUTH_SYS.
+    /// Group of `AUTH_SYS`.
     Gid = "gid", Condition, "gid";
     /// Lease of an NFS 4 server in seconds.
     LeaseSeconds = "lease_seconds", Condition, "lease seconds";
