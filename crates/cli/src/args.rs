@@ -39,7 +39,7 @@ const TARGETS: &str = "Targets:
   ncp://user@host[:port]/VOLUME/dir       NetWare Core Protocol, without a mount
       ?transport=tcp|udp|ipx&sign=0..3&buffer=61440&split=on&burst=on&window=61440&connections=...
 
-NAME=TARGET names a target: fast=smb://alice@nas/share. A path that contains '=' begins with / or ./.
+NAME=TARGET names a target: fast=smb://alice@nas/share; ./a=b is a path.
 Every target over a protocol on TCP also has ?far=20ms,100Mbit: a simulated distance, as --far. --connections sets the
 connections of each session: channels= (SMB), nconnect= (NFS), connections= (NCP).
 Passwords come from SHAREBENCH_PASSWORD, --password-file, ~/.netrc or a prompt.

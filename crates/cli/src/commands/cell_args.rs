@@ -15,8 +15,7 @@ use crate::flags::run_flags::RunFlags;
 /// Arguments of a command that measures each cell of a grid on each target. `Axes` are the options that span the grid.
 #[derive(Debug, Args)]
 pub struct CellArgs<Axes: Args> {
-    /// Targets to measure: paths or URLs, each with a name before it if you like: fast=smb://alice@nas/share. A path with '='
-    /// begins with ./ or /.
+    /// Targets to measure: PATH, URL, NAME=PATH or NAME=URL.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<TypedTarget>,
     #[command(flatten)]

@@ -33,8 +33,7 @@ its values one by one. docs/loads.md explains how to write a workload.";
 
 #[derive(Debug, Args)]
 pub struct LoadArgs {
-    /// Targets to measure: paths or URLs, each with a name before it if you like: fast=smb://alice@nas/share. A path with '='
-    /// begins with ./ or /.
+    /// Targets to measure: PATH, URL, NAME=PATH or NAME=URL.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<TypedTarget>,
     #[command(flatten)]
