@@ -94,7 +94,7 @@ impl Cover<'_> {
 
     /// Too few repetitions to be named alone.
     fn nameless(&self, rectangle: usize) -> bool {
-        self.family.means[rectangle].cells < 1.5
+        self.family.means[rectangle].is_cell()
             && self.cells(rectangle).all(|position| self.prepared.cells[position].n() < FEWEST_ALONE)
     }
 

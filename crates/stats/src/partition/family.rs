@@ -117,7 +117,7 @@ fn cell_rectangles(sheets: &[FilledSheet], means: &[RectangleMean], prepared: &P
     let mut found = vec![0; prepared.cells.len()];
     for sheet in sheets.iter().filter(|sheet| sheet.sheet.tests.len() == 1) {
         for index in 0..sheet.sheet.rectangles() {
-            if means[sheet.first + index].cells == 1.0 {
+            if means[sheet.first + index].is_cell() {
                 let place = sheet.sheet.place(index);
                 let cell = place.rows.0 * sheet.sheet.columns + place.columns.0;
                 if let Some(position) = prepared.at[sheet.sheet.tests[0]][cell] {
@@ -202,6 +202,11 @@ impl FilledSheet {
 }
 
 impl RectangleMean {
+    /// True of a single cell; false of a rectangle that only repeats another.
+    pub fn is_cell(&self) -> bool {
+        (0.5..1.5).contains(&self.cells)
+    }
+
     fn class(&self) -> usize {
         self.cells.max(1.0).log2() as usize
     }
@@ -212,16 +217,13 @@ impl RectangleMean {
             return Statistic::NONE;
         }
         let degrees = (self.n - 1.0).max(1.0);
-        let least = if self.cells > 1.0 { self.independent } else { 0.0 };
+        let least = if self.is_cell() { 0.0 } else { self.independent };
         Statistic::new(self.cells, self.variance * self.n / degrees + typical, degrees, least + typical)
     }
 
     fn standard_error(&self, typical: f64, serial: Serial) -> f64 {
-        let shared = if self.cells > 1.0 {
-            self.variance - self.independent
-        } else {
-            self.variance.min(serial.shared)
-        };
+        let shared =
+            if self.is_cell() { self.variance.min(serial.shared) } else { self.variance - self.independent };
         let variance = self.variance + shared * (serial.inflation - 1.0);
         // A t variable of n - 1 degrees varies more than the flips show.
         let correction = (self.n - 1.0).max(1.0) / (self.n - 3.0).max(1.0);

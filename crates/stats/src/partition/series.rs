@@ -91,7 +91,9 @@ impl RawCell {
     fn new(test: usize, index: usize, values: Vec<(u32, f64)>) -> Self {
         let mut sorted: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
         let centre = median(&mut sorted).unwrap_or(0.0);
-        sorted.iter_mut().for_each(|value| *value = (*value - centre).abs());
+        for value in &mut sorted {
+            *value = (*value - centre).abs();
+        }
         let spread = median(&mut sorted).unwrap_or(0.0);
         Self { test, index, values, centre, spread }
     }

@@ -69,3 +69,27 @@ fn sanity() {
         );
     }
 }
+#[test]
+fn cost() {
+    let mut random = Random::new(1, 49);
+    let mut truth: Vec<_> = (0..278)
+        .map(|_| truth::TrueGrid {
+            rows: 12,
+            columns: 6,
+            axes: 0,
+            cells: (0..72).map(|i| Some(if i < 36 { 0.1 } else { -0.1 })).collect(),
+        })
+        .collect();
+    let mut noise = Noise::draw(&mut random, Repetitions::Fixed(30));
+    noise.deviation = 0.03;
+    let map = noise.measure(&mut random, &mut truth);
+    for _ in 0..3 {
+        let t = std::time::Instant::now();
+        let found = partition_map(
+            &map,
+            &MapOptions { tolerance: judge::TOLERANCE, level: 0.95, wider_level: 0.99, seed: 1 },
+        )
+        .unwrap();
+        println!("{:.3}s {} parts", t.elapsed().as_secs_f64(), found.parts.len());
+    }
+}
