@@ -2,12 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use super::FEWEST_ALONE;
 use super::flips::{Statistic, largest_statistics};
 use super::map::{Map, MapOptions};
 use super::mean::Serial;
 use super::series::PreparedMap;
 use super::sheet::{LANES, Lanes, Sheet};
 use crate::{Interval, Rectangle, median};
+
+/// A t variable of `n - 1` degrees varies by `(n - 1) / (n - 3)`, more than the flips show.
+const LOST: f64 = 3.0;
+/// The same where patterns of signs are few: six repetitions have 32 different ones.
+const LOST_OF_FEW: f64 = 4.5;
 
 /// A sheet with the cells' numbers: per repetition, one after the other, a number for each cell of the grid.
 pub(super) struct FilledSheet {
@@ -225,8 +231,8 @@ impl RectangleMean {
         let shared =
             if self.is_cell() { self.variance.min(serial.shared) } else { self.variance - self.independent };
         let variance = self.variance + shared * (serial.inflation - 1.0);
-        // A t variable of n - 1 degrees varies more than the flips show.
-        let correction = (self.n - 1.0).max(1.0) / (self.n - 3.0).max(1.0);
+        let lost = if self.n < FEWEST_ALONE as f64 - 0.5 { LOST_OF_FEW } else { LOST };
+        let correction = (self.n - 1.0).max(1.0) / (self.n - lost).max(1.0);
         ((variance + typical) * correction).sqrt()
     }
 }

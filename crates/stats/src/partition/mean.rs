@@ -10,7 +10,11 @@ const FEWEST_DEGREES: f64 = 3.0;
 /// Share of the largest weight from which on a repetition takes part in the correlation of neighbours.
 const FULL_REPETITION: f64 = 0.2;
 /// The estimated correlation of neighbours is too small by about this over the number of repetitions.
-const BIAS: f64 = 1.5;
+const BIAS: f64 = 2.0;
+/// The same for repetitions without any correlation.
+const BIAS_OF_NONE: f64 = 1.0;
+/// Quantile of the normal distribution beyond which a correlation is no chance.
+const ONE_SIDED_95: f64 = 1.645;
 /// Largest correlation that is believed.
 const MOST: f64 = 0.8;
 
@@ -58,7 +62,12 @@ impl CellMean {
         let per_square = shared / squares(&design);
         let by_repetition: Vec<f64> =
             own.iter().zip(&design).map(|(own, a)| own + per_square * a * a).collect();
-        let degrees = degrees_of_freedom(&by_repetition);
+        // The part that cells do not share is known from all of their repetitions.
+        let own_share = independent / (independent + shared);
+        let degrees = 1.0
+            / (own_share / own_degrees(map, weights)
+                + (1.0 - own_share) / (degrees_of_freedom(&by_repetition) - 1.0).max(FEWEST_DEGREES));
+        let degrees = if degrees.is_finite() { degrees } else { FEWEST_DEGREES };
         let serial = Serial::new(&sums, &by_repetition, &design, shared);
         Some(Self {
             value,
@@ -86,12 +95,22 @@ fn squares(values: &[f64]) -> f64 {
     values.iter().map(|x| x * x).sum()
 }
 
-/// Of a sum of squares whose terms have these variances, less one for the mean that was taken off.
+/// Degrees of freedom of a sum of terms with these variances.
 fn degrees_of_freedom(variances: &[f64]) -> f64 {
     let sum: f64 = variances.iter().sum();
-    let degrees = sum * sum / squares(variances) - 1.0;
-    // Without any spread the quotient is not a number, and the interval has no width.
-    if degrees.is_finite() { degrees.max(FEWEST_DEGREES) } else { FEWEST_DEGREES }
+    sum * sum / squares(variances)
+}
+
+/// Degrees of freedom of the variance of independent cells.
+fn own_degrees(map: &PreparedMap, weights: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    let mut weighted = 0.0;
+    for (cell, weight) in map.cells.iter().zip(weights) {
+        let variance = weight * weight * cell.variance;
+        sum += variance;
+        weighted += variance * variance / (cell.n() as f64 - 1.0);
+    }
+    sum * sum / weighted
 }
 
 impl Serial {
@@ -106,10 +125,10 @@ impl Serial {
             .collect();
         let neighbours: f64 = standard.windows(2).map(|pair| pair[0] * pair[1]).sum();
         let correlation = neighbours / squares(&standard);
-        if correlation > 0.0 && shared > 0.0 {
-            let n = standard.len() as f64;
+        let n = standard.len() as f64;
+        if correlation > -BIAS_OF_NONE / n {
             let corrected = (correlation + BIAS / n).min(MOST);
-            let beyond_chance = correlation > 1.645 / n.sqrt();
+            let beyond_chance = correlation > ONE_SIDED_95 / n.sqrt();
             return Self {
                 correlation: beyond_chance.then_some(corrected),
                 inflation: (1.0 + corrected) / (1.0 - corrected),

@@ -9,23 +9,21 @@ pub const TOLERANCE: f64 = 0.019_802_627;
 
 /// What the oracle found in one map.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one answer of the oracle each")]
 pub struct Judgement {
     /// Statements about parts, and how many of them are wrong.
     pub sentences: u32,
     pub wrong_sentences: u32,
     /// A part that the headline names is wrong, or its mean, or what it says about the other cells.
     pub wrong_headline: bool,
-    /// Some cell differs by more than `largest_hidden` or `largest_opposite` allow.
-    pub hidden: bool,
     /// The intervals of all cells and of all parts' means hold at once.
     pub all_hold: bool,
     /// The interval of the mean holds.
     pub mean_holds: bool,
     /// Something differs by more than the tolerance.
     pub claims: bool,
-    /// The interval of the mean excludes zero, or some part is named.
+    /// The wider interval of the mean, which states a difference of any size, excludes zero, or some part is named.
     pub significant: bool,
-    pub depends: bool,
 }
 
 /// Judges all that a partitioned map states.
@@ -45,12 +43,10 @@ pub fn judge(map: &PartitionedMap, truth: &[TrueGrid]) -> Judgement {
             + u32::from(beyond_mean)
             + u32::from(hidden),
         wrong_headline,
-        hidden,
         all_hold: cells_hold(map, truth) && map.parts.iter().all(|part| mean_holds(part, truth)),
         mean_holds: interval.contains(mean),
         claims: !map.parts.is_empty() || interval.low > TOLERANCE || interval.high < -TOLERANCE,
-        significant: !map.parts.is_empty() || !interval.contains(0.0),
-        depends: map.headline.answer == MapAnswer::Depends,
+        significant: !map.parts.is_empty() || !map.mean_wider.interval.unwrap().contains(0.0),
     }
 }
 
