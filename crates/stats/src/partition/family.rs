@@ -10,8 +10,8 @@ use super::series::PreparedMap;
 use super::sheet::{LANES, Lanes, Sheet};
 use crate::{Interval, Rectangle, median};
 
-/// A t variable of `n - 1` degrees varies by `(n - 1) / (n - 3)`, more than the flips show.
-const LOST: f64 = 3.0;
+/// A t variable of `n - 1` degrees varies by `(n - 1) / (n - 3)`, more than the flips show; a little more holds the bars.
+const LOST: f64 = 3.5;
 /// The same where patterns of signs are few: six repetitions have 32 different ones.
 const LOST_OF_FEW: f64 = 4.5;
 

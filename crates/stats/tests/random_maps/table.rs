@@ -7,14 +7,16 @@ use std::path::Path;
 use crate::measured::Repetitions;
 use crate::rows::{Count, Planted, Row};
 
+/// Maps per row of the long form.
+const LONG: u32 = 2_000;
 const BEGIN: &str = "<!-- table of random maps -->\n";
 const END: &str = "<!-- end of random maps -->";
 
 /// What a row falls short of: nothing if it holds its bars.
 ///
-/// The bars are shares of the maps, and of 200 maps the same shares: one wrong headline is 0.5 %. Only the coverage of
-/// the mean gets the room that chance needs: at 2,000 maps none, at 200 maps the counts that a true coverage of 93 and 97 %
-/// leaves in 1 of 100 suites (177 and 199, exact binomial).
+/// Over 2,000 maps a share has to hold its bar exactly. Over 200 maps it may miss the bar by as much as chance explains: by
+/// the exact binomial distribution a program that is just good enough passes in 95 of 100 suites. That allows 3 wrong
+/// headlines of 200 for a bar of 0.5 %, and asks for 190 of 200 to find for a bar of 97 %.
 pub fn shortfalls(row: &Row, count: &Count) -> Vec<String> {
     let mut found = Vec::new();
     let mut check = |what: &str, holds: bool, measured: u32| {
@@ -22,21 +24,25 @@ pub fn shortfalls(row: &Row, count: &Count) -> Vec<String> {
             found.push(format!("{}: {what} {measured} of {}", name(row), count.maps));
         }
     };
-    let maps = f64::from(count.maps);
-    let at_most = |measured: u32, share: f64| f64::from(measured) <= share * maps + 1e-9;
-    let at_least = |measured: u32, share: f64| f64::from(measured) >= share * maps - 1e-9;
+    let at_most = |measured: u32, share: f64| measured <= most(count.maps, share);
+    let at_least = |measured: u32, share: f64| count.maps - measured <= most(count.maps, 1.0 - share);
+    // Statements are many: their bar is the same in both forms.
+    let share = 0.005;
     match row.planted {
-        Planted::Any | Planted::Lost | Planted::OneSided => {
+        Planted::Any | Planted::Lost => {
             let few = matches!(row.repetitions, Repetitions::Fixed(..10));
-            let bar = if few { 0.01 } else { 0.005 };
-            let sentences = f64::from(count.wrong_sentences) <= 0.005 * f64::from(count.sentences);
+            let sentences = f64::from(count.wrong_sentences) <= share * f64::from(count.sentences);
             check("wrong statements", sentences, count.wrong_sentences);
-            check("wrong headlines", at_most(count.wrong_headlines, bar), count.wrong_headlines);
+            let headlines = at_most(count.wrong_headlines, if few { 0.01 } else { 0.005 });
+            check("wrong headlines", headlines, count.wrong_headlines);
             check("all intervals hold", at_least(count.all_hold, 0.93), count.all_hold);
-            let (least, most) =
-                if count.maps < 2_000 { (177.0 / 200.0, 199.0 / 200.0) } else { (0.93, 0.97) };
-            let mean = at_least(count.mean_holds, least) && at_most(count.mean_holds, most);
-            check("the mean's interval holds", mean || row.planted == Planted::OneSided, count.mean_holds);
+            let mean = at_least(count.mean_holds, 0.93) && at_most(count.mean_holds, 0.97);
+            check("the mean's interval holds", mean, count.mean_holds);
+        }
+        // Sign flips need symmetric noise: only statements are held to their bar.
+        Planted::OneSided => {
+            let sentences = f64::from(count.wrong_sentences) <= share * f64::from(count.sentences);
+            check("wrong statements", sentences, count.wrong_sentences);
         }
         Planted::Serial => {
             check("the mean's interval holds", at_least(count.mean_holds, 0.85), count.mean_holds);
@@ -56,6 +62,23 @@ pub fn shortfalls(row: &Row, count: &Count) -> Vec<String> {
         Planted::Cell(_) => check("found", at_least(count.found, 0.95), count.found),
     }
     found
+}
+
+/// Largest count of `n` that a bar allows.
+fn most(n: u32, bar: f64) -> u32 {
+    if n >= LONG {
+        return (bar * f64::from(n) + 1e-9) as u32;
+    }
+    let mut probability = (1.0 - bar).powi(n.cast_signed());
+    let mut below = 0.0;
+    for k in 0..n {
+        below += probability;
+        if below >= 0.95 {
+            return k;
+        }
+        probability *= f64::from(n - k) / f64::from(k + 1) * bar / (1.0 - bar);
+    }
+    n
 }
 
 fn name(row: &Row) -> String {
