@@ -244,7 +244,8 @@ fn every_interval_of_a_report_covers_as_often_as_it_promises() {
     maps(trials, &mut rows);
     totals(trials, &mut rows);
     quantiles(trials, &mut rows);
-    capacity(trials, &mut rows);
+    // Each of these fits hundreds of models.
+    capacity(trials / 4, &mut rows);
     let mut table = String::from("| interval | covers | drift reported |\n|---|---:|---:|\n");
     for row in &rows {
         table += &format!("| {} | {:.1} % | |\n", row.name, row.share() * 100.0);

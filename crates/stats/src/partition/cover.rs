@@ -21,6 +21,14 @@ struct Draft {
     cells: Vec<usize>,
 }
 
+/// What may become a part: a rectangle, or the same one in several tests.
+struct Candidate {
+    /// `|mean| sqrt(cells)`
+    weight: f64,
+    rectangles: Vec<usize>,
+    direction: Direction,
+}
+
 struct Cover<'a> {
     map: &'a Map,
     prepared: &'a PreparedMap,
@@ -64,17 +72,40 @@ impl Direction {
 }
 
 impl Cover<'_> {
-    /// Rectangles whose mean lies beyond the tolerance, with their direction, heaviest first.
-    fn candidates(&self) -> Vec<(f64, usize, Direction)> {
+    /// Rectangles whose mean lies beyond the tolerance, heaviest first.
+    fn candidates(&self) -> Vec<Candidate> {
         let mut found = Vec::new();
         for (rectangle, mean) in self.family.means.iter().enumerate().filter(|(_, mean)| mean.cells > 0.0) {
             let direction = if mean.mean > 0.0 { Direction::Faster } else { Direction::Slower };
             if direction.excess(self.family.interval(rectangle)) > self.tolerance {
-                found.push((mean.mean.abs() * mean.cells.sqrt(), rectangle, direction));
+                let weight = mean.mean.abs() * mean.cells.sqrt();
+                found.push(Candidate { weight, rectangles: vec![rectangle], direction });
+                found.extend(self.of_some_tests(rectangle, direction).filter(|some| some.weight > weight));
             }
         }
-        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         found
+    }
+
+    /// The same rectangle only in those tests that differ there by themselves: tests without a difference must not be
+    /// named with the others because these weigh more together than alone.
+    fn of_some_tests(
+        &self,
+        rectangle: usize,
+        direction: Direction,
+    ) -> impl Iterator<Item = Candidate> + use<> {
+        let differing = self.family.in_each_test(rectangle).into_iter().filter(|rectangle| {
+            self.family.means[*rectangle].cells > 0.0
+                && direction.excess(self.family.interval(*rectangle)) > self.tolerance
+        });
+        let rectangles: Vec<usize> = differing.collect();
+        let cells: f64 = rectangles.iter().map(|rectangle| self.family.means[*rectangle].cells).sum();
+        let sum: f64 = rectangles
+            .iter()
+            .map(|rectangle| self.family.means[*rectangle].cells * self.family.means[*rectangle].mean)
+            .sum();
+        let weight = sum.abs() / cells.sqrt();
+        (rectangles.len() > 1).then_some(Candidate { weight, rectangles, direction }).into_iter()
     }
 
     /// Positions of the cells of a rectangle among the prepared ones.
@@ -92,37 +123,42 @@ impl Cover<'_> {
         self.family.interval(self.family.cells[position])
     }
 
-    /// Too few repetitions to be named alone.
-    fn nameless(&self, rectangle: usize) -> bool {
-        self.family.means[rectangle].is_cell()
-            && self.cells(rectangle).all(|position| self.prepared.cells[position].n() < FEWEST_ALONE)
+    /// A part needs a cell that shows the direction and has enough repetitions to be named alone.
+    fn has_witness(&self, rectangles: &[usize], direction: Direction) -> bool {
+        rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).any(|position| {
+            let cell = &self.prepared.cells[position];
+            let value = Interval { low: cell.value, high: cell.value };
+            cell.n() >= FEWEST_ALONE && direction.excess(value) > self.tolerance
+        })
     }
 
     fn rectangles(&mut self) {
-        for (_, rectangle, direction) in self.candidates() {
+        for Candidate { rectangles, direction, .. } in self.candidates() {
             let evident = |position: usize| {
                 !self.covered[position] && direction.excess(self.cell_interval(position)) >= -self.tolerance
             };
-            if (self.drafts.len() < MOST_PARTS
-                || self.twin(rectangle, direction, Evidence::EachCell).is_some())
-                && !self.nameless(rectangle)
-                && self.cells(rectangle).all(evident)
+            let room = self.drafts.len() < MOST_PARTS
+                || self.twin(rectangles[0], direction, Evidence::EachCell).is_some();
+            if room
+                && rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).all(evident)
+                && self.has_witness(&rectangles, direction)
             {
-                self.add(rectangle, direction, Evidence::EachCell);
+                for rectangle in rectangles {
+                    self.add(rectangle, direction, Evidence::EachCell);
+                }
             }
         }
     }
 
     fn single_cells(&mut self) {
         for position in 0..self.prepared.cells.len() {
-            let rectangle = self.family.cells[position];
-            if self.covered[position] || self.nameless(rectangle) {
+            if self.covered[position] || self.prepared.cells[position].n() < FEWEST_ALONE {
                 continue;
             }
             let interval = self.cell_interval(position);
             for direction in [Direction::Faster, Direction::Slower] {
                 if direction.excess(interval) > self.tolerance {
-                    self.add(rectangle, direction, Evidence::EachCell);
+                    self.add(self.family.cells[position], direction, Evidence::EachCell);
                 }
             }
         }
@@ -135,10 +171,17 @@ impl Cover<'_> {
             !self.covered[position]
                 && direction.opposite().excess(self.cell_interval(position)) <= self.tolerance
         };
-        let found = self.candidates().into_iter().find(|(_, rectangle, towards)| {
-            *towards == direction && !self.nameless(*rectangle) && self.cells(*rectangle).all(open)
+        // A mean over several cells may consist of cells that cannot be named alone.
+        let named = |rectangles: &[usize]| {
+            let alone = rectangles.len() == 1 && self.family.means[rectangles[0]].is_cell();
+            !alone || self.has_witness(rectangles, direction)
+        };
+        let found = self.candidates().into_iter().find(|candidate| {
+            candidate.direction == direction
+                && named(&candidate.rectangles)
+                && candidate.rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).all(open)
         });
-        if let Some((_, rectangle, _)) = found {
+        for rectangle in found.into_iter().flat_map(|candidate| candidate.rectangles) {
             self.add(rectangle, direction, Evidence::OnAverage);
         }
     }

@@ -82,9 +82,23 @@ impl Family {
         Interval { low: mean - self.critical * error, high: mean + self.critical * error }
     }
 
+    fn sheet(&self, rectangle: usize) -> &FilledSheet {
+        &self.sheets[self.sheets.partition_point(|sheet| sheet.first <= rectangle) - 1]
+    }
+
+    /// Of a rectangle in several tests: the same rectangle in each of them. Of one in one test: nothing.
+    pub fn in_each_test(&self, rectangle: usize) -> Vec<usize> {
+        let sheet = self.sheet(rectangle);
+        if sheet.sheet.tests.len() == 1 {
+            return Vec::new();
+        }
+        // The sheets of single tests come first, and those with the same axes have the same rectangles.
+        sheet.sheet.tests.iter().map(|test| self.sheets[*test].first + rectangle - sheet.first).collect()
+    }
+
     /// The sheet of a rectangle, and its place in it.
     pub fn place(&self, rectangle: usize) -> (&Sheet, Rectangle) {
-        let sheet = &self.sheets[self.sheets.partition_point(|sheet| sheet.first <= rectangle) - 1];
+        let sheet = self.sheet(rectangle);
         (&sheet.sheet, sheet.sheet.place(rectangle - sheet.first))
     }
 }
