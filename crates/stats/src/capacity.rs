@@ -7,7 +7,7 @@ use sharebench_model::Random;
 use sharebench_model::units::percent;
 
 use crate::usl::{ErrorScale, LoadPoint, Usl};
-use crate::{Estimate, Interval, repairman_throughput};
+use crate::{Estimate, Interval, normal_quantile, repairman_throughput, student_quantile};
 
 /// No forecast beyond this multiple of the largest load measured.
 const REACH: f64 = 2.0;
@@ -180,7 +180,13 @@ fn resampled(model: &Capacity, points: &[LoadPoint], load: f64, seed: u64) -> Op
         .collect();
     drawn.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| drawn.get(((drawn.len() as f64 - 1.0) * share).round() as usize).copied();
-    Some(Interval::new(at((1.0 - LEVEL) / 2.0)?, at(f64::midpoint(1.0, LEVEL))?))
+    // The residuals of few loads tell little of the noise: wider by as much as Student's quantile exceeds the normal one.
+    let tail = f64::midpoint(1.0, LEVEL);
+    let degrees = (points.len() - spent).max(1) as f64;
+    let wider = student_quantile(tail, degrees) / normal_quantile(tail);
+    let value = model.throughput(load);
+    let moved = |bound: f64| value * (bound / value).powf(wider);
+    Some(Interval::new(moved(at(1.0 - tail)?), moved(at(tail)?)))
 }
 
 fn distinct(sorted: &[LoadPoint]) -> Vec<f64> {
