@@ -36,7 +36,7 @@ pub(super) fn explain(
     let mut columns: Vec<Vec<f64>> = Vec::new();
     while shapes.len() < MOST {
         let (_, left) = data.fit(&columns);
-        let Some(next) = best(&data, &left, columns.len()) else { break };
+        let Some(next) = best(&data, &left, &shapes) else { break };
         if next.chance > options.error / KINDS {
             break;
         }
@@ -51,10 +51,18 @@ pub(super) fn explain(
         let error = half * (variance * inflation / data.product(column, column).max(1e-12)).sqrt();
         described(&data, typical, *shape, *factor, error, busy_s)
     });
-    found.flatten().filter(|pattern| pattern.cost.value >= options.least_cost).collect()
+    found.flatten().collect()
 }
 
-fn best(data: &Centred<'_>, left: &[f64], known: usize) -> Option<Candidate> {
+fn best(data: &Centred<'_>, left: &[f64], shapes: &[Shape]) -> Option<Candidate> {
+    let known = shapes.len();
+    let taken: Vec<f64> = shapes
+        .iter()
+        .filter_map(|shape| match shape {
+            Shape::Wave { period_s, .. } => Some(*period_s),
+            Shape::Line | Shape::Segment { .. } => None,
+        })
+        .collect();
     let n = left.len() as f64;
     let weighed = |shape: Shape, parameters: f64| {
         let column = data.column(shape);
@@ -74,7 +82,7 @@ fn best(data: &Centred<'_>, left: &[f64], known: usize) -> Option<Candidate> {
         let (worth, z) = weighed(shape, 3.0);
         candidates.push(Candidate { shape, worth, chance: normal(z, tries) });
     }
-    if let Some(wave) = square_wave::best(data, left, variance(data, left, known)) {
+    if let Some(wave) = square_wave::best(data, left, variance(data, left, known), &taken) {
         let (worth, _) = weighed(wave.shape, 4.0);
         candidates.push(Candidate { shape: wave.shape, worth, chance: (wave.tries * (-wave.power).exp()).min(1.0) });
     }

@@ -35,6 +35,8 @@ use crate::Estimate;
 
 /// Fewest samples, and the shortest time in seconds, in which anything but a stop can be recognised.
 const SHORTEST: (usize, f64) = (40, 5.0);
+/// Periods that differ by at most this share are the same.
+const SAME_PERIOD: f64 = 0.03;
 
 /// What one system delivered in a piece of time: a repetition of a cell, or an interval of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -134,7 +136,7 @@ pub fn time_patterns(samples: &[TimedSample], options: TimeOptions) -> TimePatte
     let typical = Typical::new(&samples);
     let busy_s = samples.iter().map(|sample| sample.busy_s).sum();
     let (found, is_stop) = stops(&samples, &typical);
-    let mut patterns = divided(&samples, &typical, &found, busy_s, options);
+    let mut patterns = divided(samples.len(), &found, busy_s, options);
     let moving: Vec<TimedSample> = samples
         .iter()
         .zip(&is_stop)
@@ -143,7 +145,10 @@ pub fn time_patterns(samples: &[TimedSample], options: TimeOptions) -> TimePatte
         .collect();
     let is_too_short = moving.len() < SHORTEST.0 || span_s < SHORTEST.1;
     if !is_too_short {
-        patterns.extend(explain(&moving, &typical, busy_s, options));
+        for pattern in explain(&moving, &typical, busy_s, options) {
+            merge(&mut patterns, pattern);
+        }
+        patterns.retain(|pattern| pattern.cost.value >= options.least_cost || is_outage(pattern));
     }
     for pattern in &mut patterns {
         pattern.start_bytes =
@@ -151,4 +156,29 @@ pub fn time_patterns(samples: &[TimedSample], options: TimeOptions) -> TimePatte
     }
     patterns.sort_by(|a, b| b.cost.value.total_cmp(&a.cost.value));
     TimePatterns { patterns, span_s, is_too_short }
+}
+
+fn is_outage(pattern: &TimePattern) -> bool {
+    pattern.kind == TimePatternKind::Outage
+}
+
+/// Adds a pattern of slow samples. Stalls that did not stop all work in some of their periods are found as stops and as slow
+/// parts of the same period: both are one pattern.
+fn merge(patterns: &mut Vec<TimePattern>, slow: TimePattern) {
+    let same = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME_PERIOD;
+    let stalls = patterns.iter_mut().find(|stops| {
+        stops.period_s.zip(slow.period_s).is_some_and(|(stops, slow)| same(stops, slow))
+    });
+    let Some(stalls) = stalls else {
+        patterns.push(slow);
+        return;
+    };
+    let [a, b] = [stalls.cost, slow.cost].map(|cost| cost.interval.map_or(0.0, crate::Interval::half_width));
+    let value = stalls.cost.value + slow.cost.value;
+    let half = a.hypot(b);
+    stalls.cost.value = value;
+    stalls.cost.interval = Some(crate::Interval::new((value - half).max(0.0), value + half));
+    stalls.start_s = stalls.start_s.min(slow.start_s);
+    stalls.occurrences = stalls.occurrences.max(slow.occurrences);
+    stalls.length_s = stalls.length_s.max(slow.length_s);
 }

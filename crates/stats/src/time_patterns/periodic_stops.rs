@@ -1,16 +1,17 @@
 //! Stops in equal intervals, and the others.
 
 use super::stops::Stop;
-use super::typical::Typical;
-use super::{TimeOptions, TimePattern, TimePatternKind, TimedSample};
+use super::{TimeOptions, TimePattern, TimePatternKind};
 use crate::{Estimate, Interval, median_or_zero, normal_quantile};
 
 /// Fewest stops whose intervals can be equal.
 const FEWEST: usize = 4;
-/// Candidate periods differ by this share.
-const GRID: f64 = 0.004;
-/// Stops agree with a period within this share of it, if they are known as well as that.
-const AGREE: f64 = 0.03;
+/// Candidate periods come from the first of the stops, and are followed from some of them.
+const EARLY: usize = 24;
+const ANCHORS: usize = 4;
+/// Stops agree with a period within this share of it, if they are known as well as that. Where slow work hides the start of
+/// stops, they are known less well: the second share is for those.
+const AGREE: [f64; 2] = [0.03, 0.125];
 /// This share of the stops has to agree, and of the intervals between the first and the last to have one.
 const MOST: f64 = 0.75;
 const OCCUPIED: f64 = 0.6;
@@ -23,16 +24,15 @@ const LISTED: usize = 3;
 
 /// The stops as patterns: those in equal intervals as one, long ones individually, and the rest as one.
 pub(super) fn divided(
-    samples: &[TimedSample],
-    typical: &Typical,
+    samples: usize,
     stops: &[Stop],
     busy_s: f64,
     options: TimeOptions,
 ) -> Vec<TimePattern> {
     let mut patterns = Vec::new();
     let mut others: Vec<Stop> = stops.to_vec();
-    let pattern = |kind, stops: &[Stop]| described(kind, stops, busy_s, samples.len(), options.level);
-    if let Some((period_s, agrees)) = period(stops) {
+    let pattern = |kind, stops: &[Stop]| described(kind, stops, busy_s, samples, options.level);
+    if let Some((period_s, agrees)) = AGREE.into_iter().find_map(|agree| period(stops, agree)) {
         let own = |wanted: bool| {
             stops.iter().zip(&agrees).filter(move |(_, agrees)| **agrees == wanted).map(|(stop, _)| *stop)
         };
@@ -41,9 +41,7 @@ pub(super) fn divided(
             period_s: Some(period_s),
             ..pattern(TimePatternKind::PeriodicStall, &periodic)
         };
-        if found.cost.value >= options.least_cost {
-            patterns.push(found);
-        }
+        patterns.push(found);
         others = own(false).collect();
     }
     others.sort_by(|a, b| b.cost_s.total_cmp(&a.cost_s));
@@ -62,7 +60,6 @@ pub(super) fn divided(
             patterns.push(found);
         }
     }
-    let _ = typical;
     patterns
 }
 
@@ -93,57 +90,87 @@ fn described(
 }
 
 /// The period of stops in equal intervals, and which of them agree with it.
-fn period(stops: &[Stop]) -> Option<(f64, Vec<bool>)> {
+fn period(stops: &[Stop], agree: f64) -> Option<(f64, Vec<bool>)> {
     if stops.len() < FEWEST {
         return None;
     }
     let starts: Vec<f64> = stops.iter().map(|stop| stop.start_s).collect();
-    let known = median_or_zero(&stops.iter().map(|stop| stop.start_error_s).collect::<Vec<f64>>());
+    let errors: Vec<f64> = stops.iter().map(|stop| stop.start_error_s).collect();
+    let tolerance = Tolerance { share: agree, least_s: 1.5 * median_or_zero(&errors) };
     let lengths: Vec<f64> = stops.iter().map(|stop| stop.length_s).collect();
-    let span = starts[starts.len() - 1] - starts[0];
-    let shortest = (1.5 * median_or_zero(&lengths)).max(4.0 * known).max(span / 1000.0);
-    let longest = span / (FEWEST - 1) as f64 * 1.05;
+    let shortest = (1.5 * median_or_zero(&lengths)).max(4.0 * tolerance.least_s);
+    let candidates = candidates(&starts, shortest, agree);
     let mut best: Option<(usize, f64, Vec<bool>)> = None;
-    let mut candidates = 0;
-    let mut period = longest;
-    while period > shortest && period > 0.0 {
-        candidates += 1;
-        let width = width(period, known);
-        let agrees = agreeing(&starts, period, width);
-        let count = agrees.iter().filter(|agrees| **agrees).count();
-        // From the longest period down: a fraction of a period agrees with as many stops.
-        if best.as_ref().is_none_or(|(most, ..)| count > *most) {
-            best = Some((count, period, agrees));
+    for period in &candidates {
+        for anchor in 0..starts.len().min(ANCHORS) {
+            let (refined, agrees) = followed(&starts, anchor, *period, tolerance);
+            let count = agrees.iter().filter(|agrees| **agrees).count();
+            // From the longest period down: a fraction of a period agrees with as many stops.
+            if best.as_ref().is_none_or(|(most, ..)| count > *most) && refined > shortest {
+                best = Some((count, refined, agrees));
+            }
         }
-        period *= 1.0 - GRID;
     }
     let (count, period, agrees) = best?;
     let n = starts.len();
-    let cycles = (span / period).round() + 1.0;
-    let share = (2.0 * width(period, known) / period).min(1.0);
-    let chance = binomial_tail(n - 1, count - 1, share) * candidates as f64 * n as f64;
+    let cycles = ((starts[n - 1] - starts[0]) / period).round() + 1.0;
+    let share = (2.0 * tolerance.width(period) / period).min(1.0);
+    let chance = binomial_tail(n - 1, count - 1, share) * (candidates.len() * ANCHORS) as f64;
     let enough = count >= FEWEST && count as f64 >= MOST * n as f64 && count as f64 >= OCCUPIED * cycles;
-    (enough && chance <= CHANCE).then(|| (refined(&starts, &agrees, period), agrees))
+    (enough && chance <= CHANCE).then_some((period, agrees))
 }
 
-fn width(period: f64, known: f64) -> f64 {
-    (AGREE * period).max(known).min(period / 4.0)
+/// The distances between stops that follow each other, and between every second, in falling order without near duplicates.
+fn candidates(starts: &[f64], shortest: f64, agree: f64) -> Vec<f64> {
+    let early = &starts[..starts.len().min(EARLY)];
+    let next = early.windows(2).map(|pair| pair[1] - pair[0]);
+    let second = early.windows(3).map(|three| three[2] - three[0]);
+    let mut all: Vec<f64> = next.chain(second).filter(|distance| *distance > shortest).collect();
+    all.sort_by(|a, b| b.total_cmp(a));
+    all.dedup_by(|a, b| *b - *a < agree / 4.0 * *b);
+    all
 }
 
-/// Which instants agree with the phase that most of them have.
-fn agreeing(starts: &[f64], period: f64, width: f64) -> Vec<bool> {
-    let distance = |a: f64, b: f64| ((a - b) / period - ((a - b) / period).round()).abs() * period;
-    let near = |phase: f64| starts.iter().map(move |start| distance(*start, phase) <= width).collect();
-    let mut best: Vec<bool> = Vec::new();
-    let mut most = 0;
-    for phase in starts {
-        let agrees: Vec<bool> = near(*phase);
-        let count = agrees.iter().filter(|agrees| **agrees).count();
-        if count > most {
-            (best, most) = (agrees, count);
+/// How far a stop may be from the instant that a period gives it.
+#[derive(Clone, Copy)]
+struct Tolerance {
+    /// As a share of the period.
+    share: f64,
+    /// At least so many seconds.
+    least_s: f64,
+}
+
+impl Tolerance {
+    fn width(self, period: f64) -> f64 {
+        (self.share * period).max(self.least_s).min(period / 4.0)
+    }
+}
+
+/// Follows a period from one stop on, and corrects it with each stop that agrees; also which stops agree with the result.
+fn followed(starts: &[f64], anchor: usize, period: f64, tolerance: Tolerance) -> (f64, Vec<bool>) {
+    let mut agrees = vec![false; starts.len()];
+    agrees[anchor] = true;
+    let mut refined_period = period;
+    let mut last = starts[anchor];
+    for (index, start) in starts.iter().enumerate().skip(anchor + 1) {
+        let cycles = (start - last) / refined_period;
+        let off = (cycles - cycles.round()).abs() * refined_period;
+        if cycles.round() >= 1.0 && off <= 2.0 * tolerance.width(refined_period) {
+            agrees[index] = true;
+            last = *start;
+            refined_period = refined(starts, &agrees, refined_period);
         }
     }
-    best
+    // All stops, those before the first one too, against the phase of the result.
+    let own: Vec<f64> =
+        starts.iter().zip(&agrees).filter(|(_, agrees)| **agrees).map(|(start, _)| *start).collect();
+    let offset = |start: f64| {
+        let cycles = (start - starts[anchor]) / refined_period;
+        (cycles - cycles.round()) * refined_period
+    };
+    let phase = median_or_zero(&own.iter().map(|start| offset(*start)).collect::<Vec<f64>>());
+    let near = |start: &f64| (offset(*start) - phase).abs() <= tolerance.width(refined_period);
+    (refined_period, starts.iter().map(near).collect())
 }
 
 /// The period by least squares on the numbers of the intervals.

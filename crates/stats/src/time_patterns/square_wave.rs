@@ -23,8 +23,9 @@ pub(super) struct Wave {
     pub(super) tries: f64,
 }
 
-/// The best square wave in `left`, whose residuals of weight 1 have this variance; none in a span of few periods.
-pub(super) fn best(data: &Centred<'_>, left: &[f64], variance: f64) -> Option<Wave> {
+/// The best square wave in `left`, whose residuals of weight 1 have this variance; none in a span of few periods. What is
+/// left of a wave that is `taken` (its period) is at its overtones, and no further wave.
+pub(super) fn best(data: &Centred<'_>, left: &[f64], variance: f64, taken: &[f64]) -> Option<Wave> {
     let span = data.last_s - data.first_s;
     let n = left.len();
     let spacing = span / n as f64;
@@ -34,11 +35,17 @@ pub(super) fn best(data: &Centred<'_>, left: &[f64], variance: f64) -> Option<Wa
     if count < 2 {
         return None;
     }
-    let powers = periodogram(data, left, (lowest, count), variance);
+    let mut powers = periodogram(data, left, (lowest, count), variance);
     let floor = floor(&powers);
+    let frequency = |at: usize| lowest + at as f64 / (OVERSAMPLED * span);
+    for (at, power) in powers.iter_mut().enumerate() {
+        if taken.iter().any(|period| is_related(frequency(at) * period, period / span)) {
+            *power = 0.0;
+        }
+    }
     let (peak, power) =
         powers.iter().enumerate().map(|(at, power)| (at, power / floor[at])).max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let frequency = lowest + peak as f64 / (OVERSAMPLED * span);
+    let frequency = frequency(peak);
     // The fundamental of a short slow part is hardly larger than its overtones: the longer periods are tried too.
     let periods = [1.0, 2.0, 3.0].map(|factor| factor / frequency);
     let fitted = periods.into_iter().filter(|period| period * FEWEST_PERIODS <= span * 1.01);
@@ -49,6 +56,14 @@ pub(super) fn best(data: &Centred<'_>, left: &[f64], variance: f64) -> Option<Wa
     let (shape, _) = shapes.into_iter().next()?;
     let tries = ((highest - lowest) * span).max(1.0) * 2.0;
     Some(Wave { shape, power, tries })
+}
+
+/// True if a number of periods is a small integer or one over it, within the width of a line of the periodogram.
+fn is_related(multiple: f64, width: f64) -> bool {
+    const OVERTONES: f64 = 12.0;
+    let near = |value: f64, width: f64| (value - value.round()).abs() <= 2.0 * width && value.round() >= 1.0;
+    let inverse = 1.0 / multiple;
+    multiple <= OVERTONES && near(multiple, width) || inverse <= 4.0 && near(inverse, width * inverse * inverse)
 }
 
 /// The power at `count` frequencies from `lowest` on.
