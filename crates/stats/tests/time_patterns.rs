@@ -6,9 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the counts are what a reader of the test output looks for")]
 
 use sharebench_model::Random;
-use sharebench_stats::{
-    TimeOptions, TimePattern, TimePatternKind, TimePatterns, TimedSample, time_patterns,
-};
+use sharebench_stats::{TimeOptions, TimePattern, TimePatternKind, TimePatterns, TimedSample, time_patterns};
 
 const OPTIONS: TimeOptions = TimeOptions { error: 0.005, level: 0.95, least_cost: 0.02 };
 const MIB: f64 = 1_048_576.0;
@@ -42,8 +40,7 @@ fn sweep(plan: &Sweep, speeds: &[Speed], seed: u64) -> Vec<(Vec<TimedSample>, f6
         for cell in &order {
             // Cells from 5 to 100 MB/s.
             let rate = 5e6 * 20_f64.powf(*cell as f64 / plan.cells as f64);
-            let noise: Vec<f64> =
-                speeds.iter().map(|_| (plan.sigma * random.normal()).exp()).collect();
+            let noise: Vec<f64> = speeds.iter().map(|_| (plan.sigma * random.normal()).exp()).collect();
             let begin = now;
             let mut busy = vec![0.0; speeds.len()];
             let mut ends = vec![now; speeds.len()];
@@ -108,7 +105,8 @@ fn load(seconds: f64, sigma: f64, speed: &Speed, seed: u64) -> (Vec<TimedSample>
             TimedSample { start_s, wall_s: 0.1, busy_s: 0.1, work, bytes: work, cell: 0 }
         })
         .collect();
-    let mean = (0..count * 20).map(|part| speed((part as f64 + 0.5) / 200.0, 0.0)).sum::<f64>() / (count * 20) as f64;
+    let mean = (0..count * 20).map(|part| speed((part as f64 + 0.5) / 200.0, 0.0)).sum::<f64>()
+        / (count * 20) as f64;
     (samples, 1.0 - mean)
 }
 
@@ -154,20 +152,43 @@ fn all_planted() -> Vec<Planted> {
         });
     }
     for period in [2.0, 5.0] {
-        add(format!("stall of 20 % of every {period} s"), PeriodicStall, None, Some(period), period, |t, _, size| {
-            if t % size < 0.2 * size { 0.0 } else { 1.0 }
-        });
-        add(format!("a fifth of the speed in 20 % of every {period} s"), PeriodicStall, None, Some(period), period, |t, _, size| {
-            if t % size < 0.2 * size { 0.2 } else { 1.0 }
-        });
+        add(
+            format!("stall of 20 % of every {period} s"),
+            PeriodicStall,
+            None,
+            Some(period),
+            period,
+            |t, _, size| {
+                if t % size < 0.2 * size { 0.0 } else { 1.0 }
+            },
+        );
+        add(
+            format!("a fifth of the speed in 20 % of every {period} s"),
+            PeriodicStall,
+            None,
+            Some(period),
+            period,
+            |t, _, size| {
+                if t % size < 0.2 * size { 0.2 } else { 1.0 }
+            },
+        );
     }
     for period in [2.0, 3.0, 6.0] {
-        add(format!("half speed in half of every {period} s"), AlternatingSpeed, None, Some(period), period, |t, _, size| {
-            if t % size < 0.5 * size { 0.5 } else { 1.0 }
-        });
+        add(
+            format!("half speed in half of every {period} s"),
+            AlternatingSpeed,
+            None,
+            Some(period),
+            period,
+            |t, _, size| {
+                if t % size < 0.5 * size { 0.5 } else { 1.0 }
+            },
+        );
     }
     for total in [0.1, 0.2, 0.5] {
-        add(format!("drift of {total} in a minute"), Drift, None, None, total, |t, _, size| (1.0 - size).powf(t / 60.0));
+        add(format!("drift of {total} in a minute"), Drift, None, None, total, |t, _, size| {
+            (1.0 - size).powf(t / 60.0)
+        });
     }
     all
 }
@@ -233,12 +254,16 @@ fn clean_servers_have_no_pattern() {
             let plan = Sweep { cells: 12, rounds: [10, 30, 60][seed % 3], sigma };
             let clean = || -> Speed { Box::new(|_, _| 1.0) };
             let systems = sweep(&plan, &[clean(), clean()], 7000 + seed as u64);
-            let found = systems.iter().any(|(samples, _)| !time_patterns(samples, OPTIONS).patterns.is_empty());
+            let found =
+                systems.iter().any(|(samples, _)| !time_patterns(samples, OPTIONS).patterns.is_empty());
             alarms.0 += usize::from(found);
             let (samples, _) = load([30.0, 60.0][seed % 2], sigma, &clean(), 9000 + seed as u64);
             alarms.1 += usize::from(!time_patterns(&samples, OPTIONS).patterns.is_empty());
         }
-        println!("noise {sigma}: a pattern in {} of {number} sweeps of two systems, {} of {number} loads", alarms.0, alarms.1);
+        println!(
+            "noise {sigma}: a pattern in {} of {number} sweeps of two systems, {} of {number} loads",
+            alarms.0, alarms.1
+        );
         assert!(alarms.0 * 100 <= number && alarms.1 * 100 <= number, "{sigma}: {alarms:?}");
     }
 }

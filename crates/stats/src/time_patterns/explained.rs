@@ -84,7 +84,11 @@ fn best(data: &Centred<'_>, left: &[f64], shapes: &[Shape]) -> Option<Candidate>
     }
     if let Some(wave) = square_wave::best(data, left, variance(data, left, known), &taken) {
         let (worth, _) = weighed(wave.shape, 4.0);
-        candidates.push(Candidate { shape: wave.shape, worth, chance: (wave.tries * (-wave.power).exp()).min(1.0) });
+        candidates.push(Candidate {
+            shape: wave.shape,
+            worth,
+            chance: (wave.tries * (-wave.power).exp()).min(1.0),
+        });
     }
     candidates.into_iter().max_by(|a, b| a.worth.total_cmp(&b.worth))
 }
@@ -122,7 +126,8 @@ fn described(
     match shape {
         Shape::Line => {
             // Measured from the faster end.
-            let from_faster = |sample: &TimedSample| if factor < 0.0 { over(sample) } else { 1.0 - over(sample) };
+            let from_faster =
+                |sample: &TimedSample| if factor < 0.0 { over(sample) } else { 1.0 - over(sample) };
             let found = pattern(TimePatternKind::Drift, first, last - first, factor.exp());
             let cost = |factor: f64| lost(-factor.abs(), &from_faster);
             Some(TimePattern { is_open: true, cost: between(&cost, factor, error, n), ..found })
@@ -151,8 +156,11 @@ fn described(
             let slow = factor < 0.0;
             let share = if slow { duty } else { 1.0 - duty };
             let phase = if slow { phase_s } else { phase_s + duty * period_s };
-            let kind =
-                if share < STALL { TimePatternKind::PeriodicStall } else { TimePatternKind::AlternatingSpeed };
+            let kind = if share < STALL {
+                TimePatternKind::PeriodicStall
+            } else {
+                TimePatternKind::AlternatingSpeed
+            };
             let before = ((phase - first) / period_s).floor();
             let found = pattern(kind, phase - before * period_s, share * period_s, (-factor.abs()).exp());
             let within = |sample: &TimedSample| if slow { over(sample) } else { 1.0 - over(sample) };

@@ -126,8 +126,11 @@ pub struct TimePatterns {
 
 /// The patterns in the samples of one system, in any order.
 pub fn time_patterns(samples: &[TimedSample], options: TimeOptions) -> TimePatterns {
-    let mut samples: Vec<TimedSample> =
-        samples.iter().filter(|s| s.busy_s > 0.0 && s.start_s.is_finite() && s.work >= 0.0).copied().collect();
+    let mut samples: Vec<TimedSample> = samples
+        .iter()
+        .filter(|s| s.busy_s > 0.0 && s.start_s.is_finite() && s.work >= 0.0)
+        .copied()
+        .collect();
     samples.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
         return TimePatterns { is_too_short: true, ..TimePatterns::default() };
@@ -166,9 +169,9 @@ fn is_outage(pattern: &TimePattern) -> bool {
 /// parts of the same period: both are one pattern.
 fn merge(patterns: &mut Vec<TimePattern>, slow: TimePattern) {
     let same = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME_PERIOD;
-    let stalls = patterns.iter_mut().find(|stops| {
-        stops.period_s.zip(slow.period_s).is_some_and(|(stops, slow)| same(stops, slow))
-    });
+    let stalls = patterns
+        .iter_mut()
+        .find(|stops| stops.period_s.zip(slow.period_s).is_some_and(|(stops, slow)| same(stops, slow)));
     let Some(stalls) = stalls else {
         patterns.push(slow);
         return;

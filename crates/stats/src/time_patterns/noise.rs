@@ -22,8 +22,11 @@ pub(super) fn inflation(data: &Centred<'_>, left: &[f64], variance: f64) -> f64 
             *weights += weight;
         }
         // The sum of independent residuals of variance v/w, each times w, has the variance v times the sum of w.
-        let shares: Vec<f64> =
-            sums.iter().filter(|(_, weights)| *weights > 0.0).map(|(sum, weights)| sum * sum / weights).collect();
+        let shares: Vec<f64> = sums
+            .iter()
+            .filter(|(_, weights)| *weights > 0.0)
+            .map(|(sum, weights)| sum * sum / weights)
+            .collect();
         let freedom = shares.len().saturating_sub(1).max(1) as f64;
         shares.iter().sum::<f64>() / freedom / variance
     };

@@ -23,12 +23,7 @@ const LONG_S: (f64, f64) = (1.0, 0.5);
 const LISTED: usize = 3;
 
 /// The stops as patterns: those in equal intervals as one, long ones individually, and the rest as one.
-pub(super) fn divided(
-    samples: usize,
-    stops: &[Stop],
-    busy_s: f64,
-    options: TimeOptions,
-) -> Vec<TimePattern> {
+pub(super) fn divided(samples: usize, stops: &[Stop], busy_s: f64, options: TimeOptions) -> Vec<TimePattern> {
     let mut patterns = Vec::new();
     let mut others: Vec<Stop> = stops.to_vec();
     let pattern = |kind, stops: &[Stop]| described(kind, stops, busy_s, samples, options.level);
@@ -37,10 +32,8 @@ pub(super) fn divided(
             stops.iter().zip(&agrees).filter(move |(_, agrees)| **agrees == wanted).map(|(stop, _)| *stop)
         };
         let periodic: Vec<Stop> = own(true).collect();
-        let found = TimePattern {
-            period_s: Some(period_s),
-            ..pattern(TimePatternKind::PeriodicStall, &periodic)
-        };
+        let found =
+            TimePattern { period_s: Some(period_s), ..pattern(TimePatternKind::PeriodicStall, &periodic) };
         patterns.push(found);
         others = own(false).collect();
     }
@@ -63,13 +56,7 @@ pub(super) fn divided(
     patterns
 }
 
-fn described(
-    kind: TimePatternKind,
-    stops: &[Stop],
-    busy_s: f64,
-    n: usize,
-    level: f64,
-) -> TimePattern {
+fn described(kind: TimePatternKind, stops: &[Stop], busy_s: f64, n: usize, level: f64) -> TimePattern {
     let sum = |of: fn(&Stop) -> f64| stops.iter().map(of).sum::<f64>();
     let count = stops.len().max(1) as f64;
     let cost = sum(|stop| stop.cost_s) / busy_s;

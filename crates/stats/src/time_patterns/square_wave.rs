@@ -30,7 +30,8 @@ pub(super) fn best(data: &Centred<'_>, left: &[f64], variance: f64, taken: &[f64
     let n = left.len();
     let spacing = span / n as f64;
     let lowest = FEWEST_PERIODS / span;
-    let highest = (1.0 / (SAMPLES_PER_PERIOD * spacing)).min(lowest + MAX_FREQUENCIES as f64 / (OVERSAMPLED * span));
+    let highest =
+        (1.0 / (SAMPLES_PER_PERIOD * spacing)).min(lowest + MAX_FREQUENCIES as f64 / (OVERSAMPLED * span));
     let count = ((highest - lowest) * OVERSAMPLED * span) as usize;
     if count < 2 {
         return None;
@@ -43,13 +44,17 @@ pub(super) fn best(data: &Centred<'_>, left: &[f64], variance: f64, taken: &[f64
             *power = 0.0;
         }
     }
-    let (peak, power) =
-        powers.iter().enumerate().map(|(at, power)| (at, power / floor[at])).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (peak, power) = powers
+        .iter()
+        .enumerate()
+        .map(|(at, power)| (at, power / floor[at]))
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
     let frequency = frequency(peak);
     // The fundamental of a short slow part is hardly larger than its overtones: the longer periods are tried too.
     let periods = [1.0, 2.0, 3.0].map(|factor| factor / frequency);
     let fitted = periods.into_iter().filter(|period| period * FEWEST_PERIODS <= span * 1.01);
-    let mut shapes: Vec<(Shape, f64)> = fitted.filter_map(|period| folded(data, left, period, span)).collect();
+    let mut shapes: Vec<(Shape, f64)> =
+        fitted.filter_map(|period| folded(data, left, period, span)).collect();
     // A multiple of the period fits as well: the shortest one that explains nearly as much is taken.
     let most = shapes.iter().map(|(_, gain)| *gain).fold(0.0, f64::max);
     shapes.retain(|(_, gain)| *gain >= 0.9 * most);
@@ -63,7 +68,8 @@ fn is_related(multiple: f64, width: f64) -> bool {
     const OVERTONES: f64 = 12.0;
     let near = |value: f64, width: f64| (value - value.round()).abs() <= 2.0 * width && value.round() >= 1.0;
     let inverse = 1.0 / multiple;
-    multiple <= OVERTONES && near(multiple, width) || inverse <= 4.0 && near(inverse, width * inverse * inverse)
+    multiple <= OVERTONES && near(multiple, width)
+        || inverse <= 4.0 && near(inverse, width * inverse * inverse)
 }
 
 /// The power at `count` frequencies from `lowest` on.
@@ -88,7 +94,8 @@ fn periodogram(data: &Centred<'_>, left: &[f64], (lowest, count): (f64, usize), 
 
 /// The weighted residuals summed over short bins of time; each sample alone if they are few.
 fn binned(data: &Centred<'_>, left: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let middle = |index: usize| f64::midpoint(data.samples[index].start_s, data.samples[index].end_s()) - data.first_s;
+    let middle =
+        |index: usize| f64::midpoint(data.samples[index].start_s, data.samples[index].end_s()) - data.first_s;
     let weighted = |index: usize| left[index] * data.weights[index];
     let n = left.len();
     if n <= MAX_BINS {
@@ -177,9 +184,16 @@ fn refined(data: &Centred<'_>, left: &[f64], shape: Shape) -> (Shape, f64) {
     for fraction in [0.5, 0.25, 0.125] {
         let Shape::Wave { period_s, phase_s, duty } = best.0 else { return best };
         let bin = fraction / FOLDED as f64;
-        for (phase, width, period) in
-            [(-1.0, 1.0, 0.0), (1.0, -1.0, 0.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)]
-        {
+        for (phase, width, period) in [
+            (-1.0, 1.0, 0.0),
+            (1.0, -1.0, 0.0),
+            (0.0, 1.0, 0.0),
+            (0.0, -1.0, 0.0),
+            (1.0, 0.0, 0.0),
+            (-1.0, 0.0, 0.0),
+            (0.0, 0.0, 1.0),
+            (0.0, 0.0, -1.0),
+        ] {
             let tried = Shape::Wave {
                 period_s: period_s * (1.0 + period * bin * period_s / span),
                 phase_s: phase_s + phase * bin * period_s,

@@ -67,7 +67,8 @@ fn joined(samples: &[TimedSample], typical: &Typical) -> Stop {
     let extent_s = samples.last().map_or(0.0, TimedSample::end_s) - from;
     // One sample does not show how its work was spread: the stop may lie anywhere within it.
     let whole = samples.len() == 1 || share < NOTHING;
-    let slack_s = if whole { (samples[0].wall_s - samples[0].busy_s + expected(&samples[0])).max(0.0) } else { 0.0 };
+    let slack_s =
+        if whole { (samples[0].wall_s - samples[0].busy_s + expected(&samples[0])).max(0.0) } else { 0.0 };
     Stop {
         start_s: from + slack_s / 2.0,
         start_error_s: if whole { slack_s / 2.0 } else { samples[0].wall_s },
