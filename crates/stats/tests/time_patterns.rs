@@ -3,8 +3,6 @@
 //!
 //! `SHAREBENCH_LONG=1` draws the numbers of runs that the assertions name; without it a tenth of them.
 
-#![expect(clippy::print_stdout, reason = "the counts are what a reader of the test output looks for")]
-
 use sharebench_model::Random;
 use sharebench_stats::{TimeOptions, TimePattern, TimePatternKind, TimePatterns, TimedSample, time_patterns};
 

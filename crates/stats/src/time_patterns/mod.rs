@@ -18,6 +18,7 @@
 //! total work would have been done in that time.
 
 mod explained;
+mod fitted;
 mod noise;
 mod periodic_stops;
 mod segment;
@@ -169,7 +170,7 @@ fn examined(
     let moving: Vec<TimedSample> = samples
         .iter()
         .zip(&is_stop)
-        .filter(|(sample, stop)| !**stop && typical.is_known(sample))
+        .filter(|(sample, stop)| !**stop && sample.work > 0.0 && typical.is_known(sample))
         .map(|(sample, _)| *sample)
         .collect();
     let is_long = moving.len() >= SHORTEST.0 && span_s >= SHORTEST.1;

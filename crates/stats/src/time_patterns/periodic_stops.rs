@@ -181,7 +181,7 @@ fn refined(starts: &[f64], agrees: &[bool], period: f64) -> f64 {
 
 /// Probability of at least `least` of `n`, each with probability `p`.
 fn binomial_tail(n: usize, least: usize, p: f64) -> f64 {
-    let mut term = (1.0 - p).powi(n as i32);
+    let mut term = (1.0 - p).powf(n as f64);
     if term == 0.0 {
         return 1.0;
     }
