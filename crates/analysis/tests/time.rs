@@ -69,11 +69,11 @@ fn an_outage_has_its_length_its_cost_and_its_effect_on_total_work() {
         (TimeFindingKind::Outage, 1, TimeOrigin::NotKnown)
     );
     assert!((finding.length_s - 8.0).abs() < 0.1 && (finding.start_s - start).abs() < 0.6, "{finding:?}");
-    // 120 steps of half a second.
-    assert!((finding.cost.value - 8.0 / 68.0).abs() < 0.01, "{:?}", finding.cost);
+    // 240 steps of half a second.
+    assert!((finding.cost.value - 8.0 / 128.0).abs() < 0.005, "{:?}", finding.cost);
     let effect = finding.total_work[0];
     assert!(
-        (effect.ratio - 60.0 / 68.0).abs() < 0.02 && (effect.ratio_without - 1.0).abs() < 0.02,
+        (effect.ratio - 120.0 / 128.0).abs() < 0.02 && (effect.ratio_without - 1.0).abs() < 0.02,
         "{effect:?}"
     );
     assert!(
@@ -81,7 +81,7 @@ fn an_outage_has_its_length_its_cost_and_its_effect_on_total_work() {
         "{}",
         finding.text
     );
-    assert!(finding.text.contains("It costs 11.8 % of its total work ["), "{}", finding.text);
+    assert!(finding.text.contains("It costs 6.2 % of its total work ["), "{}", finding.text);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn steps_that_are_left_out_are_reported_with_their_time() {
         .expect("a finding");
     assert_eq!(
         out.text,
-        "Time: 1 step of smb that is left out of all results took 5.5 s, 8.5 % of its measured time."
+        "Time: 1 step of smb that is left out of all results took 5.5 s, 4.4 % of its measured time."
     );
     assert!(analysis.time.findings.iter().any(|finding| finding.kind == TimeFindingKind::Outage));
 }
@@ -145,7 +145,7 @@ fn steps_that_are_left_out_are_reported_with_their_time() {
 #[test]
 fn few_steps_are_called_too_few() {
     let mut run = Synthetic::new("short", &["smb", "nfs"], 3);
-    run.sweep(&grid(&["read"], 2, 1), 6, |_, _| 100e6);
+    run.sweep(&grid(&["read"], 2, 1), 12, |_, _| 100e6);
     let analysis = analysed(run.run);
     assert_eq!((analysis.time.findings.len(), analysis.time.too_short.as_slice()), (0, [0, 1].as_slice()));
     assert!(analysis.not_resolved.iter().any(|sentence| sentence.text.starts_with("Time: too few steps")));

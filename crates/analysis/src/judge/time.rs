@@ -22,6 +22,9 @@ const SAME: (f64, f64) = (1.0, 0.05);
 /// So many slow parts meet one system alone by chance in less than 1 of 20 cases, if both work for half of the time.
 const NEVER_BY_CHANCE: usize = 5;
 
+/// Fewer samples (a table of single runs) let nobody expect findings over time.
+const EXPECTED: usize = 20;
+
 /// One system over time.
 struct SystemTime<'a> {
     system: usize,
@@ -38,7 +41,7 @@ pub(crate) fn time_findings(aligned: &Aligned<'_>, options: &Options) -> TimeFin
         for (index, system) in systems.iter().enumerate() {
             let others =
                 || systems.iter().enumerate().filter(move |(other, _)| *other != index).map(|(_, o)| o);
-            if system.is_too_short {
+            if system.is_too_short && system.samples.len() >= EXPECTED {
                 found.too_short.push(system.system);
             }
             let of_system = system.patterns.iter().map(|pattern| {
@@ -101,9 +104,10 @@ fn finding(
         let TimedSample { start_s, wall_s, .. } = sample.sample;
         start_s <= pattern.start_s && pattern.start_s < start_s + wall_s
     };
-    // Of what begins at an instant; a period and a drift belong to no cell.
-    let has_start = matches!(kind, TimeFindingKind::Outage | TimeFindingKind::LevelChange);
-    let at = has_start.then(|| system.samples.iter().find(within)).flatten();
+    // Of what is over within a cell; the others concern all cells.
+    let at = (kind == TimeFindingKind::Outage && pattern.occurrences == 1)
+        .then(|| system.samples.iter().find(within))
+        .flatten();
     TimeFinding {
         system: system.system,
         kind,

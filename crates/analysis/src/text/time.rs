@@ -66,11 +66,7 @@ fn seconds(seconds: f64) -> String {
 /// `second 10.0 of the run (±0.1 s, in test=read file_size=1MiB)`.
 fn start(finding: &TimeFinding) -> String {
     let place = finding.coordinates.as_ref().map_or_else(String::new, |at| format!(", in {}", cell(at)));
-    format!(
-        "second {:.1} of the run (±{}{place})",
-        finding.start_s,
-        seconds(finding.start_error_s.max(0.001))
-    )
+    format!("second {:.1} of the run (±{}{place})", finding.start_s, seconds(finding.start_error_s.max(0.01)))
 }
 
 fn cell(at: &Coordinates) -> String {

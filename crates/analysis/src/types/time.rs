@@ -93,6 +93,6 @@ pub struct TotalWorkEffect {
 pub struct TimeFindings {
     /// By system, then by cost, the largest first.
     pub findings: Vec<TimeFinding>,
-    /// Systems (indices) with too few samples, or samples over too short a time, to look for more than outages.
+    /// Systems (indices) with 20 samples or more that are too few, or over too short a time, to look for more than outages.
     pub too_short: Vec<usize>,
 }

@@ -84,7 +84,8 @@ fn joined(samples: &[TimedSample], typical: &Typical) -> Stop {
         if whole { (samples[0].wall_s - samples[0].busy_s + expected(&samples[0])).max(0.0) } else { 0.0 };
     Stop {
         start_s: from + slack_s / 2.0,
-        start_error_s: if whole { slack_s / 2.0 } else { samples[0].wall_s },
+        // A stop of several samples may begin within the first of them.
+        start_error_s: if samples.len() > 1 { samples[0].wall_s } else { slack_s / 2.0 },
         length_s: if whole { cost_s } else { extent_s },
         cost_s,
         cost_error_s: samples.iter().map(error).sum(),
