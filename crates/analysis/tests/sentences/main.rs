@@ -17,6 +17,7 @@ mod source;
 mod sweeps;
 #[path = "../synthetic/mod.rs"]
 mod synthetic;
+mod time;
 
 use std::path::Path;
 
