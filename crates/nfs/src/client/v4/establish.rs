@@ -70,6 +70,7 @@ pub(crate) async fn open_session(
     let mut session = Nfs4Session::new(channel, minor, spec, options, address);
     let granted = if minor == 0 { session.set_client_id().await } else { session.create_session(spec).await };
     let granted = granted.map_err(|error| first_error(error, minor))?;
+    session.is_establishing = false;
     session.add_connections().await?;
     reached(LoginPhase::Negotiated);
     let (root, limits, lease) = session.walk().await?;
@@ -151,15 +152,18 @@ impl Nfs4Session {
     pub(crate) fn replace_client(&mut self) -> LocalBoxFuture<'_, Result<(), OpError>> {
         Box::pin(async move {
             self.owners.restart();
-            if self.minor == 0 {
-                self.set_client_id().await?;
+            self.is_establishing = true;
+            let established = if self.minor == 0 {
+                self.set_client_id().await
             } else {
                 self.slots = None;
                 self.callback_slot = CallbackSlot::default();
                 let slots = self.buffers.len() as u32;
                 let slot_bytes = self.slot_bytes as u32;
-                self.create_session(&SessionSpec { slots, slot_bytes, ..SessionSpec::default() }).await?;
-            }
+                self.create_session(&SessionSpec { slots, slot_bytes, ..SessionSpec::default() }).await
+            };
+            self.is_establishing = false;
+            established?;
             self.replaced += 1;
             Ok(())
         })

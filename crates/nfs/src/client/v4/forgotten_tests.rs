@@ -116,3 +116,105 @@ async fn a_server_that_forgets_each_client_is_reported_with_its_status() {
     assert!(error.detail.contains("STALE_CLIENTID"), "{error:?}");
     assert_eq!(clients.lock().unwrap().opens, [1, 2]);
 }
+
+/// The first operation of a call.
+fn first_operation(record: &[u8]) -> Option<Operation> {
+    let mut reader = Reader::new(record);
+    CallHeader::get(&mut reader).unwrap();
+    CallHead::get(&mut reader).ok()?;
+    get_operation(&mut reader).unwrap()
+}
+
+/// Replaces a reply by one whose first operation fails.
+fn fail_first(reply: &mut Vec<u8>, operation: Operation, status: Nfs4Status) {
+    reply.truncate(RPC_HEAD);
+    for word in [status.code(), 0, 1, operation as u32, status.code()] {
+        reply.extend(word.to_be_bytes());
+    }
+    let length = (reply.len() - 4) as u32 | 0x8000_0000;
+    reply[..4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// A server that rejects each call of one kind with a status: always, or from the moment on at which the flag is set.
+fn rejecting(
+    operation: Operation,
+    status: Nfs4Status,
+) -> (SocketAddr, Arc<Mutex<bool>>, Arc<Mutex<Vec<u32>>>) {
+    let rejects = Arc::new(Mutex::new(false));
+    let shared = Arc::clone(&rejects);
+    let (address, counts) = changing_by_call(move |record, reply| {
+        if *shared.lock().unwrap() && first_operation(record) == Some(operation) {
+            fail_first(reply, operation, status);
+        }
+    });
+    (address, rejects, counts)
+}
+
+/// What a session needs when its client is new, with the statuses by which a server states that it does not know the client.
+const REJECTIONS: [(u32, Operation, Nfs4Status); 12] = [
+    (0, Operation::SetClientId, Nfs4Status::StaleClientid),
+    (0, Operation::SetClientId, Nfs4Status::Expired),
+    (0, Operation::SetClientIdConfirm, Nfs4Status::StaleClientid),
+    (1, Operation::Sequence, Nfs4Status::Badsession),
+    (1, Operation::Sequence, Nfs4Status::Deadsession),
+    (1, Operation::Sequence, Nfs4Status::StaleClientid),
+    (1, Operation::Sequence, Nfs4Status::Expired),
+    (1, Operation::ExchangeId, Nfs4Status::StaleClientid),
+    (1, Operation::CreateSession, Nfs4Status::StaleClientid),
+    (2, Operation::Sequence, Nfs4Status::Badsession),
+    (2, Operation::CreateSession, Nfs4Status::Badsession),
+    (2, Operation::ExchangeId, Nfs4Status::Expired),
+];
+
+#[tokio::test]
+async fn a_server_that_rejects_the_new_client_too_is_not_asked_without_end() {
+    for (minor, operation, status) in REJECTIONS {
+        let (address, rejects, counts) = rejecting(operation, status);
+        *rejects.lock().unwrap() = true;
+        let text = format!("nfs://{address}/export?vers=4.{minor}");
+        let target = NfsTarget::from_url(TargetUrl::parse(&text).unwrap()).unwrap();
+        let spec = SessionSpec { slots: 1, slot_bytes: 4096, ..SessionSpec::default() };
+        let error = target.connect(&spec).await.err().unwrap();
+        let calls = counts.lock().unwrap().len();
+        assert!(calls <= 4, "4.{minor} {operation:?} {status:?}: {calls} calls, {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_begins_to_reject_each_new_client_fails_the_operation() {
+    // A server of minor version 0 rejects the operation too, so that the client replaces itself.
+    let later = REJECTIONS.iter().filter(|(_, operation, _)| *operation == Operation::Sequence);
+    for (minor, operation, status) in later.copied() {
+        let (address, rejects, counts) = rejecting(operation, status);
+        let text = format!("nfs://{address}/export?vers=4.{minor}");
+        let target = NfsTarget::from_url(TargetUrl::parse(&text).unwrap()).unwrap();
+        let spec = SessionSpec { slots: 1, slot_bytes: 4096, ..SessionSpec::default() };
+        let mut session = target.connect(&spec).await.unwrap();
+        *rejects.lock().unwrap() = true;
+        let before = counts.lock().unwrap().len();
+        let error = call(&mut *session, MetaOp::Stat { path: "data".into() }).await.unwrap_err();
+        assert_eq!(error.class, ErrorClass::Disconnected, "4.{minor} {status:?}: {error:?}");
+        assert!(error.detail.contains(&status.to_string()), "4.{minor} {status:?}: {error:?}");
+        // The rejected call, EXCHANGE_ID, CREATE_SESSION and RECLAIM_COMPLETE.
+        assert_eq!(counts.lock().unwrap().len() - before, 4, "4.{minor} {status:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_minor_version_0_that_rejects_each_new_client_fails_the_operation() {
+    let forgets = Arc::new(Mutex::new(false));
+    let shared = Arc::clone(&forgets);
+    let (address, counts) = changing_by_call(move |record, reply| {
+        if *shared.lock().unwrap()
+            && let Some(operation @ (Operation::SetClientId | Operation::PutFh)) = first_operation(record)
+        {
+            fail_first(reply, operation, Nfs4Status::StaleClientid);
+        }
+    });
+    let mut session = connect(address).await;
+    *forgets.lock().unwrap() = true;
+    let before = counts.lock().unwrap().len();
+    let error = call(&mut *session, MetaOp::Stat { path: "data".into() }).await.unwrap_err();
+    assert!(error.detail.contains("STALE_CLIENTID"), "{error:?}");
+    assert_eq!(counts.lock().unwrap().len() - before, 2, "the operation and SETCLIENTID: {error:?}");
+}

@@ -123,7 +123,7 @@ impl Nfs4Session {
                     self.state.pause(tokio::time::sleep(delay)).await;
                     delay = (delay * 2).min(MAX_RETRY_DELAY);
                 }
-                Attempt::Forgotten(_) if !replaced => {
+                Attempt::Forgotten(_) if !replaced && !self.is_establishing => {
                     replaced = true;
                     self.replace_client().await?;
                 }

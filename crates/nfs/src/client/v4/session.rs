@@ -136,6 +136,9 @@ pub(crate) struct Nfs4State {
     pub(crate) listing: Option<Listing>,
     /// How often the server had forgotten the client while nothing was open.
     pub(crate) replaced: u32,
+    /// True while the client becomes known to the server. A server that forgets it meanwhile would be asked without end,
+    /// so a failure then is final.
+    pub(crate) is_establishing: bool,
     /// How files with holes are read.
     pub(crate) sparse_reads: SparseReads,
 }
@@ -180,6 +183,7 @@ impl Nfs4Session {
             policy: PolicyCount::default(),
             listing: None,
             replaced: 0,
+            is_establishing: true,
             sparse_reads: SparseReads::default(),
         };
         Self { state: Lent::new(state), index, requests: 0, calls: CallsInFlight::default() }
