@@ -61,7 +61,7 @@ fn cells_with_fewer_repetitions_than_others_count() {
         text.contains("B is 2.0") && text.contains(" times as fast ") && text.contains(" for files of 4MiB"),
         "{text}"
     );
-    assert!(text.contains("A is 30 % faster [") && text.contains(" for files of 1MiB"), "{text}");
+    assert!(text.contains("A is 31 % faster [") && text.contains(" for files of 1MiB"), "{text}");
     assert!(text.contains("(6 cells, "), "{text}");
 }
 
@@ -85,7 +85,7 @@ fn a_reversal_by_file_size_names_both_sizes() {
     println!("{text}\n{}", texts(&analysis.answer));
     assert!(text.starts_with("depends on the file size: "), "{text}");
     assert!(text.contains(" % faster [") && text.contains("] for files of 64KiB, "), "{text}");
-    assert!(text.contains("A is 43 % faster [") && text.contains("] for files of 16MiB "), "{text}");
+    assert!(text.contains("A is 42 % faster [") && text.contains("] for files of 16MiB "), "{text}");
     assert!(!text.contains("1MiB and more"), "{text}");
 }
 
@@ -219,7 +219,7 @@ fn cells_of_few_repetitions_are_named_and_left_out() {
     let analysis = analyse(&[run.run], &quick());
     assert!(verdict(&analysis).contains("(15 of 16 cells, "), "{}", verdict(&analysis));
     let open = texts(&analysis.not_resolved);
-    assert!(open.contains("b/a: 1 cell has fewer than 6 repetitions and takes part in no mean: "), "{open}");
+    assert!(open.contains("b/a: cells with fewer than 6 repetitions take part in no mean: "), "{open}");
     assert!(open.contains("1GiB"), "{open}");
 }
 

@@ -82,7 +82,7 @@ fn a_difference_below_the_tolerance_is_part_of_the_line() {
     let within = of(&[run(10, 0.004, 1.01, 1.01)]);
     assert_eq!(
         verdict(&within).text,
-        "nfs and smb are about the same: ratio 1.009 [1.008, 1.011] on average; no cell differs by more than 1.6 %; nfs has the \
+        "nfs and smb are about the same: ratio 1.010 [1.008, 1.011] on average; no cell differs by more than 1.9 %; nfs has the \
          higher rate, by less than the tolerance of 2 % (8 cells, confidence: high)"
     );
     assert_eq!((verdict(&within).outcome, verdict(&within).differs), (ComparisonOutcome::Equal, true));
@@ -300,4 +300,46 @@ fn equal_systems_get_no_verdict_of_a_difference() {
         matches!(verdict(&analysis).outcome, ComparisonOutcome::Faster | ComparisonOutcome::Slower)
     };
     assert_eq!((0..60).filter(differs).count(), 0);
+}
+
+#[test]
+fn the_order_of_the_targets_is_the_order_of_the_comparison() {
+    let names = |names: [&str; 2]| names.map(str::to_owned);
+    let straight = of(&[run(10, 0.004, 1.2, 1.2).with_targets(&names(["smb", "nfs"]))]);
+    let turned = of(&[run(10, 0.004, 1.2, 1.2).with_targets(&names(["nfs", "smb"]))]);
+    assert_eq!(straight.comparisons[0].name, "nfs/smb");
+    assert_eq!(turned.comparisons[0].name, "smb/nfs");
+    let ratio = |analysis: &Analysis| verdict(analysis).ratio.expect("a ratio").value;
+    assert!((ratio(&straight) * ratio(&turned) - 1.0).abs() < 1e-9);
+    assert_eq!(verdict(&straight).outcome, ComparisonOutcome::Faster);
+    assert_eq!(verdict(&turned).outcome, ComparisonOutcome::Slower);
+    assert_eq!((gates(&straight, 0.05).0, gates(&turned, 0.05).0), (Gate::Passed, Gate::Slower));
+    // Both lines state the same: the claim begins with the faster system.
+    assert_eq!(verdict(&straight).claim, verdict(&turned).claim);
+}
+
+#[test]
+fn a_slower_part_that_may_reach_the_limit_passes_no_build() {
+    let analysis = of(&[run(10, 0.02, 1.3, 0.95)]);
+    assert_eq!(verdict(&analysis).outcome, ComparisonOutcome::Depends, "{}", verdict(&analysis).text);
+    assert_eq!(gates(&analysis, 0.02).0, Gate::Slower);
+    assert_eq!(gates(&analysis, 0.05).0, Gate::Inconclusive);
+    assert_eq!(gates(&analysis, 0.15).0, Gate::Passed);
+}
+
+#[test]
+fn a_low_confidence_names_the_cheapest_remedy() {
+    let mut few = Synthetic::new("few", &["smb", "nfs"], 5);
+    few.sweep(&grid(&["read"], 2, 2), 7, |target, _| 1e8 * if target == 1 { 1.2 } else { 1.0 });
+    for step in 0..few.run.steps.len() {
+        few.check(step, Verdict::Warning, "pressure", "CPU pressure 31 %");
+    }
+    let analysis = of(&[few.run]);
+    assert!(
+        verdict(&analysis)
+            .text
+            .ends_with("confidence: low; to raise it, remove the cause of the most frequent warning and measure again)"),
+        "{}",
+        verdict(&analysis).text
+    );
 }

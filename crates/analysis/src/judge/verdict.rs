@@ -103,8 +103,9 @@ fn longer(summary: &Summary, tolerance: f64) -> Option<f64> {
     Some((log.interval?.half_width() / distance).ceil().max(2.0))
 }
 
-/// Sharpness, share of warnings, and share of missing cells from which the confidence is moderate, and low.
+/// Sharpness, shares of cells with stalls, with warnings, and missing, from which the confidence is moderate, and low.
 const SHARPNESS: (f64, f64) = (0.1, 0.5);
+const STALLS: (f64, f64) = (0.1, 0.5);
 const WARNINGS: (f64, f64) = (0.1, 0.5);
 const MISSING: (f64, f64) = (0.1, 0.5);
 
@@ -183,6 +184,8 @@ impl Evidence<'_> {
         object(ObjectionKind::MissingCells, Some(share), graded(1.0 - share, MISSING));
         let only_cached = summary.cached.is_some_and(|cached| cached.all_cells.is_none());
         object(ObjectionKind::ClientCache, None, moderate(only_cached));
+        let stalled = summary.stalled.map_or(0, |stalled| stalled.cells) as f64 / summary.cells.max(1) as f64;
+        object(ObjectionKind::Stalls, Some(stalled), graded(stalled, STALLS));
         let contradicted = (self.contradictions > 0).then_some(Confidence::Low);
         object(ObjectionKind::Contradictions, Some(self.contradictions as f64), contradicted);
         let imported = self.runs().iter().any(|run| run.header.is_imported());

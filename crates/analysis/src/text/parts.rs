@@ -87,10 +87,7 @@ pub(crate) fn factors_words(parts: &[&DifferingPart], all: usize) -> String {
     }
     for span in parts.iter().flat_map(|part| &part.place).filter(|span| !span.is_whole()) {
         let word = match span.axis.as_str() {
-            "users" => "the number of users".to_owned(),
-            "jobs" => "the number of jobs".to_owned(),
-            "rate" => "the arrival rate".to_owned(),
-            "entries" => "the number of entries".to_owned(),
+            counted @ ("users" | "jobs" | "entries") => format!("the number of {counted}"),
             other => format!("the {}", other.replace('_', " ")),
         };
         if !factors.contains(&word) {
@@ -214,10 +211,8 @@ pub(crate) fn excluded(stages: &Stages<'_>, comparison: &Comparison) -> Option<S
         n => format!("; and {n} more"),
     };
     let text = format!(
-        "{}: {} fewer than 6 repetitions and {} part in no mean: {}{more}.",
+        "{}: cells with fewer than 6 repetitions take part in no mean: {}{more}.",
         comparison.name,
-        if cells.len() == 1 { "1 cell has".to_owned() } else { format!("{} cells have", cells.len()) },
-        if cells.len() == 1 { "takes" } else { "take" },
         listed.join("; "),
     );
     Some(Sentence::new(Tone::Note, text))

@@ -7,7 +7,7 @@ use crate::estimate::ratio::MAX_USEFUL_REPETITIONS;
 use crate::text::claims::{
     claim_and_bounds, factor_or_percent, inverse_interval, part_claim, range_claim, rate_of, show_ratio,
 };
-use crate::text::comparisons::names;
+use crate::text::comparisons::{names, stalls_words};
 use crate::text::parts::{FasterSide, factors_words, faster_side, faster_than, part_words, where_words};
 use crate::text::stages::Stages;
 use crate::types::{
@@ -37,7 +37,10 @@ pub(crate) fn verdict_line(stages: &Stages<'_>, comparison: &Comparison) -> Verd
         None => mean_line(stages, comparison, &ratio),
     };
     let confidence = format!("confidence: {}{}", confidence.word(), cheapest_remedy(verdict));
-    VerdictLine { claim, support: format!("{support} ({}, {confidence})", cells(verdict)) }
+    // The two ratios may differ in direction, so no output has one of them alone.
+    let stalled = comparison.overall.as_ref().and_then(|overall| overall.summary.stalled);
+    let stalls = stalled.map_or(String::new(), |stalled| format!("; {}", stalls_words(&stalled)));
+    VerdictLine { claim, support: format!("{support}{stalls} ({}, {confidence})", cells(verdict)) }
 }
 
 /// A mean as the answer: `nfs is 12 % faster than smb [9.1, 15]`. The cells are not known to differ from it.
@@ -50,11 +53,7 @@ fn mean_line(stages: &Stages<'_>, comparison: &Comparison, ratio: &Estimate) -> 
         _ if is_one_cell => String::new(),
         (_, Some(_)) if verdict.differing_cells >= verdict.cells => String::new(),
         (_, Some(opposite)) if verdict.differing_cells > 0 => {
-            format!(
-                "; certain in {} of them, {}",
-                counted(verdict.differing_cells, "cell"),
-                elsewhere(stages, opposite)
-            )
+            format!(" on average; {}", nothing_opposite(stages, opposite))
         }
         (Some(hidden), _) => {
             format!(" on average; no cell differs by more than {}", factor_or_percent(hidden))
@@ -65,9 +64,9 @@ fn mean_line(stages: &Stages<'_>, comparison: &Comparison, ratio: &Estimate) -> 
     VerdictLine { claim, support }
 }
 
-/// `elsewhere nothing opposite beyond 6 %`.
-fn elsewhere(stages: &Stages<'_>, opposite: f64) -> String {
-    format!("elsewhere nothing opposite beyond {}", factor_or_percent(opposite.max(stages.options.tolerance)))
+/// `nothing opposite beyond 6 %`.
+fn nothing_opposite(stages: &Stages<'_>, opposite: f64) -> String {
+    format!("nothing opposite beyond {}", factor_or_percent(opposite.max(stages.options.tolerance)))
 }
 
 /// The verdict on the mean of a comparison whose numbers may be used.
@@ -96,7 +95,7 @@ fn map_line(stages: &Stages<'_>, comparison: &Comparison) -> Option<VerdictLine>
     }
     let opposite = verdict
         .largest_opposite
-        .map_or(String::new(), |opposite| format!("; {}", elsewhere(stages, opposite)));
+        .map_or(String::new(), |opposite| format!("; elsewhere {}", nothing_opposite(stages, opposite)));
     let side = faster_side(stages, comparison, first);
     let FasterSide { fast, slow, ratio, .. } = &side;
     let (faster, bounds) = part_claim(ratio);
@@ -164,13 +163,6 @@ fn depends_line(stages: &Stages<'_>, comparison: &Comparison, parts: &[&Differin
         .collect();
     if verdict.more_parts > 0 {
         words.push(format!("and {}", counted(verdict.more_parts, "more part")));
-    }
-    // Only the mean may be known to differ in the other direction.
-    let one_direction = parts.iter().all(|part| part.direction == parts[0].direction);
-    if let (true, Some(ratio)) = (one_direction, &verdict.ratio) {
-        let (a, b) = names(stages, comparison);
-        let (claim, bounds) = claim_and_bounds(ratio, mean_verdict(comparison), a, b);
-        words.push(format!("but on average {claim}{bounds}"));
     }
     VerdictLine {
         claim: format!("depends on {}", factors_words(parts, verdict.tests)),

@@ -83,6 +83,9 @@ pub enum ObjectionKind {
     MissingCells,
     /// The client's cache served every cell.
     ClientCache,
+    /// Stalls decide in many cells, so that the work in a given time differs from the typical ratio; the value is the share of
+    /// them.
+    Stalls,
     /// Numbers of the runs contradict each other; the value is the number of contradictions.
     Contradictions,
     /// A run ended early.
@@ -123,6 +126,7 @@ impl Objection {
             ObjectionKind::ClientCache => {
                 "the client's cache served every cell, so that this is not the rate of the server".to_owned()
             }
+            ObjectionKind::Stalls => format!("stalls decide in {} of the cells", percent(value, 0)),
             ObjectionKind::Contradictions => "numbers of the runs contradict each other".to_owned(),
             ObjectionKind::IncompleteRun => "a run ended early".to_owned(),
             ObjectionKind::Imported => "imported results have no self-checks".to_owned(),
@@ -141,6 +145,7 @@ impl Objection {
             ObjectionKind::FewRepetitions => (4, "measure 10 repetitions"),
             ObjectionKind::Warnings => (5, "remove the cause of the most frequent warning and measure again"),
             ObjectionKind::ClientCache => (6, "use files that the client's cache cannot hold"),
+            ObjectionKind::Stalls => (7, "measure longer, until each repetition has its share of the stalls"),
             ObjectionKind::Sharpness => (7, "measure more repetitions, or on a quieter machine"),
             ObjectionKind::Imported => (8, "measure the systems with sharebench"),
         }
