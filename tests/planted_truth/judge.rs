@@ -1,8 +1,6 @@
 //! Compares what an analysis claims with what was planted.
 
-use sharebench_analysis::{
-    Analysis, ComparisonOutcome, DifferingPart, PartEvidence, RatioVerdict, Tone,
-};
+use sharebench_analysis::{Analysis, ComparisonOutcome, DifferingPart, PartEvidence, RatioVerdict, Tone};
 use sharebench_model::Coordinates;
 
 use crate::count::Tally;
@@ -86,7 +84,8 @@ fn of_two(analysis: &Analysis, ratio: &dyn Fn(&Coordinates) -> f64, judged: &mut
         // The parts of the map are judged below.
         ComparisonOutcome::Depends | ComparisonOutcome::Inconclusive => RatioVerdict::NotResolved,
     };
-    let by_parts = |part: &usize| is_right(&comparison.differences.parts[*part], &planted, analysis.tolerance);
+    let by_parts =
+        |part: &usize| is_right(&comparison.differences.parts[*part], &planted, analysis.tolerance);
     let claim = match (outcome, verdict.parts.is_empty()) {
         (RatioVerdict::NotResolved, true) => None,
         (_, true) => agrees(outcome, mean(&planted.concat()), analysis.tolerance),

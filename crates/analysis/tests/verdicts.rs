@@ -336,9 +336,9 @@ fn a_low_confidence_names_the_cheapest_remedy() {
     }
     let analysis = of(&[few.run]);
     assert!(
-        verdict(&analysis)
-            .text
-            .ends_with("confidence: low; to raise it, remove the cause of the most frequent warning and measure again)"),
+        verdict(&analysis).text.ends_with(
+            "confidence: low; to raise it, remove the cause of the most frequent warning and measure again)"
+        ),
         "{}",
         verdict(&analysis).text
     );

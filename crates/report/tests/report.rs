@@ -493,7 +493,9 @@ fn a_verdict_that_depends_is_in_every_format_with_the_urls_of_the_targets() {
         assert!(!text.contains("hunter2") || *format == "json", "{format}");
     }
     assert!(pages[0].1.contains(depends), "{}", &pages[0].1[..800]);
-    assert!(pages[2].1.contains("\"direction\":\"slower\"") && pages[2].1.contains("\"direction\":\"faster\""));
+    assert!(
+        pages[2].1.contains("\"direction\":\"slower\"") && pages[2].1.contains("\"direction\":\"faster\"")
+    );
     keep("depends.html", &pages[2].1);
 }
 

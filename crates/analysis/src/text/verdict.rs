@@ -12,7 +12,7 @@ use crate::text::parts::{FasterSide, factors_words, faster_side, faster_than, pa
 use crate::text::stages::Stages;
 use crate::types::{
     Comparison, ComparisonOutcome, ComparisonVerdict, Confidence, DifferingPart, InconclusiveReason,
-    Objection, PartEvidence, RatioVerdict,
+    Objection, PartEvidence, RatioVerdict, View,
 };
 
 /// A verdict in words.
@@ -40,8 +40,38 @@ pub(crate) fn verdict_line(stages: &Stages<'_>, comparison: &Comparison) -> Verd
     // The two ratios may differ in direction, so no output has one of them alone.
     let stalled = comparison.overall.as_ref().and_then(|overall| overall.summary.stalled);
     let stalls = stalled.map_or(String::new(), |stalled| format!("; {}", stalls_words(&stalled)));
-    VerdictLine { claim, support: format!("{support}{stalls} ({}, {confidence})", cells(verdict)) }
+    let others = other_tests(stages, comparison);
+    VerdictLine { claim, support: format!("{support}{stalls}{others} ({}, {confidence})", cells(verdict)) }
 }
+
+/// Loads and depth studies in which another system is faster than in the sweeps: `; nfs is faster in copy-all`. The line is about the
+/// sweeps where there are any.
+fn other_tests(stages: &Stages<'_>, comparison: &Comparison) -> String {
+    if comparison.overall.is_none() {
+        return String::new();
+    }
+    let (a, b) = names(stages, comparison);
+    let sections = stages.estimated.sections.iter().zip(&comparison.sections);
+    let others = sections.filter(|(section, _)| section.view != View::Sweep);
+    let differing: Vec<(RatioVerdict, &str)> = others
+        .filter_map(|(section, summary)| Some((summary.as_ref()?.verdict, section.title.as_str())))
+        .filter(|(verdict, _)| *verdict != mean_verdict(comparison))
+        .collect();
+    let words = |direction: RatioVerdict, fast: &str| {
+        let titles: Vec<&str> =
+            differing.iter().filter(|(known, _)| *known == direction).map(|(_, title)| *title).collect();
+        let more = match titles.len().saturating_sub(NAMED_TESTS) {
+            0 => String::new(),
+            n => format!(" and {}", counted(n, "more test")),
+        };
+        let named = titles.iter().take(NAMED_TESTS).copied().collect::<Vec<_>>().join(", ");
+        if named.is_empty() { named } else { format!("; {fast} is faster in {named}{more}") }
+    };
+    words(RatioVerdict::Faster, a) + &words(RatioVerdict::Slower, b)
+}
+
+/// Most tests that the line lists.
+const NAMED_TESTS: usize = 2;
 
 /// A mean as the answer: `nfs is 12 % faster than smb [9.1, 15]`. The cells are not known to differ from it.
 fn mean_line(stages: &Stages<'_>, comparison: &Comparison, ratio: &Estimate) -> VerdictLine {

@@ -347,7 +347,13 @@ fn parts_of_maps() {
     users.noise = 0.01;
     users.sweep(&load(&[10, 20, 40, 80]), 10, |target, at| {
         let many = at.number(axis::USERS).unwrap() > 20;
-        1e7 * if target == 0 { 1.0 } else if many { 0.7 } else { 1.3 }
+        1e7 * if target == 0 {
+            1.0
+        } else if many {
+            0.7
+        } else {
+            1.3
+        }
     });
     check("reversal_by_users", &[users.run], &quick());
 }
