@@ -1,6 +1,6 @@
 //! Compares what an analysis claims with what was planted.
 
-use sharebench_analysis::{Analysis, ComparisonOutcome, RatioVerdict, Tone};
+use sharebench_analysis::{Analysis, ComparisonOutcome, DifferingPart, PartEvidence, RatioVerdict, Tone};
 use sharebench_model::Coordinates;
 
 use crate::count::Tally;
@@ -81,9 +81,16 @@ fn of_two(analysis: &Analysis, ratio: &dyn Fn(&Coordinates) -> f64, judged: &mut
         ComparisonOutcome::Faster => RatioVerdict::Faster,
         ComparisonOutcome::Slower => RatioVerdict::Slower,
         ComparisonOutcome::Equal => RatioVerdict::AboutTheSame,
-        ComparisonOutcome::Inconclusive => RatioVerdict::NotResolved,
+        // The parts of the map are judged below.
+        ComparisonOutcome::Depends | ComparisonOutcome::Inconclusive => RatioVerdict::NotResolved,
     };
-    let claim = agrees(outcome, mean(&planted.concat()), analysis.tolerance);
+    let by_parts =
+        |part: &usize| is_right(&comparison.differences.parts[*part], &planted, analysis.tolerance);
+    let claim = match (outcome, verdict.parts.is_empty()) {
+        (RatioVerdict::NotResolved, true) => None,
+        (_, true) => agrees(outcome, mean(&planted.concat()), analysis.tolerance),
+        (_, false) => Some(verdict.parts.iter().all(by_parts)),
+    };
     judged.answer(claim, || verdict.text.clone());
     for (index, summary) in comparison.sections.iter().enumerate() {
         let Some(summary) = summary else { continue };
@@ -93,28 +100,23 @@ fn of_two(analysis: &Analysis, ratio: &dyn Fn(&Coordinates) -> f64, judged: &mut
             });
         }
     }
-    for region in &comparison.differences.regions {
-        let cells: Vec<f64> = region.rows.iter().map(|row| planted[region.section][*row]).collect();
-        if let Some(right) = agrees(region.verdict, mean(&cells), analysis.tolerance) {
-            judged.finding(right, || {
-                format!("region of {}: {:?}", analysis.sections[region.section].title, region)
-            });
-        }
-    }
-    for found in &comparison.differences.breaks {
-        let section = &analysis.sections[found.section];
-        let along = section.axes.iter().position(|axis| *axis == found.axis).unwrap();
-        let (before, after): (Vec<_>, Vec<_>) =
-            section.rows.iter().enumerate().partition(|(_, row)| row.position[along] < found.at);
-        let of = |rows: &[(usize, _)]| {
-            mean(&rows.iter().map(|(row, _)| planted[found.section][*row]).collect::<Vec<_>>())
-        };
-        let change = of(&after) - of(&before);
-        let claimed = (found.after.value / found.before.value).ln();
-        judged.finding(change.abs() > EDGE && change.signum() == claimed.signum(), || {
-            format!("break of {} at {:?}: {claimed:.4}, planted {change:.4}", section.title, found.at)
+    for part in &comparison.differences.parts {
+        let titles: Vec<&str> =
+            part.sections.iter().map(|section| analysis.sections[*section].title.as_str()).collect();
+        judged.finding(is_right(part, &planted, analysis.tolerance), || {
+            format!("part of {}: {:?}", titles.join(", "), part)
         });
     }
+}
+
+/// True if each cell of a part agrees with its direction; of a part that differs on average, their mean.
+fn is_right(part: &DifferingPart, planted: &[Vec<f64>], tolerance: f64) -> bool {
+    let cells: Vec<f64> = part.places().map(|(section, row)| planted[section][row]).collect();
+    let sign = if part.direction == RatioVerdict::Faster { 1.0 } else { -1.0 };
+    let mean = sign * cells.iter().sum::<f64>() / cells.len().max(1) as f64;
+    let edge = tolerance.ln_1p();
+    let each = cells.iter().all(|cell| sign * cell >= -edge - EDGE);
+    mean > edge - EDGE && (part.evidence == PartEvidence::OnAverage || each)
 }
 
 /// Sentences about curves that fall with the size of files: they need a cache.

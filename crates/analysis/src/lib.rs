@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | align | `align` | `Aligned`: systems, steps by their coordinates, sections, which systems are compared |
 //! | estimate | `estimate`, with `cache` and `load` | `Estimated`: outcomes and ratios with intervals, per position |
-//! | judge | `judge` | `Judged`: verdicts, regions, contradictions, trust |
+//! | judge | `judge` | `Judged`: verdicts, parts of maps, contradictions, trust |
 //! | write | `text` | `Text`: answer, findings and what is not resolved, as sentences |
 //!
 //! [`analyse`] runs the stages and assembles [`Analysis`], which is plain data from `types`. Folders import only from

@@ -456,3 +456,57 @@ fn only_a_page_with_surfaces_has_the_library_of_surfaces() {
     assert_eq!(with.matches("data-kind=\"surface\" data-table").count(), 1, "none for a load");
     assert!(with.contains("ECharts GL") && with.len() < 5_000_000, "{}", with.len());
 }
+
+/// Two targets whose order changes with the size of the file, in six tests of 21 cells.
+fn changing_map() -> RunData {
+    let mut run = Synthetic::new("a map that changes", &["smb", "nfs"], 33);
+    run.run.header.targets[0].url = "smb://alice:hunter2@nas/share".to_owned();
+    let tests = ["write", "rewrite", "read", "reread", "random-read", "random-write"];
+    let cells: Vec<Coordinates> = tests
+        .iter()
+        .flat_map(|test| (0..21).map(|c| cell(test, 1 << (20 + 2 * (c / 7)), 4096 << (c % 7))))
+        .collect();
+    run.sweep(&cells, 10, |target, at| {
+        let large = at.number(axis::FILE_SIZE).is_some_and(|size| size > 1 << 20);
+        1e8 * match (target, large) {
+            (1, true) => 1.3,
+            (1, false) => 0.8,
+            _ => 1.0,
+        }
+    });
+    run.run
+}
+
+#[test]
+fn a_verdict_that_depends_is_in_every_format_with_the_urls_of_the_targets() {
+    let analysis = analyse(&[changing_map()], &Options { resamples: 200, ..Options::default() });
+    let depends = "depends on the file size: ";
+    let pages = [
+        ("text", terminal(&analysis, Style::piped())),
+        ("markdown", markdown(&analysis).replace('\\', "")),
+        ("html", html(&analysis)),
+        ("json", json(&analysis).expect("JSON")),
+    ];
+    for (format, text) in &pages {
+        assert!(text.contains("depends on the file size"), "{format}");
+        assert!(text.contains("smb://alice:***@nas/share") || *format == "json", "{format}");
+        assert!(!text.contains("hunter2") || *format == "json", "{format}");
+    }
+    assert!(pages[0].1.contains(depends), "{}", &pages[0].1[..800]);
+    assert!(
+        pages[2].1.contains("\"direction\":\"slower\"") && pages[2].1.contains("\"direction\":\"faster\"")
+    );
+    keep("depends.html", &pages[2].1);
+}
+
+#[test]
+fn a_map_of_126_cells_has_at_most_60_lines_before_the_tables() {
+    let analysis = analyse(&[changing_map()], &Options { resamples: 200, ..Options::default() });
+    for style in [Style::piped(), Style::terminal(80), Style::terminal(120), Style::terminal(200)] {
+        let text = terminal(&analysis, Style { colour: false, ..style });
+        let lines = text.lines().take_while(|line| line.trim() != "write").count();
+        assert!(lines <= 60, "{lines} lines:\n{text}");
+    }
+    let narrow = terminal(&analysis, Style { colour: false, ..Style::terminal(80) });
+    assert!(narrow.contains("in the md, json and html formats)"), "{narrow}");
+}

@@ -5,7 +5,7 @@ use sharebench_model::{
     Coordinates, ErrorClass, Facts, RepeatRule, RunOutcome, StepError, Value, Verdict, axis,
 };
 
-use crate::synthetic::{Synthetic, cell, depths, grid, plausible};
+use crate::synthetic::{Synthetic, cell, depths, grid, load, plausible};
 use crate::{check, quick};
 
 fn record(at: &Coordinates) -> u64 {
@@ -308,4 +308,76 @@ fn settings_of_systems() {
     run.facts[0] = facts(&base);
     run.facts[1] = facts(&[&base[..], &[("simulated_distance", "20 ms")]].concat());
     check("simulated_distance", &[run], &quick());
+}
+
+#[test]
+fn parts_of_maps() {
+    // Four corners in both directions, and a middle that is equal.
+    let corners = pair(&grid(&["read", "write"], 4, 4), 12, 0.01, |at| {
+        let large = at.number(axis::FILE_SIZE).unwrap() > 4 << 20;
+        match (is_read(at), large, record(at) > 16_384) {
+            (true, true, true) => 1.5,
+            (true, true, false) => 0.7,
+            (true, false, true) => 0.8,
+            (false, true, false) => 1.2,
+            (false, true, true) => 0.9,
+            _ => 1.0,
+        }
+    });
+    check("many_parts", &[corners.run], &quick());
+    let faint = pair(&grid(&["read"], 5, 5), 10, 0.05, |_| 1.06);
+    check("part_on_average", &[faint.run], &quick());
+    let uneven = pair(&grid(&["read"], 4, 4), 10, 0.06, |_| 1.12);
+    check("some_cells_are_certain", &[uneven.run], &quick());
+    let mut few = pair(&grid(&["read"], 4, 4), 10, 0.02, |_| 1.2);
+    for repetition in 0..3 {
+        for target in 0..2 {
+            few.step(target, repetition, cell("read", 1 << 30, 4096), 1e8);
+        }
+    }
+    check("cell_of_few_repetitions", &[few.run], &quick());
+    let mut drifting = Synthetic::new("drifting", &["smb", "nfs"], 8);
+    for repetition in 0..24 {
+        let factor = 1.1 + 0.1 * (f64::from(repetition) / 4.0).sin();
+        for at in grid(&["read"], 3, 2) {
+            drifting.step(0, repetition, at.clone(), 1e8);
+            drifting.step(1, repetition, at, 1e8 * factor);
+        }
+    }
+    check("drifting_repetitions", &[drifting.run], &quick());
+    let mut users = Synthetic::new("users", &["smb", "nfs"], 5);
+    users.noise = 0.01;
+    users.sweep(&load(&[10, 20, 40, 80]), 10, |target, at| {
+        let many = at.number(axis::USERS).unwrap() > 20;
+        1e7 * if target == 0 {
+            1.0
+        } else if many {
+            0.7
+        } else {
+            1.3
+        }
+    });
+    check("reversal_by_users", &[users.run], &quick());
+}
+
+#[test]
+fn remedies_of_a_low_confidence() {
+    use sharebench_analysis::{Confidence, Objection, ObjectionKind};
+    let kinds = [
+        ObjectionKind::Contradictions,
+        ObjectionKind::NotInterleaved,
+        ObjectionKind::IncompleteRun,
+        ObjectionKind::MissingCells,
+        ObjectionKind::FewRepetitions,
+        ObjectionKind::Warnings,
+        ObjectionKind::ClientCache,
+        ObjectionKind::Stalls,
+        ObjectionKind::Sharpness,
+        ObjectionKind::Imported,
+    ];
+    let remedies = kinds.map(|kind| {
+        let objection = Objection { kind, value: Some(0.6), confidence: Confidence::Low };
+        format!("{}: {}", objection.words(), objection.remedy().1)
+    });
+    crate::check_text("remedies", &remedies.join("\n"));
 }
