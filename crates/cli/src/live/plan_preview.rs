@@ -31,13 +31,18 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
     if !plan.loads.is_empty() {
         let loads = counted(plan.loads.len(), "load step");
         let kept = if plan.keeps_users() { "; users stay logged on from step to step" } else { "" };
-        lines.push(format!("{loads} on {targets}, once each{}{kept}", extension(plan)));
+        let repeated = match plan.load_repetitions() {
+            1 => "once each".to_owned(),
+            n => repetition(Repeat::times(n)),
+        };
+        lines.push(format!("{loads} on {targets}, {repeated}{}{kept}", extension(plan)));
         lines.extend(replayed(plan));
         lines.extend(plan.search.as_ref().map(|search| {
             let most = Search::MAX_ADDED;
             match search {
                 Search::Stress => {
-                    format!("then at most {most} load steps with more users, until throughput falls")
+                    let again = if plan.load_repetitions() > 1 { "; each repetition has the same steps" } else { "" };
+                    format!("then at most {most} load steps with more users, until throughput falls{again}")
                 }
                 Search::Knee(slo) => {
                     format!("then at most {most} open loads, to find the highest rate that keeps {slo}")
