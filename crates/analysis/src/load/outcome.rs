@@ -1,6 +1,6 @@
 //! The repetitions of a load, as one outcome.
 
-use sharebench_model::{LoadDetail, Part, StepResult};
+use sharebench_model::{LoadDetail, ObjectiveReport, Part, StepResult};
 
 use crate::load::support::load_support;
 use crate::load::unit::unit_outcome;
@@ -12,10 +12,9 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
     let mut window_ns = 0;
     for measure in steps.iter().map(|step| &step.measure) {
         window_ns += measure.window_ns;
-        let objective = measure.load.objective.clone();
         total.merge((*measure.load).clone());
-        total.objective = objective.or(total.objective);
     }
+    total.objective = objective(steps);
     if total.is_empty() {
         return None;
     }
@@ -36,6 +35,20 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
         support,
         calls: calls_per_transaction(steps),
     })
+}
+
+/// The objective over all repetitions: kept if each of them keeps it. The arithmetic is that of the last one.
+fn objective(steps: &[&StepResult]) -> Option<ObjectiveReport> {
+    let reports: Vec<&ObjectiveReport> =
+        steps.iter().filter_map(|step| step.measure.load.objective.as_ref()).collect();
+    let last = *reports.last()?;
+    let kept = reports.iter().filter(|report| report.kept).count();
+    let detail = match reports.len() {
+        1 => last.detail.clone(),
+        all if kept == all => format!("{} in the last of {all} repetitions", last.detail),
+        all => format!("kept in {kept} of {all} repetitions; {} in the last", last.detail),
+    };
+    Some(ObjectiveReport { wanted: last.wanted.clone(), kept: kept == reports.len(), detail })
 }
 
 /// None where no call carries several operations, or nothing was counted.

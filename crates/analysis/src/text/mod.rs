@@ -12,6 +12,7 @@ mod effects;
 pub(crate) mod gate;
 mod io500;
 mod load;
+mod load_figures;
 mod load_limits;
 mod load_unit;
 mod mechanisms;
@@ -34,6 +35,7 @@ use crate::text::claims::single_run_caveat;
 use crate::text::comparisons::{open_cells, overall_sentence, section_sentence, settings_sentence};
 use crate::text::depth::depth_sentences;
 use crate::text::load::{load_sentences, refused_forecasts, refused_units};
+use crate::text::load_figures::load_figure_sentences;
 use crate::text::stages::Stages;
 use crate::text::verdict::{VerdictLine, verdict_line};
 use crate::text::weights::weights_sentence;
@@ -149,6 +151,10 @@ fn of_section(
         View::Depth => depth_sentences(stages, section),
         View::Sweep => Vec::new(),
     };
+    for (sentence, reported) in load_figure_sentences(stages, index) {
+        answer.extend(reported.then(|| sentence.clone()));
+        if sentence.tone == Tone::NotResolved { open.push(sentence) } else { found.push(sentence) }
+    }
     found.extend(sentences.into_iter().map(say(Tone::Note)));
     found.extend(client_cache::sentences(stages, index));
     let server = server_cache::sentences(stages, index);

@@ -46,7 +46,7 @@ pub struct LoadOutcome {
     pub without_session_ns: u64,
     /// Mean of the pauses asked for, nanoseconds.
     pub think_ns: u64,
-    /// The objective of the last repetition.
+    /// The objective: kept if every repetition keeps it.
     pub objective: Option<ObjectiveReport>,
     /// Whether the system sustains these users, in the unit of the workload; none where it states no unit.
     #[serde(default)]
