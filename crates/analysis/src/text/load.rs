@@ -165,12 +165,16 @@ fn predicted(section: &Section, report: &CapacityReport, name: &str) -> Option<S
 
 /// The law that fits the rates of an imported table.
 fn scalability_law(section: &Section, report: &CapacityReport, name: &str) -> Option<String> {
-    let law = report.scalability?;
+    let law = report.scalability.as_ref()?;
     let with_error = |value: String, error: Option<f64>| match error {
         Some(error) => format!("{value} (standard error {})", parameter(error, 2)),
         None => value,
     };
     let peak = match law.peak {
+        _ if law.better_curve.is_some() => format!(
+            "{} predicts each step better from the others, so the peak of the law is not stated",
+            law.better_curve.as_deref().unwrap_or_default()
+        ),
         Some((users, rate)) => {
             format!("the rate peaks at {} users with {}", three_digits(users), rate_of(section, report, rate))
         }

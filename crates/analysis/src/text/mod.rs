@@ -231,9 +231,10 @@ fn alarms(stages: &Stages<'_>, runs: &[RunData]) -> Vec<Sentence> {
     alarms.into_iter().map(|text| Sentence::new(Tone::Alarm, text)).collect()
 }
 
-/// True when every run was measured here, so that it can be measured again.
+/// True when every run was measured here by a command that takes repetitions: a search for a knee does not.
 fn can_repeat(stages: &Stages<'_>) -> bool {
-    !stages.aligned.runs.iter().any(|run| run.header.is_imported())
+    let searches = |run: &RunData| run.header.plan.lines().any(|line| line.trim() == "find_knee = true");
+    !stages.aligned.runs.iter().any(|run| run.header.is_imported() || searches(run))
 }
 
 /// One system alone: what was measured, without comparison.

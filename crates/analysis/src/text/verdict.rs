@@ -3,6 +3,7 @@
 use sharebench_model::units::{counted, percent, percent_limit};
 
 use crate::estimate::ratio::MAX_USEFUL_REPETITIONS;
+use crate::text::can_repeat;
 use crate::text::claims::{SIX_REPETITIONS, claim_and_bounds, rate_of, show_ratio};
 use crate::text::comparisons::names;
 use crate::text::stages::Stages;
@@ -103,8 +104,7 @@ fn inconclusive(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &s
     let cells = cells(verdict);
     let support = match verdict.reason {
         Some(InconclusiveReason::SingleRuns) => {
-            let imported = stages.aligned.runs.iter().any(|run| run.header.is_imported());
-            let remedy = if imported { String::new() } else { format!("; {SIX_REPETITIONS}") };
+            let remedy = if can_repeat(stages) { format!("; {SIX_REPETITIONS}") } else { String::new() };
             let support = format!(", but one run each does not rule out chance{remedy} ({cells})");
             return VerdictLine { claim: rate_of(ratio, a, b), support };
         }

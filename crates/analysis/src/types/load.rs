@@ -170,7 +170,7 @@ pub struct CapacityReport {
 
 /// The universal scalability law X(N) = gamma N / (1 + alpha (N - 1) + beta N (N - 1)), fitted with absolute errors as
 /// R's package `usl` does, so that published fits can be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scalability {
     /// Contention: the share of the work that is serialised.
     pub alpha: f64,
@@ -181,8 +181,11 @@ pub struct Scalability {
     /// Standard errors of alpha, beta and gamma; none where a parameter is at its bound of 0, or where there are no more
     /// points than parameters.
     pub errors: [Option<f64>; 3],
-    /// Users and rate of the peak; none where the law never falls.
+    /// Users and rate of the peak; none where the law never falls, or where another curve predicts better.
     pub peak: Option<(f64, f64)>,
+    /// The simpler curve that predicts each step better from the others, in words; none if the law predicts best.
+    #[serde(default)]
+    pub better_curve: Option<String>,
 }
 
 /// The load above which throughput of one system falls.

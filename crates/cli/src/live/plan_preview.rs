@@ -41,7 +41,8 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
             let most = Search::MAX_ADDED;
             match search {
                 Search::Stress => {
-                    let again = if plan.load_repetitions() > 1 { "; each repetition has the same steps" } else { "" };
+                    let again =
+                        if plan.load_repetitions() > 1 { "; each repetition has the same steps" } else { "" };
                     format!("then at most {most} load steps with more users, until throughput falls{again}")
                 }
                 Search::Knee(slo) => {
