@@ -63,28 +63,41 @@ fn repetitions(steps: &LoadSteps<'_>) -> BTreeSet<u32> {
     of_steps.fold(first, |all, step| all.intersection(&step).copied().collect())
 }
 
-/// The rates at the step with the highest mean over all repetitions. The highest step of each repetition would be too high
-/// wherever several steps are equal: its interval covered 10 to 56 % on a plateau of three steps, and this one 92 to 98 %
-/// (docs/measurement-rules.md R7).
+/// The rates at the fewest users that reach the highest rate.
 fn capacity(steps: &LoadSteps<'_>, unit: RateUnit) -> SeriesFigure {
     let rates = steps.figures(|step| rate(&step.measure, unit));
-    let mean = |rates: &ByRepetition| rates.values().map(|rate| rate.ln()).sum::<f64>() / rates.len() as f64;
-    let means: Vec<(u64, f64)> = rates.iter().map(|(users, rates)| (*users, mean(rates))).collect();
-    let Some(&(users, highest)) = means.iter().max_by(|x, y| x.1.total_cmp(&y.1)) else {
-        return SeriesFigure {
-            by_repetition: BTreeMap::new(),
-            at_users: None,
-            refused: Some("no step has a rate".into()),
-        };
+    let Some(users) = peak(&rates) else {
+        let refused = Some("no step has a rate".to_owned());
+        return SeriesFigure { by_repetition: ByRepetition::new(), at_users: None, refused };
     };
-    let is_last = means.last().is_some_and(|(last, _)| *last == users);
-    let before = means.iter().rev().nth(1).map_or(f64::NEG_INFINITY, |(_, mean)| *mean);
-    let still_rises = is_last && before < highest + NEAR_PEAK.ln();
+    let before = rates.range(..users).next_back().map_or(f64::NEG_INFINITY, |(_, rates)| mean_log(rates));
+    let is_last = rates.last_key_value().is_some_and(|(last, _)| *last == users);
+    let still_rises = is_last && before < mean_log(&rates[&users]) + NEAR_PEAK.ln();
     SeriesFigure {
         by_repetition: rates[&users].clone(),
         at_users: Some(users),
         refused: still_rises.then(|| format!("its rate still rises at {users} users, the largest step")),
     }
+}
+
+/// The fewest users at which the rate is within one standard error of the highest mean over all repetitions. The highest step
+/// of each repetition would be too high wherever several steps are equal: on a plateau of three steps its interval covers 10
+/// to 56 %, that of the highest mean 92 to 95 %, and this one 93 to 96 % (docs/measurement-rules.md R7).
+pub(crate) fn peak(rates: &BTreeMap<u64, ByRepetition>) -> Option<u64> {
+    let highest = rates.values().max_by(|x, y| mean_log(x).total_cmp(&mean_log(y)))?;
+    let reaches = |rates: &ByRepetition| {
+        let both = highest.iter().filter_map(|(repetition, rate)| Some((rate / rates.get(repetition)?).ln()));
+        let below: Vec<f64> = both.collect();
+        let n = below.len() as f64;
+        let mean = below.iter().sum::<f64>() / n;
+        let variance = below.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        mean <= (variance / n).sqrt()
+    };
+    rates.iter().find(|(_, rates)| std::ptr::eq(*rates, highest) || reaches(rates)).map(|(load, _)| *load)
+}
+
+fn mean_log(values: &ByRepetition) -> f64 {
+    values.values().map(|value| value.ln()).sum::<f64>() / values.len() as f64
 }
 
 /// The load up to which each repetition meets the objective: between the last step that meets it and the first that misses

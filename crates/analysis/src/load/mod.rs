@@ -2,6 +2,8 @@
 //! verdicts on response times, users at the objective and capacity.
 
 pub(crate) mod capacity;
+#[cfg(test)]
+mod coverage;
 pub(crate) mod figures;
 pub(crate) mod levels;
 pub(crate) mod lines;

@@ -14,7 +14,7 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
         window_ns += measure.window_ns;
         total.merge((*measure.load).clone());
     }
-    total.objective = objective(steps);
+    let (objective, objective_kept) = objective(steps).unzip();
     if total.is_empty() {
         return None;
     }
@@ -29,7 +29,8 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
         sessions_lost: total.sessions_lost,
         without_session_ns: total.without_session_ns,
         think_ns: total.think_ns,
-        objective: total.objective,
+        objective,
+        objective_kept,
         server: total.server,
         unit: unit_outcome(steps),
         support,
@@ -37,18 +38,20 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
     })
 }
 
-/// The objective over all repetitions: kept if each of them keeps it. The arithmetic is that of the last one.
-fn objective(steps: &[&StepResult]) -> Option<ObjectiveReport> {
+/// The objective over all repetitions, and how many of them keep it: it is kept if each of them does. The arithmetic is that of
+/// the last one.
+fn objective(steps: &[&StepResult]) -> Option<(ObjectiveReport, usize)> {
     let reports: Vec<&ObjectiveReport> =
         steps.iter().filter_map(|step| step.measure.load.objective.as_ref()).collect();
     let last = *reports.last()?;
     let kept = reports.iter().filter(|report| report.kept).count();
-    let detail = match reports.len() {
+    let all = reports.len();
+    let detail = match all {
         1 => last.detail.clone(),
-        all if kept == all => format!("{} in the last of {all} repetitions", last.detail),
-        all => format!("kept in {kept} of {all} repetitions; {} in the last", last.detail),
+        _ if kept == all || kept == 0 => format!("{} in the last of {all} repetitions", last.detail),
+        _ => format!("kept in {kept} of {all} repetitions; {} in the last", last.detail),
     };
-    Some(ObjectiveReport { wanted: last.wanted.clone(), kept: kept == reports.len(), detail })
+    Some((ObjectiveReport { wanted: last.wanted.clone(), kept: kept == all, detail }, kept))
 }
 
 /// None where no call carries several operations, or nothing was counted.

@@ -121,15 +121,22 @@ fn kept(section: &Section, system: usize, name: &str) -> Option<String> {
         (Some((most, ..)), Some((least, _, load))) => {
             let knee = if open { "its knee: " } else { "" };
             format!(
-                "{title}: {knee}{name} meets {wanted} up to {most} {unit} and misses it at {least} ({}).",
+                "{title}: {knee}{name} meets {wanted} up to {most} {unit} and {} {least} ({}).",
+                misses(load),
                 detail(load)
             )
         }
         (None, Some((least, _, load))) => {
-            format!("{title}: {name} misses {wanted} at {least} {unit} already ({}).", detail(load))
+            let missed = if load.objective_kept.unwrap_or(0) > 0 { "does not always meet" } else { "misses" };
+            format!("{title}: {name} {missed} {wanted} at {least} {unit} already ({}).", detail(load))
         }
         (None, None) => return None,
     })
+}
+
+/// How a load misses its objective: in all repetitions, or in some.
+fn misses(load: &LoadOutcome) -> &'static str {
+    if load.objective_kept.unwrap_or(0) > 0 { "does not always meet it at" } else { "misses it at" }
 }
 
 /// Users at a fixed pace: how many are sustained without overload.

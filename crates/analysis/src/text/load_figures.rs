@@ -30,7 +30,8 @@ pub(crate) fn load_figure_sentences(stages: &Stages<'_>, index: usize) -> Vec<(S
             comparison.figure == level.figure && [both.a, both.b].contains(&level.system)
         })
     };
-    for level in section.load_levels.iter().filter(|level| !is_compared(level)) {
+    let known = section.load_levels.iter().filter(|level| level.value.is_some());
+    for level in known.filter(|level| !is_compared(level)) {
         let name = &stages.aligned.systems[level.system].name;
         let text = format!(
             "{}, {}: {name} {}.",
@@ -67,7 +68,7 @@ fn of_comparison(
     };
     let claimed = match comparison.figure {
         LoadFigure::Capacity => claim(ratio, comparison.verdict, a, b),
-        _ => more_users(ratio, comparison.verdict, a, b),
+        _ => more_users(ratio, comparison.verdict, a, b, unit_of(section)),
     };
     let basis = basis(comparison.pairing, ratio.n);
     Some((tone(comparison.verdict), format!("{title}: {claimed} ({levels}; {basis}).")))
@@ -84,7 +85,7 @@ fn name_of(section: &Section, figure: LoadFigure) -> String {
                 .filter_map(|outcome| outcome.load.as_ref()?.objective.as_ref())
                 .map(|o| o.wanted.as_str())
                 .next();
-            format!("users that meet {}", wanted.unwrap_or("the objective"))
+            format!("{} that meet {}", unit_of(section), wanted.unwrap_or_default())
         }
     }
 }
@@ -95,24 +96,29 @@ fn shown(section: &Section, level: &LoadLevel) -> String {
     match (&level.value, &level.refused) {
         (Some(value), _) if level.figure == LoadFigure::Capacity => {
             let bounds = value.interval.map_or_else(String::new, |interval| {
-                format!(" [{}]", section.unit.show_range(interval.low, interval.high).replace(" to ", ", "))
+                format!(" [{}, {}]", section.unit.show(interval.low), section.unit.show(interval.high))
             });
             format!("{}{bounds}{at}", section.unit.show(value.value))
         }
         (Some(value), _) => {
-            let open = section.rows.iter().all(|row| row.coordinates.get(axis::RATE).is_some());
-            let unit = if open { "starts/s" } else { "users" };
+            let unit = unit_of(section);
             let bounds = value.interval.map_or_else(String::new, |interval| {
                 format!(" [{}, {}]", three_digits(interval.low), three_digits(interval.high))
             });
             format!("{} {unit}{bounds}", three_digits(value.value))
         }
-        (None, refused) => format!("has none: {}", refused.as_deref().unwrap_or("there is no interval")),
+        (None, refused) => format!("unknown: {}", refused.as_deref().unwrap_or_default()),
     }
 }
 
+/// What the load of the steps counts.
+fn unit_of(section: &Section) -> &'static str {
+    let is_open = section.rows.iter().all(|row| row.coordinates.get(axis::RATE).is_some());
+    if is_open { "starts/s" } else { "users" }
+}
+
 /// `nfs carries 62 % more users than smb [48, 70]`.
-fn more_users(ratio: &Estimate, verdict: RatioVerdict, a: &str, b: &str) -> String {
+fn more_users(ratio: &Estimate, verdict: RatioVerdict, a: &str, b: &str, unit: &str) -> String {
     let (ratio, most, least) = match verdict {
         RatioVerdict::Faster => (*ratio, a, b),
         RatioVerdict::Slower => (inverse(ratio), b, a),
@@ -124,7 +130,7 @@ fn more_users(ratio: &Estimate, verdict: RatioVerdict, a: &str, b: &str) -> Stri
         }
     };
     let (value, bounds) = percents(&ratio, |ratio| ratio - 1.0);
-    format!("{most} carries {value} more than {least}{bounds}")
+    format!("{most} carries {value} more {unit} than {least}{bounds}")
 }
 
 fn inverse(ratio: &Estimate) -> Estimate {
@@ -182,14 +188,19 @@ fn times(comparison: &LoadComparison, a: &str, b: &str) -> Option<(Tone, String)
     let others: Vec<&LoadStepRatio> = steps.iter().filter(|step| step.verdict != most.verdict).collect();
     let others = match hidden(&others) {
         None => String::new(),
-        Some(share) => format!("; at the others neither takes {} more than the other", percent(share, 0)),
+        Some(share) => format!("; at the others a difference of up to {} is possible", percent(share, 0)),
     };
     let number = format!("{} of {}", resolved.len(), counted(steps.len(), "step"));
     let lead = if resolved.len() == 1 {
         format!("{}; this holds at 1 of {}", at(most), counted(steps.len(), "step"))
     } else {
-        let (fast, slow) = if most.verdict == RatioVerdict::Faster { (a, b) } else { (b, a) };
-        format!("{fast} takes less time than {slow} at {number}; most: {}", at(most))
+        let faster_a = most.verdict == RatioVerdict::Faster;
+        let (ratio, fast, slow) = if faster_a { (most.ratio, a, b) } else { (inverse(&most.ratio), b, a) };
+        let (value, bounds) = percents(&ratio, |ratio| 1.0 - ratio);
+        format!(
+            "{fast} takes less time than {slow} at {number}, most at {} {unit}: {value} less{bounds}",
+            most.load
+        )
     };
     Some((Tone::Difference, format!("{lead}{others} ({basis})")))
 }

@@ -48,6 +48,9 @@ pub struct LoadOutcome {
     pub think_ns: u64,
     /// The objective: kept if every repetition keeps it.
     pub objective: Option<ObjectiveReport>,
+    /// How many repetitions keep the objective; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective_kept: Option<usize>,
     /// Whether the system sustains these users, in the unit of the workload; none where it states no unit.
     #[serde(default)]
     pub unit: Option<UnitOutcome>,
