@@ -10,6 +10,9 @@ use crate::text::position::position;
 use crate::text::stages::Stages;
 use crate::types::{CapacityReport, LoadOutcome, Outcome, Section, StressPoint};
 
+/// Declines up to this share are no stress point, so that no sentence names them.
+const SMALL_DECLINE: f64 = 0.05;
+
 /// Below this share of even service users are treated unequally (Jain's index; 0.9 is one of ten users left out).
 const FAIR: f64 = 0.9;
 
@@ -72,8 +75,15 @@ fn stress_point(stages: &Stages<'_>, section: &Section, stress: &StressPoint) ->
     let most = format!("{} at {} users", section.unit.show(stress.peak.1), stress.peak.0);
     match stress.after {
         Some(users) => format!(
-            "{title}: {name} passes its stress point after {users} users: the next step is {} slower. Peak: {most}.",
+            "{title}: {name} passes its stress point after {users} users: with {} users it is {} slower. Peak: {most}.",
+            stress.at.unwrap_or(users),
             percent(stress.decline, 0)
+        ),
+        None if stress.unnoticed > SMALL_DECLINE => format!(
+            "{title}: {name} reached no stress point up to {} users, as far as the rates show: a decline of up to {} is \
+             possible. Peak: {most}.",
+            stress.tried,
+            percent(stress.unnoticed, 0)
         ),
         None => {
             format!("{title}: {name} reached no stress point up to {} users. Peak: {most}.", stress.tried)

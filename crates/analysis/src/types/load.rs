@@ -196,10 +196,16 @@ pub struct Scalability {
 pub struct StressPoint {
     /// Index into [`crate::Analysis::systems`].
     pub system: usize,
-    /// Users of the step before the first decline; none without a decline.
+    /// Users of the highest step before the first decline; none without a decline.
     pub after: Option<u64>,
-    /// Decline of the next step, as a share.
+    /// Decline between these two steps, as a share.
     pub decline: f64,
+    /// Users of the step that declines; none without a decline.
+    #[serde(default)]
+    pub at: Option<u64>,
+    /// Without a decline the largest one that the rates leave possible, as a share.
+    #[serde(default)]
+    pub unnoticed: f64,
     /// Users of the step with the highest rate, and that rate.
     pub peak: (u64, f64),
     /// Largest number of users measured.
