@@ -36,7 +36,8 @@ pub fn better_than_the_law(points: &[LoadPoint]) -> Option<SimpleCurve> {
     let all = [SimpleCurve::Flat, SimpleCurve::Proportional, SimpleCurve::Limited];
     let error = |fit: &dyn Fn(&[LoadPoint], f64) -> Option<f64>| -> f64 {
         let left_out = |point: &LoadPoint| {
-            let others: Vec<LoadPoint> = points.iter().copied().filter(|p| p.load != point.load).collect();
+            let others: Vec<LoadPoint> =
+                points.iter().copied().filter(|other| other.load.total_cmp(&point.load).is_ne()).collect();
             fit(&others, point.load).map_or(f64::INFINITY, |rate| (rate / point.throughput).ln().powi(2))
         };
         points.iter().map(left_out).sum()

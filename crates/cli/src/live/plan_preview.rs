@@ -274,6 +274,25 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
     }
 
     #[test]
+    fn preview_says_how_often_a_load_is_measured() {
+        let text = |repetitions: u32| {
+            format!(
+                "repetitions = {repetitions}\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[load]\nusers = [1, 2]\n\
+                 until_stress = true\n"
+            )
+        };
+        let lines = |repetitions| plan_preview(&Plan::parse(&text(repetitions)).unwrap().resolve().unwrap());
+        let six = lines(6);
+        assert_eq!(six[0], "2 load steps on 2 targets, 6 times each");
+        assert!(six[1].ends_with("until throughput falls; each repetition has the same steps"), "{six:?}");
+        assert!(six[2].starts_with("at least 24 steps, at most 168; "), "{six:?}");
+        let three =
+            "2 load steps on 2 targets, 3 times each: too few for a confidence interval, which needs 6";
+        assert_eq!(lines(3)[0], three);
+        assert_eq!(lines(1)[0], "2 load steps on 2 targets, once each");
+    }
+
+    #[test]
     fn reached_precision_lists_the_widest_cells() {
         let cell = |n: u64, half_width, standing| CellPrecision {
             coordinates: Coordinates::new().with("file_size", Value::Bytes(n * 1024)),
