@@ -43,5 +43,5 @@ pub use estimate::ratio::{MAX_USEFUL_REPETITIONS, declared_equal_spread};
 pub use gate::gate;
 pub use series::series;
 pub use sharebench_stats::{Estimate, Interval};
-pub use text::claims::{show_factor, show_percent};
+pub use text::claims::{SIX_REPETITIONS, show_factor, show_percent};
 pub use types::*;

@@ -99,7 +99,10 @@ fn single_runs_claim_nothing() {
     assert_eq!((ratio.pairing, ratio.verdict), (Pairing::SingleRun, RatioVerdict::NotResolved));
     assert!((ratio.typical.value - 2.0).abs() < 1e-6 && ratio.typical.interval.is_none());
     let answer = texts(&analysis.answer);
-    assert!(answer.contains("single run") && answer.contains("6 interleaved repetitions"), "{answer}");
+    assert!(
+        answer.contains("single run") && answer.contains("--repetitions 6 gives an interval"),
+        "{answer}"
+    );
     assert!(!answer.contains("faster"), "{answer}");
 }
 

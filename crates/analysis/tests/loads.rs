@@ -248,7 +248,7 @@ fn declining(run_length: usize) -> String {
 fn a_decline_within_the_scatter_of_the_transactions_is_no_stress_point() {
     let even = declining(1);
     assert!(
-        even.contains("nas passes its stress point after 4 users: the next step is 10 % slower"),
+        even.contains("nas passes its stress point after 4 users: with 8 users it is 10 % slower"),
         "{even}"
     );
     let uneven = declining(25);

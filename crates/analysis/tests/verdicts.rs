@@ -219,7 +219,7 @@ fn single_runs_are_inconclusive() {
     assert_eq!(verdict.reason, Some(InconclusiveReason::SingleRuns));
     assert!(
         verdict.text.ends_with(
-            " times the rate of smb, but one run each does not rule out chance; 6 interleaved repetitions give an \
+            " times the rate of smb, but one run each does not rule out chance; --repetitions 6 gives an \
              interval (8 cells)"
         ),
         "{}",

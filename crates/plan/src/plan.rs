@@ -188,7 +188,8 @@ pub struct Plan {
     pub title: Option<String>,
     /// Seed of every random choice; drawn when missing.
     pub seed: Option<u64>,
-    /// How often every cell is measured on every target; missing means until `precision` is reached.
+    /// How often every cell, and the series of load steps, is measured on every target; missing means that cells are
+    /// measured until `precision` is reached, and loads once.
     pub repetitions: Option<u32>,
     /// Cells are repeated until their interval is this narrow.
     pub precision: Option<Precision>,

@@ -366,6 +366,12 @@ fn impossible_searches_are_rejected() {
         let shown = mistakes(&format!("[[target]]\nurl = '/tmp'\n[load]\n{load}\n"));
         assert!(shown.contains(said), "{load}: {shown}");
     }
+    let repeated = |repetitions: u32| {
+        format!("repetitions = {repetitions}\n[[target]]\nurl = '/tmp'\n[load]\nfind_knee = true\nslo = 'p95<1s'\n")
+    };
+    let shown = mistakes(&repeated(6));
+    assert!(shown.contains("load.find_knee: with repetitions, each of them would search at other rates"), "{shown}");
+    assert!(Plan::parse(&repeated(1)).unwrap().resolve().is_ok());
 }
 
 #[test]

@@ -23,6 +23,7 @@ use crate::estimate::pairing::{Pairs, SectionPairs, Side, pair};
 use crate::estimate::parallel::in_parallel;
 use crate::estimate::ratio::ratio;
 use crate::load::capacity::capacities;
+use crate::load::figures::load_figures;
 use crate::load::lines::{load_lines, response_limits};
 use crate::load::stress::stress_points;
 use crate::load::support::{judge_single_run, rate_limit};
@@ -82,6 +83,9 @@ fn section(
     let systems = aligned.systems.len();
     let is_load = layout.view == View::Load;
     let capacity = if is_load { capacities(&rows, systems) } else { Vec::new() };
+    let limits = response_limits(&rows);
+    let (load_levels, load_comparisons) =
+        if is_load { load_figures(aligned, layout, &rows, &limits, options) } else { Default::default() };
     let section = Section {
         title: layout.title.clone(),
         view: layout.view,
@@ -89,8 +93,10 @@ fn section(
         axes: layout.axes.clone(),
         stress: if is_load { stress_points(&rows, systems) } else { Vec::new() },
         lines: load_lines(&rows, &capacity, systems),
-        limits: response_limits(&rows),
+        limits,
         capacity,
+        load_levels,
+        load_comparisons,
         rows,
     };
     (section, pairs)

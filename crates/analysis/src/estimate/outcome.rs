@@ -6,6 +6,7 @@ use sharebench_stats::{RESOLVED_TAIL, median, sample_median};
 use crate::align::layout::is_server_side;
 use crate::align::rates::rate;
 use crate::estimate::percentile::percentile;
+use crate::load::figures::repeated_rate;
 use crate::load::outcome::load_outcome;
 use crate::types::{
     Buffering, ClientCpuCost, Curve, FlushedRates, Options, Outcome, Percentile, RateUnit, WirePerOperation,
@@ -20,7 +21,9 @@ pub(crate) fn outcome(
     curve: bool,
 ) -> Option<Outcome> {
     let rates: Vec<f64> = steps.iter().filter_map(|step| rate(&step.measure, unit)).collect();
-    let rate = sample_median(&rates, options.level)?;
+    let is_load = steps.iter().any(|step| !step.measure.load.transactions.is_empty());
+    let rate =
+        if is_load { repeated_rate(&rates, options.level)? } else { sample_median(&rates, options.level)? };
     // Fetched once for all uses.
     let responses = Histogram::fetched(steps.iter().map(|step| &step.measure.response));
     let total = merge(steps, &responses, curve);

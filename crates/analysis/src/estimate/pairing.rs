@@ -110,7 +110,7 @@ impl Side<'_> {
 }
 
 /// True when one run finished each repetition of both systems before it began the next.
-fn interleaved(a: &Side<'_>, b: &Side<'_>) -> bool {
+pub(crate) fn interleaved(a: &Side<'_>, b: &Side<'_>) -> bool {
     if a.run != b.run || a.steps.len() < 2 || b.steps.len() < 2 {
         return false;
     }

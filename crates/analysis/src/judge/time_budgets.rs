@@ -309,6 +309,8 @@ fn distances(aligned: &Aligned<'_>, section: &Section, index: usize) -> Vec<Dist
     let mut found = Vec::new();
     for mut systems in groups.into_values().filter(|systems| systems.len() > 1) {
         systems.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // Systems of one distance, such as a server in two runs, predict nothing of each other.
+        systems.dedup_by(|a, b| a.0.total_cmp(&b.0).is_eq());
         let budgets: Vec<(f64, usize, TimeBudget)> = systems
             .iter()
             .filter_map(|(distance, system)| {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use sharebench_model::axis;
-use sharebench_model::units::counted;
-use sharebench_stats::{Capacity, ErrorScale, LoadPoint, Usl, fit_capacity, forecast};
+use sharebench_model::units::{counted, percent};
+use sharebench_stats::{Capacity, ErrorScale, LoadPoint, Usl, better_than_the_law, fit_capacity, forecast};
 
 use crate::load::support::is_supported;
 use crate::types::{CapacityReport, Outcome, Row, Scalability};
@@ -14,6 +14,9 @@ const FORECAST_SEED: u64 = 0x10AD;
 
 /// A forecast is made for this multiple of the largest load measured; stats refuses more than twice it.
 const REACH: f64 = 2.0;
+
+/// Largest error of a model at a measured load; beyond it the model would contradict the rate next to it.
+const MAX_MISS: f64 = 0.1;
 
 /// Fewest different loads that determine the three parameters of the scalability law.
 const FEWEST_OF_LAW: usize = 3;
@@ -78,10 +81,19 @@ fn capacity(rows: &[Row], system: usize) -> Option<CapacityReport> {
         forecast: None,
         in_transactions,
         rejected: None,
-        scalability: law.as_ref().and_then(|law| law.as_ref().ok()).copied(),
+        scalability: law.as_ref().and_then(|law| law.as_ref().ok()).cloned(),
         scalability_rejected: law.and_then(Result::err),
     };
     match forecast(&points, think_s, largest * REACH, FORECAST_SEED) {
+        Ok(found) if missed(&found.model, &points).is_some() => {
+            report.rejected = missed(&found.model, &points).map(|(users, share)| {
+                format!(
+                    "the best model, the {}, misses the rate at {users:.0} users by {}",
+                    name_of(&found.model),
+                    percent(share, 0)
+                )
+            });
+        }
         Ok(found) => {
             // A knee beyond the reach of a forecast is not reported.
             report.knee = found.model.knee().filter(|knee| knee.is_finite() && *knee <= largest * REACH);
@@ -90,6 +102,14 @@ fn capacity(rows: &[Row], system: usize) -> Option<CapacityReport> {
         Err(refusal) => report.rejected = Some(refusal.to_string()),
     }
     Some(report)
+}
+
+/// The measured load whose rate a model misses most, and by what share, if that is too much for the model to be shown next to
+/// the rate.
+fn missed(model: &Capacity, points: &[LoadPoint]) -> Option<(f64, f64)> {
+    let miss = |point: &LoadPoint| (model.throughput(point.load) / point.throughput).ln().abs().exp_m1();
+    let misses = points.iter().map(|point| (point.load, miss(point)));
+    misses.max_by(|x, y| x.1.total_cmp(&y.1)).filter(|(_, share)| *share > MAX_MISS)
 }
 
 /// The scalability law of these points, or why there is none.
@@ -103,7 +123,9 @@ fn scalability(points: &[LoadPoint]) -> Result<Scalability, String> {
     }
     let law = Usl::fit(points, ErrorScale::Absolute).ok_or("no law fits these rates")?;
     let Usl { alpha, beta, gamma, errors, .. } = law;
-    Ok(Scalability { alpha, beta, gamma, errors, peak: law.peak() })
+    let better_curve = better_than_the_law(points).map(|curve| curve.to_string());
+    let peak = law.peak().filter(|_| better_curve.is_none());
+    Ok(Scalability { alpha, beta, gamma, errors, peak, better_curve })
 }
 
 fn name_of(model: &Capacity) -> &'static str {

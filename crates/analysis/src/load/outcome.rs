@@ -1,6 +1,6 @@
 //! The repetitions of a load, as one outcome.
 
-use sharebench_model::{LoadDetail, Part, StepResult};
+use sharebench_model::{LoadDetail, ObjectiveReport, Part, StepResult};
 
 use crate::load::support::load_support;
 use crate::load::unit::unit_outcome;
@@ -12,10 +12,9 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
     let mut window_ns = 0;
     for measure in steps.iter().map(|step| &step.measure) {
         window_ns += measure.window_ns;
-        let objective = measure.load.objective.clone();
         total.merge((*measure.load).clone());
-        total.objective = objective.or(total.objective);
     }
+    let (objective, objective_kept) = objective(steps).unzip();
     if total.is_empty() {
         return None;
     }
@@ -30,12 +29,29 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
         sessions_lost: total.sessions_lost,
         without_session_ns: total.without_session_ns,
         think_ns: total.think_ns,
-        objective: total.objective,
+        objective,
+        objective_kept,
         server: total.server,
         unit: unit_outcome(steps),
         support,
         calls: calls_per_transaction(steps),
     })
+}
+
+/// The objective over all repetitions, and how many of them keep it: it is kept if each of them does. The arithmetic is that of
+/// the last one.
+fn objective(steps: &[&StepResult]) -> Option<(ObjectiveReport, usize)> {
+    let reports: Vec<&ObjectiveReport> =
+        steps.iter().filter_map(|step| step.measure.load.objective.as_ref()).collect();
+    let last = *reports.last()?;
+    let kept = reports.iter().filter(|report| report.kept).count();
+    let all = reports.len();
+    let detail = match all {
+        1 => last.detail.clone(),
+        _ if kept == all || kept == 0 => format!("{} in the last of {all} repetitions", last.detail),
+        _ => format!("kept in {kept} of {all} repetitions; {} in the last", last.detail),
+    };
+    Some((ObjectiveReport { wanted: last.wanted.clone(), kept: kept == all, detail }, kept))
 }
 
 /// None where no call carries several operations, or nothing was counted.

@@ -33,15 +33,34 @@ fn stress_point(rows: &[Row], system: usize) -> Option<StressPoint> {
             Some(Step { users, rate: outcome.rate, scatter: half_width(outcome) })
         })
         .collect();
-    let peak = steps.iter().max_by(|x, y| x.rate.value.total_cmp(&y.rate.value))?;
-    let falls = steps.windows(2).find(|pair| declines(&pair[0], &pair[1]));
+    let peak = highest(&steps)?;
+    // With the highest step so far: a rate that falls little by little falls as well.
+    let pairs: Vec<(&Step, &Step)> =
+        (1..steps.len()).filter_map(|at| Some((highest(&steps[..at])?, &steps[at]))).collect();
+    let falls = pairs.iter().find(|(now, next)| declines(now, next));
+    let unnoticed = pairs.iter().map(|(now, next)| possible_decline(now, next)).fold(0.0, f64::max);
     (steps.len() > 1).then(|| StressPoint {
         system,
-        after: falls.map(|pair| pair[0].users),
-        decline: falls.map_or(0.0, |pair| 1.0 - pair[1].rate.value / pair[0].rate.value),
+        after: falls.map(|(now, _)| now.users),
+        decline: falls.map_or(0.0, |(now, next)| 1.0 - next.rate.value / now.rate.value),
+        at: falls.map(|(_, next)| next.users),
+        unnoticed: if falls.is_some() { 0.0 } else { unnoticed },
         peak: (peak.users, peak.rate.value),
         tried: steps.last().map_or(0, |step| step.users),
     })
+}
+
+/// The step with the highest rate.
+fn highest(steps: &[Step]) -> Option<&Step> {
+    steps.iter().max_by(|x, y| x.rate.value.total_cmp(&y.rate.value))
+}
+
+/// The largest decline that the rates of two steps leave possible, as a share.
+fn possible_decline(now: &Step, next: &Step) -> f64 {
+    match (now.rate.interval, next.rate.interval) {
+        (Some(now), Some(next)) => 1.0 - next.low / now.high,
+        _ => 1.0 - next.rate.value / now.rate.value * (1.0 - now.scatter.hypot(next.scatter)),
+    }
 }
 
 /// True when the later step's rate is lower beyond the noise that the repetitions show.

@@ -123,9 +123,12 @@ pub(crate) fn mean_claim(mean: &MeanRatio, a: &str, b: &str) -> String {
     }
 }
 
+/// What gives a ratio of single runs an interval: an option of each command that measures.
+pub const SIX_REPETITIONS: &str = "--repetitions 6 gives an interval";
+
 /// The caveat of all ratios of single runs; reported once.
 pub(crate) fn single_run_caveat(again: bool) -> String {
-    let remedy = if again { "; 6 interleaved repetitions give an interval" } else { "" };
+    let remedy = if again { format!("; {SIX_REPETITIONS}") } else { String::new() };
     format!("One run each: chance cannot be ruled out{remedy}.")
 }
 

@@ -10,6 +10,9 @@ use crate::text::position::position;
 use crate::text::stages::Stages;
 use crate::types::{CapacityReport, LoadOutcome, Outcome, Section, StressPoint};
 
+/// Declines up to this share are no stress point, so that no sentence names them.
+const SMALL_DECLINE: f64 = 0.05;
+
 /// Below this share of even service users are treated unequally (Jain's index; 0.9 is one of ten users left out).
 const FAIR: f64 = 0.9;
 
@@ -72,8 +75,15 @@ fn stress_point(stages: &Stages<'_>, section: &Section, stress: &StressPoint) ->
     let most = format!("{} at {} users", section.unit.show(stress.peak.1), stress.peak.0);
     match stress.after {
         Some(users) => format!(
-            "{title}: {name} passes its stress point after {users} users: the next step is {} slower. Peak: {most}.",
+            "{title}: {name} passes its stress point after {users} users: with {} users it is {} slower. Peak: {most}.",
+            stress.at.unwrap_or(users),
             percent(stress.decline, 0)
+        ),
+        None if stress.unnoticed > SMALL_DECLINE => format!(
+            "{title}: {name} reached no stress point up to {} users, as far as the rates show: a decline of up to {} is \
+             possible. Peak: {most}.",
+            stress.tried,
+            percent(stress.unnoticed, 0)
         ),
         None => {
             format!("{title}: {name} reached no stress point up to {} users. Peak: {most}.", stress.tried)
@@ -121,15 +131,22 @@ fn kept(section: &Section, system: usize, name: &str) -> Option<String> {
         (Some((most, ..)), Some((least, _, load))) => {
             let knee = if open { "its knee: " } else { "" };
             format!(
-                "{title}: {knee}{name} meets {wanted} up to {most} {unit} and misses it at {least} ({}).",
+                "{title}: {knee}{name} meets {wanted} up to {most} {unit} and {} {least} ({}).",
+                misses(load),
                 detail(load)
             )
         }
         (None, Some((least, _, load))) => {
-            format!("{title}: {name} misses {wanted} at {least} {unit} already ({}).", detail(load))
+            let missed = if load.objective_kept.unwrap_or(0) > 0 { "does not always meet" } else { "misses" };
+            format!("{title}: {name} {missed} {wanted} at {least} {unit} already ({}).", detail(load))
         }
         (None, None) => return None,
     })
+}
+
+/// How a load misses its objective: in all repetitions, or in some.
+fn misses(load: &LoadOutcome) -> &'static str {
+    if load.objective_kept.unwrap_or(0) > 0 { "does not always meet it at" } else { "misses it at" }
 }
 
 /// Users at a fixed pace: how many are sustained without overload.
@@ -165,12 +182,16 @@ fn predicted(section: &Section, report: &CapacityReport, name: &str) -> Option<S
 
 /// The law that fits the rates of an imported table.
 fn scalability_law(section: &Section, report: &CapacityReport, name: &str) -> Option<String> {
-    let law = report.scalability?;
+    let law = report.scalability.as_ref()?;
     let with_error = |value: String, error: Option<f64>| match error {
         Some(error) => format!("{value} (standard error {})", parameter(error, 2)),
         None => value,
     };
     let peak = match law.peak {
+        _ if law.better_curve.is_some() => format!(
+            "{} predicts each step better from the others, so the peak of the law is not stated",
+            law.better_curve.as_deref().unwrap_or_default()
+        ),
         Some((users, rate)) => {
             format!("the rate peaks at {} users with {}", three_digits(users), rate_of(section, report, rate))
         }

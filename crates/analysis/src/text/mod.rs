@@ -12,6 +12,7 @@ mod effects;
 pub(crate) mod gate;
 mod io500;
 mod load;
+mod load_figures;
 mod load_limits;
 mod load_unit;
 mod mechanisms;
@@ -36,6 +37,7 @@ use crate::text::claims::single_run_caveat;
 use crate::text::comparisons::{open_cells, overall_sentence, section_sentence, settings_sentence};
 use crate::text::depth::depth_sentences;
 use crate::text::load::{load_sentences, refused_forecasts, refused_units};
+use crate::text::load_figures::load_figure_sentences;
 use crate::text::stages::Stages;
 use crate::text::verdict::{VerdictLine, verdict_line};
 use crate::text::weights::weights_sentence;
@@ -159,6 +161,10 @@ fn of_section(
         View::Depth => depth_sentences(stages, section),
         View::Sweep => Vec::new(),
     };
+    for (sentence, reported) in load_figure_sentences(stages, index) {
+        answer.extend(reported.then(|| sentence.clone()));
+        if sentence.tone == Tone::NotResolved { open.push(sentence) } else { found.push(sentence) }
+    }
     found.extend(sentences.into_iter().map(say(Tone::Note)));
     found.extend(client_cache::sentences(stages, index));
     let server = server_cache::sentences(stages, index);
@@ -235,9 +241,10 @@ fn alarms(stages: &Stages<'_>, runs: &[RunData]) -> Vec<Sentence> {
     alarms.into_iter().map(|text| Sentence::new(Tone::Alarm, text)).collect()
 }
 
-/// True when every run was measured here, so that it can be measured again.
+/// True when every run was measured here by a command that takes repetitions: a search for a knee does not.
 fn can_repeat(stages: &Stages<'_>) -> bool {
-    !stages.aligned.runs.iter().any(|run| run.header.is_imported())
+    let searches = |run: &RunData| run.header.plan.lines().any(|line| line.trim() == "find_knee = true");
+    !stages.aligned.runs.iter().any(|run| run.header.is_imported() || searches(run))
 }
 
 /// One system alone: what was measured, without comparison.

@@ -4,8 +4,10 @@ use sharebench_model::units::{counted, percent, percent_limit};
 use sharebench_stats::{Estimate, Interval};
 
 use crate::estimate::ratio::MAX_USEFUL_REPETITIONS;
+use crate::text::can_repeat;
 use crate::text::claims::{
-    claim_and_bounds, factor_or_percent, inverse_interval, part_claim, range_claim, rate_of, show_ratio,
+    SIX_REPETITIONS, claim_and_bounds, factor_or_percent, inverse_interval, part_claim, range_claim, rate_of,
+    show_ratio,
 };
 use crate::text::comparisons::{names, stalls_words};
 use crate::text::parts::{FasterSide, factors_words, faster_side, faster_than, part_words, where_words};
@@ -242,8 +244,7 @@ fn inconclusive(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &s
     let cells = cells(verdict);
     let support = match verdict.reason {
         Some(InconclusiveReason::SingleRuns) => {
-            let imported = stages.aligned.runs.iter().any(|run| run.header.is_imported());
-            let remedy = if imported { "" } else { "; 6 interleaved repetitions give an interval" };
+            let remedy = if can_repeat(stages) { format!("; {SIX_REPETITIONS}") } else { String::new() };
             let support = format!(", but one run each does not rule out chance{remedy} ({cells})");
             return VerdictLine { claim: rate_of(ratio, a, b), support };
         }

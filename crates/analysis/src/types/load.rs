@@ -46,8 +46,11 @@ pub struct LoadOutcome {
     pub without_session_ns: u64,
     /// Mean of the pauses asked for, nanoseconds.
     pub think_ns: u64,
-    /// The objective of the last repetition.
+    /// The objective: kept if every repetition keeps it.
     pub objective: Option<ObjectiveReport>,
+    /// How many repetitions keep the objective; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective_kept: Option<usize>,
     /// Whether the system sustains these users, in the unit of the workload; none where it states no unit.
     #[serde(default)]
     pub unit: Option<UnitOutcome>,
@@ -170,7 +173,7 @@ pub struct CapacityReport {
 
 /// The universal scalability law X(N) = gamma N / (1 + alpha (N - 1) + beta N (N - 1)), fitted with absolute errors as
 /// R's package `usl` does, so that published fits can be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scalability {
     /// Contention: the share of the work that is serialised.
     pub alpha: f64,
@@ -181,8 +184,11 @@ pub struct Scalability {
     /// Standard errors of alpha, beta and gamma; none where a parameter is at its bound of 0, or where there are no more
     /// points than parameters.
     pub errors: [Option<f64>; 3],
-    /// Users and rate of the peak; none where the law never falls.
+    /// Users and rate of the peak; none where the law never falls, or where another curve predicts better.
     pub peak: Option<(f64, f64)>,
+    /// The simpler curve that predicts each step better from the others, in words; none if the law predicts best.
+    #[serde(default)]
+    pub better_curve: Option<String>,
 }
 
 /// The load above which throughput of one system falls.
@@ -190,10 +196,16 @@ pub struct Scalability {
 pub struct StressPoint {
     /// Index into [`crate::Analysis::systems`].
     pub system: usize,
-    /// Users of the step before the first decline; none without a decline.
+    /// Users of the highest step before the first decline; none without a decline.
     pub after: Option<u64>,
-    /// Decline of the next step, as a share.
+    /// Decline between these two steps, as a share.
     pub decline: f64,
+    /// Users of the step that declines; none without a decline.
+    #[serde(default)]
+    pub at: Option<u64>,
+    /// Without a decline the largest one that the rates leave possible, as a share.
+    #[serde(default)]
+    pub unnoticed: f64,
     /// Users of the step with the highest rate, and that rate.
     pub peak: (u64, f64),
     /// Largest number of users measured.

@@ -12,6 +12,7 @@ mod gate;
 mod input;
 mod io500;
 mod load;
+mod load_figures;
 mod mechanism;
 mod outcome;
 mod percentile;
@@ -49,6 +50,7 @@ pub use load::{
     CallsPerTransaction, CapacityReport, LoadLines, LoadOutcome, LoadSupport, PartOutcome, ResponseLimit,
     Scalability, StressPoint, UnitOutcome, UnitShare,
 };
+pub use load_figures::{LoadComparison, LoadFigure, LoadLevel, LoadStepRatio};
 pub use mechanism::{Mechanism, MechanismGuess};
 pub use outcome::{ClientCpuCost, Curve, FlushedRates, Outcome, WirePerOperation};
 pub use percentile::Percentile;

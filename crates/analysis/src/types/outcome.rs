@@ -73,7 +73,7 @@ impl Absent for ClientCpuCost {
 /// imported steps holds as many outcomes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Median rate over the repetitions, in the section's unit per second, with its interval.
+    /// Median rate over the repetitions, of load steps their Hodges-Lehmann estimate, in the section's unit per second, with its interval.
     pub rate: Estimate,
     /// Median of operations per second; none where an imported source does not count them.
     pub operations_per_s: Option<f64>,

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::units::{show_operation_rate, show_rate};
 use sharebench_model::{Coordinates, Value};
 
-use crate::types::{CapacityReport, LoadLines, Outcome, Ratio, ResponseLimit, StressPoint};
+use crate::types::{
+    CapacityReport, LoadComparison, LoadLevel, LoadLines, Outcome, Ratio, ResponseLimit, StressPoint,
+};
 
 /// How to draw a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -86,4 +88,10 @@ pub struct Section {
     /// Response times that the objective of a load promises.
     #[serde(default)]
     pub limits: Vec<ResponseLimit>,
+    /// Per system, for loads that were repeated: capacity, and users at the objective.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_levels: Vec<LoadLevel>,
+    /// Per comparison, for loads that were repeated: response times, capacity and users at the objective.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_comparisons: Vec<LoadComparison>,
 }

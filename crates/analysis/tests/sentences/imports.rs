@@ -166,6 +166,9 @@ fn tables_of_users() {
     {
         check(name, &imported("specsdm91.csv", peak, &["users=load", rate, "test==sdm"]), &quick());
     }
+    let peaking = b"load,rate\n1,100\n4,330\n8,500\n16,600\n24,590\n32,540\n48,450\n64,370\n";
+    let map = ["users=load", "rate=rate:ops/s", "test==peaking"];
+    check("scalability_law_that_peaks", &imported("peaking.csv", peaking, &map), &quick());
     let falling = b"load,rate\n1,100\n2,1\n3,0.5\n4,90\n";
     check("no_law", &imported("odd.csv", falling, &["users=load", "rate=rate:ops/s", "test==odd"]), &quick());
 }

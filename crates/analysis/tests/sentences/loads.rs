@@ -6,6 +6,7 @@ use sharebench_model::{
 };
 use sharebench_stats::mean_value_analysis;
 
+use crate::synthetic::repeated::{LIMITED, Noise, QUIET, SLOWER, STEPS, Truth, by_rate, repeated};
 use crate::synthetic::streams::{BUSY, LATE, PACE, units};
 use crate::synthetic::{Synthetic, load as steps_of, plausible_load};
 use crate::{check, quick};
@@ -190,4 +191,47 @@ fn units_that_are_sustained_or_not_and_those_without_a_verdict() {
     let at = open.run.steps[0].coordinates.clone();
     open.run.steps[0].coordinates = at.with(axis::RATE, Value::Count(48));
     check("units_of_a_schedule", &[open.run], &quick());
+}
+
+#[test]
+fn loads_that_were_repeated() {
+    const RISING: fn(u64) -> f64 = |n| 10.0 * n as f64;
+    let few = Truth { rate: RISING, response_ms: |n| 1.0 + 0.1 * n as f64 };
+    let many = Truth { rate: RISING, response_ms: |n| 2.0 + 0.03 * n as f64 };
+    let flat = Truth { rate: RISING, response_ms: |_| 4.0 };
+    let one = Truth { rate: RISING, response_ms: |n| if n == 40 { 8.0 } else { 4.0 } };
+    let little = Truth { rate: RISING, response_ms: |_| 3.88 };
+    let edge = Truth { rate: RISING, response_ms: |n| if n < 20 { 5.0 } else { 19.9 + (n - 20) as f64 } };
+    let slow = Truth { rate: RISING, response_ms: |_| 30.0 };
+    let loud = Noise { own: 0.3, shared: 0.0 };
+    let medium = Noise { own: 0.018, shared: 0.0 };
+    let fixtures = [
+        ("repeated_load", repeated(&[("smb", SLOWER), ("nfs", LIMITED)], &STEPS, 8, &QUIET, 1)),
+        ("repeated_load_alone", repeated(&[("nas", SLOWER)], &STEPS, 6, &QUIET, 2)),
+        ("response_depends_on_users", repeated(&[("smb", many), ("nfs", few)], &STEPS, 8, &QUIET, 2)),
+        ("response_depends_on_rate", by_rate(repeated(&[("smb", many), ("nfs", few)], &STEPS, 8, &QUIET, 2))),
+        ("response_at_one_step", repeated(&[("a", flat), ("b", one)], &STEPS, 8, &QUIET, 3)),
+        ("response_on_average", repeated(&[("a", flat), ("b", little)], &STEPS, 10, &medium, 3)),
+        (
+            "equal_repeated_loads",
+            repeated(&[("a", LIMITED), ("b", LIMITED)], &STEPS, 10, &Noise { own: 0.005, shared: 0.03 }, 4),
+        ),
+        ("unresolved_repeated_loads", repeated(&[("a", LIMITED), ("b", LIMITED)], &STEPS, 6, &loud, 4)),
+        (
+            "objective_at_the_edge",
+            repeated(&[("nas", edge)], &STEPS, 8, &Noise { own: 0.03, shared: 0.0 }, 5),
+        ),
+        (
+            "objective_at_the_first_step",
+            repeated(&[("nas", edge)], &[20, 40], 8, &Noise { own: 0.03, shared: 0.0 }, 5),
+        ),
+        ("objective_never_met_by_one", repeated(&[("a", slow), ("b", edge)], &STEPS, 6, &QUIET, 5)),
+        ("objective_never_met", repeated(&[("nas", slow)], &STEPS, 6, &QUIET, 5)),
+        ("objective_always_met", repeated(&[("nas", LIMITED)], &[5, 10], 8, &QUIET, 6)),
+    ];
+    for (name, run) in fixtures {
+        check(name, &[run.run], &quick());
+    }
+    let dip = |n: u64| if n == 16 { 350.0 } else { (100.0 * n as f64).min(500.0) };
+    check("forecast_that_misses_a_step", &[load(&[1, 2, 4, 8, 16, 32, 64], 0.001, dip).run], &quick());
 }

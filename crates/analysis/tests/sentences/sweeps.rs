@@ -173,6 +173,15 @@ fn systems_alone_and_many_of_them() {
     let mut depth = Synthetic::new("depth", &["a"], 8);
     depth.sweep(&depths("read", &[4096, 65_536], &[1, 2, 4, 8, 16]), 6, plausible);
     check("depth", &[depth.run], &quick());
+    let mut lossy = Synthetic::new("depth", &["a"], 8);
+    let falling = |_: usize, at: &Coordinates| match at.number(axis::QUEUE_DEPTH) {
+        Some(1) => 5e7,
+        Some(2) => 1e8,
+        _ => 6.9e7,
+    };
+    lossy.sweep(&depths("read", &[4096], &[1, 2, 4, 8]), 6, falling);
+    lossy.sweep(&depths("write", &[4096], &[1, 2, 4]), 6, |_, _| 1e8);
+    check("depth_that_loses", &[lossy.run], &quick());
 }
 
 #[test]

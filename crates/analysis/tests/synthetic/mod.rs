@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 pub mod budgets;
+pub mod repeated;
 pub mod streams;
 
 use std::collections::BTreeMap;

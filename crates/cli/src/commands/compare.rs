@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use sharebench_analysis::{
-    Analysis, ComparisonVerdict, Gate, MAX_USEFUL_REPETITIONS, Options, Requirements, RunData, analyse,
-    declared_equal_spread,
+    Analysis, ComparisonVerdict, Gate, MAX_USEFUL_REPETITIONS, Options, Requirements, RunData,
+    SIX_REPETITIONS, analyse, declared_equal_spread,
 };
 use sharebench_model::units::{BitRate, percent as percent_with_unit, percent_limit};
 use sharebench_results::{ReferenceError, RunReference};
@@ -271,7 +271,7 @@ fn sharpness_words(sharpness: Option<f64>) -> String {
 /// What would reach the required sharpness.
 fn sharpness_remedy(verdict: &ComparisonVerdict, limit: f64) -> String {
     match verdict.repetitions_for(limit) {
-        None => "6 interleaved repetitions give an interval".to_owned(),
+        None => SIX_REPETITIONS.to_owned(),
         Some(repetitions) if repetitions <= MAX_USEFUL_REPETITIONS as u64 => {
             format!("about {repetitions} repetitions would reach it")
         }

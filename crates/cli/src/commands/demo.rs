@@ -137,8 +137,8 @@ pub fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
     let load = Load {
         users: Some(USERS.to_vec()),
         think: Some(Think::Constant(Duration::from_millis(50))),
-        warm_up: Some(Duration::from_millis(200)),
-        measure: Some(Duration::from_millis(800)),
+        warm_up: Some(Duration::from_millis(100)),
+        measure: Some(Duration::from_millis(200)),
         scale: Some(ByteSize(5_600_000).into()),
         block: Some(ByteSize(100_000)),
         ..Load::default()

@@ -23,6 +23,7 @@ use crate::run::replay_pace::ReplayPace;
 pub const LOAD_HELP: &str = "Examples:
   sharebench load smb://alice@nas/share --users 5,10,20 --think 1s --workload copy-all-bidirectional
   sharebench load smb://alice@nas/share --preset office
+  sharebench load smb://alice@nas/share nfs://nas/export --preset office --users 5,10,20 --repetitions 6
   sharebench load smb://alice@nas/share --preset copy-all-bidirectional --until-stress
   sharebench load smb://alice@nas/share --loadfile /usr/share/dbench/client.txt --users 1,10,50
   sharebench load nfs://nas/export --loadfile mine.load --pace x2 --users 1
@@ -110,6 +111,10 @@ pub struct LoadFlags {
     /// step has a warm-up and a window. Requires one target and a closed load.
     #[arg(long)]
     pub keep_users: bool,
+    /// Measure the series of steps N times. Targets take turns at each step, in random order. Verdicts need 6 repetitions
+    /// or more [default: 1].
+    #[arg(long, value_name = "N", conflicts_with = "find_knee", help_heading = heading::REPETITION)]
+    pub repetitions: Option<u32>,
     /// Extend a step that has not reached steady state, doubling the window, at most N times (0 to 3) [default: 0].
     #[arg(long, value_name = "N", help_heading = heading::REPETITION)]
     pub max_extensions: Option<u32>,
@@ -159,6 +164,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
     };
     let title = flags.preset.as_deref().or(flags.loadfile.as_deref()).unwrap_or("load");
     resolve(&Plan {
+        repetitions: flags.repetitions.or(preset.repetitions),
         load: Some(load),
         workload: preset.workload,
         lines: preset.lines,

@@ -31,13 +31,19 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
     if !plan.loads.is_empty() {
         let loads = counted(plan.loads.len(), "load step");
         let kept = if plan.keeps_users() { "; users stay logged on from step to step" } else { "" };
-        lines.push(format!("{loads} on {targets}, once each{}{kept}", extension(plan)));
+        let repeated = match plan.load_repetitions() {
+            1 => "once each".to_owned(),
+            n => repetition(Repeat::times(n)),
+        };
+        lines.push(format!("{loads} on {targets}, {repeated}{}{kept}", extension(plan)));
         lines.extend(replayed(plan));
         lines.extend(plan.search.as_ref().map(|search| {
             let most = Search::MAX_ADDED;
             match search {
                 Search::Stress => {
-                    format!("then at most {most} load steps with more users, until throughput falls")
+                    let again =
+                        if plan.load_repetitions() > 1 { "; each repetition has the same steps" } else { "" };
+                    format!("then at most {most} load steps with more users, until throughput falls{again}")
                 }
                 Search::Knee(slo) => {
                     format!("then at most {most} open loads, to find the highest rate that keeps {slo}")
@@ -265,6 +271,25 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
                 ),
             ]
         );
+    }
+
+    #[test]
+    fn preview_says_how_often_a_load_is_measured() {
+        let text = |repetitions: u32| {
+            format!(
+                "repetitions = {repetitions}\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[load]\nusers = [1, 2]\n\
+                 until_stress = true\n"
+            )
+        };
+        let lines = |repetitions| plan_preview(&Plan::parse(&text(repetitions)).unwrap().resolve().unwrap());
+        let six = lines(6);
+        assert_eq!(six[0], "2 load steps on 2 targets, 6 times each");
+        assert!(six[1].ends_with("until throughput falls; each repetition has the same steps"), "{six:?}");
+        assert!(six[2].starts_with("at least 24 steps, at most 168; "), "{six:?}");
+        let three =
+            "2 load steps on 2 targets, 3 times each: too few for a confidence interval, which needs 6";
+        assert_eq!(lines(3)[0], three);
+        assert_eq!(lines(1)[0], "2 load steps on 2 targets, once each");
     }
 
     #[test]

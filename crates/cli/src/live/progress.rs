@@ -137,7 +137,7 @@ impl RunProgress {
             preparing: None,
             removing: None,
             ranks,
-            loads: plan.loads.len() * plan.targets.len(),
+            loads: plan.loads.len() * plan.targets.len() * plan.load_repetitions() as usize,
             load_windows: load_windows(plan),
             loads_measured: (0, Duration::ZERO),
         }
@@ -366,14 +366,15 @@ fn is_load(coordinates: &Coordinates) -> bool {
     coordinates.get(axis::WORKLOAD).is_some()
 }
 
-/// Warm-up and window of the plan's load steps, once per target.
+/// Warm-up and window of the plan's load steps, for each repetition and target.
 fn load_windows(plan: &ResolvedPlan) -> Vec<Duration> {
     let window = |work: &Work| match work {
         Work::Records(_) | Work::Metadata(_) => Duration::ZERO,
         Work::Transactions(work) => work.warm_up + work.measure,
     };
     let windows = plan.loads.iter().map(|(_, work)| window(work));
-    windows.flat_map(|window| plan.targets.iter().map(move |_| window)).collect()
+    let series: Vec<Duration> = windows.flat_map(|window| plan.targets.iter().map(move |_| window)).collect();
+    series.repeat(plan.load_repetitions() as usize)
 }
 
 impl TargetProgress {

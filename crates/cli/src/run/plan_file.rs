@@ -1,5 +1,6 @@
 //! Plans from files and from the results database, checked before anything runs.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use sharebench_model::{StepResult, axis};
@@ -74,14 +75,18 @@ pub fn resumable(reference: &RunReference, args: &RunArgs) -> Result<Resumable, 
 }
 
 /// Separates the finished steps of a series that was interrupted, by their positions, from those that count. A series keeps
-/// its users from step to step, so that it starts again as a whole (docs/adr/0053).
+/// its users from step to step, so that it starts again as a whole (docs/adr/0053); each repetition is a series.
 fn restarted(plan: &ResolvedPlan, steps: Vec<StepResult>) -> (Vec<u32>, Vec<StepResult>) {
-    let is_load = |step: &StepResult| step.coordinates.get(axis::WORKLOAD).is_some();
-    let finished = steps.iter().filter(|step| is_load(step)).count();
-    if !plan.keeps_users() || finished == plan.loads.len() {
+    if !plan.keeps_users() {
         return (Vec::new(), steps);
     }
-    let (again, done): (Vec<_>, Vec<_>) = steps.into_iter().partition(is_load);
+    let is_load = |step: &StepResult| step.coordinates.get(axis::WORKLOAD).is_some();
+    let mut finished: BTreeMap<u32, usize> = BTreeMap::new();
+    for step in steps.iter().filter(|step| is_load(step)) {
+        *finished.entry(step.repetition).or_default() += 1;
+    }
+    let is_cut = |step: &StepResult| is_load(step) && finished[&step.repetition] < plan.loads.len();
+    let (again, done): (Vec<_>, Vec<_>) = steps.into_iter().partition(is_cut);
     (again.iter().map(|step| step.index).collect(), done)
 }
 
@@ -119,5 +124,20 @@ mod tests {
         assert_eq!(split("true", 2), (vec![2, 3], 2));
         assert_eq!(split("true", 3), (vec![], 5), "a whole series stays");
         assert_eq!(split("false", 2), (vec![], 4));
+    }
+
+    #[test]
+    fn only_the_repetition_that_was_interrupted_is_measured_again() {
+        let text = "repetitions = 3\n[[target]]\nurl = '/a'\n[load]\nusers = [1, 2, 3]\nkeep_users = true\n";
+        let plan = Plan::parse(text).unwrap().resolve().unwrap();
+        let steps = |count: u32| {
+            let repeated = |index| StepResult { repetition: index / 3, ..step(index, axis::WORKLOAD) };
+            (0..count).map(repeated).collect::<Vec<_>>()
+        };
+        let again = |count: u32| restarted(&plan, steps(count)).0;
+        assert_eq!(again(5), [3, 4]);
+        assert_eq!(again(6), []);
+        assert_eq!(again(8), [6, 7]);
+        assert_eq!(again(9), []);
     }
 }

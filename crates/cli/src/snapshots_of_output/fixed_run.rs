@@ -46,7 +46,8 @@ impl FixedResults {
         let mut order = StepOrder::new(plan, &none);
         let cells: Vec<usize> = (0..plan.cells.len()).collect();
         let mut steps: Vec<StepPlan> = (0..plan.repeat.most).flat_map(|_| order.round(&cells)).collect();
-        steps.extend(order.loads());
+        let loads = 0..plan.load_repetitions();
+        steps.extend(loads.flat_map(|repetition| order.loads(repetition)));
         let mut random = Random::new(self.id.unsigned_abs(), 0);
         let steps: Vec<StepResult> = steps
             .into_iter()

@@ -90,13 +90,13 @@ mod tests {
         let mut schedule = StepOrder::new(&plan, &none);
         let cells: Vec<usize> = (0..plan.cells.len()).collect();
         let mut steps = schedule.round(&cells);
-        steps.extend(schedule.loads());
+        steps.extend(schedule.loads(0));
         let Work::Transactions(last) = &plan.loads[1].1 else { panic!("users") };
         let further = TransactionWork { users: 9, ..last.clone() }.into_cell();
         let open =
             TransactionWork { users: 64, pace: Pace::Open { poisson: true, rate: 70 }, ..last.clone() };
-        steps.extend(schedule.further(&further));
-        steps.extend(schedule.further(&open.into_cell()));
+        steps.extend(schedule.further(&further, 1));
+        steps.extend(schedule.further(&open.into_cell(), 0));
         for step in steps {
             let reported = serde_json::to_string(&LeaderCommand::step(&step, &plan)).unwrap();
             let order: LeaderCommand = serde_json::from_str(&reported).unwrap();

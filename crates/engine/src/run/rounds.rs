@@ -1,4 +1,4 @@
-//! The course of a run: rounds over the cells until every one has enough, then the steps of users.
+//! The course of a run: rounds over the cells until every one has enough, then the repetitions of the steps of users.
 
 use std::collections::BTreeMap;
 
@@ -62,20 +62,38 @@ impl Run<'_> {
         if let Err(error) = self.rounds(&mut schedule, &done, under_way).await {
             return RunOutcome::Incomplete(error);
         }
-        let loads = schedule.loads();
-        let measured = if self.plan.keeps_users() {
-            self.series(&loads, &done, under_way).await
-        } else {
-            self.one_after_the_other(&loads, &done, under_way).await
-        };
-        let measured = match measured {
-            Ok(measured) => measured,
-            Err(error) => return RunOutcome::Incomplete(error),
-        };
-        match self.search(&mut schedule, measured, &done, under_way).await {
+        match self.loads(&mut schedule, &done, under_way).await {
             Ok(()) => RunOutcome::Complete,
             Err(error) => RunOutcome::Incomplete(error),
         }
+    }
+
+    /// Measures the series of load steps as often as the plan requires. The first repetition decides which steps a search
+    /// adds; the others repeat them, so that every repetition has the same steps on every target.
+    async fn loads(
+        &self,
+        schedule: &mut StepOrder<'_>,
+        done: &Done<'_>,
+        under_way: &mut RunResources<'_, '_>,
+    ) -> Result<(), StepError> {
+        let mut added = Vec::new();
+        for repetition in 0..self.plan.load_repetitions() {
+            let loads = schedule.loads(repetition);
+            let measured = if self.plan.keeps_users() {
+                self.series(&loads, done, under_way).await?
+            } else {
+                self.one_after_the_other(&loads, done, under_way).await?
+            };
+            if repetition == 0 {
+                added = self.search(schedule, measured, done, under_way).await?;
+                continue;
+            }
+            for cell in &added {
+                let steps = schedule.further(cell, repetition);
+                self.one_after_the_other(&steps, done, under_way).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn rounds(

@@ -3,7 +3,7 @@
 //! What comes next follows from the results so far alone, so that a resumed run takes the same steps.
 
 use sharebench_model::{RunEvent, StepError, StepResult};
-use sharebench_plan::{Pace, Search, Slo, StepOrder, TransactionWork, Work};
+use sharebench_plan::{Cell, Pace, Search, Slo, StepOrder, TransactionWork, Work};
 
 use crate::run::Run;
 use crate::run::rounds::{Done, RunResources};
@@ -62,19 +62,20 @@ fn next_rate(ceiling: f64, tried: &[(u32, bool)]) -> Option<u32> {
 }
 
 impl Run<'_> {
-    /// Adds steps after those that the plan names, as its search requires; `measured` are the named ones.
+    /// Adds steps after those that the plan names, as its search requires; `measured` are the named ones. Returns what was
+    /// added, in order.
     pub(crate) async fn search(
         &self,
         schedule: &mut StepOrder<'_>,
         measured: Vec<StepResult>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
-    ) -> Result<(), StepError> {
+    ) -> Result<Vec<Cell>, StepError> {
         let Some(Work::Transactions(work)) = self.plan.loads.last().map(|(_, work)| work) else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         match &self.plan.search {
-            None => Ok(()),
+            None => Ok(Vec::new()),
             Some(Search::Stress) => self.climb(work, schedule, measured, done, under_way).await,
             Some(Search::Knee(slo)) => self.find_knee(slo, work, schedule, measured, done, under_way).await,
         }
@@ -87,7 +88,7 @@ impl Run<'_> {
         measured: Vec<StepResult>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
-    ) -> Result<(), StepError> {
+    ) -> Result<Vec<Cell>, StepError> {
         let mut rates: Vec<Vec<(u32, f64)>> = vec![Vec::new(); self.targets.len()];
         let mut note = |step: &StepResult, users: u32| {
             let rate = step.measure.throughput().filter(|rate| *rate > 0.0);
@@ -102,21 +103,21 @@ impl Run<'_> {
             let users = step.coordinates.number(sharebench_model::axis::USERS).unwrap_or(0);
             standing = note(step, users as u32);
         }
-        let mut added = 0;
-        while let Some(users) = next_users(&standing, added) {
+        let mut added: Vec<Cell> = Vec::new();
+        while let Some(users) = next_users(&standing, added.len() as u32) {
             let each = self.targets.iter().map(|target| target.descriptors()).max().unwrap_or(1);
             if let Err(why) = descriptor_limit::ensure_descriptors(users, each) {
                 self.emit(RunEvent::Warning(format!("no step of {users} users is added: {why}")));
                 break;
             }
             let cell = TransactionWork { users, ..work.clone() }.into_cell();
-            for step in schedule.further(&cell) {
+            for step in schedule.further(&cell, 0) {
                 let result = self.result_of(&step, done, under_way).await?;
                 standing = note(&result, users);
             }
-            added += 1;
+            added.push(cell);
         }
-        Ok(())
+        Ok(added)
     }
 
     async fn find_knee(
@@ -127,7 +128,7 @@ impl Run<'_> {
         measured: Vec<StepResult>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
-    ) -> Result<(), StepError> {
+    ) -> Result<Vec<Cell>, StepError> {
         if let Some(first) = measured.first()
             && let (false, said) = slo.judge(&first.measure)
         {
@@ -135,7 +136,7 @@ impl Run<'_> {
             self.emit(RunEvent::Warning(format!(
                 "the objective is missed with {users} users already ({said}): there is no knee to find below"
             )));
-            return Ok(());
+            return Ok(Vec::new());
         }
         let rates = measured.iter().filter_map(|step| step.measure.transaction_rate());
         let ceiling = rates.fold(0.0, f64::max);
@@ -144,21 +145,23 @@ impl Run<'_> {
                 "the closed load reached {ceiling:.1} transactions/s, and rates are whole numbers: use a smaller \
                  workload, or more users in --users, to search for a knee"
             )));
-            return Ok(());
+            return Ok(Vec::new());
         }
         let users = measured.iter().map(|step| step.measure.users_assigned).max().unwrap_or(1);
         // The users of an open load are a pool: where none is free, a start waits.
         let users = users.saturating_mul(2).clamp(MIN_POOL, MAX_USERS);
         let mut tried: Vec<(u32, bool)> = Vec::new();
+        let mut added = Vec::new();
         while let Some(rate) = next_rate(ceiling, &tried) {
             let pace = Pace::Open { poisson: true, rate };
             let cell = TransactionWork { users, pace, ..work.clone() }.into_cell();
-            for step in schedule.further(&cell) {
+            for step in schedule.further(&cell, 0) {
                 let result = self.result_of(&step, done, under_way).await?;
                 tried.push((rate, slo.judge_open(&result.measure, rate).0));
             }
+            added.push(cell);
         }
-        Ok(())
+        Ok(added)
     }
 }
 

@@ -61,3 +61,47 @@ fn users_at_a_pace_are_carried_or_overload_the_server() {
     let rate = over.measure.transaction_rate().unwrap();
     assert!((rate - 100.0).abs() < 1.0, "{rate}");
 }
+
+/// Steps of a load that is measured three times, by repetition.
+fn repeated(load: &str) -> Vec<Vec<(u64, f64)>> {
+    let plan = format!(
+        "seed = 5\nrepetitions = 3\nverify = 'off'\ntimeout = '1000s'\n[[target]]\nurl = '/simulated'\n[load]\n\
+         workload = 'single-read'\nblock = 512\nscale = '8KiB'\nwarm_up = '1s'\nmeasure = '10s'\nthink = 'exp 20ms'\n{load}\n"
+    );
+    let clock = Clock::virtual_at(0);
+    let device = Device::new(8).service_center(1, Service::Exponential(millis(2)));
+    let found = steps(&plan, SimulatedTarget::new(NullTarget, &clock, device), &clock);
+    assert!(found.iter().map(|step| step.index).eq(0..found.len() as u32));
+    assert!(found.is_sorted_by_key(|step| step.repetition));
+    let figure = |step: &StepResult| {
+        (step.coordinates.number(axis::USERS).unwrap(), step.measure.transaction_rate().unwrap())
+    };
+    found
+        .chunk_by(|one, next| one.repetition == next.repetition)
+        .map(|of| of.iter().map(figure).collect())
+        .collect()
+}
+
+#[test]
+fn each_repetition_has_the_steps_that_the_first_one_added() {
+    let found = repeated("users = [4, 8]\nuntil_stress = true");
+    assert_eq!(found.len(), 3);
+    let users = |of: &Vec<(u64, f64)>| of.iter().map(|(users, _)| *users).collect::<Vec<_>>();
+    assert!(found[0].len() > 2, "the search added steps: {found:?}");
+    assert!(found.iter().all(|of| users(of) == users(&found[0])), "{found:?}");
+    // A repetition is measured, and not copied.
+    assert!(found[0][0].1 != found[1][0].1 && found[1][0].1 != found[2][0].1, "{found:?}");
+}
+
+#[test]
+fn users_that_stay_logged_on_are_repeated_as_whole_series() {
+    let found = repeated("users = [5, 20, 8]\nkeep_users = true");
+    assert_eq!(found.len(), 3);
+    for of in &found {
+        assert_eq!(of.iter().map(|(users, _)| *users).collect::<Vec<_>>(), [5, 20, 8]);
+        // 218/s, 499/s and 331/s by mean value analysis.
+        for ((_, rate), truth) in of.iter().zip([218.0, 499.0, 331.0]) {
+            assert!((rate / truth - 1.0).abs() < 0.06, "{found:?}");
+        }
+    }
+}

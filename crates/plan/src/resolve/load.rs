@@ -155,6 +155,11 @@ impl Resolver<'_> {
                     let hint = "run it once per target, and compare the runs";
                     self.blame("load.find_knee", "each target has a knee of its own", hint);
                 }
+                if self.plan.repetitions.is_some_and(|repetitions| repetitions > 1) {
+                    let hint = "leave repetitions out to search, then repeat the rates around the knee with arrivals and rates";
+                    let problem = "with repetitions, each of them would search at other rates";
+                    self.blame("load.find_knee", problem, hint);
+                }
                 Some(Search::Knee(slo.clone()))
             }
             (true, None) => {

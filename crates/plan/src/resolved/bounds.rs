@@ -22,8 +22,9 @@ impl ResolvedPlan {
     /// Steps; both ends are the same when the number of repetitions is fixed.
     pub fn steps(&self) -> Bounds<u64> {
         let round = (self.cells.len() * self.targets.len()) as u64;
-        let loads = (self.loads.len() * self.targets.len()) as u64;
-        let searched = u64::from(self.most_searched()) * self.targets.len() as u64;
+        let series = self.targets.len() as u64 * u64::from(self.load_repetitions());
+        let loads = self.loads.len() as u64 * series;
+        let searched = u64::from(self.most_searched()) * series;
         let most = round * u64::from(self.repeat.most);
         let most = match (self.repeat.budget, self.shortest_sample()) {
             // Beyond the first round, no more steps than samples fit into the time; the last pair may overrun.
@@ -42,7 +43,7 @@ impl ResolvedPlan {
     pub fn measured_time(&self) -> Bounds<Duration> {
         let targets = self.targets.len() as u32;
         let cells = time_of(&self.cells) * targets;
-        let loads = time_of(&self.loads) * targets;
+        let loads = time_of(&self.loads) * (targets * self.load_repetitions());
         let longest = self.extended_time();
         if let Some(budget) = self.repeat.budget {
             let least =
@@ -62,10 +63,11 @@ impl ResolvedPlan {
             Work::Transactions(work) => work.longest(),
         };
         let searched = self.loads.last().map_or(Duration::ZERO, longest) * self.most_searched();
-        (self.loads.iter().map(longest).sum::<Duration>() + searched) * self.targets.len() as u32
+        let series = self.targets.len() as u32 * self.load_repetitions();
+        (self.loads.iter().map(longest).sum::<Duration>() + searched) * series
     }
 
-    /// Most steps that a search adds on each target.
+    /// Most steps that a search adds to a repetition of the load on each target.
     pub(super) fn most_searched(&self) -> u32 {
         if self.search.is_some() { Search::MAX_ADDED } else { 0 }
     }
@@ -149,6 +151,9 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
         let users = "[[target]]\nurl = '/a'\n[load]\nusers = [1, 2]\nwarm_up = '1s'\nmeasure = '30s'\nmax_extensions = 2\n";
         let users = Plan::parse(users).unwrap().resolve().unwrap();
         assert_eq!(users.measured_time(), seconds(2 * 31, 2 * (31 + 61 + 121)));
+        let six = Plan { repetitions: Some(6), ..users.typed.clone() }.resolve().unwrap();
+        assert_eq!(six.measured_time(), seconds(6 * 2 * 31, 6 * 2 * (31 + 61 + 121)));
+        assert_eq!(six.steps(), Bounds { least: 12, most: 12 });
         assert_eq!(plan("repetitions = 1").least_bytes_moved(), 5 * 65536);
     }
 }

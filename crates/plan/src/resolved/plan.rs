@@ -100,7 +100,7 @@ pub struct ResolvedPlan {
     pub targets: Vec<PlannedTarget>,
     /// Cells of sweeps and depth studies, repeated according to [`Self::repeat`].
     pub cells: Vec<Cell>,
-    /// Steps of users, measured once each after the cells.
+    /// Steps of users, measured after the cells, [`Self::load_repetitions`] times.
     pub loads: Vec<Cell>,
     /// How the load continues after [`Self::loads`].
     pub search: Option<Search>,
@@ -135,6 +135,11 @@ impl ResolvedPlan {
             }
         }
         self
+    }
+
+    /// How often the series of load steps is measured on each target.
+    pub fn load_repetitions(&self) -> u32 {
+        self.typed.repetitions.unwrap_or(1)
     }
 
     /// True if the users of a load stay logged on from one step to the next (docs/adr/0053).

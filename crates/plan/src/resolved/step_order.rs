@@ -78,20 +78,24 @@ impl<'p> StepOrder<'p> {
         }
     }
 
-    /// The steps of users, once each in the order given (rising loads); they follow the last round.
-    pub fn loads(&mut self) -> Vec<StepPlan> {
-        self.target_order = Random::new(self.plan.seed, TARGET_STREAM);
+    /// One repetition of the steps of users, in the order given (rising loads); the first follows the last round. The
+    /// targets of a step follow each other in an order that is drawn anew for each step and repetition, so that each pair
+    /// shares its conditions.
+    pub fn loads(&mut self, repetition: u32) -> Vec<StepPlan> {
+        if repetition == 0 {
+            self.target_order = Random::new(self.plan.seed, TARGET_STREAM);
+        }
         let mut steps = Vec::new();
         for (index, load) in self.plan.loads.iter().enumerate() {
-            self.on_targets(|_| true, index, load, 0, &mut steps);
+            self.on_targets(|_| true, index, load, repetition, &mut steps);
         }
         steps
     }
 
-    /// A further load step on every target, after [`Self::loads`].
-    pub fn further(&mut self, load: &Cell) -> Vec<StepPlan> {
+    /// A further load step on every target, after [`Self::loads`] of the same repetition.
+    pub fn further(&mut self, load: &Cell, repetition: u32) -> Vec<StepPlan> {
         let mut steps = Vec::new();
-        self.on_targets(|_| true, self.plan.loads.len(), load, 0, &mut steps);
+        self.on_targets(|_| true, self.plan.loads.len(), load, repetition, &mut steps);
         steps
     }
 
@@ -142,6 +146,37 @@ mod tests {
             seen.insert(order);
         }
         assert_eq!(seen.len(), 4, "each round has an order of its own");
+    }
+
+    #[test]
+    fn repetitions_of_a_load_repeat_the_series_and_draw_the_order_of_targets_anew() {
+        let text = |repetitions: u32| {
+            format!(
+                "repetitions = {repetitions}\nseed = 3\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n\
+                 [load]\nusers = [1, 4]\nuntil_stress = true\n"
+            )
+        };
+        let plan = Plan::parse(&text(12)).unwrap().resolve().unwrap();
+        let none = SkippedCells::default();
+        let mut order = StepOrder::new(&plan, &none);
+        let mut first_targets = Vec::new();
+        let mut indices = Vec::new();
+        for repetition in 0..plan.load_repetitions() {
+            let mut steps = order.loads(repetition);
+            steps.extend(order.further(&plan.loads[1], repetition));
+            assert!(steps.iter().all(|step| step.repetition == repetition));
+            let cells: Vec<usize> = steps.iter().map(|step| step.cell).collect();
+            assert_eq!(cells, [0, 0, 1, 1, 2, 2], "the targets of a step follow each other");
+            first_targets.extend(steps.iter().step_by(2).map(|step| step.target));
+            indices.extend(steps.iter().map(|step| step.index));
+        }
+        assert!(indices.iter().copied().eq(0..indices.len() as u32));
+        let second = first_targets.iter().filter(|target| **target == 1).count();
+        assert!((12..=24).contains(&second), "{second} of 36 steps begin with the second target");
+        let once = Plan::parse(&text(1)).unwrap().resolve().unwrap();
+        let alone: Vec<u32> = StepOrder::new(&once, &none).loads(0).iter().map(|step| step.target).collect();
+        assert_eq!(alone[0], first_targets[0]);
+        assert_eq!(once.load_repetitions(), 1);
     }
 
     #[test]

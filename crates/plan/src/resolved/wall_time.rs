@@ -79,7 +79,8 @@ impl ResolvedPlan {
         let loads: Duration = self.loads.iter().map(|cell| around_load(cell, slowest)).sum();
         let last = self.loads.last().map_or(Duration::ZERO, |cell| around_load(cell, slowest));
         let searched = last * self.most_searched();
-        let most = cells + self.extended_time() + (probes + around + loads + searched) * targets;
+        let loads = (loads + searched) * self.load_repetitions();
+        let most = cells + self.extended_time() + (probes + around + loads) * targets;
         Bounds { least: self.measured_time().least, most }
     }
 
