@@ -30,7 +30,8 @@ pub fn series(runs: &[RunData], options: &Options) -> Result<Series, SeriesError
         return Err(SeriesError::TooFew(runs.len()));
     }
     let lines = common_lines(runs)?;
-    let (lines, logs): (Vec<SeriesLine>, Vec<RunSeries>) = lines.into_iter().unzip();
+    let (lines, logs): (Vec<SeriesLine>, Vec<RunSeries>) =
+        lines.into_iter().map(|found| (found.line, found.series)).unzip();
     let error = 1.0 - options.level;
     let shifts = run_series_shifts(&logs, error, options.seed);
     let trends = trends(&logs, &shifts, error, options);
@@ -153,7 +154,7 @@ fn within_run(cells: &[&CellLogs]) -> Option<f64> {
 
 /// The lines of all runs. Where every run has one target, the name of the target may differ: a machine that was renamed or
 /// replaced is what a series is for.
-pub(crate) fn common_lines(runs: &[RunData]) -> Result<Vec<(SeriesLine, RunSeries)>, SeriesError> {
+pub(crate) fn common_lines(runs: &[RunData]) -> Result<Vec<CommonLine>, SeriesError> {
     let by_name: Vec<_> = runs.iter().map(|run| cells(run, str::to_owned)).collect();
     let found = lines(&by_name);
     if !found.is_empty() {
@@ -183,8 +184,17 @@ pub(crate) fn common_lines(runs: &[RunData]) -> Result<Vec<(SeriesLine, RunSerie
     Ok(found)
 }
 
+/// A test of a target with the cells that all runs have.
+pub(crate) struct CommonLine {
+    pub line: SeriesLine,
+    /// Log rates: the mean of the cells, a value per run.
+    pub series: RunSeries,
+    /// Log rates of each cell.
+    pub cells: Vec<(Coordinates, RunSeries)>,
+}
+
 /// Every target and test with a cell that all runs have, and its log rates.
-fn lines(cells: &[RunCells]) -> Vec<(SeriesLine, RunSeries)> {
+fn lines(cells: &[RunCells]) -> Vec<CommonLine> {
     let keys: BTreeSet<&Key> = cells.iter().flat_map(BTreeMap::keys).collect();
     let mut lines = Vec::new();
     for key in keys {
@@ -212,7 +222,14 @@ fn lines(cells: &[RunCells]) -> Vec<(SeriesLine, RunSeries)> {
             cells: common.len(),
             incomplete_cells: all.len() - common.len(),
         };
-        lines.push((line, RunSeries { values, errors }));
+        let of_cell = |at: &&Coordinates| {
+            let in_runs = of_runs.iter().filter_map(|cells| cells.get(*at));
+            let of_run = |cell: &CellLogs| Some((cell.median()?, within_run(&[cell])));
+            let (values, errors) = in_runs.filter_map(of_run).unzip();
+            ((*at).clone(), RunSeries { values, errors })
+        };
+        let cells = common.iter().map(of_cell).collect();
+        lines.push(CommonLine { line, series: RunSeries { values, errors }, cells });
     }
     lines
 }

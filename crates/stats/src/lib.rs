@@ -80,7 +80,7 @@ pub use quantum::{Quantum, TimeRange, clock_quanta};
 pub use queueing::{knee, mean_value_analysis, repairman_throughput};
 pub use rank_sum::shift;
 pub use ratio::separate_log_ratio;
-pub use recent_level::{ExpectedScatter, RecentLevel, recent_levels};
+pub use recent_level::{ExpectedScatter, RecentLevel, is_noisier, outdated_runs, recent_levels};
 pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions, differing_regions_among};
 pub use repetitions::repetitions_needed;
 pub use resampling::bootstrap_intervals;

@@ -41,6 +41,12 @@ pub struct RunSeries {
 }
 
 impl RunSeries {
+    /// The runs `from..to` of it.
+    #[must_use]
+    pub fn between(&self, from: usize, to: usize) -> Self {
+        Self { values: self.values[from..to].to_vec(), errors: self.errors[from..to].to_vec() }
+    }
+
     /// Typical standard error within a run; 0 if none is known.
     pub(crate) fn within(&self) -> f64 {
         let squares: Vec<f64> = self.errors.iter().flatten().map(|error| error * error).collect();
