@@ -15,11 +15,14 @@ use crate::{Estimate, Interval};
 
 /// Probability of a false fall for each number of latest runs, from one to five. In 1,000 simulated series of 20 equal runs
 /// 10 have one, because the numbers of latest runs share most of their runs (docs/gate.md).
-const ERRORS: [f64; 5] = [0.0001, 0.0003, 0.0008, 0.0016, 0.0032];
+const ERRORS: [f64; 5] = [0.0001, 0.0003, 0.0009, 0.002, 0.004];
 
 /// A run is noisier than usual if its error is beyond this many times that of a usual run. With six repetitions an error
 /// is known to a third.
 const NOISIER: f64 = 1.5;
+
+/// The weight of the error within one run against that of the expected scatter: the degrees of freedom of six repetitions.
+const ERROR_WEIGHT: f64 = 5.0;
 
 /// The scatter between runs that is expected before any is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,7 +101,11 @@ struct Weighed<'a> {
 
 impl<'a> Weighed<'a> {
     fn new(series: &'a RunSeries, expected: ExpectedScatter) -> Self {
-        let least = usual(&series.errors).unwrap_or(0.0).max(expected.deviation).powi(2);
+        let errors = usual(&series.errors).map_or(0.0, |_| ERROR_WEIGHT * series.errors.len() as f64);
+        let within = usual(&series.errors).unwrap_or(0.0).powi(2);
+        let square = expected.deviation.powi(2);
+        let shrunk = (expected.runs * square + errors * within) / (expected.runs + errors);
+        let least = shrunk.max(square);
         let of_run = |error: &Option<f64>| {
             let square = error.map_or(0.0, |error| error * error);
             if square > NOISIER * NOISIER * least { square / least } else { 1.0 }
@@ -204,7 +211,11 @@ mod tests {
         let mut nights = series(vec![0.0; 10]);
         nights.errors = vec![Some(0.03); 10];
         let found = recent_levels(&nights, EXPECTED, 1.0, 0.95);
-        assert!((found[0].scatter - 0.03).abs() < 1e-12 && (found[0].last - 0.03).abs() < 1e-12);
+        // 50 degrees of freedom at 3 %, and 12 at 2 %.
+        assert!(
+            (found[0].scatter - 0.0283).abs() < 1e-4 && (found[0].last - 0.0283).abs() < 1e-4,
+            "{found:?}"
+        );
         assert!(!is_noisier(Some(0.03), &nights.errors) && is_noisier(Some(0.05), &nights.errors));
         assert!(!is_noisier(None, &nights.errors) && !is_noisier(Some(0.03), &[None]));
     }

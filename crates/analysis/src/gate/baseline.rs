@@ -10,8 +10,7 @@ use crate::types::{GateOptions, SeriesLine};
 /// The index of the first run that counts; that of the judged run, the last one, if none before it does.
 ///
 /// A run at the begin does not count if it is too noisy for the limit and noisier than those after it. Runs at the begin
-/// that are clearly slower than all good runs after them do not count either: their machine was busy, or their level was
-/// improved.
+/// that are clearly slower than all runs after them do not count either: their machine was busy, or their level was improved.
 pub(super) fn first_that_counts(lines: &[CommonLine], options: &GateOptions) -> usize {
     let judged = lines.first().map_or(0, |found| found.series.values.len().saturating_sub(1));
     let is_replaced = |run: usize| {
@@ -22,7 +21,7 @@ pub(super) fn first_that_counts(lines: &[CommonLine], options: &GateOptions) -> 
         })
     };
     let sharp = (0..judged).find(|run| !is_replaced(*run)).unwrap_or(judged);
-    let series: Vec<RunSeries> = lines.iter().map(|found| found.series.between(sharp, judged)).collect();
+    let series: Vec<RunSeries> = lines.iter().map(|found| found.series.between(sharp, judged + 1)).collect();
     sharp + outdated_runs(&mean_of(&series), expected(options))
 }
 

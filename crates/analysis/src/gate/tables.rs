@@ -14,6 +14,10 @@ const TREND_ERROR: f64 = 0.01;
 /// The share of the error that all tests have where there are several; their mean has a whole one.
 const SHARE_OF_TESTS: f64 = 0.5;
 
+/// A run says nothing about the runs before it if it is noisier than they are by more than this factor. The error of six
+/// equal repetitions is wider by chance in one of 100,000 runs.
+const UNLIKE: f64 = 2.5;
+
 /// The runs that count, with the judged one as the last.
 pub(super) struct Tables {
     lines: Vec<CommonLine>,
@@ -151,8 +155,9 @@ fn too_wide<'l>(levels: &'l [RecentLevel], options: &GateOptions) -> Option<&'l 
     let half_width =
         |level: &RecentLevel| level.difference.interval.map_or(f64::INFINITY, Interval::half_width);
     let last = levels.first()?;
-    let is_unlike = last.last > last.scatter;
     let narrowest = levels.iter().min_by(|x, y| half_width(x).total_cmp(&half_width(y)))?;
-    let decides = if is_unlike { last } else { narrowest };
-    (half_width(decides) > -options.edge() && decides.last > options.largest_scatter()).then_some(decides)
+    let (decides, deviation) =
+        if last.last > UNLIKE * last.scatter { (last, last.last) } else { (narrowest, narrowest.scatter) };
+    let is_wide = half_width(decides) > -options.edge() && may_reach_the_limit(&decides.difference, options);
+    (is_wide && deviation > options.largest_scatter()).then_some(decides)
 }
