@@ -1,7 +1,8 @@
 //! Whether a run is slower than the good runs of its plan before it (docs/gate.md has the rule and its reasons).
 
 mod baseline;
-mod tables;
+pub(crate) mod calibration;
+pub(crate) mod tables;
 
 use sharebench_stats::{Estimate, ExpectedScatter, student_quantile};
 

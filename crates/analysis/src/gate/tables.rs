@@ -112,7 +112,7 @@ fn levels(series: &RunSeries, share: f64, options: &GateOptions) -> Vec<RecentLe
 
 /// The mean of all lines in each run. Repetitions share their conditions, so that the errors of the lines are not taken as
 /// independent.
-pub(super) fn mean_of(series: &[RunSeries]) -> RunSeries {
+pub(crate) fn mean_of(series: &[RunSeries]) -> RunSeries {
     let lines = series.len() as f64;
     let runs = series.first().map_or(0, |one| one.values.len());
     let values = (0..runs).map(|run| series.iter().map(|one| one.values[run]).sum::<f64>() / lines);

@@ -2,13 +2,14 @@
 
 use sharebench_model::units::{counted, percent, percent_limit};
 use sharebench_model::{Coordinates, axis};
-use sharebench_stats::Estimate;
+use sharebench_stats::{Estimate, Interval};
 
 use crate::text::claims::show_percent;
 use crate::text::series::moved;
 use crate::types::span::{place_words, position_words};
 use crate::types::{
-    Analysis, Comparison, DifferingRegion, GateLine, GateOptions, GateOutcome, RatioVerdict, SeriesLine,
+    Analysis, Comparison, DifferingRegion, GateCalibration, GateLine, GateOptions, GateOutcome, RatioVerdict,
+    SeriesLine,
 };
 
 /// A ratio in percent: `-0.4 % [-2.0 %, +1.2 %]`.
@@ -144,4 +145,20 @@ pub(crate) fn verdict_words(
         Some(first) => format!("{}: {first} (limit {limit})", outcome.word()),
         None => format!("{}: no test is slower than in {} (limit {limit})", outcome.word(), good_runs(good)),
     }
+}
+
+/// The smallest limit with its method and uncertainty.
+pub(crate) fn calibration_words(calibration: &GateCalibration) -> String {
+    let Interval { low, high } = calibration.interval;
+    format!(
+        "smallest limit: --max-slower {} [{}, {}]: 2.5 times the scatter between {} of {} {} ({}), with the 95 % interval of \
+         a standard deviation; nights differ more than runs in a row, so prefer the upper bound",
+        percent(calibration.limit, 1),
+        percent(low, 1),
+        percent(high, 1),
+        counted(calibration.runs, "run"),
+        calibration.target,
+        calibration.test,
+        percent(calibration.scatter, 1)
+    )
 }

@@ -1,7 +1,7 @@
 //! The verdict of a gate: a run compared with the good runs of its plan before it.
 
 use serde::{Deserialize, Serialize};
-use sharebench_stats::Estimate;
+use sharebench_stats::{Estimate, Interval};
 
 use crate::types::SeriesLine;
 
@@ -167,4 +167,23 @@ impl GateVerdict {
         self.findings.extend(reasons);
         self
     }
+}
+
+/// The smallest limit that a machine can hold, by runs without a change between them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GateCalibration {
+    /// The limit, as a share.
+    pub limit: f64,
+    /// Its 95 % interval.
+    pub interval: Interval,
+    /// Standard deviation between the runs of the test that scatters most, as a share of its rate.
+    pub scatter: f64,
+    /// Number of runs.
+    pub runs: usize,
+    /// Target of the test that scatters most.
+    pub target: String,
+    /// The test or workload.
+    pub test: String,
+    /// The result in words.
+    pub text: String,
 }
