@@ -170,7 +170,9 @@ fn imported_nights(files: std::ops::RangeInclusive<usize>) -> Vec<RunData> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/verdict");
         let name = format!("series-{index}.csv");
         let table = std::fs::read(format!("{folder}/{name}")).unwrap();
-        let map = ["file_size=file_size:B", "record_size=record_size:B", "rate=rate_mb_s:MB/s"].map(|mapping| mapping.parse().unwrap()).into();
+        let map = ["file_size=file_size:B", "record_size=record_size:B", "rate=rate_mb_s:MB/s"]
+            .map(|mapping| mapping.parse().unwrap())
+            .into();
         let options = sharebench_exchange::Options { map, ..sharebench_exchange::Options::default() };
         let run = import(&name, &table, &options).unwrap().runs.remove(0);
         let outcome = Some(RunOutcome::Complete);

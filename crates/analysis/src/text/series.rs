@@ -83,7 +83,7 @@ fn gradual(series: &Series, trend: &SeriesTrend) -> Sentence {
 /// `read: nightly #8 is 67.0 % slower [66.2, 67.8] than the 7 runs before it (2 cells). One run cannot decide ..`
 fn last_run_alone(series: &Series, change: &LineChange) -> Sentence {
     let line = &series.lines[change.line];
-    let run = series.runs.last().map_or("the last run", |run| run.label.as_str());
+    let run = series.runs.last().map_or("", |run| run.label.as_str());
     let more = series.runs_to_confirm.map_or_else(String::new, |runs| {
         format!(": {} like it would", if runs == 1 { "1 more".to_owned() } else { format!("{runs} more") })
     });

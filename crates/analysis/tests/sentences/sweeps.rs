@@ -1,6 +1,6 @@
 //! Sweeps: verdicts, regions, curves, remedies, what is left out, and the state of runs.
 
-use sharebench_analysis::{Options, RunData, Weight, Weights};
+use sharebench_analysis::{Options, RunData, RunScatter, Weight, Weights};
 use sharebench_model::{
     Coordinates, ErrorClass, Facts, RepeatRule, RunOutcome, StepError, Value, Verdict, axis,
 };
@@ -136,7 +136,10 @@ fn runs_of_two_days_and_of_unequal_cells() {
     };
     let mut tuesday = night("tuesday", "2", 0.8e8, &grid(&["read"], 3, 4));
     tuesday.outcome = Some(RunOutcome::Incomplete(StepError::Stopped));
-    check("two_days", &[night("monday", "1", 1e8, &grid(&["read"], 4, 4)), tuesday], &quick());
+    let days = [night("monday", "1", 1e8, &grid(&["read"], 4, 4)), tuesday];
+    check("two_days", &days, &quick());
+    let run_scatter = Some(RunScatter { deviation: 0.01, runs: 5 });
+    check("two_days_after_five", &days, &Options { run_scatter, ..quick() });
     let mut one = Synthetic::new("one", &["a"], 1);
     one.sweep(&grid(&["read", "write"], 2, 2), 6, |_, _| 1e8);
     one.sweep(&[cell("reread", 1_000_000, 4096), cell("reread", 1_000_000, 8192)], 6, |_, _| 1e8);
