@@ -189,7 +189,7 @@ fn a_noisy_first_night_is_a_candidate_that_a_sharper_one_replaces() {
             (second.outcome, second.text.as_str()),
             (
                 GateOutcome::Passed,
-                "baseline recorded: this run is sharper than the 1 noisy run before, and replaces it"
+                "baseline recorded: this run is sharper than the noisy run before, and replaces it"
             )
         );
         assert_eq!(gate.first_alarm(&mut nights, [1.0; 6]), None, "level {level}");

@@ -156,8 +156,11 @@ fn too_wide<'l>(levels: &'l [RecentLevel], options: &GateOptions) -> Option<&'l 
         |level: &RecentLevel| level.difference.interval.map_or(f64::INFINITY, Interval::half_width);
     let last = levels.first()?;
     let narrowest = levels.iter().min_by(|x, y| half_width(x).total_cmp(&half_width(y)))?;
-    let (decides, deviation) =
-        if last.last > UNLIKE * last.scatter { (last, last.last) } else { (narrowest, narrowest.scatter) };
-    let is_wide = half_width(decides) > -options.edge() && may_reach_the_limit(&decides.difference, options);
-    (is_wide && deviation > options.largest_scatter()).then_some(decides)
+    let (width, deviation) = if last.last > UNLIKE * last.scatter {
+        (half_width(last), last.last)
+    } else {
+        (half_width(narrowest), narrowest.scatter)
+    };
+    let is_wide = width > -options.edge() && may_reach_the_limit(&last.difference, options);
+    (is_wide && deviation > options.largest_scatter()).then_some(last)
 }

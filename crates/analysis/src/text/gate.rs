@@ -80,10 +80,11 @@ pub(crate) fn candidate_words(line: &SeriesLine, error: f64, options: &GateOptio
 
 /// The first run that counts replaces those before it.
 pub(crate) fn replaced_words(before: usize) -> String {
-    format!(
-        "baseline recorded: this run is sharper than the {} before, and replaces",
-        counted(before, "noisy run")
-    ) + if before == 1 { " it" } else { " them" }
+    let (runs, them) = match before {
+        1 => ("noisy run".to_owned(), "it"),
+        before => (format!("{before} noisy runs"), "them"),
+    };
+    format!("baseline recorded: this run is sharper than the {runs} before, and replaces {them}")
 }
 
 /// `smb read -3.1 % [-5.6 %, -0.6 %]; most in files of 1MiB, records of 64KiB: -4.0 % [-7.1 %, -0.8 %]`.

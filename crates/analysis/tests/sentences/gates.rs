@@ -67,6 +67,9 @@ fn gates_that_find_a_fall() {
 fn gates_of_noisy_runs() {
     let noisy = nights(&[500.0, 500.0], 0.3);
     check("gate_candidate", &noisy[..1]);
+    let mut two = nights(&[500.0, 500.0, 500.0], 0.01);
+    (two[0], two[1]) = (noisy[0].clone(), noisy[1].clone());
+    check("gate_two_replaced", &two);
     let mut replaced = nights(&[500.0, 500.0], 0.01);
     replaced[0] = noisy[0].clone();
     check("gate_replaced", &replaced);

@@ -140,6 +140,14 @@ fn runs_of_two_days_and_of_unequal_cells() {
     check("two_days", &days, &quick());
     let run_scatter = Some(RunScatter { deviation: 0.01, runs: 5 });
     check("two_days_after_five", &days, &Options { run_scatter, ..quick() });
+    let mut blocked = Synthetic::new("blocked", &["a", "b"], 9);
+    for target in 0..2 {
+        for repetition in 0..8 {
+            let rate = if target == 1 { 1.3e8 } else { 1e8 } + 1e5 * f64::from(repetition);
+            blocked.step(target, repetition, cell("read", 1 << 20, 65_536), rate);
+        }
+    }
+    check("blocked", &[blocked.run], &quick());
     let mut one = Synthetic::new("one", &["a"], 1);
     one.sweep(&grid(&["read", "write"], 2, 2), 6, |_, _| 1e8);
     one.sweep(&[cell("reread", 1_000_000, 4096), cell("reread", 1_000_000, 8192)], 6, |_, _| 1e8);
