@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sharebench_model::{Coordinates, Value, axis};
 use sharebench_stats::{
-    LevelShift, RunSeries, Trend, detectable_fall, further_runs_to_detect_half, last_run_shift, median,
-    median_or_zero, run_series_shifts, run_series_trends, shift,
+    LevelShift, RunSeries, Trend, detectable_fall, further_runs_like_the_last, further_runs_to_detect_half,
+    last_run_shift, last_runs_alone, median, median_or_zero, run_series_shifts, run_series_trends, shift,
 };
 
 use crate::align::rates::{rate, usable};
@@ -30,12 +30,16 @@ pub fn series(runs: &[RunData], options: &Options) -> Result<Series, SeriesError
         return Err(SeriesError::TooFew(runs.len()));
     }
     let lines = common_lines(runs)?;
-    let (lines, logs): (Vec<SeriesLine>, Vec<RunSeries>) = lines.into_iter().unzip();
+    let (lines, logs): (Vec<SeriesLine>, Vec<RunSeries>) =
+        lines.into_iter().map(|found| (found.line, found.series)).unzip();
     let error = 1.0 - options.level;
     let shifts = run_series_shifts(&logs, error, options.seed);
     let trends = trends(&logs, &shifts, error, options);
     let changes = changes(&logs, runs.len(), &shifts, &trends, options);
-    let is_unchanged = changes.is_empty() && trends.is_empty();
+    let last_run = last_run(&logs, &shifts, &trends, error, options);
+    let differing: Vec<RunSeries> = last_run.iter().map(|change| logs[change.line].clone()).collect();
+    let runs_to_confirm = further_runs_like_the_last(&differing, error, options.seed);
+    let is_unchanged = changes.is_empty() && trends.is_empty() && last_run.is_empty();
     // What is found elsewhere does not depend on what could have been found.
     let detectable_fall = if is_unchanged { detectable_fall(&logs, error, options.seed) } else { None };
     let runs_to_detect_half = if is_unchanged && detectable_fall.is_none() {
@@ -48,8 +52,18 @@ pub fn series(runs: &[RunData], options: &Options) -> Result<Series, SeriesError
         .map(|run| SeriesRun { label: run.label.clone(), started_unix_ms: run.header.started_unix_ms })
         .collect();
     let sentences = Vec::new();
-    let mut series =
-        Series { runs, lines, changes, trends, sentences, error, detectable_fall, runs_to_detect_half };
+    let mut series = Series {
+        runs,
+        lines,
+        changes,
+        last_run,
+        runs_to_confirm,
+        trends,
+        sentences,
+        error,
+        detectable_fall,
+        runs_to_detect_half,
+    };
     series.sentences = series_sentences(&series);
     Ok(series)
 }
@@ -64,6 +78,24 @@ fn trends(logs: &[RunSeries], shifts: &[LevelShift], error: f64, options: &Optio
         p_value: (trend.p_value * logs.len() as f64).min(1.0),
     };
     found.into_iter().map(of_line).collect()
+}
+
+/// The lines of which the last run alone differs, with its ratio to the runs of the level before.
+fn last_run(
+    logs: &[RunSeries],
+    shifts: &[LevelShift],
+    trends: &[SeriesTrend],
+    error: f64,
+    options: &Options,
+) -> Vec<LineChange> {
+    let of_line = |line: usize| {
+        let own = shifts.iter().filter(|shift| shift.series.contains(&line)).map(|shift| shift.at);
+        let log = last_run_shift(&logs[line], own.max().unwrap_or(0), options.level)?;
+        let verdict = RatioVerdict::of(&log, options.tolerance);
+        Some(LineChange { line, ratio: log.map(f64::exp), verdict })
+    };
+    let alone = last_runs_alone(logs, shifts, error).into_iter();
+    alone.filter(|line| !trends.iter().any(|trend| trend.line == *line)).filter_map(of_line).collect()
 }
 
 /// The changes of all lines without a trend, with their size.
@@ -153,7 +185,7 @@ fn within_run(cells: &[&CellLogs]) -> Option<f64> {
 
 /// The lines of all runs. Where every run has one target, the name of the target may differ: a machine that was renamed or
 /// replaced is what a series is for.
-pub(crate) fn common_lines(runs: &[RunData]) -> Result<Vec<(SeriesLine, RunSeries)>, SeriesError> {
+pub(crate) fn common_lines(runs: &[RunData]) -> Result<Vec<CommonLine>, SeriesError> {
     let by_name: Vec<_> = runs.iter().map(|run| cells(run, str::to_owned)).collect();
     let found = lines(&by_name);
     if !found.is_empty() {
@@ -183,8 +215,17 @@ pub(crate) fn common_lines(runs: &[RunData]) -> Result<Vec<(SeriesLine, RunSerie
     Ok(found)
 }
 
+/// A test of a target with the cells that all runs have.
+pub(crate) struct CommonLine {
+    pub line: SeriesLine,
+    /// Log rates: the mean of the cells, a value per run.
+    pub series: RunSeries,
+    /// Log rates of each cell.
+    pub cells: Vec<(Coordinates, RunSeries)>,
+}
+
 /// Every target and test with a cell that all runs have, and its log rates.
-fn lines(cells: &[RunCells]) -> Vec<(SeriesLine, RunSeries)> {
+fn lines(cells: &[RunCells]) -> Vec<CommonLine> {
     let keys: BTreeSet<&Key> = cells.iter().flat_map(BTreeMap::keys).collect();
     let mut lines = Vec::new();
     for key in keys {
@@ -212,7 +253,14 @@ fn lines(cells: &[RunCells]) -> Vec<(SeriesLine, RunSeries)> {
             cells: common.len(),
             incomplete_cells: all.len() - common.len(),
         };
-        lines.push((line, RunSeries { values, errors }));
+        let of_cell = |at: &&Coordinates| {
+            let in_runs = of_runs.iter().filter_map(|cells| cells.get(*at));
+            let of_run = |cell: &CellLogs| Some((cell.median()?, within_run(&[cell])));
+            let (values, errors) = in_runs.filter_map(of_run).unzip();
+            ((*at).clone(), RunSeries { values, errors })
+        };
+        let cells = common.iter().map(of_cell).collect();
+        lines.push(CommonLine { line, series: RunSeries { values, errors }, cells });
     }
     lines
 }

@@ -5,7 +5,8 @@ mod synthetic;
 use sharebench_analysis::{
     Options, RatioVerdict, RunData, SeriesError, Tone, Weight, Weights, analyse, series,
 };
-use sharebench_model::{Coordinates, Value, axis};
+use sharebench_exchange::import;
+use sharebench_model::{Coordinates, RunOutcome, Value, axis};
 use synthetic::Synthetic;
 
 fn cells(tests: &[&str]) -> Vec<Coordinates> {
@@ -161,6 +162,81 @@ fn one_slow_night_after_seven_equal_ones_is_found() {
         ),
         "{text}"
     );
+}
+
+/// The imported nights of `data/verdict`.
+fn imported_nights(files: std::ops::RangeInclusive<usize>) -> Vec<RunData> {
+    let night = |index: usize| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/verdict");
+        let name = format!("series-{index}.csv");
+        let table = std::fs::read(format!("{folder}/{name}")).unwrap();
+        let map = [
+            "test=test",
+            "target==server",
+            "file_size=file_size:B",
+            "record_size=record_size:B",
+            "rate=rate_mb_s:MB/s",
+        ]
+        .map(|mapping| mapping.parse().unwrap())
+        .into();
+        let options = sharebench_exchange::Options { map, ..sharebench_exchange::Options::default() };
+        let run = import(&name, &table, &options).unwrap().runs.remove(0);
+        let outcome = Some(RunOutcome::Complete);
+        RunData {
+            label: name,
+            command: String::new(),
+            header: run.header,
+            facts: run.facts,
+            steps: run.steps,
+            outcome,
+        }
+    };
+    files.map(night).collect()
+}
+
+#[test]
+fn one_slow_night_without_repetitions_is_no_evidence_that_nothing_changed() {
+    let found = series(&imported_nights(1..=8), &Options::default()).unwrap();
+    assert!(found.changes.is_empty() && found.last_run.len() == 2, "{found:?}");
+    assert_eq!(found.runs_to_confirm, Some(2));
+    for (sentence, test) in found.sentences.iter().zip(["read", "write"]) {
+        assert_eq!(sentence.tone, Tone::NotResolved);
+        assert!(sentence.text.contains(&format!("{test}: series-8.csv alone is 66.")), "{}", sentence.text);
+        assert!(
+            sentence
+                .text
+                .ends_with("One run cannot decide whether the level has changed: 2 more like it would."),
+            "{}",
+            sentence.text
+        );
+    }
+    // Without that night there is evidence of absence for large falls alone.
+    let equal = series(&imported_nights(1..=7), &Options::default()).unwrap();
+    assert!(equal.last_run.is_empty(), "{equal:?}");
+    assert!(!equal.sentences[0].text.contains("No significant change") || equal.detectable_fall.is_some());
+}
+
+#[test]
+fn a_last_night_alone_is_open_in_three_more_series() {
+    let without_repetitions = |rates: &[f64]| {
+        let mut nights = nights_of(rates);
+        for night in &mut nights {
+            night.steps.retain(|step| step.repetition == 0);
+        }
+        nights
+    };
+    let tail = |rates: &[f64]| {
+        let found = series(&without_repetitions(rates), &Options::default()).unwrap();
+        (found.changes.len(), found.last_run.iter().map(|change| change.verdict).collect::<Vec<_>>())
+    };
+    let quiet = [500.0, 504.0, 497.0, 501.0, 495.0, 503.0, 500.0];
+    assert_eq!(tail(&[&quiet[..], &[300.0]].concat()), (0, vec![RatioVerdict::Slower]));
+    assert_eq!(tail(&[&quiet[..], &[800.0]].concat()), (0, vec![RatioVerdict::Faster]));
+    // After a change of level, the runs from there on count.
+    let (changes, last) =
+        tail(&[[500.0; 8].as_slice(), &[300.0, 303.0, 298.0, 301.0, 299.0, 302.0, 150.0]].concat());
+    assert_eq!((changes, last), (1, vec![RatioVerdict::Slower]));
+    assert_eq!(tail(&quiet), (0, Vec::new()));
 }
 
 #[test]

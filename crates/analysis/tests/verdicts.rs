@@ -4,7 +4,7 @@ mod synthetic;
 
 use sharebench_analysis::{
     Analysis, ComparisonOutcome, ComparisonVerdict, Confidence, Gate, InconclusiveReason, ObjectionKind,
-    Options, Requirements, RunData, Tone, analyse,
+    Options, Requirements, RunData, RunScatter, Tone, analyse,
 };
 use sharebench_model::{ErrorClass, RunOutcome, StepError, Verdict, axis};
 use synthetic::{Synthetic, cell, grid, load, plausible_load};
@@ -341,5 +341,51 @@ fn a_low_confidence_names_the_cheapest_remedy() {
         ),
         "{}",
         verdict(&analysis).text
+    );
+}
+
+/// Two runs of one plan, of which the second is 10 % faster.
+fn two_runs() -> [RunData; 2] {
+    [(31, 1.0), (32, 1.1)].map(|(seed, factor)| {
+        let mut run = Synthetic::new("plan", &["smb"], seed);
+        run.sweep(&[cell("read", 1 << 20, 4096), cell("read", 1 << 20, 65_536)], 12, |_, _| 1e8 * factor);
+        run.run.label = format!("plan #{seed}");
+        run.run
+    })
+}
+
+fn verdict_with(run_scatter: Option<RunScatter>) -> ComparisonVerdict {
+    let analysis = analyse(&two_runs(), &Options { run_scatter, ..Options::default() });
+    analysis.comparisons[0].verdict.clone()
+}
+
+#[test]
+fn two_runs_that_did_not_take_turns_need_earlier_runs_for_more_than_low_confidence() {
+    let objection = |verdict: &ComparisonVerdict| {
+        let mut found = verdict.objections.iter().filter(|found| found.kind == ObjectionKind::TwoRuns);
+        found.next().map(|found| (found.confidence, found.words()))
+    };
+    let unknown = verdict_with(None);
+    assert_eq!(unknown.confidence, Some(Confidence::Low), "{unknown:?}");
+    let (confidence, words) = objection(&unknown).unwrap();
+    assert_eq!(confidence, Confidence::Low);
+    assert!(words.contains("which is not known: 0 earlier runs of the same plan, 4 are needed"), "{words}");
+    let three = verdict_with(Some(RunScatter { deviation: 0.01, runs: 3 }));
+    assert_eq!((three.confidence, three.ratio), (Some(Confidence::Low), unknown.ratio));
+    let five = verdict_with(Some(RunScatter { deviation: 0.01, runs: 5 }));
+    let (confidence, words) = objection(&five).unwrap();
+    assert_eq!(confidence, Confidence::Moderate);
+    assert!(words.contains("the interval includes the scatter between 5 earlier runs"), "{words}");
+    // Student's t with 4 degrees of freedom is 2.776.
+    let margin = 2.776 * 0.01 * 2f64.sqrt();
+    let half_width =
+        |verdict: &ComparisonVerdict| verdict.ratio.unwrap().interval.unwrap().map(f64::ln).half_width();
+    let expected = half_width(&unknown).hypot(margin);
+    assert!((half_width(&five) - expected).abs() < 0.1 * expected, "{expected} {five:?}");
+    let wild = verdict_with(Some(RunScatter { deviation: 0.1, runs: 5 }));
+    assert_eq!(
+        wild.outcome,
+        ComparisonOutcome::Inconclusive,
+        "10 % are within the scatter of the runs: {wild:?}"
     );
 }

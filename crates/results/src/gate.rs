@@ -1,4 +1,4 @@
-//! Which runs passed the gate of a plan on a host.
+//! Which runs count for the gate of a plan on a host.
 
 use rusqlite::{Connection, params};
 use sharebench_model::RunOutcome;
@@ -7,58 +7,57 @@ use crate::error::{Problem, StoreError};
 use crate::store::{Store, state};
 use crate::stored::{RunId, RunState};
 
-/// The table is created by the first run that passes, so that the schema version stays as it is: a program that knows no
+/// The table is created by the first run that counts, so that the schema version stays as it is: a program that knows no
 /// gate reads such a file without loss.
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS gate_pass (
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS gate_run (
     run INTEGER PRIMARY KEY REFERENCES run (id),
     -- TOML: the plan with all defaults and without its seed.
     plan TEXT NOT NULL,
     -- Name of the machine that measured.
     host TEXT NOT NULL,
-    passed_unix_ms INTEGER NOT NULL,
+    judged_unix_ms INTEGER NOT NULL,
     -- 1 if the run was compared with a run that the user named: runs before it do not count from then on.
     starts_series INTEGER NOT NULL
 ) STRICT";
 
-/// A run that passed the gate of its plan on a host.
+/// A run with which later runs of its plan on a host are compared: one that passed its gate, or was inconclusive.
 ///
-/// The passes of one plan on one host are the good runs with which the next run is compared. A pass is recorded after
-/// the verdict, once per run, and never changes. Only complete runs can pass, because the next run is compared with all
-/// of their cells.
+/// It is recorded after the verdict, once per run, and never changes. Only complete runs count, because the next run is
+/// compared with all of their cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GatePass {
+pub struct GateRun {
     /// The run.
     pub run: RunId,
     /// Its plan as TOML, with all defaults and without the seed.
     pub plan: String,
     /// Name of the machine that measured it.
     pub host: String,
-    /// When it passed, milliseconds since 1970 (UTC).
-    pub passed_unix_ms: u64,
-    /// True if the runs that passed before do not count from here on.
+    /// When it was judged, milliseconds since 1970 (UTC).
+    pub judged_unix_ms: u64,
+    /// True if the runs before do not count from here on.
     pub starts_series: bool,
 }
 
 impl Store {
-    /// Records that a run has passed.
-    pub fn record_pass(&mut self, pass: &GatePass) -> Result<(), StoreError> {
+    /// Records that a run counts.
+    pub fn record_gate_run(&mut self, counted: &GateRun) -> Result<(), StoreError> {
         self.change(
-            || format!("record that run {} passed", pass.run),
+            || format!("record that run {} counts for its gate", counted.run),
             |transaction| {
-                let (state, _) = state(transaction, pass.run)?;
+                let (state, _) = state(transaction, counted.run)?;
                 if state != RunState::Ended(RunOutcome::Complete) {
-                    return Err(Problem::OutOfOrder("only a complete run can pass".to_owned()));
+                    return Err(Problem::OutOfOrder("only a complete run can count".to_owned()));
                 }
                 transaction.execute_batch(TABLE)?;
                 transaction.execute(
-                    "INSERT INTO gate_pass (run, plan, host, passed_unix_ms, starts_series) \
+                    "INSERT INTO gate_run (run, plan, host, judged_unix_ms, starts_series) \
                      VALUES (?1, ?2, ?3, ?4, ?5)",
                     params![
-                        pass.run.0,
-                        pass.plan,
-                        pass.host,
-                        pass.passed_unix_ms.cast_signed(),
-                        pass.starts_series,
+                        counted.run.0,
+                        counted.plan,
+                        counted.host,
+                        counted.judged_unix_ms.cast_signed(),
+                        counted.starts_series,
                     ],
                 )?;
                 Ok(())
@@ -66,17 +65,17 @@ impl Store {
         )
     }
 
-    /// The runs of a plan that passed on a host, oldest first, from the last one on that started a series.
-    pub fn passed_runs(&self, plan: &str, host: &str) -> Result<Vec<RunId>, StoreError> {
+    /// The runs of a plan that count on a host, oldest first, from the last one on that started a series.
+    pub fn gate_runs(&self, plan: &str, host: &str) -> Result<Vec<RunId>, StoreError> {
         self.look(
-            || "read which runs passed".to_owned(),
+            || "read which runs count for a gate".to_owned(),
             |connection| {
                 if !has_table(connection)? {
                     return Ok(Vec::new());
                 }
                 let mut runs = connection.prepare(
-                    "SELECT run FROM gate_pass WHERE plan = ?1 AND host = ?2 AND run >= \
-                     (SELECT coalesce(max(run), 0) FROM gate_pass WHERE plan = ?1 AND host = ?2 AND starts_series) \
+                    "SELECT run FROM gate_run WHERE plan = ?1 AND host = ?2 AND run >= \
+                     (SELECT coalesce(max(run), 0) FROM gate_run WHERE plan = ?1 AND host = ?2 AND starts_series) \
                      ORDER BY run",
                 )?;
                 let runs = runs.query_map(params![plan, host], |row| row.get(0).map(RunId))?;
@@ -86,9 +85,9 @@ impl Store {
     }
 }
 
-/// True if a run has passed in this file.
+/// True if a run counts for a gate in this file.
 fn has_table(connection: &Connection) -> Result<bool, Problem> {
     let mut table =
-        connection.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'gate_pass'")?;
+        connection.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'gate_run'")?;
     Ok(table.exists([])?)
 }

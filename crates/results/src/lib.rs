@@ -34,7 +34,7 @@ mod stored;
 pub use archive::StoredHistograms;
 pub use error::{Problem, StoreError, WriteError};
 pub use export::{Entry, SCHEMA, SpreadsheetText, Steps, StreamedTable, Table, table, write_csv, write_json};
-pub use gate::GatePass;
+pub use gate::GateRun;
 pub use reference::{ReferenceError, RunReference, WhichRun};
 pub use sink::RunSink;
 pub use store::{RunStream, Store};

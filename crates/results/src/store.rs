@@ -229,6 +229,23 @@ impl Store {
         )
     }
 
+    /// Number and plan of each complete run, oldest first.
+    pub fn plans(&self) -> Result<Vec<(RunId, String)>, StoreError> {
+        self.look(
+            || "read the plans of the runs".into(),
+            |connection| {
+                let mut plans = Vec::new();
+                for run in ids(connection)? {
+                    if state(connection, run)?.0 == RunState::Ended(RunOutcome::Complete) {
+                        let plan = "SELECT plan FROM run WHERE id = ?1";
+                        plans.push((run, connection.query_row(plan, [run.0], |row| row.get(0))?));
+                    }
+                }
+                Ok(plans)
+            },
+        )
+    }
+
     /// The newest run.
     pub fn last_run(&self) -> Result<RunId, StoreError> {
         self.look(|| "find the last run".into(), |connection| ids(connection)?.pop().ok_or(Problem::NoRuns))

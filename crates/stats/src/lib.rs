@@ -18,6 +18,7 @@ mod breaks;
 mod cache_cliff;
 mod capacity;
 mod changes;
+mod chi_squared;
 mod clock;
 mod dependent;
 mod directory_break;
@@ -58,6 +59,7 @@ pub use breaks::{Break, break_points};
 pub use cache_cliff::{Cliff, SizeCurve, SizedRate, TwoStates};
 pub use capacity::{Capacity, Forecast, ForecastError, fit_capacity, forecast};
 pub use changes::change_points;
+pub use chi_squared::chi_squared_quantile;
 pub use clock::{clock_allowance, widen_by_clock};
 pub use dependent::{
     Batch, EffectiveSampleSize, RESOLVED_TAIL, dependent_quantile_ranks, effective_sample_size,
@@ -83,13 +85,13 @@ pub use quantum::{Quantum, TimeRange, clock_quanta};
 pub use queueing::{knee, mean_value_analysis, repairman_throughput};
 pub use rank_sum::shift;
 pub use ratio::separate_log_ratio;
-pub use recent_level::{ExpectedScatter, RecentLevel, recent_levels};
+pub use recent_level::{ExpectedScatter, RecentLevel, is_noisier, outdated_runs, recent_levels};
 pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions, differing_regions_among};
 pub use repetitions::repetitions_needed;
 pub use resampling::bootstrap_intervals;
 pub use run_series::{
-    RunSeries, detectable_fall, further_runs_to_detect_half, last_run_shift, run_series_shifts,
-    run_series_trends,
+    RunSeries, detectable_fall, further_runs_like_the_last, further_runs_to_detect_half, last_run_shift,
+    last_runs_alone, run_series_shifts, run_series_trends,
 };
 pub use shape::{Shape, ShapePoint, shapes};
 pub use signed_rank::{

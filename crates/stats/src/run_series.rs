@@ -41,6 +41,20 @@ pub struct RunSeries {
 }
 
 impl RunSeries {
+    /// The runs `from..to` of it.
+    #[must_use]
+    pub fn between(&self, from: usize, to: usize) -> Self {
+        Self { values: self.values[from..to].to_vec(), errors: self.errors[from..to].to_vec() }
+    }
+
+    /// Standard deviation between the runs; none for fewer than two.
+    pub fn deviation(&self) -> Option<f64> {
+        let n = self.values.len() as f64;
+        let mean = self.values.iter().sum::<f64>() / n;
+        let squares: f64 = self.values.iter().map(|value| (value - mean).powi(2)).sum();
+        (self.values.len() > 1).then(|| (squares / (n - 1.0)).sqrt())
+    }
+
     /// Typical standard error within a run; 0 if none is known.
     pub(crate) fn within(&self) -> f64 {
         let squares: Vec<f64> = self.errors.iter().flatten().map(|error| error * error).collect();
@@ -61,9 +75,12 @@ pub fn run_series_shifts(series: &[RunSeries], error: f64, seed: u64) -> Vec<Lev
     let mut found = level_shifts(&values, error * (1.0 - LAST_RUN - TREND), seed);
     let begin = found.last().map_or(0, |shift| shift.at);
     let each = error * LAST_RUN / series.len().max(1) as f64;
+    // Without repetitions in the last run nothing is known of its precision.
+    let is_repeated = |one: &RunSeries| one.errors.last().is_some_and(Option::is_some);
     let shifts: Vec<(usize, f64)> = series
         .iter()
         .enumerate()
+        .filter(|(_, one)| is_repeated(one))
         .filter_map(|(index, one)| Some((index, last_run_p_value(one, begin)?)))
         .filter(|(_, p_value)| *p_value <= each)
         .collect();
@@ -93,8 +110,36 @@ pub fn run_series_trends(
     series.iter().enumerate().filter_map(of).collect()
 }
 
-/// The last run's log ratio to the runs from `begin` on, with the prediction interval at `level`; none if it has no
-/// repetitions, or there are too few runs.
+/// The series of which the last run alone is beyond all runs before it, without being a change of level in `shifts`; one of
+/// them is by chance in at most `error` of cases.
+pub fn last_runs_alone(series: &[RunSeries], shifts: &[LevelShift], error: f64) -> Vec<usize> {
+    let each = error / series.len().max(1) as f64;
+    let is_alone = |(index, one): &(usize, &RunSeries)| {
+        let last = one.values.len().saturating_sub(1);
+        let begin = shifts.iter().filter(|shift| shift.series.contains(index)).map(|shift| shift.at).max();
+        begin != Some(last)
+            && last_run_p_value(one, begin.unwrap_or(0)).is_some_and(|p_value| p_value <= each)
+    };
+    series.iter().enumerate().filter(is_alone).map(|(index, _)| index).collect()
+}
+
+/// How many further runs like the last one it takes until the level has changed with it; none if there are too many.
+pub fn further_runs_like_the_last(series: &[RunSeries], error: f64, seed: u64) -> Option<usize> {
+    let last = series.first()?.values.len().checked_sub(1)?;
+    (1..=MAX_FURTHER).find(|further| {
+        let longer = |one: &RunSeries| {
+            let mut longer = one.clone();
+            longer.values.extend(one.values.last().into_iter().cycle().take(*further));
+            longer.errors.extend(one.errors.last().into_iter().cycle().take(*further));
+            longer
+        };
+        let longer: Vec<RunSeries> = series.iter().map(longer).collect();
+        run_series_shifts(&longer, error, seed).iter().any(|shift| shift.at == last)
+    })
+}
+
+/// The last run's log ratio to the runs from `begin` on, with the prediction interval at `level`; none if there are too few
+/// runs.
 pub fn last_run_shift(series: &RunSeries, begin: usize, level: f64) -> Option<Estimate> {
     let last = LastRun::of(series, begin)?;
     let reach = student_quantile(f64::midpoint(1.0, level), last.degrees_of_freedom) * last.error;
@@ -114,7 +159,8 @@ struct LastRun {
 impl LastRun {
     fn of(series: &RunSeries, begin: usize) -> Option<Self> {
         let (last, before) = series.values.get(begin..)?.split_last()?;
-        let within = (*series.errors.last()?)?;
+        // Without repetitions the scatter between runs contains the error within them.
+        let within = (*series.errors.last()?).unwrap_or(0.0);
         if before.len() < FEWEST_BEFORE {
             return None;
         }
@@ -242,9 +288,31 @@ mod tests {
             ratio.interval.unwrap().contains(0.33) && ratio.interval.unwrap().half_width() < 0.02,
             "{ratio:?}"
         );
-        // Without repetitions in the last run nothing is known of its precision.
-        series.errors[7] = None;
-        assert_eq!(run_series_shifts(&[series], 0.05, 1), []);
+        assert_eq!(
+            last_runs_alone(&[series.clone()], &found, 0.05),
+            [] as [usize; 0],
+            "it is a change already"
+        );
+    }
+
+    #[test]
+    fn one_last_run_without_repetitions_is_no_change_but_it_differs() {
+        let mut random = Random::new(1, 0);
+        let mut series = noisy(8, 0.01, &mut random);
+        series.errors = vec![None; 8];
+        let quiet = [series.clone()];
+        assert_eq!(last_runs_alone(&quiet, &[], 0.05), [] as [usize; 0]);
+        series.values[7] += 0.33f64.ln();
+        let alone = [noisy(8, 0.01, &mut random), series];
+        assert_eq!(run_series_shifts(&alone, 0.05, 1), []);
+        assert_eq!(last_runs_alone(&alone, &[], 0.05), [1]);
+        let ratio = last_run_shift(&alone[1], 0, 0.95).unwrap().map(f64::exp);
+        assert!(ratio.interval.unwrap().contains(0.33), "{ratio:?}");
+        assert_eq!(
+            further_runs_like_the_last(&alone[1..], 0.05, 1),
+            Some(1),
+            "7 and 2 runs: 1 of 36 divisions"
+        );
     }
 
     #[test]

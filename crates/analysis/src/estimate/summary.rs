@@ -63,6 +63,8 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
     let allowance = counted.iter().map(|cell| cell.clock_allowance()).sum::<f64>() / counted.len() as f64;
     let log = log.widened(allowance);
     let wider = wider.and_then(|wider| wider.widened(allowance).interval);
+    let scatter = options.run_scatter.filter(|_| pairing == Pairing::NotInterleaved);
+    let log = scatter.map_or(log, |scatter| scatter.included(&log, options.level));
     let verdict = RatioVerdict::of(&log, options.tolerance);
     let unresolved = Unresolved::of(&log, allowance, verdict, options.tolerance);
     let single = || ratios.iter().filter_map(|ratio| ratio.single_run);

@@ -9,7 +9,8 @@ use crate::judge::headline::NamedParts;
 use crate::judge::parts::CellBounds;
 use crate::types::{
     ComparisonOutcome, ComparisonVerdict, Confidence, Differences, FULL_REPETITIONS, InconclusiveReason,
-    Objection, ObjectionKind, Obstacle, Options, Overall, Pairing, RatioVerdict, Row, RunData, Summary, View,
+    Objection, ObjectionKind, Obstacle, Options, Overall, Pairing, RatioVerdict, Row, RunData, RunScatter,
+    Summary, View,
 };
 
 /// What a verdict rests on.
@@ -50,7 +51,7 @@ pub(crate) fn verdict(evidence: &Evidence<'_>, options: &Options) -> ComparisonV
     let conclusive = outcome != ComparisonOutcome::Inconclusive;
     let objections = summary
         .filter(|_| conclusive)
-        .map_or_else(Vec::new, |summary| evidence.objections(summary, sharpness));
+        .map_or_else(Vec::new, |summary| evidence.objections(summary, sharpness, options.run_scatter));
     let lowest = objections.iter().map(|objection| objection.confidence).min();
     ComparisonVerdict {
         comparison: evidence.index,
@@ -129,6 +130,12 @@ impl Evidence<'_> {
         [*a, *b].map(|system| &self.aligned.runs[self.aligned.systems[system].run])
     }
 
+    /// True if two runs measured the systems.
+    fn is_two_runs(&self) -> bool {
+        let ComparedSystems { a, b, .. } = self.compared();
+        self.aligned.systems[*a].run != self.aligned.systems[*b].run
+    }
+
     /// Positions of the mean's sections that were measured on one of the systems at least.
     fn rows(&self) -> impl Iterator<Item = &Row> {
         let ComparedSystems { a, b, .. } = self.compared();
@@ -165,7 +172,12 @@ impl Evidence<'_> {
     }
 
     /// What lowers the confidence in a conclusive verdict.
-    fn objections(&self, summary: &Summary, sharpness: Option<f64>) -> Vec<Objection> {
+    fn objections(
+        &self,
+        summary: &Summary,
+        sharpness: Option<f64>,
+        run_scatter: Option<RunScatter>,
+    ) -> Vec<Objection> {
         let mut found = Vec::new();
         let mut object = |kind, value, confidence: Option<Confidence>| {
             found.extend(confidence.map(|confidence| Objection { kind, value, confidence }));
@@ -173,7 +185,13 @@ impl Evidence<'_> {
         let moderate = |holds: bool| holds.then_some(Confidence::Moderate);
         let repetitions = summary.typical.n;
         let not_interleaved = summary.pairing != Pairing::Interleaved;
-        object(ObjectionKind::NotInterleaved, None, moderate(not_interleaved));
+        if not_interleaved && self.is_two_runs() {
+            let runs = run_scatter.map_or(0, |scatter| scatter.runs);
+            let allowed = if runs < RunScatter::FEWEST { Confidence::Low } else { Confidence::Moderate };
+            object(ObjectionKind::TwoRuns, Some(runs as f64), Some(allowed));
+        } else {
+            object(ObjectionKind::NotInterleaved, None, moderate(not_interleaved));
+        }
         let few = repetitions < FULL_REPETITIONS;
         object(ObjectionKind::FewRepetitions, Some(repetitions as f64), moderate(few));
         let sharpness = sharpness.unwrap_or(f64::INFINITY);

@@ -1,13 +1,15 @@
 //! The verdict of a gate in words.
 
 use sharebench_model::units::{counted, percent, percent_limit};
-use sharebench_stats::Estimate;
+use sharebench_model::{Coordinates, axis};
+use sharebench_stats::{Estimate, Interval};
 
 use crate::text::claims::show_percent;
 use crate::text::series::moved;
-use crate::types::span::place_words;
+use crate::types::span::{place_words, position_words};
 use crate::types::{
-    Analysis, Comparison, DifferingPart, GateLine, GateOptions, GateOutcome, RatioVerdict, SeriesLine,
+    Analysis, Comparison, DifferingPart, GateCalibration, GateLine, GateOptions, GateOutcome, RatioVerdict,
+    SeriesLine,
 };
 
 /// A ratio in percent: `-0.4 % [-2.0 %, +1.2 %]`.
@@ -29,10 +31,7 @@ fn good_runs(number: usize) -> String {
 /// `smb read is 5.6 % slower [3.9, 7.2] than in the 7 good runs before`.
 pub(crate) fn slower_line(line: &GateLine) -> String {
     let (before, latest) = line.runs;
-    let name = match line.target.as_str() {
-        GateLine::ALL => line.test.clone(),
-        target => format!("{target} {}", line.test),
-    };
+    let name = name(line);
     let moved = moved(&line.ratio, RatioVerdict::Slower);
     let subject = match latest {
         1 => format!("{name}: {moved}"),
@@ -65,13 +64,71 @@ pub(crate) fn part_finding(analysis: &Analysis, comparison: &Comparison, part: &
     )
 }
 
-/// Why a comparison is too noisy for the limit.
-pub(crate) fn wide_interval(comparison: &Comparison, half_width: f64, options: &GateOptions) -> String {
+/// The first run is too noisy for the limit.
+pub(crate) fn candidate_words(line: &SeriesLine, error: f64, options: &GateOptions) -> String {
     format!(
-        "{}: the interval of ± {} is wider than the limit of {}; measure longer, repeat more, or use a quieter machine",
-        comparison.name,
-        percent(half_width.exp_m1(), 1),
+        "first run: kept as a candidate, because it is noisy: its repetitions leave a standard error of {} for {} {}; a \
+         sharper run replaces it (limit {})",
+        percent(error.exp_m1(), 1),
+        line.target,
+        line.test,
         percent_limit(options.max_slower)
+    )
+}
+
+/// The first run that counts replaces those before it.
+pub(crate) fn replaced_words(before: usize) -> String {
+    let (runs, them) = match before {
+        1 => ("noisy run".to_owned(), "it"),
+        before => (format!("{before} noisy runs"), "them"),
+    };
+    format!("baseline recorded: this run is sharper than the {runs} before, and replaces {them}")
+}
+
+/// `smb read -3.1 % [-5.6 %, -0.6 %]; most in files of 1MiB, records of 64KiB: -4.0 % [-7.1 %, -0.8 %]`.
+pub(crate) fn decision_words(line: &GateLine, cell: Option<(&SeriesLine, &Coordinates, Estimate)>) -> String {
+    let most = cell.map_or_else(String::new, |(of, at, ratio)| {
+        let names = line.is_all().then(|| format!("{} {}", of.target, of.test));
+        let axes = at.iter().filter(|(axis, _)| ![axis::TEST, axis::WORKLOAD].contains(axis));
+        let positions = axes.map(|(axis, value)| position_words(axis, Some(value)));
+        let place: Vec<String> = names.into_iter().chain(positions).collect();
+        format!("; lowest cell: {}: {}", place.join(", "), change_words(&ratio))
+    });
+    format!("{} {}{most}", name(line), line.change)
+}
+
+/// Target and test of a line.
+fn name(line: &GateLine) -> String {
+    if line.is_all() { line.test.clone() } else { format!("{} {}", line.target, line.test) }
+}
+
+/// Most times as many repetitions that are worth a recommendation.
+const MOST_TIMES: f64 = 20.0;
+
+/// Why the runs of a line are too noisy for the limit, and what would make the run conclusive. `error` is the standard
+/// error within the last run, as logarithm.
+pub(crate) fn wide_line(line: &GateLine, error: Option<f64>, options: &GateOptions) -> String {
+    let limit = percent_limit(options.max_slower);
+    let needed = options.largest_scatter();
+    let last = line.scatter_of_last.ln_1p();
+    // What repetitions cannot remove is known to lie between runs.
+    let within = error.filter(|error| error * error > 0.5 * last * last);
+    let what = match within {
+        Some(error) => format!("its repetitions leave a standard error of {}", percent(error.exp_m1(), 1)),
+        None => format!("the runs scatter by {}", percent(line.scatter, 1)),
+    };
+    let times = (last / needed).powi(2).ceil();
+    let remedy = match within {
+        Some(_) if times <= MOST_TIMES => format!("{times:.0} times as many repetitions"),
+        Some(_) => "a quieter machine".to_owned(),
+        None => format!("a limit of {}", percent(GateOptions::limit_for(last), 0)),
+    };
+    format!(
+        "{}: {} is wider than the limit of {limit} on either side: {what}, and the limit allows {}; {remedy} would make \
+         such a run conclusive",
+        name(line),
+        line.change,
+        percent(needed.exp_m1(), 1)
     )
 }
 
@@ -87,4 +144,20 @@ pub(crate) fn verdict_words(
         Some(first) => format!("{}: {first} (limit {limit})", outcome.word()),
         None => format!("{}: no test is slower than in {} (limit {limit})", outcome.word(), good_runs(good)),
     }
+}
+
+/// The smallest limit with its method and uncertainty.
+pub(crate) fn calibration_words(calibration: &GateCalibration) -> String {
+    let Interval { low, high } = calibration.interval;
+    format!(
+        "smallest limit: --max-slower {} [{}, {}]: 2.5 times the scatter between {} of {} {} ({}), with the 95 % interval of \
+         a standard deviation; nights differ more than runs in a row, so prefer the upper bound",
+        percent(calibration.limit, 1),
+        percent(low, 1),
+        percent(high, 1),
+        counted(calibration.runs, "run"),
+        calibration.target,
+        calibration.test,
+        percent(calibration.scatter, 1)
+    )
 }

@@ -4,7 +4,7 @@ use sharebench_model::units::{counted, percent};
 use sharebench_stats::Estimate;
 
 use crate::text::claims::{show_ratio, tone};
-use crate::types::{RatioVerdict, Sentence, Series, SeriesTrend, Tone};
+use crate::types::{LineChange, RatioVerdict, Sentence, Series, SeriesTrend, Tone};
 
 /// `5.1 % slower [3.9, 6.2]`.
 pub(crate) fn moved(ratio: &Estimate, verdict: RatioVerdict) -> String {
@@ -46,7 +46,8 @@ pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
         }
     }
     sentences.extend(series.trends.iter().map(|trend| gradual(series, trend)));
-    if series.changes.is_empty() && series.trends.is_empty() {
+    sentences.extend(series.last_run.iter().map(|change| last_run_alone(series, change)));
+    if series.changes.is_empty() && series.trends.is_empty() && series.last_run.is_empty() {
         sentences.push(unchanged(series));
     }
     let incomplete: usize = series.lines.iter().map(|line| line.incomplete_cells).sum();
@@ -77,6 +78,25 @@ fn gradual(series: &Series, trend: &SeriesTrend) -> Sentence {
         trend.p_value
     );
     Sentence::new(tone(trend.verdict), text)
+}
+
+/// `read: nightly #8 is 67.0 % slower [66.2, 67.8] than the 7 runs before it (2 cells). One run cannot decide ..`
+fn last_run_alone(series: &Series, change: &LineChange) -> Sentence {
+    let line = &series.lines[change.line];
+    let run = series.runs.last().map_or("", |run| run.label.as_str());
+    let more = series.runs_to_confirm.map_or_else(String::new, |runs| {
+        format!(": {} like it would", if runs == 1 { "1 more".to_owned() } else { format!("{runs} more") })
+    });
+    let text = format!(
+        "{} {}: {run} alone is {} than the level before it ({}; {} in all). One run cannot decide whether the level has \
+         changed{more}.",
+        line.target,
+        line.test,
+        moved(&change.ratio, change.verdict),
+        counted(line.cells, "cell"),
+        counted(series.runs.len(), "run")
+    );
+    Sentence::new(Tone::NotResolved, text)
 }
 
 /// No change was found: what these runs would have shown, or what it takes.

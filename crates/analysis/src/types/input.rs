@@ -2,6 +2,7 @@
 
 use sharebench_model::units::BitRate;
 use sharebench_model::{Facts, RunHeader, RunOutcome, StepResult};
+use sharebench_stats::{Estimate, Interval, student_quantile};
 
 use crate::types::Weights;
 
@@ -58,6 +59,36 @@ impl RunData {
     }
 }
 
+/// How much earlier runs of the same plan differ, which two runs that did not take turns differ by as well.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunScatter {
+    /// Standard deviation between runs of the mean over all cells, as logarithm.
+    pub deviation: f64,
+    /// Number of the earlier runs.
+    pub runs: usize,
+}
+
+impl RunScatter {
+    /// With fewer earlier runs the scatter is not known.
+    pub const FEWEST: usize = 4;
+
+    /// A log ratio of two runs with an interval that includes the scatter, as far as it is known: the errors within and
+    /// between the runs are independent, so that their squares add up.
+    pub(crate) fn included(self, log: &Estimate, level: f64) -> Estimate {
+        if self.runs < Self::FEWEST {
+            return *log;
+        }
+        let t = student_quantile(f64::midpoint(1.0, level), self.runs as f64 - 1.0);
+        let margin = t * self.deviation * std::f64::consts::SQRT_2;
+        let interval = log.interval.map(|interval| {
+            let below = (log.value - interval.low).hypot(margin);
+            let above = (interval.high - log.value).hypot(margin);
+            Interval::new(log.value - below, log.value + above)
+        });
+        Estimate { interval, ..*log }
+    }
+}
+
 /// Settings of an analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
@@ -73,6 +104,8 @@ pub struct Options {
     pub curves: usize,
     /// Robust standard deviation of the log ratios of results that are declared to be equal; none where none are.
     pub equal_spread: Option<f64>,
+    /// How much earlier runs of the same plan differ; none where there are none.
+    pub run_scatter: Option<RunScatter>,
     /// Rate of the link between clients and servers: what is faster did not cross it.
     pub link: Option<BitRate>,
     /// Workload by which the answer is weighted; none for equal weights.
@@ -90,6 +123,7 @@ impl Default for Options {
             seed: 1,
             curves: 400,
             equal_spread: None,
+            run_scatter: None,
             link: None,
             weights: None,
             axes: Vec::new(),

@@ -77,6 +77,12 @@ pub struct Series {
     pub lines: Vec<SeriesLine>,
     /// Changes, the first one first.
     pub changes: Vec<SeriesChange>,
+    /// Lines of which the last run alone differs from all before it, so that it is open whether their level has changed.
+    #[serde(default)]
+    pub last_run: Vec<LineChange>,
+    /// Further runs like the last one that would show such a change; none without one, or if there are too many.
+    #[serde(default)]
+    pub runs_to_confirm: Option<usize>,
     /// Gradual changes; such a line is not among the changes.
     #[serde(default)]
     pub trends: Vec<SeriesTrend>,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::units::percent;
 use sharebench_stats::{Estimate, Interval};
 
-use crate::types::{Analysis, Comparison, Pairing, RatioVerdict, Tone};
+use crate::types::{Analysis, Comparison, Pairing, RatioVerdict, RunScatter, Tone};
 
 /// What a comparison says of the later system, compared with the earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,8 +71,10 @@ impl Confidence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ObjectionKind {
-    /// The systems were measured one after the other.
+    /// The systems were measured one after the other in one run.
     NotInterleaved,
+    /// Two runs measured the systems, which did not take turns; the value is the number of earlier runs of the same plan.
+    TwoRuns,
     /// Fewer repetitions than an interval needs to hold at its level; the value is their number.
     FewRepetitions,
     /// The comparison would only detect a large difference; the value is its sharpness.
@@ -113,6 +115,14 @@ impl Objection {
             ObjectionKind::NotInterleaved => {
                 "the systems were not interleaved, so that changes over time are not excluded".to_owned()
             }
+            ObjectionKind::TwoRuns if value < RunScatter::FEWEST as f64 => format!(
+                "two runs that did not take turns differ by whatever changes between runs, which is not known: {value} earlier \
+                 runs of the same plan, {} are needed",
+                RunScatter::FEWEST
+            ),
+            ObjectionKind::TwoRuns => format!(
+                "the two runs did not take turns; the interval includes the scatter between {value} earlier runs of the plan"
+            ),
             ObjectionKind::FewRepetitions => {
                 format!("{value} repetitions are fewer than {FULL_REPETITIONS}")
             }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use sharebench_analysis::{Analysis, GateOptions, Options, RunData, analyse, gate};
+use sharebench_analysis::{Analysis, GateOptions, Options, RunData, analyse, gate, gate_calibration};
 
 use crate::check_text;
 use crate::synthetic::{Synthetic, cell, night_with_large_records};
@@ -13,7 +13,8 @@ fn nights(rates: &[f64], noise: f64) -> Vec<RunData> {
         let mut night = Synthetic::new("nightly", &["smb"], 900 + index as u64);
         night.noise = noise;
         night.drift = 0.0;
-        let cells = [cell("write", 1 << 20, 4096), cell("read", 1 << 20, 65_536)];
+        let cells =
+            [cell("write", 1 << 20, 4096), cell("read", 1 << 20, 4096), cell("read", 1 << 20, 65_536)];
         night.sweep(&cells, 6, |_, _| rate * 1e6);
         night.run.label = format!("nightly #{}", index + 1);
         night.run
@@ -29,8 +30,11 @@ fn compared(runs: &[RunData]) -> Analysis {
 fn shown(runs: &[RunData], analysis: &Analysis) -> String {
     let verdict = gate(runs, analysis, &GateOptions::default());
     let mut text = verdict.text.clone();
-    for line in &verdict.lines {
+    if !verdict.decides.is_empty() {
         // Writing to a string cannot fail.
+        let _ = write!(text, "\ndecides: {}", verdict.decides);
+    }
+    for line in &verdict.lines {
         let _ = write!(text, "\n  {} {}: {}", line.target, line.test, line.change);
     }
     for finding in &verdict.findings {
@@ -57,6 +61,30 @@ fn gates_that_find_a_fall() {
     check("gate_several_nights", &nights(&rates, 0.01));
     let gradual: Vec<f64> = (0..12).map(|night| 500.0 * 0.99f64.powi(night)).collect();
     check("gate_gradual_fall", &nights(&gradual, 0.01));
+}
+
+#[test]
+fn gates_of_noisy_runs() {
+    let noisy = nights(&[500.0, 500.0], 0.3);
+    check("gate_candidate", &noisy[..1]);
+    let mut two = nights(&[500.0, 500.0, 500.0], 0.01);
+    (two[0], two[1]) = (noisy[0].clone(), noisy[1].clone());
+    check("gate_two_replaced", &two);
+    let mut replaced = nights(&[500.0, 500.0], 0.01);
+    replaced[0] = noisy[0].clone();
+    check("gate_replaced", &replaced);
+    check("gate_few_repetitions", &nights(&[500.0; 4], 0.15));
+    check("gate_scatter", &nights(&[500.0, 410.0, 560.0, 430.0, 600.0, 450.0, 570.0, 470.0], 0.01));
+}
+
+#[test]
+fn limits_that_a_machine_can_hold() {
+    let runs = nights(&[500.0, 510.0, 495.0, 505.0, 500.0, 490.0], 0.01);
+    let text = match gate_calibration(&runs) {
+        Ok(calibration) => calibration.text,
+        Err(error) => error.to_string(),
+    };
+    check_text("gate_calibration", &text);
 }
 
 #[test]

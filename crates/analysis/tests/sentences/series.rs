@@ -44,6 +44,19 @@ fn changes_of_a_series() {
 }
 
 #[test]
+fn a_last_run_without_repetitions() {
+    let alone = |rates: &[f64]| {
+        let mut runs = nights(rates, 0.02);
+        for run in &mut runs {
+            run.steps.retain(|step| step.repetition == 0);
+        }
+        runs
+    };
+    check("series_last_run_alone", &alone(&[500.0, 500.0, 500.0, 500.0, 500.0, 500.0, 500.0, 165.0]));
+    check("series_last_of_six", &alone(&[500.0, 500.0, 500.0, 500.0, 500.0, 165.0]));
+}
+
+#[test]
 fn series_without_a_change() {
     check("series_equal", &nights(&[500.0; 12], 0.02));
     check("series_too_few", &nights(&[1280.0, 1250.0, 1010.0, 640.0, 390.0, 373.0], 0.02));

@@ -1,6 +1,6 @@
 //! Sweeps: verdicts, regions, curves, remedies, what is left out, and the state of runs.
 
-use sharebench_analysis::{Options, RunData, Weight, Weights};
+use sharebench_analysis::{Options, RunData, RunScatter, Weight, Weights};
 use sharebench_model::{
     Coordinates, ErrorClass, Facts, RepeatRule, RunOutcome, StepError, Value, Verdict, axis,
 };
@@ -136,7 +136,18 @@ fn runs_of_two_days_and_of_unequal_cells() {
     };
     let mut tuesday = night("tuesday", "2", 0.8e8, &grid(&["read"], 3, 4));
     tuesday.outcome = Some(RunOutcome::Incomplete(StepError::Stopped));
-    check("two_days", &[night("monday", "1", 1e8, &grid(&["read"], 4, 4)), tuesday], &quick());
+    let days = [night("monday", "1", 1e8, &grid(&["read"], 4, 4)), tuesday];
+    check("two_days", &days, &quick());
+    let run_scatter = Some(RunScatter { deviation: 0.01, runs: 5 });
+    check("two_days_after_five", &days, &Options { run_scatter, ..quick() });
+    let mut blocked = Synthetic::new("blocked", &["a", "b"], 9);
+    for target in 0..2 {
+        for repetition in 0..8 {
+            let rate = if target == 1 { 1.3e8 } else { 1e8 } + 1e5 * f64::from(repetition);
+            blocked.step(target, repetition, cell("read", 1 << 20, 65_536), rate);
+        }
+    }
+    check("blocked", &[blocked.run], &quick());
     let mut one = Synthetic::new("one", &["a"], 1);
     one.sweep(&grid(&["read", "write"], 2, 2), 6, |_, _| 1e8);
     one.sweep(&[cell("reread", 1_000_000, 4096), cell("reread", 1_000_000, 8192)], 6, |_, _| 1e8);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use sharebench_analysis::{
-    Analysis, ComparisonVerdict, Gate, MAX_USEFUL_REPETITIONS, Options, Requirements, RunData,
+    Analysis, ComparisonVerdict, Gate, MAX_USEFUL_REPETITIONS, Options, Requirements, RunData, RunScatter,
     SIX_REPETITIONS, analyse, declared_equal_spread,
 };
 use sharebench_model::units::{BitRate, percent as percent_with_unit, percent_limit};
@@ -21,6 +21,7 @@ use crate::flags::output::DatabaseFlags;
 use crate::flags::percent::percent;
 use crate::output::{message, print_out, style};
 use crate::run::run_store::{LoadedRun, check_histograms, load, load_targets, render, run_data};
+use crate::run::same_plan::earlier_scatter;
 
 pub const COMPARE_HELP: &str = "Examples:
   sharebench compare 1 2
@@ -182,6 +183,8 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let chosen = chosen(&args.runs, database)?;
     let several = chosen.len() > 1;
     let histograms: Vec<_> = chosen.iter().map(|chosen| Arc::clone(&chosen.loaded.histograms)).collect();
+    let is_of_two_runs = several && !args.series;
+    let run_scatter = if is_of_two_runs { scatter_of_plans(&args.runs, &chosen, database)? } else { None };
     let of = |chosen: Chosen| {
         let run = run_data(chosen.loaded.run, several);
         match chosen.targets {
@@ -210,6 +213,7 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let options = Options {
         // The largest spread of several pairs counts.
         equal_spread: spreads.into_iter().reduce(f64::max),
+        run_scatter,
         link: args.link,
         weights: args.weights.as_deref().map(weights).transpose()?,
         tolerance: args.tolerance,
@@ -221,6 +225,17 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
     drop(data);
     let code = print_out(&render(&analysis, args.format, style())?)?;
     Ok(gate(&analysis, args).unwrap_or(code))
+}
+
+/// How much earlier runs of the plans differ.
+fn scatter_of_plans(
+    wanted: &[Compared],
+    chosen: &[Chosen],
+    database: &Path,
+) -> Result<Option<RunScatter>, Failure> {
+    let runs = selected(wanted).into_iter().zip(chosen);
+    let runs: Vec<_> = runs.map(|((reference, _), chosen)| (reference, &chosen.loaded.run)).collect();
+    earlier_scatter(&runs, database)
 }
 
 /// The exit code that the options require of the verdicts, with the reasons on standard error; none if they are met.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use sharebench_analysis::{Options, RatioVerdict, RunData, Series, series as find};
+use sharebench_analysis::{LineChange, Options, RatioVerdict, RunData, Series, series as find};
 use sharebench_model::units::percent;
 use sharebench_report::{series_csv, series_json, series_markdown, series_text};
 
@@ -35,14 +35,23 @@ pub fn series(runs: &[RunData], args: &CompareArgs) -> Result<ExitCode, Failure>
     }
 }
 
-/// True if no change was found, and a fall of `limit` would probably not have been.
+/// True if the last run alone may be slower by more than `limit`, or if no change was found, and a fall of `limit` would
+/// probably not have been.
 fn is_inconclusive(series: &Series, limit: f64) -> bool {
+    if !series.last_run.is_empty() {
+        let may_be_slower =
+            |change: &LineChange| change.ratio.interval.is_none_or(|interval| interval.low < 1.0 - limit);
+        return series.last_run.iter().any(may_be_slower);
+    }
     let is_unchanged = series.changes.is_empty() && series.trends.is_empty();
     is_unchanged && series.detectable_fall.is_none_or(|fall| fall > limit)
 }
 
 /// Why the options of a build are not met without a change.
 pub fn inconclusive_words(series: &Series) -> String {
+    if !series.last_run.is_empty() {
+        return "--series: inconclusive; the last run alone differs, and one run cannot decide".to_owned();
+    }
     let detectable = match (series.detectable_fall, series.runs_to_detect_half) {
         (Some(fall), _) => format!("these runs would detect a fall of {}", percent(fall, 0)),
         (None, Some(runs)) => format!("a fall to half of the rate would be detected after {runs} more runs"),

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use serde_json::json;
 use sharebench_analysis::{
     Analysis, GateOptions, GateOutcome, GateVerdict, Options, Requirements, RunData, analyse, gate as judge,
+    gate_calibration,
 };
-use sharebench_plan::{Plan, ResolvedPlan};
-use sharebench_results::{GatePass, RunId, RunReference, Store, WhichRun};
+use sharebench_plan::ResolvedPlan;
+use sharebench_report::plain;
+use sharebench_results::{GateRun, RunId, RunReference, Store, WhichRun};
 
 use crate::commands::compare::open_requirements;
 use crate::exit::{Failure, INCONCLUSIVE, INVALID, SLOWER, STOPPED};
@@ -19,10 +22,11 @@ use crate::flags::gate_output::GateOutputFlags;
 use crate::flags::percent::{percent, positive_percent};
 use crate::flags::run_flags::RunFlags;
 use crate::gate_output::{GateReport, OutputFiles};
-use crate::output::message;
+use crate::output::{message, print_object, print_out};
 use crate::run::measure::{Measured, Measurement};
 use crate::run::plan_file::planned;
 use crate::run::run_store::{LoadedRun, check_histograms, load, load_from, run_data, write_report};
+use crate::run::same_plan::without_seed;
 use crate::run::{ranks, targets};
 use crate::system::host_name;
 
@@ -30,20 +34,21 @@ pub const GATE_HELP: &str = "Examples:
   sharebench gate nightly.toml
   sharebench gate nightly.toml --max-slower 5% --require-sharpness 5% --db /srv/lab/nightly.db --junit gate.xml
   sharebench gate nightly.toml --against 12      # accept the level of run 12: a new series starts
+  sharebench gate nightly.toml --calibrate 8     # which limit can this machine hold?
 
-The first run of a plan on a host is its baseline. Each later run is compared with the runs that passed before it; a run
-that passes becomes one of them. docs/gate.md explains the rule and has a workflow for CI.";
+The first run of a plan on a host is its baseline. Each later run is compared with the runs before it, unless they were
+slower or invalid. docs/gate.md explains the rule and has a workflow for CI.";
 
-/// Most good runs that are compared: older ones no longer say how much today's runs scatter.
-const MAX_GOOD_RUNS: usize = 30;
+/// Most runs before that are compared: older ones no longer say how much today's runs scatter.
+const MAX_RUNS_BEFORE: usize = 30;
 
 #[derive(Debug, Args)]
 pub struct GateArgs {
     /// Plan file.
     #[arg(value_name = "PLAN.toml")]
     pub plan: PathBuf,
-    /// Compare with the runs of this plan on this host that passed (last-good), or with the run RUN alone; a run that passes
-    /// against RUN starts a new series.
+    /// Compare with the runs of this plan on this host that were not slower (last-good), or with the run RUN alone; a run
+    /// that passes against RUN starts a new series.
     #[arg(long, value_name = "last-good|RUN", default_value = "last-good")]
     pub against: Against,
     /// Exit with code 8 if a test is slower and a fall of PERCENT is not ruled out.
@@ -52,6 +57,11 @@ pub struct GateArgs {
     /// Exit with code 9 if the comparison with the last good run would not detect a difference of PERCENT.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub require_sharpness: Option<f64>,
+    /// Run the plan N times, and print the smallest limit for `--max-slower` that this machine can hold. The runs are not
+    /// judged.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=100),
+        conflicts_with_all = ["against", "require_sharpness", "report", "junit", "markdown", "github"])]
+    pub calibrate: Option<u32>,
     /// Allow the plan to run its command (`pre_step_cmd`) on this machine; `sharebench plan check` shows the command.
     #[arg(long)]
     pub allow_pre_step_cmd: bool,
@@ -64,7 +74,7 @@ pub struct GateArgs {
 /// What a run is compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Against {
-    /// The runs that passed.
+    /// The runs that were not slower.
     LastGood,
     /// One run, which the user names.
     Run(RunReference),
@@ -86,7 +96,7 @@ impl FromStr for Against {
 
 /// The runs that a new one is compared with, found before it is measured.
 enum Baseline {
-    /// Runs that passed, the oldest first; none for the first run.
+    /// Runs that count, the oldest first; none for the first run.
     Good(Vec<RunId>),
     /// The run that the user names.
     Named(RunReference),
@@ -100,8 +110,8 @@ impl Baseline {
             Against::LastGood if !database.exists() => Ok(Self::Good(Vec::new())),
             Against::LastGood => {
                 // Opened for writing, which creates the tables of an empty file.
-                let mut runs = Store::open(database)?.passed_runs(&key.plan, &key.host)?;
-                let old = runs.len().saturating_sub(MAX_GOOD_RUNS);
+                let mut runs = Store::open(database)?.gate_runs(&key.plan, &key.host)?;
+                let old = runs.len().saturating_sub(MAX_RUNS_BEFORE);
                 runs.drain(..old);
                 Ok(Self::Good(runs))
             }
@@ -131,15 +141,18 @@ struct GateKey {
 
 impl GateKey {
     fn of(plan: &ResolvedPlan) -> Self {
-        Self { plan: Plan { seed: None, ..plan.typed.clone() }.to_toml(), host: host_name() }
+        Self { plan: without_seed(&plan.typed), host: host_name() }
     }
 }
 
-/// Runs the plan, judges the run, writes the outputs, and records a pass.
+/// Runs the plan, judges the run, writes the outputs, and records a run that counts.
 pub fn gate(args: &GateArgs) -> Result<ExitCode, Failure> {
     ranks::alone("gate")?;
     let started = Instant::now();
     let plan = planned(&args.plan, args.allow_pre_step_cmd)?;
+    if let Some(runs) = args.calibrate {
+        return calibrate(&plan, runs, args);
+    }
     let key = GateKey::of(&plan);
     let files = OutputFiles::new(&args.output, &args.run.output);
     let report = |run: Option<RunId>, verdict: GateVerdict| GateReport {
@@ -168,13 +181,18 @@ pub fn gate(args: &GateArgs) -> Result<ExitCode, Failure> {
             GateVerdict::invalid(args.max_slower, 0, why)
         }
     };
-    if let Some(run) = measured.run.filter(|_| verdict.outcome == GateOutcome::Passed) {
+    // A level that the user names is accepted by a run that passes.
+    let counts = match baseline {
+        Baseline::Good(_) => verdict.outcome.counts(),
+        Baseline::Named(_) => verdict.outcome == GateOutcome::Passed,
+    };
+    if let Some(run) = measured.run.filter(|_| counts) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        measured.store.record_pass(&GatePass {
+        measured.store.record_gate_run(&GateRun {
             run,
             plan: key.plan.clone(),
             host: key.host.clone(),
-            passed_unix_ms: since.as_millis() as u64,
+            judged_unix_ms: since.as_millis() as u64,
             starts_series: matches!(baseline, Baseline::Named(_)),
         })?;
     }
@@ -182,6 +200,31 @@ pub fn gate(args: &GateArgs) -> Result<ExitCode, Failure> {
     files.write(&report(measured.run, verdict))?;
     measured.show_report(&args.run.output)?;
     Ok(ExitCode::from(code))
+}
+
+/// Measures a plan several times, and prints the smallest limit that its runs can hold.
+fn calibrate(plan: &ResolvedPlan, runs: u32, args: &GateArgs) -> Result<ExitCode, Failure> {
+    let mut measured_runs: Vec<RunData> = Vec::new();
+    for number in 1..=runs {
+        message(format!("calibrating: run {number} of {runs}"));
+        let measured = measure(plan, args)?;
+        if measured.was_stopped() {
+            return Ok(ExitCode::from(STOPPED));
+        }
+        let (Some(run), None) = (measured.run, measured.invalid_reason()) else {
+            let why = measured.invalid_reason().unwrap_or_else(|| "no step was measured".to_owned());
+            message(format!("--calibrate: run {number} is invalid: {why}"));
+            return Ok(ExitCode::from(INVALID));
+        };
+        measured_runs.push(run_data(load_from(&measured.store, run)?.run, true));
+    }
+    let calibration =
+        gate_calibration(&measured_runs).map_err(|error| Failure::usage(format!("--calibrate: {error}")))?;
+    if args.run.output.json {
+        print_object(&json!({ "event": "calibration", "runs": runs, "calibration": calibration }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    print_out(&format!("CALIBRATION  {}\n", plain(&calibration.text)))
 }
 
 fn measure(plan: &ResolvedPlan, args: &GateArgs) -> Result<Measured, Failure> {
@@ -239,17 +282,6 @@ mod tests {
         assert_eq!("a.db:7".parse(), seven);
         let error = "good".parse::<Against>().map(|_| ()).map_err(|error| error.contains("last-good"));
         assert_eq!(error, Err(true));
-    }
-
-    #[test]
-    fn identity_of_a_gate_is_the_plan_without_its_seed() {
-        let key = |seed: u64, sizes: &str| {
-            let text = format!("seed = {seed}\n[[target]]\nurl = '/a'\n[sweep]\nfile_sizes = ['{sizes}']\n");
-            let plan = Plan::parse(&text).and_then(|plan| plan.resolve());
-            plan.map_or_else(|error| panic!("{error}"), |plan| GateKey::of(&plan).plan)
-        };
-        assert_eq!(key(1, "1MiB"), key(2, "1MiB"));
-        assert_ne!(key(1, "1MiB"), key(1, "2MiB"));
     }
 
     #[test]

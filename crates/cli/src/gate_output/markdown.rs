@@ -7,7 +7,7 @@ use sharebench_report::{markdown_text as escaped, plain};
 
 use super::GateReport;
 
-/// Most rows of the table, and most findings. With headings and the line at the end they are 24 lines.
+/// Most rows of the table, and most findings. With headings and the line at the end they are 26 lines.
 const MAX_ROWS: usize = 12;
 const MAX_FINDINGS: usize = 4;
 
@@ -17,6 +17,9 @@ pub fn text(report: &GateReport) -> String {
     let mut text = format!("### {}: {}\n\n", escaped(&report.title), verdict.outcome.word());
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{}\n", escaped(&verdict.text));
+    if !verdict.decides.is_empty() {
+        let _ = writeln!(text, "Decides: {}\n", escaped(&verdict.decides));
+    }
     if !verdict.lines.is_empty() {
         text.push_str("| target | test | verdict | change |\n|---|---|---|---|\n");
     }

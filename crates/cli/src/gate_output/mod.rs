@@ -51,11 +51,14 @@ impl GateReport {
     /// The verdict for the terminal.
     fn text(&self) -> String {
         let mut text = format!("GATE  {}\n", plain(&self.verdict.text));
+        if !self.verdict.decides.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "decides: {}", plain(&self.verdict.decides));
+        }
         let name = |line: &GateLine| plain(&format!("{} {}", line.target, line.test));
         let width = self.verdict.lines.iter().map(|line| name(line).chars().count()).max().unwrap_or(0);
         for line in self.verdict.lines.iter().take(MAX_SHOWN) {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "  {:<width$}  {:<7}  {}", name(line), line.outcome.word(), line.change);
+            let _ = writeln!(text, "  {:<width$}  {:<12}  {}", name(line), line.outcome.word(), line.change);
         }
         let more = self.verdict.lines.len().saturating_sub(MAX_SHOWN);
         if more > 0 {
@@ -164,6 +167,7 @@ mod tests {
             ratio: Estimate { value: 0.9, interval: Some(Interval { low: 0.88, high: 0.92 }), n: 7 },
             runs: (7, 1),
             scatter: 0.01,
+            scatter_of_last: 0.01,
             change: "-10 % [-12 %, -8.0 %]".to_owned(),
         };
         let verdict = GateVerdict {
@@ -171,6 +175,7 @@ mod tests {
             max_slower: 0.05,
             good_runs: 7,
             lines: (0..lines).map(line).collect(),
+            decides: "smb <read> -10 % [-12 %, -8.0 %]".to_owned(),
             findings: (0..9).map(|index| format!("finding {index}: 50% & more\nof it")).collect(),
             text: format!("{}: smb <read>", outcome.word()),
         };
@@ -189,7 +194,7 @@ mod tests {
     fn summary_has_the_verdict_first_and_at_most_twenty_lines() {
         let text = report(GateOutcome::Slower, 40).text();
         assert!(text.starts_with("GATE  slower: smb <read>\n") && text.lines().count() <= 20, "{text}");
-        assert!(report(GateOutcome::Passed, 1).text().contains("passed   -10 % [-12 %, -8.0 %]"));
+        assert!(report(GateOutcome::Passed, 1).text().contains("passed        -10 % [-12 %, -8.0 %]"));
     }
 
     #[test]

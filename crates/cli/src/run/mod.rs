@@ -13,6 +13,7 @@ pub mod ranks;
 pub mod replay_pace;
 pub mod run_store;
 pub mod run_summary;
+pub mod same_plan;
 pub mod targets;
 pub mod tickets;
 pub mod tls;
