@@ -30,6 +30,7 @@ mod little;
 mod normal;
 mod offset;
 mod order_statistic;
+mod outlier;
 mod partition;
 mod quantum;
 mod queueing;
@@ -72,6 +73,7 @@ pub use offset::{ClockOffset, Exchange, clock_offset, common_window, start_delay
 pub use order_statistic::{
     Ranks, median, median_of_sorted, median_or_zero, quantile_ranks, sample_median, upper_median,
 };
+pub use outlier::{LogTable, Outlier, outliers};
 pub use partition::{
     CellInterval, CellSeries, Direction, Evidence, Headline, Map, MapAnswer, MapOptions, Part,
     PartitionedMap, TestGrid, partition_map,
