@@ -69,25 +69,22 @@ pub fn outliers(table: &LogTable) -> Vec<Outlier> {
     let found: Vec<Outlier> = errors
         .iter()
         .enumerate()
-        .filter_map(|(cell, errors)| table.judge(cell, errors.as_ref()?, deviation))
+        .filter_map(|(cell, errors)| table.judge(cell, (*errors)?, deviation))
         .collect();
     let stands = |one: &&Outlier| !found.iter().any(|other| other.explains(one));
     found.iter().filter(stands).cloned().collect()
 }
 
 /// What the rectangles say of one cell.
+#[derive(Clone, Copy)]
 struct Errors {
+    /// Median error.
     middle: f64,
-    all: Vec<f64>,
+    /// Share of the rectangles that agree with it.
+    agreeing: f64,
 }
 
 impl Errors {
-    /// Share of the rectangles that agree with the middle one.
-    fn agreeing(&self) -> f64 {
-        let agrees = |error: &&f64| (**error - self.middle).abs() <= AGREEMENT * self.middle.abs();
-        self.all.iter().filter(agrees).count() as f64 / self.all.len() as f64
-    }
-
     /// Factors that are this near.
     fn factors(&self, tolerance: f64) -> Vec<f64> {
         FACTORS.into_iter().filter(|factor| (self.middle.abs() - factor.ln()).abs() <= tolerance).collect()
@@ -116,13 +113,15 @@ impl LogTable {
         let columns = column.saturating_sub(REACH)..self.columns.min(column + REACH + 1);
         let columns: Vec<usize> = columns.filter(|c| *c != column).collect();
         let error = |r: usize, c: usize| Some(log - self.at(row, c)? - self.at(r, column)? + self.at(r, c)?);
-        let all: Vec<f64> = rows.flat_map(|r| columns.iter().filter_map(move |c| error(r, *c))).collect();
-        Some(Errors { middle: median(&mut all.clone())?, all })
+        let mut all: Vec<f64> = rows.flat_map(|r| columns.iter().filter_map(move |c| error(r, *c))).collect();
+        let middle = median(&mut all)?;
+        let agrees = |error: &&f64| (**error - middle).abs() <= AGREEMENT * middle.abs();
+        Some(Errors { middle, agreeing: all.iter().filter(agrees).count() as f64 / all.len() as f64 })
     }
 
-    fn judge(&self, cell: usize, errors: &Errors, deviation: f64) -> Option<Outlier> {
+    fn judge(&self, cell: usize, errors: Errors, deviation: f64) -> Option<Outlier> {
         let size = errors.middle.abs();
-        let agreeing = errors.agreeing();
+        let agreeing = errors.agreeing;
         if size < SMALLEST.ln().max(DEVIATIONS * deviation) || agreeing < AGREEING {
             return None;
         }

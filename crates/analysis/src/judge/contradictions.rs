@@ -36,17 +36,15 @@ pub(crate) fn find(aligned: &Aligned<'_>, estimated: &Estimated, options: &Optio
     for (index, section) in estimated.sections.iter().enumerate() {
         let about =
             |text: String| Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index);
-        for system in 0..aligned.systems.len() {
-            found.extend(
-                littles_law::steps(&aligned.systems[system].name, section, system).into_iter().map(about),
-            );
+        let is_load = section.view == View::Load;
+        if is_load {
+            found.extend(littles_law::transaction_sizes(aligned, section).map(about));
         }
-        if section.view != View::Load {
-            continue;
-        }
-        found.extend(littles_law::transaction_sizes(aligned, section).map(about));
-        for system in 0..aligned.systems.len() {
-            found.extend(survivors(&aligned.systems[system].name, section, system).into_iter().map(about));
+        for (system, described) in aligned.systems.iter().enumerate() {
+            found.extend(littles_law::steps(&described.name, section, system).into_iter().map(about));
+            if is_load {
+                found.extend(survivors(&described.name, section, system).into_iter().map(about));
+            }
         }
     }
     found
@@ -252,9 +250,9 @@ fn survivors(name: &str, section: &Section, system: usize) -> Vec<String> {
         let Some((many_ns, few_ns)) = many.response_mean_ns.zip(few.response_mean_ns) else { continue };
         if silent && many_ns > 0.0 && many_ns < few_ns {
             found.push(format!(
-                "{name}: with {} users the mean response time is lower ({}) than with {} ({}), but only {} of them \
+                "{name}: with {} the mean response time is lower ({}) than with {} ({}), but only {} of them \
                  finished a transaction: the mean covers these only.",
-                many.users_assigned,
+                counted(many.users_assigned, "user"),
                 show_nanos(many_ns),
                 few.users_assigned,
                 show_nanos(few_ns),

@@ -1,7 +1,7 @@
 //! Little's law for loads: users, rates, response and think times that belong together (docs/measurement-rules.md R11).
 
 use sharebench_model::axis;
-use sharebench_model::units::{percent, show_nanos, three_digits};
+use sharebench_model::units::{counted, percent, show_nanos, three_digits};
 use sharebench_stats::{little_residual, median};
 
 use crate::align::Aligned;
@@ -100,9 +100,9 @@ pub(crate) fn transaction_sizes(aligned: &Aligned<'_>, section: &Section) -> Opt
         format!("They differ by a factor of {}", three_digits(one.max(other) / one.min(other)))
     } else {
         format!(
-            "{} with {} users deviates most from the median of {}: residual {}",
+            "{} with {} deviates most from the median of {}: residual {}",
             name(worst.system),
-            worst.users,
+            counted(worst.users, "user"),
             kilobytes(typical),
             percent(residual(worst), 0)
         )
@@ -133,7 +133,7 @@ fn implied_sizes(section: &Section, system: usize) -> Vec<ImpliedSize> {
 /// `nas 2220 kB with 50 users and 302 kB with 100`.
 fn listed(name: &str, steps: &[ImpliedSize]) -> Option<String> {
     let (first, rest) = steps.split_first()?;
-    let first = format!("{name} {} with {} users", kilobytes(first.bytes), first.users);
+    let first = format!("{name} {} with {}", kilobytes(first.bytes), counted(first.users, "user"));
     let rest = rest.iter().map(|step| format!("{} with {}", kilobytes(step.bytes), step.users));
     Some(std::iter::once(first).chain(rest).collect::<Vec<_>>().join(", "))
 }

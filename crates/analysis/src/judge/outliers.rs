@@ -113,14 +113,10 @@ fn sentence(aligned: &Aligned<'_>, estimated: &Estimated, tables: &[Table<'_>], 
 }
 
 /// What may have caused it.
-fn reason(factors: &[f64]) -> &'static str {
-    match factors {
-        [] => "a slip in the table, or a stall",
-        [8.0] => "a factor of 8, as between bits and bytes",
-        [10.0] => "a factor of 10, as a lost digit makes it",
-        [8.0, 10.0] => "a factor of 8 or 10, as between bits and bytes or of a lost digit",
-        [1000.0] => "a factor of 1000, as a wrong unit makes it",
-        [1024.0] => "a factor of 1024, as a wrong unit makes it",
-        _ => "a factor of 1000 or 1024, as a wrong unit makes it",
+fn reason(factors: &[f64]) -> String {
+    if factors.is_empty() {
+        return "a slip in the table, or a stall".to_owned();
     }
+    let factors: Vec<String> = factors.iter().map(f64::to_string).collect();
+    format!("a factor of {}, as a wrong unit or a lost digit makes it", factors.join(" or "))
 }
