@@ -60,17 +60,9 @@ pub struct Outlier {
 
 /// The outliers of a table. It takes two rows and three columns.
 pub fn outliers(table: &LogTable) -> Vec<Outlier> {
-    let errors: Vec<Option<Errors>> = (0..table.logs.len()).map(|cell| table.errors(cell)).collect();
-    let mut sizes: Vec<f64> = errors.iter().flatten().map(|errors| errors.middle.abs()).collect();
-    sizes.sort_by(f64::total_cmp);
-    // The lower quartile: in a table of two rows an outlier spoils the errors of half of the cells.
-    let Some(quartile) = sizes.get(sizes.len() / 4) else { return Vec::new() };
-    let deviation = quartile / 0.3186;
-    let found: Vec<Outlier> = errors
-        .iter()
-        .enumerate()
-        .filter_map(|(cell, errors)| table.judge(cell, (*errors)?, deviation))
-        .collect();
+    let Some(deviation) = table.deviation() else { return Vec::new() };
+    let judge = |cell| table.judge(cell, table.errors(cell)?, deviation);
+    let found: Vec<Outlier> = (0..table.logs.len()).filter_map(judge).collect();
     let stands = |one: &&Outlier| !found.iter().any(|other| other.explains(one));
     found.iter().filter(stands).cloned().collect()
 }
@@ -103,6 +95,16 @@ impl Outlier {
 impl LogTable {
     fn at(&self, row: usize, column: usize) -> Option<f64> {
         self.logs[row * self.columns + column]
+    }
+
+    /// Robust standard deviation of the errors: from the lower quartile, because in a table of two rows an outlier spoils
+    /// those of half of the cells.
+    fn deviation(&self) -> Option<f64> {
+        let errors = (0..self.logs.len()).filter_map(|cell| Some(self.errors(cell)?.middle.abs()));
+        // A table has up to a million cells, and single precision is plenty.
+        let mut sizes: Vec<f32> = errors.map(|size| size as f32).collect();
+        sizes.sort_by(f32::total_cmp);
+        Some(f64::from(*sizes.get(sizes.len() / 4)?) / 0.3186)
     }
 
     fn errors(&self, cell: usize) -> Option<Errors> {

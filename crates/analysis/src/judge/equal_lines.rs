@@ -32,7 +32,7 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
             if same_system == same_section || one.rows != two.rows || one.columns != two.columns {
                 continue;
             }
-            let Some(cells) = equal(&all(one), &all(two), &step(one), 0.0) else { continue };
+            let Some(cells) = equal(all(one), all(two), &step(one), 0.0) else { continue };
             let both = if same_system {
                 format!("{}: {} and {}", name(two), title(one), title(two))
             } else {
@@ -45,11 +45,9 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
     for (_, table) in tables.iter().enumerate().filter(|(index, _)| !copies.contains(index)) {
         let axes = &estimated.sections[table.section].axes;
         let last = axes.len().saturating_sub(1);
-        let rows: Vec<Numbers> = (0..table.rows.len()).map(|row| numbers(table, &table.row(row))).collect();
-        let columns: Vec<Numbers> =
-            (0..table.columns.len()).map(|column| numbers(table, &table.column(column))).collect();
-        for (axis, values, lines) in [(0, &table.rows, rows), (last, &table.columns, columns)] {
-            let pairs = equal_lines(&lines, &step(table));
+        for (axis, values, along_rows) in [(0, &table.rows, true), (last, &table.columns, false)] {
+            let line = |line: usize| numbers(table, line, along_rows);
+            let pairs = equal_lines(values.len(), &line, &step(table));
             let Some(((one, two), cells)) = pairs.first() else { continue };
             let at = |line: usize| position_words(&axes[axis], values[line].as_ref());
             let more = match pairs.len() {
@@ -78,15 +76,20 @@ fn words(cells: usize) -> String {
     format!("equal digit for digit in all {}: one is probably a copy of the other", counted(cells, "cell"))
 }
 
-/// A number of a table and the time behind it, nanoseconds, per position; none where nothing was measured.
-type Numbers = Vec<Option<(f64, f64)>>;
+/// A number of a table and the time behind it, nanoseconds; none where nothing was measured.
+type Number = Option<(f64, f64)>;
 
-fn numbers(table: &Table<'_>, line: &[Option<usize>]) -> Numbers {
-    line.iter().map(|row| Some((table.rate((*row)?)?, table.measured_ns((*row)?)))).collect()
+/// The numbers of a row, or of a column.
+fn numbers(table: &Table<'_>, line: usize, is_row: bool) -> impl Iterator<Item = Number> {
+    let length = if is_row { table.columns.len() } else { table.rows.len() };
+    (0..length).map(move |at| {
+        let row = if is_row { table.at(line, at) } else { table.at(at, line) }?;
+        Some((table.rate(row)?, table.measured_ns(row)))
+    })
 }
 
-fn all(table: &Table<'_>) -> Numbers {
-    (0..table.rows.len()).flat_map(|row| numbers(table, &table.row(row))).collect()
+fn all(table: &Table<'_>) -> impl Iterator<Item = Number> {
+    (0..table.rows.len()).flat_map(|row| numbers(table, row, true))
 }
 
 /// Steps in which the numbers of a table are known: of printing, and of the clock.
@@ -99,7 +102,7 @@ struct Step {
 
 impl Step {
     fn of(aligned: &Aligned<'_>, table: &Table<'_>) -> Self {
-        let thousandths = all(table).into_iter().flatten().map(|(rate, _)| (rate * 1e3).round() as u64);
+        let thousandths = all(table).flatten().map(|(rate, _)| (rate * 1e3).round() as u64);
         let clock = &aligned.clocks[aligned.systems[table.system].run];
         Self {
             printed: thousandths.fold(0, common_divisor) as f64 / 1e3,
@@ -119,11 +122,16 @@ fn common_divisor(a: u64, b: u64) -> u64 {
 
 /// Number of cells of two lines if all are equal and that is no chance. `usual` is the share of cells that are equal in
 /// other pairs of lines: a table of a system that always takes the same time has many.
-fn equal(one: &Numbers, two: &Numbers, step: &Step, usual: f64) -> Option<usize> {
+fn equal(
+    one: impl Iterator<Item = Number>,
+    two: impl Iterator<Item = Number>,
+    step: &Step,
+    usual: f64,
+) -> Option<usize> {
     let mut different = BTreeSet::new();
     let mut chance = 1.0;
     let mut cells = 0;
-    for (one, two) in one.iter().zip(two).filter_map(|(one, two)| one.zip(*two)) {
+    for (one, two) in one.zip(two).filter_map(|(one, two)| one.zip(two)) {
         if one.0.to_bits() != two.0.to_bits() {
             return None;
         }
@@ -137,23 +145,26 @@ fn equal(one: &Numbers, two: &Numbers, step: &Step, usual: f64) -> Option<usize>
 }
 
 /// Pairs of lines that are equal, with the number of cells.
-fn equal_lines(lines: &[Numbers], step: &Step) -> Vec<((usize, usize), usize)> {
-    let pairs = || (0..lines.len()).flat_map(|two| (0..two).map(move |one| (one, two)));
-    let candidates: Vec<(usize, usize)> =
-        pairs().filter(|(one, two)| equal(&lines[*one], &lines[*two], step, 0.0).is_some()).collect();
+fn equal_lines<I: Iterator<Item = Number>>(
+    lines: usize,
+    line: &impl Fn(usize) -> I,
+    step: &Step,
+) -> Vec<((usize, usize), usize)> {
+    let pairs = || (0..lines).flat_map(|two| (0..two).map(move |one| (one, two)));
+    let equal = |(one, two): (usize, usize), usual: f64| equal(line(one), line(two), step, usual);
+    let candidates: Vec<(usize, usize)> = pairs().filter(|pair| equal(*pair, 0.0).is_some()).collect();
     if candidates.is_empty() {
         return Vec::new();
     }
     let others = pairs().filter(|pair| !candidates.contains(pair));
-    let cells = others.flat_map(|(one, two)| lines[one].iter().zip(&lines[two]));
+    let cells = others.flat_map(|(one, two)| line(one).zip(line(two)));
     let (mut same, mut measured) = (0usize, 0usize);
-    for (one, two) in cells.filter_map(|(one, two)| one.zip(*two)) {
+    for (one, two) in cells.filter_map(|(one, two)| one.zip(two)) {
         measured += 1;
         same += usize::from(one.0.to_bits() == two.0.to_bits());
     }
     let usual = same as f64 / measured.max(1) as f64;
-    let equal = |pair: (usize, usize)| Some((pair, equal(&lines[pair.0], &lines[pair.1], step, usual)?));
-    candidates.into_iter().filter_map(equal).collect()
+    candidates.into_iter().filter_map(|pair| Some((pair, equal(pair, usual)?))).collect()
 }
 
 #[cfg(test)]
@@ -162,32 +173,32 @@ mod tests {
 
     const STEP: Step = Step { printed: 1.0, tick: 0.0 };
 
-    fn line(rates: &[f64]) -> Numbers {
-        rates.iter().map(|rate| Some((*rate, 1e9))).collect()
+    fn line(rates: &[f64]) -> impl Iterator<Item = Number> {
+        rates.iter().map(|rate| Some((*rate, 1e9)))
     }
 
     #[test]
     fn numbers_with_many_digits_are_not_equal_by_chance() {
-        let one = line(&[1680.0, 4533.0, 7567.0, 9194.0]);
-        assert_eq!(equal(&one, &one.clone(), &STEP, 0.0), Some(4));
-        let mut other = one.clone();
-        other[3] = Some((9195.0, 1e9));
-        assert_eq!(equal(&one, &other, &STEP, 0.0), None);
+        let equal =
+            |one: &[f64], two: &[f64], step: &Step, usual: f64| equal(line(one), line(two), step, usual);
+        let one = [1680.0, 4533.0, 7567.0, 9194.0];
+        assert_eq!(equal(&one, &one, &STEP, 0.0), Some(4));
+        assert_eq!(equal(&one, &[1680.0, 4533.0, 7567.0, 9195.0], &STEP, 0.0), None);
         // Tens of units, a coarse clock, a limit, and systems that take the same time again and again.
-        assert_eq!(
-            equal(&line(&[16.0, 45.0, 75.0, 91.0]), &line(&[16.0, 45.0, 75.0, 91.0]), &STEP, 0.0),
-            None
-        );
-        assert_eq!(equal(&one, &one.clone(), &Step { printed: 1.0, tick: 1e8 }, 0.0), None);
-        let limit = line(&[9194.0; 12]);
-        assert_eq!(equal(&limit, &limit.clone(), &STEP, 0.0), None);
-        assert_eq!(equal(&one, &one.clone(), &STEP, 0.2), None);
+        let coarse = [16.0, 45.0, 75.0, 91.0];
+        assert_eq!(equal(&coarse, &coarse, &STEP, 0.0), None);
+        assert_eq!(equal(&one, &one, &Step { printed: 1.0, tick: 1e8 }, 0.0), None);
+        assert_eq!(equal(&[9194.0; 12], &[9194.0; 12], &STEP, 0.0), None);
+        assert_eq!(equal(&one, &one, &STEP, 0.2), None);
     }
 
     #[test]
     fn pair_of_equal_lines_is_found_among_others() {
-        let lines = [[1680, 4533, 7567, 9194], [1671, 4540, 7600, 9210], [1680, 4533, 7567, 9194]];
-        let lines: Vec<Numbers> = lines.iter().map(|rates| line(&rates.map(f64::from))).collect();
-        assert_eq!(equal_lines(&lines, &STEP), [((0, 2), 4)]);
+        let lines = [
+            [1680.0, 4533.0, 7567.0, 9194.0],
+            [1671.0, 4540.0, 7600.0, 9210.0],
+            [1680.0, 4533.0, 7567.0, 9194.0],
+        ];
+        assert_eq!(equal_lines(3, &|at: usize| line(&lines[at]), &STEP), [((0, 2), 4)]);
     }
 }

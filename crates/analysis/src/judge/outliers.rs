@@ -35,9 +35,7 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
     for (index, table) in tables.iter().enumerate() {
         let [rows, columns] = [table.rows.len(), table.columns.len()];
         if rows >= FEWEST && columns >= FEWEST {
-            let lines: Vec<(usize, Vec<Option<usize>>)> =
-                (0..rows).map(|row| (index, table.row(row))).collect();
-            found.extend(of_lines(&tables, &lines, true));
+            found.extend(of_surface(index, table));
         } else if rows.max(columns) >= FEWEST {
             let axes = estimated.sections[table.section].axes.as_slice();
             let (lines, values) = if columns >= FEWEST {
@@ -50,19 +48,32 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
         }
     }
     for lines in stacks.values() {
-        found.extend(of_lines(&tables, lines, false));
+        found.extend(of_stack(&tables, lines));
     }
     let is_alone = |one: &&Found| is_explained(one) || !is_shared(&tables, &found, one);
     found.iter().filter(is_alone).map(|one| sentence(aligned, estimated, &tables, one)).collect()
 }
 
-/// Outliers of lines of cells, each line with the index of its table.
-fn of_lines(tables: &[Table<'_>], lines: &[(usize, Vec<Option<usize>>)], ordered_rows: bool) -> Vec<Found> {
+/// Outliers of one table.
+fn of_surface(index: usize, table: &Table<'_>) -> Vec<Found> {
+    let (rows, columns) = (table.rows.len(), table.columns.len());
+    let log = |cell: usize| Some(table.rate(table.at(cell / columns, cell % columns)?)?.ln());
+    let logs = (0..rows * columns).map(log).collect();
+    let found = outliers(&LogTable { rows, columns, logs, ordered_rows: true }).into_iter();
+    found
+        .filter_map(|outlier| {
+            Some(Found { table: index, row: table.at(outlier.row, outlier.column)?, outlier })
+        })
+        .collect()
+}
+
+/// Outliers of stacked lines, each with the index of its table.
+fn of_stack(tables: &[Table<'_>], lines: &[(usize, Vec<Option<usize>>)]) -> Vec<Found> {
     let columns = lines.first().map_or(0, |(_, line)| line.len());
     let log = |(table, row): (usize, Option<usize>)| Some(tables[table].rate(row?)?.ln());
-    let cells = || lines.iter().flat_map(|(table, line)| line.iter().map(move |row| (*table, *row)));
-    let logs = cells().map(log).collect();
-    let found = outliers(&LogTable { rows: lines.len(), columns, logs, ordered_rows });
+    let cells = lines.iter().flat_map(|(table, line)| line.iter().map(move |row| (*table, *row)));
+    let logs = cells.map(log).collect();
+    let found = outliers(&LogTable { rows: lines.len(), columns, logs, ordered_rows: false });
     let of = |outlier: Outlier| {
         let (table, line) = &lines[outlier.row];
         Some(Found { table: *table, row: line[outlier.column]?, outlier })

@@ -8,6 +8,9 @@ use crate::align::Aligned;
 use crate::estimate::Estimated;
 use crate::types::{Row, Section};
 
+/// A place without a row.
+const NOT_MEASURED: u32 = u32::MAX;
+
 /// The rates of one system in one section.
 pub(super) struct Table<'a> {
     pub section: usize,
@@ -16,8 +19,8 @@ pub(super) struct Table<'a> {
     pub rows: Vec<Option<Value>>,
     /// Values of the last axis.
     pub columns: Vec<Option<Value>>,
-    /// Row of the section per place, line by line.
-    places: Vec<Option<usize>>,
+    /// Row of the section per place, line by line, or [`NOT_MEASURED`].
+    places: Vec<u32>,
     described: &'a Section,
 }
 
@@ -33,34 +36,39 @@ pub(super) fn tables<'a>(aligned: &Aligned<'_>, estimated: &'a Estimated) -> Vec
 
 impl<'a> Table<'a> {
     fn new(index: usize, described: &'a Section, system: usize) -> Self {
-        let measured = described.rows.iter().enumerate().filter(|(_, row)| row.outcomes[system].is_some());
-        let measured: Vec<(usize, &Row)> = measured.collect();
+        // A list of the measured rows would take more memory than the table.
+        let measured = || described.rows.iter().enumerate().filter(|(_, row)| row.outcomes[system].is_some());
         let last = described.axes.len().saturating_sub(1);
         let of = |row: &Row, axis: usize| row.position.get(axis).cloned().flatten();
         let first = |row: &Row| if last == 0 { None } else { of(row, 0) };
-        let rows: BTreeSet<Option<Value>> = measured.iter().map(|(_, row)| first(row)).collect();
-        let columns: BTreeSet<Option<Value>> = measured.iter().map(|(_, row)| of(row, last)).collect();
+        let rows: BTreeSet<Option<Value>> = measured().map(|(_, row)| first(row)).collect();
+        let columns: BTreeSet<Option<Value>> = measured().map(|(_, row)| of(row, last)).collect();
         let rows: Vec<Option<Value>> = rows.into_iter().collect();
         let columns: Vec<Option<Value>> = columns.into_iter().collect();
-        let mut places = vec![None; rows.len() * columns.len()];
-        for (at, row) in measured {
-            if let (Ok(line), Ok(column)) =
-                (rows.binary_search(&first(row)), columns.binary_search(&of(row, last)))
-            {
-                places[line * columns.len() + column] = Some(at);
+        let mut places = vec![NOT_MEASURED; rows.len() * columns.len()];
+        for (at, row) in measured() {
+            let line = rows.binary_search(&first(row));
+            if let (Ok(line), Ok(column)) = (line, columns.binary_search(&of(row, last))) {
+                places[line * columns.len() + column] = at as u32;
             }
         }
         Self { section: index, system, rows, columns, places, described }
     }
 
+    /// Row of the section at a place, if it was measured there.
+    pub fn at(&self, row: usize, column: usize) -> Option<usize> {
+        let place = self.places[row * self.columns.len() + column];
+        (place != NOT_MEASURED).then_some(place as usize)
+    }
+
     /// Rows of the section in one line of the table.
     pub fn row(&self, row: usize) -> Vec<Option<usize>> {
-        self.places[row * self.columns.len()..][..self.columns.len()].to_vec()
+        (0..self.columns.len()).map(|column| self.at(row, column)).collect()
     }
 
     /// Rows of the section in one column of the table.
     pub fn column(&self, column: usize) -> Vec<Option<usize>> {
-        (0..self.rows.len()).map(|row| self.places[row * self.columns.len() + column]).collect()
+        (0..self.rows.len()).map(|row| self.at(row, column)).collect()
     }
 
     /// The rate at a row of the section.

@@ -60,6 +60,7 @@ pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str)
     let differ = match (resolved, cells) {
         (1, 1) => "it differs".to_owned(),
         (resolved, cells) if resolved == cells => "every cell differs".to_owned(),
+        (1, cells) => format!("1 of {} differs", counted(cells, "cell")),
         (resolved, cells) => format!("{resolved} of {} differ", counted(cells, "cell")),
     };
     format!(

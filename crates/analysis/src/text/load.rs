@@ -72,7 +72,8 @@ fn stress_point(stages: &Stages<'_>, section: &Section, stress: &StressPoint) ->
     let most = format!("{} at {}", section.unit.show(stress.peak.1), counted(stress.peak.0, "user"));
     match stress.after {
         Some(users) => format!(
-            "{title}: {name} passes its stress point after {users} users: the next step is {} slower. Peak: {most}.",
+            "{title}: {name} passes its stress point after {}: the next step is {} slower. Peak: {most}.",
+            counted(users, "user"),
             percent(stress.decline, 0)
         ),
         None => {
