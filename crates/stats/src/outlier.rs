@@ -63,8 +63,8 @@ pub fn outliers(table: &LogTable) -> Vec<Outlier> {
     let Some(deviation) = table.deviation() else { return Vec::new() };
     let judge = |cell| table.judge(cell, table.errors(cell)?, deviation);
     let found: Vec<Outlier> = (0..table.logs.len()).filter_map(judge).collect();
-    let stands = |one: &&Outlier| !found.iter().any(|other| other.explains(one));
-    found.iter().filter(stands).cloned().collect()
+    let is_listed = |one: &&Outlier| !found.iter().any(|other| other.explains(one));
+    found.iter().filter(is_listed).cloned().collect()
 }
 
 /// What the rectangles say of one cell.
@@ -97,6 +97,11 @@ impl LogTable {
         self.logs[row * self.columns + column]
     }
 
+    /// Row and column of a cell.
+    fn place(&self, cell: usize) -> (usize, usize) {
+        (cell / self.columns, cell % self.columns)
+    }
+
     /// Robust standard deviation of the errors: from the lower quartile, because in a table of two rows an outlier spoils
     /// those of half of the cells.
     fn deviation(&self) -> Option<f64> {
@@ -108,7 +113,7 @@ impl LogTable {
     }
 
     fn errors(&self, cell: usize) -> Option<Errors> {
-        let (row, column) = (cell / self.columns, cell % self.columns);
+        let (row, column) = self.place(cell);
         let log = self.logs[cell]?;
         let reach = if self.ordered_rows { REACH } else { self.rows };
         let rows = (row.saturating_sub(reach)..self.rows.min(row + reach + 1)).filter(|r| *r != row);
@@ -143,13 +148,13 @@ impl LogTable {
             Some(_) => is_peak || !near.is_empty() && agreeing >= AGREEING_WITHOUT_PEAK,
             None => !near.is_empty(),
         };
-        let (row, column) = (cell / self.columns, cell % self.columns);
+        let (row, column) = self.place(cell);
         is_outlier.then_some(Outlier { row, column, log_factor: errors.middle, factors, is_peak })
     }
 
     /// By how much the cell exceeds its neighbours before and after it, in its row and, of ordered rows, in its column.
     fn beyond(&self, cell: usize, sign: f64) -> Vec<(Option<f64>, Option<f64>)> {
-        let (row, column) = (cell / self.columns, cell % self.columns);
+        let (row, column) = self.place(cell);
         let Some(log) = self.logs[cell] else { return Vec::new() };
         let from = |other: f64| sign * (log - other);
         let in_row =

@@ -28,8 +28,11 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
     let mut copies = BTreeSet::new();
     for (index, two) in tables.iter().enumerate() {
         for (other, one) in tables[..index].iter().enumerate() {
-            let (same_system, same_section) = (one.system == two.system, one.section == two.section);
-            if same_system == same_section || one.rows != two.rows || one.columns != two.columns {
+            let same_system = one.system == two.system;
+            if same_system == (one.section == two.section)
+                || one.rows != two.rows
+                || one.columns != two.columns
+            {
                 continue;
             }
             let Some(cells) = equal(all(one), all(two), &step(one), 0.0) else { continue };
@@ -76,7 +79,7 @@ fn words(cells: usize) -> String {
     format!("equal digit for digit in all {}: one is probably a copy of the other", counted(cells, "cell"))
 }
 
-/// A number of a table and the time behind it, nanoseconds; none where nothing was measured.
+/// A number of a table and the time from which it was computed, nanoseconds; none where nothing was measured.
 type Number = Option<(f64, f64)>;
 
 /// The numbers of a row, or of a column.
@@ -158,7 +161,8 @@ fn equal_lines<I: Iterator<Item = Number>>(
     }
     let others = pairs().filter(|pair| !candidates.contains(pair));
     let cells = others.flat_map(|(one, two)| line(one).zip(line(two)));
-    let (mut same, mut measured) = (0usize, 0usize);
+    let mut same = 0usize;
+    let mut measured = 0usize;
     for (one, two) in cells.filter_map(|(one, two)| one.zip(two)) {
         measured += 1;
         same += usize::from(one.0.to_bits() == two.0.to_bits());

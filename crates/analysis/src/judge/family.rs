@@ -15,7 +15,7 @@ const ERROR: f64 = 0.01;
 ///
 /// A cell that is picked because its own interval excludes one is a false alarm in 5 % of the comparisons of a system with
 /// itself, and a map has hundreds of cells. So each test gets the same part of one probability of error (Bonferroni). The
-/// mean over a section is tested beside its cells, because it shows a difference that no cell resolves.
+/// mean over a section is tested as well, because it shows a difference that no cell resolves.
 pub(crate) struct Family {
     tests: usize,
     tolerance: f64,

@@ -22,8 +22,8 @@ pub(crate) fn steps(name: &str, section: &Section, system: usize) -> Vec<String>
     .collect()
 }
 
-/// A step whose rate, response time and think time account for another number of users than there were, each with so many
-/// transactions in flight. Without the think time, only a step that needs more users than there were contradicts the law.
+/// A step whose rate, response time and think time account for another number of users than there were, each with
+/// `in_flight` transactions. Without the think time, only a step that needs more users than there were contradicts the law.
 fn users(name: &str, outcome: &Outcome, in_flight: f64) -> Option<String> {
     let rate = outcome.transactions_per_s?;
     let response_ns = outcome.response_mean_ns?;

@@ -33,7 +33,8 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
     let mut stacks: BTreeMap<(&[String], &[Option<Value>]), Vec<(usize, Vec<Option<usize>>)>> =
         BTreeMap::new();
     for (index, table) in tables.iter().enumerate() {
-        let [rows, columns] = [table.rows.len(), table.columns.len()];
+        let rows = table.rows.len();
+        let columns = table.columns.len();
         if rows >= FEWEST && columns >= FEWEST {
             found.extend(of_surface(index, table));
         } else if rows.max(columns) >= FEWEST {
@@ -56,7 +57,8 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
 
 /// Outliers of one table.
 fn of_surface(index: usize, table: &Table<'_>) -> Vec<Found> {
-    let (rows, columns) = (table.rows.len(), table.columns.len());
+    let rows = table.rows.len();
+    let columns = table.columns.len();
     let log = |cell: usize| Some(table.rate(table.at(cell / columns, cell % columns)?)?.ln());
     let logs = (0..rows * columns).map(log).collect();
     let found = outliers(&LogTable { rows, columns, logs, ordered_rows: true }).into_iter();

@@ -77,7 +77,7 @@ impl<'a> Table<'a> {
         Some(outcome.rate.value).filter(|rate| *rate > 0.0)
     }
 
-    /// The time behind that rate, nanoseconds.
+    /// The time from which that rate was computed, nanoseconds.
     pub fn measured_ns(&self, row: usize) -> f64 {
         self.described.rows[row].outcomes[self.system].as_ref().map_or(0.0, |outcome| outcome.measured_ns)
     }
