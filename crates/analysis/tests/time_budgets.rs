@@ -3,7 +3,7 @@
 mod synthetic;
 
 use sharebench_analysis::{Options, RunData, analyse};
-use synthetic::budgets::{distant, lossy, more_client_cpu, more_round_trips, run};
+use synthetic::budgets::{distant, equal_systems, lossy, more_client_cpu, more_round_trips, names, run};
 
 fn findings(run: RunData) -> Vec<String> {
     let analysis = analyse(&[run], &Options::default());
@@ -67,4 +67,42 @@ fn steps_without_counted_requests_have_no_reasons() {
         step.measure.wire = None.into();
     }
     assert!(findings(run).iter().all(|text| !text.contains("mainly because")));
+}
+
+#[test]
+fn server_that_is_compared_with_itself_takes_no_less_time() {
+    let options = Options { resamples: 20, ..Options::default() };
+    let claims = (0..500).filter(|seed| {
+        let analysis = analyse(&[equal_systems(*seed)], &options);
+        analysis.findings.iter().any(|finding| finding.text.contains("less time per operation"))
+    });
+    let claims: Vec<u64> = claims.collect();
+    assert!(claims.len() <= 5, "{claims:?}");
+}
+
+#[test]
+fn round_trip_is_a_share_of_the_window_where_no_busy_time_is_known() {
+    let share = |rtt| {
+        let found = findings(names(rtt));
+        found.into_iter().find(|text| text.contains("the network's round trip of"))
+    };
+    assert_eq!(share(6), None, "6 of 30 us are no half");
+    let text = share(20).unwrap();
+    assert!(text.ends_with("the network's round trip of 20.0 us takes 67 % of an operation."), "{text}");
+    // Requests that overlap each other take longer together than their operation.
+    assert_eq!(share(60), None);
+}
+
+#[test]
+fn loopback_loses_no_segments() {
+    let lost = |pmtu: u32, min_rtt_us: u32| {
+        let mut run = run(&["nas"], |_| 21e-3);
+        for step in &mut run.steps {
+            step.measure.tcp = Some(sharebench_model::TcpCounts { pmtu, ..lossy(min_rtt_us) }).into();
+        }
+        findings(run).iter().any(|text| text.contains("sent again") || text.contains("out of order"))
+    };
+    assert!(!lost(65_536, 6), "the kernel sent again what a busy machine acknowledged late");
+    assert!(lost(65_536, 20_000), "something delays the packets of this loopback, and may drop them");
+    assert!(lost(1_500, 60) && lost(9_000, 60));
 }

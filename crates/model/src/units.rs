@@ -186,8 +186,11 @@ pub fn show_size(bytes: u64) -> String {
     format!("{} {unit}", three_digits(bytes as f64 / size as f64))
 }
 
-/// Writes a duration with three significant digits: `1.23 ms`.
+/// Writes a duration with three significant digits: `1.23 ms`; no time is `0 ns`.
 pub fn show_nanos(nanos: f64) -> String {
+    if nanos == 0.0 {
+        return "0 ns".to_owned();
+    }
     let (value, unit) = match nanos {
         n if n < 1e3 => (n, "ns"),
         n if n < 1e6 => (n / 1e3, "us"),
@@ -230,7 +233,23 @@ pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(n: N, noun: &str) 
 
 /// Writes a share as a percentage with this number of decimals: 0.125 with one decimal is `12.5 %`.
 pub fn percent(share: f64, decimals: usize) -> String {
-    format!("{:.decimals$} %", share * 100.0)
+    format!("{} %", fixed(share * 100.0, decimals))
+}
+
+/// The same with a sign, as differences are written: `+12 %`, `-3.4 %`; what rounds to zero has none: `0.0 %`.
+pub fn signed_percent(share: f64, decimals: usize) -> String {
+    let shown = percent(share, decimals);
+    let is_zero = !shown.contains(|c: char| ('1'..='9').contains(&c));
+    if share < 0.0 || is_zero { shown } else { format!("+{shown}") }
+}
+
+/// A number with this many decimals; one that rounds to zero has no sign.
+fn fixed(value: f64, decimals: usize) -> String {
+    let shown = format!("{value:.decimals$}");
+    match shown.strip_prefix('-') {
+        Some(zero) if zero.chars().all(|c| "0.".contains(c)) => zero.to_owned(),
+        _ => shown,
+    }
 }
 
 /// Writes a limit as a percentage, with at most three decimals and without trailing zeros: `2 %`, `0.5 %`.
@@ -268,9 +287,9 @@ pub fn show_instant(unix_ms: u64) -> String {
 /// Three significant digits without exponent.
 pub fn three_digits(value: f64) -> String {
     match value.abs() {
-        v if v >= 99.95 => format!("{value:.0}"),
-        v if v >= 9.995 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
+        v if v >= 99.95 => fixed(value, 0),
+        v if v >= 9.995 => fixed(value, 1),
+        _ => fixed(value, 2),
     }
 }
 
@@ -315,6 +334,14 @@ mod tests {
             assert_eq!(show_size(bytes), text);
             assert!(text.parse::<ByteSize>().is_ok(), "{text}");
         }
+    }
+
+    #[test]
+    fn zero_has_no_sign_and_no_decimals_of_a_time() {
+        assert_eq!([-0.004, 0.0, 0.004].map(|share| percent(share, 0)), ["0 %"; 3]);
+        assert_eq!([-0.0004, 0.0004].map(|share| signed_percent(share, 1)), ["0.0 %"; 2]);
+        assert_eq!([-0.0005, 0.12].map(|share| signed_percent(share, 2)), ["-0.05 %", "+12.00 %"]);
+        assert_eq!([three_digits(-0.001), three_digits(-1.5), show_nanos(0.0)], ["0.00", "-1.50", "0 ns"]);
     }
 
     #[test]

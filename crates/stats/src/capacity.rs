@@ -58,6 +58,9 @@ pub enum ForecastError {
 impl fmt::Display for ForecastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::TooFewSteps(1) => {
+                write!(f, "a single load is too few for a forecast; measure at least {FEWEST}")
+            }
             Self::TooFewSteps(n) => {
                 write!(f, "{n} different loads are too few for a forecast; measure at least {FEWEST}")
             }

@@ -32,6 +32,7 @@ mod little;
 mod normal;
 mod offset;
 mod order_statistic;
+mod outlier;
 mod partition;
 mod quantum;
 mod queueing;
@@ -77,6 +78,7 @@ pub use offset::{ClockOffset, Exchange, clock_offset, common_window, start_delay
 pub use order_statistic::{
     Ranks, median, median_of_sorted, median_or_zero, quantile_ranks, sample_median, upper_median,
 };
+pub use outlier::{LogTable, Outlier, outliers};
 pub use partition::{
     CellInterval, CellSeries, Direction, Evidence, Headline, Map, MapAnswer, MapOptions, Part,
     PartitionedMap, TestGrid, map_mean, partition_map,

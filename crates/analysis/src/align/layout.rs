@@ -51,7 +51,11 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: 
                 && coordinates.get(axis).is_some()
                 && varying.contains(&coordinates.without(&[axis]))
         };
+        // A table of users without sizes is a load, and may have a single step.
+        let is_of_users = coordinates.get(axis::USERS).is_some()
+            && [axis::FILE_SIZE, axis::RECORD_SIZE].iter().all(|axis| coordinates.get(axis).is_none());
         if coordinates.get(axis::WORKLOAD).is_some()
+            || is_of_users
             || varies(&users, axis::USERS)
             || varies(&jobs, axis::JOBS)
         {

@@ -11,24 +11,28 @@ use crate::align::rates::rate;
 use crate::estimate::pairing::Pairs;
 use crate::types::{Obstacle, Options, Pairing, RateUnit, Ratio, RatioVerdict, RunData, SingleRun};
 
+/// Allowance for clocks of which nothing is known. A time reads one tick at least and is off by less than one, so the
+/// shorter time may be twice as long and the longer one shorter by the shorter: a ratio of r is really above (r - 1) / 2.
+/// Above 3 the direction holds whatever the tick, and a ratio of 3 is this far from one.
+const ANY_CLOCK: f64 = 2.0 / 3.0;
+
 impl SingleRun {
     fn of(log: &Estimate, pairs: &Pairs, options: &Options) -> Self {
         let known = pairs.clocks_ns.0.is_some() && pairs.clocks_ns.1.is_some();
-        let clock_share = known.then(|| pairs.clock_allowance());
         let equal_share = options.equal_spread.map(|spread| 3.0 * spread);
+        // Runs declared equal show what their clocks do.
+        let unknown = equal_share.is_none().then_some(ANY_CLOCK);
+        let clock_share = if known { Some(pairs.clock_allowance()) } else { unknown };
         let spreads = [&pairs.rates_a, &pairs.rates_b].into_iter().filter_map(|rates| {
             (rates.len() >= 3).then(|| robust_spread(rates.iter().map(|rate| rate.ln()).collect()))?
         });
         let spread_share = spreads.reduce(f64::max).map(|spread| 3.0 * spread);
         // The nearer of ratio and inverse ratio, so that the order of the two does not matter.
         let distance = log.value.exp_m1().abs().min((-log.value).exp_m1().abs());
-        let judged = clock_share.is_some() || equal_share.is_some();
         // Spreads are of logarithms and unbounded, so that a ratio that is large enough always exceeds them.
         let beyond = |spread: Option<f64>| spread.is_none_or(|spread| log.value.abs() > spread);
-        let resolved = judged
-            && clock_share.is_none_or(|share| distance > share)
-            && beyond(equal_share)
-            && beyond(spread_share);
+        let resolved =
+            clock_share.is_none_or(|share| distance > share) && beyond(equal_share) && beyond(spread_share);
         Self { clock_share, equal_share, spread_share, resolved }
     }
 }

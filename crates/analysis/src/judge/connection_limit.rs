@@ -4,26 +4,31 @@ use sharebench_model::Fact;
 
 use crate::align::Aligned;
 use crate::align::settings::changes;
-use crate::types::{Mechanism, MechanismGuess, RatioVerdict, Section, SettingChange};
+use crate::estimate::Estimated;
+use crate::estimate::pairing::Pairs;
+use crate::judge::family::Family;
+use crate::types::{Mechanism, MechanismGuess, SettingChange};
 
 /// Smallest ratio of the rate with several connections over that with one.
 const GAIN: f64 = 1.3;
 
 /// Pairs of systems that are known to differ in the number of connections alone, one of them with one connection: the
-/// cells that are resolved to be faster with several, by [`GAIN`] at least.
-pub(super) fn one_connection(aligned: &Aligned<'_>, section: &Section, index: usize) -> Vec<MechanismGuess> {
+/// cells that are faster with several, by [`GAIN`] at least.
+pub(super) fn one_connection(
+    aligned: &Aligned<'_>,
+    estimated: &Estimated,
+    index: usize,
+    family: &Family,
+) -> Vec<MechanismGuess> {
     let mut found = Vec::new();
     for (comparison, pair) in aligned.compared.iter().enumerate() {
         let Some((one, more, connections)) = connections_of(aligned, pair.a, pair.b) else { continue };
-        let gain = |row: &crate::types::Row| {
-            let ratio = row.ratios[comparison].as_ref().filter(|ratio| !ratio.client_cached)?;
-            match ratio.verdict {
-                RatioVerdict::Faster if more == pair.a => Some(ratio.typical.value),
-                RatioVerdict::Slower if more == pair.b => Some(1.0 / ratio.typical.value),
-                _ => None,
-            }
+        let gain = |pairs: &Pairs| {
+            let log = family.difference(&[pairs]).filter(|_| !pairs.is_client_cached())?;
+            Some(if more == pair.a { log.exp() } else { (-log).exp() })
         };
-        let gains: Vec<f64> = section.rows.iter().filter_map(gain).filter(|gain| *gain >= GAIN).collect();
+        let cells = estimated.pairs[index][comparison].iter().flatten();
+        let gains: Vec<f64> = cells.filter_map(gain).filter(|gain| *gain >= GAIN).collect();
         if gains.is_empty() {
             continue;
         }

@@ -7,7 +7,7 @@ use crate::align::Aligned;
 use crate::align::settings::{STATED, changes, settings};
 use crate::estimate::Estimated;
 use crate::judge::effects::median_effect;
-use crate::judge::littles_law;
+use crate::judge::{disk_rates, equal_lines, littles_law, outliers};
 use crate::types::{Options, Outcome, RateUnit, Section, Sentence, SettingChange, Tone, View};
 
 /// Share of the cells that must be equal to a tick, and how many cells are too few to say so. Repeated runs of one
@@ -30,17 +30,21 @@ pub(crate) fn find(aligned: &Aligned<'_>, estimated: &Estimated, options: &Optio
     found.extend(titles(aligned));
     found.extend(equal_systems(aligned, estimated, true));
     found.extend(options.link.and_then(|link| above_the_link(aligned, estimated, link)));
-    for (index, section) in estimated.sections.iter().enumerate().filter(|(_, s)| s.view == View::Load) {
-        found.extend(
-            littles_law::transaction_sizes(aligned, section)
-                .map(|text| Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index)),
-        );
-        for system in 0..aligned.systems.len() {
-            found.extend(
-                load(&aligned.systems[system].name, section, system)
-                    .into_iter()
-                    .map(|text| Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index)),
-            );
+    found.extend(disk_rates::sentences(aligned, estimated));
+    found.extend(outliers::sentences(aligned, estimated));
+    found.extend(equal_lines::sentences(aligned, estimated));
+    for (index, section) in estimated.sections.iter().enumerate() {
+        let about =
+            |text: String| Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index);
+        let is_load = section.view == View::Load;
+        if is_load {
+            found.extend(littles_law::transaction_sizes(aligned, section).map(about));
+        }
+        for (system, described) in aligned.systems.iter().enumerate() {
+            found.extend(littles_law::steps(&described.name, section, system).into_iter().map(about));
+            if is_load {
+                found.extend(survivors(&described.name, section, system).into_iter().map(about));
+            }
         }
     }
     found
@@ -237,11 +241,10 @@ fn above_the_link(aligned: &Aligned<'_>, estimated: &Estimated, link: BitRate) -
     Some(Sentence::new(Tone::Note, text))
 }
 
-/// Rates that need more users than there were, and response times that cover only some users.
-fn load(name: &str, section: &Section, system: usize) -> Vec<String> {
+/// Response times that are lower with more users, because they cover only some of them.
+fn survivors(name: &str, section: &Section, system: usize) -> Vec<String> {
     let steps: Vec<&Outcome> = section.rows.iter().filter_map(|row| row.outcomes[system].as_ref()).collect();
     let mut found = Vec::new();
-    found.extend(steps.iter().filter_map(|outcome| littles_law::users(name, outcome)));
     for pair in steps.windows(2) {
         let few = pair[0];
         let many = pair[1];
@@ -249,9 +252,9 @@ fn load(name: &str, section: &Section, system: usize) -> Vec<String> {
         let Some((many_ns, few_ns)) = many.response_mean_ns.zip(few.response_mean_ns) else { continue };
         if silent && many_ns > 0.0 && many_ns < few_ns {
             found.push(format!(
-                "{name}: with {} users the mean response time is lower ({}) than with {} ({}), but only {} of them \
+                "{name}: with {} the mean response time is lower ({}) than with {} ({}), but only {} of them \
                  finished a transaction: the mean covers these only.",
-                many.users_assigned,
+                counted(many.users_assigned, "user"),
                 show_nanos(many_ns),
                 few.users_assigned,
                 show_nanos(few_ns),

@@ -1,27 +1,39 @@
 //! Little's law for loads: users, rates, response and think times that belong together (docs/measurement-rules.md R11).
 
 use sharebench_model::axis;
-use sharebench_model::units::{percent, show_nanos, three_digits};
+use sharebench_model::units::{counted, percent, show_nanos, three_digits};
 use sharebench_stats::{little_residual, median};
 
 use crate::align::Aligned;
-use crate::types::{Outcome, RateUnit, Section};
+use crate::types::{Outcome, RateUnit, Row, Section, View};
 
 /// Largest deviation that is no contradiction.
 const TOLERANCE: f64 = 0.10;
 
-/// A load whose rate, response time and think time account for another number of users than there were. Without the think
-/// time, only a load that needs more users than there were contradicts the law.
-pub(crate) fn users(name: &str, outcome: &Outcome) -> Option<String> {
+/// Steps of one system whose rate, response time and think time account for another number of users than there were. Each
+/// step is examined by itself, whatever else the table holds.
+pub(crate) fn steps(name: &str, section: &Section, system: usize) -> Vec<String> {
+    let with_users = |row: &&Row| section.view == View::Load || row.coordinates.users_or_jobs().is_some();
+    let rows = section.rows.iter().filter(with_users);
+    rows.filter_map(|row| {
+        let in_flight = row.coordinates.number(axis::QUEUE_DEPTH).unwrap_or(1).max(1);
+        users(name, row.outcomes[system].as_ref()?, in_flight as f64)
+    })
+    .collect()
+}
+
+/// A step whose rate, response time and think time account for another number of users than there were, each with
+/// `in_flight` transactions. Without the think time, only a step that needs more users than there were contradicts the law.
+fn users(name: &str, outcome: &Outcome, in_flight: f64) -> Option<String> {
     let rate = outcome.transactions_per_s?;
     let response_ns = outcome.response_mean_ns?;
     let assigned = f64::from(outcome.users_assigned);
-    let busy = rate * response_ns / 1e9;
+    let busy = rate * response_ns / 1e9 / in_flight;
     if let Some(think_ns) = outcome.reported.as_ref().and_then(|figures| figures.think_ns) {
         // The mean response time covers the users that reported.
         let users = f64::from(outcome.users_reported);
         let think_s = think_ns as f64 / 1e9;
-        let residual = little_residual(users, rate, response_ns / 1e9, think_s)?;
+        let residual = little_residual(users, rate, response_ns / 1e9 / in_flight, think_s)?;
         let think = if think_ns == 0 {
             "no think time".to_owned()
         } else {
@@ -74,26 +86,37 @@ pub(crate) fn transaction_sizes(aligned: &Aligned<'_>, section: &Section) -> Opt
         systems.iter().filter_map(|steps| listed(name(steps.first()?.system), steps)).collect();
     let differing: Vec<String> =
         systems.iter().filter_map(|steps| differing(name(steps.first()?.system), steps)).collect();
-    let differing = if differing.is_empty() {
+    let differing = if !differing.is_empty() {
+        format!("The steps of one system differ: {}", differing.join(", "))
+    } else if systems.iter().any(|steps| steps.len() > 1) {
         "The steps of each system agree: the systems did not perform the same transactions, or one is wrong"
             .to_owned()
     } else {
-        format!("The steps of one system differ: {}", differing.join(", "))
+        "The systems did not perform the same transactions, or the figures of one are wrong".to_owned()
+    };
+    let sizes: Vec<f64> = systems.iter().flatten().map(|step| step.bytes).collect();
+    let end = if let [one, other] = sizes[..] {
+        // Neither of two is nearer to their median.
+        format!("They differ by a factor of {}", three_digits(one.max(other) / one.min(other)))
+    } else {
+        format!(
+            "{} with {} deviates most from the median of {}: residual {}",
+            name(worst.system),
+            counted(worst.users, "user"),
+            kilobytes(typical),
+            percent(residual(worst), 0)
+        )
     };
     Some(format!(
         "rate x (response + think time) / users is the size of a transaction and must be equal in all steps (Little's law), \
-         but it is {}. {differing}. {} with {} users deviates most from the median of {}: residual {}.",
+         but it is {}. {differing}. {end}.",
         listed.join("; "),
-        name(worst.system),
-        worst.users,
-        kilobytes(typical),
-        percent(residual(worst), 0)
     ))
 }
 
 fn implied_sizes(section: &Section, system: usize) -> Vec<ImpliedSize> {
     let closed = section.rows.iter().filter(|row| row.coordinates.get(axis::RATE).is_none());
-    let implied = |row: &crate::types::Row| {
+    let implied = |row: &Row| {
         let outcome = row.outcomes[system].as_ref()?;
         let figures = outcome.reported.as_ref().filter(|_| section.unit == RateUnit::BytesPerSecond)?;
         // A size that the table states is checked step by step.
@@ -110,7 +133,7 @@ fn implied_sizes(section: &Section, system: usize) -> Vec<ImpliedSize> {
 /// `nas 2220 kB with 50 users and 302 kB with 100`.
 fn listed(name: &str, steps: &[ImpliedSize]) -> Option<String> {
     let (first, rest) = steps.split_first()?;
-    let first = format!("{name} {} with {} users", kilobytes(first.bytes), first.users);
+    let first = format!("{name} {} with {}", kilobytes(first.bytes), counted(first.users, "user"));
     let rest = rest.iter().map(|step| format!("{} with {}", kilobytes(step.bytes), step.users));
     Some(std::iter::once(first).chain(rest).collect::<Vec<_>>().join(", "))
 }

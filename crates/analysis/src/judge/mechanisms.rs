@@ -9,11 +9,12 @@ use crate::align::Aligned;
 use crate::align::rates::usable;
 use crate::align::settings::changes;
 use crate::estimate::Estimated;
+use crate::estimate::pairing::Pairs;
 use crate::judge::cache_cliffs::crossed_the_wire;
 use crate::judge::connection_limit::one_connection;
+use crate::judge::family::Family;
 use crate::types::{
-    Condition, Mechanism, MechanismGuess, Outcome, RateUnit, RatioVerdict, Row, Section, UnlikeCondition,
-    View,
+    Condition, Mechanism, MechanismGuess, Outcome, RateUnit, Row, Section, UnlikeCondition, View,
 };
 
 /// Fewest cells, and fewest record sizes of a level.
@@ -43,6 +44,7 @@ pub(crate) fn mechanisms(
     aligned: &Aligned<'_>,
     estimated: &Estimated,
     unlike: &[UnlikeCondition],
+    family: &Family,
 ) -> Vec<MechanismGuess> {
     let mut found = Vec::new();
     for (index, section) in estimated.sections.iter().enumerate() {
@@ -65,8 +67,8 @@ pub(crate) fn mechanisms(
             };
             found.extend(guesses.into_iter().flatten().map(guess));
         }
-        found.extend(signing_cpu(aligned, section, index, unlike));
-        found.extend(one_connection(aligned, section, index));
+        found.extend(signing_cpu(aligned, estimated, index, unlike, family));
+        found.extend(one_connection(aligned, estimated, index, family));
     }
     found
 }
@@ -301,24 +303,24 @@ fn stall_counts(aligned: &Aligned<'_>, section: &Section, row: &Row, system: usi
 /// Systems that are known to differ in signing alone: the signed one needs more client CPU for each byte.
 fn signing_cpu(
     aligned: &Aligned<'_>,
-    section: &Section,
+    estimated: &Estimated,
     index: usize,
     unlike: &[UnlikeCondition],
+    family: &Family,
 ) -> Vec<MechanismGuess> {
     let mut found = Vec::new();
     for (comparison, pair) in aligned.compared.iter().enumerate() {
-        for (signed, unsigned, slower) in
-            [(pair.a, pair.b, RatioVerdict::Slower), (pair.b, pair.a, RatioVerdict::Faster)]
-        {
+        // The ratio is that of the first over the second: a slower first one has a negative logarithm.
+        for (signed, unsigned, sign) in [(pair.a, pair.b, -1.0), (pair.b, pair.a, 1.0)] {
             if !differ_in_signing_alone(unlike, signed, unsigned) || other_settings(aligned, signed, unsigned)
             {
                 continue;
             }
-            let costs: Vec<SigningCost> = section
-                .rows
-                .iter()
-                .filter(|row| row.ratios[comparison].as_ref().is_some_and(|ratio| ratio.verdict == slower))
-                .filter_map(|row| SigningCost::of(aligned, row, signed, unsigned))
+            let is_slower = |pairs: &Pairs| family.difference(&[pairs]).is_some_and(|log| log * sign > 0.0);
+            let rows = estimated.sections[index].rows.iter().zip(&estimated.pairs[index][comparison]);
+            let costs: Vec<SigningCost> = rows
+                .filter(|(_, pairs)| pairs.as_ref().is_some_and(is_slower))
+                .filter_map(|(row, _)| SigningCost::of(aligned, row, signed, unsigned))
                 .collect();
             let cpu_ns_per_byte = median_or_zero(&costs.iter().map(|cost| cost.cpu_ns).collect::<Vec<f64>>());
             let ns_per_byte = median_or_zero(&costs.iter().map(|cost| cost.ns).collect::<Vec<f64>>());

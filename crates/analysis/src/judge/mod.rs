@@ -7,18 +7,24 @@ mod connection_limit;
 mod contradictions;
 pub(crate) mod curves;
 mod directories;
+mod disk_rates;
 pub(crate) mod effects;
+mod equal_lines;
+mod family;
 mod grids;
 mod headline;
 mod io500;
 mod littles_law;
 mod mechanisms;
 mod name_caches;
+mod outliers;
 pub(crate) mod parts;
 mod self_checks;
 mod single_runs;
+mod tables;
 mod time;
 pub(crate) mod time_budgets;
+pub(crate) mod time_differences;
 mod time_samples;
 mod timelines;
 mod trust;
@@ -40,6 +46,7 @@ use crate::estimate::summary::summary;
 use crate::judge::cache_cliffs::cache_curves;
 use crate::judge::conditions::unlike_conditions;
 use crate::judge::directories::directories;
+use crate::judge::family::Family;
 use crate::judge::mechanisms::mechanisms;
 use crate::judge::name_caches::name_caches;
 use crate::judge::parts::{CellBounds, DividedMap, divide};
@@ -104,8 +111,9 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
         all.map(|index| compare(aligned, estimated, index, contradictions.len(), options)).collect();
     let self_checks = summaries(aligned.runs.iter().flat_map(|run| &run.steps));
     let unlike_conditions = unlike_conditions(aligned);
+    let family = Family::of(estimated, options);
     Judged {
-        mechanisms: mechanisms(aligned, estimated, &unlike_conditions),
+        mechanisms: mechanisms(aligned, estimated, &unlike_conditions, &family),
         unlike_conditions,
         weighted: options
             .weights
@@ -118,7 +126,7 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
         directories: [directories(estimated, aligned.systems.len()), name_caches(aligned, estimated)]
             .concat(),
         io500: io500::scores(estimated, aligned.systems.len()),
-        time_budgets: time_budgets(aligned, estimated),
+        time_budgets: time_budgets(aligned, estimated, &family),
         timelines: timelines(aligned, estimated),
         time: time_findings(aligned, options),
         trust: trust::lines(aligned, estimated, &comparisons, &self_checks, contradictions.len(), options),

@@ -42,8 +42,6 @@ struct SingleGrid<'a> {
     /// Row of the section per place.
     places: Vec<Option<usize>>,
     surface: SingleSurface,
-    /// True if a cell is known well enough to be judged.
-    judged: bool,
 }
 
 fn position(row: &Row, axis: usize) -> Option<&Value> {
@@ -60,7 +58,6 @@ impl<'a> SingleGrid<'a> {
         let columns = values(1);
         let mut places = vec![None; rows.len() * columns.len()];
         let mut known = vec![None; places.len()];
-        let mut judged = false;
         for (at, row) in cells {
             let find = |values: &[Option<Value>], axis: usize| {
                 values.binary_search_by(|value| value.as_ref().cmp(&position(row, axis))).ok()
@@ -71,21 +68,18 @@ impl<'a> SingleGrid<'a> {
             let known_shares = [single.equal_share, single.spread_share];
             let spread = known_shares.into_iter().flatten().fold(0.0, f64::max);
             let place = i * columns.len() + j;
-            judged |= single.clock_share.is_some() || single.equal_share.is_some();
             places[place] = Some(*at);
             known[place] = Some(SingleCell {
                 log_ratio: ratio.typical.value.ln(),
-                margin: single.clock_share.unwrap_or(0.0).ln_1p().max(spread),
+                // A share is the distance of the ratio, or of its inverse, from one.
+                margin: (-(-single.clock_share.unwrap_or(0.0).min(1.0)).ln_1p()).max(spread),
             });
         }
         let surface = SingleSurface { rows: rows.len(), columns: columns.len(), cells: known };
-        Self { index, section, rows, columns, places, surface, judged }
+        Self { index, section, rows, columns, places, surface }
     }
 
     fn regions(&self) -> Vec<SingleRunRegion> {
-        if !self.judged {
-            return Vec::new();
-        }
         let all = self.places.iter().flatten().count();
         let found = single_run_regions(&self.surface).into_iter();
         // A region of every cell repeats the section's own sentence.
@@ -112,9 +106,6 @@ impl<'a> SingleGrid<'a> {
     }
 
     fn breaks(&self) -> Vec<SingleRunBreak> {
-        if !self.judged {
-            return Vec::new();
-        }
         let axes = self.section.axes.iter().zip([(&self.rows, true), (&self.columns, false)]);
         axes.flat_map(|(axis, (values, along_rows))| {
             single_run_breaks(&self.surface, along_rows).into_iter().map(move |found| SingleRunBreak {

@@ -1,27 +1,29 @@
-//! Where the time of an operation goes: round trips, this client's CPU and the rest; why one system is faster than another;
-//! and how the time grows with a simulated distance.
+//! Where the time of an operation goes: round trips, this client's CPU and the rest; and how the time grows with a simulated
+//! distance.
 
 use std::collections::BTreeMap;
 
 use sharebench_model::units::parse_duration;
-use sharebench_model::{StepResult, TcpCounts, axis};
+use sharebench_model::{RateBase, StepResult, TcpCounts, axis};
 use sharebench_stats::median_or_zero;
 
 use crate::align::Aligned;
 use crate::align::rates::usable;
 use crate::estimate::Estimated;
 use crate::judge::cache_cliffs::crossed_the_wire;
-use crate::types::{RatioVerdict, Row, Section, View};
+use crate::judge::family::Family;
+use crate::judge::time_differences::{TimeDifference, time_differences};
+use crate::types::{Row, Section, View};
 
-/// Difference of the times of two systems, as a share of the longer one, from which a reason is sought.
-const DIFFERENCE: f64 = 0.05;
-/// Share of the difference that a part must explain.
-const EXPLAINED: f64 = 0.5;
 /// Segments below which nothing is said of losses.
 const MIN_SEGMENTS: u64 = 1_000;
 /// Share of lost segments, and of segments out of order, from which they matter.
 const LOSS: f64 = 0.001;
 const DISORDER: f64 = 0.005;
+/// Path MTU above that of every network, bytes: the connection does not leave this machine (its loopback has 65536 on Linux).
+const LARGEST_MTU: u32 = 9_216;
+/// Round trip that a connection within the machine has only if something delays it, microseconds.
+const DELAYED_US: u32 = 500;
 /// Share of the sending time in which the server's window was full, from which it limits.
 const WINDOW: f64 = 0.3;
 /// Share of the time of operations that the network's round trip takes, from which it is stated.
@@ -43,45 +45,8 @@ pub(crate) struct TimeBudget {
 
 impl TimeBudget {
     /// Time outside of this client: network and server.
-    fn outside_ns(&self) -> f64 {
+    pub(super) fn outside_ns(&self) -> f64 {
         (self.time_ns - self.client_ns).max(0.0)
-    }
-}
-
-/// Why one system is faster.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Reason {
-    /// It needs fewer round trips.
-    RoundTrips,
-    /// Its round trip on the network is shorter.
-    Network,
-    /// It costs this client less CPU.
-    ClientCpu,
-    /// Each request takes less time in the server.
-    Server,
-}
-
-/// A difference between two systems in one section with its reason.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TimeDifference {
-    /// Index of the section.
-    pub section: usize,
-    /// Systems: the faster one, the slower one.
-    pub systems: [usize; 2],
-    /// Their times, medians of the cells.
-    pub budgets: [TimeBudget; 2],
-    /// The reason.
-    pub reason: Reason,
-    /// Cells.
-    pub cells: usize,
-    /// Further sections in which the same reason makes the same system faster, by a smaller share of the time.
-    pub likewise: usize,
-}
-
-impl TimeDifference {
-    /// The part of the slower system's time that the faster one does not need.
-    fn saved(&self) -> f64 {
-        1.0 - self.budgets[0].time_ns / self.budgets[1].time_ns
     }
 }
 
@@ -131,44 +96,26 @@ pub(crate) struct TimeBudgets {
 }
 
 /// Finds what round trips, client CPU and the kernel's figures explain.
-pub(crate) fn time_budgets(aligned: &Aligned<'_>, estimated: &Estimated) -> TimeBudgets {
-    let mut found = TimeBudgets::default();
+pub(crate) fn time_budgets(aligned: &Aligned<'_>, estimated: &Estimated, family: &Family) -> TimeBudgets {
+    let differences = time_differences(aligned, estimated, family);
+    let mut found = TimeBudgets { differences, ..TimeBudgets::default() };
     for (index, section) in estimated.sections.iter().enumerate() {
-        for (comparison, pair) in aligned.compared.iter().enumerate() {
-            found.differences.extend(difference(aligned, section, index, comparison, [pair.a, pair.b]));
-        }
         for system in 0..aligned.systems.len() {
             found.tcp.extend(tcp_findings(aligned, section, index, system));
         }
         found.distances.extend(distances(aligned, section, index));
     }
-    found.differences = largest(found.differences);
     found
-}
-
-/// The largest difference of each pair of systems and each reason: the others have the same reason.
-fn largest(differences: Vec<TimeDifference>) -> Vec<TimeDifference> {
-    let mut largest: Vec<TimeDifference> = Vec::new();
-    for difference in differences {
-        let same = |known: &&mut TimeDifference| {
-            known.systems == difference.systems && known.reason == difference.reason
-        };
-        let Some(known) = largest.iter_mut().find(same) else {
-            largest.push(difference);
-            continue;
-        };
-        let likewise = known.likewise + 1;
-        if difference.saved() > known.saved() {
-            *known = difference;
-        }
-        known.likewise = likewise;
-    }
-    largest
 }
 
 /// The budget of a system in a cell; none if several operations were in flight, a client's cache served it, or the
 /// requests were not counted.
-fn budget(aligned: &Aligned<'_>, section: &Section, row: &Row, system: usize) -> Option<TimeBudget> {
+pub(super) fn budget(
+    aligned: &Aligned<'_>,
+    section: &Section,
+    row: &Row,
+    system: usize,
+) -> Option<TimeBudget> {
     let outcome = row.outcomes.get(system)?.as_ref()?;
     let is_serial = |axis| row.coordinates.number(axis).is_none_or(|number| number == 1);
     let is_load = section.view == View::Load;
@@ -193,8 +140,14 @@ fn of_step(step: &StepResult, is_load: bool) -> Option<TimeBudget> {
         return None;
     }
     let each = |total: u64| total as f64 / count as f64;
-    let time_ns = if is_load { measure.mean_response_ns()? } else { each(measure.operations_ns()) };
-    Some(TimeBudget {
+    let time_ns = match measure.rate_base {
+        _ if is_load => measure.mean_response_ns()?,
+        // Tests of names, locks and copies on the server divide by their window: nobody adds up their busy time.
+        RateBase::Window => each(measure.window_ns),
+        RateBase::Busy | RateBase::Reported { .. } => each(measure.operations_ns()),
+    };
+    // Nothing is a share of no time.
+    (time_ns > 0.0).then(|| TimeBudget {
         time_ns,
         requests: each(wire.requests),
         client_ns: each(measure.client_cpu.total_ns()).min(time_ns),
@@ -203,7 +156,7 @@ fn of_step(step: &StepResult, is_load: bool) -> Option<TimeBudget> {
 }
 
 /// The medians; none of nothing.
-fn middle(budgets: &[TimeBudget]) -> Option<TimeBudget> {
+pub(super) fn middle(budgets: &[TimeBudget]) -> Option<TimeBudget> {
     if budgets.is_empty() {
         return None;
     }
@@ -218,58 +171,6 @@ fn middle(budgets: &[TimeBudget]) -> Option<TimeBudget> {
     })
 }
 
-/// The cells of a section in which one of two systems is faster, and why it is.
-fn difference(
-    aligned: &Aligned<'_>,
-    section: &Section,
-    index: usize,
-    comparison: usize,
-    [a, b]: [usize; 2],
-) -> Option<TimeDifference> {
-    let mut cells: BTreeMap<bool, Vec<[TimeBudget; 2]>> = BTreeMap::new();
-    for row in &section.rows {
-        let Some(ratio) = &row.ratios[comparison] else { continue };
-        let is_a_faster = match ratio.verdict {
-            RatioVerdict::Faster => true,
-            RatioVerdict::Slower => false,
-            _ => continue,
-        };
-        let [fast, slow] = if is_a_faster { [a, b] } else { [b, a] };
-        let pair = budget(aligned, section, row, fast).zip(budget(aligned, section, row, slow));
-        cells.entry(is_a_faster).or_default().extend(pair.map(|(fast, slow)| [fast, slow]));
-    }
-    let (is_a_faster, cells) = cells.into_iter().max_by_key(|(_, cells)| cells.len())?;
-    let side = |side: usize| middle(&cells.iter().map(|pair| pair[side]).collect::<Vec<TimeBudget>>());
-    let budgets = [side(0)?, side(1)?];
-    let [fast, slow] = budgets;
-    if slow.time_ns - fast.time_ns < DIFFERENCE * slow.time_ns {
-        return None;
-    }
-    let reason = reason(&fast, &slow)?;
-    let systems = if is_a_faster { [a, b] } else { [b, a] };
-    Some(TimeDifference { section: index, systems, budgets, reason, cells: cells.len(), likewise: 0 })
-}
-
-/// The part that explains at least half of the difference: none if no part does.
-fn reason(fast: &TimeBudget, slow: &TimeBudget) -> Option<Reason> {
-    let difference = slow.time_ns - fast.time_ns;
-    let explains = |part: f64| part >= EXPLAINED * difference;
-    let more_requests = slow.requests - fast.requests;
-    if more_requests >= 0.5 && explains(more_requests * slow.outside_ns() / slow.requests.max(1.0)) {
-        return Some(Reason::RoundTrips);
-    }
-    if explains(slow.client_ns - fast.client_ns) {
-        return Some(Reason::ClientCpu);
-    }
-    let network = slow.round_trip_ns.zip(fast.round_trip_ns);
-    if network
-        .is_some_and(|(slow_trip, fast_trip)| explains(slow.requests * slow_trip - fast.requests * fast_trip))
-    {
-        return Some(Reason::Network);
-    }
-    explains(slow.outside_ns() - fast.outside_ns()).then_some(Reason::Server)
-}
-
 /// What the kernel's figures show of a system in a section.
 fn tcp_findings(aligned: &Aligned<'_>, section: &Section, index: usize, system: usize) -> Vec<TcpFinding> {
     let steps = section.rows.iter().flat_map(|row| aligned.steps.of(&row.coordinates, system));
@@ -277,7 +178,11 @@ fn tcp_findings(aligned: &Aligned<'_>, section: &Section, index: usize, system: 
     let Some(tcp) = all else { return Vec::new() };
     let mut kinds = Vec::new();
     let share = |part: u64, of: u64| part as f64 / of.max(1) as f64;
-    if tcp.segments_sent >= MIN_SEGMENTS && share(tcp.retransmissions, tcp.segments_sent) >= LOSS {
+    // Loopback loses and reorders nothing: a busy machine is late with acknowledgements, and the kernel sends again.
+    let crosses_a_network = tcp.pmtu <= LARGEST_MTU || tcp.min_rtt_us >= DELAYED_US;
+    if !crosses_a_network {
+        // Nothing is said of losses.
+    } else if tcp.segments_sent >= MIN_SEGMENTS && share(tcp.retransmissions, tcp.segments_sent) >= LOSS {
         kinds.push(TcpKind::Loss(tcp.retransmissions, tcp.segments_sent));
     } else if tcp.segments_received >= MIN_SEGMENTS
         && share(tcp.out_of_order, tcp.segments_received) >= DISORDER
@@ -291,9 +196,10 @@ fn tcp_findings(aligned: &Aligned<'_>, section: &Section, index: usize, system: 
     let budgets: Vec<TimeBudget> =
         section.rows.iter().filter_map(|row| budget(aligned, section, row, system)).collect();
     if let Some(TimeBudget { time_ns, requests, round_trip_ns: Some(trip), .. }) = middle(&budgets)
-        && requests * trip >= DISTANT * time_ns
+        // Requests that take longer than their operation were not sent one after the other.
+        && (DISTANT..=1.0).contains(&(requests * trip / time_ns))
     {
-        kinds.push(TcpKind::RoundTrip((requests * trip / time_ns).min(1.0), trip));
+        kinds.push(TcpKind::RoundTrip(requests * trip / time_ns, trip));
     }
     kinds.into_iter().map(|kind| TcpFinding { section: index, system, kind }).collect()
 }
@@ -371,22 +277,6 @@ mod tests {
 
     const BASE: TimeBudget =
         TimeBudget { time_ns: 100e3, requests: 1.0, client_ns: 30e3, round_trip_ns: Some(20e3) };
-
-    #[test]
-    fn part_that_explains_half_of_the_difference_is_the_reason() {
-        let slower = |change: fn(&mut TimeBudget)| {
-            let mut slow = BASE;
-            change(&mut slow);
-            reason(&BASE, &slow)
-        };
-        let trips = slower(|slow| (slow.requests, slow.time_ns) = (3.0, 250e3));
-        assert_eq!(trips, Some(Reason::RoundTrips));
-        let cpu = slower(|slow| (slow.client_ns, slow.time_ns) = (130e3, 200e3));
-        assert_eq!(cpu, Some(Reason::ClientCpu));
-        let network = slower(|slow| (slow.round_trip_ns, slow.time_ns) = (Some(120e3), 200e3));
-        assert_eq!(network, Some(Reason::Network));
-        assert_eq!(slower(|slow| slow.time_ns = 200e3), Some(Reason::Server));
-    }
 
     #[test]
     fn three_distances_predict_the_third_and_two_predict_by_the_requests() {

@@ -361,7 +361,7 @@ fn clock(runs: &[RunData], clocks: &[Clock]) -> Vec<TrustLine> {
             (None, Some(_)) => continue,
             (None, None) => {
                 format!(
-                    "{}: the resolution is not stated (import --clock), so that no ratio with it is resolved",
+                    "{}: the resolution is not stated (import --clock), so that only ratios above 3 are resolved",
                     run.label
                 )
             }

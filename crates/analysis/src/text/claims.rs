@@ -1,14 +1,14 @@
 //! Ratios in words.
 
-use sharebench_model::units::{counted, percent, three_digits};
+use sharebench_model::units::{counted, percent, signed_percent, three_digits};
 use sharebench_stats::{Estimate, Interval};
 
 use crate::types::{MeanRatio, Pairing, RatioVerdict, Summary, Tone};
 
 /// A ratio as signed percent, such as `+12 %` or `-3.4 %`.
 pub fn show_percent(ratio: f64) -> String {
-    let percent = (ratio - 1.0) * 100.0;
-    if percent.abs() < 9.95 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") }
+    let share = ratio - 1.0;
+    signed_percent(share, usize::from(share.abs() < 0.0995))
 }
 
 /// How far above one, in percent, with its bounds; as many decimals as the value deserves.
@@ -101,6 +101,7 @@ pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str)
     let differ = match (resolved, cells) {
         (1, 1) => "it differs".to_owned(),
         (resolved, cells) if resolved == cells => "every cell differs".to_owned(),
+        (1, cells) => format!("1 of {} differs", counted(cells, "cell")),
         (resolved, cells) => format!("{resolved} of {} differ", counted(cells, "cell")),
     };
     format!(
@@ -112,6 +113,10 @@ pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str)
 /// `nfs shows 1.41 times the rate of smb`, the one with the higher rate first: a ratio without an interval.
 pub(crate) fn rate_of(ratio: &Estimate, a: &str, b: &str) -> String {
     let (ratio, more, less) = if ratio.value < 1.0 { (1.0 / ratio.value, b, a) } else { (ratio.value, a, b) };
+    // Three digits would show 1.00 times.
+    if ratio < 1.005 {
+        return format!("{a} and {b} show the same rate to 0.5 %");
+    }
     format!("{more} shows {} times the rate of {less}", three_digits(ratio))
 }
 

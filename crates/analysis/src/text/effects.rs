@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::axis;
-use sharebench_model::units::{counted, percent, percent_limit};
+use sharebench_model::units::{counted, percent, percent_limit, signed_percent};
 use sharebench_stats::{SMALLEST_SAMPLE_95, hodges_lehmann, median_or_zero};
 
 use crate::align::settings::changes;
@@ -92,18 +92,17 @@ fn part(stages: &Stages<'_>, group: &Group<'_>, pairs: usize) -> String {
     let (low, high) =
         group.cells.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), d| (l.min(*d), h.max(*d)));
     let word = if effect < 0.0 { "slower" } else { "faster" };
-    let least = low.exp_m1() * 100.0;
-    let most = high.exp_m1() * 100.0;
+    let [least, most] = [low, high].map(|log: f64| signed_percent(log.exp_m1(), 0));
     let cells = counted(group.cells.len(), "cell");
     if effect.abs() < stages.options.tolerance {
         return format!(
-            "{place} no difference above {} (median {:+.1} %, {least:+.0} to {most:+.0} % in {cells})",
+            "{place} no difference above {} (median {}, {least} to {most} in {cells})",
             percent_limit(stages.options.tolerance),
-            effect * 100.0
+            signed_percent(effect, 1)
         );
     }
     format!(
-        "{place} {} {word} ({least:+.0} to {most:+.0} % in {cells}: a range, not an interval)",
+        "{place} {} {word} ({least} to {most} in {cells}: a range, not an interval)",
         percent(effect.abs(), 0)
     )
 }

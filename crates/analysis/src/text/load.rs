@@ -1,7 +1,7 @@
 //! Sentences on loads: stress point, knee, objective, capacity, users that were served badly or not at all.
 
 use sharebench_model::axis;
-use sharebench_model::units::{percent, show_nanos, three_digits};
+use sharebench_model::units::{counted, percent, show_nanos, three_digits};
 use sharebench_stats::Estimate;
 
 use crate::load::support::is_supported;
@@ -72,11 +72,12 @@ pub(crate) fn refused_forecasts(stages: &Stages<'_>, section: &Section) -> Vec<S
 fn stress_point(stages: &Stages<'_>, section: &Section, stress: &StressPoint) -> String {
     let title = &section.title;
     let name = &stages.aligned.systems[stress.system].name;
-    let most = format!("{} at {} users", section.unit.show(stress.peak.1), stress.peak.0);
+    let most = format!("{} at {}", section.unit.show(stress.peak.1), counted(stress.peak.0, "user"));
     match stress.after {
         Some(users) => format!(
-            "{title}: {name} passes its stress point after {users} users: with {} users it is {} slower. Peak: {most}.",
-            stress.at.unwrap_or(users),
+            "{title}: {name} passes its stress point after {}: with {} it is {} slower. Peak: {most}.",
+            counted(users, "user"),
+            counted(stress.at.unwrap_or(users), "user"),
             percent(stress.decline, 0)
         ),
         None if stress.unnoticed > SMALL_DECLINE => format!(

@@ -2,7 +2,8 @@
 
 use sharebench_model::units::{counted, percent, show_nanos, three_digits};
 
-use crate::judge::time_budgets::{DistanceReport, Reason, TcpFinding, TcpKind, TimeDifference};
+use crate::judge::time_budgets::{DistanceReport, TcpFinding, TcpKind};
+use crate::judge::time_differences::{Reason, TimeDifference};
 use crate::text::stages::Stages;
 use crate::types::{Sentence, Tone, View};
 

@@ -105,13 +105,14 @@ pub struct Ratio {
 /// A ratio of single measurements compared with known uncertainties. Chance is not among them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SingleRun {
-    /// Uncertainty by the clocks, as a share; none where a clock's resolution is not known.
+    /// Uncertainty by the clocks, as a share; two thirds where a resolution is not known, which resolves ratios above 3; none
+    /// where results declared to be equal show it instead.
     pub clock_share: Option<f64>,
     /// Three robust standard deviations of results declared to be equal, as a share; none where none are.
     pub equal_share: Option<f64>,
     /// Three robust standard deviations of the side that was repeated, as a share; none where none was, or
     /// less than three times.
     pub spread_share: Option<f64>,
-    /// True when the ratio is further from one than each of them, and clock or equal results are known.
+    /// True when the ratio is further from one than each of them.
     pub resolved: bool,
 }

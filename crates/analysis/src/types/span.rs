@@ -43,7 +43,10 @@ impl Span {
         let (before, after) = noun(&self.axis);
         let from = self.from.as_ref();
         let to = self.to.as_ref();
-        let value = |value: &Value| format!("{value}{after}");
+        let value = |value: &Value| match (value, after) {
+            (Value::Count(1), " users" | " jobs") => format!("{value}{}", after.trim_end_matches('s')),
+            _ => format!("{value}{after}"),
+        };
         let part = match (from, to) {
             (None, None) => return format!("all of {}", self.axis.replace('_', " ")),
             (Some(from), None) => format!("{} and more", value(from)),
@@ -106,6 +109,7 @@ mod tests {
         assert_eq!(words(span("file_size", None, Some(small.clone()))), "files up to 4KiB");
         assert_eq!(words(span("record_size", Some(small.clone()), Some(large))), "records of 4KiB to 1MiB");
         assert_eq!(words(span("users", None, Some(Value::Count(8)))), "up to 8 users");
+        assert_eq!(position_words("users", Some(&Value::Count(1))), "1 user");
         assert_eq!(words(span("queue_depth", Some(Value::Count(4)), None)), "depth 4 and more");
         let whole = span("file_size", None, None);
         assert_eq!(

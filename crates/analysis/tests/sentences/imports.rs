@@ -172,3 +172,36 @@ fn tables_of_users() {
     let falling = b"load,rate\n1,100\n2,1\n3,0.5\n4,90\n";
     check("no_law", &imported("odd.csv", falling, &["users=load", "rate=rate:ops/s", "test==odd"]), &quick());
 }
+
+/// A table of two systems in the columns of `tests/data/verdict`.
+fn surface(table: &str, more: &[&str]) -> Vec<RunData> {
+    let map =
+        ["target=server", "test=op", "file_size=file_mb:MiB", "record_size=rec_kb:KiB", "rate=kBps:KiB/s"];
+    let map: Vec<&str> = map.iter().chain(more).copied().collect();
+    imported("t.csv", table.as_bytes(), &map)
+}
+
+#[test]
+fn errors_of_tables() {
+    let one_step = b"server,users,kBps,s\na,50,841,132\nb,50,167,122\n";
+    let map = ["target=server", "users=users", "rate=kBps:kB/s", "response=s:s", "test==write", "think==0:s"];
+    check("one_step_of_two_systems", &imported("t.csv", one_step, &map), &quick());
+    let factor = include_str!("../data/verdict/unit-one-cell.csv");
+    check("cell_of_another_unit", &surface(factor, &[]), &quick());
+    let slow = factor.replace("B,read,4,64,7.416\n", "B,read,4,64,1300.0\n");
+    check("cell_that_does_not_fit", &surface(&slow, &[]), &quick());
+    let copied = include_str!("../data/verdict/equal-columns.csv");
+    check("columns_that_are_equal", &surface(copied, &[]), &quick());
+    let of_a: String =
+        copied.lines().filter(|line| !line.starts_with('B')).map(|line| format!("{line}\n")).collect();
+    let rows = of_a
+        .replace(
+            "A,read,4,4,1686\nA,read,4,16,4485\nA,read,4,64,7593\n",
+            "A,read,4,4,1674\nA,read,4,16,4508\nA,read,4,64,7573\n",
+        )
+        .replace("A,read,4,256,9380\nA,read,16,4,1651\n", "A,read,4,256,9300\nA,read,16,4,1674\n")
+        .replace("A,read,16,16,4525\nA,read,16,64,7631\n", "A,read,16,16,4508\nA,read,16,64,7573\n")
+        .replace("A,read,16,256,9265\n", "A,read,16,256,9300\n");
+    check("rows_that_are_equal", &surface(&rows, &[]), &quick());
+    check("reads_of_no_disk", &surface(&of_a.replace(",4,256,", ",4,256,9"), &["fact.year==1993"]), &quick());
+}

@@ -87,3 +87,34 @@ fn every_text_of_the_crate_is_in_a_snapshot() {
     }
     assert!(missing.is_empty(), "no snapshot contains:\n{}", missing.join("\n"));
 }
+
+#[test]
+fn no_text_has_a_number_without_meaning_or_a_plural_of_one() {
+    let snapshots = source::files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots"), "snap");
+    let wrong = [
+        "NaN",
+        " inf ",
+        "[inf",
+        "inf]",
+        " -0 ",
+        " -0.0 ",
+        "+0 %",
+        "+0.0 %",
+        "0.00 ns",
+        "1.00 times the rate",
+    ];
+    let plurals = ["users", "jobs", "cells", "steps", "systems", "targets", "repetitions", "tests", "loads"];
+    let plurals = plurals.map(|noun| format!(" 1 {noun} "));
+    let mut found = Vec::new();
+    for (name, text) in &snapshots {
+        for line in text.lines() {
+            // `1 of 1 users reported` counts the users of which one reported.
+            let words =
+                format!("{} ", line.replace([',', '.', ':', ';', ')'], " ")).replace(" of 1 ", " of one ");
+            let bad = wrong.iter().any(|part| line.contains(part))
+                || plurals.iter().any(|part| words.contains(part));
+            found.extend(bad.then(|| format!("{name}: {line}")));
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}

@@ -1,7 +1,8 @@
 //! Runs of one operation after another whose requests and CPU time are counted.
 
 use sharebench_analysis::RunData;
-use sharebench_model::{Coordinates, CpuTime, StepResult, TcpCounts, WireCount, axis};
+use sharebench_model::{Coordinates, CpuTime, Random, RateBase, StepResult, TcpCounts, WireCount, axis};
+use sharebench_stats::normal_quantile;
 
 use super::{Synthetic, grid};
 
@@ -55,6 +56,35 @@ pub fn more_client_cpu() -> RunData {
     run
 }
 
+/// A server compared with itself: interleaved repetitions of cells whose noise is drawn, without times of operations.
+pub fn equal_systems(seed: u64) -> RunData {
+    let mut run = Synthetic::new("equal", &["one", "other"], seed);
+    let mut random = Random::new(seed, 8);
+    let mut chance = |scale: f64| scale * normal_quantile(random.unit().max(f64::MIN_POSITIVE));
+    let noise = [0.02, 0.05, 0.10, 0.15][seed as usize % 4];
+    let repetitions = [6, 8, 10, 12][seed as usize / 4 % 4];
+    for repetition in 0..repetitions {
+        let shared = chance(noise);
+        for cell in grid(&["read", "create"], 2, 3) {
+            for target in 0..2 {
+                // A stall now and then.
+                let stall = if chance(1.0) > 2.0 { 0.5 } else { 0.0 };
+                run.bare_step(repetition, cell.clone(), 1e8 * (shared + chance(noise) - stall).exp());
+                let Some(step) = run.run.steps.last_mut() else { continue };
+                step.target = target;
+                step.measure.client_cpu = CpuTime { user_ns: 10_000_000, kernel_ns: 0 };
+                let wire =
+                    WireCount { requests: 1_000, payload_received: 100_000_000, ..WireCount::default() };
+                step.measure.wire = Some(wire).into();
+                // As many operations in another time.
+                step.measure.busy_ns = 100_000_000_000_000_000 / step.measure.bytes.read;
+                step.measure.bytes.read = 100_000_000;
+            }
+        }
+    }
+    run.run
+}
+
 /// One system at three distances, with two requests per operation.
 pub fn distant() -> RunData {
     let distances = [0.0, 5e-3, 20e-3];
@@ -65,6 +95,18 @@ pub fn distant() -> RunData {
     }
     for step in &mut run.steps {
         request(step, 2);
+    }
+    run
+}
+
+/// A test of names: the window divides the operations, and no busy time is added up.
+pub fn names(min_rtt_us: u32) -> RunData {
+    let mut run = run_of(&["create"], &["nas"], |_| 30e-6);
+    for step in &mut run.steps {
+        let measure = &mut step.measure;
+        (measure.rate_base, measure.window_ns, measure.busy_ns) = (RateBase::Window, measure.busy_ns, 0);
+        let tcp = TcpCounts { retransmissions: 0, rwnd_limited_us: 0, ..lossy(min_rtt_us) };
+        measure.tcp = Some(tcp).into();
     }
     run
 }

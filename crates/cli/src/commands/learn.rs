@@ -11,6 +11,7 @@ use sharebench_learn::{
     Contents, Learned, Observed, ReadOptions, SessionKeyTable, Snapshot, learn, loadfile, mount_reports,
     mounts_to_json, preset, server_report, to_json,
 };
+use sharebench_model::units::counted;
 use sharebench_report::plain;
 use sharebench_target::wipe;
 
@@ -204,8 +205,8 @@ fn write_loadfile(path: &Path, observed: &Observed, quiet: QuietFlags) -> Result
     }
     let name = plain(&path.display().to_string());
     line(format_args!(
-        "{name}: {verb}, {} operations; use it with: sharebench load TARGET --loadfile {name} --users 1",
-        written.lines
+        "{name}: {verb}, {}; use it with: sharebench load TARGET --loadfile {name} --users 1",
+        counted(written.lines, "operation")
     ));
     for left_out in &written.left_out {
         line(format_args!("note: {name}: not in it: {}: {}", left_out.what, left_out.operations));

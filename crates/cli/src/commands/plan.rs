@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use sharebench_model::units::counted;
 
 use crate::exit::Failure;
 use crate::live::plan_preview::plan_preview;
@@ -31,7 +32,7 @@ pub enum PlanCommand {
 pub fn check(args: &PlanArgs) -> Result<ExitCode, Failure> {
     let PlanCommand::Check { plan: path } = &args.command;
     let plan = read(path)?.resolve().map_err(|mistakes| in_file(path, mistakes))?;
-    let mut out = format!("{}: valid\n{} targets:\n", path.display(), plan.targets.len());
+    let mut out = format!("{}: valid\n{}:\n", path.display(), counted(plan.targets.len(), "target"));
     // Writing to a String cannot fail.
     for target in &plan.targets {
         let _ = writeln!(out, "  {}  {}", target.name, target.url);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sharebench_engine::{Refusal, Survey, survey};
-use sharebench_model::units::{ByteSize, parse_duration, percent};
+use sharebench_model::units::{ByteSize, counted, parse_duration, percent};
 use sharebench_plan::target_url;
 use sharebench_report::plain;
 
@@ -56,9 +56,9 @@ pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
             files::write(path, text.as_bytes())
                 .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
             line(format_args!(
-                "{}: {} files; use it with: sharebench load TARGET --preset {}",
+                "{}: {}; use it with: sharebench load TARGET --preset {}",
                 path.display(),
-                found.files(),
+                counted(found.files(), "file"),
                 path.display()
             ));
             Ok(ExitCode::SUCCESS)

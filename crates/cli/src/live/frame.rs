@@ -117,7 +117,7 @@ fn target(target: &TargetProgress, active: bool, names: usize, width: usize) -> 
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| show_nanos(ns as f64));
     let mark = if active { "▶ " } else { "  " };
     let numbers = format!(" {rate:>10}  p50 {:>8}  p99 {:>8} ", time(target.p50_ns), time(target.p99_ns));
-    let steps = format!(" {} steps", target.steps);
+    let steps = format!(" {}", counted(target.steps, "step"));
     let alone = target.of_rank_0.map_or(String::new(), |rate| format!("rank 0 now {} ", show_rate(rate)));
     let used = [mark, &name, &numbers, &alone, &steps].map(columns).iter().sum::<usize>();
     let space = width.saturating_sub(used + 1).min(40);

@@ -357,7 +357,7 @@ pub fn steps_of(progress: &RunProgress) -> String {
     match (progress.fixed, progress.budget_ends) {
         (true, _) => format!("{} of {} steps", progress.done, progress.expected),
         (false, None) => format!("{} of about {} steps", progress.done, progress.expected.max(progress.done)),
-        (false, Some(_)) => format!("{} steps", progress.done),
+        (false, Some(_)) => counted(progress.done, "step"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The part of each of several load machines, with the ranks that differ from the others named.
 
 use sharebench_analysis::{Analysis, RankDeviation, RankSummary, RankTable};
-use sharebench_model::units::{show_nanos, show_rate, three_digits};
+use sharebench_model::units::{counted, show_nanos, show_rate, three_digits};
 
 use super::table::{Cell, Table};
 use crate::show;
@@ -31,9 +31,9 @@ fn table(ranks: &RankTable, most: usize) -> Table {
         notes.push(format!("and {left} more ranks; the html and json formats have them all"));
     }
     notes.push(format!(
-        "start skew: at most {} over {} steps (clocks known to within {})",
+        "start skew: at most {} over {} (clocks known to within {})",
         show_nanos(ranks.start_skew_ns as f64),
-        ranks.steps,
+        counted(ranks.steps, "step"),
         show_nanos(ranks.clock_error_ns as f64)
     ));
     Table {
