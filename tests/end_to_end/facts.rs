@@ -27,7 +27,8 @@ fn volume() -> Arc<dyn Volume> {
 
 /// The facts of a session that makes a file, and of its target afterwards.
 fn facts(target: &dyn Target) -> TargetFacts {
-    let spec = SessionSpec { slots: 2, connect_timeout: Duration::from_secs(60), ..SessionSpec::default() };
+    let spec =
+        SessionSpec { slot_bytes: 4096, connect_timeout: Duration::from_secs(60), ..SessionSpec::default() };
     let mut facts = block_on(async {
         let mut session = target.connect(&spec).await.unwrap();
         call(&mut *session, MetaOp::open("file", OpenHow::CreateNew)).await.unwrap();
