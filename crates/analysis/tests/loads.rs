@@ -371,3 +371,14 @@ fn accelerators_that_catch_up_after_a_stall_have_been_idle_in_it() {
     let found = said(&analysis.findings);
     assert!(found.contains("nas: 2 streams not sustained: busy 50."), "{found}");
 }
+
+#[test]
+fn a_rate_that_falls_little_by_little_has_a_stress_point() {
+    let falling = said(&analysed(load(&[4, 8, 16, 32], 0.0, |n| 1000.0 - 35.0 * n.ilog2() as f64)).findings);
+    assert!(
+        falling.contains("nas passes its stress point after 4 users: with 16 users it is 8 % slower"),
+        "{falling}"
+    );
+    let level = said(&analysed(load(&[4, 8, 16, 32], 0.0, |n| if n == 4 { 1000.0 } else { 960.0 })).findings);
+    assert!(level.contains("nas reached no stress point up to 32 users. Peak:"), "{level}");
+}
