@@ -117,7 +117,11 @@ impl Value {
 
     /// Writes the value as a position on `axis`: `64KiB records`, `10 users`, `depth 4`.
     pub fn on_axis(&self, axis: &str) -> String {
+        let is_one = *self == Self::Count(1);
         match axis {
+            axis::USERS if is_one => "1 user".to_owned(),
+            axis::JOBS if is_one => "1 job".to_owned(),
+            axis::ENTRIES if is_one => "1 entry".to_owned(),
             axis::FILE_SIZE => format!("{self} file"),
             axis::RECORD_SIZE => format!("{self} records"),
             axis::USERS => format!("{self} users"),
