@@ -28,6 +28,8 @@ fn requirements_that_stay_open_are_named_with_the_comparison_and_the_option() {
         runs: Vec::new(),
         lines: Vec::new(),
         changes: Vec::new(),
+        last_run: Vec::new(),
+        runs_to_confirm: None,
         trends: Vec::new(),
         sentences: Vec::new(),
         error: 0.05,
