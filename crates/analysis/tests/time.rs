@@ -14,7 +14,7 @@ fn pair(noise: f64) -> Synthetic {
     run
 }
 
-/// Lets a step take longer by so many seconds, and all later ones start later.
+/// Lets a step take longer by some seconds, and all later ones start later.
 fn delay(run: &mut RunData, index: usize, seconds: f64) {
     let nanos = (seconds * 1e9) as u64;
     run.steps[index].measure.busy_ns += nanos;
@@ -24,7 +24,7 @@ fn delay(run: &mut RunData, index: usize, seconds: f64) {
     }
 }
 
-/// The steps of a target that start after so many seconds work at a share of their speed.
+/// The steps of a target that start after some seconds work at a share of their speed.
 fn slow_from(run: &mut RunData, target: u32, seconds: u64, speed: f64) {
     let start = run.header.started_unix_ms + 1000 * seconds;
     for step in run.steps.iter_mut().filter(|step| step.target == target && step.started_unix_ms >= start) {
@@ -81,11 +81,11 @@ fn an_outage_has_its_length_its_cost_and_its_effect_on_total_work() {
         "{}",
         finding.text
     );
-    assert!(finding.text.contains("It costs 6.2 % of its total work ["), "{}", finding.text);
+    assert!(finding.text.contains("It costs 6.2 % [6.2, 6.3] of its total work ("), "{}", finding.text);
 }
 
 #[test]
-fn the_hiccup_meter_tells_a_stall_of_this_machine_from_one_of_the_server() {
+fn the_hiccup_meter_separates_stalls_of_this_machine_from_those_of_the_server() {
     for (verdict, origin) in
         [(Verdict::Valid, TimeOrigin::ServerOrNetwork), (Verdict::Warning, TimeOrigin::Machine)]
     {

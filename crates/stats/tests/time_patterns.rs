@@ -7,7 +7,7 @@ use sharebench_model::Random;
 use sharebench_stats::{TimeOptions, TimePattern, TimePatternKind, TimePatterns, TimedSample, time_patterns};
 
 const OPTIONS: TimeOptions = TimeOptions { error: 0.005, level: 0.95, least_cost: 0.02 };
-/// Speed at a second of the clock, after so many bytes: 1 is the usual one, 0 a stop.
+/// Speed at a second of the clock, after some bytes: 1 is the usual one, 0 a stop.
 type Speed = Box<dyn Fn(f64, f64) -> f64>;
 
 fn runs(long: usize) -> usize {
@@ -101,7 +101,7 @@ fn sweep(plan: &Sweep, speeds: &[Speed], seed: u64) -> Vec<(Vec<TimedSample>, f6
         .collect()
 }
 
-/// A load of so many seconds in intervals of a tenth of a second, and the share of its time that its speed cost.
+/// A load of some seconds in intervals of a tenth of a second, and the share of its time that its speed cost.
 fn load(seconds: f64, sigma: f64, speed: &Speed, seed: u64) -> (Vec<TimedSample>, f64) {
     let mut random = Random::new(seed, 0x72);
     let count = (seconds * 10.0) as usize;

@@ -19,7 +19,7 @@ const MAX_PREPARATION_MS: u64 = 24 * 3_600_000;
 const MEANWHILE: f64 = 0.1;
 /// Starts within this many seconds, or this share of the length, and periods within this share, are the same.
 const SAME: (f64, f64) = (1.0, 0.05);
-/// So many slow parts meet one system alone by chance in less than 1 of 20 cases, if both work for half of the time.
+/// This number of slow parts meets one system alone by chance in less than 1 of 20 cases, if both work for half of the time.
 const NEVER_BY_CHANCE: usize = 5;
 
 /// Fewer samples (a table of single runs) let nobody expect findings over time.

@@ -7,7 +7,7 @@ use sharebench_stats::{TimedSample, median_or_zero};
 
 /// Intervals of a load are joined until one has this many transactions in the median ...
 const TRANSACTIONS: f64 = 8.0;
-/// ... but at most so many.
+/// ... but at most this number of intervals.
 const MAX_JOINED: usize = 20;
 
 /// A sample with the step that it belongs to.

@@ -44,7 +44,7 @@ fn outages_of_one_system() {
         }
     }
     check("time_outages", &[run], &quick());
-    check("time_nearly_out", &[changing(|t| if (100.0..102.5).contains(&t) { 0.25 } else { 1.0 })], &quick());
+    check("time_nearly_out", &[changing(|t| if (100.0..104.5).contains(&t) { 0.25 } else { 1.0 })], &quick());
 }
 
 #[test]

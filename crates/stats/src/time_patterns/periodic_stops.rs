@@ -19,7 +19,7 @@ const OCCUPIED: f64 = 0.6;
 const CHANCE: f64 = 0.01;
 /// An outage is reported from this length in seconds on at any cost; at a sufficient cost from the second length on.
 const LONG_S: (f64, f64) = (1.0, 0.5);
-/// So many outages are listed one by one.
+/// Up to this number of outages are listed one by one.
 const LISTED: usize = 3;
 
 /// The stops as patterns: those in equal intervals as one, long ones individually, and the rest as one.
@@ -130,7 +130,7 @@ fn candidates(starts: &[f64], shortest: f64, agree: f64) -> Vec<f64> {
 struct Tolerance {
     /// As a share of the period.
     share: f64,
-    /// At least so many seconds.
+    /// At least this, in seconds.
     least_s: f64,
 }
 

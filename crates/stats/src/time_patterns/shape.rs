@@ -3,7 +3,7 @@
 use super::TimedSample;
 use super::typical::Typical;
 
-/// Residuals beyond this many standard deviations of their cell count as so many.
+/// Residuals beyond this many standard deviations of their cell count as that distance.
 const WINSOR: f64 = 5.0;
 /// The scatter of a cell is at least this share of the middle one of all cells, so that no cell has all the weight.
 const LEAST_SCATTER: f64 = 0.5;

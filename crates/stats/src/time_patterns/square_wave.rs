@@ -9,7 +9,7 @@ const MAX_FREQUENCIES: usize = 4000;
 const MAX_BINS: usize = 8192;
 /// Fewest periods within the span.
 const FEWEST_PERIODS: f64 = 4.0;
-/// The shortest period has at least so many samples.
+/// The shortest period has at least this number of samples.
 const SAMPLES_PER_PERIOD: f64 = 4.0;
 /// Bins of a folded period, and the share of them that the slow part may take.
 const FOLDED: usize = 60;

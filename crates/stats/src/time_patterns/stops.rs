@@ -5,15 +5,15 @@ use super::typical::Typical;
 
 /// A stop has less than this share of the typical rate ...
 const SLOW: f64 = 0.4;
-/// ... lies so many standard deviations of its cell below it ...
+/// ... lies this number of standard deviations of its cell below it ...
 const DEVIATIONS: f64 = 6.0;
 /// ... of which more than this, of the logarithm, is no scatter but several levels ...
 const MAX_SCATTER: f64 = 0.5;
-/// ... and costs at least so many seconds.
+/// ... and costs at least this, in seconds.
 const LEAST_S: f64 = 0.05;
 /// Below this share of the typical rate, what was done lies at the edges of the stop.
 const NOTHING: f64 = 0.1;
-/// So many samples of slow work have a level of their own.
+/// This number of samples of slow work have a level of their own.
 const LEVEL: usize = 6;
 
 /// Successive samples that are stops.
