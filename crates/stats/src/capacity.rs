@@ -144,6 +144,10 @@ pub fn fit_capacity(points: &[LoadPoint], think: f64) -> Result<Capacity, Foreca
 /// Throughput at `load`, or the reason why there is no forecast.
 pub fn forecast(points: &[LoadPoint], think: f64, load: f64, seed: u64) -> Result<Forecast, ForecastError> {
     let model = fit_capacity(points, think)?;
+    // Refits expect loads in ascending order, as the fit does.
+    let mut points = points.to_vec();
+    points.sort_by(|a, b| a.load.total_cmp(&b.load));
+    let points = points.as_slice();
     let by_load = |a: &&LoadPoint, b: &&LoadPoint| a.load.total_cmp(&b.load);
     let (Some(first), Some(last)) = (points.iter().min_by(by_load), points.iter().max_by(by_load)) else {
         return Err(ForecastError::TooFewSteps(0));

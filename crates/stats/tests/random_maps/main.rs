@@ -29,13 +29,13 @@ fn extent() -> (u64, u64) {
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     let seed = std::env::var("SHAREBENCH_SEED").map_or(now, |seed| seed.parse().unwrap());
-    println!("SHAREBENCH_SEED={seed}");
     (seed, 2_000)
 }
 
 #[test]
 fn statements_about_random_maps_are_true_and_find_what_was_planted() {
     let (seed, maps) = extent();
+    println!("SHAREBENCH_SEED={seed}");
     let mut measured = Vec::new();
     for (number, row) in rows::all().into_iter().enumerate() {
         let mut count = Count::default();
