@@ -84,8 +84,8 @@ fn a_reversal_by_file_size_names_both_sizes() {
     let text = verdict(&analysis);
     println!("{text}\n{}", texts(&analysis.answer));
     assert!(text.starts_with("depends on the file size: "), "{text}");
-    assert!(text.contains(" % faster [") && text.contains("] for files of 64KiB, "), "{text}");
-    assert!(text.contains("A is 42 % faster [") && text.contains("] for files of 16MiB "), "{text}");
+    assert!(text.contains(" % faster [") && text.contains("] for files of 64KiB (48 cells"), "{text}");
+    assert!(text.contains("A is 42 % faster [") && text.contains("] for files of 16MiB, "), "{text}");
     assert!(!text.contains("1MiB and more"), "{text}");
 }
 

@@ -167,6 +167,9 @@ fn compare(
         }
     }
     if let Some((view, overall)) = &mut mean {
+        // The mean has an interval of its own cells alone. A part of all cells says no more than it.
+        let mean = &overall.summary;
+        differences.parts.retain(|part| part.cells() < mean.cells || part.direction == mean.verdict);
         let of_view = cells.iter().filter(|cell| sections[cell.section].view == *view);
         overall.summary.varies = varies(&overall.summary, of_view);
     }

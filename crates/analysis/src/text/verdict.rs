@@ -136,13 +136,18 @@ fn map_line(stages: &Stages<'_>, comparison: &Comparison) -> Option<VerdictLine>
     let is_alone = parts.len() == 1 && verdict.more_parts == 0;
     if is_alone && first.evidence == PartEvidence::OnAverage {
         let claim = format!("{fast} is {} {slow} on average{}", faster_than(&faster), place(first));
-        return Some(VerdictLine { claim, support: format!(",{bounds}{opposite}") });
+        return Some(VerdictLine { claim, support: format!("{}{bounds}{opposite}", comma(&place(first))) });
     }
     if is_alone && first.is_uniform {
         let claim = format!("{fast} is {} {slow}{}", faster_than(&faster), place(first));
-        return Some(VerdictLine { claim, support: format!(",{bounds}{opposite}") });
+        return Some(VerdictLine { claim, support: format!("{}{bounds}{opposite}", comma(&place(first))) });
     }
     Some(several_line(comparison, &side, &parts, &place, &opposite))
+}
+
+/// Separates an interval from the place before it.
+fn comma(place: &str) -> &'static str {
+    if place.is_empty() { "" } else { "," }
 }
 
 /// One system is faster in several parts, or in one part whose cells differ: `nfs is faster than smb in 14 of 48 cells: 5.0 to

@@ -334,7 +334,7 @@ fn settings_of_systems() {
 fn parts_of_maps() {
     // Four corners in both directions, and a middle that is equal.
     let corners = pair(&grid(&["read", "write"], 4, 4), 12, 0.01, |at| {
-        let large = at.number(axis::FILE_SIZE).unwrap() > 4 << 20;
+        let large = at.number(axis::FILE_SIZE).unwrap() > 1 << 20;
         match (is_read(at), large, record(at) > 16_384) {
             (true, true, true) => 1.5,
             (true, true, false) => 0.7,
@@ -345,7 +345,7 @@ fn parts_of_maps() {
         }
     });
     check("many_parts", &[corners.run], &quick());
-    let faint = pair(&grid(&["read"], 5, 5), 10, 0.05, |_| 1.06);
+    let faint = pair(&grid(&["read"], 5, 5), 10, 0.08, |_| 1.06);
     check("part_on_average", &[faint.run], &quick());
     let uneven = pair(&grid(&["read"], 4, 4), 10, 0.06, |_| 1.12);
     check("some_cells_are_certain", &[uneven.run], &quick());
@@ -378,6 +378,14 @@ fn parts_of_maps() {
         }
     });
     check("reversal_by_users", &[users.run], &quick());
+    // The verdict is about the sweep, and a load differs.
+    let mut both = pair(&grid(&["read"], 2, 2), 10, 0.005, |_| 1.0);
+    both.sweep(&load(&[10, 20]), 10, |target, _| if target == 0 { 1e7 } else { 1.3e7 });
+    for jobs in [2, 4, 8] {
+        let deep = depths("read", &[4096 * jobs], &[jobs]);
+        both.sweep(&deep, 10, |target, _| if target == 0 { 1e8 } else { 1.3e8 });
+    }
+    check("load_that_differs_from_the_sweep", &[both.run], &quick());
 }
 
 #[test]
