@@ -288,11 +288,9 @@ mod tests {
             ratio.interval.unwrap().contains(0.33) && ratio.interval.unwrap().half_width() < 0.02,
             "{ratio:?}"
         );
-        assert_eq!(
-            last_runs_alone(&[series.clone()], &found, 0.05),
-            [] as [usize; 0],
-            "it is a change already"
-        );
+        let alone = [series];
+        let found = run_series_shifts(&alone, 0.05, 1);
+        assert_eq!(last_runs_alone(&alone, &found, 0.05), [] as [usize; 0], "it is a change already");
     }
 
     #[test]
@@ -310,8 +308,8 @@ mod tests {
         assert!(ratio.interval.unwrap().contains(0.33), "{ratio:?}");
         assert_eq!(
             further_runs_like_the_last(&alone[1..], 0.05, 1),
-            Some(1),
-            "7 and 2 runs: 1 of 36 divisions"
+            Some(2),
+            "7 and 3 runs: 1 of 120 divisions"
         );
     }
 
