@@ -62,12 +62,9 @@ fn other_tests(stages: &Stages<'_>, comparison: &Comparison) -> String {
     let words = |direction: RatioVerdict, fast: &str| {
         let titles: Vec<&str> =
             differing.iter().filter(|(known, _)| *known == direction).map(|(_, title)| *title).collect();
-        let more = match titles.len().saturating_sub(NAMED_TESTS) {
-            0 => String::new(),
-            n => format!(" and {}", counted(n, "more test")),
-        };
-        let named = titles.iter().take(NAMED_TESTS).copied().collect::<Vec<_>>().join(", ");
-        if named.is_empty() { named } else { format!("; {fast} is faster in {named}{more}") }
+        let named =
+            if titles.len() > NAMED_TESTS { counted(titles.len(), "test") } else { titles.join(", ") };
+        if named.is_empty() { named } else { format!("; {fast} is faster in {named}") }
     };
     words(RatioVerdict::Faster, a) + &words(RatioVerdict::Slower, b)
 }

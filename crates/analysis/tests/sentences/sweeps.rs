@@ -381,10 +381,6 @@ fn parts_of_maps() {
     // The verdict is about the sweep, and a load differs.
     let mut both = pair(&grid(&["read"], 2, 2), 10, 0.005, |_| 1.0);
     both.sweep(&load(&[10, 20]), 10, |target, _| if target == 0 { 1e7 } else { 1.3e7 });
-    for jobs in [2, 4, 8] {
-        let deep = depths("read", &[4096 * jobs], &[jobs]);
-        both.sweep(&deep, 10, |target, _| if target == 0 { 1e8 } else { 1.3e8 });
-    }
     check("load_that_differs_from_the_sweep", &[both.run], &quick());
 }
 
