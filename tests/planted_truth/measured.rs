@@ -14,8 +14,15 @@ use sharebench_tests::Scratch;
 
 use crate::properties::Property;
 
-/// The analysis of one run.
-pub fn analysis(property: &Property, seed: u64) -> Analysis {
+/// A run of a property.
+pub struct Measured {
+    pub analysis: Analysis,
+    /// For each server the share of its time that its stops and slow times took, by its own account.
+    pub lost_shares: Vec<f64>,
+}
+
+/// Measures a property once.
+pub fn measure(property: &Property, seed: u64) -> Measured {
     let clock = Clock::virtual_at(0);
     let devices = (property.devices)(seed);
     let names = ["a", "b"];
@@ -26,11 +33,12 @@ pub fn analysis(property: &Property, seed: u64) -> Analysis {
     }
     text += &property.sections;
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let targets: Vec<Arc<dyn Target>> = devices
-        .into_iter()
-        .map(|device| Arc::new(SimulatedTarget::new(MemoryTarget::new(), &clock, device)) as Arc<dyn Target>)
-        .collect();
-    analyse(&[stored(&plan, &targets, &clock)], &Options::default())
+    let servers: Vec<SimulatedTarget<MemoryTarget>> =
+        devices.into_iter().map(|device| SimulatedTarget::new(MemoryTarget::new(), &clock, device)).collect();
+    let targets: Vec<Arc<dyn Target>> =
+        servers.iter().map(|server| Arc::new(server.clone()) as Arc<dyn Target>).collect();
+    let analysis = analyse(&[stored(&plan, &targets, &clock)], &Options::default());
+    Measured { analysis, lost_shares: servers.iter().map(SimulatedTarget::lost_share).collect() }
 }
 
 /// Runs a plan into a results database, and loads it from there.
