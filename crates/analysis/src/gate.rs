@@ -6,10 +6,10 @@ use sharebench_stats::{
 
 use crate::series::common_lines;
 use crate::text::gate::{
-    change_words, region_finding, slower_line, trend_finding, verdict_words, wide_interval,
+    change_words, part_finding, slower_line, trend_finding, verdict_words, wide_interval,
 };
 use crate::types::{
-    Analysis, Comparison, DifferingRegion, GateLine, GateOptions, GateOutcome, GateVerdict,
+    Analysis, Comparison, DifferingPart, GateLine, GateOptions, GateOutcome, GateVerdict,
     InconclusiveReason, RatioVerdict, RunData, SeriesLine,
 };
 
@@ -48,7 +48,7 @@ pub fn gate(runs: &[RunData], analysis: &Analysis, options: &GateOptions) -> Gat
     let slow = lines.iter().filter(|line| line.outcome == GateOutcome::Slower).map(slower_line);
     let mut slower: Vec<String> = slow.collect();
     slower.extend(tables.slower_trends(options));
-    slower.extend(slower_regions(analysis, scatter, good, options));
+    slower.extend(slower_parts(analysis, scatter, good, options));
     let open = wide_comparisons(analysis, options);
     let outcome = match (slower.is_empty(), open.is_empty()) {
         (false, _) => GateOutcome::Slower,
@@ -174,25 +174,25 @@ fn judged(target: &str, test: &str, levels: &[RecentLevel], options: &GateOption
     })
 }
 
-/// Regions of tests that are slower than in the last good run. Their intervals do not contain the scatter between runs,
+/// Parts of tests that are slower than in the last good run. Their intervals do not contain the scatter between runs,
 /// which is added.
-fn slower_regions(analysis: &Analysis, scatter: f64, good: usize, options: &GateOptions) -> Vec<String> {
+fn slower_parts(analysis: &Analysis, scatter: f64, good: usize, options: &GateOptions) -> Vec<String> {
     let margin = |error: f64| {
         let degrees_of_freedom = EXPECTED_RUNS + good as f64 - 1.0;
         student_quantile(1.0 - error, degrees_of_freedom) * scatter * std::f64::consts::SQRT_2
     };
     let proven = margin(RUN_ERROR);
     let ruled_out = margin(f64::midpoint(1.0, -options.level));
-    let is_slower = |region: &&DifferingRegion| {
-        let Some(interval) = region.typical.interval.map(|interval| interval.map(f64::ln)) else {
+    let is_slower = |part: &&DifferingPart| {
+        let Some(interval) = part.typical.interval.map(|interval| interval.map(f64::ln)) else {
             return false;
         };
-        let is_fall = region.verdict == RatioVerdict::Slower && interval.high + proven < 0.0;
+        let is_fall = part.direction == RatioVerdict::Slower && interval.high + proven < 0.0;
         is_fall && interval.low - ruled_out <= edge(options)
     };
     let of = |comparison: &Comparison| -> Vec<String> {
-        let regions = comparison.differences.regions.iter().filter(is_slower);
-        regions.map(|region| region_finding(analysis, comparison, region)).collect()
+        let parts = comparison.differences.parts.iter().filter(is_slower);
+        parts.map(|part| part_finding(analysis, comparison, part)).collect()
     };
     analysis.comparisons.iter().flat_map(of).collect()
 }

@@ -78,6 +78,19 @@ pub fn hodges_lehmann(differences: &[f64], level: f64) -> Option<Estimate> {
     Some(Estimate { value, interval, n })
 }
 
+/// The Hodges-Lehmann estimate alone, of at least one finite value: selects the middle instead of sorting.
+pub(crate) fn hodges_lehmann_value(differences: &[f64]) -> f64 {
+    let mut walsh = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
+    for (i, a) in differences.iter().enumerate() {
+        walsh.extend(differences[i..].iter().map(|b| f64::midpoint(*a, *b)));
+    }
+    let middle = walsh.len() / 2;
+    let even = walsh.len().is_multiple_of(2);
+    let (below, upper, _) = walsh.select_nth_unstable_by(middle, f64::total_cmp);
+    let upper = *upper;
+    if even { f64::midpoint(below.iter().copied().fold(f64::NEG_INFINITY, f64::max), upper) } else { upper }
+}
+
 /// Two-sided p-value of the signed-rank test for a centre of zero, exact for the ties at hand.
 ///
 /// Zeros are dropped and tied ranks averaged (Hollander & Wolfe, 3.1); without any

@@ -1,5 +1,6 @@
 //! Second stage: outcomes and ratios with their intervals, position by position.
 
+mod cell_mean;
 pub(crate) mod outcome;
 pub(crate) mod pairing;
 mod parallel;

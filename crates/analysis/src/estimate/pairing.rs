@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::StepResult;
-use sharebench_stats::{Estimate, Work, clock_allowance, total_work_log_ratio};
+use sharebench_stats::{CellSeries, Estimate, Work, clock_allowance, total_work_log_ratio};
 
 use crate::align::rates::{rate, usable};
 use crate::types::{CacheShares, Grade, Options, Outcome, Pairing, RateUnit, ShareRange};
+
+/// Number of the first repetition of runs that were not interleaved.
+const NOT_INTERLEAVED_FROM: u32 = 1 << 31;
 
 /// Shares of the client's cache this close make cells of equal bands.
 const EQUAL_CACHE_SHARE: f64 = 0.05;
@@ -33,6 +36,16 @@ impl Pairs {
     /// True when storage is known to have given one side more of its bytes than the other.
     pub(crate) fn has_unequal_storage(&self) -> bool {
         matches!(self.storage_shares, (Some(a), Some(b)) if (a - b).abs() > EQUAL_STORAGE)
+    }
+
+    /// Log ratios by repetition. Runs that did not take turns share no condition with other cells through the number of a
+    /// repetition of an interleaved run, so their numbers begin at [`NOT_INTERLEAVED_FROM`].
+    pub(crate) fn series(&self) -> CellSeries {
+        let numbers: Vec<u32> = match self.pairing {
+            Pairing::Interleaved => self.repetitions.clone(),
+            _ => (NOT_INTERLEAVED_FROM..).take(self.replicates()).collect(),
+        };
+        CellSeries(numbers.into_iter().zip(self.log_ratios()).collect())
     }
 
     /// Rates of both sides by sweep: the repetition where they took turns, the order of measuring elsewhere.

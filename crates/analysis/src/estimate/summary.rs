@@ -1,14 +1,13 @@
-//! Many cells in one number: the geometric mean over cells, with whole repetitions as replicates.
+//! Many cells in one number: the geometric mean over cells, with repetitions as replicates.
 
-use std::collections::{BTreeMap, BTreeSet};
+use sharebench_stats::{Estimate, SMALLEST_SAMPLE_95, hodges_lehmann, separate_log_ratio};
 
-use sharebench_stats::{Estimate, hodges_lehmann, separate_log_ratio};
-
+use crate::estimate::cell_mean::cell_mean;
 use crate::estimate::pairing::Pairs;
 use crate::estimate::ratio::{Unresolved, log_ratio};
 use crate::types::{
-    CachedCells, DIFFERENCE_LEVEL, MeanRatio, Options, Pairing, Ratio, RatioVerdict, Summary, UnequalStorage,
-    VerdictCounts,
+    CachedCells, DIFFERENCE_LEVEL, MeanRatio, Options, Pairing, Ratio, RatioVerdict, StalledCells, Summary,
+    UnequalStorage, VerdictCounts,
 };
 
 /// Sums up the cells of one comparison; none without a cell.
@@ -54,51 +53,33 @@ pub(crate) fn summary<'a>(
     })
 }
 
-/// The mean over all the cells given.
-///
-/// Cells of one repetition share its conditions, so they are averaged first and only repetitions count as
-/// independent.
+/// The mean over the cells given: every cell with six repetitions or more, and every cell where none has so many.
 fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summary> {
-    let (complete, repetitions_shared) = complete(cells)?;
-    let pairing = complete.iter().map(|cell| cell.pairing).max()?;
-    let (log, wider) = match pairing {
-        Pairing::Interleaved => {
-            let logs = by_repetition(&complete, &repetitions_shared);
-            (
-                hodges_lehmann(&logs, options.level)?,
-                hodges_lehmann(&logs, DIFFERENCE_LEVEL.max(options.level)),
-            )
-        }
-        // What a reader of the cells would find: their ratios' geometric mean.
-        Pairing::SingleRun => {
-            let ratios = complete.iter().map(|cell| Some(log_ratio(cell, options.level)?.value));
-            let sum: f64 = ratios.sum::<Option<f64>>()?;
-            (Estimate { value: sum / complete.len() as f64, interval: None, n: 1 }, None)
-        }
-        // Without interleaving, changes over time make a small difference of equal systems.
-        Pairing::NotInterleaved => {
-            let rates_a = geometric_means(&complete, |cell| &cell.rates_a);
-            let rates_b = geometric_means(&complete, |cell| &cell.rates_b);
-            (separate_log_ratio(&rates_a, &rates_b, options.level)?, None)
-        }
-    };
-    let allowance = complete.iter().map(|cell| cell.clock_allowance()).sum::<f64>() / complete.len() as f64;
+    let repeated: Vec<&Pairs> = cells.iter().copied().filter(|cell| cell.is_repeated()).collect();
+    let counted = if repeated.is_empty() { cells } else { &repeated };
+    let pairing = counted.iter().map(|cell| cell.pairing).max()?;
+    let (log, wider) = mean(counted, pairing, !repeated.is_empty(), options)?;
+    let wider = wider.filter(|_| pairing == Pairing::Interleaved);
+    let allowance = counted.iter().map(|cell| cell.clock_allowance()).sum::<f64>() / counted.len() as f64;
     let log = log.widened(allowance);
     let wider = wider.and_then(|wider| wider.widened(allowance).interval);
     let verdict = RatioVerdict::of(&log, options.tolerance);
     let unresolved = Unresolved::of(&log, allowance, verdict, options.tolerance);
     let single = || ratios.iter().filter_map(|ratio| ratio.single_run);
+    let fewest = counted.iter().map(|cell| cell.replicates()).min().unwrap_or(0);
     Some(Summary {
         typical: log.map(f64::exp),
         verdict,
         differs: wider.is_some_and(|interval| interval.low > 0.0 || interval.high < 0.0),
+        varies: false,
         pairing,
-        cells: complete.len(),
-        incomplete_cells: cells.len() - complete.len(),
+        fewest_repetitions: fewest.min(log.n),
+        cells: counted.len(),
+        incomplete_cells: cells.len() - counted.len(),
         cached: None,
         unequal_storage: None,
         counts: VerdictCounts::of(ratios.iter().copied()),
-        stalls: ratios.iter().filter(|ratio| ratio.stalls_decide).count(),
+        stalled: StalledCells::of(ratios.iter().copied()),
         repetitions_needed: unresolved.and_then(|unresolved| unresolved.repetitions),
         obstacle: unresolved.map(|unresolved| unresolved.obstacle),
         single_runs: (single().count(), single().filter(|single| single.resolved).count()),
@@ -107,37 +88,42 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
     })
 }
 
-/// The cells to average, and the repetitions they share: of all cuts by number of repetitions the one that
-/// keeps most pairs, so that neither a lost repetition nor a lost cell throws the rest away.
-fn complete<'a>(cells: &[&'a Pairs]) -> Option<(Vec<&'a Pairs>, BTreeSet<u32>)> {
-    let replicates = |cell: &Pairs| cell.rates_a.len().min(cell.rates_b.len());
-    let cuts: BTreeSet<usize> = cells.iter().map(|cell| replicates(cell)).collect();
-    let cut = |least: usize| {
-        let kept: Vec<&Pairs> = cells.iter().copied().filter(|cell| replicates(cell) >= least).collect();
-        let mut shared: BTreeSet<u32> =
-            kept.first().map(|c| c.repetitions.iter().copied().collect()).unwrap_or_default();
-        for cell in &kept {
-            shared.retain(|repetition| cell.repetitions.contains(repetition));
+/// Mean log ratio over cells, and the same with the wider interval that shows a difference of any size.
+fn mean(
+    cells: &[&Pairs],
+    pairing: Pairing,
+    is_repeated: bool,
+    options: &Options,
+) -> Option<(Estimate, Option<Estimate>)> {
+    let wider_level = DIFFERENCE_LEVEL.max(options.level);
+    match (cells, pairing) {
+        // The mean of one cell is the number that its table shows.
+        ([cell], Pairing::Interleaved) => {
+            Some((log_ratio(cell, options.level)?, hodges_lehmann(&cell.log_ratios(), wider_level)))
         }
-        let paired = kept.iter().all(|cell| cell.pairing == Pairing::Interleaved);
-        let depth = if paired { shared.len() } else { least };
-        (kept.len() * depth, kept, shared)
-    };
-    let best = cuts.into_iter().map(cut).max_by_key(|(pairs, ..)| *pairs)?;
-    Some((best.1, best.2))
-}
-
-/// Mean log ratio over cells, per repetition.
-fn by_repetition(cells: &[&Pairs], shared: &BTreeSet<u32>) -> Vec<f64> {
-    let mut sums: BTreeMap<u32, f64> = shared.iter().map(|repetition| (*repetition, 0.0)).collect();
-    for cell in cells {
-        for (repetition, d) in cell.repetitions.iter().zip(cell.log_ratios()) {
-            if let Some(sum) = sums.get_mut(repetition) {
-                *sum += d;
-            }
+        ([cell], Pairing::NotInterleaved) => Some((log_ratio(cell, options.level)?, None)),
+        _ if is_repeated => {
+            let series: Vec<_> = cells.iter().map(|cell| cell.series()).collect();
+            cell_mean(&series, options.level, wider_level).map(|(mean, wider)| (mean, Some(wider)))
+        }
+        // Without interleaving, changes over time make a small difference of equal systems.
+        (_, Pairing::NotInterleaved) => {
+            let rates_a = geometric_means(cells, |cell| &cell.rates_a);
+            let rates_b = geometric_means(cells, |cell| &cell.rates_b);
+            Some((separate_log_ratio(&rates_a, &rates_b, options.level)?, None))
+        }
+        // What a reader of the cells would find: their ratios' geometric mean.
+        (_, Pairing::SingleRun | Pairing::Interleaved) => {
+            let ratios = cells.iter().map(|cell| Some(log_ratio(cell, options.level)?.value));
+            let sum: f64 = ratios.sum::<Option<f64>>()?;
+            let n = if pairing == Pairing::SingleRun {
+                1
+            } else {
+                cells.iter().map(|cell| cell.replicates()).min().unwrap_or(0)
+            };
+            Some((Estimate { value: sum / cells.len() as f64, interval: None, n }, None))
         }
     }
-    sums.into_values().map(|sum| sum / cells.len() as f64).collect()
 }
 
 /// Geometric mean over cells of the k-th repetition's rate.
@@ -146,4 +132,16 @@ fn geometric_means(cells: &[&Pairs], rates: impl Fn(&Pairs) -> &Vec<f64>) -> Vec
     (0..fewest)
         .map(|k| (cells.iter().map(|cell| rates(cell)[k].ln()).sum::<f64>() / cells.len() as f64).exp())
         .collect()
+}
+
+impl Pairs {
+    /// Number of its repetitions that have a counterpart.
+    pub(crate) fn replicates(&self) -> usize {
+        self.rates_a.len().min(self.rates_b.len())
+    }
+
+    /// True with enough repetitions for an interval.
+    pub(crate) fn is_repeated(&self) -> bool {
+        self.pairing != Pairing::SingleRun && self.replicates() >= SMALLEST_SAMPLE_95
+    }
 }

@@ -8,11 +8,13 @@ mod contradictions;
 pub(crate) mod curves;
 mod directories;
 pub(crate) mod effects;
+mod grids;
+mod headline;
 mod io500;
 mod littles_law;
 mod mechanisms;
 mod name_caches;
-mod regions;
+pub(crate) mod parts;
 mod self_checks;
 mod single_runs;
 pub(crate) mod time_budgets;
@@ -38,7 +40,7 @@ use crate::judge::conditions::unlike_conditions;
 use crate::judge::directories::directories;
 use crate::judge::mechanisms::mechanisms;
 use crate::judge::name_caches::name_caches;
-use crate::judge::regions::differences;
+use crate::judge::parts::{CellBounds, DividedMap, divide};
 use crate::judge::self_checks::{summaries, thinned};
 use crate::judge::single_runs::add_single_runs;
 use crate::judge::time_budgets::{TimeBudgets, time_budgets};
@@ -48,7 +50,7 @@ use crate::judge::verdict::{Evidence, verdict};
 use crate::judge::workload_weights::weighed;
 use crate::types::{
     CacheCurve, CheckSummary, Comparison, DirectoryFinding, Io500Finding, MechanismGuess, Options, Overall,
-    Row, Sentence, SystemTimeline, TrustLine, UnlikeCondition, Unmatched, View, WeightedComparison,
+    Row, Sentence, Summary, SystemTimeline, TrustLine, UnlikeCondition, Unmatched, View, WeightedComparison,
 };
 
 /// What the numbers mean.
@@ -139,17 +141,27 @@ fn compare(
         let cells: Vec<&Pairs> = pairs.iter().flatten().collect();
         summary(&cells, section.rows.iter().filter_map(|row| row.ratios[index].as_ref()), options)
     });
-    let summaries: Vec<_> = summaries.collect();
-    let mut found = differences(sections, &own, options);
-    add_single_runs(&mut found, sections, &own, index);
+    let mut summaries: Vec<_> = summaries.collect();
+    let DividedMap { mut differences, cells } = divide(sections, &own, index, options);
+    add_single_runs(&mut differences, sections, &own, index);
     let of_view = |view: View| Some((view, mean_over(estimated, index, view, options)?));
-    let mean = [View::Sweep, View::Depth, View::Load].into_iter().find_map(of_view);
+    let mut mean = [View::Sweep, View::Depth, View::Load].into_iter().find_map(of_view);
+    for (section, summary) in summaries.iter_mut().enumerate() {
+        if let Some(summary) = summary {
+            summary.varies = varies(summary, cells.iter().filter(|cell| cell.section == section));
+        }
+    }
+    if let Some((view, overall)) = &mut mean {
+        let of_view = cells.iter().filter(|cell| sections[cell.section].view == *view);
+        overall.summary.varies = varies(&overall.summary, of_view);
+    }
     let evidence = Evidence {
         aligned,
         estimated,
         index,
         mean: mean.as_ref().map(|(view, overall)| (*view, overall)),
-        sections: &summaries,
+        differences: &differences,
+        cells: &cells,
         contradictions,
     };
     Comparison {
@@ -157,12 +169,18 @@ fn compare(
         sections: summaries,
         overall: mean.filter(|(view, _)| *view == View::Sweep).map(|(_, overall)| overall),
         thinned: thinned([a, b], &aligned.left_out, compared),
-        differences: found,
+        differences,
         settings: changes(&aligned.systems[a], &aligned.systems[b]),
         name,
         a,
         b,
     }
+}
+
+/// True if one of these cells is known to differ from the mean.
+fn varies<'a>(summary: &Summary, mut cells: impl Iterator<Item = &'a CellBounds>) -> bool {
+    let mean = summary.typical.value.ln();
+    cells.any(|cell| !cell.interval.contains(mean))
 }
 
 /// The mean over the cells of all sections of a view; none without such cells.

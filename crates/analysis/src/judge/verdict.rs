@@ -5,9 +5,11 @@ use sharebench_model::{ErrorClass, RunOutcome, StepError, Verdict};
 use crate::align::Aligned;
 use crate::align::compared::ComparedSystems;
 use crate::estimate::Estimated;
+use crate::judge::headline::NamedParts;
+use crate::judge::parts::CellBounds;
 use crate::types::{
-    ComparisonOutcome, ComparisonVerdict, Confidence, FULL_REPETITIONS, InconclusiveReason, Objection,
-    ObjectionKind, Obstacle, Options, Overall, Pairing, RatioVerdict, Row, RunData, Summary, View,
+    ComparisonOutcome, ComparisonVerdict, Confidence, Differences, FULL_REPETITIONS, InconclusiveReason,
+    Objection, ObjectionKind, Obstacle, Options, Overall, Pairing, RatioVerdict, Row, RunData, Summary, View,
 };
 
 /// What a verdict rests on.
@@ -18,8 +20,10 @@ pub(crate) struct Evidence<'a> {
     pub index: usize,
     /// The mean that the verdict reports, with the view of its sections; none without a common cell.
     pub mean: Option<(View, &'a Overall)>,
-    /// Per section.
-    pub sections: &'a [Option<Summary>],
+    /// The parts of its map.
+    pub differences: &'a Differences,
+    /// The cells of its map.
+    pub cells: &'a [CellBounds],
     /// Number of contradictions in the runs.
     pub contradictions: usize,
 }
@@ -27,13 +31,18 @@ pub(crate) struct Evidence<'a> {
 /// Judges one comparison; the text is empty until the next stage writes it.
 pub(crate) fn verdict(evidence: &Evidence<'_>, options: &Options) -> ComparisonVerdict {
     let summary = evidence.mean.map(|(_, overall)| &overall.summary);
-    let reason = evidence.refusal().or_else(|| summary.and_then(open));
-    let outcome = match (reason, summary.map(|summary| summary.verdict)) {
+    let refusal = evidence.refusal();
+    let view = evidence.mean.map(|(view, _)| view);
+    let named = if refusal.is_none() { evidence.named_parts(view) } else { NamedParts::default() };
+    let by_parts = named.outcome(summary);
+    let reason = if by_parts.is_some() { None } else { refusal.or_else(|| summary.and_then(open)) };
+    let by_mean = match (reason, summary.map(|summary| summary.verdict)) {
         (None, Some(RatioVerdict::Faster)) => ComparisonOutcome::Faster,
         (None, Some(RatioVerdict::Slower)) => ComparisonOutcome::Slower,
         (None, Some(RatioVerdict::AboutTheSame)) => ComparisonOutcome::Equal,
         _ => ComparisonOutcome::Inconclusive,
     };
+    let outcome = by_parts.unwrap_or(by_mean);
     let sharpness = summary.and_then(|summary| {
         let interval = summary.typical.interval?.map(f64::ln);
         Some(interval.half_width().exp_m1() + options.tolerance)
@@ -43,15 +52,6 @@ pub(crate) fn verdict(evidence: &Evidence<'_>, options: &Options) -> ComparisonV
         .filter(|_| conclusive)
         .map_or_else(Vec::new, |summary| evidence.objections(summary, sharpness));
     let lowest = objections.iter().map(|objection| objection.confidence).min();
-    let of_direction = |verdict: RatioVerdict| -> Vec<usize> {
-        let sections = evidence.sections.iter().enumerate();
-        let differing = sections.filter(|(_, s)| s.as_ref().is_some_and(|s| s.verdict == verdict));
-        differing.map(|(section, _)| section).collect()
-    };
-    let other_direction = |outcome_of: ComparisonOutcome, verdict: RatioVerdict| {
-        let usable = evidence.refusal().is_none() && outcome != outcome_of;
-        if usable { of_direction(verdict) } else { Vec::new() }
-    };
     ComparisonVerdict {
         comparison: evidence.index,
         outcome,
@@ -61,8 +61,13 @@ pub(crate) fn verdict(evidence: &Evidence<'_>, options: &Options) -> ComparisonV
         cells: summary.map_or(0, |summary| summary.cells),
         of_cells: evidence.rows().count(),
         sharpness,
-        faster_sections: other_direction(ComparisonOutcome::Faster, RatioVerdict::Faster),
-        slower_sections: other_direction(ComparisonOutcome::Slower, RatioVerdict::Slower),
+        tests: evidence.mean.map_or(0, |(_, overall)| overall.tests),
+        varies: summary.is_some_and(|summary| summary.varies),
+        parts: named.named,
+        more_parts: named.more,
+        differing_cells: named.cells,
+        largest_hidden: named.largest_hidden,
+        largest_opposite: named.largest_opposite,
         repetitions_needed: summary
             .filter(|_| matches!(reason, Some(InconclusiveReason::Repetitions)))
             .and_then(|summary| summary.repetitions_needed),

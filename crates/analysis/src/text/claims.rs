@@ -1,7 +1,7 @@
 //! Ratios in words.
 
 use sharebench_model::units::{counted, percent, three_digits};
-use sharebench_stats::Estimate;
+use sharebench_stats::{Estimate, Interval};
 
 use crate::types::{MeanRatio, Pairing, RatioVerdict, Summary, Tone};
 
@@ -20,9 +20,50 @@ fn percents(ratio: &Estimate) -> (String, String) {
 }
 
 /// The same ratio seen from the other side.
-fn inverse(ratio: &Estimate) -> Estimate {
-    let interval = ratio.interval.map(|i| sharebench_stats::Interval::new(1.0 / i.high, 1.0 / i.low));
-    Estimate { value: 1.0 / ratio.value, interval, n: ratio.n }
+pub(crate) fn inverse(ratio: &Estimate) -> Estimate {
+    Estimate { value: 1.0 / ratio.value, interval: ratio.interval.map(inverse_interval), n: ratio.n }
+}
+
+/// The same interval seen from the other side.
+pub(crate) fn inverse_interval(interval: Interval) -> Interval {
+    Interval::new(1.0 / interval.high, 1.0 / interval.low)
+}
+
+/// From this ratio on sentences use a factor, below it percent.
+const FACTOR_FROM: f64 = 2.0;
+
+/// A ratio above 1 without its subject, and its interval: `35 % faster` and ` [33, 38]`, or `2.40 times as fast` and
+/// ` [2.31, 2.48]`.
+pub(crate) fn part_claim(ratio: &Estimate) -> (String, String) {
+    if ratio.value >= FACTOR_FROM {
+        let bounds = ratio.interval.map_or(String::new(), |i| format!(" [{:.2}, {:.2}]", i.low, i.high));
+        return (format!("{:.2} times as fast", ratio.value), bounds);
+    }
+    let (percent, bounds) = percents(ratio);
+    (format!("{percent} % faster"), bounds)
+}
+
+/// Lowest and highest ratio of cells without their subject: `5.0 to 43 % faster`, `up to 43 % faster`, `1.30 to 2.60 times as
+/// fast`. A lower end below 1 lies within the tolerance and is not stated.
+pub(crate) fn range_claim(range: Interval) -> String {
+    let percent = |ratio: f64| {
+        let percent = (ratio - 1.0) * 100.0;
+        if percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+    };
+    match (range.low, range.high) {
+        (low, high) if high >= FACTOR_FROM && low <= 1.0 => format!("up to {high:.2} times as fast"),
+        (low, high) if high >= FACTOR_FROM => format!("{low:.2} to {high:.2} times as fast"),
+        (low, high) if low <= 1.0 => format!("up to {} % faster", percent(high)),
+        (low, high) => format!("{} to {} % faster", percent(low), percent(high)),
+    }
+}
+
+/// A difference as a share: `6 %`, `4.1 %`, or `2.4 times` from a factor of two on.
+pub(crate) fn factor_or_percent(share: f64) -> String {
+    match share {
+        share if share + 1.0 >= FACTOR_FROM => format!("{} times", three_digits(share + 1.0)),
+        share => percent(share, usize::from(share < 0.0995)),
+    }
 }
 
 /// `nfs is 12 % faster than smb [9.1, 15]`, the faster one first; `2.4 times as fast` from a factor of two on.
@@ -89,12 +130,9 @@ pub(crate) fn single_run_caveat(again: bool) -> String {
 }
 
 fn faster(ratio: &Estimate, fast: &str, slow: &str) -> (String, String) {
-    if ratio.value >= 2.0 {
-        let bounds = ratio.interval.map_or(String::new(), |i| format!(" [{:.2}, {:.2}]", i.low, i.high));
-        return (format!("{fast} is {:.2} times as fast as {slow}", ratio.value), bounds);
-    }
-    let (percent, bounds) = percents(ratio);
-    (format!("{fast} is {percent} % faster than {slow}"), bounds)
+    let (faster, bounds) = part_claim(ratio);
+    let joint = if ratio.value >= FACTOR_FROM { "as" } else { "than" };
+    (format!("{fast} is {faster} {joint} {slow}"), bounds)
 }
 
 /// `1.12 [1.09, 1.15]`, three decimals where it is close to one; `0.00400 [0.00391, 0.00412]`, three digits below 0.1.
@@ -128,6 +166,11 @@ pub(crate) fn basis(pairing: Pairing, n: usize) -> String {
         Pairing::Interleaved => counted(n, "interleaved repetition"),
         other => format!("{}, {}", counted(n, "repetition"), other.caveat()),
     }
+}
+
+/// The same of cells with different numbers of repetitions: `10 to 60 interleaved repetitions`.
+pub(crate) fn basis_of(pairing: Pairing, fewest: usize, most: usize) -> String {
+    if fewest < most { format!("{fewest} to {}", basis(pairing, most)) } else { basis(pairing, most) }
 }
 
 pub(crate) fn tone(verdict: RatioVerdict) -> Tone {

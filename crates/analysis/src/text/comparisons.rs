@@ -5,11 +5,11 @@ use sharebench_stats::upper_median;
 
 use crate::align::settings::{STATED, settings};
 use crate::estimate::ratio::MAX_USEFUL_REPETITIONS;
-use crate::text::claims::{basis, claim, mean_claim, single_run_claim, tone};
+use crate::text::claims::{basis_of, claim, mean_claim, show_ratio, single_run_claim, tone};
 use crate::text::position::position;
 use crate::text::stages::Stages;
 use crate::types::{
-    Comparison, Obstacle, Pairing, RatioVerdict, Sentence, SettingChange, Summary, Tone, View,
+    Comparison, Obstacle, Pairing, RatioVerdict, Sentence, SettingChange, StalledCells, Summary, Tone, View,
 };
 
 pub(crate) fn names<'a>(stages: &'a Stages<'_>, comparison: &Comparison) -> (&'a str, &'a str) {
@@ -57,15 +57,34 @@ pub(crate) fn overall_sentence(
         let text = text + &cached_note(summary, a, b);
         return Sentence::new(single_run_tone(summary), text);
     }
+    let verdict = comparison.verdict.on_mean(summary.verdict);
     let text = format!(
-        "Over {} in {}, {} (geometric mean, {}){}.",
+        "Over {} in {}, {}{} (geometric mean, {}){}{}.",
         counted(summary.cells, "cell"),
         counted(tests, "test"),
-        claim(&summary.typical, comparison.verdict.on_ratio(), a, b),
-        basis(summary.pairing, summary.typical.n),
+        claim(&summary.typical, verdict, a, b),
+        on_average(summary),
+        basis_of(summary.pairing, summary.fewest_repetitions, summary.typical.n),
+        summary.stalled.map_or(String::new(), |stalled| format!("; {}", stalls_words(&stalled))),
         remedy(summary)
     ) + &cached_note(summary, a, b);
-    Sentence::new(tone(comparison.verdict.on_ratio()), text)
+    Sentence::new(tone(verdict), text)
+}
+
+/// Marks a mean over cells that are known to differ from it.
+fn on_average(summary: &Summary) -> &'static str {
+    if summary.varies { " on average" } else { "" }
+}
+
+/// Both ratios of cells in which stalls dominate: `stalls decide in 3 cells: typical ratio 1.21 [1.15, 1.27], total work 1.70
+/// [1.52, 1.91]`.
+pub(crate) fn stalls_words(stalled: &StalledCells) -> String {
+    format!(
+        "stalls decide in {}: typical ratio {}, total work {}",
+        counted(stalled.cells, "cell"),
+        show_ratio(&stalled.typical),
+        show_ratio(&stalled.total_work)
+    )
 }
 
 /// The effect of caches on a mean; empty without one.
@@ -131,19 +150,13 @@ pub(crate) fn section_sentence(
         let text = text + &cached_note(summary, a, b);
         return Sentence::new(single_run_tone(summary), text).about(index);
     }
-    let stalls = if summary.stalls > 0 {
-        format!(
-            "; in {} stalls dominate, so that total work differs from the typical ratio",
-            counted(summary.stalls, "cell")
-        )
-    } else {
-        String::new()
-    };
+    let stalls = summary.stalled.map_or(String::new(), |stalled| format!("; {}", stalls_words(&stalled)));
     let text = format!(
-        "{}: {} {scope} ({}){stalls}{}.",
+        "{}: {}{} {scope} ({}){stalls}{}.",
         section.title,
         claim(&summary.typical, summary.verdict, a, b),
-        basis(summary.pairing, summary.typical.n),
+        on_average(summary),
+        basis_of(summary.pairing, summary.fewest_repetitions, summary.typical.n),
         remedy(summary)
     ) + &cached_note(summary, a, b);
     Sentence::new(tone(summary.verdict), text).about(index)

@@ -7,7 +7,7 @@ use crate::text::claims::show_percent;
 use crate::text::series::moved;
 use crate::types::span::place_words;
 use crate::types::{
-    Analysis, Comparison, DifferingRegion, GateLine, GateOptions, GateOutcome, RatioVerdict, SeriesLine,
+    Analysis, Comparison, DifferingPart, GateLine, GateOptions, GateOutcome, RatioVerdict, SeriesLine,
 };
 
 /// A ratio in percent: `-0.4 % [-2.0 %, +1.2 %]`.
@@ -53,17 +53,19 @@ pub(crate) fn trend_finding(line: &SeriesLine, total: &Estimate) -> String {
 }
 
 /// `smb read, records of 128KiB and more: 25.0 % slower [23.1, 26.8] than in the last good run`.
-pub(crate) fn region_finding(
+pub(crate) fn part_finding(
     analysis: &Analysis,
     comparison: &Comparison,
-    region: &DifferingRegion,
+    part: &DifferingPart,
 ) -> String {
+    let titles = part.sections.iter().map(|section| analysis.sections[*section].title.as_str());
+    let titles: Vec<&str> = titles.collect();
     format!(
         "{} {}, {}: {} than in the last good run",
         analysis.systems[comparison.a].name,
-        analysis.sections[region.section].title,
-        place_words(&region.place),
-        moved(&region.typical, RatioVerdict::Slower)
+        titles.join(" and "),
+        place_words(&part.place),
+        moved(&part.typical, RatioVerdict::Slower)
     )
 }
 

@@ -15,10 +15,11 @@ mod load;
 mod load_limits;
 mod load_unit;
 mod mechanisms;
+mod parts;
 mod position;
-mod regions;
 pub(crate) mod series;
 mod server_cache;
+mod single_run_parts;
 pub(crate) mod stages;
 mod time_budgets;
 mod unmatched;
@@ -64,7 +65,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
     let mut found = Vec::new();
     let mut open = Vec::new();
     let spoken_of = spoken_of(&stages.aligned.systems, &stages.judged.comparisons);
-    // Of several pairs the answer names the faster system; regions are listed among the findings.
+    // Of several pairs the answer names the faster system; the parts of their maps are listed among the findings.
     let comparisons = &stages.judged.comparisons;
     let alone = comparisons.len() == 1;
     for (index, comparison) in comparisons.iter().enumerate() {
@@ -83,10 +84,11 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
                     .filter(|w| w.comparison == index)
                     .map(|w| weights_sentence(stages, w)),
             );
-            if alone {
-                answer.extend(regions::answer(stages, comparison));
-            }
         }
+        if alone {
+            answer.extend(parts::answer(stages, comparison));
+        }
+        found.extend(parts::findings(stages, index, comparison));
         found.extend(settings_sentence(stages, comparison));
         for (section, summary) in comparison.sections.iter().enumerate() {
             let Some(summary) = summary else { continue };
@@ -101,7 +103,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
             } else {
                 found.push(sentence);
             }
-            found.extend(regions::of_section(stages, comparison, section));
+            found.extend(single_run_parts::of_section(stages, comparison, section));
             open.extend(open_cells(stages, comparison, index, section));
         }
     }
@@ -264,6 +266,7 @@ fn absences(stages: &Stages<'_>) -> Vec<Sentence> {
         );
         sentences.push(Sentence::new(Tone::Note, text));
     }
+    sentences.extend(stages.judged.comparisons.iter().filter_map(|c| parts::excluded(stages, c)));
     for comparison in stages.judged.comparisons.iter().filter(|comparison| !comparison.thinned.is_empty()) {
         let steps: usize = comparison.thinned.iter().map(|cell| cell.steps).sum();
         let whole = comparison.thinned.iter().filter(|cell| cell.whole).count();

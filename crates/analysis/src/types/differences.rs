@@ -1,49 +1,59 @@
-//! Where two systems differ: regions of a test, and positions where the ratio changes.
+//! Where two systems differ: the parts of their map, and regions and breaks of tests that were measured once.
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::Value;
-use sharebench_stats::Estimate;
+use sharebench_stats::{Estimate, Interval};
 
 use crate::types::{Pairing, RatioVerdict, Span};
 
-/// A region of one test in which two systems differ. Its interval holds for all regions of all tests together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DifferingRegion {
-    /// Index into [`crate::Analysis::sections`].
-    pub section: usize,
-    /// What it covers of each of the section's axes.
-    pub place: Vec<Span>,
-    /// Cells in it: indices into the section's rows.
-    pub rows: Vec<usize>,
-    /// Ratio of the rates, mean over its cells; `n` counts sweeps.
-    pub typical: Estimate,
-    /// Ratio of the times that it takes to do the same work in all its cells once, interval of its own (bootstrap).
-    pub total_work: Option<Estimate>,
-    /// Its verdict.
-    pub verdict: RatioVerdict,
-    /// True if it is part of an earlier region, and its ratio deviates from that of the rest.
-    #[serde(default)]
-    pub refines: bool,
-    /// Chance that two equal systems would show one as clear anywhere; of a part, that it does not differ from
-    /// the rest.
-    pub p_value: f64,
+/// What a statement about a part of a map claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartEvidence {
+    /// The interval of each of its cells excludes the opposite direction.
+    EachCell,
+    /// Only the mean over its cells is known to differ. No single cell is known to differ in the opposite direction.
+    OnAverage,
 }
 
-/// Where along an axis the ratio of two systems changes.
+/// A part of the map of a comparison in which one of the two systems is faster: a rectangle, a line, or one cell.
+///
+/// All parts of a comparison come from one partition of its map ([`partition_map`](sharebench_stats::partition_map)).
+/// Verdicts, findings and drawn frames use these parts, so they cannot contradict each other. Its intervals hold for all
+/// cells and parts of the comparison together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RatioBreak {
-    /// Index into [`crate::Analysis::sections`].
-    pub section: usize,
-    /// Which axis.
-    pub axis: String,
-    /// First position with the new ratio.
-    pub at: Option<Value>,
-    /// First positions between which the break lies at 95 %.
-    pub between: (Option<Value>, Option<Value>),
-    /// Ratio before it, from the break before or the axis's begin.
-    pub before: Estimate,
-    /// Ratio from it on.
-    pub after: Estimate,
+pub struct DifferingPart {
+    /// The tests that it covers: indices into [`crate::Analysis::sections`].
+    pub sections: Vec<usize>,
+    /// What it covers of each axis of these tests.
+    pub place: Vec<Span>,
+    /// Its cells: for each of `sections`, indices into the rows of that section.
+    pub rows: Vec<Vec<usize>>,
+    /// Whether the later system is faster or slower in it.
+    pub direction: RatioVerdict,
+    /// What is known of it.
+    pub evidence: PartEvidence,
+    /// Ratio of the rates, geometric mean over its cells; `n` counts repetitions.
+    pub typical: Estimate,
+    /// Lowest and highest ratio that its cells may have.
+    pub range: Interval,
+    /// True if the interval of each of its cells contains the mean: the cells are not known to differ from each other.
+    pub is_uniform: bool,
+    /// Ratio of the times that the same work takes in all of its cells; only where stalls dominate in one of them.
+    pub total_work: Option<Estimate>,
+}
+
+impl DifferingPart {
+    /// Number of its cells.
+    pub fn cells(&self) -> usize {
+        self.rows.iter().map(Vec::len).sum()
+    }
+
+    /// Section and row of each of its cells.
+    pub fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let tests = self.sections.iter().zip(&self.rows);
+        tests.flat_map(|(section, rows)| rows.iter().map(|row| (*section, *row)))
+    }
 }
 
 /// A region of one test that was measured once per system: in every cell the ratio lies on the same side of one, further
@@ -79,28 +89,30 @@ pub struct SingleRunBreak {
     pub lines: usize,
 }
 
-/// What a scan has looked at.
+/// The map that was divided into parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scanned {
     /// Tests, workloads.
     pub sections: usize,
     /// Cells.
     pub cells: usize,
-    /// Whole sweeps: the replicates.
-    pub sweeps: usize,
-    /// How the sweeps were brought together.
+    /// Fewest and most repetitions of a cell.
+    pub repetitions: (usize, usize),
+    /// How the repetitions were brought together.
     pub pairing: Pairing,
 }
 
-/// What the scan of one comparison yields.
+/// Where the two systems of one comparison differ.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Differences {
-    /// What was looked at; none with fewer than six common sweeps.
+    /// The map; none without a cell of six repetitions.
     pub scanned: Option<Scanned>,
-    /// By section, the most important first.
-    pub regions: Vec<DifferingRegion>,
-    /// By section and axis.
-    pub breaks: Vec<RatioBreak>,
+    /// The parts that differ, the most important first.
+    pub parts: Vec<DifferingPart>,
+    /// Cells with fewer than six repetitions next to cells with more, which take part in no mean: section and row.
+    pub excluded: Vec<(usize, usize)>,
+    /// Correlation of neighbouring repetitions, where the repetitions drift: the intervals are wider for it.
+    pub drift: Option<f64>,
     /// By section, of cells that were measured once; the most important first.
     #[serde(default)]
     pub single_run_regions: Vec<SingleRunRegion>,

@@ -38,7 +38,9 @@ pub use cache_curve::CacheCurve;
 pub use cache_shares::{CacheShares, CountedBytes, Grade, ShareRange};
 pub use comparison::{Comparison, Overall};
 pub use conditions::{Condition, ConditionValue, UnlikeCondition};
-pub use differences::{Differences, DifferingRegion, RatioBreak, Scanned, SingleRunBreak, SingleRunRegion};
+pub use differences::{
+    Differences, DifferingPart, PartEvidence, Scanned, SingleRunBreak, SingleRunRegion,
+};
 pub use directories::{DirectoryFact, DirectoryFinding, NameCache, NameCacheEvidence, RateRatio};
 pub use gate::{GateLine, GateOptions, GateOutcome, GateVerdict};
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
@@ -55,12 +57,14 @@ pub use ranks::{RankDeviation, RankSummary, RankTable};
 pub use ratio::{Obstacle, Pairing, Ratio, RatioVerdict, SingleRun};
 pub use section::{RateUnit, Row, Section, View};
 pub use self_checks::{CheckSummary, ThinnedCell};
-pub use sentence::{RegionReference, Sentence, Tone};
+pub use sentence::{PartReference, Sentence, Tone};
 pub use series::{LineChange, Series, SeriesChange, SeriesError, SeriesLine, SeriesRun, SeriesTrend};
 pub use settings::SettingChange;
 pub use span::Span;
 pub use storage_evidence::StorageEvidence;
-pub use summary::{CachedCells, DIFFERENCE_LEVEL, MeanRatio, Summary, UnequalStorage, VerdictCounts};
+pub use summary::{
+    CachedCells, DIFFERENCE_LEVEL, MeanRatio, StalledCells, Summary, UnequalStorage, VerdictCounts,
+};
 pub use system::System;
 pub use timeline::{SystemTimeline, TimelineSegment};
 pub use trust::{Status, TrustLine};

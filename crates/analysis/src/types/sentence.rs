@@ -18,13 +18,13 @@ pub enum Tone {
     Note,
 }
 
-/// A region that a sentence speaks of.
+/// The part of a map that a sentence is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RegionReference {
+pub struct PartReference {
     /// Index into [`crate::Analysis::comparisons`].
     pub comparison: usize,
-    /// Index into [`crate::Differences::regions`] of that comparison.
-    pub region: usize,
+    /// Index into [`crate::Differences::parts`] of that comparison.
+    pub part: usize,
 }
 
 /// One finding in words, with its scope.
@@ -36,15 +36,15 @@ pub struct Sentence {
     pub text: String,
     /// Index into [`crate::Analysis::sections`] that it speaks of.
     pub section: Option<usize>,
-    /// The region that it speaks of.
+    /// The part of a map that it is about.
     #[serde(default)]
-    pub region: Option<RegionReference>,
+    pub part: Option<PartReference>,
 }
 
 impl Sentence {
     /// A sentence about the whole.
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
-        Self { tone, text: text.into(), section: None, region: None }
+        Self { tone, text: text.into(), section: None, part: None }
     }
 
     /// The same about one section.
@@ -53,9 +53,9 @@ impl Sentence {
         Self { section: Some(section), ..self }
     }
 
-    /// The same about one region.
+    /// The same about one part of a map.
     #[must_use]
-    pub(crate) fn about_region(self, region: Option<RegionReference>) -> Self {
-        Self { region, ..self }
+    pub(crate) fn about_part(self, part: Option<PartReference>) -> Self {
+        Self { part, ..self }
     }
 }

@@ -19,10 +19,15 @@ type AxisRange<'a> = (&'a [Option<Value>], (usize, usize));
 
 /// The parts of a rectangle: per axis its values and the indices from and to (end excluded).
 pub(crate) fn spans_of(axes: &[String], parts: [AxisRange<'_>; 2]) -> Vec<Span> {
-    let span = |(axis, (values, (from, to))): (&String, AxisRange<'_>)| Span {
-        axis: axis.clone(),
-        from: if from == 0 { None } else { values[from].clone() },
-        to: if to == values.len() { None } else { values[to - 1].clone() },
+    let span = |(axis, (values, (from, to))): (&String, AxisRange<'_>)| {
+        // One position of several is stated as it is, also at an end of the axis.
+        let is_single = to == from + 1 && values.len() > 1;
+        let is_open = |reaches_end: bool| reaches_end && !is_single;
+        Span {
+            axis: axis.clone(),
+            from: if is_open(from == 0) { None } else { values[from].clone() },
+            to: if is_open(to == values.len()) { None } else { values[to - 1].clone() },
+        }
     };
     axes.iter().zip(parts).map(span).collect()
 }

@@ -1,7 +1,7 @@
 //! Many cells in one number.
 
 use serde::{Deserialize, Serialize};
-use sharebench_stats::Estimate;
+use sharebench_stats::{Estimate, Interval};
 
 use crate::types::{Obstacle, Pairing, Ratio, RatioVerdict};
 
@@ -67,6 +67,45 @@ pub struct UnequalStorage {
     pub alike: Option<MeanRatio>,
 }
 
+/// Cells in which stalls dominate: the typical ratio of a repetition and the ratio of all work over all time differ.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StalledCells {
+    /// How many.
+    pub cells: usize,
+    /// Geometric mean of their typical ratios; the interval holds however the cells depend on each other.
+    pub typical: Estimate,
+    /// The same of their ratios of all work over all time.
+    pub total_work: Estimate,
+}
+
+impl StalledCells {
+    pub(crate) fn of<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Option<Self> {
+        let stalled = ratios.filter(|ratio| ratio.stalls_decide);
+        let stalled: Vec<(Estimate, Estimate)> =
+            stalled.filter_map(|ratio| Some((ratio.typical, ratio.total_work?))).collect();
+        let typical: Vec<Estimate> = stalled.iter().map(|(typical, _)| *typical).collect();
+        let total_work: Vec<Estimate> = stalled.iter().map(|(_, total)| *total).collect();
+        Some(Self {
+            cells: stalled.len(),
+            typical: dependent_mean(&typical)?,
+            total_work: dependent_mean(&total_work)?,
+        })
+    }
+}
+
+/// Geometric mean of ratios whose errors may depend on each other: that of the bounds is its interval.
+fn dependent_mean(ratios: &[Estimate]) -> Option<Estimate> {
+    let mean = |of: &dyn Fn(&Estimate) -> Option<f64>| {
+        let sum: f64 = ratios.iter().map(|ratio| Some(of(ratio)?.ln())).sum::<Option<f64>>()?;
+        Some((sum / ratios.len() as f64).exp())
+    };
+    let low = mean(&|ratio| Some(ratio.interval?.low));
+    let high = mean(&|ratio| Some(ratio.interval?.high));
+    let interval = low.zip(high).map(|(low, high)| Interval::new(low, high));
+    let n = ratios.iter().map(|ratio| ratio.n).min()?;
+    Some(Estimate { value: mean(&|ratio| Some(ratio.value))?, interval, n })
+}
+
 /// Level of the interval that shows a difference of any size. It is higher than that of a verdict, because nothing but
 /// chance separates two equal systems here, while a verdict also needs a difference beyond the tolerance.
 pub const DIFFERENCE_LEVEL: f64 = 0.99;
@@ -82,11 +121,17 @@ pub struct Summary {
     /// less than the tolerance.
     #[serde(default)]
     pub differs: bool,
+    /// True if a cell is known to differ from the mean: the mean is no statement about each cell.
+    #[serde(default)]
+    pub varies: bool,
+    /// Repetitions of the cell that has the fewest.
+    #[serde(default)]
+    pub fewest_repetitions: usize,
     /// The weakest evidence among the cells.
     pub pairing: Pairing,
     /// Cells it covers.
     pub cells: usize,
-    /// Cells both systems have that lack too many repetitions to be in the mean.
+    /// Cells with fewer than six repetitions, which take part in no mean because others have more.
     pub incomplete_cells: usize,
     /// Cells that a client's cache served, which are left out of everything here unless there are no others.
     pub cached: Option<CachedCells>,
@@ -95,8 +140,8 @@ pub struct Summary {
     pub unequal_storage: Option<UnequalStorage>,
     /// Cells judged individually.
     pub counts: VerdictCounts,
-    /// Cells in which stalls dominate.
-    pub stalls: usize,
+    /// Cells in which stalls dominate; none without such a cell.
+    pub stalled: Option<StalledCells>,
     /// Repetitions that would probably resolve it.
     pub repetitions_needed: Option<usize>,
     /// What keeps it from being resolved; none if it is resolved.

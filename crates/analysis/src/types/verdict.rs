@@ -10,10 +10,12 @@ use crate::types::{Analysis, Comparison, Pairing, RatioVerdict, Tone};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonOutcome {
-    /// The whole interval of the ratio is above the tolerance.
+    /// Parts of the map are above the tolerance and none is below; without such parts, the whole interval of the mean is.
     Faster,
-    /// The whole interval is below the tolerance.
+    /// The same below the tolerance.
     Slower,
+    /// The later system is faster in one part of the map and slower in another: a mean is no answer.
+    Depends,
     /// The whole interval is within the tolerance.
     Equal,
     /// The data supports none of the others; [`InconclusiveReason`] says why.
@@ -128,6 +130,23 @@ impl Objection {
     }
 }
 
+impl Objection {
+    /// What would remove the objection, as an imperative, with a rank that grows with its cost.
+    pub fn remedy(&self) -> (u8, &'static str) {
+        match self.kind {
+            ObjectionKind::Contradictions => (0, "correct the contradiction that the report lists first"),
+            ObjectionKind::NotInterleaved => (1, "measure both systems in one run, which interleaves them"),
+            ObjectionKind::IncompleteRun => (2, "repeat the run that ended early"),
+            ObjectionKind::MissingCells => (3, "measure the same cells on both systems"),
+            ObjectionKind::FewRepetitions => (4, "measure 10 repetitions"),
+            ObjectionKind::Warnings => (5, "remove the cause of the most frequent warning and measure again"),
+            ObjectionKind::ClientCache => (6, "use files that the client's cache cannot hold"),
+            ObjectionKind::Sharpness => (7, "measure more repetitions, or on a quieter machine"),
+            ObjectionKind::Imported => (8, "measure the systems with sharebench"),
+        }
+    }
+}
+
 /// Repetitions from which the interval holds at its level (docs/measurement-rules.md 1.4).
 pub const FULL_REPETITIONS: usize = 10;
 
@@ -161,10 +180,28 @@ pub struct ComparisonVerdict {
     /// The smallest difference that would be detected, as a share: half the width of the interval, and the tolerance;
     /// none without an interval.
     pub sharpness: Option<f64>,
-    /// Sections that differ in another direction than the mean: indices into [`Analysis::sections`].
-    pub faster_sections: Vec<usize>,
-    /// The same of those in which the later system is slower.
-    pub slower_sections: Vec<usize>,
+    /// Tests that have a cell in the mean.
+    #[serde(default)]
+    pub tests: usize,
+    /// True if a cell is known to differ from the mean: the mean is no statement about each cell.
+    #[serde(default)]
+    pub varies: bool,
+    /// The parts that the line names, the most important first: indices into [`Differences::parts`](super::Differences).
+    #[serde(default)]
+    pub parts: Vec<usize>,
+    /// Further parts, which the findings list.
+    #[serde(default)]
+    pub more_parts: usize,
+    /// Cells in which the direction of the parts is known for each cell.
+    #[serde(default)]
+    pub differing_cells: usize,
+    /// The largest difference, as a share, that a cell outside of the parts may still have in either direction; none without
+    /// intervals.
+    #[serde(default)]
+    pub largest_hidden: Option<f64>,
+    /// The same in the direction opposite to that of the parts; none unless the parts have one direction.
+    #[serde(default)]
+    pub largest_opposite: Option<f64>,
     /// Repetitions that would probably settle it; none if it is settled, or if repetitions would not.
     pub repetitions_needed: Option<usize>,
     /// How many times longer to measure, where the clock leaves it open.
@@ -184,20 +221,17 @@ impl ComparisonVerdict {
     /// How to read the line.
     pub fn tone(&self) -> Tone {
         match self.outcome {
-            ComparisonOutcome::Faster | ComparisonOutcome::Slower => Tone::Difference,
+            ComparisonOutcome::Faster | ComparisonOutcome::Slower | ComparisonOutcome::Depends => {
+                Tone::Difference
+            }
             ComparisonOutcome::Equal => Tone::Same,
             ComparisonOutcome::Inconclusive => Tone::NotResolved,
         }
     }
 
-    /// The verdict on the ratio as the sentences of the answer report it.
-    pub(crate) fn on_ratio(&self) -> RatioVerdict {
-        match self.outcome {
-            ComparisonOutcome::Faster => RatioVerdict::Faster,
-            ComparisonOutcome::Slower => RatioVerdict::Slower,
-            ComparisonOutcome::Equal => RatioVerdict::AboutTheSame,
-            ComparisonOutcome::Inconclusive => RatioVerdict::NotResolved,
-        }
+    /// The verdict on a mean as the sentences of the answer report it: not resolved if no number may be used.
+    pub(crate) fn on_mean(&self, mean: RatioVerdict) -> RatioVerdict {
+        if self.is_refused() { RatioVerdict::NotResolved } else { mean }
     }
 
     /// The line after its claim: the interval, exceptions, and the cells and the confidence in parentheses.
@@ -264,7 +298,7 @@ impl Comparison {
             let edge = 1.0 - limit;
             if !self.verdict.is_refused() && self.is_slower(edge) {
                 Gate::Slower
-            } else if interval.is_some_and(|interval| interval.low > edge) {
+            } else if interval.is_some_and(|interval| interval.low > edge) && !self.may_be_slower(edge) {
                 Gate::Passed
             } else {
                 Gate::Inconclusive
@@ -276,16 +310,23 @@ impl Comparison {
         slower.max(if sharp { Gate::Passed } else { Gate::Inconclusive })
     }
 
-    /// True if the later system is below `edge` with its whole interval: over all cells, in a section or in a region.
+    /// True if the later system is below `edge` with its whole interval: over all cells, in a section or in a part.
     fn is_slower(&self, edge: f64) -> bool {
         let overall =
             self.overall.iter().map(|overall| (overall.summary.verdict, overall.summary.typical.interval));
-        let regions = self.differences.regions.iter().map(|region| (region.verdict, region.typical.interval));
+        let parts = self.differences.parts.iter().map(|part| (part.direction, part.typical.interval));
         let sections =
             self.sections.iter().flatten().map(|summary| (summary.verdict, summary.typical.interval));
-        let mut all = overall.chain(regions).chain(sections);
+        let mut all = overall.chain(parts).chain(sections);
         all.any(|(verdict, interval)| {
             verdict == RatioVerdict::Slower && interval.is_some_and(|interval| interval.high < edge)
         })
+    }
+
+    /// True if a part in which the later system is slower may be below `edge`.
+    fn may_be_slower(&self, edge: f64) -> bool {
+        let mut slower =
+            self.differences.parts.iter().filter(|part| part.direction == RatioVerdict::Slower);
+        slower.any(|part| part.typical.interval.is_none_or(|interval| interval.low <= edge))
     }
 }

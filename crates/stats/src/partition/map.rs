@@ -137,8 +137,3 @@ pub struct MapOptions {
     /// Seed of the drawn patterns of signs.
     pub seed: u64,
 }
-
-/// Divides a map. None without a cell of six repetitions.
-pub fn partition_map(_map: &Map, _options: &MapOptions) -> Option<PartitionedMap> {
-    todo!("stream A")
-}

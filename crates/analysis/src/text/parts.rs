@@ -1,0 +1,223 @@
+//! The parts of a map in words (docs/measurement-rules.md R3).
+
+use sharebench_model::units::{counted, percent};
+use sharebench_stats::{Estimate, Interval};
+
+use crate::text::claims::{basis_of, factor_or_percent, inverse, inverse_interval, part_claim, range_claim};
+use crate::text::comparisons::{names, stalls_words};
+use crate::text::stages::Stages;
+use crate::types::{
+    Comparison, ComparisonOutcome, DifferingPart, PartEvidence, PartReference, RatioVerdict, Sentence,
+    StalledCells, Tone,
+};
+
+/// Most tests that a sentence lists by name.
+const MAX_TESTS: usize = 2;
+
+/// The faster system of a part, and its ratio to the other one, above 1.
+pub(crate) struct FasterSide<'a> {
+    pub fast: &'a str,
+    pub slow: &'a str,
+    pub ratio: Estimate,
+    pub range: Interval,
+}
+
+/// A part from the side of the system that is faster in it.
+pub(crate) fn faster_side<'a>(
+    stages: &'a Stages<'_>,
+    comparison: &Comparison,
+    part: &DifferingPart,
+) -> FasterSide<'a> {
+    let (a, b) = names(stages, comparison);
+    if part.direction == RatioVerdict::Slower {
+        let range = inverse_interval(part.range);
+        FasterSide { fast: b, slow: a, ratio: inverse(&part.typical), range }
+    } else {
+        FasterSide { fast: a, slow: b, ratio: part.typical, range: part.range }
+    }
+}
+
+/// `nfs is 35 % faster [33, 38]`; where its cells differ `nfs is 12 to 41 % faster`; of a part without a known direction of each
+/// cell `nfs is 5.0 % faster on average [2.1, 7.8]`.
+pub(crate) fn part_words(side: &FasterSide<'_>, part: &DifferingPart) -> String {
+    let FasterSide { fast, ratio, range, .. } = side;
+    match part.evidence {
+        PartEvidence::EachCell if part.is_uniform => {
+            let (faster, bounds) = part_claim(ratio);
+            format!("{fast} is {faster}{bounds}")
+        }
+        PartEvidence::EachCell => format!("{fast} is {}", range_claim(*range)),
+        PartEvidence::OnAverage => {
+            let (faster, bounds) = part_claim(ratio);
+            format!("{fast} is {faster} on average{bounds}")
+        }
+    }
+}
+
+/// The tests of a part: `read`, `read and write`, `4 of 6 tests`; none if it covers every test of the map.
+pub(crate) fn tests_words(stages: &Stages<'_>, part: &DifferingPart, all: usize) -> Option<String> {
+    let title = |section: &usize| stages.estimated.sections[*section].title.clone();
+    match part.sections.as_slice() {
+        sections if sections.len() == all => None,
+        sections if sections.len() <= MAX_TESTS => {
+            Some(sections.iter().map(title).collect::<Vec<_>>().join(" and "))
+        }
+        sections => Some(format!("{} of {}", sections.len(), counted(all, "test"))),
+    }
+}
+
+/// Where a part lies, as the end of a claim: ` in read for files of 64KiB`; empty for the whole map.
+pub(crate) fn where_words(stages: &Stages<'_>, part: &DifferingPart, all: usize) -> String {
+    let tests = tests_words(stages, part, all).map_or(String::new(), |tests| format!(" in {tests}"));
+    let spans: Vec<String> =
+        part.place.iter().filter(|span| !span.is_whole()).map(crate::types::Span::words).collect();
+    if spans.is_empty() {
+        return tests;
+    }
+    let preposition = if spans[0].starts_with("files") || spans[0].starts_with("records") { "for" } else { "at" };
+    format!("{tests} {preposition} {}", spans.join(" with "))
+}
+
+/// What the parts differ by, in the words of the user: `the file size`, `the test and the record size`.
+pub(crate) fn factors_words(parts: &[&DifferingPart], all: usize) -> String {
+    let mut factors = Vec::new();
+    if parts.iter().any(|part| part.sections.len() < all) {
+        factors.push("the test".to_owned());
+    }
+    for span in parts.iter().flat_map(|part| &part.place).filter(|span| !span.is_whole()) {
+        let word = match span.axis.as_str() {
+            "users" => "the number of users".to_owned(),
+            "jobs" => "the number of jobs".to_owned(),
+            "rate" => "the arrival rate".to_owned(),
+            "entries" => "the number of entries".to_owned(),
+            other => format!("the {}", other.replace('_', " ")),
+        };
+        if !factors.contains(&word) {
+            factors.push(word);
+        }
+    }
+    match factors.pop() {
+        None => "the cell".to_owned(),
+        Some(only) if factors.is_empty() => only,
+        Some(last) => format!("{} and {last}", factors.join(", ")),
+    }
+}
+
+/// The parts of a comparison, one sentence each. A part of all cells repeats the mean, unless its cells differ.
+pub(crate) fn findings(stages: &Stages<'_>, index: usize, comparison: &Comparison) -> Vec<Sentence> {
+    let parts = comparison.differences.parts.iter().enumerate();
+    let shown = parts.filter(|(_, part)| !repeats_a_mean(comparison, part));
+    shown
+        .map(|(number, part)| {
+            let text = format!("{}.", finding_words(stages, comparison, part));
+            let sentence = Sentence::new(Tone::Difference, text);
+            let sentence = match part.sections.as_slice() {
+                [section] => sentence.about(*section),
+                _ => sentence,
+            };
+            sentence.about_part(Some(PartReference { comparison: index, part: number }))
+        })
+        .collect()
+}
+
+/// True if a mean over the same cells has a sentence: that of a section, or that of all.
+fn repeats_a_mean(comparison: &Comparison, part: &DifferingPart) -> bool {
+    let of_section = match part.sections.as_slice() {
+        [section] => comparison.sections[*section].as_ref(),
+        _ => comparison.overall.as_ref().map(|overall| &overall.summary),
+    };
+    part.is_uniform
+        && of_section.is_some_and(|mean| mean.cells == part.cells() && mean.verdict == part.direction)
+}
+
+/// `read, records of 128KiB and more: nfs is 12 % faster than smb [9.2, 15] (15 cells, 10 interleaved repetitions)`.
+fn finding_words(stages: &Stages<'_>, comparison: &Comparison, part: &DifferingPart) -> String {
+    let side = faster_side(stages, comparison, part);
+    let FasterSide { fast, slow, ratio, range } = &side;
+    let (faster, bounds) = part_claim(ratio);
+    let than = |faster: &str| format!("{fast} is {} {slow}", faster_than(faster));
+    let claim = match part.evidence {
+        PartEvidence::EachCell if part.is_uniform => than(&faster) + &bounds,
+        PartEvidence::EachCell => {
+            format!("{}, on average {faster}{bounds}", than(&range_claim(*range)))
+        }
+        PartEvidence::OnAverage => {
+            format!("{} on average{bounds}; no single cell is known to differ the other way", than(&faster))
+        }
+    };
+    let scanned = comparison.differences.scanned;
+    let basis = scanned.map_or(String::new(), |scanned| {
+        format!(", {}", basis_of(scanned.pairing, scanned.repetitions.0.min(ratio.n), ratio.n))
+    });
+    let total = part.total_work.map_or(String::new(), |total_work| {
+        let stalled = StalledCells { cells: part.cells(), typical: part.typical, total_work };
+        format!("; {}", stalls_words(&stalled))
+    });
+    let titles: Vec<&str> =
+        part.sections.iter().map(|section| stages.estimated.sections[*section].title.as_str()).collect();
+    let tests = match titles.len() {
+        0..=MAX_TESTS => titles.join(" and "),
+        n => counted(n, "test"),
+    };
+    format!(
+        "{tests}, {}: {claim} ({}{basis}{total})",
+        crate::types::span::place_words(&part.place),
+        counted(part.cells(), "cell"),
+    )
+}
+
+/// `35 % faster than`, but `2.40 times as fast as`.
+pub(crate) fn faster_than(faster: &str) -> String {
+    let joint = if faster.ends_with("as fast") { "as" } else { "than" };
+    format!("{faster} {joint}")
+}
+
+/// What the line of the verdict leaves to the answer: how far the cells may differ where no part does.
+pub(crate) fn answer(stages: &Stages<'_>, comparison: &Comparison) -> Vec<Sentence> {
+    let verdict = &comparison.verdict;
+    let mut sentences = Vec::new();
+    let hidden = verdict.largest_hidden.filter(|_| {
+        verdict.parts.is_empty() && verdict.outcome == ComparisonOutcome::Inconclusive && verdict.cells > 1
+    });
+    if let Some(hidden) = hidden {
+        let text = format!(
+            "{}: no part of the map is known to differ by more than {}; a single cell may still differ by {}.",
+            comparison.name,
+            percent(stages.options.tolerance, 0),
+            factor_or_percent(hidden),
+        );
+        sentences.push(Sentence::new(Tone::Note, text));
+    }
+    if let Some(drift) = comparison.differences.drift {
+        let text = format!(
+            "{}: repetitions drift (correlation of neighbouring repetitions {drift:.2}): the intervals are wider for it.",
+            comparison.name
+        );
+        sentences.push(Sentence::new(Tone::Note, text));
+    }
+    sentences
+}
+
+/// Cells of a verdict that take part in no mean because they have fewer than six repetitions, by name.
+pub(crate) fn excluded(stages: &Stages<'_>, comparison: &Comparison) -> Option<Sentence> {
+    /// More cells than this are counted.
+    const LISTED: usize = 6;
+    let cells = &comparison.differences.excluded;
+    if cells.is_empty() {
+        return None;
+    }
+    let name = |(section, row): &(usize, usize)| stages.estimated.sections[*section].rows[*row].coordinates.to_string();
+    let listed: Vec<String> = cells.iter().take(LISTED).map(name).collect();
+    let more = match cells.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        n => format!("; and {n} more"),
+    };
+    let text = format!(
+        "{}: {} fewer than 6 repetitions and {} part in no mean: {}{more}.",
+        comparison.name,
+        if cells.len() == 1 { "1 cell has".to_owned() } else { format!("{} cells have", cells.len()) },
+        if cells.len() == 1 { "takes" } else { "take" },
+        listed.join("; "),
+    );
+    Some(Sentence::new(Tone::Note, text))
+}

@@ -1,0 +1,218 @@
+//! Parts by covering: the heaviest rectangle of which every cell excludes the opposite direction, then the next one
+//! among the cells that are left.
+
+use super::FEWEST_ALONE;
+use super::family::Family;
+use super::map::{Direction, Evidence, Map, Part};
+use super::series::PreparedMap;
+use crate::{Estimate, Interval, Rectangle};
+
+/// Parts by covering; cells that remain are parts of their own.
+const MOST_PARTS: usize = 6;
+
+/// A part as a list of rectangles with the same place in different tests.
+struct Draft {
+    axes: usize,
+    place: Rectangle,
+    direction: Direction,
+    evidence: Evidence,
+    rectangles: Vec<usize>,
+    /// Positions among the prepared cells.
+    cells: Vec<usize>,
+}
+
+struct Cover<'a> {
+    map: &'a Map,
+    prepared: &'a PreparedMap,
+    family: &'a Family,
+    tolerance: f64,
+    covered: Vec<bool>,
+    drafts: Vec<Draft>,
+}
+
+/// The parts of a map, heaviest first.
+pub(super) fn parts(map: &Map, prepared: &PreparedMap, family: &Family, tolerance: f64) -> Vec<Part> {
+    let covered = vec![false; prepared.cells.len()];
+    let mut cover = Cover { map, prepared, family, tolerance, covered, drafts: Vec::new() };
+    cover.rectangles();
+    cover.single_cells();
+    for direction in [Direction::Faster, Direction::Slower] {
+        if !cover.drafts.iter().any(|draft| draft.direction == direction) {
+            cover.average(direction);
+        }
+    }
+    let mut parts: Vec<Part> = cover.drafts.iter().map(|draft| cover.part(draft)).collect();
+    parts.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    parts
+}
+
+impl Direction {
+    /// How far the interval lies beyond zero in this direction; negative if it does not exclude the opposite one.
+    pub(super) fn excess(self, interval: Interval) -> f64 {
+        match self {
+            Self::Faster => interval.low,
+            Self::Slower => -interval.high,
+        }
+    }
+
+    pub(super) fn opposite(self) -> Self {
+        match self {
+            Self::Faster => Self::Slower,
+            Self::Slower => Self::Faster,
+        }
+    }
+}
+
+impl Cover<'_> {
+    /// Rectangles whose mean lies beyond the tolerance, with their direction, heaviest first.
+    fn candidates(&self) -> Vec<(f64, usize, Direction)> {
+        let mut found = Vec::new();
+        for (rectangle, mean) in self.family.means.iter().enumerate().filter(|(_, mean)| mean.cells > 0.0) {
+            let direction = if mean.mean > 0.0 { Direction::Faster } else { Direction::Slower };
+            if direction.excess(self.family.interval(rectangle)) > self.tolerance {
+                found.push((mean.mean.abs() * mean.cells.sqrt(), rectangle, direction));
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        found
+    }
+
+    /// Positions of the cells of a rectangle among the prepared ones.
+    fn cells(&self, rectangle: usize) -> impl Iterator<Item = usize> {
+        let (sheet, place) = self.family.place(rectangle);
+        sheet.tests.iter().flat_map(move |test| {
+            (place.rows.0..place.rows.1).flat_map(move |row| {
+                (place.columns.0..place.columns.1)
+                    .filter_map(move |column| self.prepared.at[*test][row * sheet.columns + column])
+            })
+        })
+    }
+
+    fn cell_interval(&self, position: usize) -> Interval {
+        self.family.interval(self.family.cells[position])
+    }
+
+    /// Too few repetitions to be named alone.
+    fn nameless(&self, rectangle: usize) -> bool {
+        self.family.means[rectangle].cells < 1.5
+            && self.cells(rectangle).all(|position| self.prepared.cells[position].n() < FEWEST_ALONE)
+    }
+
+    fn rectangles(&mut self) {
+        for (_, rectangle, direction) in self.candidates() {
+            let evident = |position: usize| {
+                !self.covered[position] && direction.excess(self.cell_interval(position)) >= -self.tolerance
+            };
+            if (self.drafts.len() < MOST_PARTS
+                || self.twin(rectangle, direction, Evidence::EachCell).is_some())
+                && !self.nameless(rectangle)
+                && self.cells(rectangle).all(evident)
+            {
+                self.add(rectangle, direction, Evidence::EachCell);
+            }
+        }
+    }
+
+    fn single_cells(&mut self) {
+        for position in 0..self.prepared.cells.len() {
+            let rectangle = self.family.cells[position];
+            if self.covered[position] || self.nameless(rectangle) {
+                continue;
+            }
+            let interval = self.cell_interval(position);
+            for direction in [Direction::Faster, Direction::Slower] {
+                if direction.excess(interval) > self.tolerance {
+                    self.add(rectangle, direction, Evidence::EachCell);
+                }
+            }
+        }
+    }
+
+    /// The heaviest rectangle with this direction on average, without covered cells and without cells that are known to
+    /// have the opposite one.
+    fn average(&mut self, direction: Direction) {
+        let open = |position: usize| {
+            !self.covered[position]
+                && direction.opposite().excess(self.cell_interval(position)) <= self.tolerance
+        };
+        let found = self.candidates().into_iter().find(|(_, rectangle, towards)| {
+            *towards == direction && !self.nameless(*rectangle) && self.cells(*rectangle).all(open)
+        });
+        if let Some((_, rectangle, _)) = found {
+            self.add(rectangle, direction, Evidence::OnAverage);
+        }
+    }
+
+    /// The draft that the same rectangle of another test belongs to.
+    fn twin(&self, rectangle: usize, direction: Direction, evidence: Evidence) -> Option<usize> {
+        let (sheet, place) = self.family.place(rectangle);
+        let axes = self.map.tests[sheet.tests[0]].axes;
+        self.drafts.iter().position(|draft| {
+            (draft.axes, draft.place, draft.direction, draft.evidence) == (axes, place, direction, evidence)
+        })
+    }
+
+    fn add(&mut self, rectangle: usize, direction: Direction, evidence: Evidence) {
+        let cells: Vec<usize> = self.cells(rectangle).collect();
+        for position in &cells {
+            self.covered[*position] = true;
+        }
+        if let Some(twin) = self.twin(rectangle, direction, evidence) {
+            self.drafts[twin].rectangles.push(rectangle);
+            self.drafts[twin].cells.extend(cells);
+            return;
+        }
+        let (sheet, place) = self.family.place(rectangle);
+        let axes = self.map.tests[sheet.tests[0]].axes;
+        self.drafts.push(Draft { axes, place, direction, evidence, rectangles: vec![rectangle], cells });
+    }
+
+    fn part(&self, draft: &Draft) -> Part {
+        let size = draft.cells.len() as f64;
+        // The bounds of all rectangles hold at once, so their mean bounds the mean.
+        let average = |of: &dyn Fn(usize) -> f64| {
+            draft.rectangles.iter().map(|r| self.family.means[*r].cells * of(*r)).sum::<f64>() / size
+        };
+        let value = average(&|r| self.family.means[r].mean);
+        let interval = Interval {
+            low: average(&|r| self.family.interval(r).low),
+            high: average(&|r| self.family.interval(r).high),
+        };
+        let of_cells = draft.cells.iter().map(|position| self.cell_interval(*position));
+        let range = match draft.evidence {
+            Evidence::OnAverage => interval,
+            Evidence::EachCell => of_cells
+                .reduce(|a, b| Interval { low: a.low.min(b.low), high: a.high.max(b.high) })
+                .unwrap_or(interval),
+        };
+        let mut cells: Vec<(usize, usize)> = draft
+            .cells
+            .iter()
+            .map(|position| (self.prepared.cells[*position].test, self.prepared.cells[*position].index))
+            .collect();
+        cells.sort_unstable();
+        let mut tests: Vec<usize> = cells.iter().map(|(test, _)| *test).collect();
+        tests.dedup();
+        Part {
+            tests,
+            place: draft.place,
+            cells,
+            direction: draft.direction,
+            evidence: draft.evidence,
+            mean: Estimate { value, interval: Some(interval), n: self.repetitions(draft) },
+            range,
+            weight: value.abs() * size.sqrt(),
+        }
+    }
+
+    /// Different repetitions of the cells of a part.
+    fn repetitions(&self, draft: &Draft) -> usize {
+        let mut has = vec![false; self.prepared.repetitions];
+        for position in &draft.cells {
+            for (repetition, _) in &self.prepared.cells[*position].deviations {
+                has[*repetition] = true;
+            }
+        }
+        has.iter().filter(|has| **has).count()
+    }
+}
