@@ -31,6 +31,10 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
     for (guess, line) in mechanisms.iter_mut().zip(text.mechanisms.drain(..)) {
         guess.text = line;
     }
+    let mut time = judged.time;
+    for (finding, line) in time.findings.iter_mut().zip(text.time_findings.drain(..)) {
+        finding.text = line;
+    }
     let first = text.reported.first();
     Analysis {
         title: title(runs),
@@ -53,6 +57,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         unaligned: aligned.unaligned,
         unmatched: judged.unmatched,
         timelines: judged.timelines,
+        time,
         ranks: estimated.ranks,
         methods: runs.iter().map(method).collect(),
         level: options.level,

@@ -46,6 +46,7 @@ mod single_run;
 mod steady;
 mod stopping;
 mod student;
+mod time_patterns;
 mod trend;
 mod usl;
 mod winsorise;
@@ -98,5 +99,8 @@ pub use single_run::{
 pub use steady::{SHORTEST_JUDGED, SteadyState, Unsteady, steady_state};
 pub use stopping::{Decision, Repetition, StoppingRule, widest_half_width};
 pub use student::student_quantile;
+pub use time_patterns::{
+    TimeOptions, TimePattern, TimePatternKind, TimePatterns, TimedSample, time_patterns,
+};
 pub use trend::Trend;
 pub use usl::{ErrorScale, LoadPoint, Usl};

@@ -17,7 +17,9 @@ mod name_caches;
 pub(crate) mod parts;
 mod self_checks;
 mod single_runs;
+mod time;
 pub(crate) mod time_budgets;
+mod time_samples;
 mod timelines;
 mod trust;
 mod unmatched;
@@ -43,6 +45,7 @@ use crate::judge::name_caches::name_caches;
 use crate::judge::parts::{CellBounds, DividedMap, divide};
 use crate::judge::self_checks::{summaries, thinned};
 use crate::judge::single_runs::add_single_runs;
+use crate::judge::time::time_findings;
 use crate::judge::time_budgets::{TimeBudgets, time_budgets};
 use crate::judge::timelines::timelines;
 use crate::judge::unmatched::unmatched;
@@ -50,7 +53,8 @@ use crate::judge::verdict::{Evidence, verdict};
 use crate::judge::workload_weights::weighed;
 use crate::types::{
     CacheCurve, CheckSummary, Comparison, DirectoryFinding, Io500Finding, MechanismGuess, Options, Overall,
-    Row, Sentence, Summary, SystemTimeline, TrustLine, UnlikeCondition, Unmatched, View, WeightedComparison,
+    Row, Sentence, Summary, SystemTimeline, TimeFindings, TrustLine, UnlikeCondition, Unmatched, View,
+    WeightedComparison,
 };
 
 /// What the numbers mean.
@@ -84,6 +88,8 @@ pub(crate) struct Judged {
     pub time_budgets: TimeBudgets,
     /// Each system over time.
     pub timelines: Vec<SystemTimeline>,
+    /// What changed over time.
+    pub time: TimeFindings,
     /// Every self-check over all steps.
     pub self_checks: Vec<CheckSummary>,
     /// One status each for what could invalidate the numbers.
@@ -114,6 +120,7 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
         io500: io500::scores(estimated, aligned.systems.len()),
         time_budgets: time_budgets(aligned, estimated),
         timelines: timelines(aligned, estimated),
+        time: time_findings(aligned, options),
         trust: trust::lines(aligned, estimated, &comparisons, &self_checks, contradictions.len(), options),
         comparisons,
         contradictions,

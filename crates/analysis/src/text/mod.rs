@@ -21,6 +21,7 @@ pub(crate) mod series;
 mod server_cache;
 mod single_run_parts;
 pub(crate) mod stages;
+mod time;
 mod time_budgets;
 mod unmatched;
 mod verdict;
@@ -47,6 +48,8 @@ pub(crate) struct Text {
     pub unlike_conditions: Vec<String>,
     /// The verdict of each comparison in words.
     pub verdicts: Vec<VerdictLine>,
+    /// What changed over time, one sentence each.
+    pub time_findings: Vec<String>,
     /// Guesses at what limits a system, one sentence each.
     pub mechanisms: Vec<String>,
     /// The comparisons that the answer reports.
@@ -117,6 +120,10 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
     for sentence in io500::sentences(stages) {
         if sentence.tone == Tone::NotResolved { open.push(sentence) } else { answer.push(sentence) }
     }
+    let time = time::sentences(stages);
+    let time_findings = time.iter().map(|sentence| sentence.text.clone()).collect();
+    found.extend(time);
+    open.extend(time::not_examined(stages));
     found.extend(effects::sentences(stages));
     found.extend(stages.judged.settings_without_effect.iter().cloned());
     if answer.is_empty() {
@@ -128,6 +135,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
     Text {
         unlike_conditions: unlike.map(|unlike| conditions::warning(stages, unlike)).collect(),
         verdicts: comparisons.iter().map(|comparison| verdict_line(stages, comparison)).collect(),
+        time_findings,
         mechanisms: guesses.map(|guess| mechanisms::guess(stages, guess)).collect(),
         reported: (0..comparisons.len()).filter(|index| spoken_of[*index]).collect(),
         answer,

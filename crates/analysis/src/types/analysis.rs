@@ -5,7 +5,7 @@ use sharebench_model::{Coordinates, Facts, RunOutcome};
 
 use crate::types::{
     CacheCurve, CheckSummary, Comparison, ComparisonVerdict, MechanismGuess, RankTable, Section, Sentence,
-    System, SystemTimeline, TrustLine, UnlikeCondition, WeightedComparison,
+    System, SystemTimeline, TimeFindings, TrustLine, UnlikeCondition, WeightedComparison,
 };
 
 /// A step that is left out of all results, with the reason.
@@ -114,6 +114,9 @@ pub struct Analysis {
     /// Each system over time.
     #[serde(default)]
     pub timelines: Vec<SystemTimeline>,
+    /// What changed over time within the runs; each is among the findings too.
+    #[serde(default)]
+    pub time: TimeFindings,
     /// What each rank did, of runs that several processes measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankTable>,

@@ -26,6 +26,7 @@ pub(crate) mod span;
 mod storage_evidence;
 mod summary;
 mod system;
+mod time;
 mod timeline;
 mod trust;
 mod verdict;
@@ -66,6 +67,7 @@ pub use summary::{
     CachedCells, DIFFERENCE_LEVEL, MeanRatio, StalledCells, Summary, UnequalStorage, VerdictCounts,
 };
 pub use system::System;
+pub use time::{TimeFinding, TimeFindingKind, TimeFindings, TimeOrigin, TotalWorkEffect};
 pub use timeline::{SystemTimeline, TimelineSegment};
 pub use trust::{Status, TrustLine};
 pub use verdict::{

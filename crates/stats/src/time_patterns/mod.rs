@@ -1,0 +1,187 @@
+//! Patterns over time in what one system delivered: outages, periodic stalls, alternating speeds, changes of level, drift.
+//!
+//! A cell compares repetitions with each other and does not see when they were measured. Here the samples of all cells
+//! are one series over wall-clock time: each is compared with the typical rate of its own cell, and what remains is
+//! examined for structure in time.
+//!
+//! 1. *Stops* are samples with less than 40 % of their cell's typical rate, far beyond the scatter of the cell. Stops
+//!    in equal intervals are periodic stalls; the others are outages.
+//! 2. The logarithms of the other rates, centred per cell, are explained by at most four shapes, the best first: a
+//!    straight line (drift), a segment of another level (the scan of an epidemic change: Siegmund, Ann. Statist. 16
+//!    (1988) 1), and a square wave. The period of the wave comes from the periodogram of unevenly spaced samples (Lomb,
+//!    Astrophys. Space Sci. 39 (1976) 447; Scargle, Astrophys. J. 263 (1982) 835), its edges from box least squares
+//!    (Kovacs, Zucker, Mazeh, Astron. Astrophys. 391 (2002) 369).
+//! 3. A shape counts if chance explains it with at most the given probability. Noise that is correlated over time is
+//!    taken from what no shape explains, and divides the statistics.
+//!
+//! The cost of a pattern is the time that it took, as a share of the busy time of all samples: the same share of the
+//! total work would have been done in that time.
+
+mod explained;
+mod noise;
+mod periodic_stops;
+mod segment;
+mod shape;
+mod square_wave;
+mod stops;
+mod typical;
+
+use explained::explain;
+use periodic_stops::divided;
+use stops::stops;
+use typical::Typical;
+
+use crate::Estimate;
+
+/// Fewest samples, and the shortest time in seconds, in which anything but a stop can be recognised.
+const SHORTEST: (usize, f64) = (40, 5.0);
+/// Periods that differ by at most this share are the same.
+const SAME_PERIOD: f64 = 0.03;
+
+/// What one system delivered in a piece of time: a repetition of a cell, or an interval of a load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimedSample {
+    /// Start, seconds of the wall clock since an instant that all systems share.
+    pub start_s: f64,
+    /// Length on the wall clock in seconds, turns of other systems included.
+    pub wall_s: f64,
+    /// Time in seconds in which the system worked.
+    pub busy_s: f64,
+    /// What it did, in the unit of its cell.
+    pub work: f64,
+    /// Bytes that it moved.
+    pub bytes: f64,
+    /// Samples with the same number have the same typical rate.
+    pub cell: usize,
+}
+
+impl TimedSample {
+    fn end_s(&self) -> f64 {
+        self.start_s + self.wall_s
+    }
+}
+
+/// Kind of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimePatternKind {
+    /// Next to nothing was done for a time, once or at irregular times.
+    Outage,
+    /// Next to nothing was done for a time, in equal intervals.
+    PeriodicStall,
+    /// Two speeds in equal intervals.
+    AlternatingSpeed,
+    /// From an instant on, or for a time, the rate was lower.
+    LevelChange,
+    /// The rate changed gradually.
+    Drift,
+}
+
+/// A pattern in the samples of one system.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimePattern {
+    /// Kind.
+    pub kind: TimePatternKind,
+    /// Start of the (first) slow part, in seconds as in [`TimedSample::start_s`].
+    pub start_s: f64,
+    /// The start is known to plus or minus this, in seconds.
+    pub start_error_s: f64,
+    /// Bytes that the system had moved before.
+    pub start_bytes: f64,
+    /// Length of the slow part in seconds, the mean of several; of a drift the whole time.
+    pub length_s: f64,
+    /// Time in seconds from the start of one slow part to that of the next; only of periodic patterns.
+    pub period_s: Option<f64>,
+    /// Number of slow parts.
+    pub occurrences: usize,
+    /// True if the slow part lasts until the last sample.
+    pub is_open: bool,
+    /// Rate in the slow part as a share of the rate otherwise; of a drift the rate at the end as a share of that at the
+    /// start, above 1 where it rises.
+    pub speed: f64,
+    /// Time that the pattern cost, as a share of the busy time of all samples; `n` counts samples.
+    pub cost: Estimate,
+}
+
+/// When a pattern is reported.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeOptions {
+    /// Largest probability of any pattern in samples without one.
+    pub error: f64,
+    /// Level of the intervals.
+    pub level: f64,
+    /// Smallest cost. Outages of a second and more are reported at any cost.
+    pub least_cost: f64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TimePatterns {
+    /// In the order of their cost, the largest first.
+    pub patterns: Vec<TimePattern>,
+    /// Time in seconds from the first sample to the last.
+    pub span_s: f64,
+    /// True if the samples are too few, or their time too short, for anything but outages.
+    pub is_too_short: bool,
+}
+
+/// The patterns in the samples of one system, in any order.
+pub fn time_patterns(samples: &[TimedSample], options: TimeOptions) -> TimePatterns {
+    let mut samples: Vec<TimedSample> = samples
+        .iter()
+        .filter(|s| s.busy_s > 0.0 && s.start_s.is_finite() && s.work >= 0.0)
+        .copied()
+        .collect();
+    samples.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+    let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
+        return TimePatterns { is_too_short: true, ..TimePatterns::default() };
+    };
+    let span_s = last.end_s() - first.start_s;
+    let typical = Typical::new(&samples);
+    let busy_s = samples.iter().map(|sample| sample.busy_s).sum();
+    let (found, is_stop) = stops(&samples, &typical);
+    let mut patterns = divided(samples.len(), &found, busy_s, options);
+    let moving: Vec<TimedSample> = samples
+        .iter()
+        .zip(&is_stop)
+        .filter(|(sample, stop)| !**stop && typical.is_known(sample))
+        .map(|(sample, _)| *sample)
+        .collect();
+    let is_too_short = moving.len() < SHORTEST.0 || span_s < SHORTEST.1;
+    if !is_too_short {
+        for pattern in explain(&moving, &typical, busy_s, options) {
+            merge(&mut patterns, pattern);
+        }
+        patterns.retain(|pattern| pattern.cost.value >= options.least_cost || is_outage(pattern));
+    }
+    for pattern in &mut patterns {
+        pattern.start_bytes =
+            samples.iter().filter(|s| s.start_s < pattern.start_s).map(|sample| sample.bytes).sum();
+    }
+    patterns.sort_by(|a, b| b.cost.value.total_cmp(&a.cost.value));
+    TimePatterns { patterns, span_s, is_too_short }
+}
+
+fn is_outage(pattern: &TimePattern) -> bool {
+    pattern.kind == TimePatternKind::Outage
+}
+
+/// Adds a pattern of slow samples. Stalls that did not stop all work in some of their periods are found as stops and as slow
+/// parts of the same period: both are one pattern.
+fn merge(patterns: &mut Vec<TimePattern>, slow: TimePattern) {
+    let same = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME_PERIOD;
+    let stalls = patterns
+        .iter_mut()
+        .find(|stops| stops.period_s.zip(slow.period_s).is_some_and(|(stops, slow)| same(stops, slow)));
+    let Some(stalls) = stalls else {
+        patterns.push(slow);
+        return;
+    };
+    let [a, b] = [stalls.cost, slow.cost].map(|cost| cost.interval.map_or(0.0, crate::Interval::half_width));
+    let value = stalls.cost.value + slow.cost.value;
+    let half = a.hypot(b);
+    stalls.cost.value = value;
+    stalls.cost.interval = Some(crate::Interval::new((value - half).max(0.0), value + half));
+    stalls.start_s = stalls.start_s.min(slow.start_s);
+    stalls.occurrences = stalls.occurrences.max(slow.occurrences);
+    stalls.length_s = stalls.length_s.max(slow.length_s);
+}

@@ -1,0 +1,65 @@
+//! The segment of time whose level differs most from the rest.
+
+use super::shape::{Centred, Shape};
+
+/// Edges of the coarse scan; the best are refined sample by sample.
+const EDGES: usize = 160;
+/// Fewest samples within the segment and outside of it, and their least share.
+const SIDE: (usize, f64) = (6, 0.04);
+
+/// The best segment, and the number of segments among which it was chosen.
+pub(super) fn best(data: &Centred<'_>, left: &[f64]) -> Option<(Shape, f64)> {
+    let n = left.len();
+    let least = SIDE.0.max((SIDE.1 * n as f64) as usize);
+    if n < 3 * least {
+        return None;
+    }
+    let mut sums = vec![(0.0, 0.0)];
+    let mut last = (0.0, 0.0);
+    for (value, weight) in left.iter().zip(&data.weights) {
+        last = (last.0 + value * weight, last.1 + weight);
+        sums.push(last);
+    }
+    let gain = |from: usize, to: usize| {
+        let (sum, weights) = (sums[to].0 - sums[from].0, sums[to].1 - sums[from].1);
+        let rest = last.1 - weights;
+        if to < from + least || n - (to - from) < least || rest <= 0.0 {
+            return 0.0;
+        }
+        // What is left sums to nothing over all samples, nearly: the mean of the rest follows from that of the segment.
+        sum * sum * last.1 / (weights * rest)
+    };
+    let edges: Vec<usize> = (0..=EDGES.min(n)).map(|edge| edge * n / EDGES.min(n)).collect();
+    let mut best = (0.0, 0, 0);
+    for (at, from) in edges.iter().enumerate() {
+        for to in &edges[at + 1..] {
+            let value = gain(*from, *to);
+            if value > best.0 {
+                best = (value, *from, *to);
+            }
+        }
+    }
+    let (mut value, mut from, mut to) = best;
+    let reach = n / EDGES.min(n) + 1;
+    let near = |edge: usize| edge.saturating_sub(reach)..=(edge + reach).min(n);
+    for _ in 0..2 {
+        let around = if from > 0 { near(from) } else { 0..=0 };
+        for edge in around {
+            if edge < to && gain(edge, to) > value {
+                (value, from) = (gain(edge, to), edge);
+            }
+        }
+        let around = if to < n { near(to) } else { n..=n };
+        for edge in around {
+            if edge > from && gain(from, edge) > value {
+                (value, to) = (gain(from, edge), edge);
+            }
+        }
+    }
+    let start = |index: usize| data.samples[index].start_s;
+    let shape = Shape::Segment {
+        from_s: if from == 0 { f64::NEG_INFINITY } else { start(from) },
+        to_s: if to == n { f64::INFINITY } else { start(to) },
+    };
+    (value > 0.0).then_some((shape, (edges.len() * edges.len() / 2) as f64))
+}

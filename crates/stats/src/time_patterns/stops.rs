@@ -1,0 +1,81 @@
+//! Times in which next to nothing was done.
+
+use super::TimedSample;
+use super::typical::Typical;
+
+/// A stop has less than this share of the typical rate ...
+const SLOW: f64 = 0.4;
+/// ... lies so many standard deviations of its cell below it ...
+const DEVIATIONS: f64 = 6.0;
+/// ... of which more than this, of the logarithm, is no scatter but several levels ...
+const MAX_SCATTER: f64 = 0.5;
+/// ... and costs at least so many seconds.
+const LEAST_S: f64 = 0.05;
+/// Below this share of the typical rate, what was done lies at the edges of the stop.
+const NOTHING: f64 = 0.1;
+
+/// Successive samples that are stops.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stop {
+    pub(super) start_s: f64,
+    pub(super) start_error_s: f64,
+    pub(super) length_s: f64,
+    /// Time in seconds that it cost.
+    pub(super) cost_s: f64,
+    /// Uncertainty of the cost in seconds: the scatter of the time that the work takes otherwise.
+    pub(super) cost_error_s: f64,
+    /// Share of the typical rate that was left.
+    pub(super) speed: f64,
+    /// True if it contains the last sample.
+    pub(super) is_last: bool,
+}
+
+/// The stops in samples that are in the order of time, and which samples belong to them.
+pub(super) fn stops(samples: &[TimedSample], typical: &Typical) -> (Vec<Stop>, Vec<bool>) {
+    let is_stop: Vec<bool> = samples.iter().map(|sample| is_slow(sample, typical)).collect();
+    let mut found = Vec::new();
+    let mut first = None;
+    for (index, slow) in is_stop.iter().enumerate() {
+        if *slow && first.is_none() {
+            first = Some(index);
+        }
+        let ends = *slow && is_stop.get(index + 1) != Some(&true);
+        if let (true, Some(from)) = (ends, first.take_if(|_| ends)) {
+            let mut stop = joined(&samples[from..=index], typical);
+            stop.is_last = index + 1 == samples.len();
+            found.push(stop);
+        }
+    }
+    (found, is_stop)
+}
+
+fn is_slow(sample: &TimedSample, typical: &Typical) -> bool {
+    let limit = SLOW.ln().min(-DEVIATIONS * typical.scatter(sample).min(MAX_SCATTER));
+    typical.is_known(sample)
+        && typical.residual(sample) < limit
+        && sample.busy_s - typical.expected_s(sample) >= LEAST_S
+}
+
+fn joined(samples: &[TimedSample], typical: &Typical) -> Stop {
+    let expected = |sample: &TimedSample| typical.expected_s(sample);
+    let busy_s: f64 = samples.iter().map(|sample| sample.busy_s).sum();
+    let expected_s: f64 = samples.iter().map(expected).sum();
+    let cost_s = busy_s - expected_s;
+    let error = |sample: &TimedSample| expected(sample) * typical.scatter(sample);
+    let share = expected_s / busy_s;
+    let from = samples[0].start_s;
+    let extent_s = samples.last().map_or(0.0, TimedSample::end_s) - from;
+    // One sample does not show how its work was spread: the stop may lie anywhere within it.
+    let whole = samples.len() == 1 || share < NOTHING;
+    let slack_s =
+        if whole { (samples[0].wall_s - samples[0].busy_s + expected(&samples[0])).max(0.0) } else { 0.0 };
+    Stop {
+        start_s: from + slack_s / 2.0,
+        start_error_s: if whole { slack_s / 2.0 } else { samples[0].wall_s },
+        length_s: if whole { cost_s } else { extent_s },
+        cost_s,
+        cost_error_s: samples.iter().map(error).sum(),
+        speed: if whole { 0.0 } else { share },
+        is_last: false,
+    }
+}

@@ -1,0 +1,269 @@
+//! Patterns over time that are planted in virtual sweeps and loads: each is found with its start, period and cost, and
+//! clean servers have none.
+//!
+//! `SHAREBENCH_LONG=1` draws the numbers of runs that the assertions name; without it a tenth of them.
+
+#![expect(clippy::print_stdout, reason = "the counts are what a reader of the test output looks for")]
+
+use sharebench_model::Random;
+use sharebench_stats::{TimeOptions, TimePattern, TimePatternKind, TimePatterns, TimedSample, time_patterns};
+
+const OPTIONS: TimeOptions = TimeOptions { error: 0.005, level: 0.95, least_cost: 0.02 };
+const MIB: f64 = 1_048_576.0;
+
+/// Speed at a second of the clock, after so many bytes: 1 is the usual one, 0 a stop.
+type Speed = Box<dyn Fn(f64, f64) -> f64>;
+
+fn runs(long: usize) -> usize {
+    if std::env::var_os("SHAREBENCH_LONG").is_some() { long } else { long / 10 }
+}
+
+/// A sweep of `cells` cells on several systems in turns of 10 ms, with samples of 60 ms.
+struct Sweep {
+    cells: usize,
+    rounds: usize,
+    sigma: f64,
+}
+
+/// The samples of each system, and the share of its busy time that its speed cost.
+fn sweep(plan: &Sweep, speeds: &[Speed], seed: u64) -> Vec<(Vec<TimedSample>, f64)> {
+    const SLICE: f64 = 0.01;
+    const SLICES: usize = 6;
+    let mut random = Random::new(seed, 0x71);
+    let mut now = 0.3;
+    let mut bytes = vec![0.0; speeds.len()];
+    let mut ideal = vec![0.0; speeds.len()];
+    let mut all: Vec<Vec<TimedSample>> = vec![Vec::new(); speeds.len()];
+    let mut order: Vec<usize> = (0..plan.cells).collect();
+    for _ in 0..plan.rounds {
+        random.shuffle(&mut order);
+        for cell in &order {
+            // Cells from 5 to 100 MB/s.
+            let rate = 5e6 * 20_f64.powf(*cell as f64 / plan.cells as f64);
+            let noise: Vec<f64> = speeds.iter().map(|_| (plan.sigma * random.normal()).exp()).collect();
+            let begin = now;
+            let mut busy = vec![0.0; speeds.len()];
+            let mut ends = vec![now; speeds.len()];
+            for _ in 0..SLICES {
+                for (system, speed) in speeds.iter().enumerate() {
+                    let slice = SLICE * noise[system];
+                    let from = now;
+                    let mut left = slice;
+                    while left > 1e-9 {
+                        let step = 0.001_f64.min(left);
+                        let current = speed(now, bytes[system]);
+                        if current > 0.0 {
+                            left -= step;
+                            now += step / current;
+                            bytes[system] += step / noise[system] * rate;
+                        } else {
+                            now += 0.001;
+                        }
+                    }
+                    busy[system] += now - from;
+                    ideal[system] += slice;
+                    ends[system] = now;
+                }
+            }
+            for system in 0..speeds.len() {
+                all[system].push(TimedSample {
+                    start_s: begin,
+                    wall_s: ends[system] - begin,
+                    busy_s: busy[system],
+                    work: rate * SLICE * SLICES as f64,
+                    bytes: rate * SLICE * SLICES as f64,
+                    cell: *cell,
+                });
+            }
+            now += 0.005;
+        }
+    }
+    all.into_iter()
+        .zip(ideal)
+        .map(|(samples, ideal)| {
+            let busy: f64 = samples.iter().map(|sample| sample.busy_s).sum();
+            (samples, 1.0 - ideal / busy)
+        })
+        .collect()
+}
+
+/// A load of so many seconds in intervals of a tenth of a second, and the share of its time that its speed cost.
+fn load(seconds: f64, sigma: f64, speed: &Speed, seed: u64) -> (Vec<TimedSample>, f64) {
+    let mut random = Random::new(seed, 0x72);
+    let count = (seconds * 10.0) as usize;
+    let mut done = 0.0;
+    let samples: Vec<TimedSample> = (0..count)
+        .map(|interval| {
+            let start_s = interval as f64 / 10.0;
+            let fine = 20;
+            let share: f64 = (0..fine)
+                .map(|part| speed(start_s + (f64::from(part) + 0.5) / 10.0 / f64::from(fine), done))
+                .sum::<f64>()
+                / f64::from(fine);
+            let work = 4e6 * share * (sigma * random.normal()).exp();
+            done += work;
+            TimedSample { start_s, wall_s: 0.1, busy_s: 0.1, work, bytes: work, cell: 0 }
+        })
+        .collect();
+    let mean = (0..count * 20).map(|part| speed((part as f64 + 0.5) / 200.0, 0.0)).sum::<f64>()
+        / (count * 20) as f64;
+    (samples, 1.0 - mean)
+}
+
+struct Planted {
+    name: String,
+    kind: TimePatternKind,
+    start_s: Option<f64>,
+    period_s: Option<f64>,
+    speed: fn(f64, f64, f64) -> f64,
+    size: f64,
+}
+
+fn near(value: f64, wanted: f64, share: f64, at_least: f64) -> bool {
+    (value - wanted).abs() <= (share * wanted).max(at_least)
+}
+
+fn is_right(found: &TimePatterns, planted: &Planted, cost: f64) -> bool {
+    let is_it = |pattern: &&TimePattern| pattern.kind == planted.kind;
+    let Some(pattern) = found.patterns.iter().find(is_it) else { return false };
+    let start = planted.start_s.is_none_or(|start| near(pattern.start_s, start, 0.05, 0.2));
+    let period = match (planted.period_s, pattern.period_s) {
+        (Some(planted), Some(found)) => near(found, planted, 0.05, 0.0),
+        (None, None) => true,
+        _ => false,
+    };
+    found.patterns.len() == 1 && start && period && near(pattern.cost.value, cost, 0.25, 0.0)
+}
+
+fn all_planted() -> Vec<Planted> {
+    use TimePatternKind::{AlternatingSpeed, Drift, LevelChange, Outage, PeriodicStall};
+    let mut all = Vec::new();
+    let mut add = |name: String, kind, start_s, period_s, size, speed| {
+        all.push(Planted { name, kind, start_s, period_s, speed, size });
+    };
+    for length in [2.0, 3.0, 8.0] {
+        add(format!("outage of {length} s"), Outage, Some(12.0), None, length, |t, _, size| {
+            if t >= 12.0 && t < 12.0 + size { 0.0 } else { 1.0 }
+        });
+    }
+    for left in [0.3, 0.47, 0.8] {
+        add(format!("{left} of the rate after 20 s"), LevelChange, Some(20.0), None, left, |t, _, size| {
+            if t >= 20.0 { size } else { 1.0 }
+        });
+    }
+    for period in [2.0, 5.0] {
+        add(
+            format!("stall of 20 % of every {period} s"),
+            PeriodicStall,
+            None,
+            Some(period),
+            period,
+            |t, _, size| {
+                if t % size < 0.2 * size { 0.0 } else { 1.0 }
+            },
+        );
+        add(
+            format!("a fifth of the speed in 20 % of every {period} s"),
+            PeriodicStall,
+            None,
+            Some(period),
+            period,
+            |t, _, size| {
+                if t % size < 0.2 * size { 0.2 } else { 1.0 }
+            },
+        );
+    }
+    for period in [2.0, 3.0, 6.0] {
+        add(
+            format!("half speed in half of every {period} s"),
+            AlternatingSpeed,
+            None,
+            Some(period),
+            period,
+            |t, _, size| {
+                if t % size < 0.5 * size { 0.5 } else { 1.0 }
+            },
+        );
+    }
+    for total in [0.1, 0.2, 0.5] {
+        add(format!("drift of {total} in a minute"), Drift, None, None, total, |t, _, size| {
+            (1.0 - size).powf(t / 60.0)
+        });
+    }
+    all
+}
+
+#[test]
+fn planted_patterns_are_found_in_sweeps() {
+    let plan = Sweep { cells: 12, rounds: 60, sigma: 0.05 };
+    let number = runs(100);
+    let mut missed = Vec::new();
+    for planted in all_planted() {
+        let mut right = 0;
+        for seed in 0..number {
+            let (speed, size) = (planted.speed, planted.size);
+            let speeds: Vec<Speed> = vec![Box::new(move |t, b| speed(t, b, size)), Box::new(|_, _| 1.0)];
+            let systems = sweep(&plan, &speeds, seed as u64);
+            let found = time_patterns(&systems[0].0, OPTIONS);
+            let other = time_patterns(&systems[1].0, OPTIONS);
+            let good = is_right(&found, &planted, systems[0].1) && other.patterns.is_empty();
+            if !good && right + 3 > seed {
+                println!("  {}: cost {:.3}, {found:?}, other {other:?}", planted.name, systems[0].1);
+            }
+            right += usize::from(good);
+        }
+        println!("sweep, {}: right in {right} of {number}", planted.name);
+        if right * 100 < number * 95 {
+            missed.push(planted.name);
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[test]
+fn planted_patterns_are_found_in_loads() {
+    let number = runs(100);
+    let mut missed = Vec::new();
+    for planted in all_planted() {
+        let mut right = 0;
+        for seed in 0..number {
+            let (speed, size) = (planted.speed, planted.size);
+            let speed: Speed = Box::new(move |t, b| speed(t, b, size));
+            let (samples, cost) = load(60.0, 0.05, &speed, seed as u64);
+            let found = time_patterns(&samples, OPTIONS);
+            let good = is_right(&found, &planted, cost);
+            if !good && right + 3 > seed {
+                println!("  {}: cost {cost:.3}, {found:?}", planted.name);
+            }
+            right += usize::from(good);
+        }
+        println!("load, {}: right in {right} of {number}", planted.name);
+        if right * 100 < number * 95 {
+            missed.push(planted.name);
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[test]
+fn clean_servers_have_no_pattern() {
+    for sigma in [0.01, 0.05, 0.15] {
+        let number = runs(500);
+        let mut alarms = (0, 0);
+        for seed in 0..number {
+            let plan = Sweep { cells: 12, rounds: [10, 30, 60][seed % 3], sigma };
+            let clean = || -> Speed { Box::new(|_, _| 1.0) };
+            let systems = sweep(&plan, &[clean(), clean()], 7000 + seed as u64);
+            let found =
+                systems.iter().any(|(samples, _)| !time_patterns(samples, OPTIONS).patterns.is_empty());
+            alarms.0 += usize::from(found);
+            let (samples, _) = load([30.0, 60.0][seed % 2], sigma, &clean(), 9000 + seed as u64);
+            alarms.1 += usize::from(!time_patterns(&samples, OPTIONS).patterns.is_empty());
+        }
+        println!(
+            "noise {sigma}: a pattern in {} of {number} sweeps of two systems, {} of {number} loads",
+            alarms.0, alarms.1
+        );
+        assert!(alarms.0 * 100 <= number && alarms.1 * 100 <= number, "{sigma}: {alarms:?}");
+    }
+}
