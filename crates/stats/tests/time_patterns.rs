@@ -9,8 +9,6 @@ use sharebench_model::Random;
 use sharebench_stats::{TimeOptions, TimePattern, TimePatternKind, TimePatterns, TimedSample, time_patterns};
 
 const OPTIONS: TimeOptions = TimeOptions { error: 0.005, level: 0.95, least_cost: 0.02 };
-const MIB: f64 = 1_048_576.0;
-
 /// Speed at a second of the clock, after so many bytes: 1 is the usual one, 0 a stop.
 type Speed = Box<dyn Fn(f64, f64) -> f64>;
 
@@ -19,10 +17,26 @@ fn runs(long: usize) -> usize {
 }
 
 /// A sweep of `cells` cells on several systems in turns of 10 ms, with samples of 60 ms.
+#[derive(Clone, Copy)]
 struct Sweep {
     cells: usize,
     rounds: usize,
+    /// Standard deviation of the logarithm of the rate: of each sample, and what the samples of a round share.
     sigma: f64,
+    shock: f64,
+}
+
+const USUAL: Sweep = Sweep { cells: 12, rounds: 60, sigma: 0.05, shock: 0.0 };
+
+/// Stops and shapes of one run, as a user would write them.
+fn kinds(found: &TimePatterns) -> Vec<TimePatternKind> {
+    let mut kinds: Vec<TimePatternKind> = found.patterns.iter().map(|pattern| pattern.kind).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+fn steady() -> Speed {
+    Box::new(|_, _| 1.0)
 }
 
 /// The samples of each system, and the share of its busy time that its speed cost.
@@ -37,10 +51,12 @@ fn sweep(plan: &Sweep, speeds: &[Speed], seed: u64) -> Vec<(Vec<TimedSample>, f6
     let mut order: Vec<usize> = (0..plan.cells).collect();
     for _ in 0..plan.rounds {
         random.shuffle(&mut order);
+        let shock = plan.shock * random.normal();
         for cell in &order {
             // Cells from 5 to 100 MB/s.
             let rate = 5e6 * 20_f64.powf(*cell as f64 / plan.cells as f64);
-            let noise: Vec<f64> = speeds.iter().map(|_| (plan.sigma * random.normal()).exp()).collect();
+            let noise: Vec<f64> =
+                speeds.iter().map(|_| (shock + plan.sigma * random.normal()).exp()).collect();
             let begin = now;
             let mut busy = vec![0.0; speeds.len()];
             let mut ends = vec![now; speeds.len()];
@@ -195,15 +211,14 @@ fn all_planted() -> Vec<Planted> {
 
 #[test]
 fn planted_patterns_are_found_in_sweeps() {
-    let plan = Sweep { cells: 12, rounds: 60, sigma: 0.05 };
     let number = runs(100);
     let mut missed = Vec::new();
     for planted in all_planted() {
         let mut right = 0;
         for seed in 0..number {
             let (speed, size) = (planted.speed, planted.size);
-            let speeds: Vec<Speed> = vec![Box::new(move |t, b| speed(t, b, size)), Box::new(|_, _| 1.0)];
-            let systems = sweep(&plan, &speeds, seed as u64);
+            let speeds: Vec<Speed> = vec![Box::new(move |t, b| speed(t, b, size)), steady()];
+            let systems = sweep(&USUAL, &speeds, seed as u64);
             let found = time_patterns(&systems[0].0, OPTIONS);
             let other = time_patterns(&systems[1].0, OPTIONS);
             let good = is_right(&found, &planted, systems[0].1) && other.patterns.is_empty();
@@ -251,13 +266,12 @@ fn clean_servers_have_no_pattern() {
         let number = runs(500);
         let mut alarms = (0, 0);
         for seed in 0..number {
-            let plan = Sweep { cells: 12, rounds: [10, 30, 60][seed % 3], sigma };
-            let clean = || -> Speed { Box::new(|_, _| 1.0) };
-            let systems = sweep(&plan, &[clean(), clean()], 7000 + seed as u64);
+            let plan = Sweep { cells: 12, rounds: [10, 30, 60][seed % 3], sigma, shock: 0.0 };
+            let systems = sweep(&plan, &[steady(), steady()], 7000 + seed as u64);
             let found =
                 systems.iter().any(|(samples, _)| !time_patterns(samples, OPTIONS).patterns.is_empty());
             alarms.0 += usize::from(found);
-            let (samples, _) = load([30.0, 60.0][seed % 2], sigma, &clean(), 9000 + seed as u64);
+            let (samples, _) = load([30.0, 60.0][seed % 2], sigma, &steady(), 9000 + seed as u64);
             alarms.1 += usize::from(!time_patterns(&samples, OPTIONS).patterns.is_empty());
         }
         println!(
@@ -266,4 +280,143 @@ fn clean_servers_have_no_pattern() {
         );
         assert!(alarms.0 * 100 <= number && alarms.1 * 100 <= number, "{sigma}: {alarms:?}");
     }
+}
+
+/// Conditions that all cells of a repetition share are noise, not a pattern.
+#[test]
+fn repetitions_that_share_disturbances_have_no_pattern() {
+    let number = runs(500);
+    let mut alarms = 0;
+    for seed in 0..number {
+        let plan = Sweep { rounds: [12, 30, 60][seed % 3], shock: 0.03, ..USUAL };
+        let systems = sweep(&plan, &[steady(), steady()], 3000 + seed as u64);
+        let found: Vec<TimePattern> =
+            systems.iter().flat_map(|(samples, _)| time_patterns(samples, OPTIONS).patterns).collect();
+        if !found.is_empty() {
+            println!("  {} rounds: {found:?}", plan.rounds);
+        }
+        alarms += usize::from(!found.is_empty());
+    }
+    println!(
+        "disturbances of 3 % shared by repetitions: a pattern in {alarms} of {number} sweeps of two systems"
+    );
+    assert!(alarms * 100 <= number, "{alarms}");
+}
+
+/// A throttle that begins after an amount of data, in a sweep whose cells move 5 to 100 MB/s.
+#[test]
+fn a_burst_limit_is_found_with_its_bytes() {
+    const MIB: f64 = 1_048_576.0;
+    let number = runs(100);
+    for (burst, left) in [(64.0, 0.47), (256.0, 0.8), (1024.0, 0.6)] {
+        let mut right = 0;
+        for seed in 0..number {
+            let speeds: Vec<Speed> =
+                vec![Box::new(move |_, bytes| if bytes > burst * MIB { left } else { 1.0 }), steady()];
+            let systems = sweep(&USUAL, &speeds, 500 + seed as u64);
+            let found = time_patterns(&systems[0].0, OPTIONS);
+            let is_it = found.patterns.first().is_some_and(|pattern| {
+                pattern.kind == TimePatternKind::LevelChange
+                    && pattern.is_open
+                    && near(pattern.start_bytes, burst * MIB, 0.05, 12.0 * MIB)
+                    && near(pattern.speed, left, 0.05, 0.0)
+                    && near(pattern.cost.value, systems[0].1, 0.25, 0.0)
+            });
+            let good = is_it && found.patterns.len() == 1;
+            if !good {
+                println!("  burst of {burst} MiB: cost {:.3}, {found:?}", systems[0].1);
+            }
+            right += usize::from(good);
+        }
+        println!("burst of {burst} MiB, then {left} of the rate: right in {right} of {number}");
+        assert!(right * 100 >= number * 95, "{burst}: {right}");
+    }
+}
+
+#[test]
+fn an_outage_and_a_drift_are_both_found() {
+    let number = runs(100);
+    let mut right = 0;
+    for seed in 0..number {
+        let speeds: Vec<Speed> = vec![
+            Box::new(|t, _| if (30.0..35.0).contains(&t) { 0.0 } else { 0.8_f64.powf(t / 60.0) }),
+            steady(),
+        ];
+        let systems = sweep(&USUAL, &speeds, 900 + seed as u64);
+        let found = time_patterns(&systems[0].0, OPTIONS);
+        let good = kinds(&found) == [TimePatternKind::Outage, TimePatternKind::Drift]
+            && kinds(&time_patterns(&systems[1].0, OPTIONS)).is_empty();
+        if !good {
+            println!("  {found:?}");
+        }
+        right += usize::from(good);
+    }
+    println!("outage of 5 s and drift of 20 % per minute: both alone found in {right} of {number}");
+    assert!(right * 100 >= number * 95, "{right}");
+}
+
+#[test]
+fn an_outage_of_both_systems_has_the_same_start_in_both() {
+    let out = || -> Speed { Box::new(|t, _| if (20.0..24.0).contains(&t) { 0.05 } else { 1.0 }) };
+    for seed in 0..runs(100) {
+        let systems = sweep(&USUAL, &[out(), out()], seed as u64);
+        let starts: Vec<f64> = systems
+            .iter()
+            .map(|(samples, _)| {
+                let found = time_patterns(samples, OPTIONS);
+                assert_eq!(kinds(&found), [TimePatternKind::Outage], "{found:?}");
+                found.patterns[0].start_s
+            })
+            .collect();
+        assert!((starts[0] - starts[1]).abs() < 1.0, "{starts:?}");
+    }
+}
+
+/// Of short slow parts that do not stop all work, 20 noisy repetitions show too little: their cost is underestimated.
+#[test]
+fn patterns_are_found_in_noise_and_in_few_repetitions() {
+    let number = runs(100);
+    let noisy = Sweep { sigma: 0.15, ..USUAL };
+    let mut missed = Vec::new();
+    for (plan, what) in [
+        (noisy, "noise of 15 %"),
+        (Sweep { rounds: 20, ..noisy }, "noise of 15 %, 20 repetitions"),
+        (Sweep { cells: 4, ..USUAL }, "4 cells"),
+    ] {
+        for planted in all_planted() {
+            let is_small = planted.kind == TimePatternKind::Drift || planted.size > 0.5 && planted.size < 1.0;
+            let is_partial = planted.name.starts_with("a fifth") && plan.rounds == 20;
+            if is_small || is_partial || planted.period_s > Some(3.0) {
+                continue;
+            }
+            let (speed, size) = (planted.speed, planted.size);
+            let is_found = |seed: &usize| {
+                let speeds: Vec<Speed> = vec![Box::new(move |t, b| speed(t, b, size)), steady()];
+                let systems = sweep(&plan, &speeds, 60_000 + *seed as u64);
+                is_right(&time_patterns(&systems[0].0, OPTIONS), &planted, systems[0].1)
+            };
+            let right = (0..number).filter(is_found).count();
+            println!("{what}, {}: right in {right} of {number}", planted.name);
+            if right * 100 < number * 95 {
+                missed.push(format!("{what}, {}", planted.name));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[test]
+fn short_runs_are_called_too_short() {
+    let plan = Sweep { cells: 4, rounds: 8, ..USUAL };
+    let drifting = || -> Speed { Box::new(|t, _| 1.0 - 0.05 * t) };
+    let systems = sweep(&plan, &[drifting(), steady()], 1);
+    for (samples, _) in &systems {
+        let found = time_patterns(samples, OPTIONS);
+        assert!(found.is_too_short && found.patterns.is_empty(), "{found:?}");
+    }
+    assert!(time_patterns(&[], OPTIONS).is_too_short);
+    // An outage needs no long run.
+    let out: Speed = Box::new(|t, _| if (1.0..3.0).contains(&t) { 0.0 } else { 1.0 });
+    let found = time_patterns(&sweep(&plan, &[out, steady()], 2)[0].0, OPTIONS);
+    assert_eq!((found.is_too_short, kinds(&found)), (true, vec![TimePatternKind::Outage]), "{found:?}");
 }

@@ -1,17 +1,19 @@
 //! Which shapes explain the rates over time, one after the other, and what each costs.
 
-use super::noise::{inflation, variance};
+use super::noise::{inflation, standard_normal, variance};
 use super::segment;
 use super::shape::{Centred, Shape};
 use super::square_wave;
 use super::typical::Typical;
-use super::{TimeOptions, TimePattern, TimePatternKind, TimedSample};
+use super::{SAME_PERIOD, TimeOptions, TimePattern, TimePatternKind, TimedSample};
 use crate::{Estimate, Interval, normal_cdf, normal_quantile};
 
 /// Most shapes.
 const MOST: usize = 4;
 /// A slow part of a wave that takes less than this share of the period is a stall.
 const STALL: f64 = 0.3;
+/// Levels whose logarithms differ by more than this are far from each other.
+const FAR: f64 = 0.3;
 /// Kinds of shapes, each of which has its part of the error.
 const KINDS: f64 = 3.0;
 
@@ -24,19 +26,40 @@ struct Candidate {
     chance: f64,
 }
 
-/// The patterns in samples that move something.
+/// Shapes that explain the rates over time.
+pub(super) struct Explanation {
+    pub(super) patterns: Vec<TimePattern>,
+    shapes: Vec<(Shape, f64)>,
+    first_s: f64,
+    last_s: f64,
+}
+
+impl Explanation {
+    /// True if a level is far from the others: stops have to be looked for again, from their own level.
+    pub(super) fn has_levels(&self) -> bool {
+        self.shapes.iter().any(|(shape, factor)| matches!(shape, Shape::Segment { .. }) && factor.abs() > FAR)
+    }
+
+    /// Logarithm of the rate of a sample, as the shapes explain it, relative to the typical rate of its cell.
+    pub(super) fn level(&self, sample: &TimedSample) -> f64 {
+        self.shapes.iter().map(|(shape, factor)| factor * shape.over(sample, self.first_s, self.last_s)).sum()
+    }
+}
+
+/// The patterns in samples that move something. `periods` are those of stops, around which work may be slow as well.
 pub(super) fn explain(
     samples: &[TimedSample],
     typical: &Typical,
     busy_s: f64,
+    periods: &[f64],
     options: TimeOptions,
-) -> Vec<TimePattern> {
+) -> Explanation {
     let data = Centred::new(samples, typical);
     let mut shapes: Vec<Shape> = Vec::new();
     let mut columns: Vec<Vec<f64>> = Vec::new();
     while shapes.len() < MOST {
-        let (_, left) = data.fit(&columns);
-        let Some(next) = best(&data, &left, &shapes) else { break };
+        let left = data.winsorised(&data.fit(&columns).1);
+        let Some(next) = best(&data, &left, &shapes, periods) else { break };
         if next.chance > options.error / KINDS {
             break;
         }
@@ -49,12 +72,16 @@ pub(super) fn explain(
     let half = normal_quantile(f64::midpoint(1.0, options.level));
     let found = shapes.iter().zip(&factors).zip(&columns).map(|((shape, factor), column)| {
         let error = half * (variance * inflation / data.product(column, column).max(1e-12)).sqrt();
-        described(&data, typical, *shape, *factor, error, busy_s)
+        // The values without the other shapes.
+        let own: Vec<f64> = left.iter().zip(column).map(|(left, value)| left + factor * value).collect();
+        described(&data, &own, *shape, *factor, error, busy_s)
     });
-    found.flatten().collect()
+    let patterns = found.flatten().collect();
+    let (first_s, last_s) = (data.first_s, data.last_s);
+    Explanation { patterns, shapes: shapes.into_iter().zip(factors).collect(), first_s, last_s }
 }
 
-fn best(data: &Centred<'_>, left: &[f64], shapes: &[Shape]) -> Option<Candidate> {
+fn best(data: &Centred<'_>, left: &[f64], shapes: &[Shape], periods: &[f64]) -> Option<Candidate> {
     let known = shapes.len();
     let taken: Vec<f64> = shapes
         .iter()
@@ -71,24 +98,30 @@ fn best(data: &Centred<'_>, left: &[f64], shapes: &[Shape]) -> Option<Candidate>
         let after: Vec<f64> = left.iter().zip(&column).map(|(left, value)| left - factor * value).collect();
         let variance = variance(data, &after, known + 1);
         let gain = factor * factor * size;
-        let inflation = inflation(data, &after, variance);
-        (gain - parameters * n.ln() * variance, (gain / variance / inflation).sqrt())
+        let z = standard_normal(gain / variance / inflation(data, &after, variance));
+        (gain - parameters * n.ln() * variance, z)
     };
     let normal = |z: f64, tries: f64| (2.0 * normal_cdf(-z) * tries).min(1.0);
     let mut candidates = Vec::new();
     let (worth, z) = weighed(Shape::Line, 1.0);
     candidates.push(Candidate { shape: Shape::Line, worth, chance: normal(z, 1.0) });
-    if let Some((shape, tries)) = segment::best(data, left) {
-        let (worth, z) = weighed(shape, 3.0);
+    for (shape, parameters, tries) in segment::best(data, left) {
+        let (worth, z) = weighed(shape, parameters);
         candidates.push(Candidate { shape, worth, chance: normal(z, tries) });
     }
     if let Some(wave) = square_wave::best(data, left, variance(data, left, known), &taken) {
-        let (worth, _) = weighed(wave.shape, 4.0);
-        candidates.push(Candidate {
-            shape: wave.shape,
-            worth,
-            chance: (wave.tries * (-wave.power).exp()).min(1.0),
-        });
+        let (worth, z) = weighed(wave.shape, 4.0);
+        let of_power = (wave.tries * (-wave.power).exp()).min(1.0);
+        candidates.push(Candidate { shape: wave.shape, worth, chance: normal(z, wave.tries).max(of_power) });
+    }
+    for period in periods
+        .iter()
+        .filter(|period| !taken.iter().any(|taken| (*period / taken - 1.0).abs() <= SAME_PERIOD))
+    {
+        if let Some(shape) = square_wave::with_period(data, left, *period) {
+            let (worth, z) = weighed(shape, 4.0);
+            candidates.push(Candidate { shape, worth, chance: normal(z, square_wave::PHASES) });
+        }
     }
     candidates.into_iter().max_by(|a, b| a.worth.total_cmp(&b.worth))
 }
@@ -96,7 +129,7 @@ fn best(data: &Centred<'_>, left: &[f64], shapes: &[Shape]) -> Option<Candidate>
 /// The slow part of a shape: when, how slow, at what cost. None for a shape that is faster for a time only.
 fn described(
     data: &Centred<'_>,
-    typical: &Typical,
+    own: &[f64],
     shape: Shape,
     factor: f64,
     error: f64,
@@ -148,7 +181,7 @@ fn described(
             let found = pattern(TimePatternKind::LevelChange, start, end - start, (-factor.abs()).exp());
             let within = |sample: &TimedSample| slow.over(sample, first, last);
             let simple = |factor: f64| lost(-factor.abs(), &within);
-            let ratio = per_cell(data, typical, slow, -factor.abs()) / busy_s / simple(factor).max(1e-12);
+            let ratio = per_cell(data, own, slow, -factor.abs()) / busy_s / simple(factor).max(1e-12);
             let cost = |factor: f64| ratio * simple(factor);
             Some(TimePattern { is_open: to_s > last, cost: between(&cost, factor, error, n), ..found })
         }
@@ -185,17 +218,17 @@ fn between(cost: &dyn Fn(f64) -> f64, factor: f64, error: f64, n: usize) -> Esti
 
 /// Seconds that a slow segment cost. A limit may concern some cells and not others, so each cell with enough samples on
 /// both sides has a factor of its own.
-fn per_cell(data: &Centred<'_>, typical: &Typical, slow: Shape, factor: f64) -> f64 {
+fn per_cell(data: &Centred<'_>, own: &[f64], slow: Shape, factor: f64) -> f64 {
     const FEWEST: usize = 3;
     let cells = data.samples.iter().map(|sample| sample.cell + 1).max().unwrap_or(0);
     let mut sides = vec![[(0.0, 0), (0.0, 0)]; cells];
     let within = |sample: &TimedSample| slow.over(sample, data.first_s, data.last_s) > 0.5;
-    for sample in data.samples {
+    for (sample, value) in data.samples.iter().zip(own) {
         let (sum, count) = &mut sides[sample.cell][usize::from(within(sample))];
-        *sum += typical.residual(sample);
+        *sum += value;
         *count += 1;
     }
-    let own = |cell: usize| {
+    let of_cell = |cell: usize| {
         let [(out, outside), (inner, inside)] = sides[cell];
         let enough = outside >= FEWEST && inside >= FEWEST;
         if enough { inner / inside as f64 - out / outside as f64 } else { factor }
@@ -203,6 +236,6 @@ fn per_cell(data: &Centred<'_>, typical: &Typical, slow: Shape, factor: f64) -> 
     data.samples
         .iter()
         .filter(|sample| within(sample))
-        .map(|sample| sample.busy_s * -own(sample.cell).exp_m1())
+        .map(|sample| sample.busy_s * -of_cell(sample.cell).exp_m1())
         .sum()
 }

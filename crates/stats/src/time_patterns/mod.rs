@@ -26,7 +26,7 @@ mod square_wave;
 mod stops;
 mod typical;
 
-use explained::explain;
+use explained::{Explanation, explain};
 use periodic_stops::divided;
 use stops::stops;
 use typical::Typical;
@@ -136,29 +136,46 @@ pub fn time_patterns(samples: &[TimedSample], options: TimeOptions) -> TimePatte
         return TimePatterns { is_too_short: true, ..TimePatterns::default() };
     };
     let span_s = last.end_s() - first.start_s;
-    let typical = Typical::new(&samples);
-    let busy_s = samples.iter().map(|sample| sample.busy_s).sum();
-    let (found, is_stop) = stops(&samples, &typical);
-    let mut patterns = divided(samples.len(), &found, busy_s, options);
-    let moving: Vec<TimedSample> = samples
-        .iter()
-        .zip(&is_stop)
-        .filter(|(sample, stop)| !**stop && typical.is_known(sample))
-        .map(|(sample, _)| *sample)
-        .collect();
-    let is_too_short = moving.len() < SHORTEST.0 || span_s < SHORTEST.1;
-    if !is_too_short {
-        for pattern in explain(&moving, &typical, busy_s, options) {
-            merge(&mut patterns, pattern);
-        }
-        patterns.retain(|pattern| pattern.cost.value >= options.least_cost || is_outage(pattern));
+    let levels = vec![0.0; samples.len()];
+    let (mut patterns, mut explanation) = examined(&samples, &levels, span_s, options);
+    if let Some(found) = explanation.take_if(|found| found.has_levels()) {
+        let levels: Vec<f64> = samples.iter().map(|sample| found.level(sample)).collect();
+        (patterns, explanation) = examined(&samples, &levels, span_s, options);
     }
+    let is_too_short = explanation.is_none();
+    for pattern in explanation.map_or_else(Vec::new, |found| found.patterns) {
+        merge(&mut patterns, pattern);
+    }
+    patterns.retain(|pattern| pattern.cost.value >= options.least_cost || is_outage(pattern));
     for pattern in &mut patterns {
         pattern.start_bytes =
             samples.iter().filter(|s| s.start_s < pattern.start_s).map(|sample| sample.bytes).sum();
     }
     patterns.sort_by(|a, b| b.cost.value.total_cmp(&a.cost.value));
     TimePatterns { patterns, span_s, is_too_short }
+}
+
+/// The stops in samples whose levels are known, and what explains the other samples; none if these are too few.
+fn examined(
+    samples: &[TimedSample],
+    levels: &[f64],
+    span_s: f64,
+    options: TimeOptions,
+) -> (Vec<TimePattern>, Option<Explanation>) {
+    let typical = Typical::new(samples, levels);
+    let busy_s = samples.iter().map(|sample| sample.busy_s).sum();
+    let (found, is_stop) = stops(samples, levels, &typical);
+    let stops = divided(samples.len(), &found, busy_s, options);
+    let moving: Vec<TimedSample> = samples
+        .iter()
+        .zip(&is_stop)
+        .filter(|(sample, stop)| !**stop && typical.is_known(sample))
+        .map(|(sample, _)| *sample)
+        .collect();
+    let is_long = moving.len() >= SHORTEST.0 && span_s >= SHORTEST.1;
+    let periods: Vec<f64> = stops.iter().filter_map(|stop| stop.period_s).collect();
+    let explained = is_long.then(|| explain(&moving, &typical, busy_s, &periods, options));
+    (stops, explained)
 }
 
 fn is_outage(pattern: &TimePattern) -> bool {

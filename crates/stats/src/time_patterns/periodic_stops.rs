@@ -27,7 +27,7 @@ pub(super) fn divided(samples: usize, stops: &[Stop], busy_s: f64, options: Time
     let mut patterns = Vec::new();
     let mut others: Vec<Stop> = stops.to_vec();
     let pattern = |kind, stops: &[Stop]| described(kind, stops, busy_s, samples, options.level);
-    if let Some((period_s, agrees)) = AGREE.into_iter().find_map(|agree| period(stops, agree)) {
+    if let Some((period_s, agrees)) = most_agreeing(stops) {
         let own = |wanted: bool| {
             stops.iter().zip(&agrees).filter(move |(_, agrees)| **agrees == wanted).map(|(stop, _)| *stop)
         };
@@ -74,6 +74,13 @@ fn described(kind: TimePatternKind, stops: &[Stop], busy_s: f64, n: usize, level
         speed: sum(|stop| stop.speed) / count,
         cost: Estimate { value: cost, interval: Some(Interval::new((cost - half).max(0.0), cost + half)), n },
     }
+}
+
+/// The period of most stops, and which of them agree with it.
+fn most_agreeing(stops: &[Stop]) -> Option<(f64, Vec<bool>)> {
+    let count = |found: &(f64, Vec<bool>)| found.1.iter().filter(|agrees| **agrees).count();
+    // The narrow tolerance comes last: of equal counts it is taken.
+    AGREE.into_iter().rev().filter_map(|agree| period(stops, agree)).max_by_key(count)
 }
 
 /// The period of stops in equal intervals, and which of them agree with it.

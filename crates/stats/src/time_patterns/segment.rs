@@ -7,12 +7,13 @@ const EDGES: usize = 160;
 /// Fewest samples within the segment and outside of it, and their least share.
 const SIDE: (usize, f64) = (6, 0.04);
 
-/// The best segment, and the number of segments among which it was chosen.
-pub(super) fn best(data: &Centred<'_>, left: &[f64]) -> Option<(Shape, f64)> {
+/// The best segment that begins with the first sample or ends with the last, and the best of all; each with the price of
+/// its edges in parameters, and the number of segments among which it was chosen.
+pub(super) fn best(data: &Centred<'_>, left: &[f64]) -> Vec<(Shape, f64, f64)> {
     let n = left.len();
     let least = SIDE.0.max((SIDE.1 * n as f64) as usize);
     if n < 3 * least {
-        return None;
+        return Vec::new();
     }
     let mut sums = vec![(0.0, 0.0)];
     let mut last = (0.0, 0.0);
@@ -30,17 +31,40 @@ pub(super) fn best(data: &Centred<'_>, left: &[f64]) -> Option<(Shape, f64)> {
         sum * sum * last.1 / (weights * rest)
     };
     let edges: Vec<usize> = (0..=EDGES.min(n)).map(|edge| edge * n / EDGES.min(n)).collect();
-    let mut best = (0.0, 0, 0);
-    for (at, from) in edges.iter().enumerate() {
-        for to in &edges[at + 1..] {
-            let value = gain(*from, *to);
-            if value > best.0 {
-                best = (value, *from, *to);
+    let best = |anchored: bool| {
+        let mut best = (0.0, 0, 0);
+        for (at, from) in edges.iter().enumerate() {
+            for to in &edges[at + 1..] {
+                let value = gain(*from, *to);
+                if value > best.0 && (!anchored || *from == 0 || *to == n) {
+                    best = (value, *from, *to);
+                }
             }
         }
-    }
-    let (mut value, mut from, mut to) = best;
-    let reach = n / EDGES.min(n) + 1;
+        refined(best, n, edges.len() - 1, &gain)
+    };
+    let start = |index: usize| data.samples[index].start_s;
+    let shape = |(from, to): (usize, usize)| Shape::Segment {
+        from_s: if from == 0 { f64::NEG_INFINITY } else { start(from) },
+        to_s: if to == n { f64::INFINITY } else { start(to) },
+    };
+    // Chance finds a better one among pairs of edges than among single ones.
+    let count = edges.len() as f64;
+    [(best(true), 2.0, 2.0 * count), (best(false), 5.0, count * count / 2.0)]
+        .into_iter()
+        .filter(|((value, _), ..)| *value > 0.0)
+        .map(|((_, edges), parameters, tries)| (shape(edges), parameters, tries))
+        .collect()
+}
+
+/// The segment with its edges moved sample by sample to where it gains most: the gain and the edges.
+fn refined(
+    (mut value, mut from, mut to): (f64, usize, usize),
+    n: usize,
+    edges: usize,
+    gain: &impl Fn(usize, usize) -> f64,
+) -> (f64, (usize, usize)) {
+    let reach = n / edges + 1;
     let near = |edge: usize| edge.saturating_sub(reach)..=(edge + reach).min(n);
     for _ in 0..2 {
         let around = if from > 0 { near(from) } else { 0..=0 };
@@ -56,10 +80,5 @@ pub(super) fn best(data: &Centred<'_>, left: &[f64]) -> Option<(Shape, f64)> {
             }
         }
     }
-    let start = |index: usize| data.samples[index].start_s;
-    let shape = Shape::Segment {
-        from_s: if from == 0 { f64::NEG_INFINITY } else { start(from) },
-        to_s: if to == n { f64::INFINITY } else { start(to) },
-    };
-    (value > 0.0).then_some((shape, (edges.len() * edges.len() / 2) as f64))
+    (value, (from, to))
 }

@@ -47,7 +47,10 @@ pub(super) struct Centred<'a> {
     pub(super) first_s: f64,
     pub(super) last_s: f64,
     pub(super) weights: Vec<f64>,
+    /// The logarithm of the rate as a multiple of the typical one of the cell, centred.
     pub(super) values: Vec<f64>,
+    /// Winsorised at this distance.
+    limits: Vec<f64>,
     cells: usize,
 }
 
@@ -56,16 +59,13 @@ impl<'a> Centred<'a> {
         let scatters: Vec<f64> = samples.iter().map(|sample| typical.scatter(sample)).collect();
         let middle = crate::median_or_zero(&scatters);
         let weight = |scatter: &f64| (middle / scatter.max(LEAST_SCATTER * middle)).powi(2);
-        let clipped = |(sample, scatter): (&TimedSample, &f64)| {
-            let limit = WINSOR * scatter.max(LEAST_SCATTER * middle);
-            typical.residual(sample).clamp(-limit, limit)
-        };
         let mut centred = Self {
             samples,
             first_s: samples.first().map_or(0.0, |sample| sample.start_s),
             last_s: samples.iter().map(TimedSample::end_s).fold(0.0, f64::max),
             weights: scatters.iter().map(weight).collect(),
-            values: samples.iter().zip(&scatters).map(clipped).collect(),
+            values: samples.iter().map(|sample| typical.residual(sample)).collect(),
+            limits: scatters.iter().map(|scatter| WINSOR * scatter.max(LEAST_SCATTER * middle)).collect(),
             cells: samples.iter().map(|sample| sample.cell + 1).max().unwrap_or(0),
         };
         centred.values = centred.centre(&centred.values);
@@ -82,6 +82,13 @@ impl<'a> Centred<'a> {
         }
         let mean = |cell: usize| sums[cell].0 / sums[cell].1;
         self.samples.iter().zip(values).map(|(sample, value)| value - mean(sample.cell)).collect()
+    }
+
+    /// What is left, winsorised: single samples do not decide whether there is a shape.
+    pub(super) fn winsorised(&self, left: &[f64]) -> Vec<f64> {
+        let clipped: Vec<f64> =
+            left.iter().zip(&self.limits).map(|(left, limit)| left.clamp(-limit, *limit)).collect();
+        self.centre(&clipped)
     }
 
     /// The shape at each sample, centred like the values.

@@ -15,6 +15,9 @@ const SAMPLES_PER_PERIOD: f64 = 4.0;
 const FOLDED: usize = 60;
 const DUTY: (usize, usize) = (3, 57);
 
+/// Number of square waves with one period.
+pub(super) const PHASES: f64 = (FOLDED * FOLDED) as f64;
+
 /// A square wave with the power of its fundamental, and the number of frequencies among which it was chosen.
 pub(super) struct Wave {
     pub(super) shape: Shape,
@@ -61,6 +64,12 @@ pub(super) fn best(data: &Centred<'_>, left: &[f64], variance: f64, taken: &[f64
     let (shape, _) = shapes.into_iter().next()?;
     let tries = ((highest - lowest) * span).max(1.0) * 2.0;
     Some(Wave { shape, power, tries })
+}
+
+/// The best square wave with this period.
+pub(super) fn with_period(data: &Centred<'_>, left: &[f64], period: f64) -> Option<Shape> {
+    let (shape, _) = folded(data, left, period, data.last_s - data.first_s)?;
+    Some(shape)
 }
 
 /// True if a number of periods is a small integer or one over it, within the width of a line of the periodogram.
@@ -112,7 +121,7 @@ fn binned(data: &Centred<'_>, left: &[f64]) -> (Vec<f64>, Vec<f64>) {
 
 /// The power of the noise around each frequency, in units of independent noise; at least 1.
 fn floor(powers: &[f64]) -> Vec<f64> {
-    const AROUND: usize = 60;
+    const AROUND: usize = 12;
     let mut floors = Vec::with_capacity(powers.len());
     for from in (0..powers.len()).step_by(AROUND) {
         let near = &powers[from.saturating_sub(AROUND)..(from + 2 * AROUND).min(powers.len())];

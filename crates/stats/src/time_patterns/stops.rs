@@ -13,6 +13,8 @@ const MAX_SCATTER: f64 = 0.5;
 const LEAST_S: f64 = 0.05;
 /// Below this share of the typical rate, what was done lies at the edges of the stop.
 const NOTHING: f64 = 0.1;
+/// So many samples of slow work have a level of their own.
+const LEVEL: usize = 6;
 
 /// Successive samples that are stops.
 #[derive(Debug, Clone, Copy)]
@@ -31,19 +33,30 @@ pub(super) struct Stop {
 }
 
 /// The stops in samples that are in the order of time, and which samples belong to them.
-pub(super) fn stops(samples: &[TimedSample], typical: &Typical) -> (Vec<Stop>, Vec<bool>) {
-    let is_stop: Vec<bool> = samples.iter().map(|sample| is_slow(sample, typical)).collect();
+///
+/// `levels` are the logarithms by which each sample is known to differ from the typical rate of its cell.
+pub(super) fn stops(samples: &[TimedSample], levels: &[f64], typical: &Typical) -> (Vec<Stop>, Vec<bool>) {
+    // Work that a level explains is as if it had been more at the typical rate.
+    let levelled =
+        |(sample, level): (&TimedSample, &f64)| TimedSample { work: sample.work / level.exp(), ..*sample };
+    let samples: Vec<TimedSample> = samples.iter().zip(levels).map(levelled).collect();
+    let mut is_stop: Vec<bool> = samples.iter().map(|sample| is_slow(sample, typical)).collect();
     let mut found = Vec::new();
     let mut first = None;
-    for (index, slow) in is_stop.iter().enumerate() {
-        if *slow && first.is_none() {
+    for index in 0..samples.len() {
+        if is_stop[index] && first.is_none() {
             first = Some(index);
         }
-        let ends = *slow && is_stop.get(index + 1) != Some(&true);
+        let ends = is_stop[index] && is_stop.get(index + 1) != Some(&true);
         if let (true, Some(from)) = (ends, first.take_if(|_| ends)) {
             let mut stop = joined(&samples[from..=index], typical);
             stop.is_last = index + 1 == samples.len();
-            found.push(stop);
+            if stop.speed > 0.0 && index + 1 - from >= LEVEL {
+                // Slow work for a long time is a level.
+                is_stop[from..=index].fill(false);
+            } else {
+                found.push(stop);
+            }
         }
     }
     (found, is_stop)

@@ -14,12 +14,13 @@ pub(super) struct Typical {
 }
 
 impl Typical {
-    pub(super) fn new(samples: &[TimedSample]) -> Self {
+    /// `levels` are the logarithms by which each sample is known to differ from the typical rate.
+    pub(super) fn new(samples: &[TimedSample], levels: &[f64]) -> Self {
         let cells = samples.iter().map(|sample| sample.cell + 1).max().unwrap_or(0);
         let mut rates: Vec<Vec<f64>> = vec![Vec::new(); cells];
-        for sample in samples {
+        for (sample, level) in samples.iter().zip(levels) {
             // Without work the logarithm is negative infinity, which the median bears.
-            rates[sample.cell].push((sample.work / sample.busy_s).ln());
+            rates[sample.cell].push((sample.work / sample.busy_s).ln() - level);
         }
         Self { cells: rates.into_iter().map(of_cell).collect() }
     }
