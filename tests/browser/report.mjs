@@ -98,8 +98,8 @@ if (await map.count()) {
   await page.mouse.click(box.x + 84, box.y + box.height - 62);
   await page.locator('section.cell h4:focus').waitFor({ timeout: 60000 }).catch(() => problem('a click on the map leads nowhere'));
 }
-const region = page.locator('a.region[data-comparison]').first();
-found.regions = await page.locator('a.region[data-comparison]').count();
+const region = page.locator('a.part[data-comparison]').first();
+found.regions = await page.locator('a.part[data-comparison]').count();
 if (await region.count()) await region.click();
 
 const filter = page.locator('form.filter').first();

@@ -47,9 +47,9 @@ fn slower_run_is_located_and_fails_a_build() {
     two_nights(&sharebench);
     let json = sharebench.run(&["compare", "1", "2", "--format", "json"]).unwrap().expect_success();
     let analysis: Value = serde_json::from_str(&json.stdout).unwrap();
-    let region = &analysis["comparisons"][0]["differences"]["regions"][0];
+    let part = &analysis["comparisons"][0]["differences"]["parts"][0];
     assert_eq!(
-        (&region["verdict"], &region["place"][1]["from"]["bytes"]),
+        (&part["direction"], &part["place"][1]["from"]["bytes"]),
         (&"slower".into(), &131_072.into())
     );
     assert_eq!(analysis["verdict"]["outcome"], "slower");

@@ -22,7 +22,7 @@ impl Claim {
         let interval = &estimate["interval"];
         Self {
             of,
-            verdict: estimated["verdict"].as_str().unwrap().to_owned(),
+            verdict: estimated.get("direction").unwrap_or(&estimated["verdict"]).as_str().unwrap().to_owned(),
             ratio: number(&estimate["value"]),
             low: number(&interval["low"]),
             high: number(&interval["high"]),
@@ -66,13 +66,14 @@ fn claims(sharebench: &Sharebench, targets: [&str; 2], title: &str) -> Vec<Claim
     let tests = comparison["sections"].as_array().unwrap().iter().enumerate();
     claims
         .extend(tests.map(|(n, estimated)| Claim::new(title(&n.into()).as_str().unwrap().into(), estimated)));
-    for region in comparison["differences"]["regions"].as_array().unwrap() {
+    for part in comparison["differences"]["parts"].as_array().unwrap() {
         let span = |span: &Value| {
             format!("{} {} to {}", span["axis"].as_str().unwrap(), span["from"]["bytes"], span["to"]["bytes"])
         };
-        let place: Vec<String> = region["place"].as_array().unwrap().iter().map(span).collect();
-        let of = format!("{}: {}", title(&region["section"]).as_str().unwrap(), place.join(", "));
-        claims.push(Claim::new(of, region));
+        let place: Vec<String> = part["place"].as_array().unwrap().iter().map(span).collect();
+        let tests = part["sections"].as_array().unwrap().iter().map(|section| title(section).to_string());
+        let of = format!("{}: {}", tests.collect::<Vec<_>>().join(", "), place.join(", "));
+        claims.push(Claim::new(of, part));
     }
     claims
 }
@@ -85,7 +86,7 @@ fn compare_with_a_second_run(sharebench: &Sharebench, targets: [&str; 2], title:
     for claim in &first {
         let again = second.iter().find(|other| other.of == claim.of);
         let overlap = again.map_or("", |again| if claim.overlaps(again) { "overlap" } else { "apart" });
-        let estimated = again.map_or("no region of its own".to_owned(), Claim::shown);
+        let estimated = again.map_or("no such part".to_owned(), Claim::shown);
         println!("| {} | {} | {estimated} | {overlap} |", claim.of, claim.shown());
         assert!(again.is_none_or(|again| !claim.contradicts(again)), "{claim:?} against {again:?}");
     }

@@ -9,8 +9,8 @@ use crate::text::gate::{
     change_words, part_finding, slower_line, trend_finding, verdict_words, wide_interval,
 };
 use crate::types::{
-    Analysis, Comparison, DifferingPart, GateLine, GateOptions, GateOutcome, GateVerdict,
-    InconclusiveReason, RatioVerdict, RunData, SeriesLine,
+    Analysis, Comparison, DifferingPart, GateLine, GateOptions, GateOutcome, GateVerdict, InconclusiveReason,
+    RatioVerdict, RunData, SeriesLine,
 };
 
 /// A false fall in one number of latest runs, over all lines of one run, has at most this probability. The tests count

@@ -49,25 +49,32 @@ fn a_clear_difference_has_high_confidence() {
 }
 
 #[test]
-fn a_test_in_the_other_direction_is_part_of_the_line() {
+fn a_test_in_the_other_direction_makes_the_answer_depend_on_the_test() {
     let analysis = of(&[run(10, 0.004, 1.3, 0.9)]);
-    assert_eq!(
-        verdict(&analysis).text,
-        "nfs is 8.1 % faster than smb [8.0, 8.2], slower in write (8 cells, confidence: high)"
-    );
-    let turned = of(&[run(10, 0.004, 0.7, 1.1)]);
-    assert_eq!(
-        verdict(&turned).text,
-        "smb is 14.0 % faster than nfs [13.9, 14.1], slower in write (8 cells, confidence: high)"
-    );
-    let equal = of(&[run(10, 0.004, 1.1, 1.0 / 1.1)]);
-    let text = &verdict(&equal).text;
+    let text = &verdict(&analysis).text;
     assert!(
-        text.starts_with("nfs and smb are about the same: ratio ")
-            && text.ends_with("] on average, faster in read, slower in write (8 cells, confidence: high)"),
+        text.starts_with("depends on the test: nfs is 30 % faster [")
+            && text.contains("] in read, smb is 11.")
+            && text.ends_with("] in write (8 cells, confidence: high)"),
         "{text}"
     );
-    assert_eq!(verdict(&equal).outcome, ComparisonOutcome::Equal);
+    assert_eq!(
+        (verdict(&analysis).outcome, verdict(&analysis).tone()),
+        (ComparisonOutcome::Depends, Tone::Difference)
+    );
+    assert_eq!(gates(&analysis, 0.05).0, Gate::Slower, "writes are slower");
+    assert_eq!(gates(&analysis, 0.15).0, Gate::Passed);
+    let equal = of(&[run(10, 0.004, 1.1, 1.0 / 1.1)]);
+    assert_eq!(verdict(&equal).outcome, ComparisonOutcome::Depends);
+    let one = of(&[run(10, 0.004, 1.1, 1.0)]);
+    let text = &verdict(&one).text;
+    assert!(
+        text.starts_with("nfs is 9.")
+            && text.contains(" % faster than smb in read, [")
+            && text.contains("]; elsewhere nothing opposite beyond 2"),
+        "{text}"
+    );
+    assert_eq!(verdict(&one).outcome, ComparisonOutcome::Faster);
 }
 
 #[test]
@@ -75,8 +82,8 @@ fn a_difference_below_the_tolerance_is_part_of_the_line() {
     let within = of(&[run(10, 0.004, 1.01, 1.01)]);
     assert_eq!(
         verdict(&within).text,
-        "nfs and smb are about the same: ratio 1.009 [1.008, 1.011]; nfs has the higher rate, by less than the tolerance of \
-         2 % (8 cells, confidence: high)"
+        "nfs and smb are about the same: ratio 1.009 [1.008, 1.011] on average; no cell differs by more than 1.6 %; nfs has the \
+         higher rate, by less than the tolerance of 2 % (8 cells, confidence: high)"
     );
     assert_eq!((verdict(&within).outcome, verdict(&within).differs), (ComparisonOutcome::Equal, true));
     let edge = of(&[run(10, 0.004, 1.0 / 1.02, 1.0 / 1.02)]);
@@ -104,11 +111,13 @@ fn equal_systems_seldom_differ_by_chance() {
 }
 
 #[test]
-fn the_answer_and_the_verdict_report_one_number() {
+fn the_answer_states_the_mean_of_a_map_that_changes() {
     let analysis = of(&[run(10, 0.004, 1.3, 0.9)]);
-    assert_eq!(
-        analysis.answer[0].text,
-        "Over 8 cells in 2 tests, nfs is 8.1 % faster than smb [8.0, 8.2] (geometric mean, 10 interleaved repetitions)."
+    let text = &analysis.answer[0].text;
+    assert!(
+        text.starts_with("Over 8 cells in 2 tests, nfs is 8.")
+            && text.contains("] on average (geometric mean, 10 interleaved repetitions)."),
+        "{text}"
     );
     assert_eq!(analysis.answer[0].tone, verdict(&analysis).tone());
     assert_eq!(analysis.comparisons[0].verdict, *verdict(&analysis));

@@ -89,23 +89,24 @@ const Charts = (() => {
     };
   }
 
-  // Frames of regions, each with its number; a click leads to its sentence.
+  // Frames of the parts in which one system is faster, each with its number: solid where the later system is faster, dashed where
+  // it is slower. A click leads to the sentence.
   function frames(theme, section, choice) {
-    const { xs, ys } = grid(section), regions = section.regions.filter((region) => region.comparison === choice);
-    const corner = (region, of) => { const rows = region.rows.map((r) => section.rows[r]); return [of(...rows.map((r) => xs.indexOf(at(r, 1)))), of(...rows.map((r) => ys.indexOf(at(r, 0))))]; };
+    const { xs, ys } = grid(section), parts = section.parts.filter((part) => part.comparison === choice);
+    const corner = (part, of) => { const rows = part.rows.map((r) => section.rows[r]); return [of(...rows.map((r) => xs.indexOf(at(r, 1)))), of(...rows.map((r) => ys.indexOf(at(r, 0))))]; };
     return {
-      type: 'custom', name: 'regions', z: 5, tooltip: { formatter: ({ data }) => escape(data.tip) },
-      data: regions.map((region) => ({
-        value: [...corner(region, Math.min), ...corner(region, Math.max)], region: region.number,
-        tip: 'region ' + region.number + ': ' + percent(region.ratio[0]) + (region.ratio[1] === null ? '' : ' (' + percent(region.ratio[1]) + ' to ' + percent(region.ratio[2]) + ')') + ', ' + region.standing.replaceAll('-', ' ') + '; click: its sentence',
+      type: 'custom', name: 'parts', z: 5, tooltip: { formatter: ({ data }) => escape(data.tip) },
+      data: parts.map((part) => ({
+        value: [...corner(part, Math.min), ...corner(part, Math.max)], part: part.number,
+        tip: 'part ' + part.number + ': ' + percent(part.ratio[0]) + (part.ratio[1] === null ? '' : ' (' + percent(part.ratio[1]) + ' to ' + percent(part.ratio[2]) + ')') + ', ' + part.direction + (part.evidence === 'on-average' ? ' on average' : '') + '; click: its sentence',
       })),
       encode: { x: [0, 2], y: [1, 3] },
       renderItem: (params, api) => {
         const [width, height] = api.size([1, 1]), low = api.coord([api.value(0), api.value(1)]), high = api.coord([api.value(2), api.value(3)]);
-        const inset = 2 + (params.dataIndex % 3) * 2, x = low[0] - width / 2 + inset, y = high[1] - height / 2 + inset;
-        const shape = { x, y, width: high[0] - low[0] + width - 2 * inset, height: low[1] - high[1] + height - 2 * inset, r: 4 }, label = String(regions[params.dataIndex].number);
+        const part = parts[params.dataIndex], inset = 2 + (params.dataIndex % 3) * 2, x = low[0] - width / 2 + inset, y = high[1] - height / 2 + inset;
+        const shape = { x, y, width: high[0] - low[0] + width - 2 * inset, height: low[1] - high[1] + height - 2 * inset, r: 4 }, slower = part.direction === 'slower', label = (slower ? '\u25bc' : '\u25b2') + part.number;
         return { type: 'group', children: [
-          { type: 'rect', shape, style: { fill: 'none', stroke: theme.ink, lineWidth: 2 }, silent: true },
+          { type: 'rect', shape, style: { fill: 'none', stroke: theme.ink, lineWidth: 2, lineDash: slower ? [6, 4] : null }, silent: true },
           { type: 'rect', shape: { x: x - 1, y: y - 7, width: 9 + 7 * label.length, height: 15, r: 7 }, style: { fill: theme.ink } },
           { type: 'text', style: { text: label, x: x + 3.5 + 3.5 * label.length, y: y + 0.5, align: 'center', verticalAlign: 'middle', fill: theme.panel, font: '700 11px system-ui, sans-serif' }, silent: true },
         ] };

@@ -66,7 +66,7 @@
       entry.chart = echarts.init(plot, null, { renderer: entry.kind === 'surface' ? 'canvas' : 'svg' });
       entry.chart.on('click', (event) => {
         if (event.data?.row !== undefined) location.hash = 'cell-' + (event.data.section ?? entry.section) + '-' + event.data.row;
-        if (event.data?.region) goTo('region-' + entry.choice + '-' + event.data.region);
+        if (event.data?.part) goTo('part-' + entry.choice + '-' + event.data.part);
       });
     }
     if (entry.kind === 'ratio' || entry.kind === 'overview') {
@@ -214,8 +214,8 @@
     apply();
   }
 
-  // A region's number leads to its map; on the map it leads back.
-  function showRegion(link) {
+  // The number of a part leads to its map; on the map it leads back.
+  function showPart(link) {
     const own = link.closest('article'), figure = own?.querySelector('figure[data-kind="ratio"]') ?? document.querySelector('figure[data-kind="ratio"][data-section="' + own?.id.slice(1) + '"]'), wanted = Number(link.dataset.comparison), entry = figures.get(figure);
     const at = entry?.offered.findIndex((offer) => offer.value === wanted) ?? -1;
     if (at < 0) return;
@@ -228,13 +228,13 @@
   function follow() {
     const cell = /^#cell-(\d+)-(\d+)$/.exec(location.hash);
     if (cell) showCell(Number(cell[1]), Number(cell[2]));
-    else if (location.hash.startsWith('#region-')) goTo(location.hash.slice(1));
+    else if (location.hash.startsWith('#part-')) goTo(location.hash.slice(1));
   }
 
   const all = [...document.querySelectorAll('figure[data-kind]')];
   all.forEach(prepare);
   document.querySelectorAll('form.filter').forEach(filter);
-  document.querySelectorAll('a.region[data-comparison]').forEach((link) => link.addEventListener('click', (event) => { event.preventDefault(); showRegion(link); }));
+  document.querySelectorAll('a.part[data-comparison]').forEach((link) => link.addEventListener('click', (event) => { event.preventDefault(); showPart(link); }));
   const seen = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (isIntersecting) near.add(target);

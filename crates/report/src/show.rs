@@ -1,6 +1,10 @@
 //! Numbers of an analysis as the short texts of table cells.
 
-use sharebench_analysis::{CheckSummary, Estimate, Outcome, Percentile, RateUnit, Ratio, show_factor};
+use std::collections::BTreeSet;
+
+use sharebench_analysis::{
+    Analysis, CheckSummary, Estimate, Outcome, Percentile, RateUnit, Ratio, System, show_factor,
+};
 use sharebench_model::units::{
     percent, show_instant, show_nanos, show_rate, show_size, three_digits, whole_percent,
 };
@@ -26,6 +30,10 @@ pub fn rate(outcome: &Outcome, unit: RateUnit) -> String {
 pub const WARNING: &str = " !";
 /// Meaning of the mark.
 pub const WARNING_LEGEND: &str = "!: a self-check has a warning about a step of this cell.";
+/// Why a ratio may differ from the quotient of the two rates next to it.
+pub const QUOTIENT_LEGEND: &str = "A ratio is the typical ratio of repetitions that were measured next to each other, and a rate the \
+    median of one system alone: where a rate varies with time, the quotient of two rates differs from the ratio. The ratio \
+    compares.";
 /// Meaning of the mark of ratios that are not resolved.
 pub const NOT_RESOLVED_LEGEND: &str = "?: the ratio is not resolved.";
 /// The mark of bytes that the client's cache served.
@@ -187,4 +195,54 @@ pub fn instant(unix_ms: u64) -> String {
 pub fn memory(environment: &Facts) -> Option<u64> {
     let kib = environment.get("memory")?.strip_suffix("kB")?.trim().parse::<u64>().ok()?;
     Some(kib * 1024)
+}
+
+/// The systems that the reported comparisons compare, in their order.
+pub fn compared_systems(analysis: &Analysis) -> Vec<&System> {
+    let pairs = analysis.reported.iter().map(|index| &analysis.comparisons[*index]);
+    let compared: BTreeSet<usize> = pairs.flat_map(|pair| [pair.a, pair.b]).collect();
+    compared.into_iter().map(|system| &analysis.systems[system]).collect()
+}
+
+/// A URL without its secrets: the password of the login, and the values of options that are named like one.
+pub fn masked(url: &str) -> String {
+    const SECRETS: [&str; 4] = ["password", "passwd", "secret", "token"];
+    const MASK: &str = "***";
+    let (address, options) =
+        url.split_once('?').map_or((url, None), |(address, options)| (address, Some(options)));
+    let authority_at = address.find("://").map_or(0, |at| at + 3);
+    let authority_end = address[authority_at..].find('/').map_or(address.len(), |at| authority_at + at);
+    let authority = &address[authority_at..authority_end];
+    let shown = match authority.rsplit_once('@') {
+        Some((login, host)) => match login.split_once(':') {
+            Some((user, _)) => format!("{user}:{MASK}@{host}"),
+            None => authority.to_owned(),
+        },
+        None => authority.to_owned(),
+    };
+    let options = options.map_or(String::new(), |options| {
+        let shown = options.split('&').map(|option| match option.split_once('=') {
+            Some((name, _)) if SECRETS.iter().any(|secret| name.to_lowercase().contains(secret)) => {
+                format!("{name}={MASK}")
+            }
+            _ => option.to_owned(),
+        });
+        format!("?{}", shown.collect::<Vec<_>>().join("&"))
+    });
+    format!("{}{shown}{}{options}", &address[..authority_at], &address[authority_end..])
+}
+
+#[cfg(test)]
+mod url_tests {
+    use super::masked;
+
+    #[test]
+    fn secrets_of_a_url_are_masked() {
+        assert_eq!(masked("smb://alice:hunter2@nas/share"), "smb://alice:***@nas/share");
+        assert_eq!(masked("smb://alice:p@ss@nas/share/a:b@c"), "smb://alice:***@nas/share/a:b@c");
+        assert_eq!(masked("nfs://nas/export?sec=krb5p"), "nfs://nas/export?sec=krb5p");
+        assert_eq!(masked("ncp://nas/sys?Password=x&burst=16"), "ncp://nas/sys?Password=***&burst=16");
+        assert_eq!(masked("/mnt/nas"), "/mnt/nas");
+        assert_eq!(masked("smb://[fe80::1]:445/share"), "smb://[fe80::1]:445/share");
+    }
 }

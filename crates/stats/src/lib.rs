@@ -75,7 +75,7 @@ pub use order_statistic::{
 };
 pub use partition::{
     CellInterval, CellSeries, Direction, Evidence, Headline, Map, MapAnswer, MapOptions, Part,
-    PartitionedMap, TestGrid, partition_map,
+    PartitionedMap, TestGrid, map_mean, partition_map,
 };
 pub use quantum::{Quantum, TimeRange, clock_quanta};
 pub use queueing::{knee, mean_value_analysis, repairman_throughput};

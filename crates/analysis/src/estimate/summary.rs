@@ -104,7 +104,7 @@ fn mean(
         ([cell], Pairing::NotInterleaved) => Some((log_ratio(cell, options.level)?, None)),
         _ if is_repeated => {
             let series: Vec<_> = cells.iter().map(|cell| cell.series()).collect();
-            cell_mean(&series, options.level, wider_level).map(|(mean, wider)| (mean, Some(wider)))
+            cell_mean(series, options.level, wider_level).map(|[mean, wider]| (mean, Some(wider)))
         }
         // Without interleaving, changes over time make a small difference of equal systems.
         (_, Pairing::NotInterleaved) => {

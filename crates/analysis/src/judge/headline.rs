@@ -35,8 +35,12 @@ impl NamedParts {
         }
         let mean = mean.map(|mean| mean.verdict);
         Some(match (self.direction, mean) {
-            (Some(RatioVerdict::Faster), mean) if mean != Some(RatioVerdict::Slower) => ComparisonOutcome::Faster,
-            (Some(RatioVerdict::Slower), mean) if mean != Some(RatioVerdict::Faster) => ComparisonOutcome::Slower,
+            (Some(RatioVerdict::Faster), mean) if mean != Some(RatioVerdict::Slower) => {
+                ComparisonOutcome::Faster
+            }
+            (Some(RatioVerdict::Slower), mean) if mean != Some(RatioVerdict::Faster) => {
+                ComparisonOutcome::Slower
+            }
             // The mean may be known to differ where no part in its direction is.
             _ => ComparisonOutcome::Depends,
         })
@@ -46,7 +50,8 @@ impl NamedParts {
 impl Evidence<'_> {
     /// The parts among the sections of the mean.
     pub(crate) fn named_parts(&self, view: Option<View>) -> NamedParts {
-        let of_view = |section: &usize| view.is_none_or(|view| self.estimated.sections[*section].view == view);
+        let of_view =
+            |section: &usize| view.is_none_or(|view| self.estimated.sections[*section].view == view);
         let all: Vec<(usize, &DifferingPart)> = self.differences.parts.iter().enumerate().collect();
         let parts: Vec<(usize, &DifferingPart)> =
             all.into_iter().filter(|(_, part)| part.sections.iter().all(of_view)).collect();
@@ -60,7 +65,9 @@ impl Evidence<'_> {
             let cells = self.cells.iter().filter(|cell| of_view(&cell.section));
             cells.filter(|cell| !covered.contains(&(cell.section, cell.row))).map(|cell| cell.interval)
         };
-        let largest = |of: &dyn Fn(Interval) -> f64| outside().map(of).reduce(f64::max).map(|log| log.max(0.0).exp_m1());
+        let largest = |of: &dyn Fn(Interval) -> f64| {
+            outside().map(of).reduce(f64::max).map(|log| log.max(0.0).exp_m1())
+        };
         let opposite = |direction: RatioVerdict| match direction {
             RatioVerdict::Slower => largest(&|interval| interval.high),
             _ => largest(&|interval| -interval.low),
@@ -81,7 +88,9 @@ impl Evidence<'_> {
 fn named(parts: &[(usize, &DifferingPart)]) -> Vec<usize> {
     let mut named: Vec<usize> = (0..parts.len()).take(NAMED).collect();
     let differs = |at: &usize| parts[*at].1.direction != parts[0].1.direction;
-    if let (true, Some(opposite)) = (named.len() == NAMED && !named.iter().any(differs), (0..parts.len()).find(differs)) {
+    if let (true, Some(opposite)) =
+        (named.len() == NAMED && !named.iter().any(differs), (0..parts.len()).find(differs))
+    {
         named[NAMED - 1] = opposite;
     }
     named.into_iter().map(|at| parts[at].0).collect()

@@ -8,8 +8,8 @@ use crate::estimate::pairing::Pairs;
 use crate::judge::grids::{Grid, map_of};
 use crate::types::span::spans_of;
 use crate::types::{
-    DIFFERENCE_LEVEL, Differences, DifferingPart, Options, Pairing, PartEvidence, RatioVerdict, Scanned,
-    Section, StalledCells,
+    DIFFERENCE_LEVEL, Differences, DifferingPart, Options, Pairing, PartEvidence, Ratio, RatioVerdict,
+    Scanned, Section, Span, StalledCells,
 };
 
 /// The interval of the log ratio of one cell. It holds for all cells of the comparison together, and includes what the
@@ -173,18 +173,36 @@ impl Divided<'_> {
         part.tests.iter().map(of_test).collect()
     }
 
-    fn place(&self, part: &Part) -> Vec<crate::types::Span> {
+    /// What a part covers of each axis. It covers an axis as a whole if it has every cell that exists at its positions on the other
+    /// axis: files of 64 KiB have no larger records.
+    fn place(&self, part: &Part) -> Vec<Span> {
         let Some(grid) = part.tests.first().map(|test| &self.grids[*test]) else { return Vec::new() };
-        let axes = [(grid.rows.as_slice(), part.place.rows), (grid.columns.as_slice(), part.place.columns)];
-        spans_of(&grid.section.axes, axes)
+        let (rows, columns) = (part.place.rows, part.place.columns);
+        let exists = |row: usize, column: usize| {
+            let cell = row * grid.columns.len() + column;
+            part.tests.iter().any(|test| self.found.cells[*test][cell].is_some())
+        };
+        let within = |range: (usize, usize), at: usize| (range.0..range.1).contains(&at);
+        let all_columns = (rows.0..rows.1)
+            .all(|row| (0..grid.columns.len()).all(|column| within(columns, column) || !exists(row, column)));
+        let all_rows = (columns.0..columns.1)
+            .all(|column| (0..grid.rows.len()).all(|row| within(rows, row) || !exists(row, column)));
+        let (rows, columns) = match (all_rows, all_columns) {
+            (_, true) => (rows, (0, grid.columns.len())),
+            (true, false) => ((0, grid.rows.len()), columns),
+            (false, false) => (rows, columns),
+        };
+        spans_of(&grid.section.axes, [(grid.rows.as_slice(), rows), (grid.columns.as_slice(), columns)])
     }
 
-    /// Ratio of all work over all time where stalls dominate: that of the stalled cells, and the typical ratio of the others.
+    /// Ratio of all work over all time of a part in which stalls dominate in every cell.
     fn total_work(&self, part: &Part) -> Option<Estimate> {
         let ratio = |(test, cell): &(usize, usize)| {
             let row = self.pairs(*test, *cell)?.0;
             self.grids[*test].section.rows[row].ratios[self.comparison].as_ref()
         };
-        StalledCells::of(part.cells.iter().filter_map(ratio)).filter(|s| s.cells == part.cells.len()).map(|s| s.total_work)
+        let ratios: Vec<&Ratio> = part.cells.iter().filter_map(ratio).collect();
+        let stalled = StalledCells::of(ratios.iter().copied())?;
+        (stalled.cells == ratios.len()).then_some(stalled.total_work)
     }
 }

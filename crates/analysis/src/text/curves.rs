@@ -64,9 +64,9 @@ fn falls(section: &Section, axis: &str, name: &str, lines: &[Line]) -> Vec<Strin
         Shape::Fall { at, .. } => Some((0, line.positions[*at].clone())),
         _ => None,
     });
-    let sentence = |((_, at), group): (Kind, Vec<(&Line, Shape)>)| {
+    let sentence = |(_, group): (Kind, Vec<(&Line, Shape)>)| {
         let (line, shape) = group[group.len() / 2];
-        let Shape::Fall { from, to, until, .. } = shape else { return String::new() };
+        let Shape::Fall { at: first, from, to, until } = shape else { return String::new() };
         let stays = line.shapes.iter().find_map(|shape| match shape {
             Shape::Stays { first, range } if *first >= until => Some(format!(
                 ", then stays at {} from {} on",
@@ -75,13 +75,19 @@ fn falls(section: &Section, axis: &str, name: &str, lines: &[Line]) -> Vec<Strin
             )),
             _ => None,
         });
+        let place = |at: usize| position_words(axis, line.positions[at].as_ref());
+        // A line may fall further than others that begin to fall at the same position.
+        let end = &line.positions[until];
+        let ends_here = |(line, shape): &&(&Line, Shape)| matches!(shape, Shape::Fall { until, .. } if line.positions[*until] == *end);
         let single = if line.single { "; single run" } else { "" };
         format!(
-            "{name} falls from {} at {}{}{}{single}.",
-            section.unit.show_range(from, to),
-            position_words(axis, at.as_ref()),
+            "{name} falls from {} at {} to {} at {}{}{}{single}.",
+            section.unit.show(from),
+            place(first - 1),
+            section.unit.show(to),
+            place(until),
             stays.unwrap_or_default(),
-            share(section, axis, group.len(), lines.len())
+            share(section, axis, group.iter().filter(ends_here).count(), lines.len())
         )
     };
     groups.into_iter().map(sentence).collect()

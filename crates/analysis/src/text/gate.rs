@@ -53,11 +53,7 @@ pub(crate) fn trend_finding(line: &SeriesLine, total: &Estimate) -> String {
 }
 
 /// `smb read, records of 128KiB and more: 25.0 % slower [23.1, 26.8] than in the last good run`.
-pub(crate) fn part_finding(
-    analysis: &Analysis,
-    comparison: &Comparison,
-    part: &DifferingPart,
-) -> String {
+pub(crate) fn part_finding(analysis: &Analysis, comparison: &Comparison, part: &DifferingPart) -> String {
     let titles = part.sections.iter().map(|section| analysis.sections[*section].title.as_str());
     let titles: Vec<&str> = titles.collect();
     format!(

@@ -74,7 +74,8 @@ pub(crate) fn where_words(stages: &Stages<'_>, part: &DifferingPart, all: usize)
     if spans.is_empty() {
         return tests;
     }
-    let preposition = if spans[0].starts_with("files") || spans[0].starts_with("records") { "for" } else { "at" };
+    let preposition =
+        if spans[0].starts_with("files") || spans[0].starts_with("records") { "for" } else { "at" };
     format!("{tests} {preposition} {}", spans.join(" with "))
 }
 
@@ -110,12 +111,10 @@ pub(crate) fn findings(stages: &Stages<'_>, index: usize, comparison: &Compariso
     shown
         .map(|(number, part)| {
             let text = format!("{}.", finding_words(stages, comparison, part));
-            let sentence = Sentence::new(Tone::Difference, text);
-            let sentence = match part.sections.as_slice() {
-                [section] => sentence.about(*section),
-                _ => sentence,
-            };
-            sentence.about_part(Some(PartReference { comparison: index, part: number }))
+            let sentence = Sentence::new(Tone::Difference, text)
+                .about_part(PartReference { comparison: index, part: number });
+            // A part of several tests is listed with the first of them.
+            Sentence { section: part.sections.first().copied(), ..sentence }
         })
         .collect()
 }
@@ -206,7 +205,9 @@ pub(crate) fn excluded(stages: &Stages<'_>, comparison: &Comparison) -> Option<S
     if cells.is_empty() {
         return None;
     }
-    let name = |(section, row): &(usize, usize)| stages.estimated.sections[*section].rows[*row].coordinates.to_string();
+    let name = |(section, row): &(usize, usize)| {
+        stages.estimated.sections[*section].rows[*row].coordinates.to_string()
+    };
     let listed: Vec<String> = cells.iter().take(LISTED).map(name).collect();
     let more = match cells.len().saturating_sub(LISTED) {
         0 => String::new(),

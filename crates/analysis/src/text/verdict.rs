@@ -50,9 +50,15 @@ fn mean_line(stages: &Stages<'_>, comparison: &Comparison, ratio: &Estimate) -> 
         _ if is_one_cell => String::new(),
         (_, Some(_)) if verdict.differing_cells >= verdict.cells => String::new(),
         (_, Some(opposite)) if verdict.differing_cells > 0 => {
-            format!("; certain in {} of them, {}", counted(verdict.differing_cells, "cell"), elsewhere(stages, opposite))
+            format!(
+                "; certain in {} of them, {}",
+                counted(verdict.differing_cells, "cell"),
+                elsewhere(stages, opposite)
+            )
         }
-        (Some(hidden), _) => format!(" on average; no cell differs by more than {}", factor_or_percent(hidden)),
+        (Some(hidden), _) => {
+            format!(" on average; no cell differs by more than {}", factor_or_percent(hidden))
+        }
         _ => String::new(),
     };
     let support = format!("{bounds}{limit}{}", small_difference(stages, verdict, a, b));
@@ -88,9 +94,9 @@ fn map_line(stages: &Stages<'_>, comparison: &Comparison) -> Option<VerdictLine>
     if !verdict.varies && mean_verdict(comparison) == first.direction {
         return None;
     }
-    let opposite = verdict.largest_opposite.map_or(String::new(), |opposite| {
-        format!("; {}", elsewhere(stages, opposite))
-    });
+    let opposite = verdict
+        .largest_opposite
+        .map_or(String::new(), |opposite| format!("; {}", elsewhere(stages, opposite)));
     let side = faster_side(stages, comparison, first);
     let FasterSide { fast, slow, ratio, .. } = &side;
     let (faster, bounds) = part_claim(ratio);
@@ -123,10 +129,13 @@ fn several_line(
         n if n == verdict.cells => format!("all {}", counted(n, "cell")),
         n => format!("{n} of {}", counted(verdict.cells, "cell")),
     };
-    let ranges = comparison.differences.parts.iter().filter(|part| {
-        part.evidence == PartEvidence::EachCell && part.direction == parts[0].direction
-    });
-    let range = ranges.map(|part| part.range).reduce(|x, y| Interval::new(x.low.min(y.low), x.high.max(y.high)));
+    let ranges = comparison
+        .differences
+        .parts
+        .iter()
+        .filter(|part| part.evidence == PartEvidence::EachCell && part.direction == parts[0].direction);
+    let range =
+        ranges.map(|part| part.range).reduce(|x, y| Interval::new(x.low.min(y.low), x.high.max(y.high)));
     let range = range.unwrap_or(parts[0].range);
     let range = if parts[0].direction == RatioVerdict::Slower { inverse_interval(range) } else { range };
     let strength = |part: &&&DifferingPart| part.typical.value.ln().abs();
@@ -207,11 +216,7 @@ fn cells(verdict: &ComparisonVerdict) -> String {
 /// Why a comparison is inconclusive, and what would settle it.
 fn inconclusive(stages: &Stages<'_>, verdict: &ComparisonVerdict, a: &str, b: &str) -> VerdictLine {
     let Some(ratio) = &verdict.ratio else { return refusal(verdict.reason, a, b) };
-    let shown = format!(
-        ", ratio {}{}",
-        show_ratio(ratio),
-        small_difference(stages, verdict, a, b)
-    );
+    let shown = format!(", ratio {}{}", show_ratio(ratio), small_difference(stages, verdict, a, b));
     let cells = cells(verdict);
     let support = match verdict.reason {
         Some(InconclusiveReason::SingleRuns) => {

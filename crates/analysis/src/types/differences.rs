@@ -39,7 +39,7 @@ pub struct DifferingPart {
     pub range: Interval,
     /// True if the interval of each of its cells contains the mean: the cells are not known to differ from each other.
     pub is_uniform: bool,
-    /// Ratio of the times that the same work takes in all of its cells; only where stalls dominate in one of them.
+    /// Ratio of the times that the same work takes in all of its cells; only where stalls dominate in each of them.
     pub total_work: Option<Estimate>,
 }
 

@@ -39,13 +39,13 @@ impl RunData {
         reported.or_else(|| (!self.header.is_imported()).then_some(1.0))
     }
 
-    /// The same run with some of its targets only, in their order; what each step's place in the schedule says
-    /// about turns stays as it was.
+    /// The same run with these targets only, in this order: later ones are compared with earlier ones. What each step's place
+    /// in the schedule says about turns stays as it was. Names that the run does not have are ignored.
     #[must_use]
-    pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
-        let kept: Vec<usize> = (0..self.header.targets.len())
-            .filter(|target| wanted(&self.header.targets[*target].name))
-            .collect();
+    pub fn with_targets(mut self, names: &[String]) -> Self {
+        let targets = &self.header.targets;
+        let kept: Vec<usize> =
+            names.iter().filter_map(|name| targets.iter().position(|target| target.name == *name)).collect();
         let place = |target: u32| kept.iter().position(|kept| *kept == target as usize);
         self.steps.retain_mut(|step| {
             let place = place(step.target);
@@ -53,7 +53,7 @@ impl RunData {
             place.is_some()
         });
         self.facts = kept.iter().map(|target| self.facts.get(*target).cloned().unwrap_or_default()).collect();
-        self.header.targets = kept.iter().map(|target| self.header.targets[*target].clone()).collect();
+        self.header.targets = kept.iter().map(|target| targets[*target].clone()).collect();
         self
     }
 }

@@ -39,9 +39,7 @@ pub use cache_curve::CacheCurve;
 pub use cache_shares::{CacheShares, CountedBytes, Grade, ShareRange};
 pub use comparison::{Comparison, Overall};
 pub use conditions::{Condition, ConditionValue, UnlikeCondition};
-pub use differences::{
-    Differences, DifferingPart, PartEvidence, Scanned, SingleRunBreak, SingleRunRegion,
-};
+pub use differences::{Differences, DifferingPart, PartEvidence, Scanned, SingleRunBreak, SingleRunRegion};
 pub use directories::{DirectoryFact, DirectoryFinding, NameCache, NameCacheEvidence, RateRatio};
 pub use gate::{GateLine, GateOptions, GateOutcome, GateVerdict};
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};

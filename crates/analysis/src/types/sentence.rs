@@ -55,7 +55,7 @@ impl Sentence {
 
     /// The same about one part of a map.
     #[must_use]
-    pub(crate) fn about_part(self, part: Option<PartReference>) -> Self {
-        Self { part, ..self }
+    pub(crate) fn about_part(self, part: PartReference) -> Self {
+        Self { part: Some(part), ..self }
     }
 }

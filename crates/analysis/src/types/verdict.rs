@@ -325,8 +325,7 @@ impl Comparison {
 
     /// True if a part in which the later system is slower may be below `edge`.
     fn may_be_slower(&self, edge: f64) -> bool {
-        let mut slower =
-            self.differences.parts.iter().filter(|part| part.direction == RatioVerdict::Slower);
+        let mut slower = self.differences.parts.iter().filter(|part| part.direction == RatioVerdict::Slower);
         slower.any(|part| part.typical.interval.is_none_or(|interval| interval.low <= edge))
     }
 }

@@ -54,12 +54,12 @@ pub struct CompareArgs {
     /// Count differences up to PERCENT as none: a smaller one is never an answer, however certain it is.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "2%")]
     pub tolerance: f64,
-    /// Two axes for the map of each test and for its regions [default: `file_size,record_size`; for depth studies
+    /// Two axes for the map of each test and for its parts [default: `file_size,record_size`; for depth studies
     /// `record_size,queue_depth`].
     #[arg(long, value_name = "AXIS,AXIS", value_parser = axes)]
     pub axes: Option<Axes>,
-    /// Exit with code 8 if a later system is more than PERCENT slower than an earlier one, overall or in a region, with
-    /// 95 % confidence; with code 9 if the data does not rule that out.
+    /// Exit with code 8 if a later system is more than PERCENT slower than an earlier one, overall, in a test or in a part of the
+    /// map, with 95 % confidence; with code 9 if the data does not rule that out.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub fail_if_slower: Option<f64>,
     /// Exit with code 9 if the comparison would not detect a difference of PERCENT over all cells; with `--series`, if the
@@ -91,6 +91,8 @@ fn axes(text: &str) -> Result<Axes, String> {
 pub struct Compared {
     run: RunReference,
     target: Option<String>,
+    /// What the user typed.
+    text: String,
 }
 
 impl FromStr for Compared {
@@ -105,7 +107,7 @@ impl FromStr for Compared {
             }
             _ => (text, None),
         };
-        Ok(Self { run: run.parse()?, target })
+        Ok(Self { run: run.parse()?, target, text: text.to_owned() })
     }
 }
 
@@ -119,10 +121,24 @@ struct Chosen {
 /// Runs with the targets to compare; none for all of them.
 type Selection<'a> = Vec<(&'a RunReference, Option<Vec<String>>)>;
 
-/// Each run once, even if several of its targets are selected, so that interleaved steps stay paired.
+/// The argument that selects what an earlier one selects already, and that earlier one.
+///
+/// `1 1/nfs` is a mistake too: the first argument has every target of the run.
+fn repeated(wanted: &[Compared]) -> Option<(&Compared, &Compared)> {
+    let overlaps = |one: &Compared, other: &Compared| {
+        let same = one.target.is_none() || other.target.is_none() || one.target == other.target;
+        one.run == other.run && same
+    };
+    wanted.iter().enumerate().find_map(|(at, later)| {
+        wanted[..at].iter().find(|earlier| overlaps(earlier, later)).map(|earlier| (later, earlier))
+    })
+}
+
+/// Each run once, even if several of its targets are selected, so that interleaved steps stay paired. Targets keep the order of
+/// the arguments.
 fn selected(wanted: &[Compared]) -> Selection<'_> {
     let mut found = Selection::new();
-    for Compared { run, target } in wanted {
+    for Compared { run, target, .. } in wanted {
         match found.iter_mut().find(|(reference, _)| *reference == run) {
             None => found.push((run, target.clone().map(|name| vec![name]))),
             Some((_, targets)) => match target {
@@ -152,6 +168,12 @@ fn chosen(wanted: &[Compared], database: &Path) -> Result<Vec<Chosen>, Failure> 
 
 /// Compares runs or targets.
 pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    if let Some((again, first)) = repeated(&args.runs) {
+        return Err(Failure::usage(format!(
+            "RUN: '{}' is part of '{}', which is given already; compare two different runs or targets",
+            again.text, first.text
+        )));
+    }
     let database = &args.database.db;
     let chosen = chosen(&args.runs, database)?;
     let several = chosen.len() > 1;
@@ -160,7 +182,7 @@ pub fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
         let run = run_data(chosen.loaded.run, several);
         match chosen.targets {
             None => run,
-            Some(targets) => run.only(|name| targets.iter().any(|wanted| wanted == name)),
+            Some(targets) => run.with_targets(&targets),
         }
     };
     let data: Vec<RunData> = chosen.into_iter().map(of).collect();
@@ -258,6 +280,31 @@ fn sharpness_remedy(verdict: &ComparisonVerdict, limit: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_argument_that_repeats_another_is_found() {
+        let repeats = |texts: &[&str]| {
+            let wanted: Vec<Compared> = texts.iter().map(|text| text.parse().unwrap()).collect();
+            repeated(&wanted).map(|(again, first)| (again.text.clone(), first.text.clone()))
+        };
+        let pair = |again: &str, first: &str| Some((again.to_owned(), first.to_owned()));
+        assert_eq!(repeats(&["1", "1"]), pair("1", "1"));
+        assert_eq!(repeats(&["1/a", "1/b", "1/a"]), pair("1/a", "1/a"));
+        assert_eq!(repeats(&["1/a", "1"]), pair("1", "1/a"));
+        assert_eq!(repeats(&["1", "2/a", "2/b"]), None);
+        assert_eq!(repeats(&["a.db:1", "b.db:1"]), None);
+    }
+
+    #[test]
+    fn targets_keep_the_order_of_the_arguments() {
+        let order = |texts: &[&str]| {
+            let wanted: Vec<Compared> = texts.iter().map(|text| text.parse().unwrap()).collect();
+            selected(&wanted).into_iter().map(|(_, targets)| targets).collect::<Vec<_>>()
+        };
+        let names = |names: [&str; 2]| Some(names.map(str::to_owned).to_vec());
+        assert_eq!(order(&["1/x", "1/y"]), [names(["x", "y"])]);
+        assert_eq!(order(&["1/y", "1/x"]), [names(["y", "x"])]);
+    }
 
     #[test]
     fn reference_separates_path_run_and_target() {

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use sharebench_analysis::{
-    Analysis, CacheCurve, Comparison, DifferingRegion, RateUnit, RatioVerdict, Section, StressPoint,
-    SystemTimeline, View,
+    Analysis, CacheCurve, Comparison, DifferingPart, PartEvidence, RateUnit, RatioVerdict, Section,
+    StressPoint, SystemTimeline, View,
 };
 use sharebench_model::{Value, axis};
 
@@ -83,17 +83,18 @@ struct SectionData<'a, 'n> {
     lines: Vec<LineData>,
     /// Quantile (none for the mean) and nanoseconds.
     limits: Vec<(Option<f64>, f64)>,
-    regions: Vec<RegionData<'a>>,
+    parts: Vec<PartData<'a>>,
     cliffs: Vec<CliffData>,
     rows: Rows<'a, 'n>,
 }
 
-/// A region with its number; the sentence has the id that [`region_id`] gives.
+/// A part of the map with its number; the sentence has the id that [`part_id`] gives.
 #[derive(Serialize)]
-struct RegionData<'a> {
+struct PartData<'a> {
     comparison: usize,
     number: usize,
-    standing: RatioVerdict,
+    direction: RatioVerdict,
+    evidence: PartEvidence,
     ratio: [Option<f64>; 3],
     rows: &'a [usize],
 }
@@ -117,14 +118,14 @@ struct TimelineData<'a> {
 
 type StretchData<'a> = (u64, u64, usize, Option<[f64; 3]>, u64, usize, usize, &'a [String], Option<String>);
 
-/// Number of a region as the reader sees it: from 1, within its comparison.
-pub fn region_number(region: usize) -> usize {
-    region + 1
+/// Number of a part as the reader sees it: from 1, within its comparison.
+pub fn part_number(part: usize) -> usize {
+    part + 1
 }
 
-/// Id of the sentence that speaks of a region.
-pub fn region_id(comparison: usize, region: usize) -> String {
-    format!("region-{comparison}-{}", region_number(region))
+/// Id of the sentence about a part.
+pub fn part_id(comparison: usize, part: usize) -> String {
+    format!("part-{comparison}-{}", part_number(part))
 }
 
 fn section<'a, 'n>(
@@ -142,10 +143,8 @@ fn section<'a, 'n>(
         });
         (line.system, line.unhindered_per_user.map(four_digits), forecast)
     });
-    let regions =
-        analysis.comparisons.iter().enumerate().flat_map(|(at, comparison)| {
-            regions(at, comparison).filter(|(region, _)| region.section == index)
-        });
+    let parts =
+        analysis.comparisons.iter().enumerate().flat_map(|(at, comparison)| parts(at, comparison, index));
     SectionData {
         title,
         view: *view,
@@ -155,7 +154,7 @@ fn section<'a, 'n>(
         knees: knees.collect(),
         lines: lines.collect(),
         limits: section.limits.iter().map(|limit| (limit.quantile, limit.ns)).collect(),
-        regions: regions.map(|(_, data)| data).collect(),
+        parts: parts.collect(),
         cliffs: cliffs(analysis, index),
         rows: Rows { rows: &section.rows, notes },
     }
@@ -174,17 +173,23 @@ fn cliffs(analysis: &Analysis, section: usize) -> Vec<CliffData> {
     analysis.cache_curves.iter().filter(here).filter_map(data).collect()
 }
 
-fn regions(at: usize, comparison: &Comparison) -> impl Iterator<Item = (&DifferingRegion, RegionData<'_>)> {
-    comparison.differences.regions.iter().enumerate().map(move |(index, region)| {
-        let data = RegionData {
-            comparison: at,
-            number: region_number(index),
-            standing: region.verdict,
-            ratio: digits_of(&region.typical),
-            rows: &region.rows,
-        };
-        (region, data)
+/// The parts of one comparison in one section.
+fn parts(at: usize, comparison: &Comparison, section: usize) -> impl Iterator<Item = PartData<'_>> {
+    comparison.differences.parts.iter().enumerate().filter_map(move |(index, part)| {
+        let test = part.sections.iter().position(|known| *known == section)?;
+        Some(part_data(at, index, part, test))
     })
+}
+
+fn part_data(comparison: usize, part: usize, found: &DifferingPart, test: usize) -> PartData<'_> {
+    PartData {
+        comparison,
+        number: part_number(part),
+        direction: found.direction,
+        evidence: found.evidence,
+        ratio: digits_of(&found.typical),
+        rows: &found.rows[test],
+    }
 }
 
 fn timeline(timeline: &SystemTimeline) -> TimelineData<'_> {

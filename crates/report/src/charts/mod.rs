@@ -4,4 +4,4 @@ mod data;
 mod digits;
 mod rows;
 
-pub use data::{ChartData, region_id, region_number};
+pub use data::{ChartData, part_id, part_number};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use sharebench_analysis::{Analysis, Sentence, Status, Tone};
 
 use crate::escape::{lines, markdown as safe};
-use crate::show::counts;
+use crate::show::{compared_systems, counts, masked};
 use crate::tables::{
     Table, bands_table, cost_table, load_tables, main_table, rank_tables, study_table, times_table,
 };
@@ -22,6 +22,13 @@ pub fn markdown(analysis: &Analysis) -> String {
     }
     for verdict in analysis.verdicts() {
         let _ = write!(out, "\n**Verdict:** {}\n", safe(&verdict.text));
+    }
+    let compared = compared_systems(analysis);
+    if !compared.is_empty() {
+        out.push('\n');
+    }
+    for system in compared {
+        let _ = writeln!(out, "- {}: {}", safe(&system.name), safe(&masked(&system.url)));
     }
     sentences(&mut out, "Answer", &analysis.answer);
     out.push_str("\n## Can I trust it?\n\n");

@@ -130,7 +130,7 @@ fn figures<'a>(
         figure(
             "ratio",
             "Ratio of throughputs",
-            "Colour: which system is faster and by how much; paler with a wider interval; dashed: not resolved; single runs are pale. A frame is a region; a dashed line marks where reads of a system fall with the size of the file. Click a cell for its numbers.",
+            "Colour: which system is faster and by how much; paler with a wider interval; dashed: not resolved; single runs are pale. A frame is a part in which one system is faster: the later one in a solid frame (▲), the earlier one in a dashed frame (▼). A dashed line marks where reads of a system fall with the size of the file. Click a cell for its numbers.",
             "",
         )
     };

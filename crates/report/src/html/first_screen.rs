@@ -68,6 +68,7 @@ pub fn answer(analysis: &Analysis) -> Body<'_> {
             @if !alarms.is_empty() { (sentences(alarms.into_iter())) }
             @if let Some(sentence) = headline { p.claim.short { (sentence.text) } }
             (verdicts(analysis))
+            (compared_systems(analysis))
             @if let Some(bars) = bars(analysis).filter(|bars| bars.bars.len() > 1) { (bar_chart(&bars)) }
             (trust(analysis))
         }
@@ -93,7 +94,7 @@ fn verdicts(analysis: &Analysis) -> Markup {
             @let support = word.as_ref().map_or_else(|| support.to_owned(), |word| support.replace(&format!(", {word}"), ""));
             @if index == 0 {
                 p.claim { (claim) }
-                p.support { @if support.starts_with(" [") { (interval_level(analysis)) } (on_its_own_line(&support)) " " @if let Some(word) = word { span.confidence { (word) } } }
+                p.support { @if support.trim_start_matches(',').starts_with(" [") { (interval_level(analysis)) } (on_its_own_line(&support)) " " @if let Some(word) = word { span.confidence { (word) } } }
             } @else {
                 p.second { b { (claim) } (support) " " @if let Some(word) = word { span.confidence { (word) } } }
             }
@@ -101,9 +102,19 @@ fn verdicts(analysis: &Analysis) -> Markup {
     }
 }
 
+/// Names and URLs of the compared systems.
+fn compared_systems(analysis: &Analysis) -> Markup {
+    let systems = show::compared_systems(analysis);
+    html! {
+        @if !systems.is_empty() {
+            ul.systems { @for system in systems { li { b { (system.name) } " " span { (show::masked(&system.url)) } } } }
+        }
+    }
+}
+
 /// What supports a claim, without the mark that separates the two in one line.
 fn on_its_own_line(support: &str) -> &str {
-    support.trim_start_matches([',', ';'])
+    support.trim_start_matches([',', ';', ':'])
 }
 
 /// Names the interval in brackets.
@@ -208,7 +219,7 @@ fn map(out: &mut PageWriter<'_>, analysis: &Analysis) -> io::Result<()> {
         kind: if is_single { "ratio" } else { "overview" },
         title: "Map of the ratios",
         hint: if is_single {
-            "A frame is a region; a dashed line marks where reads of a system fall with the size of the file. Click a cell for its numbers."
+            "A frame is a part in which one system is faster: the later one in a solid frame (▲), the earlier one in a dashed frame (▼). A dashed line marks where reads of a system fall with the size of the file. Click a cell for its numbers."
         } else {
             "One line per test. Click a cell for its numbers."
         },

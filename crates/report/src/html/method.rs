@@ -83,7 +83,7 @@ fn targets(analysis: &Analysis) -> Markup {
                     }
                 }
                 tbody {
-                    tr { th scope="row" { "URL" } @for system in systems { td.wrap { (system.url) } } }
+                    tr { th scope="row" { "URL" } @for system in systems { td.wrap { (show::masked(&system.url)) } } }
                     @for name in names {
                         tr {
                             th scope="row" { (name) }
@@ -106,9 +106,10 @@ fn reading(analysis: &Analysis) -> Markup {
         b { "Faster" } " means that the whole interval lies beyond " (tolerance) " %, " b { "about the same" }
         " that it lies within " (tolerance) " %; everything else is " b { "not resolved" } ". Ratios of interleaved \
         repetitions are Hodges-Lehmann estimates of paired log ratios with exact signed-rank intervals; a summary is the \
-        geometric mean over cells, with whole repetitions as replicates. Of many cells judged alone some look different by \
-        chance: trust the summaries and the regions first; the intervals of regions hold for all regions of all tests \
-        together (a sign-flip scan at a family-wise error of 5 %). Throughputs are medians. A percentile is that of the \
+        geometric mean over cells, with repetitions as replicates. Of many cells judged alone some look different by \
+        chance: trust the summaries and the parts of the map first; the intervals of parts hold for all cells and parts of \
+        all tests together (sign flips of repetitions at a family-wise error of 5 %). A part is named as faster only if \
+        the interval of each of its cells excludes the opposite. Throughputs are medians. A percentile is that of the \
         typical repetition, or of all together where repetitions are few. Requests that queue depend on each other, and \
         the interval of a percentile counts them by their effective sample size. A percentile marked >= has fewer than ten \
         such requests beyond it: the true value may be larger."

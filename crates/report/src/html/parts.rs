@@ -3,25 +3,25 @@
 use std::io;
 
 use maud::{Markup, html};
-use sharebench_analysis::{Analysis, RatioVerdict, RegionReference, Sentence, Status, Tone, TrustLine};
+use sharebench_analysis::{Analysis, PartReference, RatioVerdict, Sentence, Status, Tone, TrustLine};
 use sharebench_model::units::counted;
 
 use super::document::{CONTENT, PageWriter};
-use crate::charts::{region_id, region_number};
+use crate::charts::{part_id, part_number};
 use crate::show;
 use crate::tables::{Cell, Table};
 
-/// Sentences as a list, each with the mark of its tone; those of a region link to the sentence below its map.
+/// Sentences as a list, each with the mark of its tone; those about a part of a map link to the sentence below its map.
 pub fn sentences<'a>(all: impl Iterator<Item = &'a Sentence>) -> Markup {
     html! {
         ul.sentences {
             @for sentence in all {
                 li class=(class(sentence.tone)) {
                     (sentence.text)
-                    @if let Some(at) = &sentence.region {
-                        @let number = region_number(at.region);
+                    @if let Some(at) = &sentence.part {
+                        @let number = part_number(at.part);
                         " "
-                        a.region href=(link(at)) title=(format!("region {number} on its map")) { (number) }
+                        a.part href=(link(at)) title=(format!("part {number} on its map")) { (number) }
                     }
                 }
             }
@@ -29,17 +29,17 @@ pub fn sentences<'a>(all: impl Iterator<Item = &'a Sentence>) -> Markup {
     }
 }
 
-/// Sentences below a heading that says `prefix` already; those of a region have its number and id.
+/// Sentences below a heading that says `prefix` already; those about a part of a map have its number and id.
 ///
 /// Without a map they keep their ids alone.
 pub fn listed<'a>(all: impl Iterator<Item = &'a Sentence>, prefix: &str, map: bool) -> Markup {
     html! {
         ul.sentences {
             @for sentence in all {
-                @let id = sentence.region.as_ref().map(|at| region_id(at.comparison, at.region));
+                @let id = sentence.part.as_ref().map(|at| part_id(at.comparison, at.part));
                 li class=(class(sentence.tone)) id=[id] {
                     // The number comes first, as on the map.
-                    @if let Some(at) = sentence.region.as_ref().filter(|_| map) {
+                    @if let Some(at) = sentence.part.as_ref().filter(|_| map) {
                         (badge(at)) " "
                     }
                     (sentence.text.strip_prefix(prefix).unwrap_or(&sentence.text))
@@ -49,16 +49,16 @@ pub fn listed<'a>(all: impl Iterator<Item = &'a Sentence>, prefix: &str, map: bo
     }
 }
 
-fn badge(at: &RegionReference) -> Markup {
-    let number = region_number(at.region);
+fn badge(at: &PartReference) -> Markup {
+    let number = part_number(at.part);
     html! {
-        a.region href=(link(at)) data-comparison=(at.comparison)
-            title=(format!("show region {number} on the map")) { (number) }
+        a.part href=(link(at)) data-comparison=(at.comparison)
+            title=(format!("show part {number} on the map")) { (number) }
     }
 }
 
-fn link(at: &RegionReference) -> String {
-    format!("#{}", region_id(at.comparison, at.region))
+fn link(at: &PartReference) -> String {
+    format!("#{}", part_id(at.comparison, at.part))
 }
 
 pub fn class(tone: Tone) -> &'static str {
@@ -71,9 +71,9 @@ pub fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// True for a finding that a test shows no difference, other than about a region of its map.
+/// True for a finding that a test shows no difference, other than about a part of its map.
 pub fn is_no_difference(found: &Sentence) -> bool {
-    found.tone == Tone::Same && found.region.is_none() && found.section.is_some()
+    found.tone == Tone::Same && found.part.is_none() && found.section.is_some()
 }
 
 /// Sentences about tests as a table that opens from its summary line.

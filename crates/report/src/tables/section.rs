@@ -1,6 +1,6 @@
 //! Tables of a section: throughput and ratios, response times, cost.
 
-use sharebench_analysis::{Analysis, Outcome, Ratio, RatioVerdict, Row, Section, View};
+use sharebench_analysis::{Analysis, Comparison, Outcome, Ratio, RatioVerdict, Row, Section, View};
 use sharebench_model::units::show_size;
 use sharebench_model::{Verdict, axis};
 
@@ -145,7 +145,10 @@ fn build(
         cells
     });
     let rows = rows.collect();
-    let notes = legends(section, ratios);
+    let mut notes = legends(section, ratios);
+    if ratios && section.rows.iter().any(|row| has_other_quotient(analysis, row)) {
+        notes.push(show::QUOTIENT_LEGEND.to_owned());
+    }
     Table { caption: caption.to_owned(), header, keys: section.axes.len(), rows, notes }
 }
 
@@ -163,6 +166,20 @@ fn legends(section: &Section, ratios: bool) -> Vec<String> {
         legends.push(show::CACHED_LEGEND.to_owned());
     }
     legends
+}
+
+/// How far a ratio and the quotient of the two rates may be apart without a note.
+const QUOTIENT_GAP: f64 = 0.05;
+
+/// True if a ratio differs from the quotient of the rates in the same row.
+fn has_other_quotient(analysis: &Analysis, row: &Row) -> bool {
+    let rate = |system: usize| row.outcomes[system].as_ref().map(|outcome| outcome.rate.value);
+    let pairs = analysis.comparisons.iter().zip(&row.ratios);
+    let gap = |(pair, ratio): (&Comparison, &Option<Ratio>)| {
+        let quotient = rate(pair.a)? / rate(pair.b)?;
+        Some((quotient / ratio.as_ref()?.typical.value).ln().abs())
+    };
+    pairs.filter_map(gap).any(|gap| gap > QUOTIENT_GAP.ln_1p())
 }
 
 fn has_warning(row: &Row) -> bool {

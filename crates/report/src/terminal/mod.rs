@@ -15,7 +15,10 @@ use crate::escape::terminal as safe;
 use crate::show::counts;
 use crate::tables::{load_tables, main_table, operation_sentence, rank_tables, study_table};
 use layout::pad;
-use parts::{heading, sentences, statuses, unlike_conditions, verdicts, write_table};
+use parts::{
+    compared_systems, heading, sentences, sentences_within, statuses, unlike_conditions, verdicts,
+    write_table,
+};
 use style::{BOLD, DIM, GREEN, RED, YELLOW};
 
 pub use layout::{width, wrap};
@@ -35,12 +38,16 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     }
     unlike_conditions(&mut out, style, analysis);
     verdicts(&mut out, style, analysis);
+    compared_systems(&mut out, style, analysis);
     sentences(&mut out, style, "ANSWER", &analysis.answer);
     statuses(&mut out, style, &analysis.trust.iter().collect::<Vec<_>>());
     sentences(&mut out, style, "CONTRADICTIONS", &analysis.contradictions);
-    sentences(&mut out, style, "FINDINGS", &analysis.findings);
-    sentences(&mut out, style, "NOT RESOLVED", &analysis.not_resolved);
-    not_aligned(&mut out, style, analysis);
+    let mut open = String::new();
+    sentences_within(&mut open, style, "NOT RESOLVED", &analysis.not_resolved, MAX_OPEN);
+    not_aligned(&mut open, style, analysis);
+    let left = MAX_BEFORE_TABLES.saturating_sub(out.lines().count() + open.lines().count());
+    sentences_within(&mut out, style, "FINDINGS", &analysis.findings, left.max(MIN_FINDINGS));
+    out.push_str(&open);
     for section in &analysis.sections {
         heading(&mut out, style, &safe(&section.title));
         let mut table = main_table(analysis, section);
@@ -69,8 +76,16 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     out
 }
 
+/// Most lines before the first table, unless the answer and the checks alone need more.
+const MAX_BEFORE_TABLES: usize = 60;
+/// Most lines of what is not resolved, and fewest of the findings.
+const MAX_OPEN: usize = 10;
+const MIN_FINDINGS: usize = 8;
+
 /// Most lines of a list; the other formats have all of them.
 const MAX_LISTED: usize = 20;
+/// The same of positions that are not aligned, which come before the tables.
+const MAX_UNMATCHED: usize = 6;
 
 /// Positions without counterpart, in groups with their reasons.
 fn not_aligned(out: &mut String, style: Style, analysis: &Analysis) {
@@ -78,12 +93,12 @@ fn not_aligned(out: &mut String, style: Style, analysis: &Analysis) {
         return;
     }
     let _ = writeln!(out, "{}", style.paint(BOLD, "NOT ALIGNED"));
-    for unmatched in analysis.unmatched.iter().take(MAX_LISTED) {
+    for unmatched in analysis.unmatched.iter().take(MAX_UNMATCHED) {
         for line in wrap(&safe(&unmatched.words(analysis)), style.limit() - 2, 2) {
             let _ = writeln!(out, "  {line}");
         }
     }
-    if let Some(more @ 1..) = analysis.unmatched.len().checked_sub(MAX_LISTED) {
+    if let Some(more @ 1..) = analysis.unmatched.len().checked_sub(MAX_UNMATCHED) {
         let _ = writeln!(out, "  and {more} more (in the other formats)");
     }
     out.push('\n');

@@ -7,6 +7,7 @@ use sharebench_analysis::{Analysis, RatioVerdict, Sentence, Status, Tone, TrustL
 use super::layout::{blocks, pad, width, wrap};
 use super::style::{BLUE, BOLD, DIM, GREEN, RED, Style, YELLOW};
 use crate::escape::terminal as safe;
+use crate::show;
 use crate::tables::{Cell, Table};
 
 /// Blanks between columns.
@@ -115,27 +116,84 @@ pub(super) fn verdicts(out: &mut String, style: Style, analysis: &Analysis) {
     }
 }
 
+/// Names and URLs of the compared systems; nothing of one system alone.
+pub(super) fn compared_systems(out: &mut String, style: Style, analysis: &Analysis) {
+    let systems = show::compared_systems(analysis);
+    let names = systems.iter().map(|system| width(&safe(&system.name))).max().unwrap_or(0);
+    for system in &systems {
+        let name = pad(&safe(&system.name), names, false);
+        let line = format!("{name}  {}", safe(&show::masked(&system.url)));
+        let _ = writeln!(out, "{}{}", " ".repeat(LABEL), style.paint(DIM, &line));
+    }
+    if !systems.is_empty() {
+        out.push('\n');
+    }
+}
+
 pub(super) fn sentences(out: &mut String, style: Style, title: &str, sentences: &[Sentence]) {
     if sentences.is_empty() && title != "ANSWER" {
         return;
     }
     let _ = writeln!(out, "{}", style.paint(BOLD, title));
     for sentence in sentences {
-        let (mark, colour) = match sentence.tone {
-            Tone::Alarm => ("!", RED),
-            Tone::Difference => (style.mark("▲", ">"), BLUE),
-            Tone::Same => ("=", GREEN),
-            Tone::NotResolved => ("?", YELLOW),
-            Tone::Note => (style.mark("·", "-"), DIM),
-        };
-        let lines = wrap(&safe(&sentence.text), style.limit() - 2, 0);
-        for (index, line) in lines.iter().enumerate() {
-            let mark = if index == 0 { style.paint(colour, mark) } else { " ".to_owned() };
-            let line = if sentence.tone == Tone::Alarm { style.paint(RED, line) } else { line.clone() };
-            let _ = writeln!(out, "{mark} {line}");
-        }
+        out.push_str(&sentence_lines(style, sentence));
     }
     out.push('\n');
+}
+
+/// As many of the sentences as fit in these lines, with the heading and the blank line after them. Differences come first, so that
+/// they are not among those that only the other formats have.
+pub(super) fn sentences_within(
+    out: &mut String,
+    style: Style,
+    title: &str,
+    sentences: &[Sentence],
+    lines: usize,
+) {
+    if sentences.is_empty() {
+        return;
+    }
+    let texts: Vec<(bool, String)> =
+        sentences.iter().map(|s| (s.tone == Tone::Difference, sentence_lines(style, s))).collect();
+    let all: usize = texts.iter().map(|(_, text)| text.lines().count()).sum();
+    let _ = writeln!(out, "{}", style.paint(BOLD, title));
+    // The heading, the line that counts the rest, and the blank line.
+    let mut left = if all + 2 <= lines { all } else { lines.saturating_sub(3) };
+    let mut shown = vec![false; texts.len()];
+    for is_difference in [true, false] {
+        for (shown, (_, text)) in shown.iter_mut().zip(&texts).filter(|(_, (kind, _))| *kind == is_difference)
+        {
+            let needed = text.lines().count();
+            *shown = needed <= left;
+            left = if *shown { left - needed } else { 0 };
+        }
+    }
+    for ((_, text), _) in texts.iter().zip(&shown).filter(|(_, shown)| **shown) {
+        out.push_str(text);
+    }
+    let more = shown.iter().filter(|shown| !**shown).count();
+    if more > 0 {
+        let _ = writeln!(out, "  and {more} more (in the md, json and html formats)");
+    }
+    out.push('\n');
+}
+
+/// A sentence with the mark of its tone, wrapped.
+fn sentence_lines(style: Style, sentence: &Sentence) -> String {
+    let (mark, colour) = match sentence.tone {
+        Tone::Alarm => ("!", RED),
+        Tone::Difference => (style.mark("▲", ">"), BLUE),
+        Tone::Same => ("=", GREEN),
+        Tone::NotResolved => ("?", YELLOW),
+        Tone::Note => (style.mark("·", "-"), DIM),
+    };
+    let mut out = String::new();
+    for (index, line) in wrap(&safe(&sentence.text), style.limit() - 2, 0).iter().enumerate() {
+        let mark = if index == 0 { style.paint(colour, mark) } else { " ".to_owned() };
+        let line = if sentence.tone == Tone::Alarm { style.paint(RED, line) } else { line.clone() };
+        let _ = writeln!(out, "{mark} {line}");
+    }
+    out
 }
 
 /// Statuses, one line or more each; none without any.

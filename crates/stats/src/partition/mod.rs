@@ -19,6 +19,8 @@ use family::Family;
 use mean::CellMean;
 use series::PreparedMap;
 
+use crate::Estimate;
+
 /// Fewest repetitions of a cell that counts: five never exclude zero at 95 %, because 2/2^5 is 6.3 %.
 const FEWEST_IN_MEANS: usize = 6;
 /// Fewest repetitions of a cell that may be named alone.
@@ -32,4 +34,13 @@ pub fn partition_map(map: &Map, options: &MapOptions) -> Option<PartitionedMap> 
     let family = Family::new(map, &prepared, mean.serial(), options);
     let parts = cover::parts(map, &prepared, &family, options.tolerance);
     Some(answer::assemble(map, &prepared, &family, &mean, parts, options))
+}
+
+/// The mean over all cells of a map alone, at each of these levels: [`PartitionedMap::mean`] without the division. None without a
+/// cell of six repetitions.
+pub fn map_mean(map: &Map, levels: [f64; 2]) -> Option<[Estimate; 2]> {
+    let prepared = PreparedMap::new(map);
+    let equal = 1.0 / prepared.cells.len() as f64;
+    let mean = CellMean::new(&prepared, &vec![equal; prepared.cells.len()])?;
+    Some(levels.map(|level| mean.estimate(level)))
 }
