@@ -48,10 +48,7 @@ fn slower_run_is_located_and_fails_a_build() {
     let json = sharebench.run(&["compare", "1", "2", "--format", "json"]).unwrap().expect_success();
     let analysis: Value = serde_json::from_str(&json.stdout).unwrap();
     let part = &analysis["comparisons"][0]["differences"]["parts"][0];
-    assert_eq!(
-        (&part["direction"], &part["place"][1]["from"]["bytes"]),
-        (&"slower".into(), &131_072.into())
-    );
+    assert_eq!((&part["direction"], &part["place"][1]["from"]["bytes"]), (&"slower".into(), &131_072.into()));
     assert_eq!(analysis["verdict"]["outcome"], "slower");
     let text = sharebench.run(&["compare", "1", "2"]).unwrap().expect_success().stdout;
     let order: Vec<usize> = ["VERDICT  ", "ANSWER", "CAN I TRUST IT?", "FINDINGS", "\nread\n"]

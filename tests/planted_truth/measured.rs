@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_engine::simulated::SimulatedTarget;
 use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, TargetIdentity};
+use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult, TargetIdentity};
 use sharebench_plan::{Plan, Precision, ResolvedPlan};
 use sharebench_results::{RunReference, RunSink, RunState, Store};
 use sharebench_target::{MemoryTarget, Target};
@@ -17,8 +17,8 @@ use crate::properties::Property;
 /// A run of a property.
 pub struct Measured {
     pub analysis: Analysis,
-    /// For each server the share of its time that its stops and slow times took, by its own account.
-    pub lost_shares: Vec<f64>,
+    /// The stored steps.
+    pub steps: Vec<StepResult>,
 }
 
 /// Measures a property once.
@@ -33,12 +33,14 @@ pub fn measure(property: &Property, seed: u64) -> Measured {
     }
     text += &property.sections;
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
-    let servers: Vec<SimulatedTarget<MemoryTarget>> =
-        devices.into_iter().map(|device| SimulatedTarget::new(MemoryTarget::new(), &clock, device)).collect();
-    let targets: Vec<Arc<dyn Target>> =
-        servers.iter().map(|server| Arc::new(server.clone()) as Arc<dyn Target>).collect();
-    let analysis = analyse(&[stored(&plan, &targets, &clock)], &Options::default());
-    Measured { analysis, lost_shares: servers.iter().map(SimulatedTarget::lost_share).collect() }
+    let targets: Vec<Arc<dyn Target>> = devices
+        .into_iter()
+        .map(|device| Arc::new(SimulatedTarget::new(MemoryTarget::new(), &clock, device)) as Arc<dyn Target>)
+        .collect();
+    let runs = [stored(&plan, &targets, &clock)];
+    let analysis = analyse(&runs, &Options::default());
+    let [run] = runs;
+    Measured { analysis, steps: run.steps }
 }
 
 /// Runs a plan into a results database, and loads it from there.

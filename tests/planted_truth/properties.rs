@@ -70,7 +70,7 @@ pub fn usual(seed: u64) -> Device {
 }
 
 /// Mean service time of the usual server in microseconds.
-fn mean() -> f64 {
+pub fn mean() -> f64 {
     USUAL * f64::exp(QUIET * QUIET / 2.0)
 }
 

@@ -55,7 +55,7 @@ pub struct Served {
 pub struct Device {
     seed: u64,
     stages: Vec<Stage>,
-    pub(super) course: TimeCourse,
+    course: TimeCourse,
     /// Factors of the service times of some requests.
     factors: Vec<(RequestClass, f64)>,
     files: FileUses,
@@ -287,11 +287,6 @@ impl Device {
             return FileUse::default();
         }
         self.files.record(file, offset, bytes)
-    }
-
-    /// The share of the time of all requests in service centers that stops and slow times took.
-    pub(super) fn lost_share(&self) -> f64 {
-        self.course.lost_ns as f64 / self.course.taken_ns.max(1) as f64
     }
 
     /// Lets an operation enter a stage at `arrival`, which must not go back; none after the last stage.

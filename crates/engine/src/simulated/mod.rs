@@ -82,11 +82,6 @@ impl<T: Target> SimulatedTarget<T> {
     pub fn log(&self) -> Vec<Served> {
         self.shared.inside().log.clone()
     }
-
-    /// The share of the time of all requests in service centers that stops and slow times of the device took.
-    pub fn lost_share(&self) -> f64 {
-        self.shared.inside().device.lost_share()
-    }
 }
 
 impl Shared {

@@ -19,9 +19,6 @@ pub(super) struct TimeCourse {
     pub wear_per_s: f64,
     /// Bytes of all requests so far.
     pub bytes: u64,
-    /// Time that requests have lost to the course, and time that they took.
-    pub lost_ns: u64,
-    pub taken_ns: u64,
 }
 
 pub(super) fn nanos(time: Duration) -> u64 {
@@ -45,10 +42,7 @@ impl TimeCourse {
     pub fn finish(&mut self, start: u64, drawn: u64, bytes: u32) -> (u64, u64) {
         self.bytes += u64::from(bytes);
         let service = (drawn as f64 * self.factor(start)).round() as u64;
-        let end = self.past_stops(start, service);
-        self.lost_ns += (end - start).saturating_sub(drawn);
-        self.taken_ns += end - start;
-        (service, end)
+        (service, self.past_stops(start, service))
     }
 
     /// The factor of the service time at an instant.
@@ -107,19 +101,5 @@ mod tests {
     fn server_is_slower_after_its_burst() {
         let course = TimeCourse { burst: Some((200, 2.0)), ..TimeCourse::default() };
         assert_eq!(ends(course, &[0, 100, 200, 300], 10), [10, 110, 220, 320]);
-    }
-
-    #[test]
-    fn lost_time_is_that_of_stops_and_slow_work() {
-        let mut course = TimeCourse {
-            stops: Some((1_000, 200)),
-            slow_turns: Some((2_000, 1_000, 1.5)),
-            ..TimeCourse::default()
-        };
-        // Usual, within a stop, and slow.
-        for start in [0, 850, 1_200] {
-            course.finish(start, 100, 0);
-        }
-        assert_eq!((course.lost_ns, course.taken_ns), (150 + 50, 100 + 250 + 150));
     }
 }
