@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
-use sharebench_tests::{Capture, Captured, Sharebench, needs};
+use sharebench_tests::{Capture, Captured, Sharebench, needs, widen_window};
 
 use crate::stored::Stored;
 
@@ -29,12 +30,17 @@ fn kinds(learned: &Value) -> BTreeMap<&str, u64> {
 }
 
 /// Runs the learned workload on the server that it was captured from.
-fn run_again(sharebench: &Sharebench, url: &str, number: u32) {
-    let line = format!("load {url} --preset mine.toml --warm-up 100ms --measure 1s --quiet");
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let _ = sharebench.run(&words).unwrap().expect_success();
-    for step in &Stored::read(sharebench, number).steps {
-        assert!(step["operations"].as_u64().unwrap() > 0, "{step}");
+fn run_again(sharebench: &Sharebench, url: &str) {
+    let measure = |window: &str| {
+        let line = format!("load {url} --preset mine.toml --warm-up 100ms --measure {window} --quiet");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let _ = sharebench.run(&words).unwrap().expect_success();
+        Stored::last(sharebench)
+    };
+    let works = |step: &Value| step["operations"].as_u64() > Some(0);
+    let stored = widen_window(Duration::from_secs(1), measure, |stored| stored.steps.iter().all(works));
+    for step in &stored.steps {
+        assert!(works(step), "{step}");
     }
 }
 
@@ -72,7 +78,7 @@ fn a_captured_load_over_nfs_4_is_counted_as_tshark_does_and_runs_again() {
     needs!(Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    for (number, version) in [(1, "vers=4.1"), (3, "vers=4.0")] {
+    for version in ["vers=4.1", "vers=4.0"] {
         let url = served.nfs4_url("", version);
         let captured = capture(&sharebench, &url);
         let learned = learned(&sharebench, &captured);
@@ -90,7 +96,7 @@ fn a_captured_load_over_nfs_4_is_counted_as_tshark_does_and_runs_again() {
         for what in ["lost_bytes", "cut", "not_understood", "without_reply"] {
             assert_eq!(unseen[what], 0, "{version}: {unseen}");
         }
-        run_again(&sharebench, &url, number + 1);
+        run_again(&sharebench, &url);
     }
 }
 
@@ -110,7 +116,7 @@ fn a_captured_load_over_smb_is_counted_as_tshark_does_and_runs_again() {
     }
     assert!(kinds["read"] > 0, "{kinds:?}");
     assert_eq!(learned["server"]["unseen"]["lost_bytes"], 0);
-    run_again(&sharebench, &url, 2);
+    run_again(&sharebench, &url);
 }
 
 #[test]

@@ -1,25 +1,29 @@
 //! Locks and denied files as steps of loads on every kind of target that has them, and the error of those that have not.
 
 use std::fs;
+use std::time::Duration;
 
-use sharebench_tests::{Sharebench, Smbd, SmbdOptions, needs};
+use sharebench_tests::{Sharebench, Smbd, SmbdOptions, needs, widen_window};
 
 use crate::plans::left_in;
 use crate::stored::{Stored, count, sections};
 
 const USERS: u64 = 4;
-/// Length of a window in milliseconds.
-const WINDOW_MS: u64 = 2000;
-
 /// Runs a load on targets of these names: no step has an error, and each lock is one of a transaction.
 fn loaded(sharebench: &Sharebench, targets: &[(&str, String)]) {
     let load = "seed = 7\nverify = 'full'\n[load]\nworkload = 'locks'\nusers = [4]\nthink = '0s'\n\
-                warm_up = '200ms'\nmeasure = '2s'\n";
+                warm_up = '200ms'\n";
     // The sections of targets follow the fields of the plan.
     let (fields, rest) = load.split_once("[load]").unwrap();
-    sharebench.write("plan.toml", &format!("{fields}{}[load]{rest}", sections(targets))).unwrap();
-    let _ = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
-    let stored = Stored::read(sharebench, 1);
+    let measure = |window: &str| {
+        let plan = format!("{fields}{}[load]{rest}measure = '{window}'\n", sections(targets));
+        sharebench.write("plan.toml", &plan).unwrap();
+        let _ = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
+        Stored::last(sharebench)
+    };
+    let stored = widen_window(Duration::from_secs(2), measure, |stored| {
+        stored.all_have("transactions", &["edit-contended", "edit-neighbours"])
+    });
     assert_eq!(stored.steps.len(), targets.len());
     for step in &stored.steps {
         let name = targets[step["target"].as_u64().unwrap() as usize].0;
@@ -33,7 +37,8 @@ fn loaded(sharebench: &Sharebench, targets: &[(&str, String)]) {
         }
         // A user holds the range for a millisecond at least, and one user at a time has it.
         let contended = count(step, "transactions", "edit-contended");
-        assert!(contended <= WINDOW_MS + USERS, "{name}: {contended}");
+        let window_ms = step["window_ns"].as_u64().unwrap() / 1_000_000;
+        assert!(contended <= window_ms + USERS, "{name}: {contended}");
         // One of each user may have begun before the window, or end after it.
         for kind in ["open", "lock", "write", "unlock", "close"] {
             let counted = count(step, "operations", kind);
@@ -84,9 +89,15 @@ fn users_wait_for_a_file_that_another_user_denies() {
     let served = sharebench.serve("served").unwrap();
     sharebench.write("deny.toml", DENY).unwrap();
     let urls = [served.smb_url(""), served.nfs4_url("", "vers=4.1"), served.ncp_url("")];
-    for (run, url) in (1..).zip(&urls) {
-        let _ = sharebench.run(&["load", url, "--preset", "deny.toml"]).unwrap().expect_success();
-        let stored = Stored::read(&sharebench, run);
+    for url in &urls {
+        let measure = |window: &str| {
+            let line = ["load", url, "--preset", "deny.toml", "--measure", window];
+            let _ = sharebench.run(&line).unwrap().expect_success();
+            Stored::last(&sharebench)
+        };
+        let stored = widen_window(Duration::from_secs(1), measure, |stored| {
+            stored.all_have("transactions", &["edit"])
+        });
         let step = &stored.steps[0];
         assert_eq!(step["errors"], serde_json::json!({}), "{url}: {step}");
         let transactions = step["transactions"].as_u64().unwrap();

@@ -1,8 +1,9 @@
 //! Notifications and semaphores as steps of loads, and the errors of targets that have none.
 
 use std::fs;
+use std::time::Duration;
 
-use sharebench_tests::{Sharebench, Smbd, SmbdOptions, needs};
+use sharebench_tests::{Sharebench, Smbd, SmbdOptions, needs, widen_window};
 
 use crate::plans::left_in;
 use crate::stored::{Stored, count};
@@ -22,8 +23,14 @@ const SAVE: &str = "[load]\nworkload = 'save'\nusers = [4]\nthink = '5ms'\nwarm_
 /// Runs the load on a target: each change that a transaction awaits is reported once.
 fn notified(sharebench: &Sharebench, url: &str) {
     sharebench.write("save.toml", SAVE).unwrap();
-    let _ = sharebench.run(&["load", url, "--preset", "save.toml"]).unwrap().expect_success();
-    let stored = Stored::read(sharebench, 1);
+    let measure = |window: &str| {
+        let line = ["load", url, "--preset", "save.toml", "--measure", window];
+        let _ = sharebench.run(&line).unwrap().expect_success();
+        Stored::last(sharebench)
+    };
+    let stored = widen_window(Duration::from_secs(2), measure, |stored| {
+        stored.all_have("transactions", &["save-shared", "replace-own", "rename-own"])
+    });
     let step = &stored.steps[0];
     assert_eq!(step["errors"], serde_json::json!({}), "{step}");
     let [watches, reports] = ["watch", "notify"].map(|kind| count(step, "operations", kind));
@@ -63,15 +70,22 @@ fn the_unit_of_a_semaphore_goes_from_user_to_user() {
     let served = sharebench.serve("served").unwrap();
     sharebench.write("exclusive.toml", EXCLUSIVE).unwrap();
     let url = served.ncp_url("");
-    let _ = sharebench.run(&["load", &url, "--preset", "exclusive.toml"]).unwrap().expect_success();
-    let stored = Stored::read(&sharebench, 1);
+    let measure = |window: &str| {
+        let line = ["load", &url, "--preset", "exclusive.toml", "--measure", window];
+        let _ = sharebench.run(&line).unwrap().expect_success();
+        Stored::last(&sharebench)
+    };
+    let stored = widen_window(Duration::from_secs(2), measure, |stored| {
+        stored.all_have("transactions", &["exclusive"])
+    });
     let step = &stored.steps[0];
     assert_eq!(step["errors"], serde_json::json!({}), "{step}");
     let transactions = step["transactions"].as_u64().unwrap();
     let [waits, signals] = ["wait", "signal"].map(|kind| count(step, "operations", kind));
     println!("{transactions} transactions, {waits} units taken, {signals} returned");
     // One user at a time has the unit, for a millisecond at least.
-    assert!(transactions > 0 && transactions <= 2000 + USERS, "{step}");
+    let window_ms = step["window_ns"].as_u64().unwrap() / 1_000_000;
+    assert!(transactions > 0 && transactions <= window_ms + USERS, "{step}");
     assert!(waits.abs_diff(transactions) <= USERS && signals.abs_diff(transactions) <= USERS, "{step}");
     assert_eq!(left_in(served.directory()), Vec::<String>::new());
 }

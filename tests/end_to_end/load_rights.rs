@@ -1,10 +1,11 @@
 //! Leases, oplocks and delegations as steps of loads, and the errors of targets that have none.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 use sharebench_tests::program::free_port;
-use sharebench_tests::{Served, Sharebench, Smbd, SmbdOptions, needs};
+use sharebench_tests::{Served, Sharebench, Smbd, SmbdOptions, needs, widen_window};
 
 use crate::plans::left_in;
 use crate::stored::{Stored, count};
@@ -13,10 +14,14 @@ const USERS: u64 = 4;
 
 /// Runs the preset `lease-handover` on a target: no operation fails, and each open is one of a transaction.
 fn handed_over(sharebench: &Sharebench, url: &str) -> Stored {
-    let load = ["load", url, "--preset", "lease-handover", "--users", "4"];
-    let window = ["--warm-up", "200ms", "--measure", "2s"];
-    let _ = sharebench.run(&[&load[..], &window].concat()).unwrap().expect_success();
-    let stored = Stored::read(sharebench, 1);
+    let load = ["load", url, "--preset", "lease-handover", "--users", "4", "--warm-up", "200ms", "--measure"];
+    let measure = |window: &str| {
+        let _ = sharebench.run(&[&load[..], &[window]].concat()).unwrap().expect_success();
+        Stored::last(sharebench)
+    };
+    let stored = widen_window(Duration::from_secs(2), measure, |stored| {
+        stored.all_have("operations", &["open-leased"]) && stored.all_have("transactions", &["take-back"])
+    });
     let step = &stored.steps[0];
     assert_eq!(step["errors"], serde_json::json!({}), "{step}");
     let [granted, refused, taken_back] =
@@ -96,8 +101,15 @@ fn delegations_are_granted_and_returned_within_the_pause() {
     let served = sharebench.serve("served").unwrap();
     sharebench.write("delegated.toml", DELEGATED).unwrap();
     let url = served.nfs4_url("", "vers=4.1");
-    let _ = sharebench.run(&["load", &url, "--preset", "delegated.toml"]).unwrap().expect_success();
-    let stored = Stored::read(&sharebench, 1);
+    let load = ["load", &url, "--preset", "delegated.toml", "--measure"];
+    let measure = |window: &str| {
+        let _ = sharebench.run(&[&load[..], &[window]].concat()).unwrap().expect_success();
+        Stored::last(&sharebench)
+    };
+    let stored = widen_window(Duration::from_secs(2), measure, |stored| {
+        stored.all_have("operations", &["open-delegated"])
+            && stored.all_have("transactions", &["read-own", "read-shared", "take-back"])
+    });
     let step = &stored.steps[0];
     assert_eq!(step["errors"], serde_json::json!({}), "{step}");
     let kinds = |step: &Value| {

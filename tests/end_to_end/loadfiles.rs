@@ -1,13 +1,13 @@
 //! Loadfiles and shared sessions from the command line, on every embedded server.
 
 use std::fs;
+use std::time::Duration;
 
-use sharebench_tests::Sharebench;
+use sharebench_tests::{Sharebench, widen_window};
 
 use crate::plans::left_in;
 use crate::stored::Stored;
 
-/// Window in which every user reaches the end of the file, even if the machine stalls.
 #[test]
 fn loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_reported_by_line() {
     let sharebench = Sharebench::new().unwrap();
@@ -43,18 +43,24 @@ fn loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_reported_by_lin
         served.nfs4_url("", "vers=4.0"),
     ];
     let mut line = vec!["load", "--loadfile", "client.txt", "--users", "3", "--verify", "full"];
-    line.extend(["--warm-up", "100ms", "--measure", "2s"]);
+    line.extend(["--warm-up", "100ms"]);
     line.extend(urls.iter().map(String::as_str));
-    let ended = sharebench.run(&line).unwrap().expect_success();
+    // Directories, files and what failed as it had to; and what the file leaves is put back.
+    let names = ["NTCreateX", "ReadX", "FIND_FIRST", "Rename", "restore"];
+    let measure = |window: &str| {
+        let ended = sharebench.run(&[&line[..], &["--measure", window]].concat());
+        (ended.unwrap().expect_success(), Stored::last(&sharebench))
+    };
+    let (ended, stored) =
+        widen_window(Duration::from_secs(2), measure, |(_, stored)| stored.all_have("transactions", &names));
     let notice = "each user replays 19 of the 20 operations of the loadfile in turn; 1 Close left out";
     assert!(ended.text().contains(notice), "{}", ended.text());
-    let steps = Stored::read(&sharebench, 1).steps;
+    let steps = stored.steps;
     for step in &steps {
         assert_eq!(step["errors"].to_string(), "{}", "{step}");
         assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{step}");
         let transactions = step["load"]["transactions"].as_array().unwrap();
-        // Directories, files and what failed as it had to; and what the file leaves is put back.
-        for name in ["NTCreateX", "ReadX", "FIND_FIRST", "Rename", "restore"] {
+        for name in names {
             assert!(transactions.iter().any(|part| part["name"] == name), "{name}: {step}");
         }
         // NFSv3 has no locks of its own: its first lock is rejected, and the others are left out.
@@ -95,7 +101,6 @@ fn loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_reported_by_lin
     assert_eq!(left_in(&sharebench.home().join("local")), Vec::<String>::new());
 }
 
-/// Window in which at least one user completes an operation, even if the machine stalls.
 #[test]
 fn users_share_sessions_over_every_protocol() {
     let sharebench = Sharebench::new().unwrap();
@@ -103,16 +108,21 @@ fn users_share_sessions_over_every_protocol() {
     let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url("")];
     let mut line =
         vec!["load", "--preset", "office", "--users", "5", "--scale", "200KB", "--think", "exp:5ms"];
-    line.extend(["--warm-up", "100ms", "--measure", "2s", "--verify", "full", "--users-per-session", "3"]);
+    line.extend(["--warm-up", "100ms", "--verify", "full", "--users-per-session", "3"]);
     line.extend(urls.iter().map(String::as_str));
-    let ended = sharebench.run(&line).unwrap().expect_success();
+    let measure = |window: &str| {
+        let ended = sharebench.run(&[&line[..], &["--measure", window]].concat());
+        (ended.unwrap().expect_success(), Stored::last(&sharebench))
+    };
+    let (ended, stored) =
+        widen_window(Duration::from_secs(2), measure, |(_, stored)| stored.all_users_reported());
     // NCP has one request in flight per connection and the others wait, which the program reports.
     assert!(
         ended.stderr.contains("3 users share a session that carries 1 request at a time"),
         "{}",
         ended.text()
     );
-    for step in Stored::read(&sharebench, 1).steps {
+    for step in stored.steps {
         assert_eq!(step["errors"].to_string(), "{}", "{step}");
         assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{step}");
         let load = &step["load"];

@@ -11,6 +11,7 @@ mod bad_input;
 mod bands;
 mod bands_on_disk;
 mod browsing;
+mod changing_maps;
 mod cleanliness;
 mod comparing;
 mod dashboard;

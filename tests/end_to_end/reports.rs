@@ -2,10 +2,11 @@
 //! downloads, cells by click and by keyboard, no violation of accessibility, first screen, phone width, print.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 use sharebench_tests::program::{PATIENCE, poll};
-use sharebench_tests::{Reader, Sharebench, needs};
+use sharebench_tests::{Reader, Sharebench, needs, widen_window};
 
 use crate::exchange::{TABLE_OF_1993, place};
 use crate::plans::sweep;
@@ -42,6 +43,17 @@ fn directories(sharebench: &Sharebench, names: &[&str]) {
     }
 }
 
+/// Runs a plan whose last section is that of a load, with a window in which each user completes a transaction.
+fn measured(sharebench: &Sharebench, plan: &str, first_window: Duration) -> Stored {
+    let measure = |window: &str| {
+        sharebench.write("plan.toml", &format!("{plan}measure = '{window}'\n")).unwrap();
+        let _ = sharebench.run(&["run", "plan.toml", "--quiet"]).unwrap().expect_success();
+        Stored::last(sharebench)
+    };
+    // The cells of a sweep have no users.
+    widen_window(first_window, measure, Stored::all_users_reported)
+}
+
 fn parts(found: &Value) -> Vec<&str> {
     found["parts"].as_array().unwrap().iter().map(|part| part.as_str().unwrap()).collect()
 }
@@ -54,12 +66,11 @@ fn two_targets_and_their_users() {
     let local = "./local";
     directories(&sharebench, &["local"]);
     let plan = sweep(&[("nfs", &served.nfs_url("")), ("local", local)], "5ms", 6);
-    let load = "[load]\nusers = [1, 2, 4]\nthink = '20ms'\nwarm_up = '100ms'\nmeasure = '700ms'\nscale = '1MB'\nblock = '64KiB'\nslo = 'p95<200ms'\n";
-    let plan = plan.replace("title = 'test'", "title = 'an export and a local disk'");
-    sharebench.write("plan.toml", &format!("{plan}{load}")).unwrap();
-    let _ = sharebench.run(&["run", "plan.toml", "--quiet"]).unwrap().expect_success();
+    let load = "[load]\nusers = [1, 2, 4]\nthink = '20ms'\nwarm_up = '100ms'\nscale = '1MB'\nblock = '64KiB'\nslo = 'p95<200ms'\n";
+    let plan = plan.replace("title = 'test'", "title = 'an export and a local disk'") + load;
+    let stored = measured(&sharebench, &plan, Duration::from_millis(700));
     let kinds = ["overview", "load", "ratio", "throughput", "bands", "tail", "timeline", "cost"];
-    let found = read(&sharebench, "two-targets", &["1"], &kinds);
+    let found = read(&sharebench, "two-targets", &[&stored.number], &kinds);
     let order = ["answer", "trust", "users", "differ", "why", "tails", "cost", "open", "method"];
     let shown: Vec<&str> = parts(&found).into_iter().filter(|part| *part != "contradictions").collect();
     assert_eq!(shown, order, "{found}");
@@ -76,11 +87,11 @@ fn first_screen_has_verdict_bars_trust_and_the_map_of_that_pair() {
     let served = sharebench.serve("served").unwrap();
     directories(&sharebench, &["local"]);
     let targets = [("smb", &*served.smb_url("")), ("nfs", &*served.nfs_url("")), ("local", "./local")];
-    let load = "[load]\nusers = [1, 2]\nthink = '20ms'\nwarm_up = '100ms'\nmeasure = '500ms'\nscale = '1MB'\nblock = '64KiB'\n";
-    sharebench.write("plan.toml", &format!("{}{load}", sweep(&targets, "3ms", 6))).unwrap();
-    let _ = sharebench.run(&["run", "plan.toml", "--quiet"]).unwrap().expect_success();
-    let _ = sharebench.run(&["report", "1", "-o", "first.html"]).unwrap().expect_success();
-    let json = sharebench.run(&["report", "1", "--format", "json"]).unwrap().expect_success().stdout;
+    let load = "[load]\nusers = [1, 2]\nthink = '20ms'\nwarm_up = '100ms'\nscale = '1MB'\nblock = '64KiB'\n";
+    let stored = measured(&sharebench, &(sweep(&targets, "3ms", 6) + load), Duration::from_millis(500));
+    let run = stored.number.as_str();
+    let _ = sharebench.run(&["report", run, "-o", "first.html"]).unwrap().expect_success();
+    let json = sharebench.run(&["report", run, "--format", "json"]).unwrap().expect_success().stdout;
     let analysis: Value = serde_json::from_str(&json).unwrap();
     let reported = analysis["reported"][0].as_u64().unwrap() as usize;
     let found = Reader::first_screen(sharebench.home().join("first.html").to_str().unwrap()).unwrap();

@@ -1,10 +1,11 @@
 //! `serve --smb1`: SMB1 of the embedded server, used by this program and by smbclient.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 use sharebench_tests::program::run;
-use sharebench_tests::{Need, Served, Sharebench, Smbd, SourceTree, needs};
+use sharebench_tests::{Need, Served, Sharebench, Smbd, SourceTree, needs, widen_window};
 
 use crate::plans::left_in;
 use crate::stored::Stored;
@@ -34,18 +35,23 @@ fn every_test_of_a_sweep_an_office_load_and_locks_are_verified_over_smb1() {
     );
     sharebench.write("plan.toml", &plan).unwrap();
     let _ = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
-    let times = ["--think", "exp:5ms", "--warm-up", "100ms", "--measure", "1500ms", "--verify", "full"];
-    let line = ["load", &url, "--preset", "office", "--users", "3", "--scale", "600KB"];
-    let _ = sharebench.run(&[&line[..], &times].concat()).unwrap().expect_success();
+    let swept = Stored::last(&sharebench);
+    let measure = |window: &str| {
+        let times = ["--think", "exp:5ms", "--warm-up", "100ms", "--measure", window, "--verify", "full"];
+        let line = ["load", &url, "--preset", "office", "--users", "3", "--scale", "600KB"];
+        let _ = sharebench.run(&[&line[..], &times].concat()).unwrap().expect_success();
+        Stored::last(&sharebench)
+    };
+    let loaded = widen_window(Duration::from_millis(1500), measure, Stored::all_users_reported);
     let line = ["sweep", &url, "--tests", "locks", "--jobs", "3", "--repetitions", "1"];
     let _ = sharebench.run(&[&line[..], &["--min-sample-time", "5ms"]].concat()).unwrap().expect_success();
-    for run in [1, 2, 3] {
-        let stored = Stored::read(&sharebench, run);
+    let locked = Stored::last(&sharebench);
+    for stored in [&swept, &loaded, &locked] {
         assert!(!stored.steps.is_empty());
         stored.steps.iter().for_each(is_clean);
     }
     let locks = ["lock", "lock-neighbours", "lock-contended", "share-conflict"];
-    assert_eq!(Stored::read(&sharebench, 3).measured(0, &locks), locks);
+    assert_eq!(locked.measured(0, &locks), locks);
     assert_eq!(left_in(served.directory()), Vec::<String>::new());
 }
 

@@ -6,6 +6,8 @@ use sharebench_tests::{Ended, Sharebench};
 /// A stored run.
 #[derive(Debug)]
 pub struct Stored {
+    /// Number of the run.
+    pub number: String,
     /// Steps the plan holds.
     pub planned: usize,
     /// One object per finished step.
@@ -16,11 +18,31 @@ pub struct Stored {
 
 impl Stored {
     pub fn read(sharebench: &Sharebench, run: u32) -> Self {
-        let json = sharebench.run(&["export", &run.to_string(), "--format", "json"]).unwrap();
+        Self::exported(sharebench, &run.to_string())
+    }
+
+    /// The run that was measured last.
+    pub fn last(sharebench: &Sharebench) -> Self {
+        Self::exported(sharebench, "last")
+    }
+
+    fn exported(sharebench: &Sharebench, run: &str) -> Self {
+        let json = sharebench.run(&["export", run, "--format", "json"]).unwrap();
         let run: Value = serde_json::from_str(&json.expect_success().stdout).unwrap();
         let planned = run["steps_planned"].as_u64().unwrap() as usize;
         let list = |name: &str| run[name].as_array().unwrap().clone();
-        Self { planned, steps: list("steps"), targets: list("targets") }
+        Self { number: run["id"].to_string(), planned, steps: list("steps"), targets: list("targets") }
+    }
+
+    /// True if each user of each load step completed a transaction within its window.
+    pub fn all_users_reported(&self) -> bool {
+        let mut loads = self.steps.iter().filter(|step| !step["load"].is_null());
+        loads.all(|step| step["users_reported"] == step["users_assigned"])
+    }
+
+    /// True if each step has at least one transaction or operation of each of these names in a list such as `transactions`.
+    pub fn all_have(&self, list: &str, names: &[&str]) -> bool {
+        self.steps.iter().all(|step| names.iter().all(|name| count(step, list, name) > 0))
     }
 
     /// 0 while there is no such run yet.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sharebench_gss::AcceptorKeys;
 use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
 use sharebench_tests::program::run;
 use sharebench_tests::{
     DomainController, Ganesha, GaneshaOptions, Outcomes, Realm, Sharebench, Smbd, SmbdOptions, needs,
+    widen_window,
 };
 
 use crate::stored::Stored;
@@ -41,39 +43,41 @@ impl Client {
     }
 
     /// All tests and presets on one server, and the row of the table.
-    fn row(&self, sharebench: &Sharebench, runs: &mut u32, place: &Place) -> Vec<String> {
+    fn row(&self, sharebench: &Sharebench, place: &Place) -> Vec<String> {
         let sizes = "--file-sizes 128KiB --record-sizes 4KiB --stride 5 --depths 1,4";
         let once = "--repetitions 1 --min-sample-time 5ms --verify full --seed 7";
         self.run(sharebench, &format!("sweep --tests requests,streams {sizes} {once}"), place);
-        *runs += 1;
-        let steps = clean_steps(sharebench, *runs);
+        let steps = Stored::last(sharebench);
+        assert_clean(&steps);
         let tests: BTreeSet<&str> =
             steps.steps.iter().filter_map(|step| step["coordinates"]["test"]["text"].as_str()).collect();
         let mut row =
             vec![place.server.to_owned(), place.security.clone(), format!("{} verified", tests.len())];
         for preset in PRESETS {
-            let windows =
-                "--scale 600KB --block 32KiB --warm-up 100ms --measure 1500ms --verify full --seed 7";
-            let load = format!("load --preset {preset} --users 2 --think exp:5ms {windows}");
-            self.run(sharebench, &load, place);
-            *runs += 1;
-            clean_steps(sharebench, *runs);
+            let measure = |window: &str| {
+                let windows = format!("--warm-up 100ms --measure {window} --verify full --seed 7");
+                let load = format!(
+                    "load --preset {preset} --users 2 --think exp:5ms --scale 600KB --block 32KiB {windows}"
+                );
+                self.run(sharebench, &load, place);
+                Stored::last(sharebench)
+            };
+            let steps = widen_window(Duration::from_millis(1500), measure, Stored::all_users_reported);
+            assert_clean(&steps);
             row.push("verified".to_owned());
         }
         row
     }
 }
 
-/// The steps of a run, in which no operation failed and every byte that was read was checked.
-fn clean_steps(sharebench: &Sharebench, run: u32) -> Stored {
-    let stored = Stored::read(sharebench, run);
+/// No operation of a run failed, and every byte that was read was checked.
+fn assert_clean(stored: &Stored) {
     assert!(!stored.steps.is_empty() && stored.steps.len() == stored.planned);
     for step in &stored.steps {
         assert_eq!(step["errors"], serde_json::json!({}), "{step}");
         assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{step}");
         assert_ne!(step["verdict"], "invalid", "{step}");
     }
-    stored
 }
 
 /// The SMB levels of a server.
@@ -133,7 +137,6 @@ fn all_tests_and_two_presets_are_verified_over_kerberos_on_each_server() {
         "`fsct-homefolders`",
     ];
     let mut table = Outcomes::new("kerberos.md", &header);
-    let mut runs = 0;
     if !is_complete() {
         table.skip();
     }
@@ -151,7 +154,7 @@ fn all_tests_and_two_presets_are_verified_over_kerberos_on_each_server() {
         };
         let server = "Samba 4.17 as Active Directory domain controller";
         for place in smb(server, &controller.url("")).into_iter().filter(is_selected) {
-            table.add(client.row(&sharebench, &mut runs, &place));
+            table.add(client.row(&sharebench, &place));
         }
     }
     let client = Client {
@@ -160,7 +163,7 @@ fn all_tests_and_two_presets_are_verified_over_kerberos_on_each_server() {
         principal: run(&["id", "-un"], &[]).unwrap().trim().to_owned(),
     };
     for place in places.iter().filter(|place| is_selected(place)) {
-        table.add(client.row(&sharebench, &mut runs, place));
+        table.add(client.row(&sharebench, place));
     }
     table.settle().unwrap();
     assert_eq!(std::fs::read_dir(smbd.share()).unwrap().count(), 0, "something was left");

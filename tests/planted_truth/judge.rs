@@ -1,9 +1,14 @@
 //! Compares what an analysis claims with what was planted.
 
-use sharebench_analysis::{Analysis, ComparisonOutcome, DifferingPart, PartEvidence, RatioVerdict, Tone};
+use sharebench_analysis::{
+    Analysis, Comparison, ComparisonOutcome, ComparisonVerdict, DifferingPart, PartEvidence, RatioVerdict,
+    Tone,
+};
 use sharebench_model::Coordinates;
 
 use crate::count::Tally;
+use crate::measured::Measured;
+use crate::over_time::over_time;
 use crate::properties::{PlantedCache, Property, Truth};
 
 /// A planted ratio this close to the tolerance, as a logarithm, is on both of its sides.
@@ -21,7 +26,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    fn finding(&mut self, is_right: bool, what: impl FnOnce() -> String) {
+    pub fn finding(&mut self, is_right: bool, what: impl FnOnce() -> String) {
         if is_right {
             self.findings.right += 1;
         } else {
@@ -30,7 +35,7 @@ impl Judged {
         }
     }
 
-    fn answer(&mut self, claim: Option<bool>, what: impl FnOnce() -> String) {
+    pub fn answer(&mut self, claim: Option<bool>, what: impl FnOnce() -> String) {
         match claim {
             None => self.answer.refused += 1,
             Some(true) => self.answer.right += 1,
@@ -43,13 +48,15 @@ impl Judged {
 }
 
 /// Judges every claim of an analysis about a property.
-pub fn judge(property: &Property, analysis: &Analysis) -> Judged {
+pub fn judge(property: &Property, measured: &Measured) -> Judged {
     let mut judged = Judged::default();
+    let analysis = &measured.analysis;
     match &property.truth {
         Truth::Ratio(ratio) => {
             of_two(analysis, ratio, &mut judged);
             falls(analysis, &mut judged, property.falls);
         }
+        Truth::Time(pattern) => over_time(measured, pattern, &mut judged),
         Truth::Cache(planted) => of_a_cache(analysis, *planted, &mut judged),
         Truth::Storage(share) => of_storage(analysis, share, &mut judged),
     }
@@ -57,7 +64,7 @@ pub fn judge(property: &Property, analysis: &Analysis) -> Judged {
 }
 
 /// Whether a verdict agrees with the logarithm of the planted ratio; none if it claims nothing.
-fn agrees(verdict: RatioVerdict, planted: f64, tolerance: f64) -> Option<bool> {
+pub fn agrees(verdict: RatioVerdict, planted: f64, tolerance: f64) -> Option<bool> {
     let edge = tolerance.ln_1p();
     match verdict {
         RatioVerdict::Faster => Some(planted > edge - EDGE),
@@ -67,31 +74,26 @@ fn agrees(verdict: RatioVerdict, planted: f64, tolerance: f64) -> Option<bool> {
     }
 }
 
-fn of_two(analysis: &Analysis, ratio: &dyn Fn(&Coordinates) -> f64, judged: &mut Judged) {
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The only comparison: the second server over the first one.
+pub fn comparison(analysis: &Analysis) -> &Comparison {
     let [comparison] = &analysis.comparisons[..] else { panic!("one comparison") };
     assert_eq!([comparison.a, comparison.b], [1, 0], "the second server over the first one");
+    comparison
+}
+
+fn of_two(analysis: &Analysis, ratio: &dyn Fn(&Coordinates) -> f64, judged: &mut Judged) {
+    let comparison = comparison(analysis);
     let planted: Vec<Vec<f64>> = analysis
         .sections
         .iter()
         .map(|section| section.rows.iter().map(|row| ratio(&row.coordinates).ln()).collect())
         .collect();
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let verdict = &comparison.verdict;
-    let outcome = match verdict.outcome {
-        ComparisonOutcome::Faster => RatioVerdict::Faster,
-        ComparisonOutcome::Slower => RatioVerdict::Slower,
-        ComparisonOutcome::Equal => RatioVerdict::AboutTheSame,
-        // The parts of the map are judged below.
-        ComparisonOutcome::Depends | ComparisonOutcome::Inconclusive => RatioVerdict::NotResolved,
-    };
-    let by_parts =
-        |part: &usize| is_right(&comparison.differences.parts[*part], &planted, analysis.tolerance);
-    let claim = match (outcome, verdict.parts.is_empty()) {
-        (RatioVerdict::NotResolved, true) => None,
-        (_, true) => agrees(outcome, mean(&planted.concat()), analysis.tolerance),
-        (_, false) => Some(verdict.parts.iter().all(by_parts)),
-    };
-    judged.answer(claim, || verdict.text.clone());
+    judged.answer(agrees_with_map(verdict, &planted.concat(), analysis.tolerance), || verdict.text.clone());
     for (index, summary) in comparison.sections.iter().enumerate() {
         let Some(summary) = summary else { continue };
         if let Some(right) = agrees(summary.verdict, mean(&planted[index]), analysis.tolerance) {
@@ -101,22 +103,49 @@ fn of_two(analysis: &Analysis, ratio: &dyn Fn(&Coordinates) -> f64, judged: &mut
         }
     }
     for part in &comparison.differences.parts {
-        let titles: Vec<&str> =
-            part.sections.iter().map(|section| analysis.sections[*section].title.as_str()).collect();
-        judged.finding(is_right(part, &planted, analysis.tolerance), || {
-            format!("part of {}: {:?}", titles.join(", "), part)
+        let cells: Vec<f64> = part.places().map(|(section, row)| planted[section][row]).collect();
+        judged.finding(agrees_with_part(part, &cells, analysis.tolerance), || {
+            format!("part with planted ratios of {cells:.3?} (logarithms): {part:?}")
         });
     }
 }
 
-/// True if each cell of a part agrees with its direction; of a part that differs on average, their mean.
-fn is_right(part: &DifferingPart, planted: &[Vec<f64>], tolerance: f64) -> bool {
-    let cells: Vec<f64> = part.places().map(|(section, row)| planted[section][row]).collect();
-    let sign = if part.direction == RatioVerdict::Faster { 1.0 } else { -1.0 };
-    let mean = sign * cells.iter().sum::<f64>() / cells.len().max(1) as f64;
+/// Whether the verdict on a map agrees with the logarithms of the planted ratios of its cells; none if it claims nothing.
+fn agrees_with_map(verdict: &ComparisonVerdict, planted: &[f64], tolerance: f64) -> Option<bool> {
     let edge = tolerance.ln_1p();
-    let each = cells.iter().all(|cell| sign * cell >= -edge - EDGE);
-    mean > edge - EDGE && (part.evidence == PartEvidence::OnAverage || each)
+    let is_faster = planted.iter().any(|ratio| *ratio > edge - EDGE);
+    let is_slower = planted.iter().any(|ratio| *ratio < -edge + EDGE);
+    // Small differences in the other direction contradict nothing.
+    let none_beyond = |sign: f64| planted.iter().all(|ratio| sign * ratio < edge + EDGE);
+    let by_parts = !verdict.parts.is_empty();
+    match verdict.outcome {
+        ComparisonOutcome::Depends => Some(is_faster && is_slower),
+        ComparisonOutcome::Faster if by_parts => Some(is_faster && none_beyond(-1.0)),
+        ComparisonOutcome::Slower if by_parts => Some(is_slower && none_beyond(1.0)),
+        ComparisonOutcome::Faster => agrees(RatioVerdict::Faster, mean(planted), tolerance),
+        ComparisonOutcome::Slower => agrees(RatioVerdict::Slower, mean(planted), tolerance),
+        ComparisonOutcome::Equal => {
+            // The line states the largest difference that a cell may have.
+            let hidden = verdict.largest_hidden.map_or(edge, f64::ln_1p).max(edge);
+            Some(mean(planted).abs() < edge + EDGE && planted.iter().all(|ratio| ratio.abs() < hidden + EDGE))
+        }
+        ComparisonOutcome::Inconclusive => None,
+    }
+}
+
+/// Whether a part agrees with the logarithms of the planted ratios of its cells: each of them, or on average their mean, has its
+/// direction and lies within its range.
+fn agrees_with_part(part: &DifferingPart, planted: &[f64], tolerance: f64) -> bool {
+    let edge = tolerance.ln_1p();
+    let sign = if part.direction == RatioVerdict::Faster { 1.0 } else { -1.0 };
+    let agrees = |ratio: f64| {
+        let is_within = ratio > part.range.low.ln() - edge && ratio < part.range.high.ln() + edge;
+        sign * ratio > -edge - EDGE && is_within
+    };
+    match part.evidence {
+        PartEvidence::EachCell => planted.iter().all(|ratio| agrees(*ratio)),
+        PartEvidence::OnAverage => agrees(mean(planted)),
+    }
 }
 
 /// Sentences about curves that fall with the size of files: they need a cache.

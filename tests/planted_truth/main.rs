@@ -19,9 +19,12 @@
 
 mod count;
 mod judge;
+mod maps;
 mod measured;
+mod over_time;
 mod properties;
 mod table;
+mod time_courses;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,7 +45,7 @@ fn is_long() -> bool {
 fn count(property: &Property, seeds: std::ops::Range<u64>) -> Count {
     let mut count = Count::default();
     for seed in seeds {
-        let judged = judge::judge(property, &measured::analysis(property, seed));
+        let judged = judge::judge(property, &measured::measure(property, seed));
         for what in &judged.wrong {
             println!("{}, seed {seed}: {what}", property.name);
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_engine::simulated::SimulatedTarget;
 use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, TargetIdentity};
+use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult, TargetIdentity};
 use sharebench_plan::{Plan, Precision, ResolvedPlan};
 use sharebench_results::{RunReference, RunSink, RunState, Store};
 use sharebench_target::{MemoryTarget, Target};
@@ -14,8 +14,15 @@ use sharebench_tests::Scratch;
 
 use crate::properties::Property;
 
-/// The analysis of one run.
-pub fn analysis(property: &Property, seed: u64) -> Analysis {
+/// A run of a property.
+pub struct Measured {
+    pub analysis: Analysis,
+    /// The stored steps.
+    pub steps: Vec<StepResult>,
+}
+
+/// Measures a property once.
+pub fn measure(property: &Property, seed: u64) -> Measured {
     let clock = Clock::virtual_at(0);
     let devices = (property.devices)(seed);
     let names = ["a", "b"];
@@ -30,7 +37,10 @@ pub fn analysis(property: &Property, seed: u64) -> Analysis {
         .into_iter()
         .map(|device| Arc::new(SimulatedTarget::new(MemoryTarget::new(), &clock, device)) as Arc<dyn Target>)
         .collect();
-    analyse(&[stored(&plan, &targets, &clock)], &Options::default())
+    let runs = [stored(&plan, &targets, &clock)];
+    let analysis = analyse(&runs, &Options::default());
+    let [run] = runs;
+    Measured { analysis, steps: run.steps }
 }
 
 /// Runs a plan into a results database, and loads it from there.

@@ -2,18 +2,21 @@
 
 use std::time::Duration;
 
-use sharebench_engine::simulated::{Delayed, Device, Replacement, ServerCache, Service};
+use sharebench_engine::simulated::{Device, Replacement, RequestClass, ServerCache, Service};
 use sharebench_model::{Coordinates, Random, axis};
+
+use crate::maps::maps;
+use crate::time_courses::{PlantedPattern, time_courses};
 
 /// Median of the service time of the usual server.
 const USUAL: f64 = 400.0;
 /// Standard deviation of its logarithm: of a quiet server, and of a noisy one.
-const QUIET: f64 = 0.15;
+pub const QUIET: f64 = 0.15;
 const NOISY: f64 = 0.6;
 /// Requests that a server works on at once.
-const PARALLEL: u32 = 16;
+pub const PARALLEL: u32 = 16;
 
-const MIB: u64 = 1 << 20;
+pub const MIB: u64 = 1 << 20;
 /// Record and cache block of the servers with a cache.
 const BLOCK: u64 = 64 << 10;
 
@@ -25,6 +28,8 @@ pub enum Truth {
     Cache(Option<PlantedCache>),
     /// The share of the bytes of each cell that comes from storage.
     Storage(Box<dyn Fn(&Coordinates) -> f64 + Sync>),
+    /// How the second of two servers, which are equal otherwise, changes over time.
+    Time(PlantedPattern),
 }
 
 /// A planted cache.
@@ -48,7 +53,7 @@ pub struct Property {
     pub falls: bool,
 }
 
-fn us(time: f64) -> Duration {
+pub fn us(time: f64) -> Duration {
     Duration::from_nanos((time * 1e3) as u64)
 }
 
@@ -60,20 +65,20 @@ fn server(seed: u64, median: f64, sigma: f64) -> Device {
         .service_center(PARALLEL, Service::Lognormal(us(median), sigma))
 }
 
-fn usual(seed: u64) -> Device {
+pub fn usual(seed: u64) -> Device {
     server(seed, USUAL, QUIET)
 }
 
 /// Mean service time of the usual server in microseconds.
-fn mean() -> f64 {
+pub fn mean() -> f64 {
     USUAL * f64::exp(QUIET * QUIET / 2.0)
 }
 
-fn record(at: &Coordinates) -> f64 {
+pub fn record(at: &Coordinates) -> f64 {
     at.number(axis::RECORD_SIZE).unwrap_or(0) as f64
 }
 
-fn test(at: &Coordinates) -> &str {
+pub fn test(at: &Coordinates) -> &str {
     at.text(axis::TEST).unwrap_or("")
 }
 
@@ -89,7 +94,7 @@ const FEW: &str =
     "[sweep]\nfile_sizes = ['1MiB']\nrecord_sizes = ['4KiB', '64KiB']\ntests = ['read', 'rewrite']\n";
 
 /// Two servers that differ, measured by `sections`.
-fn pair(
+pub fn pair(
     name: &'static str,
     sections: &str,
     first: impl Fn(u64) -> Device + Sync + 'static,
@@ -177,7 +182,7 @@ fn service_times() -> Vec<Property> {
             SWEEP,
             usual,
             |seed| {
-                let writes = Delayed { writes: Some(true), ..Delayed::default() };
+                let writes = RequestClass { writes: Some(true), ..RequestClass::default() };
                 usual(seed).delay(writes, Service::Fixed(us(0.1 * mean())))
             },
             |at| if test(at).contains("write") { 1.0 / 1.1 } else { 1.0 },
@@ -187,7 +192,8 @@ fn service_times() -> Vec<Property> {
             SWEEP,
             usual,
             |seed| {
-                let large = Delayed { writes: Some(false), min_bytes: 65_536 };
+                let reads = RequestClass { writes: Some(false), ..RequestClass::default() };
+                let large = RequestClass { records: 65_536..=u32::MAX, ..reads };
                 usual(seed).delay(large, Service::Fixed(us(0.2 * mean())))
             },
             |at| if test(at).contains("read") && record(at) >= 65_536.0 { 1.0 / 1.2 } else { 1.0 },
@@ -195,19 +201,19 @@ fn service_times() -> Vec<Property> {
         with_stage(
             "bimodal latency: 1 ms more in one of ten requests",
             FEW,
-            |device| device.delay(Delayed::default(), Service::Bimodal(us(0.0), us(1_000.0), 0.1)),
+            |device| device.delay(RequestClass::default(), Service::Bimodal(us(0.0), us(1_000.0), 0.1)),
             |_| mean() / (mean() + 100.0),
         ),
         with_stage(
             "stall of 40 ms in one of 100 requests",
             FEW,
-            |device| device.delay(Delayed::default(), Service::Bimodal(us(0.0), us(40_000.0), 0.01)),
+            |device| device.delay(RequestClass::default(), Service::Bimodal(us(0.0), us(40_000.0), 0.01)),
             |_| mean() / (mean() + 400.0),
         ),
         with_stage(
             "stall of 40 ms in one of 1000 requests",
             FEW,
-            |device| device.delay(Delayed::default(), Service::Bimodal(us(0.0), us(40_000.0), 0.001)),
+            |device| device.delay(RequestClass::default(), Service::Bimodal(us(0.0), us(40_000.0), 0.001)),
             |_| mean() / (mean() + 40.0),
         ),
         with_stage(
@@ -393,5 +399,8 @@ fn storage_shares() -> Vec<Property> {
 
 /// Every property of the table, in its order.
 pub fn properties() -> Vec<Property> {
-    [equal(), service_times(), limits(), caches(), storage_shares()].into_iter().flatten().collect()
+    [equal(), service_times(), limits(), maps(), time_courses(), caches(), storage_shares()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -40,6 +40,7 @@ mod slow_calls;
 mod smbd;
 mod source_tree;
 mod terminal;
+mod window;
 
 pub use browser::{Browser, Page};
 pub use capture::{Capture, Captured, Payload, RequestProtocol, SmbRequest};
@@ -67,3 +68,4 @@ pub use slow_calls::{SlowCall, SlowCalls};
 pub use smbd::{Signing, Smbd, SmbdOptions};
 pub use source_tree::SourceTree;
 pub use terminal::Terminal;
+pub use window::widen_window;

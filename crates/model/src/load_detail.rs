@@ -208,6 +208,8 @@ pub struct LoadDetail {
     pub sessions_lost: u64,
     /// Time without a session within the window, summed over all users, in nanoseconds.
     pub without_session_ns: u64,
+    /// Number of users that had a session when the window ended. Users between two visits of an open load have none.
+    pub users_with_session: u32,
     /// Mean of the think times that the plan requests, in nanoseconds; 0 for open loads.
     pub think_ns: u64,
     /// The objective, where the plan has one.
@@ -244,6 +246,7 @@ impl LoadDetail {
         self.fairness.merge(other.fairness);
         self.sessions_lost += other.sessions_lost;
         self.without_session_ns += other.without_session_ns;
+        self.users_with_session += other.users_with_session;
         self.think_ns = self.think_ns.max(other.think_ns);
         self.objective = self.objective.take().or(other.objective);
         self.unit = self.unit.take().or(other.unit);

@@ -149,6 +149,7 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         fairness,
         sessions_lost: numbers[7],
         without_session_ns: numbers[8],
+        users_with_session: numbers[8] as u32,
         think_ns: numbers[9],
         objective: Some(objective),
         unit: numbers[7].is_multiple_of(2).then(|| LoadUnit {

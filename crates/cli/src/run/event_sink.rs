@@ -116,17 +116,22 @@ impl EventSink {
 }
 
 /// The reason if every operation of a load step failed. Such a step measured nothing.
+///
+/// Logins alone do not decide: where some users are rejected, the others may have had nothing to do in a short window.
 fn wholly_failed(step: &StepResult) -> Option<String> {
     let failed = step.measure.error_count();
     let is_load = step.coordinates.get(axis::WORKLOAD).is_some();
+    let load = &step.measure.load;
+    let transactions_failed = load.transactions.iter().any(|part| !part.errors.is_empty());
+    let is_attempted = transactions_failed || load.users_with_session == 0;
     // The operations of a load are those that succeeded; failures are counted apart.
-    (is_load && failed > 0 && step.measure.operations == 0)
+    (is_load && failed > 0 && step.measure.operations == 0 && is_attempted)
         .then(|| format!("every operation failed ({failed} failures) in step {}", step.coordinates))
 }
 
 #[cfg(test)]
 mod tests {
-    use sharebench_model::{Coordinates, Measure, Value};
+    use sharebench_model::{Coordinates, LoadDetail, Measure, Part, Value};
 
     use super::*;
 
@@ -157,5 +162,22 @@ mod tests {
         assert_eq!(wholly_failed(&step(load(), 0, 0)), None);
         let cell = Coordinates::new().with(axis::TEST, Value::text("read"));
         assert_eq!(wholly_failed(&step(cell, 41, 41)), None);
+    }
+
+    #[test]
+    fn a_load_step_whose_users_are_partly_logged_on_and_idle_has_not_failed() {
+        let load = || {
+            Coordinates::new().with(axis::WORKLOAD, Value::text("office")).with(axis::USERS, Value::Count(40))
+        };
+        let with = |users_with_session, transactions| {
+            let mut step = step(load(), 0, 32);
+            step.measure.load =
+                LoadDetail { users_with_session, transactions, ..LoadDetail::default() }.into();
+            wholly_failed(&step)
+        };
+        assert_eq!(with(8, vec![Part::named("save")]), None, "32 of 40 users were rejected");
+        assert!(with(0, vec![Part::named("save")]).is_some(), "nobody could log on");
+        let failed = Part { errors: [(ErrorClass::Timeout, 1)].into(), ..Part::named("save") };
+        assert!(with(8, vec![failed]).is_some(), "what they did failed");
     }
 }

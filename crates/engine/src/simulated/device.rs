@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use sharebench_model::Random;
 
+use super::request_class::{FileUse, FileUses, RequestClass};
 use super::server_cache::{Asked, Content, ServerCache};
+use super::time_course::{TimeCourse, nanos};
 
 /// How long a service center works on one operation.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,15 +22,6 @@ pub enum Service {
     Listed(Vec<Duration>),
     /// Mostly the first time, and with this probability the second one.
     Bimodal(Duration, Duration, f64),
-}
-
-/// The requests that a stage delays; the others pass it at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Delayed {
-    /// Only reads (false) or only writes (true).
-    pub writes: Option<bool>,
-    /// Requests of at least this many bytes.
-    pub min_bytes: u32,
 }
 
 /// One stage of an operation's way, as it did its work.
@@ -62,9 +55,10 @@ pub struct Served {
 pub struct Device {
     seed: u64,
     stages: Vec<Stage>,
-    stall: Option<(u64, u64)>,
-    slower: Option<(u64, f64)>,
-    wear_per_s: f64,
+    course: TimeCourse,
+    /// Factors of the service times of some requests.
+    factors: Vec<(RequestClass, f64)>,
+    files: FileUses,
     pub(super) mute_every: Option<u32>,
     pub(super) client_cost: u64,
     pub(super) metadata_ns: u64,
@@ -101,7 +95,7 @@ enum Stage {
         empty_at: BTreeMap<u32, u64>,
     },
     Delay {
-        delayed: Delayed,
+        delayed: RequestClass,
         service: Service,
         random: Random,
     },
@@ -119,9 +113,9 @@ impl Device {
         Self {
             seed,
             stages: Vec::new(),
-            stall: None,
-            slower: None,
-            wear_per_s: 0.0,
+            course: TimeCourse::default(),
+            factors: Vec::new(),
+            files: FileUses::default(),
             mute_every: None,
             client_cost: 0,
             metadata_ns: 0,
@@ -167,9 +161,9 @@ impl Device {
         self
     }
 
-    /// Adds a delay without a queue for some of the requests.
+    /// Adds a delay without a queue for some of the requests; the others pass it at once.
     #[must_use]
-    pub fn delay(mut self, delayed: Delayed, service: Service) -> Self {
+    pub fn delay(mut self, delayed: RequestClass, service: Service) -> Self {
         let random = self.stage_random();
         self.stages.push(Stage::Delay { delayed, service, random });
         self
@@ -223,24 +217,52 @@ impl Device {
         self
     }
 
+    /// All service centers need `factor` times as long for requests of a class. Factors of several classes multiply.
+    #[must_use]
+    pub fn scaled(mut self, class: RequestClass, factor: f64) -> Self {
+        self.factors.push((class, factor));
+        self
+    }
+
     /// Once, from `at_ns` of the clock on, all service centers stop for `length`.
     #[must_use]
     pub fn stalled(mut self, at_ns: u64, length: Duration) -> Self {
-        self.stall = Some((at_ns, length.as_nanos() as u64));
+        self.course.stall = Some((at_ns, nanos(length)));
+        self
+    }
+
+    /// All service centers stop for `length` at the end of each `period` of the clock, as when a server flushes its cache.
+    #[must_use]
+    pub fn stopped_every(mut self, period: Duration, length: Duration) -> Self {
+        self.course.stops = Some((nanos(period), nanos(length.min(period))));
+        self
+    }
+
+    /// All service centers need `factor` times as long for the last `length` of each `period` of the clock.
+    #[must_use]
+    pub fn slower_every(mut self, period: Duration, length: Duration, factor: f64) -> Self {
+        self.course.slow_turns = Some((nanos(period), nanos(length.min(period)), factor));
+        self
+    }
+
+    /// After `bytes` of requests, all service centers need `factor` times as long: the burst of a throttled volume is used up.
+    #[must_use]
+    pub fn slower_after(mut self, bytes: u64, factor: f64) -> Self {
+        self.course.burst = Some((bytes, factor));
         self
     }
 
     /// From `at_ns` of the clock on, all service centers need `factor` times as long, as when a cache is full.
     #[must_use]
     pub fn slower_from(mut self, at_ns: u64, factor: f64) -> Self {
-        self.slower = Some((at_ns, factor));
+        self.course.slower = Some((at_ns, factor));
         self
     }
 
     /// All service centers need longer and longer: by this share of the first time in each second of the clock.
     #[must_use]
     pub fn wearing(mut self, share_per_s: f64) -> Self {
-        self.wear_per_s = share_per_s;
+        self.course.wear_per_s = share_per_s;
         self
     }
 
@@ -258,23 +280,33 @@ impl Device {
         self
     }
 
+    /// What is known of the file of a request that arrives now; nothing where no stage needs it.
+    pub(super) fn record_use(&mut self, file: u64, offset: u64, bytes: u32) -> FileUse {
+        let has_delays = self.stages.iter().any(|stage| matches!(stage, Stage::Delay { .. }));
+        if self.factors.is_empty() && !has_delays {
+            return FileUse::default();
+        }
+        self.files.record(file, offset, bytes)
+    }
+
     /// Lets an operation enter a stage at `arrival`, which must not go back; none after the last stage.
     pub(super) fn enter(&mut self, stage: usize, arrival: u64, asked: Asked) -> Option<Served> {
         let bytes = asked.bytes;
         let mut from_storage = false;
-        let slower = self.slower;
-        let wear_per_s = self.wear_per_s;
+        let course = &mut self.course;
+        let factors = self.factors.iter().filter(|(class, _)| class.contains(&asked));
+        let factor: f64 = factors.map(|(_, factor)| factor).product();
+        let scaled = |drawn: u64| (drawn as f64 * factor).round() as u64;
         let (start, service, end) = match self.stages.get_mut(stage)? {
             Stage::ServiceCenter { free_at, service, random, served } => {
-                let drawn = draw(service, random, *served);
+                let drawn = scaled(draw(service, random, *served));
                 *served += 1;
                 // `free_at` is never empty.
                 let free = free_at.iter_mut().min()?;
                 let start = arrival.max(*free);
-                let drawn = aged(drawn, start, slower, wear_per_s);
-                let end = past_stall(self.stall, start, drawn);
+                let (service, end) = course.finish(start, drawn, bytes);
                 *free = end;
-                (start, drawn, end)
+                (start, service, end)
             }
             Stage::Link { bytes_per_second, burst_ns, empty_at } => {
                 // The bucket as a virtual queue (GCRA): it runs empty at `empty_at`, and lets traffic through
@@ -285,13 +317,13 @@ impl Device {
                 (start, service, (start + service).saturating_sub(*burst_ns).max(arrival))
             }
             Stage::SessionCenter { servers, free_at, service, random } => {
-                let drawn = draw(service, random, 0);
+                let drawn = scaled(draw(service, random, 0));
                 let free_at = free_at.entry(asked.session).or_insert_with(|| vec![0; *servers]);
                 let free = free_at.iter_mut().min()?;
                 let start = arrival.max(*free);
-                let drawn = aged(drawn, start, slower, wear_per_s);
-                *free = start + drawn;
-                (start, drawn, start + drawn)
+                let (service, end) = course.finish(start, drawn, bytes);
+                *free = end;
+                (start, service, end)
             }
             Stage::SessionLink { bytes_per_second, burst_ns, empty_at } => {
                 let service = transfer_ns(u64::from(bytes), *bytes_per_second);
@@ -301,9 +333,7 @@ impl Device {
                 (start, service, (start + service).saturating_sub(*burst_ns).max(arrival))
             }
             Stage::Delay { delayed, service, random } => {
-                let applies =
-                    delayed.writes.is_none_or(|writes| writes == asked.write) && bytes >= delayed.min_bytes;
-                let drawn = if applies { draw(service, random, 0) } else { 0 };
+                let drawn = if delayed.contains(&asked) { draw(service, random, 0) } else { 0 };
                 (arrival, drawn, arrival + drawn)
             }
             Stage::Cache { content, hit, storage, random } => {
@@ -336,36 +366,14 @@ fn transfer_ns(bytes: u64, bytes_per_second: u64) -> u64 {
 }
 
 fn draw(service: &Service, random: &mut Random, nth: usize) -> u64 {
-    let nanos = |duration: &Duration| duration.as_nanos() as u64;
     match service {
-        Service::Fixed(time) => nanos(time),
-        Service::Exponential(mean) => (nanos(mean) as f64 * random.exponential()).round() as u64,
+        Service::Fixed(time) => nanos(*time),
+        Service::Exponential(mean) => (nanos(*mean) as f64 * random.exponential()).round() as u64,
         Service::Lognormal(median, sigma) => {
-            (nanos(median) as f64 * libm::exp(sigma * random.normal())).round() as u64
+            (nanos(*median) as f64 * libm::exp(sigma * random.normal())).round() as u64
         }
-        Service::Bimodal(usual, slow, share) => nanos(if random.unit() < *share { slow } else { usual }),
-        Service::Listed(times) => times.get(nth % times.len().max(1)).map_or(0, nanos),
-    }
-}
-
-/// Work of `drawn` as long as it takes at `start`.
-fn aged(drawn: u64, start: u64, slower: Option<(u64, f64)>, wear_per_s: f64) -> u64 {
-    if slower.is_none() && wear_per_s <= 0.0 {
-        return drawn;
-    }
-    let step = slower.filter(|(from, _)| start >= *from).map_or(1.0, |(_, factor)| factor);
-    let wear = 1.0 + wear_per_s * start as f64 / 1e9;
-    (drawn as f64 * step * wear).round() as u64
-}
-
-/// When work of `service` that may begin at `start` is done.
-fn past_stall(stall: Option<(u64, u64)>, start: u64, service: u64) -> u64 {
-    let Some((from, length)) = stall else { return start + service };
-    let until = from + length;
-    if start >= until || start + service <= from {
-        start + service
-    } else {
-        until + service - from.saturating_sub(start)
+        Service::Bimodal(usual, slow, share) => nanos(if random.unit() < *share { *slow } else { *usual }),
+        Service::Listed(times) => times.get(nth % times.len().max(1)).map_or(0, |time| nanos(*time)),
     }
 }
 
@@ -376,7 +384,16 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn asked(bytes: u32) -> Asked {
-        Asked { session: 0, file: 0, offset: 0, bytes, write: false, unbuffered: false, workload: true }
+        Asked {
+            session: 0,
+            file: 0,
+            offset: 0,
+            bytes,
+            write: false,
+            unbuffered: false,
+            workload: true,
+            known: FileUse::default(),
+        }
     }
 
     fn ends(device: &mut Device, arrivals: &[u64], bytes: u32) -> Vec<u64> {
@@ -425,10 +442,21 @@ mod tests {
 
     #[test]
     fn a_delay_concerns_the_requests_it_names() {
-        let delayed = Delayed { writes: Some(true), min_bytes: 1_000 };
+        let delayed =
+            RequestClass { writes: Some(true), records: 1_000..=u32::MAX, ..RequestClass::default() };
         let mut device = Device::new(1).delay(delayed, Service::Fixed(Duration::from_millis(5)));
         let mut end = |write, bytes| device.enter(0, 0, Asked { write, ..asked(bytes) }).unwrap().end / MS;
         assert_eq!([end(true, 1_000), end(true, 999), end(false, 1_000)], [5, 0, 0]);
+    }
+
+    #[test]
+    fn factors_of_classes_multiply_the_service_time() {
+        let fixed = Service::Fixed(Duration::from_millis(4));
+        let large = RequestClass { records: 1_000..=u32::MAX, ..RequestClass::default() };
+        let writes = RequestClass { writes: Some(true), ..RequestClass::default() };
+        let mut device = Device::new(1).service_center(9, fixed).scaled(large, 2.5).scaled(writes, 2.0);
+        let mut end = |write, bytes| device.enter(0, 0, Asked { write, ..asked(bytes) }).unwrap().end / MS;
+        assert_eq!([end(false, 999), end(false, 1_000), end(true, 999), end(true, 1_000)], [4, 10, 8, 20]);
     }
 
     #[test]

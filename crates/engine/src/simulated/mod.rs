@@ -5,7 +5,9 @@
 
 mod device;
 mod names;
+mod request_class;
 mod server_cache;
+mod time_course;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -28,7 +30,8 @@ use crate::time::sleep::Sleep;
 use names::NameTimes;
 use server_cache::Asked;
 
-pub use device::{Delayed, Device, Served, Service};
+pub use device::{Device, Served, Service};
+pub use request_class::RequestClass;
 pub use server_cache::{Replacement, ServerCache};
 
 /// Delays the replies of a target that answers at once, as its [`Device`] would. Clones share the device.
@@ -77,7 +80,7 @@ impl<T: Target> SimulatedTarget<T> {
 
     /// Every piece of work done so far, in the order of arrival at its stage.
     pub fn log(&self) -> Vec<Served> {
-        self.shared.inside.lock().unwrap_or_else(PoisonError::into_inner).log.clone()
+        self.shared.inside().log.clone()
     }
 }
 
@@ -86,9 +89,13 @@ impl Shared {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The work of one stage; none after the last.
     fn enter(&self, stage: usize, arrival: Option<u64>, flight: &Flight) -> Option<Served> {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inside = self.inside();
         // The clock is read inside of the lock, so that arrivals of several threads are in order.
         let arrival = arrival.unwrap_or_else(|| self.clock.now());
         let served = inside.device.enter(stage, arrival, flight.asked)?;
@@ -209,7 +216,9 @@ impl Session for SimulatedSession {
             };
             let session = self.number;
             let (file, unbuffered) = self.files.get(&file).copied().unwrap_or_default();
-            let asked = Asked { session, file, offset, bytes, write, unbuffered, workload: session == 0 };
+            let known = self.shared.inside().device.record_use(file, offset, bytes);
+            let workload = session == 0;
+            let asked = Asked { session, file, offset, bytes, write, unbuffered, workload, known };
             let mut flight = Flight { reply, session, asked, due: 0, next: usize::MAX };
             if !matches!(op, DataOp::Flush { .. })
                 && let Some(served) = self.shared.enter(0, None, &flight)

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use sharebench_model::Random;
 
+use super::request_class::FileUse;
+
 /// Which block leaves a full cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Replacement {
@@ -46,6 +48,8 @@ pub(super) struct Asked {
     pub unbuffered: bool,
     /// From the session whose bytes' origin is wanted: the first.
     pub workload: bool,
+    /// What is known of its file.
+    pub known: FileUse,
 }
 
 /// What a request met.
@@ -191,7 +195,9 @@ mod tests {
     use super::*;
 
     fn read(file: u64, block: u64, workload: bool) -> Asked {
-        Asked { session: 0, file, offset: block * 512, bytes: 512, write: false, unbuffered: false, workload }
+        let known = FileUse::default();
+        let offset = block * 512;
+        Asked { session: 0, file, offset, bytes: 512, write: false, unbuffered: false, workload, known }
     }
 
     #[test]

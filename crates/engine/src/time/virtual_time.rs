@@ -47,13 +47,12 @@ impl VirtualTime {
         lock(&self.wall_steps).push((at_ns, by_ms));
     }
 
-    /// The wall clock's time: the origin and the steps reached so far. It does not advance by itself, so that labels
-    /// of a repeated run are the same.
+    /// The wall clock's time: the origin, the virtual time since then, and the steps reached so far.
     pub fn unix_ms(&self) -> u64 {
         let now = self.now();
         let steps = lock(&self.wall_steps);
         let met = steps.iter().filter(|(at, _)| *at <= now).map(|(_, by)| by);
-        met.fold(self.unix_ms, |shown, by| shown.saturating_add_signed(*by))
+        met.fold(self.unix_ms + now / 1_000_000, |shown, by| shown.saturating_add_signed(*by))
     }
 
     /// Wakes `waker` when `instant` is reached.
@@ -173,15 +172,16 @@ mod tests {
     }
 
     #[test]
-    fn time_spent_makes_timers_late_and_the_wall_clock_moves_only_by_steps() {
-        let clock = Clock::virtual_at(5_000).with_wall_step(100, -4_000);
+    fn time_spent_makes_timers_late_and_the_wall_clock_runs_and_steps() {
+        const MS: u64 = 1_000_000;
+        let clock = Clock::virtual_at(5_000).with_wall_step(100 * MS, -4_000);
         let shown = clock.block_on(async {
-            clock.sleep_precise(10).await;
+            clock.sleep_precise(10 * MS).await;
             let before = clock.unix_ms();
-            clock.spend(300);
-            clock.sleep_precise(200).await;
+            clock.spend(300 * MS);
+            clock.sleep_precise(200 * MS).await;
             (before, clock.unix_ms(), clock.now())
         });
-        assert_eq!(shown, Ok((5_000, 1_000, 310)));
+        assert_eq!(shown, Ok((5_010, 1_310, 310 * MS)));
     }
 }

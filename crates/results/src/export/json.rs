@@ -190,6 +190,7 @@ fn load_json(load: &LoadDetail) -> Json {
         "fairness_index": load.fairness.index(),
         "sessions_lost": load.sessions_lost,
         "without_session_ns": load.without_session_ns,
+        "users_with_session": load.users_with_session,
         "think_ns": load.think_ns,
         "objective": load.objective,
         "unit": load.unit,

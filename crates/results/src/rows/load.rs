@@ -29,6 +29,8 @@ struct Row {
     fairness: Fairness,
     sessions_lost: u64,
     without_session_ns: u64,
+    #[serde(default)]
+    users_with_session: u32,
     think_ns: u64,
     objective: Option<ObjectiveReport>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,6 +80,7 @@ pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
         fairness: load.fairness,
         sessions_lost: load.sessions_lost,
         without_session_ns: load.without_session_ns,
+        users_with_session: load.users_with_session,
         think_ns: load.think_ns,
         objective: load.objective.clone(),
         unit: load.unit.clone(),
@@ -105,6 +108,7 @@ pub(crate) fn from_column(text: Option<String>) -> Result<LoadDetail, Problem> {
         fairness: row.fairness,
         sessions_lost: row.sessions_lost,
         without_session_ns: row.without_session_ns,
+        users_with_session: row.users_with_session,
         think_ns: row.think_ns,
         objective: row.objective,
         unit: row.unit,

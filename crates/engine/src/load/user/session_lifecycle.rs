@@ -23,6 +23,7 @@ impl VirtualUser<'_> {
         match groups.open(self.group, work.users_per_session, *target, spec).await {
             Ok((session, session_member)) => {
                 (self.session, self.session_member) = (Some(session), session_member);
+                self.activity.has_session.set(true);
                 let ready = match self.lay_out().await {
                     Ok(true) => self.open_kept().await,
                     // The run was stopped: no transaction will need its files.
@@ -92,6 +93,7 @@ impl VirtualUser<'_> {
     pub(crate) async fn log_off(&mut self) {
         self.visiting = false;
         self.close_kept().await;
+        self.activity.has_session.set(false);
         if let Some(session) = self.session.take() {
             session.close().await;
         }
@@ -126,6 +128,7 @@ impl VirtualUser<'_> {
     /// Drops a session after a failure that makes it unusable.
     pub(crate) fn lose_session(&mut self) {
         (self.session, self.session_member) = (None, None);
+        self.activity.has_session.set(false);
         self.outage = true;
         self.kept.clear();
         self.watched.clear();

@@ -143,6 +143,7 @@ impl ThreadContext<'_> {
             let mut tally = self.tally.borrow_mut();
             tally.users_reported += u32::from(done > 0);
             tally.users_engaged += u32::from(engaged || is_under_way);
+            tally.detail.users_with_session += u32::from(user.has_session.get());
             if is_closed_load {
                 tally.detail.fairness.add(done);
             }

@@ -352,6 +352,7 @@ impl VirtualUser<'_> {
         let thread = self.thread;
         let started = thread.clock.now();
         self.close_kept().await;
+        self.activity.has_session.set(false);
         if let Some(session) = self.session.take() {
             session.close().await;
         }
@@ -359,6 +360,7 @@ impl VirtualUser<'_> {
             Ok(session) => {
                 self.wire = session.wire();
                 self.session = Some(session);
+                self.activity.has_session.set(true);
                 self.open_kept().await
             }
             Err(error) => Err(OpError::from(error)),

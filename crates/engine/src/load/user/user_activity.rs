@@ -31,6 +31,8 @@ pub(crate) struct UserActivity {
     pub done: Cell<u64>,
     /// True once it had a transaction under way within the measured part of the current window.
     pub engaged: Cell<bool>,
+    /// True while it has a session.
+    pub has_session: Cell<bool>,
     /// The instant from which on the user starts no transaction: the end of its window, or its place in a series of steps
     /// with fewer and fewer users.
     pub leaves: Cell<u64>,
@@ -42,6 +44,7 @@ impl Default for UserActivity {
             now: Cell::default(),
             done: Cell::default(),
             engaged: Cell::default(),
+            has_session: Cell::default(),
             leaves: Cell::new(u64::MAX),
         }
     }
