@@ -78,7 +78,7 @@ pub(crate) fn ratio(pairs: &Pairs, options: &Options) -> Option<Ratio> {
     let interleaved = pairs.pairing == Pairing::Interleaved;
     Some(Ratio {
         typical: log.map(f64::exp),
-        stalls_decide: total.is_some_and(|total| (total.value - log.value).abs() > STALL_GAP.ln_1p()),
+        stalls_decide: total.is_some_and(|total| differ_beyond_chance(&log, &total)),
         total_work: total.map(|total| total.map(f64::exp)),
         verdict,
         pairing: pairs.pairing,
@@ -88,6 +88,16 @@ pub(crate) fn ratio(pairs: &Pairs, options: &Options) -> Option<Ratio> {
         repetitions_needed: unresolved.and_then(|unresolved| unresolved.repetitions),
         single_run: (pairs.pairing == Pairing::SingleRun).then(|| SingleRun::of(&log, pairs, options)),
     })
+}
+
+/// True if the ratio of all work differs from the typical one by more than noise explains: one of them lies outside of the
+/// other's interval.
+fn differ_beyond_chance(typical: &Estimate, total: &Estimate) -> bool {
+    let excludes = |one: &Estimate, other: &Estimate| {
+        one.interval.is_none_or(|interval| !interval.contains(other.value))
+    };
+    (total.value - typical.value).abs() > STALL_GAP.ln_1p()
+        && (excludes(typical, total) || excludes(total, typical))
 }
 
 /// The log ratio by the strongest method that the evidence allows.

@@ -1,6 +1,6 @@
 //! Findings over time in words.
 
-use sharebench_model::units::{counted, percent, show_seconds, show_size, three_digits};
+use sharebench_model::units::{counted, percent, show_seconds, show_size, signed_percent, three_digits};
 use sharebench_model::{Coordinates, Value};
 use sharebench_stats::Estimate;
 
@@ -173,7 +173,7 @@ fn share(cost: &Estimate) -> String {
 
 /// What it does to comparisons of total work; the sentence ends here.
 fn effect(stages: &Stages<'_>, finding: &TimeFinding) -> String {
-    let of = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    let of = |ratio: f64| signed_percent(ratio - 1.0, 1);
     let effects: Vec<String> = finding
         .total_work
         .iter()

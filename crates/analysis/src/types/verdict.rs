@@ -148,9 +148,10 @@ impl Objection {
         match self.kind {
             ObjectionKind::Contradictions => (0, "correct the contradiction that the report lists first"),
             ObjectionKind::NotInterleaved => (1, "measure both systems in one run, which interleaves them"),
-            ObjectionKind::TwoRuns => {
-                (1, "measure both systems in one run, or the plan until four earlier runs show how runs differ")
-            }
+            ObjectionKind::TwoRuns => (
+                1,
+                "measure both systems in one run, or the plan until four earlier runs show how runs differ",
+            ),
             ObjectionKind::IncompleteRun => (2, "repeat the run that ended early"),
             ObjectionKind::MissingCells => (3, "measure the same cells on both systems"),
             ObjectionKind::FewRepetitions => (4, "measure 10 repetitions"),

@@ -136,8 +136,8 @@ mod tests {
         };
         let again = |count: u32| restarted(&plan, steps(count)).0;
         assert_eq!(again(5), [3, 4]);
-        assert_eq!(again(6), []);
+        assert!(again(6).is_empty());
         assert_eq!(again(8), [6, 7]);
-        assert_eq!(again(9), []);
+        assert!(again(9).is_empty());
     }
 }
