@@ -136,7 +136,8 @@ fn a_crossover_between_2_and_4_mib_is_two_parts_and_one_break() {
     });
     let sized = share(&known, |map| {
         sides(map).is_some_and(|(before, after)| {
-            let (before, after) = (before.mean.interval.unwrap(), after.mean.interval.unwrap());
+            let before = before.mean.interval.unwrap();
+            let after = after.mean.interval.unwrap();
             (after.low - before.high..=after.high - before.low).contains(&-0.10)
         })
     });
