@@ -19,7 +19,7 @@ pub struct Work {
 /// Fewest pairs for resampling.
 const MIN_PAIRS: usize = 6;
 /// Least standard error of a resample, as a share of that of the sample: one that drew few different pairs has hardly any.
-const LEAST_ERROR: f64 = 0.05;
+const MIN_ERROR: f64 = 0.05;
 
 /// ln of (sum of amounts / sum of times) of the first over the same of the second, resampling whole
 /// pairs `resamples` times. None when a sum is not positive.
@@ -90,7 +90,7 @@ fn interval(
                 return None;
             }
             // Equal pairs have no spread: 0 / 0.
-            let error = again.error.max(LEAST_ERROR * total.error).max(f64::MIN_POSITIVE);
+            let error = again.error.max(MIN_ERROR * total.error).max(f64::MIN_POSITIVE);
             Some(distance / error)
         })
         .collect();

@@ -187,7 +187,7 @@ fn resampled(model: &Capacity, points: &[LoadPoint], load: f64, seed: u64) -> Op
         .collect();
     drawn.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| drawn.get(((drawn.len() as f64 - 1.0) * share).round() as usize).copied();
-    // The residuals of few loads tell little of the noise: wider by as much as Student's quantile exceeds the normal one.
+    // The residuals of few loads hold little information about the noise: wider by as much as Student's quantile exceeds the normal one.
     let tail = f64::midpoint(1.0, LEVEL);
     let degrees = (points.len() - spent).max(1) as f64;
     let wider = student_quantile(tail, degrees) / normal_quantile(tail);

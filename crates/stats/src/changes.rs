@@ -6,7 +6,7 @@
 
 /// Starts of the segments of `series`, the first being 0: the partition with the least squared error plus
 /// `penalty` per segment, none of them shorter than `shortest`.
-pub fn change_points(series: &[f64], penalty: f64, shortest: usize) -> Vec<usize> {
+pub(crate) fn change_points(series: &[f64], penalty: f64, shortest: usize) -> Vec<usize> {
     let n = series.len();
     let shortest = shortest.max(1);
     let sums = Sums::of(series);

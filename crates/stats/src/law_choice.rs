@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn three_loads_do_not_tell_the_law_from_a_constant_rate() {
+    fn three_loads_do_not_distinguish_the_law_from_a_constant_rate() {
         let flat = [2.0, 4.0, 8.0].map(|load| LoadPoint::new(load, 800.0));
         assert_eq!(better_than_the_law(&flat), Some(SimpleCurve::Flat));
         let bent = [LoadPoint::new(1.0, 100.0), LoadPoint::new(4.0, 280.0), LoadPoint::new(16.0, 300.0)];

@@ -8,7 +8,7 @@
 
 use sharebench_model::Random;
 
-use crate::winsorise::winsorised;
+use crate::winsorise::Robust;
 
 /// Fewest runs of a series, and fewest on either side of a change.
 const FEWEST: usize = 6;
@@ -81,8 +81,8 @@ fn divide(
 
 /// Winsorised, centred and scaled; all zeros if the values do not vary.
 fn standardised(values: &[f64]) -> Vec<f64> {
-    let layers: Vec<Vec<f64>> = values.iter().map(|value| vec![*value]).collect();
-    let values: Vec<f64> = winsorised(&layers, &vec![1.0; values.len()], &[true]).concat();
+    let robust = Robust::of(values);
+    let values: Vec<f64> = values.iter().map(|value| robust.hold(*value, 0.0)).collect();
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let deviation = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt();

@@ -14,7 +14,6 @@
 
 mod attribution;
 mod bootstrap;
-mod breaks;
 mod cache_cliff;
 mod capacity;
 mod changes;
@@ -39,7 +38,7 @@ mod queueing;
 mod rank_sum;
 mod ratio;
 mod recent_level;
-mod regions;
+mod rectangle;
 mod repetitions;
 mod resampling;
 mod run_series;
@@ -56,10 +55,8 @@ mod winsorise;
 
 pub use attribution::{Attribution, AttributionError, Confidence, Probes, Share, attribute, attribute_times};
 pub use bootstrap::{Work, total_work_log_ratio};
-pub use breaks::{Break, break_points};
 pub use cache_cliff::{Cliff, SizeCurve, SizedRate, TwoStates};
 pub use capacity::{Capacity, Forecast, ForecastError, fit_capacity, forecast};
-pub use changes::change_points;
 pub use chi_squared::chi_squared_quantile;
 pub use clock::{clock_allowance, widen_by_clock};
 pub use dependent::{
@@ -88,7 +85,7 @@ pub use queueing::{knee, mean_value_analysis, repairman_throughput};
 pub use rank_sum::shift;
 pub use ratio::separate_log_ratio;
 pub use recent_level::{ExpectedScatter, RecentLevel, is_noisier, outdated_runs, recent_levels};
-pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions, differing_regions_among};
+pub use rectangle::Rectangle;
 pub use repetitions::repetitions_needed;
 pub use resampling::bootstrap_intervals;
 pub use run_series::{

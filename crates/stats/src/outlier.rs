@@ -205,7 +205,7 @@ mod tests {
         let mut logs = Vec::new();
         for row in 0..rows {
             for column in 0..columns {
-                let record = step.powi(column as i32);
+                let record = step.powi(i32::try_from(column).unwrap());
                 let smooth = 16.0 + (record / (record + half)).ln() + slope * row as f64;
                 let fallen = |(line, _): &&(CliffLine, f64)| match line {
                     CliffLine::Row(at) => row >= *at,

@@ -6,8 +6,8 @@
 //! equal systems differ from cell to cell as much as anywhere, and a difference that a region has in common cancels.
 //! What all cells of a run have in common, such as a slow night, remains possible.
 
+use crate::Rectangle;
 use crate::order_statistic::median;
-use crate::regions::{NEGLIGIBLE, Rectangle};
 
 /// Fewest cells of a region.
 const SMALLEST_REGION: usize = 4;
@@ -18,6 +18,8 @@ const FEWEST_NEIGHBOURS: usize = 4;
 /// Fewest lines, and positions of a line, of a break.
 const FEWEST_LINES: usize = 2;
 const FEWEST_POSITIONS: usize = 3;
+/// Log ratios within this of zero are negligible: ln 1.02.
+const NEGLIGIBLE: f64 = 0.019_802_627;
 /// Robust standard deviations that a log ratio must exceed.
 const DEVIATIONS: f64 = 3.0;
 

@@ -3,7 +3,8 @@
 //! Source: change points as in Barrett et al.: Virtual machine warmup blows hot and cold, OOPSLA 2017;
 //! trend by Theil (1950) and Sen, J. Amer. Statist. Assoc. 63 (1968) 1379.
 
-use crate::{change_points, median, median_or_zero};
+use crate::changes::change_points;
+use crate::{median, median_or_zero};
 
 /// Seconds per block.
 const BLOCK: usize = 5;

@@ -99,8 +99,9 @@ impl Row {
     /// 93 to 97 %, with three standard errors of the simulation.
     fn holds(&self) -> bool {
         let chance = 3.0 * (0.95 * 0.05 / f64::from(self.trials)).sqrt();
-        let room = if self.trials < 2_000 { chance } else { 0.0 };
-        (0.93 - room..=0.97 + room).contains(&self.share()) || self.at_least && self.share() >= 0.93 - room
+        let allowance = if self.trials < 2_000 { chance } else { 0.0 };
+        (0.93 - allowance..=0.97 + allowance).contains(&self.share())
+            || self.at_least && self.share() >= 0.93 - allowance
     }
 }
 

@@ -1,5 +1,6 @@
-//! Known answer K9 (docs/measurement-rules.md K9): breaks, zones and crossovers planted into surfaces are found
-//! exactly where they are.
+//! Known answer K9 (docs/measurement-rules.md K9): parts, zones and crossovers planted into maps are found where they
+//! are. Positions are exact once each cell is known well enough; with fewer repetitions a part may be too small, but
+//! never reaches beyond what was planted.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,8 +8,13 @@
     reason = "all of it is tests, which clippy sees by #[test] only"
 )]
 
+use std::collections::BTreeSet;
+
 use sharebench_model::Random;
-use sharebench_stats::{Break, Region, Surface, break_points, differing_regions, differing_regions_among};
+use sharebench_stats::{
+    CellSeries, Direction, Evidence, Map, MapAnswer, MapOptions, Part, PartitionedMap, Rectangle, TestGrid,
+    partition_map,
+};
 
 /// Files of 1 MiB to 32 MiB against records of 4 KiB to 512 KiB.
 const ROWS: usize = 6;
@@ -17,152 +23,194 @@ const COLUMNS: usize = 8;
 const ABOVE_64K: usize = 5;
 const ABOVE_8M: usize = 4;
 const FROM_4M: usize = 2;
+/// ln 1.02
+const TOLERANCE: f64 = 0.019_802_627;
 
-/// Surfaces per experiment; more with `SHAREBENCH_LONG`.
+/// Maps per experiment; more with `SHAREBENCH_LONG`.
 fn seeds() -> u64 {
     if std::env::var_os("SHAREBENCH_LONG").is_some() { 400 } else { 25 }
 }
 
 type Truth = fn(usize, usize) -> f64;
 
-/// Eight sweeps: a shock of 1 % that a sweep's cells share, 3 % noise on either side, 8 % outliers up to a third.
-fn surface(seed: u64, truth: Truth) -> Surface {
+/// A shock of 1 % that a repetition's cells share, 3 % noise on either side, 8 % outliers up to a third.
+fn grid(seed: u64, repetitions: u32, truth: Truth) -> TestGrid {
     let mut random = Random::new(seed, 21);
-    let sweeps = (0..8).map(|_| {
+    let mut cells = vec![CellSeries::default(); ROWS * COLUMNS];
+    for number in 0..repetitions {
         let shock = 0.01 * random.normal();
-        let mut cell = |cell: usize| {
+        for (cell, series) in cells.iter_mut().enumerate() {
             let stall = if random.unit() < 0.08 { 0.3 * (random.unit() * 2.0 - 1.0) } else { 0.0 };
             let noise = 0.03 * (random.normal() - random.normal());
-            truth(cell / COLUMNS, cell % COLUMNS) + shock + noise + stall
-        };
-        (0..ROWS * COLUMNS).map(&mut cell).collect()
-    });
-    Surface { rows: ROWS, columns: COLUMNS, sweeps: sweeps.collect() }
+            series.0.push((number, truth(cell / COLUMNS, cell % COLUMNS) + shock + noise + stall));
+        }
+    }
+    TestGrid { rows: ROWS, columns: COLUMNS, cells, axes: 0 }
 }
 
-/// The profile of every sweep along one axis: means over the other.
-fn profiles(surface: &Surface, along_rows: bool) -> Vec<Vec<f64>> {
-    let (len, across) = if along_rows { (ROWS, COLUMNS) } else { (COLUMNS, ROWS) };
-    let at = |sweep: &Vec<f64>, i: usize, j: usize| {
-        if along_rows { sweep[i * COLUMNS + j] } else { sweep[j * COLUMNS + i] }
+fn partition(tests: Vec<TestGrid>, tolerance: f64) -> PartitionedMap {
+    let options = MapOptions { tolerance, level: 0.95, wider_level: 0.99, seed: 1 };
+    partition_map(&Map { tests }, &options).unwrap()
+}
+
+/// One map per seed.
+fn maps(repetitions: u32, truth: Truth) -> Vec<PartitionedMap> {
+    (0..seeds()).map(|seed| partition(vec![grid(seed, repetitions, truth)], TOLERANCE)).collect()
+}
+
+fn share(maps: &[PartitionedMap], holds: impl Fn(&PartitionedMap) -> bool) -> f64 {
+    maps.iter().filter(|map| holds(map)).count() as f64 / maps.len() as f64
+}
+
+fn mean_over(part: &Part, truth: Truth) -> f64 {
+    let values = part.cells.iter().map(|(_, cell)| truth(cell / COLUMNS, cell % COLUMNS));
+    values.sum::<f64>() / part.cells.len() as f64
+}
+
+fn contains(part: &Part, value: f64) -> bool {
+    part.mean.interval.unwrap().contains(value)
+}
+
+/// The heaviest part is exactly this one with the effect in its interval, and its edges are the only ones.
+fn exactly(what: &str, repetitions: u32, truth: Truth, place: Rectangle, effect: f64) {
+    let maps = maps(repetitions, truth);
+    let exact = share(&maps, |map| map.parts.first().is_some_and(|part| part.place == place));
+    let covers = share(&maps, |map| map.parts.first().is_some_and(|part| contains(part, effect)));
+    let alone = share(&maps, |map| map.parts.len() == 1);
+    println!(
+        "K9 {what}, {repetitions} repetitions: exactly the part in {exact:.3}, the only one in {alone:.3}, interval covers in {covers:.3}"
+    );
+    assert!(exact >= 0.95 && covers >= 0.95 && alone >= 0.92, "{what}: {exact} {covers} {alone}");
+}
+
+/// With eight repetitions something is found, all of it lies within the place, and the intervals hold.
+fn within(what: &str, truth: Truth, place: Rectangle) {
+    let maps = maps(8, truth);
+    let found = share(&maps, |map| !map.parts.is_empty());
+    let inside = |part: &Part| {
+        place.rows.0 <= part.place.rows.0
+            && part.place.rows.1 <= place.rows.1
+            && place.columns.0 <= part.place.columns.0
+            && part.place.columns.1 <= place.columns.1
     };
-    let profile = |sweep: &Vec<f64>| {
-        (0..len).map(|i| (0..across).map(|j| at(sweep, i, j)).sum::<f64>() / across as f64).collect()
-    };
-    surface.sweeps.iter().map(profile).collect()
+    let placed = share(&maps, |map| map.parts.iter().all(inside));
+    let covers = share(&maps, |map| map.parts.iter().all(|part| contains(part, mean_over(part, truth))));
+    println!(
+        "K9 {what}, 8 repetitions: found in {found:.3}, all within the place in {placed:.3}, intervals cover in {covers:.3}"
+    );
+    assert!(found >= 0.95 && placed >= 0.95 && covers >= 0.95, "{what}: {found} {placed} {covers}");
 }
 
-/// Shares of the seeds in which the only break is at `at`, and in which the intervals of place and size hold.
-fn breaks(what: &str, truth: Truth, along_rows: bool, at: usize, change: f64) {
-    let found: Vec<Vec<Break>> = (0..seeds())
-        .map(|seed| break_points(&profiles(&surface(seed, truth), along_rows), 0.95, 1))
-        .collect();
-    let only: Vec<&Break> =
-        found.iter().filter(|breaks| breaks.len() == 1).map(|breaks| &breaks[0]).collect();
-    let held = |holds: &dyn Fn(&Break) -> bool| only.iter().filter(|found| holds(found)).count() as f64;
-    let exact = held(&|found| found.at == at) / found.len() as f64;
-    let placed = held(&|found| found.between.0 <= at && at <= found.between.1) / only.len() as f64;
-    let sized = held(&|found| found.change.interval.is_some_and(|i| i.contains(change))) / only.len() as f64;
-    println!("K9 {what}: exactly placed in {exact:.3}, place in its interval {placed:.3}, size {sized:.3}");
-    // Of 25 intervals at 95 % fewer than 21 hold once in 3000 times.
-    let least = if seeds() > 100 { 0.93 } else { 0.84 };
-    assert!(exact >= 0.92 && placed >= 0.95 && sized >= least, "{what}: {exact} {placed} {sized}");
-}
-
-/// True when a region is more than significant: its interval lies beyond 2 %.
-fn is_claimed(region: &Region) -> bool {
-    let interval = region.log_ratio.interval.unwrap();
-    interval.low.max(-interval.high) > 1.02f64.ln()
-}
-
-/// The same for the most important region.
-fn first_region(what: &str, truth: Truth, rows: (usize, usize), columns: (usize, usize), effect: f64) {
-    let found: Vec<Option<Region>> =
-        (0..seeds()).map(|seed| differing_regions(&surface(seed, truth), 1).first().copied()).collect();
-    let share = |holds: &dyn Fn(&Region) -> bool| {
-        found.iter().flatten().filter(|region| holds(region)).count() as f64 / found.len() as f64
-    };
-    let exact = share(&|region| region.place.rows == rows && region.place.columns == columns);
-    let covered = share(&|region| region.log_ratio.interval.is_some_and(|i| i.contains(effect)));
-    println!("K9 {what}: exactly the region in {exact:.3}, interval covers in {covered:.3}");
-    assert!(exact >= 0.95 && covered >= 0.95, "{what}: {exact} {covered}");
-}
+const ALL_FILES_ABOVE_64K: Rectangle = Rectangle { rows: (0, ROWS), columns: (ABOVE_64K, COLUMNS) };
 
 #[test]
 fn seven_percent_above_64_kib_begins_at_128_kib() {
     let truth: Truth = |_, column| if column >= ABOVE_64K { 0.07 } else { 0.0 };
-    first_region("+7 % above 64 KiB", truth, (0, ROWS), (ABOVE_64K, COLUMNS), 0.07);
-    breaks("break at 128 KiB", truth, false, ABOVE_64K, 0.07);
+    exactly("+7 % above 64 KiB", 24, truth, ALL_FILES_ABOVE_64K, 0.07);
+    within("+7 % above 64 KiB", truth, ALL_FILES_ABOVE_64K);
 }
 
 #[test]
 fn fourteen_percent_for_files_above_8_mib() {
     let truth: Truth = |row, _| if row >= ABOVE_8M { 0.14 } else { 0.0 };
-    first_region("+14 % above 8 MiB", truth, (ABOVE_8M, ROWS), (0, COLUMNS), 0.14);
+    let place = Rectangle { rows: (ABOVE_8M, ROWS), columns: (0, COLUMNS) };
+    exactly("+14 % above 8 MiB", 12, truth, place, 0.14);
+    within("+14 % above 8 MiB", truth, place);
 }
 
 #[test]
-fn a_crossover_between_2_and_4_mib_is_two_regions_and_one_break() {
+fn a_crossover_between_2_and_4_mib_is_two_parts_and_one_break() {
     let truth: Truth = |row, _| if row >= FROM_4M { -0.05 } else { 0.05 };
-    breaks("crossover at 4 MiB", truth, true, FROM_4M, -0.10);
-    let both = (0..seeds()).filter(|seed| {
-        let found = differing_regions(&surface(*seed, truth), 1);
-        let of =
-            |sign: f64, rows| found.iter().any(|r| r.log_ratio.value * sign > 0.0 && r.place.rows == rows);
-        of(1.0, (0, FROM_4M)) && of(-1.0, (FROM_4M, ROWS))
+    let known = maps(40, truth);
+    let part = |map: &PartitionedMap, direction, rows| -> Option<Part> {
+        map.parts.iter().find(|part| part.direction == direction && part.place.rows == rows).cloned()
+    };
+    let sides = |map: &PartitionedMap| {
+        Some((part(map, Direction::Faster, (0, FROM_4M))?, part(map, Direction::Slower, (FROM_4M, ROWS))?))
+    };
+    let both = share(&known, |map| map.headline.answer == MapAnswer::Depends && sides(map).is_some());
+    let inner = |part: &Part| [part.place.rows.0, part.place.rows.1].into_iter().filter(|row| row % ROWS > 0);
+    let one_break = share(&known, |map| {
+        let edges: BTreeSet<usize> = map.parts.iter().flat_map(inner).collect();
+        edges.into_iter().eq([FROM_4M])
     });
-    let share = both.count() as f64 / seeds() as f64;
-    println!("K9 crossover: both sides found exactly in {share:.3}");
-    assert!(share >= 0.9, "{share}");
+    let sized = share(&known, |map| {
+        sides(map).is_some_and(|(before, after)| {
+            let before = before.mean.interval.unwrap();
+            let after = after.mean.interval.unwrap();
+            (after.low - before.high..=after.high - before.low).contains(&-0.10)
+        })
+    });
+    println!(
+        "K9 crossover, 40 repetitions: both sides exactly in {both:.3}, one break in {one_break:.3}, its size in {sized:.3}"
+    );
+    assert!(both >= 0.95 && one_break >= 0.95 && sized >= 0.95, "{both} {one_break} {sized}");
+
+    let few = maps(8, truth);
+    let covers = share(&few, |map| map.parts.iter().all(|part| contains(part, mean_over(part, truth))));
+    let right = |part: &Part| {
+        let towards = if part.direction == Direction::Faster { 1.0 } else { -1.0 };
+        let of_cells = |(_, cell): &(usize, usize)| truth(cell / COLUMNS, cell % COLUMNS) * towards > 0.0;
+        match part.evidence {
+            Evidence::EachCell => part.cells.iter().all(of_cells),
+            Evidence::OnAverage => mean_over(part, truth) * towards > 0.0,
+        }
+    };
+    let right = share(&few, |map| map.parts.iter().all(right));
+    let found = share(&few, |map| !map.parts.is_empty());
+    println!(
+        "K9 crossover, 8 repetitions: found in {found:.3}, directions right in {right:.3}, intervals cover in {covers:.3}"
+    );
+    assert!(found >= 0.95 && right >= 0.95 && covers >= 0.95, "{found} {right} {covers}");
 }
 
 #[test]
 fn zones_of_one_and_seven_percent_are_separated() {
     let truth: Truth = |_, column| if column >= ABOVE_64K { 0.07 } else { 0.01 };
-    first_region("+1 % and +7 %", truth, (0, ROWS), (ABOVE_64K, COLUMNS), 0.07);
-    breaks("between +1 % and +7 %", truth, false, ABOVE_64K, 0.06);
-    let named = (0..seeds()).flat_map(|seed| differing_regions(&surface(seed, truth), 1));
-    let wrong = named.filter(|r| is_claimed(r) && r.place.columns.1 <= ABOVE_64K).count();
-    assert!(wrong <= seeds() as usize / 50 + 1, "one percent was called a difference in {wrong} regions");
+    exactly("+1 % and +7 %", 24, truth, ALL_FILES_ABOVE_64K, 0.07);
+    for repetitions in [8, 24] {
+        let named = maps(repetitions, truth).into_iter().flat_map(|map| map.parts);
+        let wrong = named.filter(|part| part.place.columns.1 <= ABOVE_64K).count();
+        assert!(wrong <= seeds() as usize / 50 + 1, "one percent was called a difference in {wrong} parts");
+    }
 }
 
 #[test]
-fn a_milder_part_of_a_region_keeps_its_sign() {
+fn a_milder_area_within_a_part_keeps_its_sign() {
     // Three times slower above 64 KiB, except for the two smallest files there: only twice.
     let truth: Truth = |row, column| match (row, column >= ABOVE_64K) {
         (0 | 1, true) => -0.7,
         (_, true) => -1.1,
         _ => 0.0,
     };
-    for seed in 0..seeds() {
-        let found = differing_regions(&surface(seed, truth), 1);
-        assert!(found.iter().all(|r| !is_claimed(r) || r.log_ratio.value < 0.0), "{found:?}");
-        let part = found.iter().find(|r| r.refines && r.place.rows == (0, 2));
-        if let Some(part) = part.filter(|part| part.place.columns == (ABOVE_64K, COLUMNS)) {
-            assert!(part.log_ratio.interval.unwrap().contains(-0.7), "{part:?}");
-        }
+    for map in maps(8, truth) {
+        assert!(map.parts.iter().all(|part| part.direction == Direction::Slower), "{:?}", map.parts);
+        let part = &map.parts[0];
+        assert_eq!((part.place, part.evidence), (ALL_FILES_ABOVE_64K, Evidence::EachCell));
+        assert!(part.range.contains(-0.7) && part.range.contains(-1.1), "{part:?}");
+        assert!(contains(part, mean_over(part, truth)), "{part:?}");
     }
 }
 
 #[test]
 fn a_difference_without_any_noise_is_one() {
-    let sweep: Vec<f64> =
-        (0..ROWS * COLUMNS).map(|c| if c % COLUMNS >= ABOVE_64K { -0.2 } else { 0.0 }).collect();
-    let found = differing_regions(&Surface { rows: ROWS, columns: COLUMNS, sweeps: vec![sweep; 8] }, 1);
-    assert_eq!(found[0].place.columns, (ABOVE_64K, COLUMNS), "{found:?}");
-    assert!((found[0].log_ratio.value + 0.2).abs() < 1e-9);
+    let cell = |cell: usize| if cell % COLUMNS >= ABOVE_64K { -0.2 } else { 0.0 };
+    let series = |value: f64| CellSeries((0..8).map(|number| (number, value)).collect());
+    let cells = (0..ROWS * COLUMNS).map(|index| series(cell(index))).collect();
+    let found = partition(vec![TestGrid { rows: ROWS, columns: COLUMNS, cells, axes: 0 }], TOLERANCE);
+    assert_eq!(found.parts.len(), 1, "{found:?}");
+    assert_eq!(found.parts[0].place, ALL_FILES_ABOVE_64K);
+    assert!((found.parts[0].mean.value + 0.2).abs() < 1e-9);
+    assert!(found.largest_hidden < 1e-3, "{}", found.largest_hidden);
 }
 
 #[test]
-fn equal_systems_break_nowhere() {
+fn equal_systems_have_no_parts_of_any_size() {
+    // Without a tolerance, any interval that excludes zero makes a part.
     let n = 8 * seeds();
-    let broken = |seed: &u64| {
-        let surface = surface(*seed, |_, _| 0.0);
-        !break_points(&profiles(&surface, true), 0.95, 1).is_empty()
-            || !break_points(&profiles(&surface, false), 0.95, 1).is_empty()
-    };
+    let broken = |seed: &u64| !partition(vec![grid(*seed, 8, |_, _| 0.0)], 0.0).parts.is_empty();
     let share = (0..n).filter(broken).count() as f64 / n as f64;
-    println!("K9 A/A: a break along either axis in {share:.3}");
+    println!("K9 A/A: a part in {share:.3}");
     assert!(share <= 0.07, "{share}");
 }
 
@@ -171,17 +219,21 @@ fn tests_of_one_run_share_their_error() {
     // Six tests, equal systems; each alone would be allowed 5 %.
     let n = 2 * seeds();
     let wrong = |seed: &u64| {
-        let surfaces: Vec<Surface> = (0..6).map(|test| surface(1000 + seed * 6 + test, |_, _| 0.0)).collect();
-        differing_regions_among(&surfaces, 1).iter().any(|found| !found.is_empty())
+        let tests = (0..6).map(|test| grid(1000 + seed * 6 + test, 8, |_, _| 0.0)).collect();
+        !partition(tests, 0.0).parts.is_empty()
     };
     let share = (0..n).filter(wrong).count() as f64 / n as f64;
     println!("K7 A/A, {n} runs of six tests: family-wise error over all tests {share:.3}");
     assert!(share <= if n > 100 { 0.07 } else { 0.12 }, "{share}");
     // A difference in one of them is found there, and only there.
-    let mut surfaces: Vec<Surface> = (0..4).map(|test| surface(50 + test, |_, _| 0.0)).collect();
-    surfaces[2] = surface(60, |_, column| if column >= ABOVE_64K { 0.07 } else { 0.0 });
-    let found = differing_regions_among(&surfaces, 1);
-    assert_eq!(found[2][0].place.columns, (ABOVE_64K, COLUMNS));
-    assert!(is_claimed(&found[2][0]));
-    assert!([0, 1, 3].iter().all(|test| !found[*test].iter().any(is_claimed)), "{found:?}");
+    for repetitions in [8, 24] {
+        let mut tests: Vec<TestGrid> = (0..4).map(|test| grid(50 + test, repetitions, |_, _| 0.0)).collect();
+        tests[2] = grid(60, repetitions, |_, column| if column >= ABOVE_64K { 0.07 } else { 0.0 });
+        let found = partition(tests, TOLERANCE);
+        assert!(!found.parts.is_empty());
+        for part in &found.parts {
+            assert!(part.tests == [2] && part.place.columns.0 >= ABOVE_64K, "{part:?}");
+        }
+        assert!(repetitions == 8 || found.parts[0].place == ALL_FILES_ABOVE_64K, "{:?}", found.parts);
+    }
 }

@@ -10,7 +10,7 @@ use super::series::PreparedMap;
 use crate::Interval;
 
 /// Parts that a headline names.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 pub(super) fn assemble(
     map: &Map,
@@ -51,13 +51,13 @@ pub(super) fn assemble(
 
 /// The three heaviest parts, or the two heaviest and the heaviest of the direction that these lack.
 fn headline(parts: &[Part]) -> Headline {
-    let mut named: Vec<usize> = (0..parts.len().min(MOST_NAMED)).collect();
+    let mut named: Vec<usize> = (0..parts.len().min(MAX_NAMED)).collect();
     let Some(first) = parts.first() else { return Headline { answer: MapAnswer::Mean, parts: named } };
     let Some(other) = parts.iter().position(|part| part.direction != first.direction) else {
         return Headline { answer: MapAnswer::OneDirection(first.direction), parts: named };
     };
-    if other >= MOST_NAMED {
-        named[MOST_NAMED - 1] = other;
+    if other >= MAX_NAMED {
+        named[MAX_NAMED - 1] = other;
     }
     Headline { answer: MapAnswer::Depends, parts: named }
 }

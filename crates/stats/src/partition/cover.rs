@@ -8,7 +8,7 @@ use super::series::PreparedMap;
 use crate::{Estimate, Interval, Rectangle};
 
 /// Parts by covering; cells that remain are parts of their own.
-const MOST_PARTS: usize = 6;
+const MAX_PARTS: usize = 6;
 
 /// A part as a list of rectangles with the same place in different tests.
 struct Draft {
@@ -137,9 +137,9 @@ impl Cover<'_> {
             let evident = |position: usize| {
                 !self.covered[position] && direction.excess(self.cell_interval(position)) >= -self.tolerance
             };
-            let room = self.drafts.len() < MOST_PARTS
+            let has_space = self.drafts.len() < MAX_PARTS
                 || self.twin(rectangles[0], direction, Evidence::EachCell).is_some();
-            if room
+            if has_space
                 && rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).all(evident)
                 && self.has_witness(&rectangles, direction)
             {

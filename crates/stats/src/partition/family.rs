@@ -7,7 +7,7 @@ use super::flips::{Statistic, largest_statistics};
 use super::map::{Map, MapOptions};
 use super::mean::Serial;
 use super::series::PreparedMap;
-use super::sheet::{LANES, Lanes, Sheet};
+use super::sheet::{QUANTITIES, Quantities, Sheet};
 use crate::{Interval, Rectangle, median};
 
 /// A t variable of `n - 1` degrees varies by `(n - 1) / (n - 3)`, more than the flips show; a little more holds the bars.
@@ -193,12 +193,12 @@ impl FilledSheet {
             }
         });
         let mut squares = vec![[0.0; 3]; distinct.len()];
-        for repetition in (0..prepared.repetitions).step_by(LANES) {
-            let table = self.sheet.table(|cell| self.lanes(&self.deviations, repetition, cell));
+        for repetition in (0..prepared.repetitions).step_by(QUANTITIES) {
+            let table = self.sheet.table(|cell| self.quantities(&self.deviations, repetition, cell));
             self.sheet.scan(&table, |index, sums| {
                 squares[index][0] += sums.iter().map(|x| x * x).sum::<f64>();
             });
-            let table = self.sheet.table(|cell| self.lanes(&self.design, repetition, cell));
+            let table = self.sheet.table(|cell| self.quantities(&self.design, repetition, cell));
             self.sheet.scan(&table, |index, sums| {
                 squares[index][1] += sums.iter().map(|x| x * x).sum::<f64>();
                 squares[index][2] += sums.iter().map(|x| x * x * x * x).sum::<f64>();
@@ -214,9 +214,9 @@ impl FilledSheet {
     }
 
     /// Eight repetitions of a cell from this one on, those that do not exist as 0.
-    fn lanes(&self, numbers: &[f64], repetition: usize, cell: usize) -> Lanes {
-        std::array::from_fn(|lane| {
-            numbers.get((repetition + lane) * self.size() + cell).copied().unwrap_or(0.0)
+    fn quantities(&self, numbers: &[f64], repetition: usize, cell: usize) -> Quantities {
+        std::array::from_fn(|quantity| {
+            numbers.get((repetition + quantity) * self.size() + cell).copied().unwrap_or(0.0)
         })
     }
 }

@@ -5,12 +5,12 @@
 use sharebench_model::Random;
 
 use super::family::FilledSheet;
-use super::sheet::{LANES, Lanes};
+use super::sheet::{QUANTITIES, Quantities};
 
 /// Patterns of signs. With 199, the 190th smallest statistic is exceeded with 5 %.
 const PATTERNS: usize = 199;
 /// Lower bound of variances under flips, so that cells without any spread divide by something.
-const LEAST_VARIANCE: f64 = 1e-12;
+const MIN_VARIANCE: f64 = 1e-12;
 
 /// How to standardise the sum over a rectangle under one pattern: its square over `max(total - square / degrees, least)`.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ impl Statistic {
     /// From variances of a mean over this number of cells.
     pub fn new(cells: f64, total: f64, degrees: f64, least: f64) -> Self {
         let squared = cells * cells;
-        Self { total: total * squared, per_square: 1.0 / degrees, least: least.max(LEAST_VARIANCE) * squared }
+        Self { total: total * squared, per_square: 1.0 / degrees, least: least.max(MIN_VARIANCE) * squared }
     }
 }
 
@@ -40,9 +40,9 @@ pub(super) fn largest_statistics(
 ) -> Vec<f64> {
     let mut random = Random::new(seed, 3);
     let mut largest: Vec<f64> = Vec::new();
-    for _ in 0..PATTERNS.div_ceil(LANES) {
-        let signs: Vec<Lanes> = (0..repetitions).map(|_| signs(random.next())).collect();
-        let mut squares = [0.0; LANES];
+    for _ in 0..PATTERNS.div_ceil(QUANTITIES) {
+        let signs: Vec<Quantities> = (0..repetitions).map(|_| signs(random.next())).collect();
+        let mut squares = [0.0; QUANTITIES];
         for sheet in sheets {
             let here = &statistics[sheet.first..];
             let table = {
@@ -68,14 +68,14 @@ pub(super) fn largest_statistics(
 }
 
 /// One sign per pattern.
-fn signs(bits: u64) -> Lanes {
+fn signs(bits: u64) -> Quantities {
     // The high bits of the generator are its best ones.
-    std::array::from_fn(|lane| if bits >> (63 - lane) & 1 == 1 { -1.0 } else { 1.0 })
+    std::array::from_fn(|quantity| if bits >> (63 - quantity) & 1 == 1 { -1.0 } else { 1.0 })
 }
 
 /// Per cell, the sum of its deviations under each pattern.
-fn signed_sums(sheet: &FilledSheet, signs: &[Lanes]) -> Vec<Lanes> {
-    let mut sums = vec![[0.0; LANES]; sheet.size()];
+fn signed_sums(sheet: &FilledSheet, signs: &[Quantities]) -> Vec<Quantities> {
+    let mut sums = vec![[0.0; QUANTITIES]; sheet.size()];
     for (signs, deviations) in signs.iter().zip(sheet.deviations.chunks(sheet.size().max(1))) {
         for (sums, deviation) in sums.iter_mut().zip(deviations) {
             for (sum, sign) in sums.iter_mut().zip(signs) {

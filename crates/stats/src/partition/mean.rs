@@ -14,11 +14,11 @@ const BIAS: f64 = 2.0;
 /// The same for repetitions without any correlation.
 const BIAS_OF_NONE: f64 = 1.0;
 /// Deviations whose squares add up to less are rounding errors.
-const LEAST_SQUARES: f64 = 1e-24;
+const MIN_SQUARES: f64 = 1e-24;
 /// Quantile of the normal distribution beyond which a correlation is no chance.
 const ONE_SIDED_95: f64 = 1.645;
 /// Largest correlation that is believed.
-const MOST: f64 = 0.8;
+const MAX_CORRELATION: f64 = 0.8;
 
 /// Mean over cells with the variance of its error.
 pub(super) struct CellMean {
@@ -128,8 +128,8 @@ impl Serial {
         let neighbours: f64 = standard.windows(2).map(|pair| pair[0] * pair[1]).sum();
         let correlation = neighbours / squares(&standard);
         let n = standard.len() as f64;
-        if correlation > -BIAS_OF_NONE / n && squares(sums) > LEAST_SQUARES {
-            let corrected = (correlation + BIAS / n).min(MOST);
+        if correlation > -BIAS_OF_NONE / n && squares(sums) > MIN_SQUARES {
+            let corrected = (correlation + BIAS / n).min(MAX_CORRELATION);
             let beyond_chance = correlation > ONE_SIDED_95 / n.sqrt();
             return Self {
                 correlation: beyond_chance.then_some(corrected),

@@ -6,9 +6,7 @@ use super::FEWEST_IN_MEANS;
 use super::map::Map;
 use crate::median;
 use crate::signed_rank::hodges_lehmann_value;
-
-/// Robust deviations from a cell's median beyond which values are moved to that limit.
-const HELD_AT: f64 = 3.0 * 1.4826;
+use crate::winsorise::Robust;
 
 /// A cell with enough repetitions.
 pub(super) struct PreparedCell {
@@ -51,9 +49,7 @@ struct RawCell {
     index: usize,
     /// Number of the repetition and log ratio.
     values: Vec<(u32, f64)>,
-    centre: f64,
-    /// Median absolute deviation.
-    spread: f64,
+    robust: Robust,
 }
 
 impl PreparedMap {
@@ -75,7 +71,7 @@ impl PreparedMap {
         let numbers: BTreeSet<u32> =
             raw.iter().flat_map(|cell| cell.values.iter().map(|(number, _)| *number)).collect();
         let numbers: Vec<u32> = numbers.into_iter().collect();
-        let mut spreads: Vec<f64> = raw.iter().map(|cell| cell.spread).collect();
+        let mut spreads: Vec<f64> = raw.iter().map(|cell| cell.robust.spread).collect();
         let least = median(&mut spreads).unwrap_or(0.0) / 2.0;
         let cells: Vec<PreparedCell> = raw.into_iter().map(|cell| cell.prepare(&numbers, least)).collect();
         let mut at: Vec<Vec<Option<usize>>> =
@@ -89,22 +85,13 @@ impl PreparedMap {
 
 impl RawCell {
     fn new(test: usize, index: usize, values: Vec<(u32, f64)>) -> Self {
-        let mut sorted: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-        let centre = median(&mut sorted).unwrap_or(0.0);
-        for value in &mut sorted {
-            *value = (*value - centre).abs();
-        }
-        let spread = median(&mut sorted).unwrap_or(0.0);
-        Self { test, index, values, centre, spread }
+        let logs: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        Self { test, index, values, robust: Robust::of(&logs) }
     }
 
     fn prepare(self, numbers: &[u32], least_spread: f64) -> PreparedCell {
         let n = self.values.len() as f64;
-        let reach = HELD_AT * self.spread.max(least_spread);
-        let hold = |value: f64| {
-            // Without any spread there are no outliers.
-            if reach > 0.0 { value.clamp(self.centre - reach, self.centre + reach) } else { value }
-        };
+        let hold = |value: f64| self.robust.hold(value, least_spread);
         let mean = self.values.iter().map(|(_, value)| hold(*value)).sum::<f64>() / n;
         let scale = (std::f64::consts::PI / 3.0 / (n * (n - 1.0))).sqrt();
         let deviations: Vec<(usize, f64)> = self

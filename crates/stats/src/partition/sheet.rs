@@ -9,9 +9,9 @@ use std::collections::HashSet;
 use crate::Rectangle;
 
 /// Quantities that are added up together.
-pub(super) const LANES: usize = 8;
+pub(super) const QUANTITIES: usize = 8;
 /// One number per quantity.
-pub(super) type Lanes = [f64; LANES];
+pub(super) type Quantities = [f64; QUANTITIES];
 /// Largest number of rectangles of one grid; larger grids use coarser edges, plus all cells and lines.
 const MAX_RECTANGLES: usize = 20_000;
 
@@ -59,18 +59,18 @@ impl Sheet {
     }
 
     /// Sums over everything above and to the left of each corner.
-    pub fn table(&self, value: impl Fn(usize) -> Lanes) -> Vec<Lanes> {
+    pub fn table(&self, value: impl Fn(usize) -> Quantities) -> Vec<Quantities> {
         let width = self.columns + 1;
-        let mut table = vec![[0.0; LANES]; (self.rows + 1) * width];
+        let mut table = vec![[0.0; QUANTITIES]; (self.rows + 1) * width];
         for row in 0..self.rows {
-            let mut left = [0.0; LANES];
+            let mut left = [0.0; QUANTITIES];
             for column in 0..self.columns {
                 let added = value(row * self.columns + column);
                 let above = table[row * width + column + 1];
                 let sum = &mut table[(row + 1) * width + column + 1];
-                for lane in 0..LANES {
-                    left[lane] += added[lane];
-                    sum[lane] = above[lane] + left[lane];
+                for quantity in 0..QUANTITIES {
+                    left[quantity] += added[quantity];
+                    sum[quantity] = above[quantity] + left[quantity];
                 }
             }
         }
@@ -78,9 +78,9 @@ impl Sheet {
     }
 
     /// Calls `each` with the index of every rectangle and the sums of a table over it.
-    pub fn scan(&self, table: &[Lanes], mut each: impl FnMut(usize, &Lanes)) {
+    pub fn scan(&self, table: &[Quantities], mut each: impl FnMut(usize, &Quantities)) {
         let width = self.columns + 1;
-        let mut strip = vec![[0.0; LANES]; width];
+        let mut strip = vec![[0.0; QUANTITIES]; width];
         let mut index = 0;
         for spans in &self.spans {
             for (top, bottom) in &spans.rows {
@@ -103,7 +103,7 @@ impl Sheet {
         if all && self.spans.len() == 1 {
             return vec![true; self.rectangles()];
         }
-        let counts = self.table(|cell| [f64::from(u8::from(exists[cell])); LANES]);
+        let counts = self.table(|cell| [f64::from(u8::from(exists[cell])); QUANTITIES]);
         let width = self.columns + 1;
         let occupied = |rows: Span, columns: Span| {
             let at = |row: usize, column: usize| counts[row * width + column][0];
@@ -125,10 +125,10 @@ impl Sheet {
 }
 
 #[inline]
-fn difference(a: &Lanes, b: &Lanes) -> Lanes {
+fn difference(a: &Quantities, b: &Quantities) -> Quantities {
     let mut difference = *a;
-    for lane in 0..LANES {
-        difference[lane] -= b[lane];
+    for quantity in 0..QUANTITIES {
+        difference[quantity] -= b[quantity];
     }
     difference
 }

@@ -2,7 +2,7 @@
 //! its intervals hold, and how often a planted difference is found.
 //!
 //! Every commit measures 200 maps per row with fixed seeds. The long form measures 2,000 with new seeds (or those of
-//! `SHAREBENCH_SEED`), and writes its table if told to:
+//! `SHAREBENCH_SEED`), and writes its table on request:
 //!
 //! ```text
 //! SHAREBENCH_LONG=1 SHAREBENCH_WRITE_DOCS=1 cargo test --release -p sharebench-stats --test random_maps -- --nocapture

@@ -56,7 +56,9 @@ impl Noise {
     /// 1 to 15 %, with or without shared disturbances, outliers and different noise per cell.
     pub fn draw(random: &mut Random, repetitions: Repetitions) -> Self {
         let mut half = || random.unit() < 0.5;
-        let (different, outliers, shares) = (half(), half(), half());
+        let different = half();
+        let outliers = half();
+        let shares = half();
         Self {
             repetitions,
             deviation: 0.01 * 15f64.powf(random.unit()),

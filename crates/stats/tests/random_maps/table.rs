@@ -16,7 +16,7 @@ const END: &str = "<!-- end of random maps -->";
 ///
 /// Over 2,000 maps a share has to hold its bar exactly. Over 200 maps it may miss the bar by as much as chance explains: by
 /// the exact binomial distribution a program that is just good enough passes in 95 of 100 suites. That allows 3 wrong
-/// headlines of 200 for a bar of 0.5 %, and asks for 190 of 200 to find for a bar of 97 %.
+/// headlines of 200 for a bar of 0.5 %, and requires 190 of 200 to find for a bar of 97 %.
 pub fn shortfalls(row: &Row, count: &Count) -> Vec<String> {
     let mut found = Vec::new();
     let mut check = |what: &str, holds: bool, measured: u32| {
