@@ -171,10 +171,13 @@ impl Cover<'_> {
             !self.covered[position]
                 && direction.opposite().excess(self.cell_interval(position)) <= self.tolerance
         };
-        // A mean over several cells may consist of cells that cannot be named alone.
+        // A mean over several cells that cannot be named alone is known better than each of them. If some can, one of
+        // these has to show the direction: otherwise a single cell with few repetitions decides.
         let named = |rectangles: &[usize]| {
             let alone = rectangles.len() == 1 && self.family.means[rectangles[0]].is_cell();
-            !alone || self.has_witness(rectangles, direction)
+            let known = |position: usize| self.prepared.cells[position].n() >= FEWEST_ALONE;
+            let has_known = rectangles.iter().flat_map(|rectangle| self.cells(*rectangle)).any(known);
+            !alone && !has_known || self.has_witness(rectangles, direction)
         };
         let found = self.candidates().into_iter().find(|candidate| {
             candidate.direction == direction
