@@ -367,10 +367,15 @@ fn impossible_searches_are_rejected() {
         assert!(shown.contains(said), "{load}: {shown}");
     }
     let repeated = |repetitions: u32| {
-        format!("repetitions = {repetitions}\n[[target]]\nurl = '/tmp'\n[load]\nfind_knee = true\nslo = 'p95<1s'\n")
+        format!(
+            "repetitions = {repetitions}\n[[target]]\nurl = '/tmp'\n[load]\nfind_knee = true\nslo = 'p95<1s'\n"
+        )
     };
     let shown = mistakes(&repeated(6));
-    assert!(shown.contains("load.find_knee: with repetitions, each of them would search at other rates"), "{shown}");
+    assert!(
+        shown.contains("load.find_knee: with repetitions, each of them would search at other rates"),
+        "{shown}"
+    );
     assert!(Plan::parse(&repeated(1)).unwrap().resolve().is_ok());
 }
 
