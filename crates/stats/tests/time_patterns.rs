@@ -86,6 +86,7 @@ fn sweep(plan: &Sweep, speeds: &[Speed], seed: u64) -> Vec<(Vec<TimedSample>, f6
                     busy_s: busy[system],
                     work: rate * SLICE * SLICES as f64,
                     bytes: rate * SLICE * SLICES as f64,
+                    longest_s: 0.0,
                     cell: *cell,
                 });
             }
@@ -116,7 +117,7 @@ fn load(seconds: f64, sigma: f64, speed: &Speed, seed: u64) -> (Vec<TimedSample>
                 / f64::from(fine);
             let work = 4e6 * share * (sigma * random.normal()).exp();
             done += work;
-            TimedSample { start_s, wall_s: 0.1, busy_s: 0.1, work, bytes: work, cell: 0 }
+            TimedSample { start_s, wall_s: 0.1, busy_s: 0.1, work, bytes: work, longest_s: 0.0, cell: 0 }
         })
         .collect();
     let mean = (0..count * 20).map(|part| speed((part as f64 + 0.5) / 200.0, 0.0)).sum::<f64>()

@@ -15,6 +15,8 @@ const AGREE: [f64; 2] = [0.03, 0.125];
 /// This share of the stops has to agree, and of the intervals between the first and the last to have one.
 const MOST: f64 = 0.75;
 const OCCUPIED: f64 = 0.6;
+/// Up to this many times the middle cost, a stop may be one of the period: what costs more is an outage, whenever it begins.
+const LIKE: f64 = 2.0;
 /// Largest probability of stops at random times to agree as well.
 const CHANCE: f64 = 0.01;
 /// An outage is reported from this length in seconds on at any cost; at a sufficient cost from the second length on.
@@ -80,7 +82,33 @@ fn described(kind: TimePatternKind, stops: &[Stop], busy_s: f64, n: usize, level
 fn most_agreeing(stops: &[Stop]) -> Option<(f64, Vec<bool>)> {
     let count = |found: &(f64, Vec<bool>)| found.1.iter().filter(|agrees| **agrees).count();
     // The narrow tolerance comes last: of equal counts it is taken.
-    AGREE.into_iter().rev().filter_map(|agree| period(stops, agree)).max_by_key(count)
+    let (period_s, agrees) =
+        AGREE.into_iter().rev().filter_map(|agree| period(stops, agree)).max_by_key(count)?;
+    let touched = touched(stops, &agrees, period_s);
+    Some((period_s, agrees.iter().zip(touched).map(|(agrees, touched)| *agrees || touched).collect()))
+}
+
+/// Which stops a stall of the period touches: they may have begun while it lasted. A target that has no turn when a stall begins
+/// stops later and for a shorter time.
+fn touched(stops: &[Stop], agrees: &[bool], period_s: f64) -> Vec<bool> {
+    let own: Vec<Stop> =
+        stops.iter().zip(agrees).filter(|(_, agrees)| **agrees).map(|(stop, _)| *stop).collect();
+    let middle = |of: &dyn Fn(&Stop) -> f64| median_or_zero(&own.iter().map(of).collect::<Vec<f64>>());
+    let anchor = own.first().map_or(0.0, |stop| stop.start_s);
+    let offset = |stop: &Stop| {
+        let cycles = (stop.start_s - anchor) / period_s;
+        (cycles - cycles.round()) * period_s
+    };
+    let phase = middle(&offset);
+    let (length_s, cost_s, error_s) =
+        (middle(&|stop| stop.length_s), middle(&|stop| stop.cost_s), middle(&|stop| stop.start_error_s));
+    let is_touched = |stop: &Stop| {
+        let late = (offset(stop) - phase).rem_euclid(period_s);
+        let slack_s = stop.start_error_s + error_s;
+        let is_near = late <= length_s + slack_s || period_s - late <= slack_s;
+        is_near && stop.cost_s <= LIKE * cost_s
+    };
+    stops.iter().map(is_touched).collect()
 }
 
 /// The period of stops in equal intervals, and which of them agree with it.
