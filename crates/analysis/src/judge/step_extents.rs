@@ -70,7 +70,9 @@ impl<'a> StepExtents<'a> {
     /// milliseconds since 1970.
     pub(super) fn of(&self, step: &StepResult) -> (u64, u64) {
         let own = (step.started_unix_ms, step.started_unix_ms + window_ms(step));
-        let Some(repetition) = self.repetitions.get(&(&step.coordinates, step.repetition)) else { return own };
+        let Some(repetition) = self.repetitions.get(&(&step.coordinates, step.repetition)) else {
+            return own;
+        };
         // Targets that take turns are all prepared before the first of them is measured.
         let (from, least) = if repetition.has_turns {
             (repetition.last_start_ms, repetition.last_start_ms + repetition.windows_ms)
