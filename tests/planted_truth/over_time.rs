@@ -10,9 +10,9 @@ use crate::time_courses::PlantedPattern;
 
 /// The server that changes.
 const CHANGING: usize = 1;
-/// Allowed differences: of starts and lengths in seconds, and of periods and costs as shares. A server is measured for less than
-/// half of the time of a run with two, so that a start is known less well than a length.
-const START: f64 = 1.0;
+/// Allowed differences: of starts in seconds in addition to their stated error, of lengths in seconds, and of periods and costs as
+/// shares.
+const START: f64 = 0.5;
 const LENGTH: f64 = 0.5;
 const PERIOD: f64 = 0.05;
 const COST: f64 = 0.25;
@@ -80,7 +80,7 @@ fn agrees_with_pattern(finding: &TimeFinding, planted: &PlantedPattern, taken: &
         (Some(found), Some(planted)) => is_within_share(found, planted, PERIOD),
         (found, planted) => found.is_none() && planted.is_none(),
     };
-    let starts_at = |start: f64| (finding.start_s - start).abs() <= START;
+    let starts_at = |start: f64| (finding.start_s - start).abs() <= START + finding.start_error_s;
     let start = planted.start_s.is_none_or(starts_at);
     let bytes = planted
         .start_bytes

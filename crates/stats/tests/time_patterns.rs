@@ -86,6 +86,7 @@ fn sweep(plan: &Sweep, speeds: &[Speed], seed: u64) -> Vec<(Vec<TimedSample>, f6
                     busy_s: busy[system],
                     work: rate * SLICE * SLICES as f64,
                     bytes: rate * SLICE * SLICES as f64,
+                    longest_s: 0.0,
                     cell: *cell,
                 });
             }
@@ -116,7 +117,7 @@ fn load(seconds: f64, sigma: f64, speed: &Speed, seed: u64) -> (Vec<TimedSample>
                 / f64::from(fine);
             let work = 4e6 * share * (sigma * random.normal()).exp();
             done += work;
-            TimedSample { start_s, wall_s: 0.1, busy_s: 0.1, work, bytes: work, cell: 0 }
+            TimedSample { start_s, wall_s: 0.1, busy_s: 0.1, work, bytes: work, longest_s: 0.0, cell: 0 }
         })
         .collect();
     let mean = (0..count * 20).map(|part| speed((part as f64 + 0.5) / 200.0, 0.0)).sum::<f64>()
@@ -417,4 +418,58 @@ fn short_runs_are_called_too_short() {
     let out: Speed = Box::new(|t, _| if (1.0..3.0).contains(&t) { 0.0 } else { 1.0 });
     let found = time_patterns(&sweep(&plan, &[out, steady()], 2)[0].0, OPTIONS);
     assert_eq!((found.is_too_short, kinds(&found)), (true, vec![TimePatternKind::Outage]), "{found:?}");
+}
+
+/// Samples of 0.4 s in turns with another system, between preparations of the same length: a stall of 0.6 s leaves 40 % of the rate
+/// and more, and most of those that begin in the other's turn are not seen. The longest operation shows them.
+#[test]
+fn stalls_shorter_than_a_sample_are_found_by_its_longest_operation() {
+    const USUAL_S: f64 = 0.4;
+    const STALL_S: f64 = 0.6;
+    const PERIOD_S: f64 = 5.0;
+    let number = runs(100);
+    let mut right = 0;
+    for seed in 0..number {
+        let mut random = Random::new(seed as u64, 0x73);
+        let (mut now, mut samples) = (0.0, Vec::new());
+        for index in 0..240 {
+            let start_s = now;
+            // The other system's turn, and the preparation of both.
+            now += USUAL_S * (1.0 + 2.0 * f64::from(u32::from(random.normal() > 0.0)));
+            let usual_s = USUAL_S * (0.01 * random.normal()).exp();
+            let to_stall = PERIOD_S - STALL_S - now % PERIOD_S;
+            // What is left of a stall that has begun, or all of one that begins.
+            let stall_s = if to_stall < 0.0 {
+                STALL_S + to_stall
+            } else if to_stall < usual_s {
+                STALL_S
+            } else {
+                0.0
+            };
+            now += usual_s + stall_s;
+            let (wall_s, busy_s) = (now - start_s, usual_s + stall_s);
+            samples.push(TimedSample {
+                start_s,
+                wall_s,
+                busy_s,
+                work: 1e6,
+                bytes: 1e6,
+                longest_s: stall_s.max(0.001),
+                cell: index % 6,
+            });
+        }
+        let busy_s: f64 = samples.iter().map(|sample| sample.busy_s).sum();
+        let cost = samples.iter().map(|sample| sample.longest_s - 0.001).sum::<f64>() / busy_s;
+        let found = time_patterns(&samples, OPTIONS);
+        let good = matches!(found.patterns.as_slice(), [stalls]
+            if stalls.kind == TimePatternKind::PeriodicStall
+                && near(stalls.period_s.unwrap_or(0.0), PERIOD_S, 0.05, 0.0)
+                && near(stalls.cost.value, cost, 0.1, 0.0));
+        if !good {
+            println!("  cost {cost:.3}, {found:?}");
+        }
+        right += usize::from(good);
+    }
+    println!("stalls of 0.6 s every 5 s in samples of 0.4 s: right in {right} of {number}");
+    assert!(right * 100 >= number * 95, "{right}");
 }

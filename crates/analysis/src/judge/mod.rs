@@ -21,6 +21,7 @@ mod outliers;
 pub(crate) mod parts;
 mod self_checks;
 mod single_runs;
+mod step_extents;
 mod tables;
 mod time;
 pub(crate) mod time_budgets;

@@ -6,6 +6,7 @@ use sharebench_model::{Coordinates, StepResult, Verdict};
 use sharebench_stats::{Estimate, TimeOptions, TimePattern, TimePatternKind, TimedSample, time_patterns};
 
 use crate::align::Aligned;
+use crate::judge::step_extents::StepExtents;
 use crate::judge::time_samples::{StepSample, samples};
 use crate::types::{
     LeftOut, Options, TimeFinding, TimeFindingKind, TimeFindings, TimeOrigin, TotalWorkEffect,
@@ -62,21 +63,20 @@ pub(crate) fn time_findings(aligned: &Aligned<'_>, options: &Options) -> TimeFin
 
 fn of_run<'a>(aligned: &Aligned<'a>, run: usize, options: &Options) -> Vec<SystemTime<'a>> {
     let data = &aligned.runs[run];
-    let mut starts: Vec<u64> = data.steps.iter().map(|step| step.started_unix_ms).collect();
-    starts.sort_unstable();
-    starts.dedup();
-    let (Some(first), false) = (starts.first(), data.header.is_imported() || starts.len() < 2) else {
+    if data.header.is_imported() {
         return Vec::new();
-    };
+    }
+    let extents = StepExtents::new(&data.steps);
+    let Some(first) = extents.first_ms() else { return Vec::new() };
     let begun = data.header.started_unix_ms;
-    let is_near = begun <= *first && first - begun <= MAX_PREPARATION_MS;
-    let origin_ms = if is_near { begun } else { *first };
+    let is_near = begun <= first && first - begun <= MAX_PREPARATION_MS;
+    let origin_ms = if is_near { begun } else { first };
     let own = aligned.systems.iter().enumerate().filter(|(_, system)| system.run == run);
     own.map(|(index, system)| {
         let mut steps: Vec<&StepResult> =
             data.steps.iter().filter(|step| system.owns(run, step) && !step.measure.is_reported()).collect();
         steps.sort_unstable_by_key(|step| (step.started_unix_ms, step.index));
-        let mut samples = samples(&steps, origin_ms, &starts);
+        let mut samples = samples(&steps, origin_ms, &extents);
         samples.sort_by(|a, b| a.sample.start_s.total_cmp(&b.sample.start_s));
         let numbers: Vec<TimedSample> = samples.iter().map(|sample| sample.sample).collect();
         let wanted = TimeOptions { error: ERROR, level: options.level, least_cost: options.tolerance };

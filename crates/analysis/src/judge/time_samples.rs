@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use sharebench_model::{Coordinates, StepResult, Timeline};
 use sharebench_stats::{TimedSample, median_or_zero};
 
+use crate::judge::step_extents::StepExtents;
+
 /// Intervals of a load are joined until one has this many transactions in the median ...
 const TRANSACTIONS: f64 = 8.0;
 /// ... but at most this number of intervals.
@@ -17,8 +19,12 @@ pub(super) struct StepSample<'a> {
 }
 
 /// The samples of `steps`, which are those of one system in the order of time. Times are seconds since `origin_ms`;
-/// `starts` are the starts of the steps of all systems of the run, milliseconds, in rising order.
-pub(super) fn samples<'a>(steps: &[&'a StepResult], origin_ms: u64, starts: &[u64]) -> Vec<StepSample<'a>> {
+/// `extents` are those of the steps of all systems of the run.
+pub(super) fn samples<'a>(
+    steps: &[&'a StepResult],
+    origin_ms: u64,
+    extents: &StepExtents<'_>,
+) -> Vec<StepSample<'a>> {
     let mut cells: HashMap<&Coordinates, usize> = HashMap::new();
     let mut found = Vec::new();
     for step in steps {
@@ -34,7 +40,7 @@ pub(super) fn samples<'a>(steps: &[&'a StepResult], origin_ms: u64, starts: &[u6
             let intervals = intervals(timeline, step.measure.window_ns, seconds(start, origin_ms), cell);
             found.extend(intervals.into_iter().map(|sample| StepSample { step, sample }));
         } else if step.measure.busy_ns > 0 || step.measure.window_ns > 0 {
-            found.push(StepSample { step, sample: of_step(step, origin_ms, starts, cell) });
+            found.push(StepSample { step, sample: of_step(step, origin_ms, extents, cell) });
         }
     }
     found
@@ -44,21 +50,18 @@ fn seconds(unix_ms: u64, origin_ms: u64) -> f64 {
     (unix_ms as f64 - origin_ms as f64) / 1e3
 }
 
-fn of_step(step: &StepResult, origin_ms: u64, starts: &[u64], cell: usize) -> TimedSample {
+fn of_step(step: &StepResult, origin_ms: u64, extents: &StepExtents<'_>, cell: usize) -> TimedSample {
     let measure = &step.measure;
-    let wall_s = measure.window_ns.max(measure.busy_ns) as f64 / 1e9;
-    let start_s = seconds(step.started_unix_ms, origin_ms);
-    // A step starts with its preparation. What is not its window before the next step starts was spent on that.
-    let later = step.started_unix_ms + (wall_s * 500.0) as u64;
-    let next = starts.get(starts.partition_point(|start| *start <= later));
-    let unmeasured = next.map_or(0.0, |next| seconds(*next, origin_ms) - start_s - wall_s).max(0.0);
+    let (from, until) = extents.of(step);
+    let start_s = seconds(from, origin_ms);
     let is_rated_in_bytes = step.is_rated_in_bytes();
     TimedSample {
-        start_s: start_s + unmeasured,
-        wall_s,
+        start_s,
+        wall_s: seconds(until, origin_ms) - start_s,
         busy_s: measure.base_ns() as f64 / 1e9,
         work: if is_rated_in_bytes { measure.bytes.total() } else { measure.operations } as f64,
         bytes: measure.bytes.total() as f64,
+        longest_s: measure.service.max() as f64 / 1e9,
         cell,
     }
 }
@@ -86,6 +89,7 @@ fn intervals(timeline: &Timeline, window_ns: u64, start_s: f64, cell: usize) -> 
             busy_s: each_s,
             work: sum(work, at),
             bytes: sum(&timeline.bytes, at),
+            longest_s: 0.0,
             cell,
         })
         .collect()

@@ -119,7 +119,8 @@ fn alternation(finding: &TimeFinding) -> String {
 
 fn level(finding: &TimeFinding) -> String {
     let share = percent(finding.speed, 0);
-    let bytes = show_size(finding.start_bytes.max(0.0).round() as u64);
+    // Preparation moves bytes too, which no step counts.
+    let bytes = show_size(finding.start_bytes.max(0.0).round() as u64) + " of measured reads and writes";
     if finding.is_open {
         return format!(
             "falls to {share} of its rate at {}, after {bytes}, and stays there until the end, as with a burst limit",

@@ -4,8 +4,8 @@
 //! are one series over wall-clock time: each is compared with the typical rate of its own cell, and what remains is
 //! examined for structure in time.
 //!
-//! 1. *Stops* are samples with less than 40 % of their cell's typical rate, far beyond the scatter of the cell. Stops
-//!    in equal intervals are periodic stalls; the others are outages.
+//! 1. *Stops* are samples with less than 40 % of their cell's typical rate, far beyond the scatter of the cell, and samples
+//!    that lost most of their time in one operation. Stops in equal intervals are periodic stalls; the others are outages.
 //! 2. The logarithms of the other rates, centred per cell, are explained by at most four shapes, the best first: a
 //!    straight line (drift), a segment of another level (the scan of an epidemic change: Siegmund, Ann. Statist. 16
 //!    (1988) 1), and a square wave. The period of the wave comes from the periodogram of unevenly spaced samples (Lomb,
@@ -52,6 +52,8 @@ pub struct TimedSample {
     pub work: f64,
     /// Bytes that it moved.
     pub bytes: f64,
+    /// Time in seconds that its longest operation took; 0 where it is not known.
+    pub longest_s: f64,
     /// Samples with the same number have the same typical rate.
     pub cell: usize,
 }
@@ -166,7 +168,7 @@ fn examined(
     let typical = Typical::new(samples, levels);
     let busy_s = samples.iter().map(|sample| sample.busy_s).sum();
     let (found, is_stop) = stops(samples, levels, &typical);
-    let stops = divided(samples.len(), &found, busy_s, options);
+    let stops = divided(samples.len(), &found, (busy_s, span_s), options);
     let moving: Vec<TimedSample> = samples
         .iter()
         .zip(&is_stop)

@@ -12,9 +12,12 @@ const ANCHORS: usize = 4;
 /// Stops agree with a period within this share of it, if they are known as well as that. Where slow work hides the start of
 /// stops, they are known less well: the second share is for those.
 const AGREE: [f64; 2] = [0.03, 0.125];
-/// This share of the stops has to agree, and of the intervals between the first and the last to have one.
+/// This share of the stops has to agree. Of the intervals between the first and the last, this share of what the system was
+/// measured for has to have one: what happens while it has no turn is not seen.
 const MOST: f64 = 0.75;
 const OCCUPIED: f64 = 0.6;
+/// Up to this many times the middle cost, a stop may be one of the period: what costs more is an outage, whenever it begins.
+const LIKE: f64 = 2.0;
 /// Largest probability of stops at random times to agree as well.
 const CHANCE: f64 = 0.01;
 /// An outage is reported from this length in seconds on at any cost; at a sufficient cost from the second length on.
@@ -23,11 +26,16 @@ const LONG_S: (f64, f64) = (1.0, 0.5);
 const LISTED: usize = 3;
 
 /// The stops as patterns: those in equal intervals as one, long ones individually, and the rest as one.
-pub(super) fn divided(samples: usize, stops: &[Stop], busy_s: f64, options: TimeOptions) -> Vec<TimePattern> {
+pub(super) fn divided(
+    samples: usize,
+    stops: &[Stop],
+    (busy_s, span_s): (f64, f64),
+    options: TimeOptions,
+) -> Vec<TimePattern> {
     let mut patterns = Vec::new();
     let mut others: Vec<Stop> = stops.to_vec();
     let pattern = |kind, stops: &[Stop]| described(kind, stops, busy_s, samples, options.level);
-    if let Some((period_s, agrees)) = most_agreeing(stops) {
+    if let Some((period_s, agrees)) = most_agreeing(stops, busy_s / span_s.max(1e-9)) {
         let own = |wanted: bool| {
             stops.iter().zip(&agrees).filter(move |(_, agrees)| **agrees == wanted).map(|(stop, _)| *stop)
         };
@@ -76,21 +84,47 @@ fn described(kind: TimePatternKind, stops: &[Stop], busy_s: f64, n: usize, level
     }
 }
 
-/// The period of most stops, and which of them agree with it.
-fn most_agreeing(stops: &[Stop]) -> Option<(f64, Vec<bool>)> {
+/// The period of most stops, and which of them agree with it. `measured` is the share of the time in which the system worked.
+fn most_agreeing(stops: &[Stop], measured: f64) -> Option<(f64, Vec<bool>)> {
     let count = |found: &(f64, Vec<bool>)| found.1.iter().filter(|agrees| **agrees).count();
     // The narrow tolerance comes last: of equal counts it is taken.
-    AGREE.into_iter().rev().filter_map(|agree| period(stops, agree)).max_by_key(count)
+    let (period_s, agrees) =
+        AGREE.into_iter().rev().filter_map(|agree| period(stops, measured, agree)).max_by_key(count)?;
+    let touched = touched(stops, &agrees, period_s);
+    Some((period_s, agrees.iter().zip(touched).map(|(agrees, touched)| *agrees || touched).collect()))
+}
+
+/// Which stops a stall of the period touches: they may have begun while it lasted. A target that has no turn when a stall begins
+/// stops later and for a shorter time.
+fn touched(stops: &[Stop], agrees: &[bool], period_s: f64) -> Vec<bool> {
+    let own: Vec<Stop> =
+        stops.iter().zip(agrees).filter(|(_, agrees)| **agrees).map(|(stop, _)| *stop).collect();
+    let middle = |of: &dyn Fn(&Stop) -> f64| median_or_zero(&own.iter().map(of).collect::<Vec<f64>>());
+    let anchor = own.first().map_or(0.0, |stop| stop.start_s);
+    let offset = |stop: &Stop| {
+        let cycles = (stop.start_s - anchor) / period_s;
+        (cycles - cycles.round()) * period_s
+    };
+    let phase = middle(&offset);
+    let (length_s, cost_s, error_s) =
+        (middle(&|stop| stop.length_s), middle(&|stop| stop.cost_s), middle(&|stop| stop.start_error_s));
+    let is_touched = |stop: &Stop| {
+        let late = (offset(stop) - phase).rem_euclid(period_s);
+        let slack_s = stop.start_error_s + error_s;
+        let is_near = late <= length_s + slack_s || period_s - late <= slack_s;
+        is_near && stop.cost_s <= LIKE * cost_s
+    };
+    stops.iter().map(is_touched).collect()
 }
 
 /// The period of stops in equal intervals, and which of them agree with it.
-fn period(stops: &[Stop], agree: f64) -> Option<(f64, Vec<bool>)> {
+fn period(stops: &[Stop], measured: f64, agree: f64) -> Option<(f64, Vec<bool>)> {
     if stops.len() < FEWEST {
         return None;
     }
     let starts: Vec<f64> = stops.iter().map(|stop| stop.start_s).collect();
     let errors: Vec<f64> = stops.iter().map(|stop| stop.start_error_s).collect();
-    let tolerance = Tolerance { share: agree, least_s: 1.5 * median_or_zero(&errors) };
+    let tolerance = Tolerance { share: agree, least_s: 1.5 * median_or_zero(&errors), errors: &errors };
     let lengths: Vec<f64> = stops.iter().map(|stop| stop.length_s).collect();
     let shortest = (1.5 * median_or_zero(&lengths)).max(4.0 * tolerance.least_s);
     let candidates = candidates(&starts, shortest, agree);
@@ -108,9 +142,12 @@ fn period(stops: &[Stop], agree: f64) -> Option<(f64, Vec<bool>)> {
     let (count, period, agrees) = best?;
     let n = starts.len();
     let cycles = ((starts[n - 1] - starts[0]) / period).round() + 1.0;
-    let share = (2.0 * tolerance.width(period) / period).min(1.0);
+    let widths: f64 = (0..n).map(|index| tolerance.of(index, period)).sum();
+    let share = (2.0 * widths / n as f64 / period).min(1.0);
     let chance = binomial_tail(n - 1, count - 1, share) * (candidates.len() * ANCHORS) as f64;
-    let enough = count >= FEWEST && count as f64 >= MOST * n as f64 && count as f64 >= OCCUPIED * cycles;
+    let enough = count >= FEWEST
+        && count as f64 >= MOST * n as f64
+        && count as f64 >= OCCUPIED * measured.min(1.0) * cycles;
     (enough && chance <= CHANCE).then_some((period, agrees))
 }
 
@@ -127,21 +164,28 @@ fn candidates(starts: &[f64], shortest: f64, agree: f64) -> Vec<f64> {
 
 /// How far a stop may be from the instant that a period gives it.
 #[derive(Clone, Copy)]
-struct Tolerance {
+struct Tolerance<'a> {
     /// As a share of the period.
     share: f64,
     /// At least this, in seconds.
     least_s: f64,
+    /// How well the start of each stop is known, in seconds.
+    errors: &'a [f64],
 }
 
-impl Tolerance {
+impl Tolerance<'_> {
+    /// How far this stop may be from it.
+    fn of(self, index: usize, period: f64) -> f64 {
+        self.width(period).max(self.errors[index]).min(period / 4.0)
+    }
+
     fn width(self, period: f64) -> f64 {
         (self.share * period).max(self.least_s).min(period / 4.0)
     }
 }
 
 /// Follows a period from one stop on, and corrects it with each stop that agrees; also which stops agree with the result.
-fn followed(starts: &[f64], anchor: usize, period: f64, tolerance: Tolerance) -> (f64, Vec<bool>) {
+fn followed(starts: &[f64], anchor: usize, period: f64, tolerance: Tolerance<'_>) -> (f64, Vec<bool>) {
     let mut agrees = vec![false; starts.len()];
     agrees[anchor] = true;
     let mut refined_period = period;
@@ -149,7 +193,7 @@ fn followed(starts: &[f64], anchor: usize, period: f64, tolerance: Tolerance) ->
     for (index, start) in starts.iter().enumerate().skip(anchor + 1) {
         let cycles = (start - last) / refined_period;
         let off = (cycles - cycles.round()).abs() * refined_period;
-        if cycles.round() >= 1.0 && off <= 2.0 * tolerance.width(refined_period) {
+        if cycles.round() >= 1.0 && off <= 2.0 * tolerance.of(index, refined_period) {
             agrees[index] = true;
             last = *start;
             refined_period = refined(starts, &agrees, refined_period);
@@ -163,8 +207,9 @@ fn followed(starts: &[f64], anchor: usize, period: f64, tolerance: Tolerance) ->
         (cycles - cycles.round()) * refined_period
     };
     let phase = median_or_zero(&own.iter().map(|start| offset(*start)).collect::<Vec<f64>>());
-    let near = |start: &f64| (offset(*start) - phase).abs() <= tolerance.width(refined_period);
-    (refined_period, starts.iter().map(near).collect())
+    let near =
+        |(index, start): (usize, &f64)| (offset(*start) - phase).abs() <= tolerance.of(index, refined_period);
+    (refined_period, starts.iter().enumerate().map(near).collect())
 }
 
 /// The period by least squares on the numbers of the intervals.

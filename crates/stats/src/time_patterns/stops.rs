@@ -11,6 +11,8 @@ const DEVIATIONS: f64 = 6.0;
 const MAX_SCATTER: f64 = 0.5;
 /// ... and costs at least this, in seconds.
 const LEAST_S: f64 = 0.05;
+/// A sample that lost at least this share of its lost time in one operation has a stop, whatever its rate.
+const IN_ONE: f64 = 0.5;
 /// Below this share of the typical rate, what was done lies at the edges of the stop.
 const NOTHING: f64 = 0.1;
 /// This number of samples of slow work have a level of their own.
@@ -63,10 +65,11 @@ pub(super) fn stops(samples: &[TimedSample], levels: &[f64], typical: &Typical) 
 }
 
 fn is_slow(sample: &TimedSample, typical: &Typical) -> bool {
-    let limit = SLOW.ln().min(-DEVIATIONS * typical.scatter(sample).min(MAX_SCATTER));
-    typical.is_known(sample)
-        && typical.residual(sample) < limit
-        && sample.busy_s - typical.expected_s(sample) >= LEAST_S
+    let lost_s = sample.busy_s - typical.expected_s(sample);
+    let beyond = -DEVIATIONS * typical.scatter(sample).min(MAX_SCATTER);
+    let is_in_one = typical.longer_s(sample) >= LEAST_S.max(IN_ONE * lost_s);
+    let limit = if is_in_one { beyond } else { beyond.min(SLOW.ln()) };
+    typical.is_known(sample) && typical.residual(sample) < limit && lost_s >= LEAST_S
 }
 
 fn joined(samples: &[TimedSample], typical: &Typical) -> Stop {
