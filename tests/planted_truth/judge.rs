@@ -53,7 +53,7 @@ pub fn judge(property: &Property, measured: &Measured) -> Judged {
     let analysis = &measured.analysis;
     match &property.truth {
         Truth::Ratio(ratio) => {
-            of_two(analysis, ratio, &mut judged);
+            of_two(analysis, ratio, property.exact, &mut judged);
             falls(analysis, &mut judged, property.falls);
         }
         Truth::Time(pattern) => over_time(measured, pattern, &mut judged),
@@ -85,7 +85,7 @@ pub fn comparison(analysis: &Analysis) -> &Comparison {
     comparison
 }
 
-fn of_two(analysis: &Analysis, ratio: &dyn Fn(&Coordinates) -> f64, judged: &mut Judged) {
+fn of_two(analysis: &Analysis, ratio: &dyn Fn(&Coordinates) -> f64, exact: bool, judged: &mut Judged) {
     let comparison = comparison(analysis);
     let planted: Vec<Vec<f64>> = analysis
         .sections
@@ -104,7 +104,7 @@ fn of_two(analysis: &Analysis, ratio: &dyn Fn(&Coordinates) -> f64, judged: &mut
     }
     for part in &comparison.differences.parts {
         let cells: Vec<f64> = part.places().map(|(section, row)| planted[section][row]).collect();
-        judged.finding(agrees_with_part(part, &cells, analysis.tolerance), || {
+        judged.finding(agrees_with_part(part, &cells, exact, analysis.tolerance), || {
             format!("part with planted ratios of {cells:.3?} (logarithms): {part:?}")
         });
     }
@@ -134,13 +134,13 @@ fn agrees_with_map(verdict: &ComparisonVerdict, planted: &[f64], tolerance: f64)
 }
 
 /// Whether a part agrees with the logarithms of the planted ratios of its cells: each of them, or on average their mean, has its
-/// direction and lies within its range.
-fn agrees_with_part(part: &DifferingPart, planted: &[f64], tolerance: f64) -> bool {
+/// direction and, where the planted ratio is exact, lies within its range.
+fn agrees_with_part(part: &DifferingPart, planted: &[f64], exact: bool, tolerance: f64) -> bool {
     let edge = tolerance.ln_1p();
     let sign = if part.direction == RatioVerdict::Faster { 1.0 } else { -1.0 };
     let agrees = |ratio: f64| {
         let is_within = ratio > part.range.low.ln() - edge && ratio < part.range.high.ln() + edge;
-        sign * ratio > -edge - EDGE && is_within
+        sign * ratio > -edge - EDGE && (is_within || !exact)
     };
     match part.evidence {
         PartEvidence::EachCell => planted.iter().all(|ratio| agrees(*ratio)),

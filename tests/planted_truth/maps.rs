@@ -34,7 +34,7 @@ fn reversal(
 ) -> Property {
     let second = move |seed| usual(seed).scaled(small(), 1.0 / 1.35).scaled(large(), 1.0 / 0.7);
     // The second server does become slower with the size.
-    Property { falls: true, ..pair(name, MAP, usual, second, ratio) }
+    Property { falls: true, exact: true, ..pair(name, MAP, usual, second, ratio) }
 }
 
 /// The ratio of a reversal from a place below 0, at 0, or above it.

@@ -49,6 +49,7 @@ fn course(
         devices: Box::new(move |seed| vec![usual(2 * seed), change(usual(2 * seed + 1))]),
         truth: Truth::Time(pattern),
         falls: false,
+        exact: false,
     }
 }
 
