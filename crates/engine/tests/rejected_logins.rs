@@ -37,7 +37,8 @@ impl Target for Crowded {
         if self.sessions.fetch_add(1, Ordering::Relaxed) < self.accepts {
             return self.memory.connect(spec);
         }
-        let (class, detail) = (ErrorClass::Busy, "no connection is free".to_owned());
+        let class = ErrorClass::Busy;
+        let detail = "no connection is free".to_owned();
         let error = ConnectError { url: self.url(), part: UrlPart::Host, class, detail };
         Box::pin(std::future::ready(Err(error)))
     }

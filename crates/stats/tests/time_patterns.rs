@@ -215,7 +215,8 @@ fn planted_patterns_are_found_in_sweeps() {
     for planted in all_planted() {
         let mut right = 0;
         for seed in 0..number {
-            let (speed, size) = (planted.speed, planted.size);
+            let speed = planted.speed;
+            let size = planted.size;
             let speeds: Vec<Speed> = vec![Box::new(move |t, b| speed(t, b, size)), steady()];
             let systems = sweep(&USUAL, &speeds, seed as u64);
             let found = time_patterns(&systems[0].0, OPTIONS);
@@ -241,7 +242,8 @@ fn planted_patterns_are_found_in_loads() {
     for planted in all_planted() {
         let mut right = 0;
         for seed in 0..number {
-            let (speed, size) = (planted.speed, planted.size);
+            let speed = planted.speed;
+            let size = planted.size;
             let speed: Speed = Box::new(move |t, b| speed(t, b, size));
             let (samples, cost) = load(60.0, 0.05, &speed, seed as u64);
             let found = time_patterns(&samples, OPTIONS);
@@ -388,7 +390,8 @@ fn patterns_are_found_in_noise_and_in_few_repetitions() {
             if is_small || is_partial || planted.period_s > Some(3.0) {
                 continue;
             }
-            let (speed, size) = (planted.speed, planted.size);
+            let speed = planted.speed;
+            let size = planted.size;
             let is_found = |seed: &usize| {
                 let speeds: Vec<Speed> = vec![Box::new(move |t, b| speed(t, b, size)), steady()];
                 let systems = sweep(&plan, &speeds, 60_000 + *seed as u64);
@@ -431,7 +434,8 @@ fn stalls_shorter_than_a_sample_are_found_by_its_longest_operation() {
     let mut right = 0;
     for seed in 0..number {
         let mut random = Random::new(seed as u64, 0x73);
-        let (mut now, mut samples) = (0.0, Vec::new());
+        let mut now = 0.0;
+        let mut samples = Vec::new();
         for index in 0..240 {
             let start_s = now;
             // The other system's turn, and the preparation of both.
@@ -447,7 +451,8 @@ fn stalls_shorter_than_a_sample_are_found_by_its_longest_operation() {
                 0.0
             };
             now += usual_s + stall_s;
-            let (wall_s, busy_s) = (now - start_s, usual_s + stall_s);
+            let wall_s = now - start_s;
+            let busy_s = usual_s + stall_s;
             samples.push(TimedSample {
                 start_s,
                 wall_s,

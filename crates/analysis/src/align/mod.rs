@@ -8,6 +8,7 @@ pub(crate) mod rates;
 pub(crate) mod settings;
 mod steps;
 mod systems;
+pub(crate) mod turns;
 
 use crate::align::clocks::Clock;
 use crate::align::compared::{ComparedSystems, compared_systems};

@@ -6,6 +6,7 @@ use sharebench_model::StepResult;
 use sharebench_stats::{CellSeries, Estimate, Work, clock_allowance, total_work_log_ratio};
 
 use crate::align::rates::{rate, usable};
+use crate::align::turns::took_turns;
 use crate::types::{CacheShares, Grade, Options, Outcome, Pairing, RateUnit, ShareRange};
 
 /// Number of the first repetition of runs that were not interleaved.
@@ -109,16 +110,6 @@ impl Side<'_> {
     }
 }
 
-/// True when one run finished each repetition of both systems before it began the next.
-pub(crate) fn interleaved(a: &Side<'_>, b: &Side<'_>) -> bool {
-    if a.run != b.run || a.steps.len() < 2 || b.steps.len() < 2 {
-        return false;
-    }
-    let mut order: Vec<(u32, u32)> = a.steps.iter().chain(b.steps).map(|s| (s.index, s.repetition)).collect();
-    order.sort_unstable();
-    order.is_sorted_by_key(|(_, repetition)| *repetition)
-}
-
 /// Pairs by repetition when interleaved, side by side otherwise; none when a side has nothing usable.
 pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> {
     let good = |side: &Side<'_>| -> BTreeMap<u32, (f64, Work)> {
@@ -127,7 +118,7 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
     };
     let mut left = good(a);
     let mut right = good(b);
-    let pairing = if interleaved(a, b) {
+    let pairing = if a.run == b.run && took_turns(a.steps, b.steps) {
         left.retain(|repetition, _| right.contains_key(repetition));
         right.retain(|repetition, _| left.contains_key(repetition));
         if left.len() > 1 { Pairing::Interleaved } else { Pairing::SingleRun }

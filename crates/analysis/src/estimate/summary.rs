@@ -53,7 +53,7 @@ pub(crate) fn summary<'a>(
     })
 }
 
-/// The mean over the cells given: every cell with six repetitions or more, and every cell where none has so many.
+/// The mean over the cells given: every cell with six repetitions or more, and every cell if all have fewer.
 fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summary> {
     let repeated: Vec<&Pairs> = cells.iter().copied().filter(|cell| cell.is_repeated()).collect();
     let counted = if repeated.is_empty() { cells } else { &repeated };

@@ -177,7 +177,8 @@ impl Divided<'_> {
     /// axis: files of 64 KiB have no larger records.
     fn place(&self, part: &Part) -> Vec<Span> {
         let Some(grid) = part.tests.first().map(|test| &self.grids[*test]) else { return Vec::new() };
-        let (rows, columns) = (part.place.rows, part.place.columns);
+        let rows = part.place.rows;
+        let columns = part.place.columns;
         let exists = |row: usize, column: usize| {
             let cell = row * grid.columns.len() + column;
             part.tests.iter().any(|test| self.found.cells[*test][cell].is_some())

@@ -16,7 +16,8 @@ struct Repetition {
 impl Repetition {
     fn of(steps: &[&StepResult]) -> Self {
         let starts = || steps.iter().map(|step| step.started_unix_ms);
-        let (first, last) = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
+        let first = starts().min().unwrap_or(0);
+        let last = starts().max().unwrap_or(0);
         Self {
             first_start_ms: first,
             last_start_ms: last,

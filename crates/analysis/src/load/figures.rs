@@ -102,7 +102,8 @@ impl Pair<'_> {
             figures.iter().find(|(of, kind, _)| (*of, *kind) == (system, figure)).map(|(.., f)| f)
         };
         let [a, b] = self.systems.map(of);
-        let (a, b) = (a?, b?);
+        let a = a?;
+        let b = b?;
         let known = a.refused.is_none() && b.refused.is_none();
         let ratio =
             log_ratio(&a.by_repetition, &b.by_repetition, self.pairing, options.level).filter(|_| known);

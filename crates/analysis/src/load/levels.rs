@@ -105,7 +105,8 @@ fn mean_log(values: &ByRepetition) -> f64 {
 fn at_objective(steps: &LoadSteps<'_>, by_rate: bool, limits: &[ResponseLimit]) -> SeriesFigure {
     let mut by_repetition = ByRepetition::new();
     let all = repetitions(steps);
-    let (mut always, mut never) = (0, 0);
+    let mut always = 0;
+    let mut never = 0;
     for repetition in &all {
         let series: Vec<(u64, &StepResult)> =
             steps.by_load.iter().filter_map(|(load, steps)| Some((*load, *steps.get(repetition)?))).collect();

@@ -7,7 +7,7 @@ use sharebench_model::{StepResult, axis};
 use crate::align::Aligned;
 use crate::align::layout::Layout;
 use crate::align::rates::usable;
-use crate::estimate::pairing::{Side, interleaved};
+use crate::align::turns::took_turns;
 use crate::load::support::is_supported;
 use crate::types::{Pairing, Row};
 
@@ -65,15 +65,11 @@ impl<'a> LoadSeries<'a> {
         if !repeated(a) || !repeated(b) {
             return Pairing::SingleRun;
         }
-        let side = |at: &sharebench_model::Coordinates, system: usize| Side {
-            run: self.aligned.systems[system].run,
-            steps: self.aligned.steps.of(at, system),
-            outcome: None,
-            clock_ns: None,
-        };
+        let run = |system: usize| self.aligned.systems[system].run;
         let in_turns = self.positions.iter().all(|at| {
-            let (a, b) = (side(at, a), side(at, b));
-            a.steps.is_empty() || b.steps.is_empty() || interleaved(&a, &b)
+            let steps_a = self.aligned.steps.of(at, a);
+            let steps_b = self.aligned.steps.of(at, b);
+            steps_a.is_empty() || steps_b.is_empty() || (run(a) == run(b) && took_turns(steps_a, steps_b))
         });
         if in_turns { Pairing::Interleaved } else { Pairing::NotInterleaved }
     }

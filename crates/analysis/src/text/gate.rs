@@ -103,7 +103,7 @@ fn name(line: &GateLine) -> String {
 }
 
 /// Most times as many repetitions that are worth a recommendation.
-const MOST_TIMES: f64 = 20.0;
+const MAX_TIMES: f64 = 20.0;
 
 /// Why the runs of a line are too noisy for the limit, and what would make the run conclusive. `error` is the standard
 /// error within the last run, as logarithm.
@@ -119,7 +119,7 @@ pub(crate) fn wide_line(line: &GateLine, error: Option<f64>, options: &GateOptio
     };
     let times = (last / needed).powi(2).ceil();
     let remedy = match within {
-        Some(_) if times <= MOST_TIMES => format!("{times:.0} times as many repetitions"),
+        Some(_) if times <= MAX_TIMES => format!("{times:.0} times as many repetitions"),
         Some(_) => "a quieter machine".to_owned(),
         None => format!("a limit of {}", percent(GateOptions::limit_for(last), 0)),
     };

@@ -51,7 +51,8 @@ fn of_comparison(
 ) -> Option<(Tone, String)> {
     let both = &stages.aligned.compared[comparison.comparison];
     let name = |system: usize| stages.aligned.systems[system].name.as_str();
-    let (a, b) = (name(both.a), name(both.b));
+    let a = name(both.a);
+    let b = name(both.b);
     let title = format!("{}, {}", section.title, name_of(section, comparison.figure));
     if comparison.figure.is_time() {
         let (tone, text) = times(comparison, a, b)?;
@@ -61,7 +62,8 @@ fn of_comparison(
         let levels = section.load_levels.iter();
         levels.into_iter().find(|level| (level.system, level.figure) == (system, comparison.figure))
     };
-    let (of_a, of_b) = (level(both.a)?, level(both.b)?);
+    let of_a = level(both.a)?;
+    let of_b = level(both.b)?;
     let levels = format!("{a} {}, {b} {}", shown(section, of_a), shown(section, of_b));
     let Some(ratio) = &comparison.ratio else {
         return Some((Tone::NotResolved, format!("{title}: {levels}; no ratio from these steps.")));
@@ -144,7 +146,8 @@ fn percents(ratio: &Estimate, share: impl Fn(f64) -> f64) -> (String, String) {
         if value.abs() < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
     };
     let bounds = ratio.interval.map_or_else(String::new, |interval| {
-        let (low, high) = (share(interval.low), share(interval.high));
+        let low = share(interval.low);
+        let high = share(interval.high);
         let (low, high) =
             if low <= high { (interval.low, interval.high) } else { (interval.high, interval.low) };
         format!(" [{}, {}]", number(low), number(high))
@@ -166,7 +169,8 @@ fn times(comparison: &LoadComparison, a: &str, b: &str) -> Option<(Tone, String)
     let mean = comparison.ratio.as_ref().filter(|ratio| ratio.interval.is_some())?;
     let basis = basis(comparison.pairing, mean.n);
     let of = |wanted: RatioVerdict| steps.iter().filter(|step| step.verdict == wanted).collect::<Vec<_>>();
-    let (better, worse) = (of(RatioVerdict::Faster), of(RatioVerdict::Slower));
+    let better = of(RatioVerdict::Faster);
+    let worse = of(RatioVerdict::Slower);
     let unit = if comparison.by_rate { "starts/s" } else { "users" };
     let axis = if comparison.by_rate { "arrival rate" } else { "number of users" };
     let at = |step: &LoadStepRatio| {

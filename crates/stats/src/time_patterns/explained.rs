@@ -78,7 +78,8 @@ pub(super) fn explain(
         busy_s,
     });
     let patterns = fitted.filter_map(|fitted| fitted.pattern()).collect();
-    let (first_s, last_s) = (data.first_s, data.last_s);
+    let first_s = data.first_s;
+    let last_s = data.last_s;
     Explanation { patterns, shapes: shapes.into_iter().zip(factors).collect(), first_s, last_s }
 }
 

@@ -31,7 +31,8 @@ impl Fitted<'_> {
     }
 
     fn line(&self) -> TimePattern {
-        let (first, last) = (self.data.first_s, self.data.last_s);
+        let first = self.data.first_s;
+        let last = self.data.last_s;
         // Measured from the faster end.
         let from_faster = |sample: &TimedSample| {
             let over = self.shape.over(sample, first, last);
@@ -47,7 +48,8 @@ impl Fitted<'_> {
     }
 
     fn segment(&self, from_s: f64, to_s: f64) -> Option<TimePattern> {
-        let (first, last) = (self.data.first_s, self.data.last_s);
+        let first = self.data.first_s;
+        let last = self.data.last_s;
         let (from_s, to_s) = match (self.factor < 0.0, from_s < first, to_s > last) {
             (true, ..) => (from_s, to_s),
             (false, true, _) => (to_s, f64::INFINITY),
@@ -64,7 +66,8 @@ impl Fitted<'_> {
     }
 
     fn wave(&self, period_s: f64, phase_s: f64, duty: f64) -> TimePattern {
-        let (first, last) = (self.data.first_s, self.data.last_s);
+        let first = self.data.first_s;
+        let last = self.data.last_s;
         let is_slow = self.factor < 0.0;
         let share = if is_slow { duty } else { 1.0 - duty };
         let phase = if is_slow { phase_s } else { phase_s + duty * period_s };

@@ -106,8 +106,9 @@ fn touched(stops: &[Stop], agrees: &[bool], period_s: f64) -> Vec<bool> {
         (cycles - cycles.round()) * period_s
     };
     let phase = middle(&offset);
-    let (length_s, cost_s, error_s) =
-        (middle(&|stop| stop.length_s), middle(&|stop| stop.cost_s), middle(&|stop| stop.start_error_s));
+    let length_s = middle(&|stop| stop.length_s);
+    let cost_s = middle(&|stop| stop.cost_s);
+    let error_s = middle(&|stop| stop.start_error_s);
     let is_touched = |stop: &Stop| {
         let late = (offset(stop) - phase).rem_euclid(period_s);
         let slack_s = stop.start_error_s + error_s;
@@ -218,7 +219,8 @@ fn refined(starts: &[f64], agrees: &[bool], period: f64) -> f64 {
         starts.iter().zip(agrees).filter(|(_, agrees)| **agrees).map(|(start, _)| *start).collect();
     let numbers: Vec<f64> = own.iter().map(|start| ((start - own[0]) / period).round()).collect();
     let n = own.len() as f64;
-    let (mean, middle) = (numbers.iter().sum::<f64>() / n, own.iter().sum::<f64>() / n);
+    let mean = numbers.iter().sum::<f64>() / n;
+    let middle = own.iter().sum::<f64>() / n;
     let across: f64 = numbers.iter().zip(&own).map(|(k, start)| (k - mean) * (start - middle)).sum();
     let along: f64 = numbers.iter().map(|k| (k - mean).powi(2)).sum();
     if along > 0.0 { across / along } else { period }

@@ -22,7 +22,8 @@ pub(super) fn best(data: &Centred<'_>, left: &[f64]) -> Vec<(Shape, f64, f64)> {
         sums.push(last);
     }
     let gain = |from: usize, to: usize| {
-        let (sum, weights) = (sums[to].0 - sums[from].0, sums[to].1 - sums[from].1);
+        let sum = sums[to].0 - sums[from].0;
+        let weights = sums[to].1 - sums[from].1;
         let rest = last.1 - weights;
         if to < from + least || n - (to - from) < least || rest <= 0.0 {
             return 0.0;

@@ -6,7 +6,7 @@ use super::typical::Typical;
 /// Residuals beyond this many standard deviations of their cell count as that distance.
 const WINSOR: f64 = 5.0;
 /// The scatter of a cell is at least this share of the middle one of all cells, so that no cell has all the weight.
-const LEAST_SCATTER: f64 = 0.5;
+const MIN_SCATTER: f64 = 0.5;
 /// Rounds of the joint fit of several shapes.
 const ROUNDS: usize = 8;
 
@@ -24,7 +24,8 @@ pub(super) enum Shape {
 impl Shape {
     /// The mean of the shape over the time of `sample`; all samples lie between `first_s` and `last_s`.
     pub(super) fn over(self, sample: &TimedSample, first_s: f64, last_s: f64) -> f64 {
-        let (from, to) = (sample.start_s, sample.end_s().max(sample.start_s + 1e-9));
+        let from = sample.start_s;
+        let to = sample.end_s().max(sample.start_s + 1e-9);
         match self {
             Self::Line => (f64::midpoint(from, to) - first_s) / (last_s - first_s).max(1e-9),
             Self::Segment { from_s, to_s } => (to.min(to_s) - from.max(from_s)).max(0.0) / (to - from),
@@ -58,14 +59,14 @@ impl<'a> Centred<'a> {
     pub(super) fn new(samples: &'a [TimedSample], typical: &Typical) -> Self {
         let scatters: Vec<f64> = samples.iter().map(|sample| typical.scatter(sample)).collect();
         let middle = crate::median_or_zero(&scatters);
-        let weight = |scatter: &f64| (middle / scatter.max(LEAST_SCATTER * middle)).powi(2);
+        let weight = |scatter: &f64| (middle / scatter.max(MIN_SCATTER * middle)).powi(2);
         let mut centred = Self {
             samples,
             first_s: samples.first().map_or(0.0, |sample| sample.start_s),
             last_s: samples.iter().map(TimedSample::end_s).fold(0.0, f64::max),
             weights: scatters.iter().map(weight).collect(),
             values: samples.iter().map(|sample| typical.residual(sample)).collect(),
-            limits: scatters.iter().map(|scatter| WINSOR * scatter.max(LEAST_SCATTER * middle)).collect(),
+            limits: scatters.iter().map(|scatter| WINSOR * scatter.max(MIN_SCATTER * middle)).collect(),
             cells: samples.iter().map(|sample| sample.cell + 1).max().unwrap_or(0),
         };
         centred.values = centred.centre(&centred.values);

@@ -165,7 +165,8 @@ fn boxed(data: &Centred<'_>, left: &[f64], period: f64) -> (usize, usize, f64) {
     let total: f64 = bins.iter().map(|bin| bin.1).sum();
     let mut best = (0, DUTY.0, 0.0);
     for from in 0..FOLDED {
-        let (mut sum, mut weights) = (0.0, 0.0);
+        let mut sum = 0.0;
+        let mut weights = 0.0;
         for to in from + 1..=from + DUTY.1 {
             let bin = bins[(to - 1) % FOLDED];
             (sum, weights) = (sum + bin.0, weights + bin.1);

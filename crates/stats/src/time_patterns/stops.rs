@@ -10,7 +10,7 @@ const DEVIATIONS: f64 = 6.0;
 /// ... of which more than this, of the logarithm, is no scatter but several levels ...
 const MAX_SCATTER: f64 = 0.5;
 /// ... and costs at least this, in seconds.
-const LEAST_S: f64 = 0.05;
+const MIN_STOP_S: f64 = 0.05;
 /// A sample that lost at least this share of its lost time in one operation has a stop, whatever its rate.
 const IN_ONE: f64 = 0.5;
 /// Below this share of the typical rate, what was done lies at the edges of the stop.
@@ -67,9 +67,9 @@ pub(super) fn stops(samples: &[TimedSample], levels: &[f64], typical: &Typical) 
 fn is_slow(sample: &TimedSample, typical: &Typical) -> bool {
     let lost_s = sample.busy_s - typical.expected_s(sample);
     let beyond = -DEVIATIONS * typical.scatter(sample).min(MAX_SCATTER);
-    let is_in_one = typical.longer_s(sample) >= LEAST_S.max(IN_ONE * lost_s);
+    let is_in_one = typical.longer_s(sample) >= MIN_STOP_S.max(IN_ONE * lost_s);
     let limit = if is_in_one { beyond } else { beyond.min(SLOW.ln()) };
-    typical.is_known(sample) && typical.residual(sample) < limit && lost_s >= LEAST_S
+    typical.is_known(sample) && typical.residual(sample) < limit && lost_s >= MIN_STOP_S
 }
 
 fn joined(samples: &[TimedSample], typical: &Typical) -> Stop {
