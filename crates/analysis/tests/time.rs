@@ -179,3 +179,31 @@ fn loads_are_examined_by_their_intervals() {
     assert!((finding.start_s - 25.0).abs() < 0.2 && (finding.length_s - 8.0).abs() < 0.2, "{finding:?}");
     assert!((finding.cost.value - 8.0 / 120.0).abs() < 0.005, "{:?}", finding.cost);
 }
+
+/// Targets that take turns are measured within one time. When one of them had its turn is not stored, and the stated error of a start
+/// includes that.
+#[test]
+fn the_start_of_an_outage_in_turns_is_known_to_the_turns_of_both() {
+    let mut run = pair(0.03).run;
+    // Both steps of a repetition start together; two windows and two preparations of 100 ms later the next repetition starts.
+    for (index, step) in run.steps.iter_mut().enumerate() {
+        step.started_unix_ms = run.header.started_unix_ms + 1200 * (index as u64 / 2);
+    }
+    let same = |pair: &[sharebench_model::StepResult]| pair[0].coordinates == pair[1].coordinates;
+    assert!(run.steps.chunks(2).all(same), "pairs of the same cell");
+    let index = step_of(&run, 1, 100);
+    let pair_start = (run.steps[index].started_unix_ms - run.header.started_unix_ms) as f64 / 1e3;
+    run.steps[index].measure.busy_ns += 8_000_000_000;
+    run.steps[index].measure.window_ns += 8_000_000_000;
+    for step in &mut run.steps[index / 2 * 2 + 2..] {
+        step.started_unix_ms += 8000;
+    }
+    let analysis = analysed(run);
+    let finding = only(&analysis);
+    assert_eq!((finding.kind, finding.system), (TimeFindingKind::Outage, 1));
+    // The stop may have begun at once, or after everything but itself.
+    let (earliest, latest) =
+        (finding.start_s - finding.start_error_s, finding.start_s + finding.start_error_s);
+    assert!(earliest <= pair_start + 0.01 && latest >= pair_start + 1.19, "{finding:?}");
+    assert!((finding.length_s - 8.0).abs() < 0.1, "{finding:?}");
+}
