@@ -41,7 +41,7 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
             } else {
                 format!("{}: {} and {}", title(two), name(one), name(two))
             };
-            found.push(about(two.section, format!("{both} are {}", words(cells))));
+            found.push(about(two.section, &format!("{both} are {}", words(cells))));
             copies.extend([index, other]);
         }
     }
@@ -65,13 +65,13 @@ pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sen
                 at(*two),
                 words(*cells)
             );
-            found.push(about(table.section, text + &more));
+            found.push(about(table.section, &(text + &more)));
         }
     }
     found
 }
 
-fn about(section: usize, text: String) -> Sentence {
+fn about(section: usize, text: &str) -> Sentence {
     Sentence::new(Tone::Note, format!("{text}.")).about(section)
 }
 

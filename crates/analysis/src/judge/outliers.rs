@@ -24,14 +24,19 @@ struct Found {
     outlier: Outlier,
 }
 
+/// A line of a table: its index, and the rows of the section on the line.
+type StackedLine = (usize, Vec<Option<usize>>);
+
+/// What the lines of a stack have in common: the axes of their section, and the values along a line.
+type StackKey<'a> = (&'a [String], &'a [Option<Value>]);
+
 /// The outliers of all imported tables. Runs that this program measured are left alone: their units are right, and their
 /// scatter is known from repetitions.
 pub(super) fn sentences(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sentence> {
     let tables = tables(aligned, estimated);
     let mut found = Vec::new();
     // Tables of fewer rows than a surface needs are stacked: what the systems and tests have in common predicts a cell.
-    let mut stacks: BTreeMap<(&[String], &[Option<Value>]), Vec<(usize, Vec<Option<usize>>)>> =
-        BTreeMap::new();
+    let mut stacks: BTreeMap<StackKey<'_>, Vec<StackedLine>> = BTreeMap::new();
     for (index, table) in tables.iter().enumerate() {
         let rows = table.rows.len();
         let columns = table.columns.len();
@@ -70,7 +75,7 @@ fn of_surface(index: usize, table: &Table<'_>) -> Vec<Found> {
 }
 
 /// Outliers of stacked lines, each with the index of its table.
-fn of_stack(tables: &[Table<'_>], lines: &[(usize, Vec<Option<usize>>)]) -> Vec<Found> {
+fn of_stack(tables: &[Table<'_>], lines: &[StackedLine]) -> Vec<Found> {
     let columns = lines.first().map_or(0, |(_, line)| line.len());
     let log = |(table, row): (usize, Option<usize>)| Some(tables[table].rate(row?)?.ln());
     let cells = lines.iter().flat_map(|(table, line)| line.iter().map(move |row| (*table, *row)));

@@ -236,7 +236,7 @@ fn a_login_that_fails_in_a_later_step_is_a_failure_of_that_step() {
     assert_eq!(outcome, RunOutcome::Complete);
     assert_eq!(logins, 1 + 9 + 1, "the engine, nine users, and one of them again");
     let ready = events.iter().find_map(|event| match event {
-        RunEvent::TargetReady { facts, .. } => Fact::UsersBetweenSteps.value(&facts).map(str::to_owned),
+        RunEvent::TargetReady { facts, .. } => Fact::UsersBetweenSteps.value(facts).map(str::to_owned),
         _ => None,
     });
     assert_eq!(ready.as_deref(), Some(USERS_STAY));
