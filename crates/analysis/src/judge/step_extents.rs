@@ -26,7 +26,8 @@ impl Repetition {
             has_turns: steps.len() > 1
                 && (first == last
                     || steps.iter().any(|step| {
-                        step.started_unix_ms < last && step.started_unix_ms + window_ms(step) > last + 1
+                        step.started_unix_ms < last
+                            && step.started_unix_ms + step.measure.window_ns / 1_000_000 > last + 1
                     })),
         }
     }
