@@ -202,8 +202,8 @@ fn the_start_of_an_outage_in_turns_is_known_to_the_turns_of_both() {
     let finding = only(&analysis);
     assert_eq!((finding.kind, finding.system), (TimeFindingKind::Outage, 1));
     // The stop may have begun at once, or after everything but itself.
-    let (earliest, latest) =
-        (finding.start_s - finding.start_error_s, finding.start_s + finding.start_error_s);
+    let earliest = finding.start_s - finding.start_error_s;
+    let latest = finding.start_s + finding.start_error_s;
     assert!(earliest <= pair_start + 0.01 && latest >= pair_start + 1.19, "{finding:?}");
     assert!((finding.length_s - 8.0).abs() < 0.1, "{finding:?}");
 }

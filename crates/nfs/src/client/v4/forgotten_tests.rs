@@ -135,11 +135,11 @@ fn fail_first(reply: &mut Vec<u8>, operation: Operation, status: Nfs4Status) {
     reply[..4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// A server that rejects each call of one kind with a status: always, or from the moment on at which the flag is set.
-fn rejecting(
-    operation: Operation,
-    status: Nfs4Status,
-) -> (SocketAddr, Arc<Mutex<bool>>, Arc<Mutex<Vec<u32>>>) {
+/// A server, the flag that makes it reject calls, and the number of results of each of its replies.
+type RejectingServer = (SocketAddr, Arc<Mutex<bool>>, Arc<Mutex<Vec<u32>>>);
+
+/// A server that rejects each call of one kind with a status as soon as the flag is set.
+fn rejecting(operation: Operation, status: Nfs4Status) -> RejectingServer {
     let rejects = Arc::new(Mutex::new(false));
     let shared = Arc::clone(&rejects);
     let (address, counts) = changing_by_call(move |record, reply| {
