@@ -48,7 +48,7 @@ fn a_command_lists_only_options_that_it_honours() {
         commands_with("json"),
         ["demo", "sweep", "depth", "load", "learn", "probe", "diagnose", "run", "gate"]
     );
-    assert_eq!(commands_with("repetitions"), ["sweep", "depth"]);
+    assert_eq!(commands_with("repetitions"), ["sweep", "depth", "load"]);
     assert_eq!(
         commands_with("password-file"),
         ["sweep", "depth", "load", "survey", "probe", "diagnose", "run", "gate", "serve", "clean"]

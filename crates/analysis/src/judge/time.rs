@@ -72,19 +72,27 @@ fn of_run<'a>(aligned: &Aligned<'a>, run: usize, options: &Options) -> Vec<Syste
     let is_near = begun <= first && first - begun <= MAX_PREPARATION_MS;
     let origin_ms = if is_near { begun } else { first };
     let own = aligned.systems.iter().enumerate().filter(|(_, system)| system.run == run);
-    own.map(|(index, system)| {
-        let mut steps: Vec<&StepResult> =
-            data.steps.iter().filter(|step| system.owns(run, step) && !step.measure.is_reported()).collect();
-        steps.sort_unstable_by_key(|step| (step.started_unix_ms, step.index));
-        let mut samples = samples(&steps, origin_ms, &extents);
-        samples.sort_by(|a, b| a.sample.start_s.total_cmp(&b.sample.start_s));
-        let numbers: Vec<TimedSample> = samples.iter().map(|sample| sample.sample).collect();
+    let sampled: Vec<(usize, Vec<StepSample<'_>>)> = own
+        .map(|(index, system)| {
+            let mut steps: Vec<&StepResult> = data
+                .steps
+                .iter()
+                .filter(|step| system.owns(run, step) && !step.measure.is_reported())
+                .collect();
+            steps.sort_unstable_by_key(|step| (step.started_unix_ms, step.index));
+            let mut samples = samples(&steps, origin_ms, &extents);
+            samples.sort_by(|a, b| a.sample.start_s.total_cmp(&b.sample.start_s));
+            (index, samples)
+        })
+        .filter(|(_, samples)| !samples.is_empty())
+        .collect();
+    drop(extents);
+    let examined = sampled.into_iter().map(|(system, samples)| {
         let wanted = TimeOptions { error: ERROR, level: options.level, least_cost: options.tolerance };
-        let found = time_patterns(&numbers, wanted);
-        SystemTime { system: index, samples, patterns: found.patterns, is_too_short: found.is_too_short }
-    })
-    .filter(|system| !system.samples.is_empty())
-    .collect()
+        let found = time_patterns(samples.iter().map(|sample| &sample.sample), wanted);
+        SystemTime { system, samples, patterns: found.patterns, is_too_short: found.is_too_short }
+    });
+    examined.collect()
 }
 
 fn finding(

@@ -26,7 +26,7 @@ pub(super) fn samples<'a>(
     extents: &StepExtents<'_>,
 ) -> Vec<StepSample<'a>> {
     let mut cells: HashMap<&Coordinates, usize> = HashMap::new();
-    let mut found = Vec::new();
+    let mut found = Vec::with_capacity(steps.len());
     for step in steps {
         let next = cells.len();
         let cell = *cells.entry(&step.coordinates).or_insert(next);

@@ -193,7 +193,7 @@ fn demo_announces_its_servers_and_its_duration() {
     let announced = announcement(&plan, Path::new("/tmp/sharebench-demo-12345678"));
     assert_eq!(
         announced,
-        "embedded SMB, NFSv3 and NCP servers over memory, and /tmp/sharebench-demo-12345678: about 34 s"
+        "embedded SMB, NFSv3 and NCP servers over memory, and /tmp/sharebench-demo-12345678: about 43 s"
     );
 }
 

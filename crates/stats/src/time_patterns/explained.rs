@@ -47,7 +47,7 @@ impl Explanation {
 
 /// The patterns in samples that move something. `periods` are those of stops, around which work may be slow as well.
 pub(super) fn explain(
-    samples: &[TimedSample],
+    samples: &[&TimedSample],
     typical: &Typical,
     busy_s: f64,
     periods: &[f64],

@@ -106,7 +106,7 @@ impl Fitted<'_> {
 
     /// Share of the busy time that is lost if the logarithm of the rate is lower by `size` where `within` is 1.
     fn lost(&self, size: f64, within: &dyn Fn(&TimedSample) -> f64) -> f64 {
-        let lost = |sample: &TimedSample| sample.busy_s * -(-size * within(sample)).exp_m1();
+        let lost = |sample: &&TimedSample| sample.busy_s * -(-size * within(sample)).exp_m1();
         self.data.samples.iter().map(lost).sum::<f64>() / self.busy_s
     }
 

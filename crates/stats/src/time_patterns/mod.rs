@@ -127,13 +127,13 @@ pub struct TimePatterns {
     pub is_too_short: bool,
 }
 
-/// The patterns in the samples of one system, in any order.
-pub fn time_patterns(samples: &[TimedSample], options: TimeOptions) -> TimePatterns {
-    let mut samples: Vec<TimedSample> = samples
-        .iter()
-        .filter(|s| s.busy_s > 0.0 && s.start_s.is_finite() && s.work >= 0.0)
-        .copied()
-        .collect();
+/// The patterns in the samples of one system, in any order. A run may have a hundred thousand of them, so they are not copied.
+pub fn time_patterns<'a>(
+    samples: impl IntoIterator<Item = &'a TimedSample>,
+    options: TimeOptions,
+) -> TimePatterns {
+    let is_usable = |s: &&TimedSample| s.busy_s > 0.0 && s.start_s.is_finite() && s.work >= 0.0;
+    let mut samples: Vec<&TimedSample> = samples.into_iter().filter(is_usable).collect();
     samples.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
         return TimePatterns { is_too_short: true, ..TimePatterns::default() };
@@ -160,7 +160,7 @@ pub fn time_patterns(samples: &[TimedSample], options: TimeOptions) -> TimePatte
 
 /// The stops in samples whose levels are known, and what explains the other samples; none if these are too few.
 fn examined(
-    samples: &[TimedSample],
+    samples: &[&TimedSample],
     levels: &[f64],
     span_s: f64,
     options: TimeOptions,
@@ -169,7 +169,7 @@ fn examined(
     let busy_s = samples.iter().map(|sample| sample.busy_s).sum();
     let (found, is_stop) = stops(samples, levels, &typical);
     let stops = divided(samples.len(), &found, (busy_s, span_s), options);
-    let moving: Vec<TimedSample> = samples
+    let moving: Vec<&TimedSample> = samples
         .iter()
         .zip(&is_stop)
         .filter(|(sample, stop)| !**stop && sample.work > 0.0 && typical.is_known(sample))

@@ -44,7 +44,7 @@ impl Shape {
 
 /// The samples, with the logarithm of their rate centred per cell.
 pub(super) struct Centred<'a> {
-    pub(super) samples: &'a [TimedSample],
+    pub(super) samples: &'a [&'a TimedSample],
     pub(super) first_s: f64,
     pub(super) last_s: f64,
     pub(super) weights: Vec<f64>,
@@ -56,14 +56,14 @@ pub(super) struct Centred<'a> {
 }
 
 impl<'a> Centred<'a> {
-    pub(super) fn new(samples: &'a [TimedSample], typical: &Typical) -> Self {
+    pub(super) fn new(samples: &'a [&'a TimedSample], typical: &Typical) -> Self {
         let scatters: Vec<f64> = samples.iter().map(|sample| typical.scatter(sample)).collect();
         let middle = crate::median_or_zero(&scatters);
         let weight = |scatter: &f64| (middle / scatter.max(MIN_SCATTER * middle)).powi(2);
         let mut centred = Self {
             samples,
             first_s: samples.first().map_or(0.0, |sample| sample.start_s),
-            last_s: samples.iter().map(TimedSample::end_s).fold(0.0, f64::max),
+            last_s: samples.iter().map(|sample| sample.end_s()).fold(0.0, f64::max),
             weights: scatters.iter().map(weight).collect(),
             values: samples.iter().map(|sample| typical.residual(sample)).collect(),
             limits: scatters.iter().map(|scatter| WINSOR * scatter.max(MIN_SCATTER * middle)).collect(),

@@ -37,12 +37,12 @@ pub(super) struct Stop {
 /// The stops in samples that are in the order of time, and which samples belong to them.
 ///
 /// `levels` are the logarithms by which each sample is known to differ from the typical rate of its cell.
-pub(super) fn stops(samples: &[TimedSample], levels: &[f64], typical: &Typical) -> (Vec<Stop>, Vec<bool>) {
+pub(super) fn stops(samples: &[&TimedSample], levels: &[f64], typical: &Typical) -> (Vec<Stop>, Vec<bool>) {
     // Work that a level explains is as if it had been more at the typical rate.
     let levelled =
-        |(sample, level): (&TimedSample, &f64)| TimedSample { work: sample.work / level.exp(), ..*sample };
-    let samples: Vec<TimedSample> = samples.iter().zip(levels).map(levelled).collect();
-    let mut is_stop: Vec<bool> = samples.iter().map(|sample| is_slow(sample, typical)).collect();
+        |(sample, level): (&&TimedSample, &f64)| TimedSample { work: sample.work / level.exp(), ..**sample };
+    let levelled_samples = || samples.iter().zip(levels).map(levelled);
+    let mut is_stop: Vec<bool> = levelled_samples().map(|sample| is_slow(&sample, typical)).collect();
     let mut found = Vec::new();
     let mut first = None;
     for index in 0..samples.len() {
@@ -51,7 +51,8 @@ pub(super) fn stops(samples: &[TimedSample], levels: &[f64], typical: &Typical) 
         }
         let ends = is_stop[index] && is_stop.get(index + 1) != Some(&true);
         if let (true, Some(from)) = (ends, first.take_if(|_| ends)) {
-            let mut stop = joined(&samples[from..=index], typical);
+            let own: Vec<TimedSample> = levelled_samples().skip(from).take(index + 1 - from).collect();
+            let mut stop = joined(&own, typical);
             stop.is_last = index + 1 == samples.len();
             if stop.speed > 0.0 && index + 1 - from >= LEVEL {
                 // Slow work for a long time is a level.

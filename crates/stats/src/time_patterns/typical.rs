@@ -25,7 +25,7 @@ pub(super) struct Typical {
 
 impl Typical {
     /// `levels` are the logarithms by which each sample is known to differ from the typical rate.
-    pub(super) fn new(samples: &[TimedSample], levels: &[f64]) -> Self {
+    pub(super) fn new(samples: &[&TimedSample], levels: &[f64]) -> Self {
         let cells = samples.iter().map(|sample| sample.cell + 1).max().unwrap_or(0);
         let mut rates: Vec<(Vec<f64>, Vec<f64>)> = vec![(Vec::new(), Vec::new()); cells];
         for (sample, level) in samples.iter().zip(levels) {
