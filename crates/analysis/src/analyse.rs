@@ -3,6 +3,7 @@
 use crate::align::align;
 use crate::estimate::estimate;
 use crate::judge::judge;
+use crate::judge::time::time_findings;
 use crate::text::stages::Stages;
 use crate::text::write;
 use crate::types::{Analysis, Method, Options, RunData};
@@ -15,8 +16,10 @@ use crate::types::{Analysis, Method, Options, RunData};
 /// resampling uses the seed of the options, so that the same runs always give the same report.
 pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
     let aligned = align(runs, options);
+    // Findings over time need no estimates. A run may have a million steps, so the two are not in memory together.
+    let time = time_findings(&aligned, options);
     let estimated = estimate(&aligned, options);
-    let judged = judge(&aligned, &estimated, options);
+    let judged = judge(&aligned, &estimated, time, options);
     let mut text = write(&Stages { aligned: &aligned, estimated: &estimated, judged: &judged, options });
     let mut comparisons = judged.comparisons;
     for (comparison, line) in comparisons.iter_mut().zip(text.verdicts.drain(..)) {

@@ -23,7 +23,7 @@ mod self_checks;
 mod single_runs;
 mod step_extents;
 mod tables;
-mod time;
+pub(crate) mod time;
 pub(crate) mod time_budgets;
 pub(crate) mod time_differences;
 mod time_samples;
@@ -53,7 +53,6 @@ use crate::judge::name_caches::name_caches;
 use crate::judge::parts::{CellBounds, DividedMap, divide};
 use crate::judge::self_checks::{summaries, thinned};
 use crate::judge::single_runs::add_single_runs;
-use crate::judge::time::time_findings;
 use crate::judge::time_budgets::{TimeBudgets, time_budgets};
 use crate::judge::timelines::timelines;
 use crate::judge::unmatched::unmatched;
@@ -104,8 +103,13 @@ pub(crate) struct Judged {
     pub trust: Vec<TrustLine>,
 }
 
-/// Judges what was estimated.
-pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Options) -> Judged {
+/// Judges what was estimated; what changed over time is judged before.
+pub(crate) fn judge(
+    aligned: &Aligned<'_>,
+    estimated: &Estimated,
+    time: TimeFindings,
+    options: &Options,
+) -> Judged {
     let contradictions = contradictions::find(aligned, estimated, options);
     let all = 0..aligned.compared.len();
     let comparisons: Vec<Comparison> =
@@ -129,7 +133,7 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
         io500: io500::scores(estimated, aligned.systems.len()),
         time_budgets: time_budgets(aligned, estimated, &family),
         timelines: timelines(aligned, estimated),
-        time: time_findings(aligned, options),
+        time,
         trust: trust::lines(aligned, estimated, &comparisons, &self_checks, contradictions.len(), options),
         comparisons,
         contradictions,
