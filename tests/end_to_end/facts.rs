@@ -56,7 +56,9 @@ fn check(target: &dyn Target, expected: &[Fact]) {
 
 #[test]
 fn facts_of_smb_are_declared() {
-    let options = SmbServerOptions { leases: true, smb1: true, ..SmbServerOptions::default() };
+    // Further channels need the key of a user's session.
+    let accounts = vec![("lab".to_owned(), password())];
+    let options = SmbServerOptions { accounts, leases: true, smb1: true, ..SmbServerOptions::default() };
     let server = SmbServer::start("127.0.0.1:0".parse().unwrap(), volume(), options).unwrap();
     let both = [Fact::Dialect, Fact::Signing, Fact::Encryption, Fact::ClientCache, Fact::ServerGuid];
     for (number, (options, more)) in [
@@ -70,17 +72,20 @@ fn facts_of_smb_are_declared() {
     {
         let directory = format!("d{number}");
         server_directory(&server, &directory);
-        let text = format!("smb://{}/share/{directory}?{options}", server.addr());
-        let target = SmbTarget::from_url(url(&text), Secret::default()).unwrap();
+        let text = format!("smb://lab@{}/share/{directory}?{options}", server.addr());
+        let target = SmbTarget::from_url(url(&text), password()).unwrap();
         check(&target, &[&both[..], more].concat());
     }
     server.stop();
 }
 
+fn password() -> Secret {
+    Secret::new("Pass word")
+}
+
 /// Makes a directory of the share, so that each session has names of its own.
 fn server_directory(server: &SmbServer, name: &str) {
-    let target =
-        SmbTarget::from_url(url(&format!("smb://{}/share", server.addr())), Secret::default()).unwrap();
+    let target = SmbTarget::from_url(url(&format!("smb://lab@{}/share", server.addr())), password()).unwrap();
     block_on(async {
         let mut session = target.connect(&SessionSpec::default()).await.unwrap();
         call(&mut *session, MetaOp::MakeDir { path: name.into() }).await.unwrap();
@@ -109,7 +114,7 @@ fn facts_of_nfs_are_declared() {
 
 #[test]
 fn facts_of_ncp_are_declared() {
-    let accounts = vec![("lab".to_owned(), Secret::new("Pass word"))];
+    let accounts = vec![("lab".to_owned(), password())];
     let options =
         || NcpServerOptions { accounts: accounts.clone(), threads: 1, ..NcpServerOptions::default() };
     let any = "127.0.0.1:0".parse().unwrap();
