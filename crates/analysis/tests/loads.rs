@@ -374,7 +374,8 @@ fn accelerators_that_catch_up_after_a_stall_have_been_idle_in_it() {
 
 #[test]
 fn a_rate_that_falls_little_by_little_has_a_stress_point() {
-    let falling = said(&analysed(load(&[4, 8, 16, 32], 0.0, |n| 1000.0 - 35.0 * n.ilog2() as f64)).findings);
+    let falling =
+        said(&analysed(load(&[4, 8, 16, 32], 0.0, |n| 1000.0 - 35.0 * f64::from(n.ilog2()))).findings);
     assert!(
         falling.contains("nas passes its stress point after 4 users: with 16 users it is 8 % slower"),
         "{falling}"

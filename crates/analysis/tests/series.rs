@@ -1,5 +1,7 @@
 //! Runs of one plan in a row, and surfaces weighed by what somebody does.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
+
 mod synthetic;
 
 use sharebench_analysis::{

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
 
+use std::fmt::Write as _;
+
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_exchange::import;
 use sharebench_model::Random;
@@ -47,7 +49,7 @@ fn surface(seed: u64, change: impl Fn(&str, &str, u64, u64, f64) -> f64) -> Stri
                     let smooth = 9500.0 * record as f64 / (record as f64 + 18.0);
                     let rate = smooth * (1.0 + 0.02 * (random.unit() - 0.5));
                     let rate = change(server, op, file, record, rate);
-                    table += &format!("{server},{op},{file},{},{rate:.1}\n", record.min(file << 10));
+                    writeln!(table, "{server},{op},{file},{},{rate:.1}", record.min(file << 10)).unwrap();
                 }
             }
         }
@@ -157,7 +159,7 @@ fn line_of_loads_shows_the_step_that_lost_a_digit() {
         for users in [1.0f64, 2.0, 4.0, 8.0, 16.0] {
             let rate = factor * 100.0 * users / (1.0 + 0.05 * users);
             let rate = if server == "B" && users > 15.0 { rate / 10.0 } else { rate };
-            table += &format!("{server},{users},{rate:.1}\n");
+            writeln!(table, "{server},{users},{rate:.1}").unwrap();
         }
     }
     let found = contradictions(&table, &["target=server", "users=users", "rate=tps:ops/s", "test==mail"]);
@@ -219,7 +221,7 @@ fn numbers_of_few_digits_are_no_copies() {
     for op in ["write", "read"] {
         for file in [1, 4, 16] {
             for (record, rate) in [(4, 12), (16, 25), (64, 48), (256, 61)] {
-                table += &format!("A,{op},{file},{record},{rate}\n");
+                writeln!(table, "A,{op},{file},{record},{rate}").unwrap();
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Findings over time: planted in the steps of runs, found with their cost and origin, and absent from steady runs.
 
+#![expect(clippy::print_stdout, reason = "the counted runs are asked for")]
+
 mod synthetic;
 
 use sharebench_analysis::{Analysis, Options, RunData, TimeFinding, TimeFindingKind, TimeOrigin, analyse};

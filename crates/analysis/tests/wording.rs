@@ -29,16 +29,15 @@ fn the_answer_and_the_findings_report_one_number_for_one_claim() {
         claim.split_once(" times as fast").map(|(number, _)| number.to_owned())
     };
     let verdict = &analysis.comparisons[0].verdict.text;
-    let claims: Vec<Option<String>> = analysis
+    let claims: Vec<String> = analysis
         .findings
         .iter()
         .filter(|sentence| sentence.text.starts_with("read"))
-        .map(|sentence| number(&sentence.text))
-        .filter(Option::is_some)
+        .filter_map(|sentence| number(&sentence.text))
         .collect();
     assert!(!claims.is_empty(), "{}", texts(&analysis.findings));
     let one = number(verdict);
-    assert!(one.is_some() && claims.iter().all(|claim| *claim == one), "{verdict}\n{claims:?}");
+    assert!(claims.iter().all(|claim| Some(claim) == one.as_ref()), "{verdict}\n{claims:?}");
 }
 
 #[test]

@@ -460,7 +460,7 @@ fn only_a_page_with_surfaces_has_the_library_of_surfaces() {
 /// Two targets whose order changes with the size of the file, in six tests of 21 cells.
 fn changing_map() -> RunData {
     let mut run = Synthetic::new("a map that changes", &["smb", "nfs"], 33);
-    run.run.header.targets[0].url = "smb://alice:hunter2@nas/share".to_owned();
+    "smb://alice:hunter2@nas/share".clone_into(&mut run.run.header.targets[0].url);
     let tests = ["write", "rewrite", "read", "reread", "random-read", "random-write"];
     let cells: Vec<Coordinates> = tests
         .iter()
