@@ -21,7 +21,7 @@ use crate::table::{Bar, Table};
 
 /// Service times of the two servers that differ, in microseconds: 3 %.
 const SERVICE_US: [u64; 2] = [200, 206];
-/// Least share of the runs that find the difference: by the answer, or by a region of cells.
+/// Least share of the runs that find the difference: by the answer, or by a part of the map.
 const FOUND_BAR: f64 = 0.9;
 /// Largest share of the runs of two equal servers that find any.
 const FALSE_BAR: f64 = 0.07;
@@ -87,28 +87,29 @@ fn outcome(analysis: &Analysis) -> Option<ComparisonOutcome> {
     analysis.verdict.as_ref().map(|verdict| verdict.outcome)
 }
 
-/// True if the answer or a region says that the second server is slower, by whatever amount, and none that it is faster.
+/// True if the answer or a part says that the second server is slower, by whatever amount, and none that it is faster.
 fn finds_slower(analysis: &Analysis) -> bool {
     let direction = answered(analysis).map(|verdict| verdict.ratio.is_some_and(|ratio| ratio.value < 1.0));
-    differs(analysis) && direction != Some(false) && regions(analysis).all(|ratio| ratio < 1.0)
+    differs(analysis) && direction != Some(false) && parts(analysis).all(|ratio| ratio < 1.0)
 }
 
 /// The verdict, if it says that the servers differ.
 fn answered(analysis: &Analysis) -> Option<&ComparisonVerdict> {
     analysis.verdict.as_ref().filter(|verdict| {
-        verdict.differs || matches!(verdict.outcome, ComparisonOutcome::Faster | ComparisonOutcome::Slower)
+        let outcome = verdict.outcome;
+        verdict.differs || !matches!(outcome, ComparisonOutcome::Equal | ComparisonOutcome::Inconclusive)
     })
 }
 
-/// True if the answer or any region says that the servers differ.
+/// True if the answer or any part says that the servers differ.
 fn differs(analysis: &Analysis) -> bool {
-    answered(analysis).is_some() || regions(analysis).next().is_some()
+    answered(analysis).is_some() || parts(analysis).next().is_some()
 }
 
-/// The ratios of all regions.
-fn regions(analysis: &Analysis) -> impl Iterator<Item = f64> {
+/// The ratios of all parts.
+fn parts(analysis: &Analysis) -> impl Iterator<Item = f64> {
     let comparisons = analysis.comparisons.iter();
-    comparisons.flat_map(|comparison| &comparison.differences.regions).map(|region| region.typical.value)
+    comparisons.flat_map(|comparison| &comparison.differences.parts).map(|part| part.typical.value)
 }
 
 impl Found {
