@@ -149,7 +149,7 @@ fn bars_hold_for_one_test_and_for_two() {
 }
 
 #[test]
-fn bars_hold_where_each_night_alone_is_inconclusive() {
+fn bars_hold_where_most_pairs_of_nights_are_inconclusive() {
     let limit = Requirements { not_slower: Some(0.05), sharpness: None };
     let open = |seed: &u64| {
         let mut nights = Nights::wide(*seed);
