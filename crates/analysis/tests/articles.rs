@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
 
+mod tables;
+
 use sharebench_analysis::{Analysis, Options, RatioVerdict, RunData, analyse, declared_equal_spread};
-use sharebench_exchange::import;
+use tables::imported;
 
 const MAP: [&str; 6] = [
     "run=section",
@@ -16,19 +18,7 @@ const MAP: [&str; 6] = [
 
 /// The table of 1993, a run per configuration; its clock is not stated.
 fn doupnik() -> Vec<RunData> {
-    let table = include_bytes!("../../exchange/tests/data/doupnik1993.csv");
-    let map = MAP.iter().map(|mapping| mapping.parse().unwrap()).collect();
-    let options = sharebench_exchange::Options { map, ..sharebench_exchange::Options::default() };
-    let imported = import("doupnik1993.csv", table, &options).unwrap();
-    let data = |run: sharebench_results::FinishedRun| RunData {
-        label: run.header.targets[0].name.clone(),
-        command: String::new(),
-        header: run.header,
-        facts: run.facts,
-        steps: run.steps,
-        outcome: None,
-    };
-    imported.runs.into_iter().map(data).collect()
+    imported("doupnik1993.csv", include_bytes!("../../exchange/tests/data/doupnik1993.csv"), &MAP)
 }
 
 fn of(names: &[&str]) -> Vec<RunData> {

@@ -2,23 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
 
-use sharebench_analysis::{Analysis, Options, RunData, Scalability, analyse};
-use sharebench_exchange::import;
-use sharebench_stats::{ErrorScale, LoadPoint, Usl};
+mod tables;
 
-fn imported(name: &str, table: &[u8], map: &[&str]) -> Vec<RunData> {
-    let map = map.iter().map(|mapping| mapping.parse().unwrap()).collect();
-    let options = sharebench_exchange::Options { map, ..sharebench_exchange::Options::default() };
-    let data = |run: sharebench_results::FinishedRun| RunData {
-        label: run.header.targets[0].name.clone(),
-        command: String::new(),
-        header: run.header,
-        facts: run.facts,
-        steps: run.steps,
-        outcome: None,
-    };
-    import(name, table, &options).unwrap().runs.into_iter().map(data).collect()
-}
+use sharebench_analysis::{Analysis, Options, Scalability, analyse};
+use sharebench_stats::{ErrorScale, LoadPoint, Usl};
+use tables::imported;
 
 const MAP_1997: [&str; 6] =
     ["target=server", "users=users", "rate=kB_per_s:kB/s", "response=art_s:s", "reported=mps", "test==write"];

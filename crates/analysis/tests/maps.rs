@@ -4,13 +4,14 @@
 
 mod oracle;
 mod synthetic;
+mod tables;
 
 use sharebench_analysis::{
-    Analysis, ComparisonOutcome, Options, Pairing, PartEvidence, RatioVerdict, RunData, analyse,
+    Analysis, ComparisonOutcome, Options, Pairing, PartEvidence, RatioVerdict, analyse,
 };
-use sharebench_exchange::import;
 use sharebench_model::{Coordinates, Value, axis};
 use synthetic::{Synthetic, cell, grid};
+use tables::imported;
 
 /// Total work of single cells is not what these tests are about.
 fn quick() -> Options {
@@ -27,15 +28,10 @@ fn verdict(analysis: &Analysis) -> &str {
 
 /// The same table as `sharebench import` reads it.
 fn table(name: &str, bytes: &[u8], clock_ns: u64, map: &[&str]) -> Analysis {
-    let map = map.iter().map(|mapping| mapping.parse().unwrap()).collect();
-    let options = sharebench_exchange::Options { map, ..sharebench_exchange::Options::default() };
-    let data = |run: sharebench_results::FinishedRun| {
-        let mut header = run.header;
-        header.environment.insert("clock_resolution_ns".into(), clock_ns.to_string());
-        let label = header.targets[0].name.clone();
-        RunData { label, command: String::new(), header, facts: run.facts, steps: run.steps, outcome: None }
-    };
-    let runs: Vec<RunData> = import(name, bytes, &options).unwrap().runs.into_iter().map(data).collect();
+    let mut runs = imported(name, bytes, map);
+    for run in &mut runs {
+        run.header.environment.insert("clock_resolution_ns".into(), clock_ns.to_string());
+    }
     let analysis = analyse(&runs, &quick());
     assert_eq!(oracle::contradictions(&analysis), [] as [String; 0], "{name}");
     analysis

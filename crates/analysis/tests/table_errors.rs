@@ -2,36 +2,29 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
 
+mod tables;
+
 use std::fmt::Write as _;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
-use sharebench_exchange::import;
 use sharebench_model::Random;
+use tables::imported;
 
 /// The map of the tables in `tests/data/verdict`.
 const SURFACE: [&str; 5] =
     ["target=server", "test=op", "file_size=file_mb:MiB", "record_size=rec_kb:KiB", "rate=kBps:KiB/s"];
 const USERS: [&str; 5] = ["target=server", "users=users", "rate=tps:ops/s", "response=ms:ms", "test==mail"];
 
-fn imported(table: &str, map: &[&str], title: Option<&str>) -> Vec<RunData> {
-    let options = sharebench_exchange::Options {
-        map: map.iter().map(|mapping| mapping.parse().unwrap()).collect(),
-        title: title.map(str::to_owned),
-        ..sharebench_exchange::Options::default()
-    };
-    let data = |run: sharebench_results::FinishedRun| RunData {
-        label: run.header.targets[0].name.clone(),
-        command: String::new(),
-        header: run.header,
-        facts: run.facts,
-        steps: run.steps,
-        outcome: None,
-    };
-    import("t.csv", table.as_bytes(), &options).unwrap().runs.into_iter().map(data).collect()
+fn titled(title: &str, table: &str, map: &[&str]) -> Vec<RunData> {
+    let mut runs = imported("t.csv", table.as_bytes(), map);
+    for run in &mut runs {
+        title.clone_into(&mut run.header.title);
+    }
+    runs
 }
 
 fn analysed(table: &str, map: &[&str]) -> Analysis {
-    analyse(&imported(table, map, None), &Options::default())
+    analyse(&imported("t.csv", table.as_bytes(), map), &Options::default())
 }
 
 fn contradictions(table: &str, map: &[&str]) -> Vec<String> {
@@ -204,7 +197,7 @@ fn copied_rows_systems_and_files_are_found() {
         ]
     );
     // The same table under two names.
-    let runs = [imported(&row, &SURFACE, Some("one")), imported(&row, &SURFACE, Some("two"))].concat();
+    let runs = [titled("one", &row, &SURFACE), titled("two", &row, &SURFACE)].concat();
     let options = Options::default();
     let texts: Vec<String> =
         analyse(&runs, &options).contradictions.into_iter().map(|one| one.text).collect();
@@ -232,7 +225,7 @@ fn numbers_of_few_digits_are_no_copies() {
 fn reads_that_no_disk_of_the_year_delivers_are_named() {
     let table = surface(9, |_, op, file, _, rate| if op == "read" && file < 16 { rate * 9.0 } else { rate });
     let of = |title: &str, map: &[&str]| {
-        let analysis = analyse(&imported(&table, map, Some(title)), &Options::default());
+        let analysis = analyse(&titled(title, &table, map), &Options::default());
         let texts = analysis.contradictions.into_iter().map(|sentence| sentence.text);
         texts.filter(|text| text.contains("above what a disk of")).collect::<Vec<String>>()
     };

@@ -64,74 +64,53 @@ pub(crate) struct Text {
     pub not_resolved: Vec<Sentence>,
 }
 
+/// Sentences by their place in the report.
+#[derive(Default)]
+struct Draft {
+    answer: Vec<Sentence>,
+    found: Vec<Sentence>,
+    open: Vec<Sentence>,
+}
+
+impl Draft {
+    /// Adds a sentence to what is found, or to what is not resolved.
+    fn add(&mut self, sentence: Sentence) {
+        if sentence.tone == Tone::NotResolved { self.open.push(sentence) } else { self.found.push(sentence) }
+    }
+}
+
 /// Writes the answer, the findings and what is not resolved.
 pub(crate) fn write(stages: &Stages<'_>) -> Text {
-    let mut answer = alarms(stages, stages.aligned.runs);
-    let mut found = Vec::new();
-    let mut open = Vec::new();
-    let spoken_of = spoken_of(&stages.aligned.systems, &stages.judged.comparisons);
-    // Of several pairs the answer names the faster system; the parts of their maps are listed among the findings.
+    let mut draft = Draft { answer: alarms(stages, stages.aligned.runs), ..Draft::default() };
     let comparisons = &stages.judged.comparisons;
-    let alone = comparisons.len() == 1;
-    for (index, comparison) in comparisons.iter().enumerate() {
-        if let Some(overall) = &comparison.overall {
-            let sentence = overall_sentence(stages, comparison, &overall.summary, overall.tests);
-            match (spoken_of[index], sentence.tone) {
-                (true, _) => answer.push(sentence),
-                (false, Tone::NotResolved) => open.push(sentence),
-                (false, _) => found.push(sentence),
-            }
-            answer.extend(
-                stages
-                    .judged
-                    .weighted
-                    .iter()
-                    .filter(|w| w.comparison == index)
-                    .map(|w| weights_sentence(stages, w)),
-            );
-        }
-        if alone {
-            answer.extend(parts::answer(stages, comparison));
-        }
-        found.extend(parts::findings(stages, index, comparison));
-        found.extend(settings_sentence(stages, comparison));
-        for (section, summary) in comparison.sections.iter().enumerate() {
-            let Some(summary) = summary else { continue };
-            let sentence = section_sentence(stages, comparison, section, summary);
-            let view = stages.estimated.sections[section].view;
-            let counts = view == View::Load || (view == View::Depth && comparison.overall.is_none());
-            if counts && spoken_of[index] && (alone || widest(comparison) == Some(section)) {
-                answer.push(sentence.clone());
-            }
-            if sentence.tone == Tone::NotResolved {
-                open.push(sentence);
-            } else {
-                found.push(sentence);
-            }
-            found.extend(single_run_parts::of_section(stages, comparison, section));
-            open.extend(open_cells(stages, comparison, index, section));
-        }
+    let spoken_of = spoken_of(&stages.aligned.systems, comparisons);
+    for (index, is_spoken_of) in spoken_of.iter().enumerate() {
+        of_comparison(stages, index, *is_spoken_of, &mut draft);
     }
-    if stages.judged.comparisons.iter().any(Comparison::rests_on_single_runs) {
+    if comparisons.iter().any(Comparison::rests_on_single_runs) {
         let caveat = Sentence::new(Tone::Note, single_run_caveat(can_repeat(stages)));
-        if answer.is_empty() { found.push(caveat) } else { answer.push(caveat) }
+        if draft.answer.is_empty() { draft.found.push(caveat) } else { draft.answer.push(caveat) }
     }
     for index in 0..stages.estimated.sections.len() {
-        of_section(stages, index, &mut answer, &mut found, &mut open);
+        of_section(stages, index, &mut draft);
     }
     for sentence in io500::sentences(stages) {
-        if sentence.tone == Tone::NotResolved { open.push(sentence) } else { answer.push(sentence) }
+        if sentence.tone == Tone::NotResolved {
+            draft.open.push(sentence);
+        } else {
+            draft.answer.push(sentence);
+        }
     }
     let time = time::sentences(stages);
     let time_findings = time.iter().map(|sentence| sentence.text.clone()).collect();
-    found.extend(time);
-    open.extend(time::not_examined(stages));
-    found.extend(effects::sentences(stages));
-    found.extend(stages.judged.settings_without_effect.iter().cloned());
-    if answer.is_empty() {
-        answer.push(lone_system(stages));
+    draft.found.extend(time);
+    draft.open.extend(time::not_examined(stages));
+    draft.found.extend(effects::sentences(stages));
+    draft.found.extend(stages.judged.settings_without_effect.iter().cloned());
+    if draft.answer.is_empty() {
+        draft.answer.push(lone_system(stages));
     }
-    open.extend(absences(stages));
+    draft.open.extend(absences(stages));
     let guesses = stages.judged.mechanisms.iter();
     let unlike = stages.judged.unlike_conditions.iter();
     Text {
@@ -140,20 +119,48 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
         time_findings,
         mechanisms: guesses.map(|guess| mechanisms::guess(stages, guess)).collect(),
         reported: (0..comparisons.len()).filter(|index| spoken_of[*index]).collect(),
-        answer,
-        findings: found,
-        not_resolved: open,
+        answer: draft.answer,
+        findings: draft.found,
+        not_resolved: draft.open,
+    }
+}
+
+/// What one comparison says. Of several pairs the answer names the faster system; the parts of their maps are listed among the
+/// findings.
+fn of_comparison(stages: &Stages<'_>, index: usize, is_spoken_of: bool, draft: &mut Draft) {
+    let comparison = &stages.judged.comparisons[index];
+    let alone = stages.judged.comparisons.len() == 1;
+    if let Some(overall) = &comparison.overall {
+        let sentence = overall_sentence(stages, comparison, &overall.summary, overall.tests);
+        if is_spoken_of {
+            draft.answer.push(sentence);
+        } else {
+            draft.add(sentence);
+        }
+        let weighted = stages.judged.weighted.iter().filter(|weighted| weighted.comparison == index);
+        draft.answer.extend(weighted.map(|weighted| weights_sentence(stages, weighted)));
+    }
+    if alone {
+        draft.answer.extend(parts::answer(stages, comparison));
+    }
+    draft.found.extend(parts::findings(stages, index, comparison));
+    draft.found.extend(settings_sentence(stages, comparison));
+    for (section, summary) in comparison.sections.iter().enumerate() {
+        let Some(summary) = summary else { continue };
+        let sentence = section_sentence(stages, comparison, section, summary);
+        let view = stages.estimated.sections[section].view;
+        let counts = view == View::Load || (view == View::Depth && comparison.overall.is_none());
+        if counts && is_spoken_of && (alone || widest(comparison) == Some(section)) {
+            draft.answer.push(sentence.clone());
+        }
+        draft.add(sentence);
+        draft.found.extend(single_run_parts::of_section(stages, comparison, section));
+        draft.open.extend(open_cells(stages, comparison, index, section));
     }
 }
 
 /// What was found in one section alone, and what is not resolved there.
-fn of_section(
-    stages: &Stages<'_>,
-    index: usize,
-    answer: &mut Vec<Sentence>,
-    found: &mut Vec<Sentence>,
-    open: &mut Vec<Sentence>,
-) {
+fn of_section(stages: &Stages<'_>, index: usize, draft: &mut Draft) {
     let section = &stages.estimated.sections[index];
     let say = |tone: Tone| move |text: String| Sentence::new(tone, text).about(index);
     let sentences = match section.view {
@@ -162,35 +169,27 @@ fn of_section(
         View::Sweep => Vec::new(),
     };
     for (sentence, reported) in load_figure_sentences(stages, index) {
-        answer.extend(reported.then(|| sentence.clone()));
-        if sentence.tone == Tone::NotResolved { open.push(sentence) } else { found.push(sentence) }
+        draft.answer.extend(reported.then(|| sentence.clone()));
+        draft.add(sentence);
     }
-    found.extend(sentences.into_iter().map(say(Tone::Note)));
-    found.extend(client_cache::sentences(stages, index));
-    let server = server_cache::sentences(stages, index);
-    let (unclear, clear): (Vec<_>, Vec<_>) =
-        server.into_iter().partition(|sentence| sentence.tone == Tone::NotResolved);
-    found.extend(clear);
-    open.extend(unclear);
-    found.extend(cache_cliffs::sentences(stages, index));
-    found.extend(directories::sentences(stages, index));
-    found.extend(curves::sentences(stages, index));
+    draft.found.extend(sentences.into_iter().map(say(Tone::Note)));
+    draft.found.extend(client_cache::sentences(stages, index));
+    for sentence in server_cache::sentences(stages, index) {
+        draft.add(sentence);
+    }
+    draft.found.extend(cache_cliffs::sentences(stages, index));
+    draft.found.extend(directories::sentences(stages, index));
+    draft.found.extend(curves::sentences(stages, index));
     let guesses = stages.judged.mechanisms.iter().filter(|guess| guess.section == index);
-    found.extend(guesses.map(|guess| mechanisms::guess(stages, guess)).map(say(Tone::Note)));
-    found.extend(time_budgets::sentences(stages, index));
-    limits_of_load(stages, index, answer, found, open);
-    open.extend(refused_forecasts(stages, section).into_iter().map(say(Tone::NotResolved)));
-    open.extend(refused_units(stages, section).into_iter().map(say(Tone::NotResolved)));
+    draft.found.extend(guesses.map(|guess| mechanisms::guess(stages, guess)).map(say(Tone::Note)));
+    draft.found.extend(time_budgets::sentences(stages, index));
+    limits_of_load(stages, index, draft);
+    draft.open.extend(refused_forecasts(stages, section).into_iter().map(say(Tone::NotResolved)));
+    draft.open.extend(refused_units(stages, section).into_iter().map(say(Tone::NotResolved)));
 }
 
 /// Reports load steps whose rates support no comparison, once per load instead of once per pair of systems.
-fn limits_of_load(
-    stages: &Stages<'_>,
-    index: usize,
-    answer: &mut Vec<Sentence>,
-    found: &mut Vec<Sentence>,
-    open: &mut Vec<Sentence>,
-) {
+fn limits_of_load(stages: &Stages<'_>, index: usize, draft: &mut Draft) {
     let section = &stages.estimated.sections[index];
     if section.view != View::Load {
         return;
@@ -198,13 +197,13 @@ fn limits_of_load(
     let is_compared = !stages.judged.comparisons.is_empty();
     let few = load_limits::too_few(stages, section);
     if let Some(few) = few.map(|text| Sentence::new(Tone::NotResolved, text).about(index)) {
-        answer.extend(is_compared.then(|| few.clone()));
-        open.push(few);
+        draft.answer.extend(is_compared.then(|| few.clone()));
+        draft.open.push(few);
     }
     let bound = load_limits::bound_by_think_time(section);
     if let Some(bound) = bound.map(|text| Sentence::new(Tone::Note, text).about(index)) {
-        answer.extend(is_compared.then(|| bound.clone()));
-        found.push(bound);
+        draft.answer.extend(is_compared.then(|| bound.clone()));
+        draft.found.push(bound);
     }
 }
 

@@ -1,25 +1,11 @@
 //! Imported tables: origins, clocks, contradictions, settings, Little's law and scalability.
 
 use sharebench_analysis::{Options, RunData, analyse};
-use sharebench_exchange::import;
 use sharebench_model::{Random, RateBase};
 
 use crate::synthetic::{Synthetic, grid};
+use crate::tables::imported;
 use crate::{check, check_text, quick};
-
-fn imported(name: &str, table: &[u8], map: &[&str]) -> Vec<RunData> {
-    let map = map.iter().map(|mapping| mapping.parse().unwrap()).collect();
-    let options = sharebench_exchange::Options { map, ..sharebench_exchange::Options::default() };
-    let data = |run: sharebench_results::FinishedRun| RunData {
-        label: run.header.targets[0].name.clone(),
-        command: String::new(),
-        header: run.header,
-        facts: run.facts,
-        steps: run.steps,
-        outcome: None,
-    };
-    import(name, table, &options).unwrap().runs.into_iter().map(data).collect()
-}
 
 const MAP_1993: [&str; 6] = [
     "run=section",

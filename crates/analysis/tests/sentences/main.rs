@@ -17,6 +17,8 @@ mod source;
 mod sweeps;
 #[path = "../synthetic/mod.rs"]
 mod synthetic;
+#[path = "../tables/mod.rs"]
+mod tables;
 mod time;
 
 use std::path::Path;
