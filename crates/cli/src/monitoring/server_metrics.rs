@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use sharebench_model::ServerLoad;
+use sharebench_model::{ServerLoad, without_secrets};
 
 /// Interval between two requests.
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
