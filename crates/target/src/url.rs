@@ -240,7 +240,9 @@ mod tests {
 
     #[test]
     fn a_password_in_the_url_is_refused_and_not_repeated() {
-        for text in ["smb://alice:hunter2@nas/share", "smb://alice:***@nas/share", "nfs://h/x?password=hunter2"] {
+        for text in
+            ["smb://alice:hunter2@nas/share", "smb://alice:***@nas/share", "nfs://h/x?password=hunter2"]
+        {
             let error = TargetUrl::parse(text).unwrap_err().to_string();
             assert!(!error.contains("hunter2") && error.contains("SHAREBENCH_PASSWORD"), "{error}");
         }

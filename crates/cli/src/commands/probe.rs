@@ -11,8 +11,8 @@ use sharebench_model::units::parse_duration;
 use sharebench_ncp_target::NcpProbe;
 use sharebench_plan::url_of_typed_target;
 use sharebench_report::plain;
-use sharebench_target::offers::{OfferReport, OfferRow, Usability};
 use sharebench_target::TargetUrl;
+use sharebench_target::offers::{OfferReport, OfferRow, Usability};
 
 use crate::exit::{self, Failure};
 use crate::flags::login::LoginFlags;

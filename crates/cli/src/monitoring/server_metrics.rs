@@ -317,7 +317,9 @@ process_cpu_seconds_total 3
         let url: ExporterUrl = "http://nas:9100/metrics".parse().unwrap();
         assert_eq!(url.to_string(), "http://nas:9100/metrics");
         assert_eq!("http://nas".parse::<ExporterUrl>().unwrap().to_string(), "http://nas:80/metrics");
-        for wrong in ["nas:9100", "https://nas/metrics", "http://", "http://a b/", "http://me:hunter2@nas/metrics"] {
+        for wrong in
+            ["nas:9100", "https://nas/metrics", "http://", "http://a b/", "http://me:hunter2@nas/metrics"]
+        {
             let error = wrong.parse::<ExporterUrl>().unwrap_err();
             assert!(error.contains("http://nas:9100") && !error.contains("hunter2"), "{wrong}: {error}");
         }

@@ -37,7 +37,8 @@ fn needed(users: u64, each: u64) -> u64 {
 
 /// What the user can do where a process may have `most` descriptors and needs more.
 fn refusal(sessions: u32, each: u32, [needed, most]: [u64; 2]) -> String {
-    let users = (1..=u64::from(sessions)).take_while(|users| self::needed(*users, u64::from(each)) <= most).count();
+    let users =
+        (1..=u64::from(sessions)).take_while(|users| self::needed(*users, u64::from(each)) <= most).count();
     let fewer = match users {
         0 => String::new(),
         1 => "use 1 user, or ".to_owned(),
