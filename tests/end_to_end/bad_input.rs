@@ -2,6 +2,7 @@
 //! and leaves nothing on the target.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use sharebench_tests::program::free_port;
@@ -39,7 +40,7 @@ fn mistakes_are_reported_without_a_server() {
     let refused_smb = format!("smb://lab@127.0.0.1:{closed}/share");
     let refused_nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
     let port = closed.to_string();
-    let table: [(&[&str], i32, &[&str]); 60] = [
+    let table: [(&[&str], i32, &[&str]); 67] = [
         (&["sweep"], USAGE, &["target"]),
         (&["sweep", "gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
         (&["sweep", "smb://lab:hunter2@host/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
@@ -89,6 +90,21 @@ fn mistakes_are_reported_without_a_server() {
         (&["sweep", "//LAB;alice:hunter2@nas/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
         (&["sweep", "nfs4://alice:hunter2@nas/x"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
         (&["sweep", "smb:/alice:hunter2@nas/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
+        (&["probe", "nfs://h/x?password=hunter2"], USAGE, &["password=***", "SHAREBENCH_PASSWORD"]),
+        (&["sweep", "smb://lab:hunt/hunter2@nas/share"], USAGE, &["lab:***@nas", "SHAREBENCH_PASSWORD"]),
+        (&["load", "a!=smb://lab:hunter2@nas/share"], USAGE, &["name consists of"]),
+        (&["sweep", "./here", "--server-metrics", "http://me:hunter2@nas/m"], USAGE, &["me:***@nas"]),
+        (
+            &["serve", "--memory", "1MiB", "--nfs", "127.0.0.1:0", "--keytab", "keys"],
+            USAGE,
+            &["other users can read or change --keytab keys", "chmod 600"],
+        ),
+        (
+            &["sweep", "smb://a@no-such-host.invalid/s?auth=kerberos", "--keytab=keys", "--principal=a"],
+            TARGET,
+            &["other users can read or change --keytab keys"],
+        ),
+        (&["plan", "check", "secret.toml"], USAGE, &["secret.toml", "line 2", "bob:***@nas", "password"]),
         (&["clean", "LAB;alice@nas:/share"], USAGE, &["NFS has no user names"]),
         (&["survey", "smb://LAB;alice@nas/share?domain=LAB"], USAGE, &["domain is given twice"]),
         (&["sweep", "smb://nas"], USAGE, &["no share", "smb://host/share"]),
@@ -124,6 +140,10 @@ fn mistakes_are_reported_without_a_server() {
     sharebench.write("fio.txt", "a: (g=0): rw=read, bs=(R) 4096B-4096B\nfio-3.33\n").unwrap();
     let misplaced = "[[target]]\nurl = './here'\n[sweep]\nrepetitions = 3\n";
     sharebench.write("misplaced.toml", misplaced).unwrap();
+    let secret = "[[target]]\nurl = 'smb://bob:hunter2@nas/share'\n[sweep]\n";
+    sharebench.write("secret.toml", secret).unwrap();
+    sharebench.write("keys", "no keys").unwrap();
+    fs::set_permissions(sharebench.home().join("keys"), fs::Permissions::from_mode(0o644)).unwrap();
     for (arguments, code, words) in table {
         println!("{arguments:?}");
         expect(&sharebench.run(arguments).unwrap(), code, words);

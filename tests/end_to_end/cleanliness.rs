@@ -38,6 +38,47 @@ fn first_ctrl_c_ends_the_run_keeps_its_steps_and_removes_its_files() {
 }
 
 #[test]
+fn a_share_that_hides_names_with_a_dot_needs_another_name() {
+    needs!(Smbd::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions { lines: "veto files = /.*/\n", ..SmbdOptions::default() }).unwrap();
+    let url = smbd.url("", "");
+    let sweep = ["sweep", &url, "--file-sizes=64KiB", "--record-sizes=4KiB", "--repetitions=1"];
+    let hidden = sharebench.run(&sweep).unwrap();
+    assert_eq!(hidden.code, Some(3), "{}", hidden.text());
+    assert!(hidden.stderr.contains("--work-dir"), "{}", hidden.text());
+    let named = [&sweep[..], &["--work-dir", "bench"]].concat();
+    let _ = sharebench.run(&named).unwrap().expect_success();
+    let left = || fs::read_dir(smbd.share()).unwrap().count();
+    assert_eq!(left(), 0);
+    // What another process left is recognised by its marker, and nothing else is removed.
+    for (name, marker) in
+        [("bench.sharebench-00000001-0", "MADEBY.SBN"), ("bench.sharebench-00000002-0", "file")]
+    {
+        fs::create_dir(smbd.share().join(name)).unwrap();
+        fs::write(smbd.share().join(name).join(marker), "").unwrap();
+    }
+    let cleaned = sharebench.run(&["clean", &url]).unwrap();
+    assert_eq!(cleaned.code, Some(3), "{}", cleaned.text());
+    assert!(cleaned.stdout.contains("removed bench.sharebench-00000001-0"), "{}", cleaned.text());
+    assert_eq!(left(), 1);
+}
+
+#[test]
+fn a_run_that_needs_more_space_than_there_is_is_not_stored() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    // Its largest record exceeds a request of NCP, which is a warning before the first step.
+    for url in [served.ncp_url(""), served.smb_url("")] {
+        let sweep = ["sweep", &url, "--file-sizes=8TiB", "--record-sizes=4KiB,1MiB", "--repetitions=1"];
+        let refused = sharebench.run(&sweep).unwrap();
+        assert!(refused.stderr.contains("not enough space"), "{}", refused.text());
+    }
+    let runs = sharebench.run(&["runs"]).unwrap();
+    assert!(!runs.stdout.contains("interrupted"), "{}", runs.text());
+}
+
+#[test]
 fn second_ctrl_c_exits_at_once_and_lists_leftovers() {
     needs!(Smbd::NEEDS);
     let sharebench = Sharebench::new().unwrap();

@@ -22,6 +22,7 @@ mod doctor;
 mod embedded;
 mod every_test;
 mod exchange;
+mod extreme_integers;
 mod facts;
 mod gate;
 mod interop_ganesha;

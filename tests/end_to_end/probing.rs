@@ -97,6 +97,32 @@ fn our_servers_and_a_directory_are_usable() {
 }
 
 #[test]
+fn a_probe_without_a_version_follows_what_a_run_does() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let auto = probe(&sharebench, &served.nfs_url("vers=auto"), USABLE);
+    assert_eq!(auto.row("versions", "NFSv4.2"), ("offered", "used"));
+    assert_eq!(auto.row("versions", "NFSv3"), ("offered", "with option"));
+}
+
+#[test]
+fn a_share_that_cannot_be_written_to_is_not_usable() {
+    needs!(Smbd::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions { read_only: true, ..SmbdOptions::default() }).unwrap();
+    let report = probe(&sharebench, &smbd.url("", ""), TARGET);
+    assert_eq!(report.row("shares", "access to the share").0, "read only");
+    assert!(report.incompatibilities().contains("share: read only"), "{}", report.incompatibilities());
+    needs!(Ganesha::NEEDS);
+    let ganesha = Ganesha::start(&GaneshaOptions { read_only: true, ..GaneshaOptions::default() }).unwrap();
+    for version in ["vers=3", "vers=4.1"] {
+        let report = probe(&sharebench, &ganesha.url("", version), TARGET);
+        assert_eq!(report.row("security", "access to the directory").0, "read only", "{version}");
+        assert!(report.incompatibilities().contains("share: read only"), "{}", report.incompatibilities());
+    }
+}
+
+#[test]
 fn text_has_the_reasons_and_the_rows() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
@@ -206,6 +232,9 @@ fn versions_and_flavors_of_ganesha_are_reported() {
     let four = GaneshaOptions { versions: Some("4"), ..GaneshaOptions::default() };
     let ganesha = Ganesha::start(&four).unwrap();
     both_state(&sharebench, &ganesha.url("", ""), "the server offers NFSv4 only");
+    let report = probe(&sharebench, &ganesha.url("", "vers=auto"), USABLE);
+    assert_eq!(report.row("versions", "NFSv4.2"), ("offered", "used"));
+    assert_eq!(report.row("versions", "NFSv4.1"), ("offered", "with option"));
 
     let kerberos = GaneshaOptions { flavor: Some("krb5"), ..GaneshaOptions::default() };
     let ganesha = Ganesha::start(&kerberos).unwrap();

@@ -94,6 +94,13 @@ fn ranks_with_different_arguments_are_rejected_and_several_processes_need_mpi() 
     let message = "its plan contains 'measure = \"5s\"' where rank 0 has 'measure = \"10s\"'";
     assert_eq!(ended.text().matches(message).count(), 2, "on every rank: {}", ended.text());
     assert_eq!(ended.code, Some(2), "{}", ended.text());
+    let script = format!(
+        "exec mpirun --allow-run-as-root --oversubscribe --mca btl self,vader \
+         -np 2 {binary} run --resume 7 --db none.db"
+    );
+    let ended = sharebench.run_by(&["sh", "-c", &script]).unwrap();
+    assert_eq!(ended.text().matches("no run 7").count(), 1, "once: {}", ended.text());
+    assert_eq!(ended.code, Some(2), "{}", ended.text());
     let plain = Sharebench::new().unwrap();
     let started = plain.run_with(&["load", "."], &[("OMPI_COMM_WORLD_SIZE", "6")]).unwrap();
     assert_eq!(started.code, Some(2));

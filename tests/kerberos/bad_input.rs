@@ -80,6 +80,34 @@ fn each_mistake_is_one_sentence_and_exit_code_3() {
 }
 
 #[test]
+fn a_probe_logs_in_with_the_ticket_that_a_run_would_use() {
+    needs!(Realm::NEEDS, Smbd::NEEDS);
+    let Some(realm) = Realm::enter("bad_input::a_probe_logs_in_with_the_ticket_that_a_run_would_use") else {
+        return;
+    };
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions { keytab: Some(realm.keytab()), ..SmbdOptions::default() }).unwrap();
+    let url = smbd.url("", "auth=kerberos").replace("127.0.0.1", "localhost");
+    let url = url.replace(&format!("{}@", smbd.user()), "alice@");
+    let own = realm.environment();
+    let variables: Vec<(&str, &str)> = own.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let probe = |more: &[&str]| {
+        let line = [&["probe", url.as_str(), "--timeout=60s"], more].concat();
+        sharebench.run_with(&line, &variables).unwrap()
+    };
+    let without = probe(&[]);
+    assert_eq!(without.code, Some(3), "{}", without.text());
+    assert!(without.stdout.contains("usable: no") && without.stdout.contains("kinit"), "{}", without.text());
+    let keys = realm.user_keytab().display().to_string();
+    let by_key = probe(&["--keytab", &keys, "--principal", "alice"]);
+    realm.log_in(&["alice"]).unwrap();
+    for found in [by_key, probe(&[])] {
+        assert_eq!(found.code, Some(0), "{}", found.text());
+        assert!(found.stdout.contains("account alice"), "{}", found.text());
+    }
+}
+
+#[test]
 fn a_clock_that_differs_is_reported() {
     needs!(Realm::NEEDS, Smbd::NEEDS, Failing::NEEDS);
     let Some(realm) = Realm::enter("bad_input::a_clock_that_differs_is_reported") else { return };

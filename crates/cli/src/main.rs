@@ -25,6 +25,7 @@ use std::process::ExitCode;
 use args::{Arguments, Command};
 use clap::{CommandFactory, Parser};
 use exit::Failure;
+use sharebench_model::without_secrets;
 
 // The allocator of musl is seven times as slow as that of glibc (docs/adr/0077-allocator-of-the-static-program.md).
 #[cfg(target_env = "musl")]
@@ -52,9 +53,9 @@ fn main() -> ExitCode {
 /// Prints what clap has to say: an error in the arguments, help or the version.
 fn explained(error: &clap::Error) -> ExitCode {
     let mut text = error.render().to_string();
-    // An error quotes the argument, which may come from a script or a clipboard.
+    // An error quotes the argument, which may come from a script or a clipboard, and may contain a password.
     for argument in std::env::args_os().filter_map(|argument| argument.into_string().ok()) {
-        let shown = sharebench_report::plain(&argument);
+        let shown = sharebench_report::plain(&without_secrets(&argument));
         if shown != argument {
             text = text.replace(&argument, &shown);
         }

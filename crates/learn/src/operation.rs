@@ -229,6 +229,9 @@ pub struct Unseen {
     pub cut: u64,
     /// Messages that no reader understood.
     pub not_understood: u64,
+    /// Connections that were forgotten, because the input has more of them than fit in memory: what they sent later may not
+    /// be understood.
+    pub forgotten: u64,
     /// Requests without a reply.
     pub without_reply: u64,
     /// Replies without a request.

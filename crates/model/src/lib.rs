@@ -39,6 +39,7 @@ mod tcp;
 mod timeline;
 mod traffic;
 pub mod units;
+mod url_secrets;
 
 pub use cache_right::CacheRight;
 pub use check::{Check, CheckText, Verdict};
@@ -76,3 +77,4 @@ pub use spreadsheet::{spreadsheet_text, spreadsheet_text_read};
 pub use tcp::{TcpCounts, TcpReading};
 pub use timeline::{Outage, Timeline};
 pub use traffic::{IoBytes, WireCount};
+pub use url_secrets::without_secrets;

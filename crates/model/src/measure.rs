@@ -112,7 +112,7 @@ pub struct Measure {
     pub busy_ns: u64,
     /// Which of the two divides the bytes.
     pub rate_base: RateBase,
-    /// Operations completed, failed ones included.
+    /// Operations completed: of a load those that succeeded, of other steps failed ones too.
     pub operations: u64,
     /// Transactions completed; equals `operations` where each is one operation.
     pub transactions: u64,
@@ -265,6 +265,12 @@ impl Measure {
         (self.operations > 0).then(|| self.client_cpu.total_ns() as f64 / self.operations as f64)
     }
 
+    /// Operations that were attempted. Those of a load are counted where they succeed, those of other steps in any case.
+    pub fn attempted(&self) -> u64 {
+        let failed = self.error_count();
+        if self.load.is_empty() { self.operations.max(failed) } else { self.operations + failed }
+    }
+
     /// All failures.
     pub fn error_count(&self) -> u64 {
         self.errors.values().sum()
@@ -329,6 +335,19 @@ mod tests {
         assert_eq!(measure.mean_response_ns(), None);
         measure.reported.response_mean_ns = Some(132);
         assert_eq!(measure.mean_response_ns(), Some(132.0));
+    }
+
+    #[test]
+    fn failed_operations_of_a_load_are_not_among_those_that_it_counts() {
+        let of = |operations, failed, load: LoadDetail| {
+            let errors = BTreeMap::from([(ErrorClass::Timeout, failed)]).into();
+            Measure { operations, errors, load: load.into(), ..Measure::default() }.attempted()
+        };
+        let load = || LoadDetail { transactions: vec![crate::Part::named("copy")], ..LoadDetail::default() };
+        assert_eq!(of(0, 10, load()), 10);
+        assert_eq!(of(90, 10, load()), 100);
+        assert_eq!(of(90, 10, LoadDetail::default()), 90);
+        assert_eq!(of(0, 10, LoadDetail::default()), 10);
     }
 
     #[test]

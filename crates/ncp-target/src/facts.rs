@@ -1,7 +1,7 @@
 //! The negotiated properties of a session, as facts of the run.
 
 use sharebench_model::{COMMIT_ON_CLOSE, Fact, NO_CLIENT_CACHE, TargetFacts};
-use sharebench_ncp::client::{Client, ProbeResult};
+use sharebench_ncp::client::{Client, Direction, ProbeResult};
 use sharebench_ncp::wire::name_space::space;
 use sharebench_ncp::wire::server_info::ServerInfo;
 
@@ -78,8 +78,8 @@ fn datagrams(options: &NcpOptions, client: &Client<SocketTransport>, facts: &mut
     add(Fact::Lip, lip);
     add(Fact::Retry, format!("{:?}", options.retry));
     if let Some(burst) = options.burst {
-        let window = client.window();
-        if window == 0 {
+        let windows = [Direction::Read, Direction::Write].map(|direction| client.window(direction));
+        if windows == [0, 0] {
             add(Fact::Burst, "refused".to_owned());
             let bytes = client.buffer();
             add(
@@ -89,9 +89,13 @@ fn datagrams(options: &NcpOptions, client: &Client<SocketTransport>, facts: &mut
         } else {
             add(Fact::Burst, "on".to_owned());
         }
+        let start = if burst.adapts_window { "auto, at most " } else { "" };
         add(
             Fact::BurstWindow,
-            if burst.adapts_window { format!("auto, at most {window}") } else { window.to_string() },
+            match windows {
+                [read, write] if read != write => format!("{start}{read} for reads, {write} for writes"),
+                [window, _] => format!("{start}{window}"),
+            },
         );
         add(Fact::BurstPacket, client.burst_packet(burst.packet).to_string());
         add(Fact::BurstGap, if burst.adapts_gap { "auto".to_owned() } else { format!("{:?}", burst.gap) });

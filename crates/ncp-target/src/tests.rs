@@ -9,7 +9,7 @@ use sharebench_model::{
 };
 use sharebench_ncp::receive_buffer;
 use sharebench_ncp::security::level::Level;
-use sharebench_server::{MemoryVolume, NcpServer, NcpServerOptions};
+use sharebench_server::{DosAttributes, MemoryVolume, NcpServer, NcpServerOptions, ROOT, Volume};
 use sharebench_target::conformance::Suite;
 use sharebench_target::{
     Capabilities, ConnectError, Secret, Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for,
@@ -59,6 +59,32 @@ fn max_depth() -> u32 {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let granted = receive_buffer::grow(&socket, receive_buffer::OF_SERVER).unwrap();
     if granted >= receive_buffer::OF_SERVER { 32 } else { 4 }
+}
+
+/// Other servers answer "no rights to delete" for open files too, as this one does for protected ones.
+#[tokio::test]
+async fn a_file_that_is_still_open_is_told_from_one_that_may_not_be_deleted() {
+    let volume = Arc::new(MemoryVolume::new(1 << 20));
+    let accounts = vec![("lab".to_owned(), Secret::new(PASSWORD))];
+    let options = NcpServerOptions { accounts, threads: 1, ..NcpServerOptions::default() };
+    let server = NcpServer::start("127.0.0.1:0".parse().unwrap(), Arc::clone(&volume) as _, options).unwrap();
+    let target = at(&server, "SHARE");
+    let mut writer = target.connect(&SessionSpec::default()).await.unwrap();
+    let mut cleaner = target.connect(&SessionSpec::default()).await.unwrap();
+    let opened = call(&mut *writer, MetaOp::open("file".to_owned(), OpenHow::CreateNew)).await.unwrap();
+    let MetaYield::Opened { file, .. } = opened else { panic!("{opened:?}") };
+    let node = volume.lookup(ROOT, "file").unwrap().node;
+    let protected = DosAttributes { bits: 0x40000, created: None };
+    volume.set_dos_attributes(node, &protected).unwrap();
+    let remove = || MetaOp::Remove { path: "file".to_owned() };
+    let error = call(&mut *cleaner, remove()).await.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Busy);
+    assert!(error.to_string().contains("still open on the server"), "{error}");
+    call(&mut *writer, MetaOp::Close { file }).await.unwrap();
+    let error = call(&mut *cleaner, remove()).await.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Refused, "{error}");
+    volume.set_dos_attributes(node, &DosAttributes { bits: 0, created: None }).unwrap();
+    call(&mut *cleaner, remove()).await.unwrap();
 }
 
 #[tokio::test]

@@ -146,6 +146,12 @@ const SPOILT: [(&str, &str); 32] = [
 
 #[test]
 fn each_invalid_line_is_reported_with_its_number() {
+    let deep = format!("Mkdir \"{}\" NT_STATUS_OK\n", "\\d".repeat(5000));
+    assert!(mistakes(&deep).contains("has 5000 levels and 10000 bytes"), "{}", mistakes(&deep));
+    let long = format!("Mkdir \"{}\" NT_STATUS_OK\n", format!("\\{}", "d".repeat(200)).repeat(6));
+    assert!(mistakes(&long).contains("has 6 levels and 1206 bytes"), "{}", mistakes(&long));
+    let deepest = format!("Mkdir \"{}\" NT_STATUS_OK\n", "\\d".repeat(64));
+    assert_eq!(mistakes(&deepest), "");
     let good = "NTCreateX \"\\d\" 1 2 5 NT_STATUS_OK\n2 NTCreateX \"\\f\" 0 2 6 NT_STATUS_OK\n";
     assert_eq!(mistakes(good), "");
     for (line, wanted) in SPOILT {

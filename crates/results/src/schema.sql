@@ -1,4 +1,4 @@
--- Integers that are 64-bit unsigned in the program keep their bits: values from 2^63 up read as negative in SQL.
+-- The counts, bytes and times of the steps of a run add up to less than 2^63.
 CREATE TABLE run (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     title TEXT NOT NULL,

@@ -38,6 +38,10 @@ impl Volume for ReadOnlyVolume {
         self.0.listed_in(node)
     }
 
+    fn place(&self, node: NodeId) -> VolumeResult<(NodeId, String)> {
+        self.0.place(node)
+    }
+
     fn create(&self, _directory: NodeId, _name: &str, _mode: u32) -> VolumeResult<Attributes> {
         Err(VolumeError::ReadOnly)
     }

@@ -183,6 +183,12 @@ pub trait Volume: Send + Sync {
         ListedIn::Unknown
     }
 
+    /// A directory that holds a node, and its name there; the root is in itself and has no name.
+    /// [`VolumeError::Unsupported`] if the volume does not know.
+    fn place(&self, _node: NodeId) -> VolumeResult<(NodeId, String)> {
+        Err(VolumeError::Unsupported)
+    }
+
     /// Creates a file; [`VolumeError::Exists`] if the name already exists.
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes>;
 

@@ -79,6 +79,10 @@ impl Volume for VolumeView {
         self.inner.listed_in(node)
     }
 
+    fn place(&self, node: NodeId) -> VolumeResult<(NodeId, String)> {
+        self.inner.place(node)
+    }
+
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
         self.names(directory, self.inner.create(directory, name, mode))
     }

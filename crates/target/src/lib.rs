@@ -44,6 +44,6 @@ pub use session::{
 pub use url::{TargetUrl, UrlError};
 pub use with_bypass::WithBypass;
 pub use working_directory::{
-    DIRECTORY_PREFIX, MARKER, SHORT_MARKER, is_marker, is_same_directory, is_working_directory, marker_of,
-    short_directory, short_hash,
+    DIRECTORY_PREFIX, MARKER, SHORT_MARKER, chosen_name, is_marker, is_same_directory, is_working_directory,
+    marker_of, short_directory, short_hash,
 };

@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use sharebench_model::without_secrets;
+
 /// Why a text is not a target URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
@@ -50,6 +52,10 @@ impl TargetUrl {
             }
             return Ok(Self { scheme: "file".into(), path: text.into(), ..Self::default() });
         };
+        let shown = without_secrets(text);
+        if shown != text {
+            return Err(UrlError::Password(shown));
+        }
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
         let (user, place) = match authority.rsplit_once('@') {
@@ -57,7 +63,7 @@ impl TargetUrl {
             None => (None, authority),
         };
         if user.is_some_and(|user| user.contains(':')) {
-            return Err(UrlError::Password(redact(text)));
+            return Err(UrlError::Password(shown));
         }
         let (host, port) =
             split_port(place).ok_or_else(|| malformed("the port is not a number from 1 to 65535"))?;
@@ -167,15 +173,6 @@ fn windows_path(path: &str) -> String {
     path.strip_prefix('/').filter(|_| has_drive).unwrap_or(path).replace('/', r"\")
 }
 
-fn redact(text: &str) -> String {
-    match (text.split_once("://"), text.rsplit_once('@')) {
-        (Some((scheme, rest)), Some((_, place))) => {
-            format!("{scheme}://{}:...@{place}", rest.split(':').next().unwrap_or_default())
-        }
-        _ => "...".into(),
-    }
-}
-
 fn split_port(place: &str) -> Option<(&str, Option<u16>)> {
     if let Some(rest) = place.strip_prefix('[') {
         let (host, after) = rest.split_once(']')?;
@@ -243,8 +240,12 @@ mod tests {
 
     #[test]
     fn a_password_in_the_url_is_refused_and_not_repeated() {
-        let error = TargetUrl::parse("smb://alice:hunter2@nas/share").unwrap_err().to_string();
-        assert!(!error.contains("hunter2") && error.contains("SHAREBENCH_PASSWORD"), "{error}");
+        for text in
+            ["smb://alice:hunter2@nas/share", "smb://alice:***@nas/share", "nfs://h/x?password=hunter2"]
+        {
+            let error = TargetUrl::parse(text).unwrap_err().to_string();
+            assert!(!error.contains("hunter2") && error.contains("SHAREBENCH_PASSWORD"), "{error}");
+        }
     }
 
     #[test]

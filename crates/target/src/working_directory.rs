@@ -6,14 +6,15 @@
 
 use sharebench_model::mix;
 
-/// Start of the name of every directory that sharebench makes at the top of a target.
+/// Start of the name of every directory that sharebench makes at the top of a target. Where a share hides names that begin
+/// with a dot, a name of the user precedes it: `bench.sharebench-1f2e3d4c-0`.
 pub const DIRECTORY_PREFIX: &str = ".sharebench-";
 
 /// Name of the empty file in each of these directories. `sharebench clean` removes no directory without it, because
 /// anybody can give a directory a name with [`DIRECTORY_PREFIX`].
 pub const MARKER: &str = ".made-by-sharebench";
 
-/// The 8.3 form of [`MARKER`], in directories with an 8.3 name.
+/// The 8.3 form of [`MARKER`], in directories with an 8.3 name, and in those whose name begins with one of the user.
 pub const SHORT_MARKER: &str = "MADEBY.SBN";
 
 /// Extension of the 8.3 name of a directory that is not that of a run, such as a kept data set.
@@ -26,12 +27,17 @@ const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
 /// True for the name of a directory of sharebench, long or 8.3 in any case. Only the marker in it proves that
 /// sharebench made the directory.
 pub fn is_working_directory(name: &str) -> bool {
-    name.starts_with(DIRECTORY_PREFIX) || is_short_directory(name)
+    name.contains(DIRECTORY_PREFIX) || is_short_directory(name)
+}
+
+/// What precedes [`DIRECTORY_PREFIX`] in the name of a directory of sharebench: nothing, or the name that the user chose.
+pub fn chosen_name(directory: &str) -> &str {
+    directory.find(DIRECTORY_PREFIX).map_or("", |at| &directory[..at])
 }
 
 /// Name of the marker in a directory of that name.
 pub fn marker_of(directory: &str) -> &'static str {
-    if is_short_directory(directory) { SHORT_MARKER } else { MARKER }
+    if directory.starts_with(DIRECTORY_PREFIX) { MARKER } else { SHORT_MARKER }
 }
 
 /// True for the name of a marker, long or 8.3 in any case.
@@ -115,6 +121,20 @@ mod tests {
             assert!(is_same_directory(other, &short), "{other}: {short}");
         }
         assert_eq!(short_directory("sharebench-1f2e3d4c-0"), None);
+    }
+
+    #[test]
+    fn a_name_of_the_user_may_precede_that_of_the_directory() {
+        for (name, chosen, marker) in [
+            (".sharebench-1f2e3d4c-0", "", MARKER),
+            ("bench.sharebench-1f2e3d4c-0", "bench", SHORT_MARKER),
+            ("bench.sharebench-set-0123456789abcdef", "bench", SHORT_MARKER),
+            ("1F2E3D4C.S00", "", SHORT_MARKER),
+        ] {
+            assert!(is_working_directory(name), "{name}");
+            assert_eq!((chosen_name(name), marker_of(name)), (chosen, marker), "{name}");
+        }
+        assert!(!is_working_directory("bench-sharebench-1f2e3d4c-0"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use sharebench_model::{Measure, StepResult, Verdict};
 
-use crate::types::{RateUnit, RunData};
+use crate::types::RateUnit;
 
 /// What rates and ratios of a step are made of; none when there is nothing to divide.
 pub(crate) fn rate(measure: &Measure, unit: RateUnit) -> Option<f64> {
@@ -16,11 +16,6 @@ pub(crate) fn rate(measure: &Measure, unit: RateUnit) -> Option<f64> {
 /// True when the step may be compared: not invalid, and with a rate.
 pub(crate) fn usable(step: &StepResult, unit: RateUnit) -> bool {
     step.verdict() != Verdict::Invalid && rate(&step.measure, unit).is_some()
-}
-
-/// Failures of every step of a run, also of those that were left out.
-pub(crate) fn error_count(run: &RunData) -> u64 {
-    run.steps.iter().map(|step| step.measure.error_count()).sum()
 }
 
 /// True when the step has a rate of any kind.

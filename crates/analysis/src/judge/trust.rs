@@ -8,7 +8,6 @@ use sharebench_stats::median;
 
 use crate::align::Aligned;
 use crate::align::clocks::Clock;
-use crate::align::rates::error_count;
 use crate::estimate::Estimated;
 use crate::estimate::precision::cell_widths;
 use crate::types::{
@@ -42,7 +41,7 @@ pub(crate) fn lines(
     if !imported || !ours.is_empty() {
         lines.push(self_checks(&ours, checks));
         lines.push(integrity(&ours));
-        lines.push(failures(runs, &ours));
+        lines.push(failures(&ours));
     }
     lines.extend(remarks(checks));
     lines.extend(participation(&steps));
@@ -170,9 +169,9 @@ fn integrity(steps: &[&StepResult]) -> TrustLine {
     line(status, "data", text)
 }
 
-fn failures(runs: &[RunData], steps: &[&StepResult]) -> TrustLine {
-    let errors: u64 = runs.iter().map(error_count).sum();
-    let operations: u64 = steps.iter().map(|step| step.measure.operations).sum();
+fn failures(steps: &[&StepResult]) -> TrustLine {
+    let errors: u64 = steps.iter().map(|step| step.measure.error_count()).sum();
+    let operations: u64 = steps.iter().map(|step| step.measure.attempted()).sum();
     if errors == 0 {
         return line(Status::Ok, "failures", "no operation failed");
     }

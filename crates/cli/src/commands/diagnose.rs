@@ -111,7 +111,7 @@ pub fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
     let options = Options {
         time: if against.is_some() { args.time / 2 } else { args.time },
         read_only: args.read_only,
-        directory: directory_on(&new_directory(), 0),
+        directory: directory_on(&new_directory(""), 0),
         timeout: args.timeout,
         stop: StopSignal::default(),
     };

@@ -230,7 +230,10 @@ fn calibrate(plan: &ResolvedPlan, runs: u32, args: &GateArgs) -> Result<ExitCode
 fn measure(plan: &ResolvedPlan, args: &GateArgs) -> Result<Measured, Failure> {
     let flags = &args.run;
     let targets = targets::open_all(plan, &flags.login)?;
-    Measurement::new(plan, &targets).monitored(&flags.monitoring).run(&flags.output)
+    Measurement::new(plan, &targets)
+        .in_directory(&flags.work_dir)
+        .monitored(&flags.monitoring)
+        .run(&flags.output)
 }
 
 /// The exit code of an outcome.

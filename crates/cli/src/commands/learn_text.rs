@@ -163,6 +163,7 @@ fn unseen(out: &mut Lines, report: &ServerReport) {
         (unseen.encrypted, "encrypted messages without a key that fits"),
         (unseen.cut, "messages were cut short by the capture"),
         (unseen.not_understood, "messages were not understood"),
+        (unseen.forgotten, "connections were forgotten: the input has more at a time than fit in memory"),
         (unseen.without_reply, "requests have no reply; they are in no response time"),
         (unseen.without_request, "replies have no request"),
         (unseen.clock_steps, "times the clock of the capture stepped back"),

@@ -9,17 +9,15 @@ use serde_json::{Value, json};
 use sharebench_engine::Clock;
 use sharebench_model::units::parse_duration;
 use sharebench_ncp_target::NcpProbe;
-use sharebench_nfs::{NfsProbe, Xprtsec};
 use sharebench_plan::url_of_typed_target;
 use sharebench_report::plain;
-use sharebench_smb::SmbProbe;
+use sharebench_target::TargetUrl;
 use sharebench_target::offers::{OfferReport, OfferRow, Usability};
-use sharebench_target::{Secret, TargetUrl};
 
 use crate::exit::{self, Failure};
 use crate::flags::login::LoginFlags;
 use crate::output::{print_object, print_out};
-use crate::run::{credentials, tls};
+use crate::run::{credentials, targets};
 use crate::system::{local_offers, local_path};
 
 pub const PROBE_HELP: &str = "The share, export or volume may be left out. Nothing is written to the
@@ -62,23 +60,15 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     let clock = Clock::start();
     let (report, elapsed) = match url.scheme.as_str() {
         "file" => timed(&clock, local_offers(local_path(url)?))?,
-        "nfs" => {
-            let probe = NfsProbe::from_url(url.clone())?;
-            let probe = match probe.xprtsec() {
-                Xprtsec::None => probe,
-                requested => probe.with_tls(tls::client(&args.login.tls, requested, &url)?),
-            };
-            timed(&clock, probe.run(args.timeout))?
-        }
-        "smb" => {
-            // Report errors of the URL before a prompt for the password.
-            SmbProbe::from_url(url.clone(), None)?;
-            let password = password(&url, args)?;
-            timed(&clock, SmbProbe::from_url(url, password)?.run(args.timeout))?
-        }
+        "nfs" => timed(&clock, targets::nfs_probe(url, &args.login)?.run(args.timeout))?,
+        "smb" => timed(&clock, targets::smb_probe(url, &args.login)?.run(args.timeout))?,
         "ncp" => {
+            // Report errors of the URL before a prompt for the password.
             NcpProbe::from_url(url.clone(), None)?;
-            let password = password(&url, args)?;
+            let password = match url.user {
+                Some(_) => credentials::if_known(&url, args.login.file())?,
+                None => None,
+            };
             timed(&clock, NcpProbe::from_url(url, password)?.run(args.timeout))?
         }
         other => {
@@ -94,14 +84,6 @@ pub fn run(args: &ProbeArgs) -> Result<ExitCode, Failure> {
         print_out(&text(&report, elapsed))?;
     }
     Ok(if report.is_usable() { ExitCode::SUCCESS } else { ExitCode::from(exit::TARGET) })
-}
-
-/// The password of the URL's account; none if nothing provides one.
-fn password(url: &TargetUrl, args: &ProbeArgs) -> Result<Option<Secret>, Failure> {
-    match url.user {
-        Some(_) => credentials::if_known(url, args.login.file()),
-        None => Ok(None),
-    }
 }
 
 fn timed(

@@ -20,7 +20,10 @@ pub fn plan(plan: &ResolvedPlan, flags: &RunFlags, ranks: RankFlags) -> Result<E
         return exit;
     }
     let targets = targets::open_all(plan, &flags.login)?;
-    let measured = Measurement::new(plan, &targets).monitored(&flags.monitoring).run(&flags.output)?;
+    let measured = Measurement::new(plan, &targets)
+        .in_directory(&flags.work_dir)
+        .monitored(&flags.monitoring)
+        .run(&flags.output)?;
     finish(&measured, flags.report.as_deref(), &flags.output)
 }
 

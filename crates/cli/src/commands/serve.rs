@@ -22,7 +22,7 @@ use crate::exit::Failure;
 use crate::flags::password::PasswordFlags;
 use crate::output::{message, print_out};
 use crate::run::accounts_file::{self, Account};
-use crate::run::credentials::{self, VARIABLE};
+use crate::run::credentials::{self, VARIABLE, warn_of_readers};
 use crate::run::interrupts::Interrupts;
 use crate::run::tls;
 
@@ -281,6 +281,7 @@ fn bindery_profile(account: &Account) -> (String, BinderyProfile) {
 /// The keys of --keytab.
 fn keys(access: &AccessFlags) -> Result<Option<AcceptorKeys>, Failure> {
     let Some(path) = &access.keytab else { return Ok(None) };
+    warn_of_readers("--keytab", path);
     let keys = AcceptorKeys::read(path);
     keys.map(Some).map_err(|error| Failure::usage(format!("--keytab {}: {error}", path.display())))
 }

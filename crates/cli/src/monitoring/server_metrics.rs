@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use sharebench_model::ServerLoad;
+use sharebench_model::{ServerLoad, without_secrets};
 
 /// Interval between two requests.
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
@@ -34,7 +34,10 @@ impl FromStr for ExporterUrl {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("'{text}' is not the URL of an exporter; expected for example http://nas:9100/metrics")
+            format!(
+                "'{}' is not the URL of an exporter; expected for example http://nas:9100/metrics",
+                without_secrets(text)
+            )
         };
         let rest = text.strip_prefix("http://").ok_or_else(wrong)?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, "metrics"));
@@ -50,7 +53,7 @@ impl FromStr for ExporterUrl {
 
 impl fmt::Display for ExporterUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.host, self.path)
+        f.write_str(&without_secrets(&format!("http://{}{}", self.host, self.path)))
     }
 }
 
@@ -314,8 +317,11 @@ process_cpu_seconds_total 3
         let url: ExporterUrl = "http://nas:9100/metrics".parse().unwrap();
         assert_eq!(url.to_string(), "http://nas:9100/metrics");
         assert_eq!("http://nas".parse::<ExporterUrl>().unwrap().to_string(), "http://nas:80/metrics");
-        for wrong in ["nas:9100", "https://nas/metrics", "http://", "http://a b/", "http://me@nas/metrics"] {
-            assert!(wrong.parse::<ExporterUrl>().unwrap_err().contains("http://nas:9100"), "{wrong}");
+        for wrong in
+            ["nas:9100", "https://nas/metrics", "http://", "http://a b/", "http://me:hunter2@nas/metrics"]
+        {
+            let error = wrong.parse::<ExporterUrl>().unwrap_err();
+            assert!(error.contains("http://nas:9100") && !error.contains("hunter2"), "{wrong}: {error}");
         }
     }
 }

@@ -16,7 +16,7 @@ pub const VARIABLE: &str = "SHAREBENCH_PASSWORD";
 /// The password from `--password-file` or the environment.
 pub fn given(password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
     if let Some(path) = password_file {
-        warn_of_readers(path);
+        warn_of_readers("--password-file", path);
         let text = files::read_text(path)
             .map_err(|error| Failure::usage(format!("--password-file {}: {error}", path.display())))?;
         let secret = Secret::new(text.lines().next().unwrap_or_default());
@@ -27,15 +27,15 @@ pub fn given(password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
     Ok(std::env::var(VARIABLE).ok().map(|text| Secret::new(text).with_source(VARIABLE)))
 }
 
-/// Warns of a password file that other users own or can read.
-fn warn_of_readers(path: &Path) {
+/// Warns of a file with passwords or keys that other users own or can read.
+pub fn warn_of_readers(option: &str, path: &Path) {
     let shown = path.display();
     match exposure(path) {
         Ok(Some(Exposure::ForeignOwner(owner))) => {
-            message(format_args!("warning: --password-file {shown} belongs to user id {owner}"));
+            message(format_args!("warning: {option} {shown} belongs to user id {owner}"));
         }
         Ok(Some(Exposure::Readable)) => message(format_args!(
-            "warning: other users can read or change --password-file {shown}; protect it with: chmod 600"
+            "warning: other users can read or change {option} {shown}; protect it with: chmod 600"
         )),
         // Reading the file reports its errors.
         Ok(None) | Err(_) => {}

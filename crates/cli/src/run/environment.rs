@@ -22,8 +22,8 @@ pub fn new_seed() -> u64 {
 }
 
 /// A new name for a run's directory on the targets.
-pub fn new_directory() -> String {
-    format!("{DIRECTORY_PREFIX}{:08x}", new_seed() as u32)
+pub fn new_directory(name: &str) -> String {
+    format!("{name}{DIRECTORY_PREFIX}{:08x}", new_seed() as u32)
 }
 
 /// Facts about machine, kernel, clock and command.

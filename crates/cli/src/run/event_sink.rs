@@ -80,11 +80,10 @@ impl EventSink {
         if let RunEvent::StepFinished(step) = event {
             self.judge_failures(step);
         }
-        if let RunEvent::TargetReady { .. } = event
-            && self.header.is_some()
-        {
+        let begins = matches!(event, RunEvent::StepStarted { .. } | RunEvent::Finished(_));
+        if !begins && self.header.is_some() {
             // The run is created in the results database when its first step starts, so that a target that
-            // cannot be reached leaves no trace there (docs/adr/0008).
+            // cannot be reached, or has too little space, leaves no trace there (docs/adr/0008).
             return self.waiting.push(event.clone());
         }
         if let Some(header) = self.header.take() {

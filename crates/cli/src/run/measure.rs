@@ -200,11 +200,16 @@ impl<'a> Measurement<'a> {
             plan,
             targets,
             done: Vec::new(),
-            directory: environment::new_directory(),
+            directory: environment::new_directory(""),
             resumed: false,
             monitoring: MonitoringFlags::default(),
             group: None,
         }
+    }
+
+    /// The same run in directories whose names begin with one of the user.
+    pub fn in_directory(self, name: &str) -> Self {
+        Self { directory: environment::new_directory(name), ..self }
     }
 
     /// The same run with monitoring.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sharebench_gss::{Identity, SharedCredential};
+use sharebench_gss::{Identity, SharedCredential, TicketPool};
 use sharebench_ncp_target::NcpTarget;
-use sharebench_nfs::{NfsTarget, Xprtsec};
+use sharebench_nfs::{NfsProbe, NfsTarget, Xprtsec};
 use sharebench_plan::{PlannedTarget, ResolvedPlan};
-use sharebench_smb::SmbTarget;
+use sharebench_smb::{SmbProbe, SmbTarget};
 use sharebench_target::{NullTarget, Secret, Target, TargetUrl, WithBypass};
 
 use crate::exit::Failure;
@@ -109,11 +109,7 @@ pub fn open(url: &str, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
 fn open_smb(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
     // Report errors of the URL before a prompt for the password.
     let checked = SmbTarget::from_url(url.clone(), Secret::default())?;
-    if let Some(tickets) = tickets::selected(login)? {
-        if !checked.requires_kerberos() {
-            let detail = "--keytab, --principal and --credentials need auth=kerberos";
-            return Err(Failure::usage(format!("{url}: {detail} in the URL")));
-        }
+    if let Some(tickets) = smb_tickets(&url, login, checked.requires_kerberos())? {
         return Ok(Arc::new(checked.with_tickets(tickets)));
     }
     let secret = match url.user {
@@ -124,6 +120,48 @@ fn open_smb(url: TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failu
     Ok(Arc::new(SmbTarget::from_url(url, secret)?))
 }
 
+/// The tickets that the options select for an SMB URL.
+fn smb_tickets(
+    url: &TargetUrl,
+    login: &LoginFlags,
+    requires_kerberos: bool,
+) -> Result<Option<TicketPool>, Failure> {
+    let selected = tickets::selected(login)?;
+    if selected.is_some() && !requires_kerberos {
+        let detail = "--keytab, --principal and --credentials need auth=kerberos";
+        return Err(Failure::usage(format!("{url}: {detail} in the URL")));
+    }
+    Ok(selected)
+}
+
+/// The probe of an SMB server, which logs in as a run does. Without a password and a ticket it does not log in.
+pub fn smb_probe(url: TargetUrl, login: &LoginFlags) -> Result<SmbProbe, Failure> {
+    // Report errors of the URL before a prompt for the password.
+    let checked = SmbProbe::from_url(url.clone(), None)?;
+    if let Some(tickets) = smb_tickets(&url, login, checked.requires_kerberos())? {
+        return Ok(checked.with_tickets(tickets));
+    }
+    let password = match url.user {
+        Some(_) if checked.logs_in() => credentials::given(login.file())?,
+        Some(_) => credentials::if_known(&url, login.file())?,
+        None => None,
+    };
+    Ok(SmbProbe::from_url(url, password)?)
+}
+
+/// The probe of an NFS server, which logs in as a run does.
+pub fn nfs_probe(url: TargetUrl, login: &LoginFlags) -> Result<NfsProbe, Failure> {
+    let probe = NfsProbe::from_url(url.clone())?;
+    let probe = match probe.xprtsec() {
+        Xprtsec::None => probe,
+        requested => probe.with_tls(tls::client(&login.tls, requested, &url)?),
+    };
+    Ok(match nfs_tickets(&url, login, probe.uses_kerberos())? {
+        Some(tickets) => probe.with_tickets(tickets),
+        None => probe,
+    })
+}
+
 /// An NFS target. Only Kerberos has accounts.
 fn open_nfs(url: &TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Failure> {
     let target = NfsTarget::from_url(url.clone())?;
@@ -131,25 +169,31 @@ fn open_nfs(url: &TargetUrl, login: &LoginFlags) -> Result<Arc<dyn Target>, Fail
         Xprtsec::None => target,
         requested => target.with_tls(tls::client(&login.tls, requested, url)?),
     };
+    Ok(match nfs_tickets(url, login, target.uses_kerberos())? {
+        Some(tickets) => Arc::new(target.with_tickets(tickets)),
+        None => Arc::new(target),
+    })
+}
+
+/// The tickets that the options select for an NFS URL, or that a password buys; none where those of the user's cache are
+/// used.
+fn nfs_tickets(
+    url: &TargetUrl,
+    login: &LoginFlags,
+    uses_kerberos: bool,
+) -> Result<Option<TicketPool>, Failure> {
     let selected = tickets::selected(login)?;
-    if !target.uses_kerberos() {
-        return match selected {
-            Some(_) => Err(Failure::usage(format!(
-                "{url}: --keytab, --principal and --credentials need sec=krb5, krb5i or krb5p in the URL"
-            ))),
-            None => Ok(Arc::new(target)),
-        };
+    if selected.is_some() && !uses_kerberos {
+        return Err(Failure::usage(format!(
+            "{url}: --keytab, --principal and --credentials need sec=krb5, krb5i or krb5p in the URL"
+        )));
     }
-    if let Some(tickets) = selected {
-        return Ok(Arc::new(target.with_tickets(tickets)));
+    if selected.is_some() || !uses_kerberos {
+        return Ok(selected);
     }
-    match (&url.user, credentials::given(login.file())?) {
-        (Some(user), Some(secret)) => {
-            let identity = Identity::password(user, secret);
-            Ok(Arc::new(target.with_tickets(SharedCredential::new(identity))))
-        }
-        _ => Ok(Arc::new(target)),
-    }
+    let Some(user) = &url.user else { return Ok(None) };
+    let secret = credentials::given(login.file())?;
+    Ok(secret.map(|secret| SharedCredential::new(Identity::password(user, secret)).into()))
 }
 
 /// The password of the URL's account; a URL without an account needs none.

@@ -10,14 +10,15 @@ use crate::exit::Failure;
 use crate::files;
 use crate::flags::login::LoginFlags;
 use crate::run::accounts_file::check_readers;
+use crate::run::credentials::warn_of_readers;
 
 /// The identities of `--keytab`, `--principal` and `--credentials`; none without these options.
 pub fn selected(flags: &LoginFlags) -> Result<Option<TicketPool>, Failure> {
     let keytab = flags.keytab.as_deref();
-    if let Some(path) = keytab
-        && let Err(error) = std::fs::File::open(path)
-    {
-        return Err(Failure::usage(format!("--keytab {}: {error}", path.display())));
+    if let Some(path) = keytab {
+        warn_of_readers("--keytab", path);
+        std::fs::File::open(path)
+            .map_err(|error| Failure::usage(format!("--keytab {}: {error}", path.display())))?;
     }
     if let Some(path) = &flags.credentials {
         return of_file(path, keytab).map(Some);

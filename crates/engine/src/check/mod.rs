@@ -102,7 +102,7 @@ fn errors(measure: &Measure) -> Vec<Check> {
         // A busy server may accept the same operation later; any other failure changes the meaning of the
         // number.
         let verdict = if *class == ErrorClass::Busy { Verdict::Warning } else { Verdict::Invalid };
-        check("errors", verdict, format!("{count} of {} operations failed: {class}", measure.operations))
+        check("errors", verdict, format!("{count} of {} operations failed: {class}", measure.attempted()))
     };
     let mut checks: Vec<Check> = measure.errors.iter().map(failed).collect();
     if measure.operations == 0 {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, StepError, mix};
 use sharebench_plan::{TransactionWork, Verify, Workload};
-use sharebench_target::{DIRECTORY_PREFIX, Session};
+use sharebench_target::{DIRECTORY_PREFIX, Session, chosen_name};
 
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
@@ -31,9 +31,9 @@ pub(crate) struct SharedSet {
     pub directory: Option<String>,
 }
 
-/// The directory of a kept set. Its name is a hash of the set's files, so that only a plan with the same files finds
-/// it.
-fn kept_directory(workload: &Workload) -> String {
+/// The directory of a kept set, next to that of a run. Its name is a hash of the set's files, so that only a plan with the
+/// same files finds it.
+fn kept_directory(workload: &Workload, run: &str) -> String {
     let mut hash = mix(FORMAT);
     let mut add = |number: u64| hash = mix(hash ^ number);
     for (index, file) in shared(workload) {
@@ -42,7 +42,7 @@ fn kept_directory(workload: &Workload) -> String {
         add(index as u64);
         file.data.name().bytes().for_each(|byte| add(u64::from(byte)));
     }
-    format!("{DIRECTORY_PREFIX}set-{hash:016x}")
+    format!("{}{DIRECTORY_PREFIX}set-{hash:016x}", chosen_name(run))
 }
 
 impl SharedSet {
@@ -68,7 +68,7 @@ impl SharedSet {
         }
         let session = files.session.as_mut();
         let (directory, said) = if keep {
-            let kept = kept_directory(workload);
+            let kept = kept_directory(workload, &files.directory);
             if let Some(said) = keep_set(session, workload, &kept, site, context).await? {
                 (kept, Some(said))
             } else {

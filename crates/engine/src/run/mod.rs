@@ -266,10 +266,16 @@ impl Run<'_> {
                 continue;
             }
             let files = TargetFiles::prepare(session, directory, self.units(), self.resumed, context).await;
-            let files = files.map_err(|error| StartError::Prepare {
-                target: name.clone(),
-                directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
-                error,
+            let files = files.map_err(|mut error| {
+                let is_hidden = matches!(error.class, ErrorClass::NotFound | ErrorClass::Refused);
+                if is_hidden && self.directory.starts_with('.') {
+                    error.detail += "; if the share hides names with a dot in front, use --work-dir NAME";
+                }
+                StartError::Prepare {
+                    target: name.clone(),
+                    directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
+                    error,
+                }
             })?;
             let mut files = files;
             files.paged = target.capabilities().blocking;

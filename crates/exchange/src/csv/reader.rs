@@ -7,6 +7,9 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::ImportError;
 
+/// Most columns of a table. Each may be an axis of every step, and no program measures along thousands of axes.
+const MAX_COLUMNS: usize = 1000;
+
 /// A record and the line it begins on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
@@ -18,21 +21,24 @@ pub(super) struct Record {
 pub(super) fn read(text: &str) -> Result<(Record, Vec<Record>), ImportError> {
     let mut records = records(text)?.into_iter();
     let header = records.next().ok_or_else(|| ImportError::whole("there is no line of headings"))?;
+    let columns = header.fields.len();
+    if columns > MAX_COLUMNS {
+        return Err(ImportError::at(header.line, format!("{columns} columns are more than {MAX_COLUMNS}")));
+    }
     for (index, name) in header.fields.iter().enumerate() {
         if header.fields[..index].contains(name) {
             return Err(ImportError::at(header.line, format!("two columns are called '{name}'")));
         }
     }
     let rows: Vec<Record> = records.collect();
-    if header.fields.len() < 2 {
+    if columns < 2 {
         let problem = "the headings are one column; are the columns separated by commas?";
         return Err(ImportError::at(header.line, problem));
     }
     for row in &rows {
         let found = row.fields.len();
-        let wanted = header.fields.len();
-        if found != wanted {
-            return Err(ImportError::at(row.line, format!("{found} fields where the headings are {wanted}")));
+        if found != columns {
+            return Err(ImportError::at(row.line, format!("{found} fields where the headings are {columns}")));
         }
     }
     if rows.is_empty() {
@@ -145,6 +151,8 @@ mod tests {
 
     #[test]
     fn a_mistake_is_reported_with_its_line() {
+        let wide = (0..80_000).map(|column| format!("c{column},")).collect::<String>();
+        let wide = wide.trim_end_matches(',').to_owned() + "\n";
         for (text, line, word) in [
             ("a,b\n1,2,3\n", 2, "3 fields"),
             ("a,b\n1,2\n3\n", 3, "1 fields"),
@@ -157,6 +165,7 @@ mod tests {
             ("a,a\n1,2\n", 1, "two columns"),
             ("a;b\n1;2\n", 1, "commas"),
             ("a,b\n", 1, "no row"),
+            (&wide, 1, "80000 columns are more than 1000"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.line == Some(line) && error.problem.contains(word), "{text:?}: {error}");

@@ -8,10 +8,8 @@ use super::datagrams::Datagrams;
 use super::frames::Framed;
 use super::protocols::{Decoder, Ends, Message, Side, Transport, is_encrypted, sender_of_encrypted};
 use super::recorder::Recorder;
+use super::silent::{CALL_BYTES, Key, LastUse, MAX_CONNECTIONS, MAX_WAITING_BYTES, longest_silent};
 use super::stream::{Payload, Stream};
-
-/// Most connections at a time. The others are counted as not understood.
-const MAX_CONNECTIONS: usize = 1 << 20;
 
 /// Which server's connections are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,17 +44,45 @@ pub(super) enum Decoding {
     Known(usize, Box<dyn Decoder>),
 }
 
+impl Decoding {
+    /// Memory of calls that wait for a reply, bytes.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        match self {
+            Self::Known(_, decoder) => decoder.waiting() * CALL_BYTES,
+            Self::Unknown | Self::Ignored => 0,
+        }
+    }
+}
+
 struct Connection {
     /// Addresses of the senders of both directions.
     addresses: [SocketAddr; 2],
     streams: [Stream; 2],
     decoding: Decoding,
+    /// When its last segment was captured.
+    last: u64,
+}
+
+impl Connection {
+    /// Memory of what waits for later segments, bytes.
+    fn waiting_bytes(&self) -> usize {
+        let segments: usize = self.streams.iter().map(Stream::waiting_bytes).sum();
+        segments + self.decoding.waiting_bytes()
+    }
+}
+
+impl LastUse for Connection {
+    fn last_use(&self) -> (bool, u64) {
+        (!matches!(self.decoding, Decoding::Unknown), self.last)
+    }
 }
 
 /// The connections, with what their decoders found.
 pub(super) struct Connections {
     chosen: Chosen,
-    table: HashMap<(SocketAddr, SocketAddr), Connection>,
+    table: HashMap<Key, Connection>,
+    /// Sum of [`Connection::waiting_bytes`].
+    waiting_bytes: usize,
     datagrams: Datagrams,
     pub(super) recorder: Recorder,
     /// Connections of servers that were not chosen.
@@ -70,6 +96,7 @@ impl Connections {
         Self {
             chosen,
             table: HashMap::new(),
+            waiting_bytes: 0,
             datagrams: Datagrams::default(),
             recorder,
             ignored: Vec::new(),
@@ -101,8 +128,7 @@ impl Connections {
                 return;
             }
             if self.table.len() >= MAX_CONNECTIONS {
-                self.recorder.unseen().not_understood += 1;
-                return;
+                self.forget();
             }
             self.count += 1;
             let addresses = [key.0, key.1];
@@ -110,6 +136,7 @@ impl Connections {
                 addresses,
                 streams: [Stream::default(), Stream::default()],
                 decoding: Decoding::Unknown,
+                last: time,
             };
             self.table.insert(key, connection);
         }
@@ -118,11 +145,26 @@ impl Connections {
             return;
         }
         let sink = Sink { chosen: self.chosen, recorder: &mut self.recorder, ignored: &mut self.ignored };
+        let before = connection.waiting_bytes();
         connection.take(direction, time, segment, sink);
+        self.waiting_bytes = self.waiting_bytes - before + connection.waiting_bytes();
+        if self.waiting_bytes > MAX_WAITING_BYTES {
+            self.forget();
+        }
     }
 
-    fn close(&mut self, key: (SocketAddr, SocketAddr)) {
+    /// Ends the connections that were silent longest, because there is no memory for all of them.
+    fn forget(&mut self) {
+        let keys = longest_silent(&self.table);
+        self.recorder.unseen().forgotten += keys.len() as u64;
+        for key in keys {
+            self.close(key);
+        }
+    }
+
+    fn close(&mut self, key: Key) {
         let Some(mut connection) = self.table.remove(&key) else { return };
+        self.waiting_bytes -= connection.waiting_bytes();
         connection.finish(Sink {
             chosen: self.chosen,
             recorder: &mut self.recorder,
@@ -151,7 +193,8 @@ pub(super) struct Sink<'a> {
 
 impl Connection {
     fn take(&mut self, direction: usize, time: u64, segment: &Segment<'_>, mut sink: Sink<'_>) {
-        let Self { addresses, streams, decoding } = self;
+        let Self { addresses, streams, decoding, last } = self;
+        *last = time;
         let other = 1 - direction;
         if segment.syn {
             if streams[direction].is_new() {
@@ -174,7 +217,7 @@ impl Connection {
     }
 
     fn finish(&mut self, mut sink: Sink<'_>) {
-        let Self { addresses, streams, decoding } = self;
+        let Self { addresses, streams, decoding, .. } = self;
         for (direction, stream) in streams.iter_mut().enumerate() {
             stream.end(&mut |framed| {
                 dispatch(*addresses, decoding, Transport::Stream, direction, framed, &mut sink);

@@ -7,20 +7,28 @@ use super::capture::Datagram;
 use super::connections::{Decoding, Sink, dispatch};
 use super::frames::Framed;
 use super::protocols::{HEAD_BYTES, Side, Transport};
-
-/// Most pairs of machines at a time. Datagrams of others are counted as not understood.
-const MAX_PAIRS: usize = 1 << 20;
+use super::silent::{Key, LastUse, MAX_CONNECTIONS, MAX_WAITING_BYTES, longest_silent};
 
 /// What two addresses send each other.
 struct Pair {
     addresses: [SocketAddr; 2],
     decoding: Decoding,
+    /// When the last datagram was captured.
+    last: u64,
+}
+
+impl LastUse for Pair {
+    fn last_use(&self) -> (bool, u64) {
+        (true, self.last)
+    }
 }
 
 /// The datagrams of all machines.
 #[derive(Default)]
 pub(super) struct Datagrams {
-    pairs: HashMap<(SocketAddr, SocketAddr), Pair>,
+    pairs: HashMap<Key, Pair>,
+    /// Memory of calls that wait for a reply, bytes.
+    waiting_bytes: usize,
 }
 
 impl Datagrams {
@@ -46,28 +54,46 @@ impl Datagrams {
             if transport.sender(head).is_none() {
                 return false;
             }
-            if self.pairs.len() >= MAX_PAIRS {
-                sink.recorder.unseen().not_understood += 1;
-                return false;
+            if self.pairs.len() >= MAX_CONNECTIONS {
+                self.forget(&mut sink);
             }
             let addresses = if direction == 0 { [from, to] } else { [to, from] };
-            self.pairs.insert(key, Pair { addresses, decoding: Decoding::Unknown });
+            self.pairs.insert(key, Pair { addresses, decoding: Decoding::Unknown, last: time });
         }
         let Some(pair) = self.pairs.get_mut(&key) else { return false };
         let framed = Framed { start: time, end: time, len: datagram.len, head };
+        let before = pair.decoding.waiting_bytes();
         dispatch(pair.addresses, &mut pair.decoding, transport, direction, &framed, &mut sink);
+        pair.last = time;
+        self.waiting_bytes = self.waiting_bytes - before + pair.decoding.waiting_bytes();
+        if self.waiting_bytes > MAX_WAITING_BYTES {
+            self.forget(&mut sink);
+        }
         is_new
     }
 
-    /// Ends all pairs.
-    pub(super) fn end(&mut self, sink: &mut Sink<'_>) {
-        let mut pairs: Vec<_> = self.pairs.drain().collect();
-        pairs.sort_unstable_by_key(|(key, _)| *key);
-        for (_, pair) in pairs {
+    /// Ends the pairs that were silent longest, because there is no memory for all of them.
+    fn forget(&mut self, sink: &mut Sink<'_>) {
+        let keys = longest_silent(&self.pairs);
+        sink.recorder.unseen().forgotten += keys.len() as u64;
+        self.close(keys, sink);
+    }
+
+    fn close(&mut self, keys: impl IntoIterator<Item = Key>, sink: &mut Sink<'_>) {
+        for key in keys {
+            let Some(pair) = self.pairs.remove(&key) else { continue };
+            self.waiting_bytes -= pair.decoding.waiting_bytes();
             if let Decoding::Known(_, mut decoder) = pair.decoding {
                 decoder.end(sink.recorder);
             }
         }
+    }
+
+    /// Ends all pairs.
+    pub(super) fn end(&mut self, sink: &mut Sink<'_>) {
+        let mut keys: Vec<_> = self.pairs.keys().copied().collect();
+        keys.sort_unstable();
+        self.close(keys, sink);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::input::protocols::{HEAD_BYTES, is_message};
 /// Most bytes of a message; a larger length is that of something else.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// Memory for a head that stays with its connection.
-const KEPT_BYTES: usize = 4 << 10;
+const KEPT_BYTES: usize = 1 << 10;
 /// A keep-alive of the `NetBIOS` session service, which has no content.
 const KEEP_ALIVE: u8 = 0x85;
 

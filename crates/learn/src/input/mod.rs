@@ -14,6 +14,7 @@ mod frames;
 mod keys;
 mod protocols;
 mod recorder;
+mod silent;
 mod strace;
 mod stream;
 

@@ -45,6 +45,11 @@ impl Stream {
         self.next.is_none()
     }
 
+    /// Bytes that wait for a missing segment.
+    pub(super) const fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
     /// A SYN with this sequence number.
     pub(super) fn begin(&mut self, sequence: u32) {
         self.next = Some(FIRST | u64::from(sequence.wrapping_add(1)));

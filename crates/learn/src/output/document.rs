@@ -48,6 +48,7 @@ fn server(report: &ServerReport) -> Value {
             "encrypted": unseen.encrypted,
             "cut": unseen.cut,
             "not_understood": unseen.not_understood,
+            "forgotten": unseen.forgotten,
             "without_reply": unseen.without_reply,
             "without_request": unseen.without_request,
             "clock_steps": unseen.clock_steps,

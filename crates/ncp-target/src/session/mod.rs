@@ -17,7 +17,7 @@ use sharebench_model::{
     DataOp, ErrorClass, MetaOp, MetaReply, OpError, OpStep, PolicyCount, Reply, Slot, Stability, TargetFacts,
     WireCount,
 };
-use sharebench_ncp::client::{Client, Semaphore};
+use sharebench_ncp::client::{Client, Direction, Semaphore};
 use sharebench_ncp::wire::name_space::space;
 use sharebench_ncp::wire::server_info::GetDateAndTime;
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
@@ -105,10 +105,10 @@ impl NcpSession {
 
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
         let index = slot.0 as usize;
-        let (request, file, offset, len) = match op {
-            DataOp::Read { file, offset, len } => ("read", file, offset, len),
-            DataOp::Write { file, offset, len, .. } => ("write", file, offset, len),
-            DataOp::Flush { file } => ("commit", file, 0, 0),
+        let (request, direction, file, offset, len) = match op {
+            DataOp::Read { file, offset, len } => ("read", Direction::Read, file, offset, len),
+            DataOp::Write { file, offset, len, .. } => ("write", Direction::Write, file, offset, len),
+            DataOp::Flush { file } => ("commit", Direction::Write, file, 0, 0),
         };
         let unfit =
             |detail: String| Err(OpError::new(ErrorClass::Unsupported, OpStep::Request(request), detail));
@@ -116,7 +116,7 @@ impl NcpSession {
         let Some(connection) = self.connections.get_mut(index) else {
             return Err(OpError::slot_not_idle());
         };
-        let max_transfer = connection.inner().max_transfer(offset, len as usize);
+        let max_transfer = connection.inner().max_transfer(direction, offset, len as usize);
         if len as usize > max_transfer && !self.splits {
             return unfit(format!(
                 "record of {len} bytes exceeds one request of {max_transfer} bytes; split=on uses several"
@@ -199,10 +199,16 @@ impl Session for NcpSession {
     }
 
     fn max_transfer(&self, op: DataOp) -> u32 {
-        let (DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. }) = op else { return 0 };
+        let (direction, offset, len) = match op {
+            DataOp::Read { offset, len, .. } => (Direction::Read, offset, len),
+            DataOp::Write { offset, len, .. } => (Direction::Write, offset, len),
+            DataOp::Flush { .. } => return 0,
+        };
         // With `split=on` the session splits records, so any length is allowed.
         match self.connections.first() {
-            Some(connection) if !self.splits => connection.inner().max_transfer(offset, len as usize) as u32,
+            Some(connection) if !self.splits => {
+                connection.inner().max_transfer(direction, offset, len as usize) as u32
+            }
             _ => len,
         }
     }

@@ -4,6 +4,7 @@ use sharebench_model::{
     ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpStep, OpenHow, Space, Stat,
 };
 use sharebench_ncp::client::{Access, Client, ClientError, EntryInfo, Modification, Path};
+use sharebench_ncp::wire::dos::access;
 use sharebench_ncp::wire::{Completion, DosTime};
 
 use crate::policy::check_policy;
@@ -26,10 +27,7 @@ impl NcpSession {
             MetaOp::Stat { path } => self.stat(path).await.map(MetaYield::Stat),
             MetaOp::List { path } => self.list(path).await,
             MetaOp::ListPage { path, restart } => self.list_page(path, *restart).await,
-            MetaOp::Remove { path } => {
-                let path = self.path(path)?;
-                self.done(async |client| client.delete(&path).await).await
-            }
+            MetaOp::Remove { path } => self.remove(path).await,
             MetaOp::MakeDir { path } => {
                 let path = self.path(path)?;
                 self.done(async |client| client.make_directory(&path).await).await
@@ -120,6 +118,33 @@ impl NcpSession {
         calls: impl AsyncFnOnce(&mut Client<SocketTransport>) -> Result<(), ClientError>,
     ) -> Result<MetaYield, OpError> {
         self.call_client(calls).await.map(|()| MetaYield::Done)
+    }
+
+    /// Removes a file. Servers may refuse a file that somebody has open with the code for missing rights; whether it is open
+    /// shows when it is opened for this client alone.
+    async fn remove(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        const ALONE: u16 = access::DENY_READ | access::DENY_WRITE;
+        let path = self.path(path)?;
+        let mut is_open = false;
+        let removed = self.done(async |client| {
+            let deleted = client.delete(&path).await;
+            if let Err(ClientError::Refused { completion: Completion::NoDeleteRights, .. }) = deleted {
+                match client.open_denying(&path, Access::Read, ALONE).await {
+                    Ok((file, _)) => client.close(file).await?,
+                    Err(ClientError::Refused { completion, .. }) => {
+                        is_open = completion == Completion::FileInUse
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            deleted
+        });
+        let removed = removed.await;
+        if is_open {
+            let detail = format!("the file is still open on the server ({})", Completion::NoDeleteRights);
+            return Err(OpError::new(ErrorClass::Busy, OpStep::Request("delete"), detail));
+        }
+        removed
     }
 
     /// Opens a file on every connection; a new file is created on the first.

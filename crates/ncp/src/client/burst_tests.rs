@@ -19,7 +19,7 @@ fn bursting_after(link: Link, burst: BurstOptions, retry: Duration) -> Client<Li
     block_on(async {
         let mut client = Client::connect(link, options).await.unwrap();
         client.login(LOGIN).await.unwrap();
-        assert_eq!(client.window() > 0, client.connection.transport_kind().is_datagram());
+        assert_eq!(client.window(Direction::Read) > 0, client.connection.transport_kind().is_datagram());
         client
     })
 }
@@ -89,7 +89,7 @@ fn client_falls_back_to_ordinary_calls_without_bursts() {
         files_are_written_and_read(&mut client, 5000).await;
         client
     });
-    assert_eq!((signed.window(), signed.signs()), (0, true), "bursts are not signed");
+    assert_eq!((signed.window(Direction::Read), signed.signs()), (0, true), "bursts are not signed");
 }
 
 /// Bytes per second of reading or writing 1 MB over 10 Mbit/s with 2 ms of latency, and the payload rate of that

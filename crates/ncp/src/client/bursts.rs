@@ -27,13 +27,29 @@ const REPLY_LEN: usize = 8;
 const DONE: u32 = 0;
 const NO_DATA: u32 = 3;
 
+/// Which way the data of a transfer go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the server.
+    Read,
+    /// To the server.
+    Write,
+}
+
+/// The largest windows of reads and writes, for servers that send and receive at most this many bytes in a burst. The limits
+/// include the head of the reply to a read, and the call of a write.
+fn windows(wanted: u32, send: u32, receive: u32) -> [usize; 2] {
+    [send.saturating_sub(REPLY_LEN as u32), receive.saturating_sub(CALL_LEN as u32)]
+        .map(|limit| limit.min(wanted) as usize)
+}
+
 /// The burst connection of a client and the transfer in progress on it. It exists from a successful offer (function
 /// 0x65) to the end of the NCP connection or the next login.
 #[derive(Debug)]
 pub(super) struct ClientBurst {
     connection: BurstConnection,
-    /// The largest window.
-    window: usize,
+    /// The largest windows of reads and of writes.
+    windows: [usize; 2],
     /// Rate control of reads, which this client receives, and of writes.
     reads: RateControl,
     writes: RateControl,
@@ -105,7 +121,7 @@ impl<C: Transport> Client<C> {
         };
         // The documented reply has 8 bytes; only mars appends limits (docs/protocols/ncp.md 4.1).
         let (send, receive) = accepted.limits.unwrap_or((limit, limit));
-        let window = options.window.min(send.min(receive).saturating_sub(CALL_LEN as u32)) as usize;
+        let windows = windows(options.window, send, receive);
         let fragment_len = fragment_len(accepted.max_packet.min(packet), transport);
         let connection = BurstConnection {
             local_id: OWN,
@@ -114,18 +130,20 @@ impl<C: Transport> Client<C> {
             gap: options.gap,
             sequence: 0,
         };
-        let rate = RateControl::new(RateOptions {
-            fragment_len,
-            window,
-            adapts_window: options.adapts_window,
-            gap: options.gap,
-            adapts_gap: options.adapts_gap,
+        let [reads, writes] = windows.map(|window| {
+            RateControl::new(RateOptions {
+                fragment_len,
+                window,
+                adapts_window: options.adapts_window,
+                gap: options.gap,
+                adapts_gap: options.adapts_gap,
+            })
         });
         self.burst = Some(ClientBurst {
             connection,
-            window,
-            reads: rate.clone(),
-            writes: rate,
+            windows,
+            reads,
+            writes,
             round_trip: None,
             next: 0,
             transfer: None,
@@ -135,8 +153,8 @@ impl<C: Transport> Client<C> {
     }
 
     /// The largest number of data bytes of a burst; 0 without bursts.
-    pub fn window(&self) -> usize {
-        self.burst.as_ref().map_or(0, |burst| burst.window)
+    pub fn window(&self, direction: Direction) -> usize {
+        self.burst.as_ref().map_or(0, |burst| burst.windows[direction as usize])
     }
 
     /// The windows and gaps that bursts used; none without bursts.
@@ -147,28 +165,32 @@ impl<C: Transport> Client<C> {
     /// Data bytes that the next read at an offset should request: [`Self::max_transfer`], or less while the window of
     /// bursts is smaller.
     pub fn next_read(&self, offset: u64, len: usize) -> usize {
-        self.next_transfer(offset, len, |burst| &burst.reads)
+        self.next_transfer(Direction::Read, offset, len)
     }
 
     /// Data bytes that the next write at an offset should carry, like [`Self::next_read`].
     pub fn next_write(&self, offset: u64, len: usize) -> usize {
-        self.next_transfer(offset, len, |burst| &burst.writes)
+        self.next_transfer(Direction::Write, offset, len)
     }
 
-    fn next_transfer(&self, offset: u64, len: usize, control: fn(&ClientBurst) -> &RateControl) -> usize {
-        let most = self.max_transfer(offset, len);
+    fn next_transfer(&self, direction: Direction, offset: u64, len: usize) -> usize {
+        let most = self.max_transfer(direction, offset, len);
         match &self.burst {
-            Some(burst) if self.suits_burst(offset, len) => most.min(control(burst).window()),
+            Some(burst) if self.suits_burst(direction, offset, len) => {
+                let control = if direction == Direction::Read { &burst.reads } else { &burst.writes };
+                most.min(control.window())
+            }
             _ => most,
         }
     }
 
-    /// True when a transfer uses a burst: it is larger than a packet and an ordinary call, and within the 32-bit
-    /// offsets of bursts.
-    pub(super) fn suits_burst(&self, offset: u64, len: usize) -> bool {
+    /// True when a transfer uses a burst: it and the window are larger than a packet and an ordinary call, and it is
+    /// within the 32-bit offsets of bursts.
+    pub(super) fn suits_burst(&self, direction: Direction, offset: u64, len: usize) -> bool {
         let near = offset.checked_add(len as u64).is_some_and(|end| u32::try_from(end).is_ok());
         let alone = |burst: &ClientBurst| burst.connection.fragment_len.min(usize::from(self.buffer));
-        self.burst.as_ref().is_some_and(|burst| near && len > alone(burst))
+        let window = self.window(direction);
+        self.burst.as_ref().is_some_and(|burst| near && len.min(window) > alone(burst))
     }
 
     pub(super) fn has_burst(&self) -> bool {
@@ -485,5 +507,24 @@ fn result_of(
         Ok(BurstReadReply { result: NO_DATA, .. }) => (Ok(()), Some(Vec::new())),
         Ok(_) => (Err(refused), None),
         Err(error) => (Err(wire(step)(error)), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::windows;
+
+    #[test]
+    fn reads_and_writes_have_limits_of_their_own() {
+        for (send, receive, expected) in [
+            (65_536, 65_536, [61_440, 61_440]),
+            (61_448, 61_464, [61_440, 61_440]),
+            (16_392, 65_536, [16_384, 61_440]),
+            (65_536, 8216, [61_440, 8192]),
+            (65_536, 10, [61_440, 0]),
+            (0, 0, [0, 0]),
+        ] {
+            assert_eq!(windows(61_440, send, receive), expected, "{send} {receive}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Calls on open files: each read or write is one request.
 
 use super::ClientError;
+use super::bursts::Direction;
 use super::exchange::{Client, wire};
 use super::transport::Transport;
 use crate::wire::file::{CloseFile, CommitFile, ReadFile, WriteFile};
@@ -28,8 +29,8 @@ impl<C: Transport> Client<C> {
     /// Begins a read; `count` is at most [`Self::max_transfer`], and [`Self::next_read`] if the burst window adapts.
     pub fn begin_read(&mut self, file: File, offset: u64, count: usize) -> Result<(), ClientError> {
         let range = count;
-        let count = self.checked(READ, offset, count)?;
-        if self.suits_burst(offset, range) {
+        let count = self.checked(Direction::Read, offset, count)?;
+        if self.suits_burst(Direction::Read, offset, range) {
             self.begin_burst_read(READ, file.0, offset as u32, u32::from(count));
             return Ok(());
         }
@@ -66,8 +67,8 @@ impl<C: Transport> Client<C> {
     /// Begins a write of at most [`Self::max_transfer`], or [`Self::next_write`] if the burst window adapts, and of at
     /// least one byte.
     pub fn begin_write(&mut self, file: File, offset: u64, data: &[u8]) -> Result<(), ClientError> {
-        self.checked(WRITE, offset, data.len())?;
-        if self.suits_burst(offset, data.len()) {
+        self.checked(Direction::Write, offset, data.len())?;
+        if self.suits_burst(Direction::Write, offset, data.len()) {
             self.begin_burst_write(WRITE, file.0, offset as u32, data);
             return Ok(());
         }
@@ -105,17 +106,18 @@ impl<C: Transport> Client<C> {
 
     /// Data bytes that one request can carry at an offset. Calls with 32-bit offsets must not cross a multiple of the
     /// buffer size (docs/protocols/ncp.md 2.2); a burst carries its largest window.
-    pub fn max_transfer(&self, offset: u64, len: usize) -> usize {
-        if self.suits_burst(offset, len) {
-            return len.min(self.window());
+    pub fn max_transfer(&self, direction: Direction, offset: u64, len: usize) -> usize {
+        if self.suits_burst(direction, offset, len) {
+            return len.min(self.window(direction));
         }
         let buffer = u64::from(self.buffer);
         let limit = if self.large { buffer } else { buffer - offset % buffer };
         len.min(limit as usize)
     }
 
-    fn checked(&self, step: &'static str, offset: u64, count: usize) -> Result<u16, ClientError> {
-        let max = self.max_transfer(offset, count);
+    fn checked(&self, direction: Direction, offset: u64, count: usize) -> Result<u16, ClientError> {
+        let step = if direction == Direction::Read { READ } else { WRITE };
+        let max = self.max_transfer(direction, offset, count);
         let too_long = WireError::TooLong { field: "data", len: count, max };
         if count > max { Err(wire(step)(too_long)) } else { Ok(count as u16) }
     }

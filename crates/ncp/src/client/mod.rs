@@ -39,6 +39,7 @@ pub use crate::burst::{BurstUse, UsedRange};
 pub use attributes::Modification;
 pub use bindery::{BinderyObject, BinderyProperty, ConnectedUser};
 pub use blocking::{TcpTransport, UdpTransport, block_on};
+pub use bursts::Direction;
 pub use connection::{ConnectionState, Received, Reply};
 pub use error::ClientError;
 pub use exchange::Client;

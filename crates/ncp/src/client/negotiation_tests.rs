@@ -110,7 +110,11 @@ fn burst_packets_fit_the_path() {
         block_on(async {
             let mut client = Client::connect(link, bursts).await.unwrap();
             client.login(LOGIN).await.unwrap();
-            assert_eq!((client.burst_packet(1500), client.window()), (packet, 61_440), "{longest}");
+            assert_eq!(
+                (client.burst_packet(1500), client.window(Direction::Write)),
+                (packet, 61_440),
+                "{longest}"
+            );
             files_are_written_and_read(&mut client, 30_000).await;
         });
     }

@@ -36,6 +36,7 @@ pub fn negotiate<V>(shared: &Shared<V>, connection: &mut Connection, proposed: u
 pub fn packet_size<V>(
     shared: &Shared<V>,
     connection: &mut Connection,
+    environment: &dyn Environment,
     (size, transport): (PacketSize, TransportKind),
     out: &mut Vec<u8>,
 ) {
@@ -53,6 +54,9 @@ pub fn packet_size<V>(
     // The chain of signatures begins with the login and lasts until the next one: a client cannot leave it by
     // negotiating again, and the reply must not claim that it did.
     if connection.signer.is_some() {
+        if !requested.has(Security::SIGNATURE) {
+            environment.signatures_kept(connection.source);
+        }
         connection.security = connection.security.with(Security::SIGNATURE);
     }
     let probes = transport.is_datagram() && !requested.has(Security::NO_LARGE_PACKETS);

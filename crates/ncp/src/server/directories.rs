@@ -10,15 +10,19 @@ use super::volume::{Entry, Volume, VolumeResult};
 use super::volumes::rights;
 use crate::wire::dos::attribute;
 use crate::wire::find::{BeginSearch, ContinueSearch, FoundFile, SearchBegun, SearchFile, SearchPlace};
-use crate::wire::name_space::ObtainInfo;
+use crate::wire::name_space::{
+    EntryRights, FullPath, GetEntryRights, GetFullPath, ObtainInfo, PATH_OF_FILE, WHOLE_PATH,
+};
 use crate::wire::name_space_search::{FoundNext, FoundSet, InitSearch, SearchNext, SearchSet, Sequence};
-use crate::wire::{Codec, Completion};
+use crate::wire::{Codec, Completion, HandlePath, Pstr};
 
 const START: u32 = u32::MAX;
 const CLASSIC_START: u16 = u16::MAX;
 /// Bytes of the header of a search set, of an entry, and of the length of its name.
 const SET_HEAD: usize = 12;
 const ENTRY: usize = 76 + 1;
+/// Most bytes of the components of a path in one reply: clients have a buffer of that size.
+const MAX_COMPONENTS: usize = 512;
 /// Entries read from the volume at a time.
 const PAGE: usize = 64;
 
@@ -361,19 +365,84 @@ pub fn rename<V: Volume>(
     volume.rename(from.directory.node, &entry.name, to.directory.node, name)
 }
 
-/// 87/6 (docs/protocols/ncp.md 3.4). A directory that is given by number only has no name in the reply.
+/// 87/6 (docs/protocols/ncp.md 3.4). The root of a volume has no name in the reply.
 pub fn obtain<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
     call: &ObtainInfo<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
+    let spaces = (call.space, call.answer_space);
+    let (volume, entry) = obtained(shared, connection, spaces, call.search, &call.path)?;
+    named(&entry, volume, call.mask).put(out);
+    Ok(())
+}
+
+/// 87/29 (docs/protocols/ncp.md 3.4).
+pub fn entry_rights<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    call: &GetEntryRights<'_>,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let spaces = (call.space, call.answer_space);
+    let (volume, entry) = obtained(shared, connection, spaces, call.search, &call.path)?;
+    let rights = u16::from(rights(shared, volume)?);
+    EntryRights { rights, entry: named(&entry, volume, call.mask) }.put(out);
+    Ok(())
+}
+
+/// The volume and the entry of a path, with its name in the second name space.
+fn obtained<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    (space, answer_space): (u8, u8),
+    search: u16,
+    path: &HandlePath<'_>,
+) -> VolumeResult<(u8, Entry)> {
+    let place = shared.resolve_handle_path(connection, NameSpace::of(space)?, path)?;
     let mut entry = shared.entry(&place)?;
-    if !EntryFilter::of_name_space(call.search).shows(&entry) {
+    if !EntryFilter::of_name_space(search).shows(&entry) {
         return Err(Completion::Failure);
     }
-    entry.name = shared.name_space(place.directory.volume, call.answer_space)?.shown(&entry.name);
-    named(&entry, place.directory.volume, call.mask).put(out);
+    entry.name = shared.name_space(place.directory.volume, answer_space)?.shown(&entry.name);
+    Ok((place.directory.volume, entry))
+}
+
+/// 87/28 (docs/protocols/ncp.md 3.4). A path that is longer than a reply is continued at the directory of its cookie.
+pub fn full_path<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    call: &GetFullPath<'_>,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
+    let number = place.directory.volume;
+    let space = shared.name_space(number, call.answer_space)?;
+    let volume = shared.volume(number)?;
+    let entry = shared.entry(&place)?;
+    let mut node = if call.next == WHOLE_PATH { entry.node } else { call.next };
+    let mut components = Vec::new();
+    let mut count = 0;
+    while node != volume.root() {
+        let (parent, name) = volume.place(node)?;
+        let name = space.shown(&name);
+        if components.len() + 1 + name.len() > MAX_COMPONENTS {
+            break;
+        }
+        Pstr::put(&Pstr::new(&name).map_err(|_| Completion::InvalidPath)?, &mut components);
+        count += 1;
+        node = parent;
+    }
+    let (name, _) = &shared.volumes[usize::from(number)];
+    let is_whole = node == volume.root() && components.len() + 1 + name.len() <= MAX_COMPONENTS;
+    if is_whole {
+        Pstr::put(&Pstr::new(name).map_err(|_| Completion::InvalidPath)?, &mut components);
+        count += 1;
+    }
+    let (volume, next) = if is_whole { (WHOLE_PATH, WHOLE_PATH) } else { (u32::from(number), node) };
+    let flags = if entry.directory { 0 } else { PATH_OF_FILE };
+    let size = components.len() as u16;
+    FullPath::put(&FullPath { flags, volume, next, size, count, components: &components }, out);
     Ok(())
 }

@@ -46,7 +46,7 @@ pub fn execute<V: Volume>(
     match request {
         Request::NegotiateBuffer(call) => account::negotiate(shared, connection, call.proposed, out),
         Request::PacketSize(call) => {
-            account::packet_size(shared, connection, (*call, context.transport), out);
+            account::packet_size(shared, connection, context.environment, (*call, context.transport), out);
         }
         Request::OfferBurst(call) => {
             let largest = u32::from(shared.options.max_packet);
@@ -226,6 +226,9 @@ fn on_handles<V: Volume>(
         Request::GetVolumeInfoOfHandle(call) => {
             volumes::info(shared, connection.handle(call.handle)?.volume, out)
         }
+        Request::GetDirectorySpace(call) => {
+            volumes::directory_space(shared, connection.handle(call.handle)?.volume, out)
+        }
         Request::GetEffectiveRights(call) => {
             let directory = shared.directory(&shared.resolve_path(connection, call.base, &call.path)?)?;
             let rights = volumes::rights(shared, directory.volume)?;
@@ -333,6 +336,17 @@ fn in_name_spaces<V: Volume>(
             let from = shared.resolve_handle_path(connection, space, &call.paths.from)?;
             let to = shared.resolve_handle_path(connection, space, &call.paths.to)?;
             directories::rename(shared, connection, (&from, &to), EntryFilter::of_name_space(call.search))
+        }
+        Request::ScanTrustees(call) => {
+            let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
+            shared.entry(&place)?;
+            // Trustees are not stored: all users have the same rights. The code means that there are no more.
+            Err(Completion::InvalidPath)
+        }
+        Request::GetFullPath(call) => directories::full_path(shared, connection, call, out),
+        Request::GetEntryRights(call) => {
+            old_style(call.extended)?;
+            directories::entry_rights(shared, connection, call, out)
         }
         Request::ModifyInfo(call) => attributes::modify(shared, connection, call),
         Request::Delete(call) => {

@@ -213,10 +213,10 @@ impl Volume for MemoryVolume {
         Ok(())
     }
 
-    fn parent(&self, directory: Node) -> VolumeResult<Node> {
+    fn place(&self, node: Node) -> VolumeResult<(Node, Vec<u8>)> {
         let tree = lock(&self.tree);
-        let file = tree.nodes.get(&directory).ok_or(Completion::Failure)?;
-        Ok(if directory == ROOT { ROOT } else { file.parent })
+        let file = tree.nodes.get(&node).ok_or(Completion::Failure)?;
+        Ok(if node == ROOT { (ROOT, Vec::new()) } else { (file.parent, file.entry.name.clone()) })
     }
 
     fn has_long_names(&self) -> bool {

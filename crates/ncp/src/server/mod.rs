@@ -17,6 +17,8 @@ pub mod connection;
 mod connection_table;
 mod directories;
 mod entry_filter;
+#[cfg(test)]
+mod entry_number_tests;
 mod execute;
 mod files;
 mod lock_tables;

@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, VolumeNode};
 use super::names::{NameSpace, dos_name, is_made};
-use super::volume::{Entry, Node, Volume, VolumeResult};
+use super::volume::{Entry, Volume, VolumeResult};
 use super::{Shared, volumes};
 use crate::wire::handle_path::base;
 use crate::wire::{Completion, HandlePath};
@@ -27,18 +27,6 @@ impl ResolvedPath {
     /// The name; an error if there is none.
     pub fn name(&self) -> VolumeResult<&[u8]> {
         self.name.as_deref().ok_or(Completion::InvalidPath)
-    }
-}
-
-/// The stored name of a node in a directory.
-fn child<V: Volume>(volume: &V, directory: Node, node: Node) -> VolumeResult<Vec<u8>> {
-    let mut cookie = 0;
-    loop {
-        let page = volume.list(directory, cookie, PAGE)?;
-        cookie = page.last().ok_or(Completion::InvalidPath)?.0;
-        if let Some((_, entry)) = page.into_iter().find(|(_, entry)| entry.node == node) {
-            return Ok(entry.name);
-        }
     }
 }
 
@@ -87,7 +75,8 @@ impl<V: Volume> Shared<V> {
         Ok(ResolvedPath { directory, name, space })
     }
 
-    /// Resolves a path of the name-space calls.
+    /// Resolves a path of the name-space calls. A start without components is the file or directory itself, by its number
+    /// or handle: its directory and name are looked up, so that it can be removed, renamed and opened.
     pub fn resolve_handle_path(
         &self,
         connection: &Connection,
@@ -110,9 +99,15 @@ impl<V: Volume> Shared<V> {
         };
         self.check_name_space(start.volume, space)?;
         let mut names: Vec<&[u8]> = names.collect();
-        let last = names.pop();
+        let Some(last) = names.pop() else {
+            let volume = self.volume(start.volume)?;
+            // What has several names is known by its number only.
+            let (directory, name) = volume.place(start.node).unwrap_or((start.node, Vec::new()));
+            let name = (!name.is_empty()).then_some(name);
+            return Ok(ResolvedPath { directory: VolumeNode { node: directory, ..start }, name, space });
+        };
         let directory = self.walk(start, space, names.into_iter())?;
-        Ok(ResolvedPath { directory, name: last.map(|name| space.checked(name)).transpose()?, space })
+        Ok(ResolvedPath { directory, name: Some(space.checked(last)?), space })
     }
 
     /// The file or directory of a resolved path.
@@ -140,8 +135,8 @@ impl<V: Volume> Shared<V> {
             if names.len() > MAX_PATH / 2 {
                 return Err(Completion::InvalidPath);
             }
-            let parent = volume.parent(node)?;
-            names.push(dos_name(&child(volume, parent, node)?));
+            let (parent, name) = volume.place(node)?;
+            names.push(dos_name(&name));
             node = parent;
         }
         names.reverse();

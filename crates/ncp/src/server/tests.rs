@@ -1,5 +1,6 @@
 //! The server against captured packets, retransmissions, unknown clients and garbage.
 
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -29,6 +30,30 @@ impl Environment for Still {
     }
 }
 
+/// The same, and counts the clients whose signatures stay.
+#[derive(Default)]
+struct Noting {
+    kept: AtomicU32,
+}
+
+impl Environment for Noting {
+    fn login_key(&self) -> [u8; 8] {
+        Still.login_key()
+    }
+
+    fn date_and_time(&self) -> DateAndTime {
+        Still.date_and_time()
+    }
+
+    fn now(&self) -> Duration {
+        Still.now()
+    }
+
+    fn signatures_kept(&self, _: LoginSource) {
+        self.kept.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 pub(super) fn options() -> Options {
     Options {
         name: padded(b"SHARE").unwrap(),
@@ -49,14 +74,14 @@ pub(super) fn server() -> Server<MemoryVolume, Still> {
     Server::new(options(), vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 20))], Still)
 }
 
-pub(super) fn ask(server: &Server<MemoryVolume, Still>, peer: u64, packet: &str) -> Vec<u8> {
+pub(super) fn ask<W: Environment>(server: &Server<MemoryVolume, W>, peer: u64, packet: &str) -> Vec<u8> {
     let mut out = Vec::new();
     server.receive(Peer::Stream(peer), TransportKind::Udp, &hex(packet), &mut out);
     out
 }
 
 /// Sends create, 0x61 and login as libncp does; the first request repeats the sequence number of the create.
-pub(super) fn login(server: &Server<MemoryVolume, Still>, security: &str) {
+pub(super) fn login<W: Environment>(server: &Server<MemoryVolume, W>, security: &str) {
     assert_eq!(ask(server, 1, "111101ff01ff00"), hex("3333010101000000"));
     let size = ask(server, 1, &format!("2222010101006104 08{security}"));
     assert_eq!(size, hex(&format!("3333010101000000 0408 0000 {security}")));
@@ -106,11 +131,13 @@ fn server_answers_libncp_packets() {
     assert_eq!(server.connections(), 0);
 }
 
-/// The reply has the actual state, and signatures stay until the next login.
+/// The reply has the actual state, and signatures stay until the next login. The operator sees it.
 #[test]
 fn negotiation_after_the_login_does_not_end_signatures() {
-    let server = server();
+    let volumes = vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 20))];
+    let server = Server::new(options(), volumes, Noting::default());
     login(&server, "02");
+    assert_eq!(server.environment.kept.load(Ordering::Relaxed), 0);
     let hash = options().users[0].hash;
     let mut signer = Signer::new(&hash, &Still.login_key(), TransportKind::Udp);
     let signed = |signer: &mut Signer, packet: &str| {
@@ -123,6 +150,7 @@ fn negotiation_after_the_login_does_not_end_signatures() {
     };
     let renegotiated = signed(&mut signer, "222205010100 6104 0800");
     assert_eq!(renegotiated[..13], hex("3333050101000000 0408 0000 02"));
+    assert_eq!(server.environment.kept.load(Ordering::Relaxed), 1);
     assert_eq!(ask(&server, 1, "22220601010014"), [], "unsigned");
     assert_eq!(signed(&mut signer, "22220601010014")[..8], hex("3333060101000000"));
 }

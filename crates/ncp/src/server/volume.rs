@@ -146,8 +146,9 @@ pub trait Volume: Send + Sync {
     /// data is on disk before the call returns.
     fn write(&self, node: Node, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()>;
 
-    /// The parent of a directory; the root is its own parent.
-    fn parent(&self, directory: Node) -> VolumeResult<Node>;
+    /// The directory of a file or directory, and its stored name there; fails if it has several names, or none any more. The
+    /// root is its own directory, and its name is empty.
+    fn place(&self, node: Node) -> VolumeResult<(Node, Vec<u8>)>;
 
     /// False for a volume with the DOS name space only: every call with the id of another name space is refused, and a
     /// new name must be 8.3.

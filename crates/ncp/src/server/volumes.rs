@@ -3,7 +3,7 @@
 use super::Shared;
 use super::connection::{Connection, VolumeNode};
 use super::volume::{Volume, VolumeResult};
-use crate::wire::directory::AllocatedHandle;
+use crate::wire::directory::{AllocatedHandle, DirectorySpace};
 use crate::wire::text::padded;
 use crate::wire::volume::{VolumeInfo, VolumeName, VolumeNumber, VolumeUsage};
 use crate::wire::{Codec, Completion, Pstr};
@@ -43,12 +43,33 @@ pub fn name<V>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) {
 
 /// 0x16/0x2C.
 pub fn usage<V: Volume>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) -> VolumeResult<()> {
+    VolumeUsage::put(&usage_of(shared, volume)?, out);
+    Ok(())
+}
+
+/// 0x16/0x2D: no directory has a limit of its own.
+pub fn directory_space<V: Volume>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) -> VolumeResult<()> {
+    let usage = usage_of(shared, volume)?;
+    let space = DirectorySpace {
+        total_blocks: usage.total_blocks,
+        free_blocks: usage.free_blocks,
+        total_entries: usage.total_entries,
+        free_entries: usage.free_entries,
+        reserved: 0,
+        sectors_per_block: usage.sectors_per_block,
+        volume: usage.name,
+    };
+    DirectorySpace::put(&space, out);
+    Ok(())
+}
+
+fn usage_of<V: Volume>(shared: &Shared<V>, volume: u8) -> VolumeResult<VolumeUsage<'_>> {
     let space = shared.volume(volume)?.space()?;
     let blocks = |bytes: u64| u32::try_from(bytes / BLOCK).unwrap_or(u32::MAX);
     // Clients show larger numbers as negative ones.
     let entries = |count: u64| count.min(i32::MAX as u64) as u32;
     let name = shared.volumes.get(usize::from(volume)).and_then(|(name, _)| Pstr::new(name).ok());
-    let usage = VolumeUsage {
+    Ok(VolumeUsage {
         total_blocks: blocks(space.total),
         free_blocks: blocks(space.free),
         purgeable_blocks: 0,
@@ -58,9 +79,7 @@ pub fn usage<V: Volume>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) -> Vo
         reserved: 0,
         sectors_per_block: SECTORS_PER_BLOCK,
         name: name.unwrap_or_default(),
-    };
-    VolumeUsage::put(&usage, out);
-    Ok(())
+    })
 }
 
 /// 0x12 and 0x16/0x15.

@@ -1,7 +1,7 @@
 //! Calls on directory handles and directories: family 0x16 (docs/protocols/ncp.md 2.6, 3.2).
 
 use super::bytes::message;
-use super::{After, Pstr, U8};
+use super::{After, Le32, Pstr, U8};
 
 /// The directory handle of absolute paths: `SYS:DIR\FILE`.
 pub const NO_HANDLE: u8 = 0;
@@ -96,6 +96,34 @@ message! {
 }
 
 message! {
+    /// 0x16/0x2D: requests the [`DirectorySpace`] of a handle (docs/protocols/ncp.md 2.6).
+    GetDirectorySpace {
+        /// The handle.
+        handle: u8 as U8,
+    }
+}
+
+message! {
+    /// Reply to 0x16/0x2D (docs/protocols/ncp.md 2.6).
+    DirectorySpace<'a> {
+        /// Total blocks.
+        total_blocks: u32 as Le32,
+        /// Blocks that can be written.
+        free_blocks: u32 as Le32,
+        /// Directory entries in total.
+        total_entries: u32 as Le32,
+        /// Free directory entries.
+        free_entries: u32 as Le32,
+        /// Zero.
+        reserved: u32 as Le32,
+        /// Sectors of 512 bytes in a block.
+        sectors_per_block: u8 as U8,
+        /// Name of the volume.
+        volume: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
     /// 0x16/0x0A: creates a directory (docs/protocols/ncp.md 3.2).
     MakeDirectory<'a> {
         /// Handle of the directory at which the path starts.
@@ -164,6 +192,17 @@ mod tests {
         let rights = GetEffectiveRights { base: 1, path: path("DIR") };
         assert_eq!(bytes::<GetEffectiveRights>(&rights), hex("01 03444952"));
         assert_eq!(EffectiveRights::decode(&[0xff]), Ok(EffectiveRights { rights: 0xff }));
+    }
+
+    /// docs/protocols/ncp.md 2.6: from the description alone.
+    #[test]
+    fn space_of_a_directory_matches_the_document() {
+        assert_eq!(bytes::<GetDirectorySpace>(&GetDirectorySpace { handle: 2 }), hex("02"));
+        let wire = hex("01000000 02000000 03000000 04000000 00000000 08 03535953");
+        let space = DirectorySpace::decode(&wire).unwrap();
+        assert_eq!((space.total_blocks, space.free_entries, space.sectors_per_block), (1, 4, 8));
+        assert_eq!(space.volume.bytes(), b"SYS");
+        assert_eq!(bytes::<DirectorySpace>(&space), wire);
     }
 
     /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 103 and 105.

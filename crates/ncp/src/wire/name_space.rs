@@ -117,6 +117,20 @@ message! {
     }
 }
 
+message! {
+    /// 87/5: requests the trustees of a path, from a sequence number on (docs/protocols/ncp.md 3.4).
+    ScanTrustees<'a> {
+        /// Name space of the path.
+        space: u8 as U8,
+        /// Search attributes.
+        search: u16 as After<1, Le16>,
+        /// Where the scan continues; 0 at its start.
+        sequence: u32 as Le32,
+        /// The path.
+        path: HandlePath<'a> as HandlePath<'a>,
+    }
+}
+
 /// Change mask bits of 87/7 (docs/protocols/ncp.md 3.4).
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod change {
@@ -249,6 +263,87 @@ message! {
     }
 }
 
+/// Where a [`GetFullPath`] continues, and that its reply is complete.
+pub const WHOLE_PATH: u32 = u32::MAX;
+/// Flag of [`FullPath`]: the last component of the path is a file (docs/protocols/ncp.md 3.4).
+pub const PATH_OF_FILE: u16 = 1;
+
+message! {
+    /// 87/28: requests the components of a path (docs/protocols/ncp.md 3.4).
+    GetFullPath<'a> {
+        /// Name space of the path.
+        space: u8 as U8,
+        /// Name space of the reply.
+        answer_space: u8 as U8,
+        /// See [`PATH_OF_FILE`].
+        flags: u16 as Le16,
+        /// As in the reply before.
+        volume: u32 as Le32,
+        /// Number of the directory with which the reply begins, as in the reply before; [`WHOLE_PATH`] at the start.
+        next: u32 as Le32,
+        /// The path.
+        path: HandlePath<'a> as HandlePath<'a>,
+    }
+}
+
+message! {
+    /// Reply to 87/28: the last component of the path first, and the volume last (docs/protocols/ncp.md 3.4).
+    FullPath<'a> {
+        /// See [`PATH_OF_FILE`].
+        flags: u16 as Le16,
+        /// Number of the volume; [`WHOLE_PATH`] in a complete reply.
+        volume: u32 as Le32,
+        /// Number of the directory with which the next reply begins; [`WHOLE_PATH`] in a complete one.
+        next: u32 as Le32,
+        /// Bytes of the components.
+        size: u16 as Le16,
+        /// Number of the components.
+        count: u16 as Le16,
+        /// The components, each with its length.
+        components: &'a [u8] as Rest,
+    }
+}
+
+message! {
+    /// 87/29: requests the effective rights of the user to a path (docs/protocols/ncp.md 3.4).
+    GetEntryRights<'a> {
+        /// Name space of the path.
+        space: u8 as U8,
+        /// Name space of the reply.
+        answer_space: u8 as U8,
+        /// Search attributes.
+        search: u16 as Le16,
+        /// Fields requested in the reply.
+        mask: ReturnMask as ReturnMask,
+        /// See [`super::info::extended`].
+        extended: u16 as Le16,
+        /// The path.
+        path: HandlePath<'a> as HandlePath<'a>,
+    }
+}
+
+/// Reply to 87/29 (docs/protocols/ncp.md 3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct EntryRights<'a> {
+    /// One bit per right.
+    pub rights: u16,
+    /// Information of the entry.
+    pub entry: NamedInfo<'a>,
+}
+
+impl<'a> EntryRights<'a> {
+    /// Appends the reply.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        Le16::put(&self.rights, out);
+        self.entry.put(out);
+    }
+
+    /// Parses the reply to a request with this mask.
+    pub fn get(mask: ReturnMask, reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        Ok(Self { rights: reader.get::<Le16>()?, entry: NamedInfo::get(mask, reader)? })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,6 +417,33 @@ mod tests {
         assert_eq!(bytes::<AllocateHandle>(&allocate), hex("00 00 0100 00 9f000000 01 00"));
         let handle = NameSpaceHandle { handle: 3, volume: 0, reserved: 0 };
         assert_eq!(bytes::<NameSpaceHandle>(&handle), hex("03 00 00000000"));
+    }
+
+    /// docs/protocols/ncp.md 3.4, sub-functions 5, 28 and 29: from the description alone.
+    #[test]
+    fn rights_trustees_and_full_path_match_the_document() {
+        let scan = ScanTrustees { space: space::DOS, search: 0x8006, sequence: 0, path: ROOT };
+        assert_eq!(bytes::<ScanTrustees>(&scan), hex("00 00 0680 00000000 00 9f000000 01 00"));
+        let wire = hex("00 04 0000 ffffffff ffffffff 00 9f000000 01 00");
+        let get = GetFullPath::decode(&wire).unwrap();
+        assert_eq!((get.answer_space, get.next, get.path), (space::LONG, WHOLE_PATH, ROOT));
+        assert_eq!(bytes::<GetFullPath>(&get), wire);
+        let wire = hex("0100 ffffffff ffffffff 0600 0200 0141 03535953");
+        let path = FullPath::decode(&wire).unwrap();
+        assert_eq!(
+            (path.flags, path.size, path.count, path.components),
+            (PATH_OF_FILE, 6, 2, &b"\x01A\x03SYS"[..])
+        );
+        let wire = hex("00 00 0680 0100 0000 00 9f000000 01 00");
+        let rights = GetEntryRights::decode(&wire).unwrap();
+        assert_eq!((rights.mask, rights.path), (ReturnMask::NAME, ROOT));
+        assert_eq!(bytes::<GetEntryRights>(&rights), wire);
+        let reply = [hex("df00"), vec![0; 76], hex("0141")].concat();
+        let decoded = EntryRights::get(ReturnMask::NAME, &mut Reader::new(&reply)).unwrap();
+        assert_eq!((decoded.rights, decoded.entry.name.unwrap().bytes()), (0xDF, &b"A"[..]));
+        let mut out = Vec::new();
+        decoded.put(&mut out);
+        assert_eq!(out, reply);
     }
 
     /// docs/protocols/ncp.md 3.4, sub-functions 22 and 24; mars-server-ipx-in-udp-with-burst.pcap, frames 77 to 80.

@@ -37,14 +37,14 @@ pub(crate) async fn open_version_3(
     within(spec, &stage, open_mounted(options, spec, &stage, &drop)).await
 }
 
-/// Opens a session of a minor version of version 4 within the caller's timeout.
+/// Opens a session of version 4 within the caller's timeout, and gives its minor version; none where a session of this URL
+/// is one of version 3.
 pub(crate) async fn open_version_4(
     options: &NfsOptions,
-    minor: u32,
     spec: &SessionSpec,
-) -> Result<Nfs4Session, DialError> {
+) -> Result<Option<(u32, Nfs4Session)>, DialError> {
     let stage = Cell::new(UrlPart::Host);
-    within(spec, &stage, open_minor(options, minor, spec, &stage, &drop)).await
+    within(spec, &stage, open_some_minor(options, spec, &stage, &drop)).await
 }
 
 async fn within<T>(
@@ -64,27 +64,34 @@ async fn open_staged(
     stage: &Cell<UrlPart>,
     reached: &dyn Fn(LoginPhase),
 ) -> Result<Box<dyn Session>, DialError> {
+    if let Some((_, session)) = open_some_minor(options, spec, stage, reached).await? {
+        return Ok(Box::new(session));
+    }
+    open_mounted(options, spec, stage, reached).await.map(|session| Box::new(session) as Box<dyn Session>)
+}
+
+/// Opens a session of the first minor version that the URL allows and the server serves; none if version 3 follows.
+async fn open_some_minor(
+    options: &NfsOptions,
+    spec: &SessionSpec,
+    stage: &Cell<UrlPart>,
+    reached: &dyn Fn(LoginPhase),
+) -> Result<Option<(u32, Nfs4Session)>, DialError> {
     let minors: &[u32] = match options.version {
         Version::V3 => &[],
         Version::V4(ref minor) => std::slice::from_ref(minor),
         Version::Auto => &MINOR_VERSIONS,
     };
-    let mut refused = None;
     for minor in minors {
         match open_minor(options, *minor, spec, stage, reached).await {
-            Ok(session) => return Ok(Box::new(session)),
+            Ok(session) => return Ok(Some((*minor, session))),
             // Only the absence of the version leads to the next one. A name that is missing is missing there as well,
             // and a server in trouble must not be measured with another version.
-            Err(error) if options.version == Version::Auto && lacks_version(&error) => refused = Some(error),
+            Err(error) if options.version == Version::Auto && lacks_version(&error) => {}
             Err(error) => return Err(error),
         }
     }
-    match (options.version, refused) {
-        (Version::V4(_), Some(error)) => Err(error),
-        _ => open_mounted(options, spec, stage, reached)
-            .await
-            .map(|session| Box::new(session) as Box<dyn Session>),
-    }
+    Ok(None)
 }
 
 fn lacks_version(error: &DialError) -> bool {

@@ -1,6 +1,8 @@
 //! Targets as people write them: UNC names, `server:/export` and the schemes of other programs become the URLs that
 //! this program stores.
 
+use sharebench_model::without_secrets;
+
 /// The characters that separate the names of a local path.
 pub(crate) const SEPARATORS: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
 
@@ -14,7 +16,8 @@ const SCHEMES: [(&str, &str); 6] =
 /// share that Windows opens itself. Results compare and store the URL, so that one target has one spelling.
 ///
 /// # Errors
-/// The text has a form that other programs use and no target here; the message names the URL to write instead.
+/// The text has a form that other programs use and no target here; the message names the URL to write instead. Or it
+/// contains a password, which the message does not repeat.
 ///
 /// ```
 /// use sharebench_plan::target_url;
@@ -28,6 +31,12 @@ pub fn target_url(text: &str) -> Result<String, String> {
 }
 
 fn target_url_on(windows: bool, text: &str) -> Result<String, String> {
+    let shown = without_secrets(text);
+    if shown != text {
+        return Err(format!(
+            "'{shown}': a password does not belong in the URL; use SHAREBENCH_PASSWORD or --password-file"
+        ));
+    }
     if windows && let Some(path) = windows_path(text) {
         return Ok(path);
     }
@@ -69,9 +78,6 @@ fn windows_path(text: &str) -> Option<String> {
 
 fn with_scheme(text: &str, scheme: &str, rest: &str) -> Result<String, String> {
     if scheme.starts_with("nfs4") {
-        if has_password(rest) {
-            return Ok(format!("nfs://{rest}"));
-        }
         return Err(format!("'{text}': NFSv4 is not supported; nfs://{rest} measures NFSv3"));
     }
     let known = SCHEMES.iter().find(|(typed, _)| *typed == scheme);
@@ -94,7 +100,7 @@ fn smb(text: &str, rest: &str) -> Result<String, String> {
     let (authority, path) = rest.split_at(end);
     let unchanged = || Ok(format!("smb://{rest}"));
     let Some((account, host)) = authority.rsplit_once('@') else { return unchanged() };
-    let domain = account.split_once(['\\', ';']).filter(|_| !has_password(rest));
+    let domain = account.split_once(['\\', ';']);
     let Some((domain, user)) = domain else {
         return unchanged();
     };
@@ -107,14 +113,6 @@ fn smb(text: &str, rest: &str) -> Result<String, String> {
     Ok(format!("smb://{user}@{host}{path}{separator}domain={domain}"))
 }
 
-/// True if a password precedes the host. It is rejected where the URL is read, by a message that does not repeat it; the
-/// errors of this module repeat what was typed.
-fn has_password(rest: &str) -> bool {
-    let rest = rest.trim_start_matches('/');
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    authority.rsplit_once('@').is_some_and(|(account, _)| account.contains(':'))
-}
-
 fn windows_drive(text: &str) -> Option<char> {
     let mut letters = text.chars();
     let drive = letters.next().filter(char::is_ascii_alphabetic)?;
@@ -125,15 +123,9 @@ fn windows_drive(text: &str) -> Option<char> {
 fn mount_source(text: &str, host: &str, path: &str) -> Result<String, String> {
     if SCHEMES.iter().any(|(scheme, _)| scheme.eq_ignore_ascii_case(host)) {
         let rest = path.trim_start_matches('/');
-        if has_password(rest) {
-            return Ok(format!("{host}://{rest}"));
-        }
         return Err(format!("'{text}': a URL has two slashes: {host}://{rest}"));
     }
     if let Some((user, host)) = host.rsplit_once('@') {
-        if user.contains(':') {
-            return Ok(format!("nfs://{user}@{host}/"));
-        }
         return Err(format!(
             "'{text}': NFS has no user names; write nfs://{host}/{path} for it, or smb://{user}@{host}/SHARE for SMB"
         ));
@@ -171,11 +163,6 @@ mod tests {
             ("data", "data"),
             ("gopher://nas/x", "gopher://nas/x"),
             ("", ""),
-            // Rejected later, without repeating the password.
-            (r"smb://LAB\alice:hunter2@nas/s?domain=LAB", r"smb://LAB\alice:hunter2@nas/s?domain=LAB"),
-            ("alice:hunter2@nas:/export", "nfs://alice:hunter2@nas/"),
-            ("nfs4://alice:hunter2@nas/x", "nfs://alice:hunter2@nas/x"),
-            ("smb:/alice:hunter2@nas/share", "smb://alice:hunter2@nas/share"),
         ] {
             assert_eq!(target_url(text).unwrap(), url, "{text}");
             assert_eq!(target_url(url).unwrap(), url, "{text}");
@@ -210,9 +197,14 @@ mod tests {
             (r"C:\data", "drive C:"),
             ("d:/data", "drive d:"),
             ("smb://LAB;alice@nas/share?domain=LAB", "twice"),
+            (r"smb://LAB\alice:hunter2@nas/s?domain=LAB", "SHAREBENCH_PASSWORD"),
+            ("alice:hunter2@nas:/export", "SHAREBENCH_PASSWORD"),
+            ("nfs4://alice:hunter2@nas/x", "SHAREBENCH_PASSWORD"),
+            ("smb:/alice:hunter2@nas/share", "SHAREBENCH_PASSWORD"),
+            ("nfs://h/x?password=hunter2", "SHAREBENCH_PASSWORD"),
         ] {
             let error = target_url_on(false, text).unwrap_err();
-            assert!(error.contains(word), "{text}: {error}");
+            assert!(error.contains(word) && !error.contains("hunter2"), "{text}: {error}");
         }
     }
 }

@@ -115,6 +115,7 @@ mod tests {
             let error = text.parse::<TypedTarget>().unwrap_err();
             assert!(error.contains(word) && error.contains("NAME=TARGET"), "{error}");
         }
-        assert!("x=smb://a:secret@h/s".parse::<TypedTarget>().is_ok(), "checked where the target is opened");
+        let error = "x=smb://a:hunter2@h/s".parse::<TypedTarget>().unwrap_err();
+        assert!(!error.contains("hunter2") && error.contains("SHAREBENCH_PASSWORD"), "{error}");
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use sharebench_analysis::{Analysis, Sentence, Status, Tone};
+use sharebench_model::without_secrets;
 
 use crate::escape::{lines, markdown as safe};
-use crate::show::{compared_systems, counts, masked};
+use crate::show::{compared_systems, counts};
 use crate::tables::{
     Table, bands_table, cost_table, load_tables, main_table, rank_tables, study_table, times_table,
 };
@@ -28,7 +29,7 @@ pub fn markdown(analysis: &Analysis) -> String {
         out.push('\n');
     }
     for system in compared {
-        let _ = writeln!(out, "- {}: {}", safe(&system.name), safe(&masked(&system.url)));
+        let _ = writeln!(out, "- {}: {}", safe(&system.name), safe(&without_secrets(&system.url)));
     }
     sentences(&mut out, "Answer", &analysis.answer);
     out.push_str("\n## Can I trust it?\n\n");

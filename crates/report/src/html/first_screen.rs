@@ -5,6 +5,7 @@ use std::io;
 use maud::{Markup, html};
 use sharebench_analysis::{Analysis, Sentence, Status, Tone};
 use sharebench_model::units::{counted, show_size};
+use sharebench_model::without_secrets;
 
 use super::articles::Figure;
 use super::document::{Body, CONTENT, PageWriter};
@@ -107,7 +108,7 @@ fn compared_systems(analysis: &Analysis) -> Markup {
     let systems = show::compared_systems(analysis);
     html! {
         @if !systems.is_empty() {
-            ul.systems { @for system in systems { li { b { (system.name) } " " span { (show::masked(&system.url)) } } } }
+            ul.systems { @for system in systems { li { b { (system.name) } " " span { (without_secrets(&system.url)) } } } }
         }
     }
 }

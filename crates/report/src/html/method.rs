@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use sharebench_analysis::{Analysis, Method, System};
-use sharebench_model::{Fact, FactClass, RunOutcome, StepError};
+use sharebench_model::{Fact, FactClass, RunOutcome, StepError, without_secrets};
 
 use super::parts::folded;
 use crate::show;
@@ -89,7 +89,7 @@ fn targets(analysis: &Analysis) -> Markup {
                     }
                 }
                 tbody {
-                    tr { th scope="row" { "URL" } @for system in systems { td.wrap { (show::masked(&system.url)) } } }
+                    tr { th scope="row" { "URL" } @for system in systems { td.wrap { (without_secrets(&system.url)) } } }
                     @for (_, words) in &names {
                         tr {
                             th scope="row" { (words) }

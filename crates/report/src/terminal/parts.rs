@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use sharebench_analysis::{Analysis, RatioVerdict, Sentence, Status, Tone, TrustLine};
+use sharebench_model::without_secrets;
 
 use super::layout::{blocks, pad, width, wrap};
 use super::style::{BLUE, BOLD, DIM, GREEN, RED, Style, YELLOW};
@@ -122,7 +123,7 @@ pub(super) fn compared_systems(out: &mut String, style: Style, analysis: &Analys
     let names = systems.iter().map(|system| width(&safe(&system.name))).max().unwrap_or(0);
     for system in &systems {
         let name = pad(&safe(&system.name), names, false);
-        let line = format!("{name}  {}", safe(&show::masked(&system.url)));
+        let line = format!("{name}  {}", safe(&without_secrets(&system.url)));
         let _ = writeln!(out, "{}{}", " ".repeat(LABEL), style.paint(DIM, &line));
     }
     if !systems.is_empty() {

@@ -98,9 +98,9 @@ pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
 }
 
 /// Reads [`to_column`]'s text.
-pub(crate) fn from_column(text: Option<String>) -> Result<LoadDetail, Problem> {
+pub(crate) fn from_column(text: Option<&str>) -> Result<LoadDetail, Problem> {
     let Some(text) = text else { return Ok(LoadDetail::default()) };
-    let row: Row = serde_json::from_str(&text).map_err(|error| Problem::value("load", error))?;
+    let row: Row = serde_json::from_str(text).map_err(|error| Problem::value("load", error))?;
     let parts = |rows: Vec<PartRow>| rows.into_iter().map(part_of).collect::<Result<Vec<Part>, Problem>>();
     Ok(LoadDetail {
         transactions: parts(row.transactions)?,

@@ -4,3 +4,4 @@ pub(crate) mod column;
 mod load;
 mod rank;
 pub(crate) mod step;
+mod total;

@@ -44,7 +44,7 @@ pub(crate) fn to_column(ranks: &[RankShare]) -> Result<Option<String>, Problem> 
 }
 
 /// Reads [`to_column`]'s text.
-pub(crate) fn from_column(text: Option<String>) -> Result<Vec<RankShare>, Problem> {
+pub(crate) fn from_column(text: Option<&str>) -> Result<Vec<RankShare>, Problem> {
     let Some(text) = text else { return Ok(Vec::new()) };
     let share = |row: Row| {
         Ok(RankShare {
@@ -61,5 +61,5 @@ pub(crate) fn from_column(text: Option<String>) -> Result<Vec<RankShare>, Proble
             clock_error_ns: row.clock_error_ns,
         })
     };
-    from_json::<Vec<Row>>(COLUMN, &text)?.into_iter().map(share).collect()
+    from_json::<Vec<Row>>(COLUMN, text)?.into_iter().map(share).collect()
 }

@@ -13,6 +13,7 @@ use sharebench_model::{
 };
 
 use super::column::{from_json, to_json};
+use super::total::Total;
 use super::{load, rank};
 use crate::archive::{self, CheckThinner};
 use crate::error::Problem;
@@ -33,7 +34,12 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
 /// Executes [`INSERT`].
 pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResult) -> Result<(), Problem> {
     let measure = &step.measure;
-    let wire = |count: fn(WireCount) -> u64| measure.wire.map(|wire| count(wire).cast_signed());
+    let total = Total::default();
+    let number = |column, value| total.number(column, value).map(u64::cast_signed);
+    let wire = |column, count: fn(WireCount) -> u64| {
+        measure.wire.map(|wire| number(column, count(wire))).transpose()
+    };
+    let optional = |column, text: Option<String>| text.map(|text| total.json(column, text)).transpose();
     statement.execute(rusqlite::named_params! {
         ":run": run.0,
         ":position": step.index,
@@ -41,38 +47,38 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":repetition": step.repetition,
         ":coordinates": to_json("coordinates", &step.coordinates)?,
         ":started_unix_ms": step.started_unix_ms.cast_signed(),
-        ":window_ns": measure.window_ns.cast_signed(),
-        ":busy_ns": measure.busy_ns.cast_signed(),
+        ":window_ns": number("window_ns", measure.window_ns)?,
+        ":busy_ns": number("busy_ns", measure.busy_ns)?,
         ":rate_base": to_json("rate_base", &measure.rate_base)?,
-        ":operations": measure.operations.cast_signed(),
-        ":transactions": measure.transactions.cast_signed(),
-        ":bytes_read": measure.bytes.read.cast_signed(),
-        ":bytes_written": measure.bytes.written.cast_signed(),
-        ":bytes_verified": measure.verified.cast_signed(),
-        ":wire_requests": wire(|wire| wire.requests),
-        ":wire_bytes_sent": wire(|wire| wire.sent),
-        ":wire_bytes_received": wire(|wire| wire.received),
-        ":wire_payload_sent": wire(|wire| wire.payload_sent),
-        ":wire_payload_received": wire(|wire| wire.payload_received),
-        ":errors": to_json("errors", &measure.errors)?,
+        ":operations": number("operations", measure.operations)?,
+        ":transactions": number("transactions", measure.transactions)?,
+        ":bytes_read": number("bytes_read", measure.bytes.read)?,
+        ":bytes_written": number("bytes_written", measure.bytes.written)?,
+        ":bytes_verified": number("bytes_verified", measure.verified)?,
+        ":wire_requests": wire("wire_requests", |wire| wire.requests)?,
+        ":wire_bytes_sent": wire("wire_bytes_sent", |wire| wire.sent)?,
+        ":wire_bytes_received": wire("wire_bytes_received", |wire| wire.received)?,
+        ":wire_payload_sent": wire("wire_payload_sent", |wire| wire.payload_sent)?,
+        ":wire_payload_received": wire("wire_payload_received", |wire| wire.payload_received)?,
+        ":errors": total.json("errors", to_json("errors", &measure.errors)?)?,
         ":users_assigned": measure.users_assigned,
         ":users_reported": measure.users_reported,
-        ":censored": measure.censored.cast_signed(),
+        ":censored": number("censored", measure.censored)?,
         ":response": measure.response.to_v2(),
         ":service": measure.service.to_v2(),
         ":lag": measure.lag.to_v2(),
-        ":client_cpu_user_ns": measure.client_cpu.user_ns.cast_signed(),
-        ":client_cpu_kernel_ns": measure.client_cpu.kernel_ns.cast_signed(),
+        ":client_cpu_user_ns": number("client_cpu_user_ns", measure.client_cpu.user_ns)?,
+        ":client_cpu_kernel_ns": number("client_cpu_kernel_ns", measure.client_cpu.kernel_ns)?,
         ":checks": to_json("checks", &step.checks)?,
         ":response_sample_size": sample_size_json(&measure.response_sample_size)?,
-        ":evidence": to_json("evidence", &measure.evidence)?,
-        ":load": load::to_column(&measure.load)?,
-        ":ranks": rank::to_column(&measure.ranks)?,
-        ":server": server_json(&measure.server)?,
-        ":tcp": measure.tcp.map(|tcp| to_json("tcp", &tcp)).transpose()?,
-        ":reported": reported_json(*measure.reported)?,
-        ":passes": measure.passes.cast_signed(),
-        ":shares": to_json("shares", &measure.shares)?,
+        ":evidence": total.json("evidence", to_json("evidence", &measure.evidence)?)?,
+        ":load": optional("load", load::to_column(&measure.load)?)?,
+        ":ranks": optional("ranks", rank::to_column(&measure.ranks)?)?,
+        ":server": optional("server", server_json(&measure.server)?)?,
+        ":tcp": optional("tcp", measure.tcp.map(|tcp| to_json("tcp", &tcp)).transpose()?)?,
+        ":reported": optional("reported", reported_json(*measure.reported)?)?,
+        ":passes": number("passes", measure.passes)?,
+        ":shares": total.json("shares", to_json("shares", &measure.shares)?)?,
     })?;
     Ok(())
 }
@@ -158,6 +164,7 @@ pub(crate) struct RowReader {
     /// Where histograms stay; none if the steps have them.
     archive: Option<Arc<dyn HistogramArchive>>,
     thinner: CheckThinner,
+    total: Total,
 }
 
 /// Coordinates by the hash of their text.
@@ -226,17 +233,20 @@ impl RowReader {
 
     /// Reads a row.
     pub(crate) fn read(&mut self, row: &Row<'_>) -> Result<StepResult, Problem> {
-        let mut fields = Fields { row, next: 0, last_histogram: None };
+        let total = std::mem::take(&mut self.total);
+        let mut fields = Fields { row, next: 0, last_histogram: None, total };
         // The fields of a struct are evaluated in the order in which they are written.
-        Ok(StepResult {
+        let result = StepResult {
             index: fields.get("position")?,
             target: fields.get("target")?,
             repetition: fields.get("repetition")?,
             coordinates: self.coordinates(fields.text("coordinates")?)?,
-            started_unix_ms: fields.number("started_unix_ms")?,
+            started_unix_ms: fields.get::<i64>("started_unix_ms")?.cast_unsigned(),
             measure: self.measure(&mut fields)?,
             checks: self.checks(fields.text("checks")?)?,
-        })
+        };
+        self.total = fields.total;
+        Ok(result)
     }
 
     fn coordinates(&mut self, text: &str) -> Result<Coordinates, Problem> {
@@ -282,11 +292,11 @@ impl RowReader {
             bytes: IoBytes { read: fields.number("bytes_read")?, written: fields.number("bytes_written")? },
             verified: fields.number("bytes_verified")?,
             wire: self.wire(fields.wire()?),
-            errors: self.errors.get(fields.text("errors")?, |text| from_json("errors", text))?,
+            errors: self.errors.get(fields.json("errors")?, |text| from_json("errors", text))?,
             passes: fields.number("passes")?,
             users_assigned: fields.get("users_assigned")?,
             users_reported: fields.get("users_reported")?,
-            shares: self.shares(fields.text("shares")?)?,
+            shares: self.shares(fields.json("shares")?)?,
             censored: fields.number("censored")?,
             response: fields.histogram("response", self.archive.as_ref())?,
             response_sample_size: fields.sample_sizes("response_sample_size")?,
@@ -297,9 +307,9 @@ impl RowReader {
                 user_ns: fields.number("client_cpu_user_ns")?,
                 kernel_ns: fields.number("client_cpu_kernel_ns")?,
             },
-            evidence: self.evidence.get(fields.text("evidence")?, |text| from_json("evidence", text))?,
-            load: load::from_column(fields.get("load")?)?.into(),
-            ranks: rank::from_column(fields.get("ranks")?)?.into(),
+            evidence: self.evidence.get(fields.json("evidence")?, |text| from_json("evidence", text))?,
+            load: load::from_column(fields.optional("load")?)?.into(),
+            ranks: rank::from_column(fields.optional("ranks")?)?.into(),
             server: fields.json_or_default("server")?,
             tcp: fields.json_or_default("tcp")?,
         })
@@ -312,6 +322,7 @@ struct Fields<'r, 's> {
     next: usize,
     /// The histogram that was read last, and its bytes.
     last_histogram: Option<(&'r [u8], Histogram)>,
+    total: Total,
 }
 
 impl<'r> Fields<'r, '_> {
@@ -339,15 +350,25 @@ impl<'r> Fields<'r, '_> {
     }
 
     fn number(&mut self, column: &'static str) -> Result<u64, Problem> {
-        self.get::<i64>(column).map(i64::cast_unsigned)
+        let value = self.get::<i64>(column)?;
+        self.total.number(column, value.cast_unsigned())
+    }
+
+    /// As [`Self::text`], and adds its integers to the total.
+    fn json(&mut self, column: &'static str) -> Result<&'r str, Problem> {
+        let text = self.text(column)?;
+        self.total.json(column, text)
+    }
+
+    /// As [`Self::json`]; none where the column is null.
+    fn optional(&mut self, column: &'static str) -> Result<Option<&'r str>, Problem> {
+        let text = self.value(column)?.as_str_or_null().map_err(|error| Problem::value(column, error))?;
+        text.map(|text| self.total.json(column, text)).transpose()
     }
 
     /// The default where the column is null.
     fn json_or_default<T: DeserializeOwned + Default>(&mut self, column: &'static str) -> Result<T, Problem> {
-        match self.value(column)?.as_str_or_null().map_err(|error| Problem::value(column, error))? {
-            Some(text) => from_json(column, text),
-            None => Ok(T::default()),
-        }
+        self.optional(column)?.map_or_else(|| Ok(T::default()), |text| from_json(column, text))
     }
 
     /// Sample sizes without spare capacity: a run has a list of them for each of its steps.
@@ -376,12 +397,16 @@ impl<'r> Fields<'r, '_> {
             None => Histogram::from_v2(bytes),
         };
         let histogram = histogram.map_err(|error| Problem::value(column, error))?;
+        self.total.number(column, histogram.len())?;
         self.last_histogram = Some((bytes, histogram.clone()));
         Ok(histogram)
     }
 
     fn wire(&mut self) -> Result<Option<WireCount>, Problem> {
-        let mut number = |column| Ok::<_, Problem>(self.get::<Option<i64>>(column)?.map(i64::cast_unsigned));
+        let mut number = |column| {
+            let value = self.get::<Option<i64>>(column)?.map(i64::cast_unsigned);
+            value.map(|value| self.total.number(column, value)).transpose()
+        };
         let requests = number("wire_requests")?;
         let sent = number("wire_bytes_sent")?;
         let received = number("wire_bytes_received")?;

@@ -19,7 +19,8 @@ impl Scratch {
         scratch
     }
 
-    fn remove(&self) {
+    #[allow(dead_code, reason = "not every test file uses it")]
+    pub fn remove(&self) {
         for end in ["", "-journal", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{end}", self.0.display()));
         }
@@ -109,7 +110,7 @@ pub fn step(index: u32) -> StepResult {
                 distances: vec![3, 4],
                 next: vec![5],
                 hot: vec![3],
-                cold: vec![u64::MAX],
+                cold: vec![1 << 40],
                 cold_again: vec![6],
                 known_hot: vec![],
             },

@@ -52,6 +52,10 @@ impl<V: Volume> Volume for DeviceVolume<V> {
         self.inner.listed_in(node)
     }
 
+    fn place(&self, node: NodeId) -> VolumeResult<(NodeId, String)> {
+        self.inner.place(node)
+    }
+
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
         self.search(directory);
         let created = self.inner.create(directory, name, mode)?;

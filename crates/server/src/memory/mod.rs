@@ -239,6 +239,18 @@ impl Volume for MemoryVolume {
         self.node(node).map_or(ListedIn::Nowhere, |node| node.listed_in())
     }
 
+    fn place(&self, node: NodeId) -> VolumeResult<(NodeId, String)> {
+        if node == ROOT {
+            return Ok((ROOT, String::new()));
+        }
+        let ListedIn::Directory(home) = self.node(node)?.listed_in() else {
+            return Err(VolumeError::Unsupported);
+        };
+        let parent = self.node(home)?;
+        let name = read_lock(&parent.directory()?.names).name_of(node);
+        name.map(|name| (home, name)).ok_or(VolumeError::NotFound)
+    }
+
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
         self.insert(directory, name, |id| Node::new(id, Kind::File(Content::default()), mode))
     }

@@ -55,6 +55,12 @@ impl Names {
         }
     }
 
+    /// A name of a node.
+    pub(super) fn name_of(&self, node: NodeId) -> Option<String> {
+        let found = self.by_cookie.values().find(|(_, other)| *other == node);
+        found.map(|(name, _)| name.to_string())
+    }
+
     /// Adds a new name after all others.
     pub(super) fn insert(&mut self, name: &str, node: NodeId, directory: bool) {
         // Cookies are never reused, so that a listing that continues after a removal neither repeats nor skips

@@ -99,6 +99,10 @@ impl Environment for SystemEnvironment {
         self.log.write(&format!("ncp: rejected login of {name:?} from {source}: {completion}"));
     }
 
+    fn signatures_kept(&self, source: LoginSource) {
+        self.log.write(&format!("ncp: {source} asked to end signatures after its login; they stay"));
+    }
+
     fn connection_refused(&self) {
         self.refusals.note();
     }

@@ -181,9 +181,10 @@ impl volume::Volume for ServedVolume {
         self.volume.set_attributes(id(node), &size).map(|_| ()).map_err(opened)
     }
 
-    fn parent(&self, directory: Node) -> Result<Node, Completion> {
-        let parent = self.volume.parent(id(directory)).map_err(named)?;
-        Node::try_from(parent.0).map_err(|_| Completion::DirectoryIoError)
+    fn place(&self, node: Node) -> Result<(Node, Vec<u8>), Completion> {
+        let (parent, name) = self.volume.place(id(node)).map_err(named)?;
+        let parent = Node::try_from(parent.0).map_err(|_| Completion::DirectoryIoError)?;
+        Ok((parent, name.into_bytes()))
     }
 
     fn has_long_names(&self) -> bool {

@@ -102,12 +102,13 @@ fn check_limits(negotiated: &Negotiated, spec: &SessionSpec) -> Result<(), DialE
     Ok(())
 }
 
+/// Connects to the share of the URL; returns the maximal access of this user (MS-SMB2 2.2.10).
 pub(crate) async fn connect_tree(
     channel: &mut Channel,
     options: &SmbOptions,
     negotiated: &mut Negotiated,
     encryption: Option<Arc<MessageEncryption>>,
-) -> Result<(), DialError> {
+) -> Result<u32, DialError> {
     let request = TreeConnectRequest { path: format!("\\\\{}\\{}", options.host, options.share) };
     // In dialect 3.1.1 this signature protects the negotiation (MS-SMB2 3.2.4.1.1).
     channel.exchange.always_sign = negotiated.dialect == 0x0311;
@@ -128,7 +129,7 @@ pub(crate) async fn connect_tree(
     if response.flags & SHARE_ENCRYPT_DATA != 0 && !negotiated.encrypted {
         encrypt(channel, options, negotiated, encryption)?;
     }
-    Ok(())
+    Ok(response.maximal_access)
 }
 
 /// Verifies that the negotiation was not changed on its way. Dialects below 3.1.1 have no other protection (MS-SMB2

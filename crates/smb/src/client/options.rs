@@ -192,6 +192,17 @@ impl SmbOptions {
 }
 
 impl SmbOptions {
+    /// True if only Kerberos may be used.
+    pub(crate) fn requires_kerberos(&self) -> bool {
+        self.auth == AuthMethod::Kerberos
+    }
+
+    /// True if there is a ticket for the account, and its use is not forbidden.
+    pub(crate) fn has_ticket(&self) -> bool {
+        let credential = || self.tickets.next()?.get().ok();
+        self.auth != AuthMethod::Ntlm && self.names_server() && credential().is_some()
+    }
+
     /// The options of one session, whose channels all log in as the same principal.
     pub(crate) fn with_one_ticket(&self) -> Self {
         let tickets = self.tickets.next().map_or_else(|| self.tickets.clone(), TicketPool::from);

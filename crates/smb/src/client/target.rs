@@ -15,7 +15,7 @@ use crate::client::handshake::open_session;
 use crate::client::leases::LeaseChoice;
 use crate::client::nt1;
 use crate::client::offers::explain;
-use crate::client::options::{AuthMethod, SmbOptions};
+use crate::client::options::SmbOptions;
 use crate::client::policy::SECTOR;
 use crate::client::session_counts::SessionCounts;
 
@@ -62,13 +62,12 @@ impl SmbTarget {
 
     /// True if the URL requires Kerberos.
     pub fn requires_kerberos(&self) -> bool {
-        self.options.auth == AuthMethod::Kerberos
+        self.options.requires_kerberos()
     }
 
     /// True if the user's cache has a ticket for the account of the URL, and the URL does not forbid its use.
     pub fn has_ticket(&self) -> bool {
-        let credential = || self.options.tickets.next()?.get().ok();
-        self.options.auth != AuthMethod::Ntlm && self.options.names_server() && credential().is_some()
+        self.options.has_ticket()
     }
 
     async fn open(

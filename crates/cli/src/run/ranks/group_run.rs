@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sharebench_cluster::{Division, Launched, launched};
+use sharebench_cluster::{AgreementError, Division, Launched, launched};
 use sharebench_engine::{Run, StartError, StopSignal};
 use sharebench_model::{RunOutcome, StepError, StepResult};
 use sharebench_plan::{Direction, Plan, ResolvedPlan, Work};
@@ -166,11 +166,21 @@ fn leader_run(source: &Source<'_>, flags: &RunFlags) -> Result<LeaderRun, Failur
         Source::File(_) => return Err(Failure::usage("give a plan file, or --resume RUN")),
     };
     let sink = RunSink::new(Store::open(&flags.output.database.db)?);
-    Ok(LeaderRun { plan, done: Vec::new(), directory: environment::new_directory(), sink, resumed: false })
+    Ok(LeaderRun {
+        plan,
+        done: Vec::new(),
+        directory: environment::new_directory(&flags.work_dir),
+        sink,
+        resumed: false,
+    })
 }
 
 fn follow(group: &mut RankGroup, source: &Source<'_>, flags: &RunFlags) -> Result<ExitCode, Failure> {
-    group.ranks.agree(Ok(())).map_err(|error| disagreement(&error))?;
+    match group.ranks.agree(Ok(())) {
+        // The leader has nothing to measure, and says why.
+        Err(AgreementError::Mismatches(_)) => return Ok(ExitCode::from(exit::USAGE)),
+        agreed => agreed.map_err(|error| disagreement(&error))?,
+    }
     let proposal: Proposal = group.ranks.broadcast(None).map_err(lost)?;
     let plan = accept(group, accepted(source, &proposal), &proposal)?;
     let targets = open(group, &plan, flags)?;

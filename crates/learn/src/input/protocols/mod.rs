@@ -51,6 +51,9 @@ pub(crate) trait Decoder {
     /// Decodes the next message.
     fn message(&mut self, message: &Message<'_>, recorder: &mut Recorder);
 
+    /// Number of requests that wait for a reply.
+    fn waiting(&self) -> usize;
+
     /// The connection has ended: requests that still wait have no reply.
     fn end(&mut self, recorder: &mut Recorder);
 }

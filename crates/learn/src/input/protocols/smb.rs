@@ -50,6 +50,13 @@ impl Decoder for SmbDecoder {
         }
     }
 
+    fn waiting(&self) -> usize {
+        match self {
+            Self::One(decoder, _) => decoder.waiting(),
+            Self::Two(decoder) => decoder.waiting(),
+        }
+    }
+
     fn end(&mut self, recorder: &mut Recorder) {
         match self {
             Self::One(decoder, _) => decoder.end(recorder),

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use sharebench_gss::TicketPool;
 use sharebench_target::offers::{OfferReport, add_addresses, identify_peer};
 use sharebench_target::{LocalBoxFuture, TargetUrl, UrlError};
 use sharebench_tls::ClientTls;
@@ -51,6 +52,18 @@ impl NfsProbe {
             route.tls = Some(tls);
         }
         self
+    }
+
+    /// Logs in with one of these tickets instead of those in the user's cache.
+    #[must_use]
+    pub fn with_tickets(mut self, tickets: impl Into<TicketPool>) -> Self {
+        self.options.tickets = tickets.into();
+        self
+    }
+
+    /// True if the calls are protected by Kerberos.
+    pub const fn uses_kerberos(&self) -> bool {
+        self.options.security.is_some()
     }
 
     /// What the URL requests to protect the connections.

@@ -4,6 +4,7 @@ use sharebench_model::Fact;
 use sharebench_target::offers::{OfferReport, Usability, size_text};
 
 use super::probe::Findings;
+use super::squash::EXTEND;
 use super::versions::{VersionAnswer, Versions};
 use crate::client::options::{NfsOptions, Version};
 use crate::exports::{AUTH_SYS, flavor_name};
@@ -44,18 +45,17 @@ pub(super) fn ports(report: &mut OfferReport, findings: &Findings) {
 /// Versions of NFS and MOUNT.
 pub(super) fn versions(report: &mut OfferReport, findings: &Findings, options: &NfsOptions) {
     let versions = &findings.versions;
-    add_versions(report, "NFSv", &versions.nfs, |version| nfs_usability(version, options.version));
+    let used = findings.session.version.unwrap_or(options.version);
+    add_versions(report, "NFSv", &versions.nfs, |version| nfs_usability(version, used));
     for minor in &versions.minor {
-        let usability = if options.version == Version::V4(*minor) {
+        let usability = if used == Version::V4(*minor) {
             Usability::Used
         } else {
             Usability::With(format!("vers=4.{minor}"))
         };
         report.add(VERSIONS, format!("NFSv4.{minor}"), "offered", usability);
     }
-    add_versions(report, "MOUNT version ", &versions.mount, |version| {
-        mount_usability(version, options.version)
-    });
+    add_versions(report, "MOUNT version ", &versions.mount, |version| mount_usability(version, used));
 }
 
 /// How a version of NFS can be used with this URL.
@@ -127,6 +127,10 @@ pub(super) fn security(report: &mut OfferReport, findings: &Findings, options: &
         let owner = format!("uid {uid}, gid {gid}, mode {:04o}", mode & 0o7777);
         report.fact(SECURITY, "owner of the directory", owner);
     }
+    if let Some(rights) = findings.session.rights {
+        let access = if rights & EXTEND == 0 { "read only" } else { "read and write" };
+        report.fact(SECURITY, "access to the directory", access);
+    }
     let squash = findings.session.root_squash.map_or(NOT_VISIBLE, |squash| squash.text());
     report.fact(SECURITY, "root squash", squash);
     report.fact(SECURITY, "encryption", "none in sec=sys");
@@ -197,5 +201,11 @@ pub(super) fn incompatibilities(report: &mut OfferReport, findings: &Findings, o
         report.incompatible(format!("{}: {found}", found.part()));
     } else if let Some(failure) = &findings.session.failure {
         report.incompatible(format!("{}: {}", failure.part, failure.detail));
+    } else if findings.session.rights.is_some_and(|rights| rights & EXTEND == 0) {
+        let uid = options.auth.uid;
+        report.incompatible(format!(
+            "share: read only: the server lets uid {uid} create nothing in the directory (ACCESS), and a run creates its \
+             own directory there"
+        ));
     }
 }

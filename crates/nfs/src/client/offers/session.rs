@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use super::squash::{self, RootSquash};
 use crate::client::opening::{open_version_3, open_version_4};
 use crate::client::options::{NfsOptions, Version};
+use crate::client::v4::Nfs4Session;
 use crate::results::FsInfo;
 
 /// What a mounted session showed.
@@ -20,6 +21,10 @@ pub(super) struct SessionFindings {
     pub(super) owner: Option<(u32, u32, u32)>,
     pub(super) space: Option<Space>,
     pub(super) root_squash: Option<RootSquash>,
+    /// Rights of the user to the directory, as ACCESS returns them.
+    pub(super) rights: Option<u32>,
+    /// The version that a run uses.
+    pub(super) version: Option<Version>,
     /// What the session of version 4 negotiated.
     pub(super) facts: TargetFacts,
     /// Why no session could be opened, as a run would report it.
@@ -35,10 +40,20 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
         connect_timeout: deadline.saturating_duration_since(Instant::now()),
         allow_split: true,
     };
-    if let Version::V4(minor) = options.version {
-        examine_version_4(options, minor, &spec, deadline, &mut findings).await;
-        return findings;
+    match open_version_4(options, &spec).await {
+        Ok(Some((minor, session))) => {
+            findings.version = Some(Version::V4(minor));
+            examine_version_4(session, deadline, &mut findings).await;
+            return findings;
+        }
+        Ok(None) => {}
+        Err(error) => {
+            findings.failure = Some(error);
+            return findings;
+        }
     }
+    let connect_timeout = deadline.saturating_duration_since(Instant::now());
+    let spec = SessionSpec { connect_timeout, ..spec };
     let mut session = match open_version_3(options, &spec).await {
         Ok(session) => session,
         Err(error) => {
@@ -46,6 +61,7 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
             return findings;
         }
     };
+    findings.version = Some(Version::V3);
     findings.limits = Some(session.limits);
     let examining = async {
         if let Ok(MetaYield::Space(space)) = session.perform(&MetaOp::Space).await {
@@ -54,7 +70,10 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
         let root = session.directories.root();
         let attributes = session.attributes(root).await.ok()?;
         findings.owner = Some((attributes.uid, attributes.gid, attributes.mode));
-        findings.root_squash = squash::examine(nfs, root, &attributes, &options.auth, &options.route).await;
+        let (root_squash, rights) =
+            squash::examine(nfs, root, &attributes, &options.auth, &options.route).await?;
+        findings.root_squash = Some(root_squash);
+        findings.rights = Some(rights);
         Some(())
     };
     let _ = timeout_at(deadline, examining).await;
@@ -63,25 +82,15 @@ pub(super) async fn examine(options: &NfsOptions, nfs: SocketAddr, deadline: Ins
     findings
 }
 
-/// Opens a session of version 4 and examines it.
-async fn examine_version_4(
-    options: &NfsOptions,
-    minor: u32,
-    spec: &SessionSpec,
-    deadline: Instant,
-    findings: &mut SessionFindings,
-) {
-    let mut session = match open_version_4(options, minor, spec).await {
-        Ok(session) => session,
-        Err(error) => {
-            findings.failure = Some(error);
-            return;
-        }
-    };
+/// Examines a session of version 4.
+async fn examine_version_4(mut session: Nfs4Session, deadline: Instant, findings: &mut SessionFindings) {
     findings.limits = Some(session.limits);
     findings.facts = session.facts();
     if let Ok(Ok(MetaYield::Space(space))) = timeout_at(deadline, session.perform(&MetaOp::Space)).await {
         findings.space = Some(space);
+    }
+    if let Ok(Ok(rights)) = timeout_at(deadline, session.rights()).await {
+        findings.rights = Some(rights);
     }
     let closing: Box<dyn Session> = Box::new(session);
     let _ = timeout_at(deadline, closing.close()).await;

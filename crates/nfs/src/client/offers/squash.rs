@@ -16,7 +16,7 @@ const NOBODY: u32 = 65_534;
 const READ: u32 = 0x01;
 const LOOKUP: u32 = 0x02;
 const MODIFY: u32 = 0x04;
-const EXTEND: u32 = 0x08;
+pub(super) const EXTEND: u32 = 0x08;
 const ALL: u32 = READ | LOOKUP | MODIFY | EXTEND;
 /// Mode bits of others.
 const OTHERS_READ: u32 = 0o004;
@@ -44,20 +44,21 @@ impl RootSquash {
     }
 }
 
-/// Compares the rights that the server grants to uid 0, to an unknown user and to the user of the URL.
+/// Compares the rights that the server grants to uid 0, to an unknown user and to the user of the URL; returns the latter
+/// too.
 pub(super) async fn examine(
     nfs: SocketAddr,
     root: FileHandle,
     attributes: &FileAttributes,
     user: &AuthSys,
     route: &Route,
-) -> Option<RootSquash> {
+) -> Option<(RootSquash, u32)> {
     let mut service = Service::program(nfs, NFS_PROGRAM, NFS_VERSION, route).await.ok()?;
     let identity = |uid: u32| AuthSys { machine: user.machine.clone(), uid, gid: uid, groups: Vec::new() };
     let of_root = rights(&mut service, root, &identity(0)).await?;
     let of_nobody = rights(&mut service, root, &identity(NOBODY)).await?;
     let of_user = rights(&mut service, root, user).await?;
-    Some(judge(attributes.mode, of_root, of_nobody, of_user))
+    Some((judge(attributes.mode, of_root, of_nobody, of_user), of_user))
 }
 
 /// The rights that the server grants to a user.

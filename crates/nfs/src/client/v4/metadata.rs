@@ -16,7 +16,8 @@ use crate::v4::bitmap::Bitmap;
 use crate::v4::data::{Close, FileHandle4, PutFh, StateId};
 use crate::v4::item::Opaque;
 use crate::v4::names::{
-    Create, Created, FileAttributes, Lookup, NewObject, Remove, Rename, Renamed, SetAttr,
+    ACCESS_EXTEND, ACCESS_LOOKUP, ACCESS_MODIFY, ACCESS_READ, Access, Accessible, Create, Created,
+    FileAttributes, Lookup, NewObject, Remove, Rename, Renamed, SetAttr,
 };
 use crate::v4::open::{
     ChangeInfo, DENY_BOTH, DENY_NONE, DelegReturn, Open, OpenClaim, OpenConfirm, OpenHow as Creation, Opened,
@@ -432,6 +433,20 @@ impl Nfs4Session {
         results.done(Operation::PutFh)?;
         results.get::<Renamed>(Operation::Rename)?;
         Ok(MetaYield::Done)
+    }
+
+    /// Rights of the user to the directory of the URL (RFC 8881, 18.1).
+    pub(crate) async fn rights(&mut self) -> Result<u32, OpError> {
+        let root = self.directories.root();
+        let request = Request::reading(Operation::Access);
+        let wanted = ACCESS_READ | ACCESS_LOOKUP | ACCESS_MODIFY | ACCESS_EXTEND;
+        let mut results = self
+            .request(request, |compound, _| {
+                compound.handle(&root).operation(Operation::Access, &Access { wanted });
+            })
+            .await?;
+        results.done(Operation::PutFh)?;
+        Ok(results.get::<Accessible>(Operation::Access)?.granted)
     }
 
     async fn space(&mut self) -> Result<MetaYield, OpError> {

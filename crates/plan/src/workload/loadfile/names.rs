@@ -4,6 +4,11 @@ use std::collections::BTreeMap;
 
 use super::parse::{Wrong, wrong};
 
+/// Most levels of a path: each request on a name looks up all of them, and every client creates them.
+const MAX_LEVELS: usize = 64;
+/// Most bytes of a path: a target may add its own directory, and systems limit the sum to 4,096 bytes.
+const MAX_PATH: usize = 1024;
+
 /// Paths, each once.
 pub(super) struct Names {
     index: BTreeMap<String, u32>,
@@ -23,7 +28,14 @@ impl Names {
     /// The index of a path; parents get theirs before it.
     pub fn path(&mut self, path: &str) -> Result<u32, Wrong> {
         let mut at = 0;
-        for part in path.split(['\\', '/']).filter(|part| !part.is_empty()) {
+        let parts = || path.split(['\\', '/']).filter(|part| !part.is_empty());
+        let levels = parts().count();
+        if levels > MAX_LEVELS || path.len() > MAX_PATH {
+            let start: String = path.chars().take(40).collect();
+            let problem = format!("the path \"{start}...\" has {levels} levels and {} bytes", path.len());
+            return Err(wrong(problem, format!("at most {MAX_LEVELS} levels and {MAX_PATH} bytes")));
+        }
+        for part in parts() {
             if part == "." || part == ".." {
                 return Err(wrong(
                     format!("\"{path}\" leaves its directory"),

@@ -132,6 +132,20 @@ impl Tree {
         }
     }
 
+    /// A directory that holds a node, and its name there now.
+    pub(super) fn place(&self, id: NodeId) -> VolumeResult<(NodeId, String)> {
+        loop {
+            match self.attributes_by_name(id) {
+                Ok(_) => {
+                    let place = self.places.get(id)?;
+                    return Ok((place.parent, place.name.to_string()));
+                }
+                Err(VolumeError::Stale) if self.places.use_other_name(id) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     fn attributes_by_name(&self, id: NodeId) -> VolumeResult<Attributes> {
         let place = self.places.get(id)?;
         let parent = self.node(place.parent)?;

@@ -79,6 +79,10 @@ impl Volume for DirectoryVolume {
         if node == ROOT { ListedIn::Directory(ROOT) } else { self.tree.listed_in(node) }
     }
 
+    fn place(&self, node: NodeId) -> VolumeResult<(NodeId, String)> {
+        if node == ROOT { Ok((ROOT, String::new())) } else { self.tree.place(node) }
+    }
+
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
         check_name(name)?;
         self.writable()?;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use sharebench_gss::TicketPool;
 use sharebench_target::offers::{OfferReport, add_addresses, identify_peer};
 use sharebench_target::{LocalBoxFuture, Secret, TargetUrl, UrlError};
 use tokio::time::Instant;
@@ -16,8 +17,8 @@ use crate::incompatibility::Incompatibility;
 
 /// A probe of the server of an `smb://` URL, which may have no share.
 ///
-/// It holds the checked URL and the password; [`Self::run`] connects. Without a password for a named account it reports
-/// what a server offers before the login.
+/// It holds the checked URL and the password; [`Self::run`] connects. Without a password or ticket for a named account it
+/// reports what a server offers before the login.
 #[derive(Debug, Clone)]
 pub struct SmbProbe {
     url: String,
@@ -26,14 +27,32 @@ pub struct SmbProbe {
 }
 
 impl SmbProbe {
-    /// Checks a URL. Without `password`, an account in the URL is not logged in.
+    /// Checks a URL. Without `password`, an account in the URL is logged in if it has a ticket or the URL requires one.
     pub fn from_url(url: TargetUrl, password: Option<Secret>) -> Result<Self, UrlError> {
         let shown = url.to_string();
-        let logs_in = url.user.is_none() || password.is_some();
+        let needs_none = url.user.is_none() || password.is_some();
         let mut options = SmbOptions::with_optional_share(url, password.unwrap_or_default())?;
+        let logs_in = needs_none || options.requires_kerberos() || options.has_ticket();
         // A server announces several channels only to a client that announces them (MS-SMB2 3.3.5.4).
         options.further_capabilities = MULTI_CHANNEL;
         Ok(Self { url: shown, options, logs_in })
+    }
+
+    /// Logs in with one of these tickets.
+    #[must_use]
+    pub fn with_tickets(mut self, tickets: TicketPool) -> Self {
+        self.options.tickets = tickets;
+        self
+    }
+
+    /// True if the URL requires Kerberos.
+    pub fn requires_kerberos(&self) -> bool {
+        self.options.requires_kerberos()
+    }
+
+    /// True if it logs in: without an account, or with a password or ticket.
+    pub const fn logs_in(&self) -> bool {
+        self.logs_in
     }
 
     /// Probes the server for at most `limit`. It uses about ten connections at the same time, each with one request, and

@@ -35,6 +35,10 @@ const CAPABILITIES: [(u32, &str, Option<&str>); 6] = [
     (0x80, "notifications", None),
 ];
 
+/// Rights to a directory (MS-SMB2 2.2.13.1.2): `FILE_ADD_FILE` and `FILE_ADD_SUBDIRECTORY`.
+const ADD_FILE: u32 = 0x02;
+const ADD_SUBDIRECTORY: u32 = 0x04;
+
 /// What a run would negotiate, or else the newest dialect that the server offers.
 fn base<'a>(offers: &'a DialectOffers, findings: &'a SessionFindings) -> Option<&'a Negotiated> {
     findings.negotiated.as_ref().or(offers.newest())
@@ -199,6 +203,10 @@ fn interface_text(interface: &NetworkInterface) -> String {
 
 /// The shares.
 pub(super) fn shares(report: &mut OfferReport, findings: &SessionFindings, options: &SmbOptions) {
+    if findings.access.is_some() {
+        let access = if is_read_only(findings) { "read only" } else { "read and write" };
+        report.fact(SHARES, "access to the share", access);
+    }
     match &findings.shares {
         Some(Ok(found)) => {
             for share in found {
@@ -215,6 +223,12 @@ pub(super) fn shares(report: &mut OfferReport, findings: &SessionFindings, optio
         Some(Err(reason)) => report.fact(SHARES, "list", format!("not listed: {reason}")),
         None => report.fact(SHARES, "list", "not listed: no session"),
     }
+}
+
+/// True if the user may create neither files nor directories in the share. Servers that state no rights at all are
+/// believed to grant them.
+fn is_read_only(findings: &SessionFindings) -> bool {
+    findings.access.is_some_and(|access| access != 0 && access & (ADD_FILE | ADD_SUBDIRECTORY) == 0)
 }
 
 /// Free space and the clock.
@@ -261,5 +275,9 @@ pub(super) fn incompatibilities(
     {
         let found = Incompatibility::NoNtlm { mechanisms: base.mechanism_names() };
         report.incompatible(format!("{}: {found}", found.part()));
+    } else if is_read_only(findings) {
+        report.incompatible(
+            "share: read only: this user may create nothing in it (maximal access), and a run creates its own directory",
+        );
     }
 }

@@ -47,6 +47,8 @@ pub(super) struct SessionFindings {
     /// Credits that the server grants.
     pub(super) credits: Option<u32>,
     pub(super) space: Option<Space>,
+    /// Maximal access of the user to the share (MS-SMB2 2.2.10).
+    pub(super) access: Option<u32>,
     /// Addresses for further channels, or why they are not known.
     pub(super) interfaces: Option<Result<Vec<NetworkInterface>, String>>,
     /// The shares, or why they are not known.
@@ -138,7 +140,8 @@ async fn log_in(
         *opened = true;
     } else {
         match connect_tree(&mut channel, options, &mut negotiated, keys.encryption).await {
-            Ok(()) => {
+            Ok(access) => {
+                findings.access = Some(access);
                 findings.negotiated = Some(negotiated.clone());
                 channel = examine_share(channel, &negotiated, options, findings, opened).await?;
             }

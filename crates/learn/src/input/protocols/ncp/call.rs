@@ -265,9 +265,10 @@ impl Call {
                 places.free(connection, call.handle);
                 Self::Nothing
             }
-            Request::GetVolumeInfo(_) | Request::GetVolumeInfoOfHandle(_) | Request::GetVolumeUsage(_) => {
-                Self::Space
-            }
+            Request::GetVolumeInfo(_)
+            | Request::GetVolumeInfoOfHandle(_)
+            | Request::GetVolumeUsage(_)
+            | Request::GetDirectorySpace(_) => Self::Space,
             Request::KeyedLogin(_) => Self::Login,
             Request::OfferBurst(call) => Self::OfferBurst(*call),
             _ => Self::of_name_space(request, connection, places, recorder),

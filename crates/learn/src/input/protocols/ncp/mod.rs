@@ -159,6 +159,10 @@ impl Decoder for NcpDecoder {
         }
     }
 
+    fn waiting(&self) -> usize {
+        self.exchanges.len()
+    }
+
     fn end(&mut self, recorder: &mut Recorder) {
         let mut exchanges: Vec<_> = self.exchanges.drain().collect();
         exchanges.sort_unstable_by_key(|(connection, _)| *connection);

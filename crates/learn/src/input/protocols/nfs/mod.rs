@@ -174,6 +174,10 @@ impl Decoder for NfsDecoder {
         }
     }
 
+    fn waiting(&self) -> usize {
+        self.pending.len() + self.others.len()
+    }
+
     fn end(&mut self, recorder: &mut Recorder) {
         let mut pending: Vec<(u32, Pending)> = self.pending.drain().collect();
         pending.sort_by_key(|(xid, pending)| (pending.start, *xid));

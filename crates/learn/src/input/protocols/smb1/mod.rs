@@ -321,6 +321,10 @@ impl Decoder for Smb1Decoder {
         }
     }
 
+    fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
     fn end(&mut self, recorder: &mut Recorder) {
         self.unfinished.end(self.ends.server, recorder);
         let mut pending: Vec<_> = self.pending.drain().collect();

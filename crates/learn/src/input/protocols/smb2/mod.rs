@@ -184,6 +184,10 @@ impl Decoder for Smb2Decoder {
         }
     }
 
+    fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
     fn end(&mut self, recorder: &mut Recorder) {
         let mut pending: Vec<(u64, Pending)> = self.pending.drain().collect();
         pending.sort_by_key(|(message, pending)| (pending.start, *message));
