@@ -33,6 +33,7 @@ mod packet;
 mod paths;
 mod record_log;
 mod semaphores;
+mod state_budget;
 mod synchronization;
 #[cfg(test)]
 mod synchronization_tests;
@@ -58,6 +59,7 @@ pub use bursts::{Datagrams, PendingWork};
 pub use login_throttle::{LoginSource, LoginThrottle};
 pub use memory::MemoryVolume;
 pub use options::{Environment, Options, Peer, User, Watchdog};
+pub use state_budget::{ENTRY_BYTES, StateBudget, StateCharge};
 
 use crate::envelope;
 use crate::security::signature::Signer;

@@ -140,8 +140,7 @@ impl ServerState {
         let admissions = Admissions::new(limits, Arc::new(refusals));
         let secret = stable.as_ref().map(|(store, _)| store.secret());
         let handles = secret.map_or_else(HandleKey::new, |secret| HandleKey::kept(secret, volume));
-        let lease = (clock, options.lease);
-        let v4 = V4Server::new(Arc::clone(volume), &options.export, &handles, lease, stable);
+        let v4 = V4Server::new(Arc::clone(volume), &options, &handles, clock, stable);
         let without_links = VolumeView::new(volume, false, vec![options.changes.clone()]);
         Self {
             volume: Arc::new(without_links),
