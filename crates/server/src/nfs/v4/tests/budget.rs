@@ -11,10 +11,10 @@ use sharebench_nfs::v4::status::Nfs4Status;
 
 use super::client::{Client, LEASE, Server, limits};
 use super::minor_0::Client as OldClient;
+use crate::ROOT;
 use crate::nfs::v4::state::entry::Caller;
 use crate::nfs::v4::state::opens::WantedOpen;
 use crate::nfs::v4::state::owned::EXAMINED;
-use crate::{ROOT, Volume};
 
 const BUDGET: usize = 256 << 10;
 
