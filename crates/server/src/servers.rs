@@ -192,7 +192,7 @@ impl EmbeddedServers {
         let budget = RefusalLog::state_budget(StateBudget::DEFAULT_BYTES, options.log.clone());
         let smb_changes = options.smb.map(|_| ChangeReports::default());
         let nfs_changes = options.nfs.map(|_| ChangeReports::default());
-        // Only NFSv4 serves links, and what the clients of one server cache ends with a change over another.
+        // Only NFS serves links, and what the clients of one server cache ends with a change over another.
         let view = |links, others: &[&Option<ChangeReports>]| -> Arc<dyn Volume> {
             let reports: Vec<_> = others.iter().copied().flatten().cloned().collect();
             if reports.is_empty() {

@@ -48,8 +48,8 @@ pub const ATTACKS: [Attack; 6] = [
         what: "4.1: replies kept in slots",
         run: |budget, attacked| {
             attack(budget, attacked, |client| {
-                // 120 sessions leave most of the memory to replies.
-                let sessions: Vec<SessionId> = (0..120u32)
+                // 300 sessions leave most of the memory to replies.
+                let sessions: Vec<SessionId> = (0..300u32)
                     .map_while(|number| client.session(&number.to_be_bytes(), 16).ok())
                     .map(|(_, session)| session)
                     .collect();

@@ -49,7 +49,7 @@ pub(super) const TICK: Duration = Duration::from_secs(1);
 
 /// What NFSv4 has besides what it shares with NFSv3.
 pub(super) struct V4Server {
-    /// The volume with its symbolic links.
+    /// The volume, to whose delegations its own changes are no news.
     volume: Arc<dyn Volume>,
     state: StateTable,
     pseudo: PseudoRoot,
